@@ -1,0 +1,220 @@
+//! What happens to a class when it is loaded or retransformed. Most classes end at their name.
+//!
+//! Runs on the loading thread, on several threads at once, and nested when a class loader is asked for a resource. A
+//! retransform hands us the class as it was before our own rewrite, so everything that is still wanted is applied again.
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use classfile::ClassFile;
+use instrument_core::level::{Level, Mode};
+use instrument_core::selection::{ClassDecision, MethodDecision, Supertypes};
+use instrument_core::{MethodPlan, Outcome, ProbeSlot, Refusal, Refused, Rewritten, Workspace};
+
+use crate::hierarchy::LoaderView;
+use crate::jvm::{self, thread_cpu_nanos};
+use crate::probe_registry::ProbeRequest;
+use crate::session::Session;
+use crate::statistics::{RefusedMethod, Statistics};
+
+thread_local! {
+    /// Memory of the engine, reused from class to class.
+    static WORKSPACE: RefCell<Workspace> = RefCell::new(Workspace::default());
+}
+
+/// Decides about a class and rewrites it; `None` leaves it as it is.
+pub(crate) fn class_file(session: &Session, class: &jvm::ClassFile<'_>) -> Option<Vec<u8>> {
+    Statistics::add(&session.statistics.classes_seen, 1);
+    let rules = &session.setup.rules;
+    let wanted = class.name.is_none_or(|name| rules.wants_name(name));
+    if !wanted && !rules.needs_hierarchy() {
+        return None;
+    }
+    let start = thread_cpu_nanos();
+    let rewritten = catch_unwind(AssertUnwindSafe(|| examine(session, class, wanted))).unwrap_or_else(|_| {
+        let class = text(class.name.unwrap_or(b"?"));
+        session
+            .statistics
+            .refuse("panic", RefusedMethod { class, method: String::new(), reason: "internal error".to_owned() });
+        None
+    });
+    let spent = thread_cpu_nanos().saturating_sub(start);
+    Statistics::add(&session.statistics.hook_cpu_nanos, usize::try_from(spent).unwrap_or(0));
+    rewritten.filter(|_| !session.setup.config.agent.discard)
+}
+
+fn examine(session: &Session, class: &jvm::ClassFile<'_>, wanted: bool) -> Option<Vec<u8>> {
+    let rules = &session.setup.rules;
+    let file = match ClassFile::parse(class.bytes) {
+        Ok(file) => file,
+        Err(error) => {
+            if wanted {
+                let class = text(class.name.unwrap_or(b"?"));
+                session
+                    .statistics
+                    .refuse("class-format", RefusedMethod { class, method: String::new(), reason: error.to_string() });
+            }
+            return None;
+        }
+    };
+    let loader = class.jvmti.identity_hash(class.loader);
+    if rules.needs_hierarchy() {
+        session.types.learn(file.this_class().as_bytes(), loader, Supertypes::of(&file));
+    }
+    if !wanted {
+        return None;
+    }
+    Statistics::add(&session.statistics.classes_examined, 1);
+    let view = match class.loader {
+        Some(object) => LoaderView::of_loader(&session.types, loader, class.jni, object),
+        None => LoaderView::of_boot(&session.types),
+    };
+    let never = |class: &[u8], method: &[u8], descriptor: &[u8]| session.is_untouchable(class, method, descriptor);
+    let decision = rules.decide(&file, &view, &never);
+    if !decision.unresolved.is_empty() {
+        session.late.remember(class.jvmti, file.this_class().as_bytes(), loader);
+    }
+    instrument(session, &file, &decision)
+}
+
+/// Merges the templates and gives the probes their numbers.
+fn instrument(session: &Session, file: &ClassFile<'_>, decision: &ClassDecision) -> Option<Vec<u8>> {
+    let refuse = |key: &str, method_index: Option<usize>, reason: String| {
+        let method = method_index.and_then(|index| file.methods().get(index));
+        let method = method.map(|method| format!("{}{}", method.name, method.descriptor)).unwrap_or_default();
+        session.statistics.refuse(key, RefusedMethod { class: file.this_class().to_string(), method, reason });
+    };
+    count_skipped(session, decision);
+    log_decisions(session, file, decision);
+    let mut plan = Vec::new();
+    for (method_index, chosen) in decision.chosen() {
+        match chosen.mode {
+            Mode::Inline => plan.push(MethodPlan { method_index, templates: chosen.templates.to_vec() }),
+            Mode::Wrapper => {
+                refuse(Refusal::WrapperMode.key(), Some(method_index), Refusal::WrapperMode.to_string());
+            }
+        }
+    }
+    if plan.is_empty() {
+        return None;
+    }
+    match run_engine(session, file, &plan) {
+        Outcome::Unchanged { refused } => {
+            refused.iter().for_each(|Refused { method_index, reason }| {
+                refuse(reason.key(), Some(*method_index), reason.to_string())
+            });
+            None
+        }
+        Outcome::Rewritten(mut rewritten) => {
+            let refused = std::mem::take(&mut rewritten.refused);
+            refused.iter().for_each(|Refused { method_index, reason }| {
+                refuse(reason.key(), Some(*method_index), reason.to_string())
+            });
+            let Some(()) = number_probes(session, file, &mut rewritten) else {
+                refuse("probe-numbers-exhausted", None, "there are no more probe numbers".to_owned());
+                return None;
+            };
+            count_rewritten(session, file, &rewritten);
+            Some(rewritten.bytes)
+        }
+    }
+}
+
+fn run_engine(session: &Session, file: &ClassFile<'_>, plan: &[MethodPlan]) -> Outcome {
+    WORKSPACE.with(|workspace| match workspace.try_borrow_mut() {
+        Ok(mut workspace) => session.engine.instrument(&mut workspace, file, plan),
+        // Nested inside another rewrite of this thread: cannot happen today, because the engine runs no Java code.
+        Err(_) => session.engine.instrument(&mut Workspace::default(), file, plan),
+    })
+}
+
+/// One line for each method, for those who ask for `log = "debug"`.
+fn log_decisions(session: &Session, file: &ClassFile<'_>, decision: &ClassDecision) {
+    if !tracing::enabled!(tracing::Level::DEBUG) {
+        return;
+    }
+    for (method, decided) in file.methods().iter().zip(&decision.methods) {
+        let name = format!("{}.{}{}", file.this_class(), method.name, method.descriptor);
+        match decided {
+            MethodDecision::Skipped(reason) => tracing::debug!("{name}: left alone: {reason}"),
+            MethodDecision::Chosen(chosen) => {
+                let rule = session.setup.rules.rules().get(chosen.rule).map_or("?", |rule| rule.name());
+                tracing::debug!("{name}: instrumented at level {} (rule {rule})", chosen.level);
+            }
+        }
+    }
+}
+
+fn count_skipped(session: &Session, decision: &ClassDecision) {
+    let mut counts: Vec<(&str, u64)> = Vec::new();
+    for method in &decision.methods {
+        let MethodDecision::Skipped(reason) = method else { continue };
+        match counts.iter_mut().find(|(key, _)| *key == reason.key()) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((reason.key(), 1)),
+        }
+    }
+    session.statistics.skip(counts.into_iter());
+}
+
+/// Replaces the engine's numbers by those of the process.
+fn number_probes(session: &Session, file: &ClassFile<'_>, rewritten: &mut Rewritten) -> Option<()> {
+    let templates = &session.setup.templates;
+    let mut watches = false;
+    let requests = rewritten.probes.iter().map(|slot: &ProbeSlot| {
+        let method = file.methods().get(slot.method_index);
+        let template = templates.get(slot.template);
+        let level = template.map_or(Level::Time, |template| template.level);
+        watches |= level == Level::Watch;
+        ProbeRequest {
+            name: method.map_or(b"?", |method| method.name.as_bytes()),
+            descriptor: method.map_or(b"", |method| method.descriptor.as_bytes()),
+            access_flags: method.map_or(0, |method| method.access_flags),
+            template: template.map_or("?", |template| template.name.as_str()),
+            level,
+        }
+    });
+    let numbers = session.probes.numbers(file.this_class().as_bytes(), requests)?;
+    for (slot, number) in rewritten.probes.iter().zip(&numbers) {
+        write_number(&mut rewritten.bytes, slot.offset, *number)?;
+    }
+    if watches {
+        session.need_ticker();
+    }
+    Some(())
+}
+
+/// Overwrites the four bytes of a `CONSTANT_Integer`.
+fn write_number(bytes: &mut [u8], offset: usize, number: u32) -> Option<()> {
+    let place = bytes.get_mut(offset..offset.checked_add(4)?)?;
+    place.copy_from_slice(&number.to_be_bytes());
+    Some(())
+}
+
+fn count_rewritten(session: &Session, file: &ClassFile<'_>, rewritten: &Rewritten) {
+    let statistics = &session.statistics;
+    Statistics::add(&statistics.classes_rewritten, 1);
+    Statistics::add(&statistics.methods_instrumented, rewritten.methods.len());
+    Statistics::add(&statistics.probes, rewritten.probes.len());
+    Statistics::add(&statistics.bytes_in, file.bytes().len());
+    Statistics::add(&statistics.bytes_out, rewritten.bytes.len());
+    session.note_rewritten(file.this_class().as_bytes());
+}
+
+fn text(name: &[u8]) -> String {
+    classfile::ModifiedUtf8(name).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::write_number;
+
+    #[test]
+    fn a_number_replaces_exactly_its_four_bytes() {
+        let mut bytes = [0xaa; 8];
+        assert_eq!(write_number(&mut bytes, 2, 0x00c0_ffee), Some(()));
+        assert_eq!(bytes, [0xaa, 0xaa, 0, 0xc0, 0xff, 0xee, 0xaa, 0xaa]);
+        assert_eq!(write_number(&mut bytes, 5, 1), None, "beyond the end");
+        assert_eq!(write_number(&mut bytes, usize::MAX, 1), None);
+    }
+}

@@ -1,0 +1,33 @@
+//! Capability negotiation: what is wanted, reduced to what this JVM can give in its phase.
+
+use jvmti_bindings::sys::jvmti;
+
+use super::environment::{Jvmti, jvmti_call};
+use super::error::JvmtiError;
+
+/// What the agent was granted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Granted {
+    /// Classes can be rewritten after they were loaded.
+    pub(crate) retransform: bool,
+}
+
+/// Adds the capabilities that the agent uses and that the JVM has to give.
+///
+/// `AddCapabilities` is all or nothing, hence the intersection. The early class hook is never asked for: it switches
+/// class data sharing off and doubles the start-up time of small programs.
+pub(crate) fn negotiate(jvmti: Jvmti) -> Result<Granted, JvmtiError> {
+    let mut potential = jvmti::jvmtiCapabilities::default();
+    // SAFETY: valid environment, out-parameter on our stack.
+    unsafe { jvmti_call!(jvmti, GetPotentialCapabilities, &mut potential) }?;
+
+    let mut wanted = jvmti::jvmtiCapabilities::default();
+    wanted.set_can_generate_all_class_hook_events(potential.can_generate_all_class_hook_events());
+    wanted.set_can_retransform_classes(potential.can_retransform_classes());
+    wanted.set_can_retransform_any_class(potential.can_retransform_any_class());
+    wanted.set_can_get_constant_pool(potential.can_get_constant_pool());
+    // SAFETY: valid environment, the structure lives through the call.
+    unsafe { jvmti_call!(jvmti, AddCapabilities, &wanted) }?;
+
+    Ok(Granted { retransform: wanted.can_retransform_classes() })
+}

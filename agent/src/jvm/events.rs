@@ -1,0 +1,179 @@
+//! JVMTI events: the callbacks, and switching them on and off.
+
+use std::ffi::{CStr, c_char};
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+
+use jvmti_bindings::sys::{jni, jvmti};
+
+use super::environment::{Jvmti, Phase, jvmti_call};
+use super::error::JvmtiError;
+use super::event_guard::{self, Event};
+use super::jni::{Jni, ObjectRef};
+use super::loaded_classes::LoadedClass;
+
+/// A class as the class file hook presents it.
+#[derive(Debug)]
+pub(crate) struct ClassFile<'callback> {
+    /// The agent's environment.
+    pub(crate) jvmti: Jvmti,
+    /// JNI of the loading thread, in the LIVE phase.
+    pub(crate) jni: &'callback Jni<'callback>,
+    /// Internal name; `None` if the class was defined without one.
+    pub(crate) name: Option<&'callback [u8]>,
+    /// Defining loader; `None` for the boot loader.
+    pub(crate) loader: Option<ObjectRef<'callback>>,
+    /// The class file.
+    pub(crate) bytes: &'callback [u8],
+}
+
+/// Who listens to the JVM.
+pub(crate) trait JvmEvents: Sync {
+    /// The JVM is up, no application code has run.
+    fn vm_init(&self, jvmti: Jvmti, jni: &Jni<'_>);
+    /// The JVM goes down; the last moment for JNI.
+    fn vm_death(&self, jvmti: Jvmti, jni: &Jni<'_>);
+    /// A class is loaded or retransformed; `Some` replaces its bytes.
+    fn class_file(&self, class: &ClassFile<'_>) -> Option<Vec<u8>>;
+    /// A class has been linked.
+    fn class_prepared(&self, jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>);
+    /// The current thread has run its last Java code.
+    fn thread_ended(&self);
+}
+
+static LISTENER: OnceLock<&'static dyn JvmEvents> = OnceLock::new();
+
+/// Connects the listener; no event is delivered until it is switched on.
+pub(crate) fn install(jvmti: Jvmti, listener: &'static dyn JvmEvents) -> Result<(), JvmtiError> {
+    LISTENER.get_or_init(|| listener);
+    let mut callbacks = jvmti::jvmtiEventCallbacks::default();
+    callbacks.VMInit = Some(vm_init);
+    callbacks.VMDeath = Some(vm_death);
+    callbacks.ClassFileLoadHook = Some(class_file_load_hook);
+    callbacks.ClassPrepare = Some(class_prepare);
+    callbacks.ThreadEnd = Some(thread_end);
+    let size = jni::jint::try_from(size_of::<jvmti::jvmtiEventCallbacks>()).unwrap_or(0);
+    // SAFETY: valid environment; the JVM copies at most `size` bytes, and the functions live as long as the library.
+    unsafe { jvmti_call!(jvmti, SetEventCallbacks, &callbacks, size) }
+}
+
+impl Jvmti {
+    /// Switches an event on or off for all threads. Events that are not JVMTI's own are ignored.
+    pub(crate) fn set_event(self, event: Event, enabled: bool) -> Result<(), JvmtiError> {
+        let number = match event {
+            Event::VmInit => jvmti::JVMTI_EVENT_VM_INIT,
+            Event::VmDeath => jvmti::JVMTI_EVENT_VM_DEATH,
+            Event::ClassFileLoad => jvmti::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK,
+            Event::ClassPrepare => jvmti::JVMTI_EVENT_CLASS_PREPARE,
+            Event::ThreadEnd => jvmti::JVMTI_EVENT_THREAD_END,
+            Event::Entry | Event::Native => return Ok(()),
+        };
+        let mode = if enabled { jvmti::JVMTI_ENABLE } else { jvmti::JVMTI_DISABLE };
+        // SAFETY: valid environment; a null thread means all threads.
+        unsafe { jvmti_call!(self, SetEventNotificationMode, mode, number, null_mut()) }
+    }
+}
+
+/// Gives a callback its safe arguments; nothing happens outside the LIVE phase, where JNI must not be touched.
+fn in_live_phase<R: Default>(
+    event: Event,
+    env: *mut jvmti::jvmtiEnv,
+    jni_env: *mut jni::JNIEnv,
+    body: impl FnOnce(&'static dyn JvmEvents, Jvmti, &Jni<'_>) -> R,
+) -> R {
+    event_guard::run(event, || {
+        let Some(listener) = LISTENER.get() else { return R::default() };
+        // SAFETY: the JVM passes the environment for which the callback was installed.
+        let Some(jvmti) = (unsafe { Jvmti::from_raw(env) }) else { return R::default() };
+        if jvmti.phase() != Phase::Live {
+            return R::default();
+        }
+        // SAFETY: in the LIVE phase the JVM passes the JNI environment of the current thread; it does not leave `body`.
+        let Some(jni) = (unsafe { Jni::from_raw(jni_env) }) else { return R::default() };
+        body(*listener, jvmti, &jni)
+    })
+}
+
+unsafe extern "system" fn vm_init(env: *mut jvmti::jvmtiEnv, jni_env: *mut jni::JNIEnv, _thread: jni::jthread) {
+    in_live_phase(Event::VmInit, env, jni_env, |listener, jvmti, jni| listener.vm_init(jvmti, jni));
+}
+
+unsafe extern "system" fn vm_death(env: *mut jvmti::jvmtiEnv, jni_env: *mut jni::JNIEnv) {
+    in_live_phase(Event::VmDeath, env, jni_env, |listener, jvmti, jni| listener.vm_death(jvmti, jni));
+}
+
+unsafe extern "system" fn class_prepare(
+    env: *mut jvmti::jvmtiEnv,
+    jni_env: *mut jni::JNIEnv,
+    _thread: jni::jthread,
+    class: jni::jclass,
+) {
+    in_live_phase(Event::ClassPrepare, env, jni_env, |listener, jvmti, jni| {
+        // SAFETY: the JVM's reference lives through the callback.
+        if let Some(class) = unsafe { LoadedClass::from_raw(class) } {
+            listener.class_prepared(jvmti, jni, class);
+        }
+    });
+}
+
+unsafe extern "system" fn thread_end(_env: *mut jvmti::jvmtiEnv, _jni_env: *mut jni::JNIEnv, _thread: jni::jthread) {
+    event_guard::run(Event::ThreadEnd, || {
+        if let Some(listener) = LISTENER.get() {
+            listener.thread_ended();
+        }
+    });
+}
+
+unsafe extern "system" fn class_file_load_hook(
+    env: *mut jvmti::jvmtiEnv,
+    jni_env: *mut jni::JNIEnv,
+    _class_being_redefined: jni::jclass,
+    loader: jni::jobject,
+    name: *const c_char,
+    _protection_domain: jni::jobject,
+    length: jni::jint,
+    data: *const u8,
+    new_length: *mut jni::jint,
+    new_data: *mut *mut u8,
+) {
+    let rewritten = in_live_phase(Event::ClassFileLoad, env, jni_env, |listener, jvmti, jni| {
+        let length = usize::try_from(length).ok()?;
+        if data.is_null() {
+            return None;
+        }
+        let class = ClassFile {
+            jvmti,
+            jni,
+            // SAFETY: null or a NUL-terminated string that lives through the callback.
+            name: (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_bytes()),
+            // SAFETY: null or a reference that lives through the callback.
+            loader: unsafe { ObjectRef::from_raw(loader) },
+            // SAFETY: the JVM passes `length` bytes that do not change during the callback.
+            bytes: unsafe { std::slice::from_raw_parts(data, length) },
+        };
+        listener.class_file(&class).map(|bytes| (jvmti, bytes))
+    });
+    if let Some((jvmti, bytes)) = rewritten {
+        // SAFETY: the JVM passes valid out-parameters for the new class.
+        unsafe { hand_over(jvmti, &bytes, new_length, new_data) };
+    }
+}
+
+/// Passes a rewritten class to the JVM in memory of the JVM, which frees it. Without memory the class stays as it is.
+///
+/// # Safety
+/// The pointers must be the out-parameters of the class file hook.
+unsafe fn hand_over(jvmti: Jvmti, bytes: &[u8], new_length: *mut jni::jint, new_data: *mut *mut u8) {
+    let (Ok(length), Ok(size)) = (jni::jint::try_from(bytes.len()), jni::jlong::try_from(bytes.len())) else { return };
+    let mut memory: *mut u8 = null_mut();
+    // SAFETY: valid environment, out-parameter on our stack.
+    if unsafe { jvmti_call!(jvmti, Allocate, size, &mut memory) }.is_err() || memory.is_null() {
+        return;
+    }
+    // SAFETY: the memory is new and has `size` bytes; the out-parameters are valid (caller).
+    unsafe {
+        std::ptr::copy_nonoverlapping(bytes.as_ptr(), memory, bytes.len());
+        *new_length = length;
+        *new_data = memory;
+    }
+}

@@ -1,0 +1,203 @@
+//! Classes that are loaded already: finding them, asking what they are, having them rewritten.
+
+use std::ffi::c_char;
+use std::ptr::null_mut;
+
+use jvmti_bindings::sys::{jni, jvmti};
+
+use super::environment::{Jvmti, jvmti_call};
+use super::error::JvmtiError;
+use super::jni::{Jni, ObjectRef, jni_call};
+
+/// HotSpot accepts no larger announcement (`MaxJNILocalCapacity`).
+const MOST_REFERENCES: jni::jint = 65_536;
+
+/// All classes that the JVM has loaded at one moment; their references are freed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct LoadedClasses<'jni> {
+    jni: &'jni Jni<'jni>,
+    classes: Vec<LoadedClass<'jni>>,
+}
+
+/// One loaded class.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LoadedClass<'jni> {
+    class: ObjectRef<'jni>,
+}
+
+impl<'jni> LoadedClasses<'jni> {
+    /// Asks the JVM.
+    pub(crate) fn all(jvmti: Jvmti, jni: &'jni Jni<'jni>) -> Result<LoadedClasses<'jni>, JvmtiError> {
+        // SAFETY: valid environment. Says that many references follow, which -Xcheck:jni wants to know; a failure changes nothing.
+        unsafe { jni_call!(jni, EnsureLocalCapacity, MOST_REFERENCES) };
+        let mut count = 0;
+        let mut array: *mut jni::jclass = null_mut();
+        // SAFETY: valid environment, out-parameters on our stack.
+        unsafe { jvmti_call!(jvmti, GetLoadedClasses, &mut count, &mut array) }?;
+        // SAFETY: JVMTI gave an array of `count` new local references that are ours.
+        let classes = unsafe { take_class_array(jvmti, array, count) };
+        Ok(LoadedClasses { jni, classes })
+    }
+
+    /// The classes, in the JVM's order.
+    pub(crate) fn as_slice(&self) -> &[LoadedClass<'jni>] {
+        &self.classes
+    }
+}
+
+impl Drop for LoadedClasses<'_> {
+    fn drop(&mut self) {
+        for class in self.classes.drain(..) {
+            // SAFETY: local references of this thread (not Send), made by `all`; no copy outlives the borrow of `self`.
+            unsafe { jni_call!(self.jni, DeleteLocalRef, class.class.raw()) };
+        }
+    }
+}
+
+/// # Safety
+/// `array` must be null or an array of `count` class references allocated by JVMTI; it is freed here.
+unsafe fn take_class_array<'jni>(jvmti: Jvmti, array: *mut jni::jclass, count: jni::jint) -> Vec<LoadedClass<'jni>> {
+    if array.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: the caller says so; the slice is not used after the array is freed.
+    let raw = unsafe { std::slice::from_raw_parts(array, usize::try_from(count).unwrap_or(0)) };
+    // SAFETY: local references live until they are deleted by the one who asked for them.
+    let classes = raw.iter().filter_map(|class| unsafe { LoadedClass::from_raw(*class) }).collect();
+    // SAFETY: JVMTI allocated the array.
+    unsafe { jvmti.deallocate(array.cast()) };
+    classes
+}
+
+impl<'jni> LoadedClass<'jni> {
+    /// # Safety
+    /// `class` must be null or a class reference that lives as long as the chosen lifetime.
+    pub(super) unsafe fn from_raw(class: jni::jclass) -> Option<LoadedClass<'jni>> {
+        // SAFETY: passed on to the caller.
+        unsafe { ObjectRef::from_raw(class) }.map(|class| LoadedClass { class })
+    }
+
+    /// Internal name (`java/lang/String`); `None` for arrays, primitives and hidden classes, which nobody can rewrite.
+    pub(crate) fn internal_name(self, jvmti: Jvmti) -> Option<Vec<u8>> {
+        let mut signature: *mut c_char = null_mut();
+        // SAFETY: valid environment, live class; the generic signature is not asked for.
+        unsafe { jvmti_call!(jvmti, GetClassSignature, self.class.raw(), &mut signature, null_mut()) }.ok()?;
+        // SAFETY: JVMTI allocated the string for us.
+        let signature = unsafe { jvmti.take_string(signature) }?;
+        let name = signature.strip_prefix(b"L")?.strip_suffix(b";")?;
+        // The signature of a hidden class has a dot: `La/b/C.0x1234;`.
+        if name.contains(&b'.') { None } else { Some(name.to_vec()) }
+    }
+
+    /// Whether the boot loader defined it.
+    pub(crate) fn is_boot(self, jvmti: Jvmti, jni: &Jni<'_>) -> bool {
+        self.with_loader(jvmti, jni, |loader| loader.is_none())
+    }
+
+    /// Runs `body` with the defining loader, `None` being the boot loader.
+    pub(crate) fn with_loader<R>(
+        self,
+        jvmti: Jvmti,
+        jni: &Jni<'_>,
+        body: impl FnOnce(Option<ObjectRef<'_>>) -> R,
+    ) -> R {
+        let mut loader: jni::jobject = null_mut();
+        // SAFETY: valid environment, live class, out-parameter on our stack.
+        let result = unsafe { jvmti_call!(jvmti, GetClassLoader, self.class.raw(), &mut loader) };
+        // SAFETY: JVMTI gave a new local reference or null.
+        let owned = unsafe { jni.own(if result.is_ok() { loader } else { null_mut() }) };
+        // SAFETY: `owned` outlives the call of `body`.
+        body(owned.as_ref().and_then(|loader| unsafe { ObjectRef::from_raw(loader.raw()) }))
+    }
+
+    /// Whether the JVM allows to rewrite it.
+    pub(crate) fn is_modifiable(self, jvmti: Jvmti) -> bool {
+        let mut modifiable = 0;
+        // SAFETY: valid environment, live class, out-parameter on our stack.
+        let result = unsafe { jvmti_call!(jvmti, IsModifiableClass, self.class.raw(), &mut modifiable) };
+        result.is_ok() && modifiable != 0
+    }
+
+    /// Whether the class is linked: its methods are verified, its super types known to the JVM.
+    pub(crate) fn is_prepared(self, jvmti: Jvmti) -> bool {
+        let mut status = 0;
+        // SAFETY: valid environment, live class, out-parameter on our stack.
+        let result = unsafe { jvmti_call!(jvmti, GetClassStatus, self.class.raw(), &mut status) };
+        result.is_ok() && status & jvmti::JVMTI_CLASS_STATUS_PREPARED != 0
+    }
+
+    /// Runs `body` with the super class and the direct interfaces of a prepared class.
+    pub(crate) fn with_super_types<R>(
+        self,
+        jvmti: Jvmti,
+        jni: &Jni<'_>,
+        body: impl FnOnce(Option<LoadedClass<'_>>, &[LoadedClass<'_>]) -> R,
+    ) -> R {
+        let mut count = 0;
+        let mut array: *mut jni::jclass = null_mut();
+        // SAFETY: valid environment, live class, out-parameters on our stack.
+        let result = unsafe { jvmti_call!(jvmti, GetImplementedInterfaces, self.class.raw(), &mut count, &mut array) };
+        if result.is_err() {
+            return body(None, &[]);
+        }
+        // SAFETY: JVMTI gave an array of `count` new local references that are ours.
+        let interfaces = LoadedClasses { jni, classes: unsafe { take_class_array(jvmti, array, count) } };
+        // SAFETY: valid environment, live class; gives a new local reference or null.
+        let super_class = unsafe { jni.own(jni_call!(jni, GetSuperclass, self.class.raw())) };
+        // SAFETY: the local reference outlives the use of the class.
+        let super_class = super_class.as_ref().and_then(|class| unsafe { LoadedClass::from_raw(class.raw()) });
+        body(super_class, interfaces.as_slice())
+    }
+
+    /// The constant pool as it stands in a class file; `None` if the JVM does not give it.
+    pub(crate) fn constant_pool(self, jvmti: Jvmti) -> Option<Vec<u8>> {
+        let (mut count, mut length, mut bytes) = (0, 0, null_mut());
+        // SAFETY: valid environment, live class, out-parameters on our stack.
+        unsafe { jvmti_call!(jvmti, GetConstantPool, self.class.raw(), &mut count, &mut length, &mut bytes) }.ok()?;
+        if bytes.is_null() {
+            return None;
+        }
+        // SAFETY: JVMTI gave `length` bytes, which are copied and given back once.
+        unsafe {
+            let copy = std::slice::from_raw_parts(bytes, usize::try_from(length).unwrap_or(0)).to_vec();
+            jvmti.deallocate(bytes);
+            Some(copy)
+        }
+    }
+}
+
+/// Has the JVM present the classes to the class hook again, all in one batch because that is several times cheaper than one
+/// by one. If the JVM rejects the batch, it is halved until the culprits are found; `rejected` hears of them, the rest is done.
+pub(crate) fn retransform<'jni>(
+    jvmti: Jvmti,
+    classes: &[LoadedClass<'jni>],
+    rejected: &mut dyn FnMut(LoadedClass<'jni>, JvmtiError),
+) {
+    if classes.is_empty() {
+        return;
+    }
+    let raw: Vec<jni::jclass> = classes.iter().map(|class| class.class.raw()).collect();
+    let count = jni::jint::try_from(raw.len()).unwrap_or(jni::jint::MAX);
+    // SAFETY: valid environment, `count` live class references.
+    let Err(error) = (unsafe { jvmti_call!(jvmti, RetransformClasses, count, raw.as_ptr()) }) else { return };
+    if classes.len() == 1 || !is_about_one_class(error) {
+        classes.iter().for_each(|class| rejected(*class, error));
+        return;
+    }
+    let (first, second) = classes.split_at(classes.len() / 2);
+    retransform(jvmti, first, rejected);
+    retransform(jvmti, second, rejected);
+}
+
+/// Whether a smaller batch could succeed.
+fn is_about_one_class(error: JvmtiError) -> bool {
+    use jvmti::jvmtiError as Code;
+    let general = [
+        Code::WRONG_PHASE,
+        Code::MUST_POSSESS_CAPABILITY,
+        Code::NOT_AVAILABLE,
+        Code::UNATTACHED_THREAD,
+        Code::INVALID_ENVIRONMENT,
+    ];
+    !general.iter().any(|code| code.raw() == error.code)
+}

@@ -1,0 +1,41 @@
+//! The safe layer over the JVM's two native interfaces, JVMTI and JNI, and the only place of the agent with `unsafe` code.
+//!
+//! Raw tables come from `jvmti_bindings::sys`. Rules that every function here keeps:
+//! * JNI is called only in the LIVE phase and only on a thread that the JVM knows ([`Jni`] is proof of that);
+//! * local references are freed where they are made, pending Java exceptions are never left behind by us;
+//! * memory that the JVM allocated is copied and given back at once;
+//! * no panic crosses into the JVM ([`event_guard`]).
+#![allow(unsafe_code, reason = "the border to the JVM's C interfaces; every block says why it is sound")]
+
+mod capabilities;
+mod class_resource;
+mod define_class;
+mod environment;
+mod error;
+mod event_guard;
+mod events;
+mod exports;
+mod java_vm;
+mod jni;
+mod loaded_classes;
+mod modules;
+mod nano_time;
+mod natives;
+mod operating_system;
+mod static_members;
+mod system_properties;
+
+pub(crate) use capabilities::negotiate;
+pub(crate) use class_resource::read_class_resource;
+pub(crate) use define_class::{GlobalClass, define_boot_class};
+pub(crate) use environment::Jvmti;
+pub(crate) use event_guard::Event;
+pub(crate) use events::{ClassFile, JvmEvents, install};
+pub(crate) use java_vm::JavaVm;
+pub(crate) use jni::{Jni, ObjectRef};
+pub(crate) use loaded_classes::{LoadedClass, LoadedClasses, retransform};
+pub(crate) use modules::export_to_class;
+pub(crate) use nano_time::NanoClock;
+pub(crate) use natives::{RecorderNatives, register_recorder_natives};
+pub(crate) use operating_system::{block_signals, current_thread_id, thread_cpu_nanos};
+pub(crate) use static_members::{StaticLongField, call_static_void};

@@ -1,0 +1,54 @@
+//! Static methods and fields of the runtime's classes.
+
+use std::ffi::CStr;
+use std::ptr::null;
+
+use jvmti_bindings::sys::jni;
+
+use super::define_class::GlobalClass;
+use super::error::JavaError;
+use super::jni::{Jni, jni_call};
+
+/// Calls a static method without parameters and result.
+pub(crate) fn call_static_void(jni: &Jni<'_>, class: GlobalClass, name: &CStr) -> Result<(), JavaError> {
+    // SAFETY: valid environment, live class, NUL-terminated names; the descriptor fits the call made with it.
+    unsafe {
+        let method = jni_call!(jni, GetStaticMethodID, class.raw(), name.as_ptr(), c"()V".as_ptr());
+        if method.is_null() {
+            return Err(jni.failure("finding a method of the runtime"));
+        }
+        jni_call!(jni, CallStaticVoidMethodA, class.raw(), method, null());
+    }
+    if jni.exception_pending() { Err(jni.failure("calling the runtime")) } else { Ok(()) }
+}
+
+/// A `static long` that native code writes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StaticLongField {
+    class: GlobalClass,
+    field: jni::jfieldID,
+}
+
+// SAFETY: field ids are valid in every thread while the class lives, and the class is kept by its global reference.
+unsafe impl Send for StaticLongField {}
+// SAFETY: as above.
+unsafe impl Sync for StaticLongField {}
+
+impl StaticLongField {
+    /// Finds the field; initialises the class.
+    pub(crate) fn find(jni: &Jni<'_>, class: GlobalClass, name: &CStr) -> Result<StaticLongField, JavaError> {
+        // SAFETY: valid environment, live class, NUL-terminated names.
+        let field = unsafe { jni_call!(jni, GetStaticFieldID, class.raw(), name.as_ptr(), c"J".as_ptr()) };
+        if field.is_null() {
+            Err(jni.failure("finding a field of the runtime"))
+        } else {
+            Ok(StaticLongField { class, field })
+        }
+    }
+
+    /// Writes the field.
+    pub(crate) fn set(self, jni: &Jni<'_>, value: i64) {
+        // SAFETY: valid environment; the field is a static long of this class.
+        unsafe { jni_call!(jni, SetStaticLongField, self.class.raw(), self.field, value) };
+    }
+}

@@ -1,0 +1,35 @@
+//! The JVM agent `libinstr.so`: merges templates into the methods of a running application and records their calls.
+//!
+//! The life of the agent:
+//! 1. `entry`: the JVM loads the library; `setup` reads the configuration. Any mistake in it is told on stderr, and the
+//!    application runs un-instrumented.
+//! 2. The JVM is up (or the agent was attached): `session` defines the runtime's Java classes from memory, starts the
+//!    `recorder`, switches the class hook on and has the classes loaded before rewritten (`loaded_before`).
+//! 3. `class_load_hook`: each class passes by; most end at their name. `hierarchy` knows super types without loading.
+//! 4. The JVM goes down, or the agent is detached (`detach`): probes off, bodies restored, trace completed, statistics written.
+//!
+//! Only `jvm` touches the JVM's C interfaces.
+
+#[cfg(panic = "abort")]
+compile_error!("the agent must be built with panic = \"unwind\": an abort would take the application with it");
+
+mod class_load_hook;
+mod detach;
+mod embedded;
+mod entry;
+mod hierarchy;
+mod hotspot_hazards;
+mod jvm;
+mod late_decisions;
+mod loaded_before;
+mod logging;
+mod message;
+mod probe_registry;
+mod recorder;
+mod runtime_classes;
+mod session;
+mod setup;
+mod statistics;
+mod trace_file;
+mod untouchable;
+mod used_by_runtime;

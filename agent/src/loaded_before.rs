@@ -1,0 +1,93 @@
+//! Classes that were loaded before the class hook was on: found, filtered and rewritten in one batch.
+
+use classfile::ClassFile;
+
+use crate::hierarchy::LoaderView;
+use crate::hotspot_hazards;
+use crate::jvm::{self, Jni, Jvmti, LoadedClass, LoadedClasses};
+use crate::session::Session;
+use crate::statistics::{RefusedMethod, Statistics};
+
+/// Has the JVM present all loaded classes that a rule may want to the class hook.
+pub(crate) fn instrument(jvmti: Jvmti, jni: &Jni<'_>, session: &Session) {
+    let loaded = match LoadedClasses::all(jvmti, jni) {
+        Ok(loaded) => loaded,
+        Err(error) => {
+            tracing::error!(%error, "the loaded classes cannot be listed; they stay as they are");
+            return;
+        }
+    };
+    let scan = Scan { jvmti, jni, session };
+    let wanted: Vec<LoadedClass<'_>> = loaded.as_slice().iter().copied().filter(|class| scan.wants(*class)).collect();
+    tracing::info!(loaded = loaded.as_slice().len(), wanted = wanted.len(), "classes loaded before the hook");
+    retransform_classes(jvmti, session, &wanted);
+}
+
+struct Scan<'a> {
+    jvmti: Jvmti,
+    jni: &'a Jni<'a>,
+    session: &'a Session,
+}
+
+impl Scan<'_> {
+    /// Whether it is worth to retransform the class. Cheap questions first: there are hundreds of classes at start-up, and
+    /// thousands when attaching.
+    fn wants(&self, class: LoadedClass<'_>) -> bool {
+        let rules = &self.session.setup.rules;
+        if !rules.may_match_jdk() && class.is_boot(self.jvmti, self.jni) {
+            return false;
+        }
+        let Some(name) = class.internal_name(self.jvmti) else { return false };
+        if !rules.wants_name(&name) || !class.is_modifiable(self.jvmti) {
+            return false;
+        }
+        if self.shipped_class_is_unwanted(&name) {
+            return false;
+        }
+        // Retransforming while another thread links the class could corrupt it (JDK-8277444), so wait until it is linked.
+        if !class.is_prepared(self.jvmti) {
+            let loader = class.with_loader(self.jvmti, self.jni, |loader| self.jvmti.identity_hash(loader));
+            self.session.late.remember(self.jvmti, &name, loader);
+            return false;
+        }
+        true
+    }
+
+    /// A class of the JDK can be decided by its file, which is far cheaper than retransforming it for nothing.
+    fn shipped_class_is_unwanted(&self, name: &[u8]) -> bool {
+        let types = &self.session.types;
+        let Some(bytes) = types.jdk_class(name) else { return false };
+        let Ok(class) = ClassFile::parse(&bytes) else { return false };
+        let never =
+            |class: &[u8], method: &[u8], descriptor: &[u8]| self.session.is_untouchable(class, method, descriptor);
+        let decision = self.session.setup.rules.decide(&class, &LoaderView::of_boot(types), &never);
+        decision.chosen().next().is_none() && decision.unresolved.is_empty()
+    }
+}
+
+/// Classes retransformed at once. At start-up this is all of them; a larger batch of an application that runs is not cheaper per
+/// class, but stops it for longer.
+const BATCH: usize = 1000;
+
+/// Retransforms the classes in as few batches as is sensible, leaving out those that the JVM cannot retransform safely, and counts those that
+/// it rejects.
+pub(crate) fn retransform_classes(jvmti: Jvmti, session: &Session, classes: &[LoadedClass<'_>]) {
+    let refuse = |class: LoadedClass<'_>, key: &str, reason: String| {
+        let name = class.internal_name(jvmti).unwrap_or_default();
+        let class = String::from_utf8_lossy(&name).into_owned();
+        session.statistics.refuse(key, RefusedMethod { class, method: String::new(), reason });
+    };
+    let mut safe = Vec::with_capacity(classes.len());
+    for class in classes {
+        match hotspot_hazards::of_class(jvmti, session.java_version, *class) {
+            Some(hazard) => refuse(*class, hazard.key, hazard.reason.to_owned()),
+            None => safe.push(*class),
+        }
+    }
+    Statistics::add(&session.statistics.classes_retransformed, safe.len());
+    for batch in safe.chunks(BATCH) {
+        jvm::retransform(jvmti, batch, &mut |class, error| {
+            refuse(class, "retransform-rejected", format!("the JVM rejects the rewritten class: {error}"));
+        });
+    }
+}

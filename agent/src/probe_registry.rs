@@ -1,0 +1,216 @@
+//! Numbers of probes, process-wide: which probe number stands for which method and template.
+//!
+//! Numbers go from 1 to 2^24 - 1 and are never given to something else. A class that comes again (retransformed, or by
+//! another loader) gets the numbers it had: classes of one name in several loaders share them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use instrument_core::level::Level;
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+
+/// The highest number that fits into a record.
+const HIGHEST: usize = 0x00ff_ffff;
+
+/// What a probe is asked for by.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ProbeRequest<'a> {
+    /// Name of the method.
+    pub(crate) name: &'a [u8],
+    /// Its descriptor.
+    pub(crate) descriptor: &'a [u8],
+    /// Its access flags.
+    pub(crate) access_flags: u16,
+    /// Name of the template.
+    pub(crate) template: &'a str,
+    /// Level of the template's variant.
+    pub(crate) level: Level,
+}
+
+/// A probe as the trace file names it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ProbeDefinition<'a> {
+    /// Its number.
+    pub(crate) id: u32,
+    /// Internal name of the class.
+    pub(crate) class: &'a [u8],
+    /// Name of the method.
+    pub(crate) name: &'a [u8],
+    /// Its descriptor.
+    pub(crate) descriptor: &'a [u8],
+    /// Its access flags.
+    pub(crate) access_flags: u16,
+    /// Name of the template.
+    pub(crate) template: &'a str,
+    /// Whether times are exact (not multiples of the tick).
+    pub(crate) exact: bool,
+}
+
+/// How far a reader of definitions has come.
+#[derive(Debug, Default)]
+pub(crate) struct Definitions {
+    seen: usize,
+}
+
+/// All probes.
+#[derive(Debug, Default)]
+pub(crate) struct ProbeRegistry {
+    known: Mutex<Known>,
+    /// Length of `Known::probes`, to be read without the lock.
+    count: AtomicUsize,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    /// Position `id - 1`.
+    probes: Vec<Arc<Probe>>,
+    /// Numbers of a class, in the order in which they were given.
+    by_class: FxHashMap<Arc<[u8]>, Vec<u32>>,
+    templates: Vec<Arc<str>>,
+}
+
+#[derive(Debug)]
+struct Probe {
+    class: Arc<[u8]>,
+    name: Box<[u8]>,
+    descriptor: Box<[u8]>,
+    access_flags: u16,
+    template: Arc<str>,
+    level: Level,
+}
+
+impl Probe {
+    fn answers(&self, request: &ProbeRequest<'_>) -> bool {
+        *self.name == *request.name
+            && *self.descriptor == *request.descriptor
+            && *self.template == *request.template
+            && self.level == request.level
+    }
+}
+
+impl ProbeRegistry {
+    /// Numbers for the probes of a class, in the order of the requests; `None` if there are no more numbers.
+    pub(crate) fn numbers<'a>(
+        &self,
+        class: &[u8],
+        requests: impl ExactSizeIterator<Item = ProbeRequest<'a>>,
+    ) -> Option<Vec<u32>> {
+        let mut known = self.known.lock();
+        if known.probes.len() + requests.len() > HIGHEST {
+            return None;
+        }
+        let class =
+            known.by_class.get_key_value(class).map_or_else(|| Arc::from(class), |(class, _)| Arc::clone(class));
+        let mut of_class = known.by_class.remove(&class).unwrap_or_default();
+        let mut at = 0;
+        let mut numbers = Vec::with_capacity(requests.len());
+        for request in requests {
+            let number = known.find(&of_class, &mut at, &request);
+            let number = number.unwrap_or_else(|| {
+                let number = known.add(&class, &request);
+                of_class.push(number);
+                at = of_class.len();
+                number
+            });
+            numbers.push(number);
+        }
+        known.by_class.insert(class, of_class);
+        self.count.store(known.probes.len(), Ordering::Release);
+        Some(numbers)
+    }
+
+    /// Tells `each` about the probes that came since the last time.
+    pub(crate) fn new_definitions(&self, definitions: &mut Definitions, mut each: impl FnMut(ProbeDefinition<'_>)) {
+        if self.count.load(Ordering::Acquire) == definitions.seen {
+            return;
+        }
+        // Copied, so that class loading does not wait for what the reader does with them.
+        let fresh: Vec<Arc<Probe>> = self.known.lock().probes.get(definitions.seen..).unwrap_or_default().to_vec();
+        for probe in &fresh {
+            definitions.seen += 1;
+            each(ProbeDefinition {
+                id: u32::try_from(definitions.seen).unwrap_or(0),
+                class: &probe.class,
+                name: &probe.name,
+                descriptor: &probe.descriptor,
+                access_flags: probe.access_flags,
+                template: &probe.template,
+                exact: probe.level != Level::Watch,
+            });
+        }
+    }
+}
+
+impl Known {
+    /// The number of an equal probe. A class usually asks again in the same order, so the search goes on where it ended.
+    fn find(&self, of_class: &[u32], at: &mut usize, request: &ProbeRequest<'_>) -> Option<u32> {
+        for step in 0..of_class.len() {
+            let position = (*at + step) % of_class.len();
+            let number = *of_class.get(position)?;
+            if self.probes.get(number as usize - 1).is_some_and(|probe| probe.answers(request)) {
+                *at = position + 1;
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    fn add(&mut self, class: &Arc<[u8]>, request: &ProbeRequest<'_>) -> u32 {
+        let template = self.templates.iter().find(|known| ***known == *request.template).map(Arc::clone);
+        let template = template.unwrap_or_else(|| {
+            let template: Arc<str> = Arc::from(request.template);
+            self.templates.push(Arc::clone(&template));
+            template
+        });
+        self.probes.push(Arc::new(Probe {
+            class: Arc::clone(class),
+            name: request.name.into(),
+            descriptor: request.descriptor.into(),
+            access_flags: request.access_flags,
+            template,
+            level: request.level,
+        }));
+        u32::try_from(self.probes.len()).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request<'a>(name: &'a str, template: &'a str, level: Level) -> ProbeRequest<'a> {
+        ProbeRequest { name: name.as_bytes(), descriptor: b"()V", access_flags: 1, template, level }
+    }
+
+    #[test]
+    fn equal_requests_get_equal_numbers_and_a_change_of_level_a_new_one() {
+        let registry = ProbeRegistry::default();
+        let numbers =
+            |class: &str, requests: &[ProbeRequest<'_>]| registry.numbers(class.as_bytes(), requests.iter().copied());
+        let (a, b) = (request("a", "timed", Level::Time), request("b", "timed", Level::Time));
+        let watched = request("a", "timed", Level::Watch);
+        assert_eq!(numbers("p/C", &[a, b]), Some(vec![1, 2]));
+        assert_eq!(numbers("p/D", &[a]), Some(vec![3]));
+        assert_eq!(numbers("p/C", &[a, b]), Some(vec![1, 2]));
+        assert_eq!(numbers("p/C", &[b, watched, a]), Some(vec![2, 4, 1]));
+    }
+
+    #[test]
+    fn each_definition_is_told_once_with_its_number() {
+        let registry = ProbeRegistry::default();
+        let mut definitions = Definitions::default();
+        let mut told = Vec::new();
+        let mut tell = |definitions: &mut Definitions| {
+            registry.new_definitions(definitions, |probe| {
+                told.push(format!("{} {} {}", probe.id, String::from_utf8_lossy(probe.name), probe.exact));
+            });
+        };
+        registry.numbers(b"C", [request("a", "t", Level::Time)].into_iter());
+        tell(&mut definitions);
+        tell(&mut definitions);
+        registry.numbers(b"C", [request("a", "t", Level::Time), request("b", "t", Level::Watch)].into_iter());
+        tell(&mut definitions);
+        assert_eq!(told, ["1 a true", "2 b false"]);
+    }
+}

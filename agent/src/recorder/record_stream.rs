@@ -1,0 +1,249 @@
+//! Decoder of what Java code writes into a segment.
+//!
+//! The stream consists of 16-byte slots of two words in native byte order.
+//! ```text
+//! call      { start, duration << 24 | probe }          probe != 0, duration below 2^40 ns
+//! THREAD    { thread id, virtual << 32 | 1 << 24 }      the following records belong to this thread
+//! LONG      { start, 2 << 24 } { duration, probe }
+//! DETAIL    { start, bytes << 32 | 3 << 24 } { duration, number << 32 | probe } text   (kind in the first byte of the text)
+//! END       { -, 4 << 24 }                              the rest of the segment is unused
+//! NAME      { thread id, bytes << 32 | 5 << 24 } text
+//! ```
+//! Texts are UTF-8, padded to whole slots.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Who gets the decoded records.
+pub(crate) trait RecordSink {
+    /// The following calls were made by this thread.
+    fn thread(&mut self, thread: RecordThread);
+    /// A platform thread's name.
+    fn thread_name(&mut self, thread: u64, name: &[u8]);
+    /// A run of ordinary calls, as they stand in the ring: start, duration << 24 | probe.
+    fn calls(&mut self, calls: &[[u64; 2]]);
+    /// A call of more than 2^40 ns.
+    fn long_call(&mut self, probe: u32, start: u64, duration: u64);
+    /// A call with a text.
+    fn detail(&mut self, detail: Detail<'_>);
+}
+
+/// The Java thread to which records belong.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct RecordThread {
+    /// `Thread.getId()`; 0 before the first THREAD record.
+    pub(crate) id: u64,
+    /// Whether it is a virtual thread.
+    pub(crate) is_virtual: bool,
+}
+
+/// A call with a text and a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Detail<'a> {
+    /// What the text is: `J` statement, `H` HTTP method NUL path, `S` peer.
+    pub(crate) kind: u8,
+    /// The probe that was passed.
+    pub(crate) probe: u32,
+    /// Start in nanoseconds.
+    pub(crate) start: u64,
+    /// Duration in nanoseconds.
+    pub(crate) duration: u64,
+    /// HTTP status or number of bytes.
+    pub(crate) number: u32,
+    /// The text behind the kind.
+    pub(crate) text: &'a [u8],
+}
+
+/// The stream broke its own rules at this word; what follows in the segment cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Malformed {
+    /// Word within the decoded slice.
+    pub(crate) at: usize,
+}
+
+const KIND_THREAD: u8 = 1;
+const KIND_LONG: u8 = 2;
+const KIND_DETAIL: u8 = 3;
+const KIND_END: u8 = 4;
+const KIND_THREAD_NAME: u8 = 5;
+
+const PROBE_MASK: u64 = 0x00ff_ffff;
+
+/// Most calls that are handed on at once.
+const RUN: usize = 1024;
+
+/// Feeds the records in `words` to the sink; `thread` carries the thread on from one part of a ring to the next.
+pub(crate) fn decode(
+    words: &[AtomicU64],
+    thread: &mut RecordThread,
+    sink: &mut impl RecordSink,
+) -> Result<(), Malformed> {
+    let mut rest = words;
+    let mut run = [[0; 2]; RUN];
+    loop {
+        let calls = copy_calls(rest, &mut run);
+        if !calls.is_empty() {
+            sink.calls(calls);
+            rest = rest.get(calls.len() * 2..).unwrap_or_default();
+            continue;
+        }
+        let Some(([first, second], behind)) = split_slot(rest) else { return Ok(()) };
+        let malformed = Malformed { at: words.len() - rest.len() };
+        match escape(first, second, behind, thread, sink).ok_or(malformed)? {
+            Next::Words(words) => rest = words,
+            Next::End => return Ok(()),
+        }
+    }
+}
+
+/// Copies the ordinary calls at the head of `words`.
+fn copy_calls<'run>(words: &[AtomicU64], run: &'run mut [[u64; 2]; RUN]) -> &'run [[u64; 2]] {
+    let mut count = 0;
+    for (slot, call) in words.chunks_exact(2).zip(run.iter_mut()) {
+        let [first, second] = slot else { break };
+        let second = second.load(Ordering::Relaxed);
+        if second & PROBE_MASK == 0 {
+            break;
+        }
+        *call = [first.load(Ordering::Relaxed), second];
+        count += 1;
+    }
+    run.get(..count).unwrap_or_default()
+}
+
+enum Next<'a> {
+    Words(&'a [AtomicU64]),
+    End,
+}
+
+/// A record that is not an ordinary call; `None` if it is none of ours or not complete.
+fn escape<'a>(
+    first: u64,
+    second: u64,
+    behind: &'a [AtomicU64],
+    thread: &mut RecordThread,
+    sink: &mut impl RecordSink,
+) -> Option<Next<'a>> {
+    let kind = ((second >> 24) & 0xff) as u8;
+    let length = (second >> 32) as usize;
+    match kind {
+        KIND_THREAD => {
+            *thread = RecordThread { id: first, is_virtual: length == 1 };
+            sink.thread(*thread);
+            Some(Next::Words(behind))
+        }
+        KIND_LONG => {
+            let ([duration, probe], rest) = split_slot(behind)?;
+            sink.long_call((probe & PROBE_MASK) as u32, first, duration);
+            Some(Next::Words(rest))
+        }
+        KIND_DETAIL => {
+            let ([duration, low], rest) = split_slot(behind)?;
+            let (text, rest) = split_text(rest, length)?;
+            let (&kind, text) = text.split_first()?;
+            let (probe, number) = ((low & PROBE_MASK) as u32, (low >> 32) as u32);
+            sink.detail(Detail { kind, probe, start: first, duration, number, text });
+            Some(Next::Words(rest))
+        }
+        KIND_THREAD_NAME => {
+            let (name, rest) = split_text(behind, length)?;
+            sink.thread_name(first, &name);
+            Some(Next::Words(rest))
+        }
+        KIND_END => Some(Next::End),
+        _ => None,
+    }
+}
+
+fn split_slot(words: &[AtomicU64]) -> Option<([u64; 2], &[AtomicU64])> {
+    let [first, second, rest @ ..] = words else { return None };
+    Some(([first.load(Ordering::Relaxed), second.load(Ordering::Relaxed)], rest))
+}
+
+fn split_text(words: &[AtomicU64], length: usize) -> Option<(Vec<u8>, &[AtomicU64])> {
+    let (text, rest) = words.split_at_checked(length.div_ceil(16) * 2)?;
+    let mut bytes: Vec<u8> = text.iter().flat_map(|word| word.load(Ordering::Relaxed).to_ne_bytes()).collect();
+    bytes.truncate(length);
+    Some((bytes, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Log(Vec<String>);
+
+    impl RecordSink for Log {
+        fn thread(&mut self, thread: RecordThread) {
+            self.0.push(format!("thread {} {}", thread.id, thread.is_virtual));
+        }
+        fn thread_name(&mut self, thread: u64, name: &[u8]) {
+            self.0.push(format!("name {thread} {}", String::from_utf8_lossy(name)));
+        }
+        fn calls(&mut self, calls: &[[u64; 2]]) {
+            for [start, word] in calls {
+                self.0.push(format!("call {} {start} {}", word & PROBE_MASK, word >> 24));
+            }
+        }
+        fn long_call(&mut self, probe: u32, start: u64, duration: u64) {
+            self.0.push(format!("long {probe} {start} {duration}"));
+        }
+        fn detail(&mut self, detail: Detail<'_>) {
+            let Detail { kind, probe, start, duration, number, text } = detail;
+            self.0.push(format!(
+                "{} {probe} {start} {duration} {number} {}",
+                kind as char,
+                String::from_utf8_lossy(text)
+            ));
+        }
+    }
+
+    fn run(words: &[u64]) -> (Vec<String>, Result<(), Malformed>, RecordThread) {
+        let words: Vec<AtomicU64> = words.iter().map(|word| AtomicU64::new(*word)).collect();
+        let (mut log, mut thread) = (Log::default(), RecordThread::default());
+        let result = decode(&words, &mut thread, &mut log);
+        (log.0, result, thread)
+    }
+
+    fn text(text: &str) -> Vec<u64> {
+        let mut bytes = text.as_bytes().to_vec();
+        bytes.resize(bytes.len().next_multiple_of(16), 0);
+        bytes.chunks(8).map(|chunk| u64::from_ne_bytes(chunk.try_into().unwrap())).collect()
+    }
+
+    #[test]
+    fn every_kind_of_record_is_read_and_the_end_mark_ends_the_segment() {
+        let mut words = vec![77, 1 << 32 | 1 << 24];
+        words.extend([1000, 25 << 24 | 9]);
+        words.extend([2000, 2 << 24, 1 << 50, 0xff_ffff]);
+        words.extend([3000, 9 << 32 | 3 << 24, 44, 200 << 32 | 5]);
+        words.extend(text("HGET\0/a/b"));
+        words.extend([78, 17 << 32 | 5 << 24]);
+        words.extend(text("seventeen letters"));
+        words.extend([0, 4 << 24, 5000, 1 << 24 | 9]);
+        let (log, result, thread) = run(&words);
+        let long = format!("long {} 2000 {}", 0xff_ffff, 1_u64 << 50);
+        let expected =
+            ["thread 77 true", "call 9 1000 25", &long, "H 5 3000 44 200 GET\0/a/b", "name 78 seventeen letters"];
+        assert_eq!(log, expected);
+        assert_eq!((result, thread), (Ok(()), RecordThread { id: 77, is_virtual: true }));
+    }
+
+    #[test]
+    fn largest_ordinary_duration_and_probe_keep_their_bits() {
+        let (log, ..) = run(&[u64::MAX, ((1 << 40) - 1) << 24 | 0xff_ffff]);
+        assert_eq!(log, [format!("call {} {} {}", 0xff_ffff, u64::MAX, (1_u64 << 40) - 1)]);
+    }
+
+    #[test]
+    fn rubbish_and_cut_records_are_reported_where_they_begin() {
+        for bad in
+            [vec![1, 0], vec![1, 9 << 24], vec![1, 2 << 24], vec![1, 64 << 32 | 5 << 24, 0, 0], vec![1, 3 << 24, 2, 3]]
+        {
+            let mut words = vec![10, 5 << 24 | 1];
+            words.extend(&bad);
+            let (log, result, _) = run(&words);
+            assert_eq!((log.len(), result), (1, Err(Malformed { at: 2 })), "{bad:?}");
+        }
+    }
+}

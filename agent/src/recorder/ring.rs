@@ -1,0 +1,342 @@
+//! The ring of one carrier thread: a header that Java code reads and writes, and the segments it has filled.
+//!
+//! One writer (the carrier thread, in Java code and in [`Ring::next_segment`]) and one reader (the drainer); neither waits
+//! for the other. Segments of a ring are numbered; the drainer reads the present one only when all before it are done,
+//! so records are read in the order in which they were written. Only the drainer returns segments to the pool, hence what
+//! it is reading cannot be reused under its hands.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use super::record_stream::{Malformed, RecordSink, RecordThread, decode};
+use super::segment_pool::{SEGMENT_BYTES, SegmentIndex, SegmentPool};
+
+/// Words of the header: write position, end of the segment, lost records, reserved.
+const HEADER_WORDS: usize = 8;
+const POSITION: usize = 0;
+const END: usize = 1;
+const LOST: usize = 2;
+
+/// One ring. Rings live for ever and are reused, because Java code holds the addresses of their headers.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    header: Box<[AtomicU64; HEADER_WORDS]>,
+    /// Number of the present segment within the ring in the high half, its link in the low half.
+    current: AtomicU64,
+    /// Filled segments, latest first.
+    filled: AtomicU32,
+    /// Set at the end of the thread: nothing is written any more.
+    ended: AtomicBool,
+    /// The operating system's number of the carrier thread.
+    os_thread: AtomicU64,
+    drained: Mutex<Drained>,
+}
+
+/// What the drainer knows of a ring.
+#[derive(Debug, Default)]
+struct Drained {
+    /// How many segments have been read to their end.
+    segments: u32,
+    /// The thread whose records come next.
+    thread: RecordThread,
+    /// Lost records that have been reported.
+    lost_reported: u64,
+    /// Lost records counted by a predecessor in Java code of the same thread.
+    lost_before: u64,
+}
+
+/// What draining a ring found.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DrainedNow {
+    /// Words read.
+    pub(crate) words: usize,
+    /// Records lost since the last time.
+    pub(crate) lost: u64,
+    /// Segments with a broken stream.
+    pub(crate) malformed: u64,
+}
+
+impl Ring {
+    /// A ring without a segment.
+    pub(crate) fn new() -> Ring {
+        Ring {
+            header: Box::new([const { AtomicU64::new(0) }; HEADER_WORDS]),
+            current: AtomicU64::new(pack(0, None)),
+            filled: AtomicU32::new(SegmentIndex::to_link(None)),
+            ended: AtomicBool::new(false),
+            os_thread: AtomicU64::new(0),
+            drained: Mutex::new(Drained::default()),
+        }
+    }
+
+    /// Address of the header.
+    pub(crate) fn header_address(&self) -> u64 {
+        self.header.as_ptr() as u64
+    }
+
+    /// The operating system's number of the thread that writes here.
+    pub(crate) fn os_thread(&self) -> u64 {
+        self.os_thread.load(Ordering::Relaxed)
+    }
+
+    /// Makes the ring the calling thread's own.
+    pub(crate) fn begin(&self, os_thread: u64, pool: &SegmentPool) {
+        self.reopen();
+        self.os_thread.store(os_thread, Ordering::Relaxed);
+        self.ended.store(false, Ordering::Release);
+        self.next_segment(pool);
+    }
+
+    /// Java code is about to count lost records from 0 again: for another thread, or because the thread forgot its ring.
+    pub(crate) fn reopen(&self) {
+        let mut drained = self.drained.lock();
+        drained.lost_before += self.word(LOST).swap(0, Ordering::Relaxed);
+    }
+
+    /// Called by the writer when the segment cannot take its next record: gives the segment to the drainer and installs a
+    /// new one. Without a free segment position and end are equal afterwards, and the writer counts losses.
+    pub(crate) fn next_segment(&self, pool: &SegmentPool) {
+        let sequence = self.give_up_segment(pool);
+        let taken = pool.take();
+        if let Some((index, segment)) = taken.and_then(|index| Some((index, pool.get(index)?))) {
+            let start = segment.address();
+            self.word(END).store(start + SEGMENT_BYTES as u64, Ordering::Relaxed);
+            self.word(POSITION).store(start, Ordering::Release);
+            // After the position: a drainer that sees the new segment must not take the old position for one inside it.
+            self.current.store(pack(sequence, Some(index)), Ordering::Release);
+        }
+    }
+
+    /// Gives the present segment, if any, to the drainer, and returns the number of the next one.
+    fn give_up_segment(&self, pool: &SegmentPool) -> u32 {
+        let (sequence, current) = unpack(self.current.load(Ordering::Relaxed));
+        let Some((index, segment)) = current.and_then(|index| Some((index, pool.get(index)?))) else { return sequence };
+        let position = self.word(POSITION).load(Ordering::Relaxed);
+        segment.filled_words.store(segment.words_before(position).unwrap_or(0), Ordering::Relaxed);
+        let next = sequence.wrapping_add(1);
+        self.current.store(pack(next, None), Ordering::Release);
+        self.word(END).store(position, Ordering::Relaxed);
+        pool.note_filled();
+        let mut head = self.filled.load(Ordering::Relaxed);
+        loop {
+            segment.link.store(head, Ordering::Relaxed);
+            let link = SegmentIndex::to_link(Some(index));
+            match self.filled.compare_exchange_weak(head, link, Ordering::Release, Ordering::Relaxed) {
+                Ok(_) => return next,
+                Err(changed) => head = changed,
+            }
+        }
+    }
+
+    /// The thread ends; it runs no Java code any more.
+    pub(crate) fn end(&self, pool: &SegmentPool) {
+        self.give_up_segment(pool);
+        self.ended.store(true, Ordering::Release);
+    }
+
+    /// Whether the thread has ended. If it had before the last [`Ring::drain`], the ring is free for another thread.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    /// Reads everything that has been written and not been read yet. Called by one thread at a time.
+    pub(crate) fn drain(&self, pool: &SegmentPool, sink: &mut impl RecordSink) -> DrainedNow {
+        let mut drained = self.drained.lock();
+        let mut now = DrainedNow::default();
+        for index in self.take_filled(pool) {
+            if let Some(segment) = pool.get(index) {
+                let filled = segment.filled_words.load(Ordering::Relaxed);
+                drained.read(pool, index, filled, sink, &mut now);
+            }
+            drained.segments = drained.segments.wrapping_add(1);
+            pool.release_drained(index);
+        }
+        let (sequence, current) = unpack(self.current.load(Ordering::Acquire));
+        let position = self.word(POSITION).load(Ordering::Acquire);
+        if let Some(index) = current.filter(|_| sequence == drained.segments) {
+            // Outside this segment if the writer has just moved on: then its end comes with the filled ones.
+            if let Some(words) = pool.get(index).and_then(|segment| segment.words_before(position)) {
+                drained.read(pool, index, words, sink, &mut now);
+            }
+        }
+        let lost = drained.lost_before + self.word(LOST).load(Ordering::Acquire);
+        now.lost = lost.saturating_sub(drained.lost_reported);
+        drained.lost_reported = lost;
+        now
+    }
+
+    /// The thread to which lost records are attributed: the last one seen.
+    pub(crate) fn last_thread(&self) -> u64 {
+        self.drained.lock().thread.id
+    }
+
+    /// Filled segments, oldest first.
+    fn take_filled(&self, pool: &SegmentPool) -> Vec<SegmentIndex> {
+        let mut link = self.filled.swap(SegmentIndex::to_link(None), Ordering::Acquire);
+        let mut indices = Vec::new();
+        while let Some(index) = SegmentIndex::from_link(link) {
+            indices.push(index);
+            link = pool.get(index).map_or(SegmentIndex::to_link(None), |segment| segment.link.load(Ordering::Relaxed));
+        }
+        indices.reverse();
+        indices
+    }
+
+    fn word(&self, index: usize) -> &AtomicU64 {
+        let [position, end, lost, ..] = &*self.header;
+        match index {
+            POSITION => position,
+            END => end,
+            _ => lost,
+        }
+    }
+}
+
+impl Drained {
+    fn read(
+        &mut self,
+        pool: &SegmentPool,
+        index: SegmentIndex,
+        until: usize,
+        sink: &mut impl RecordSink,
+        now: &mut DrainedNow,
+    ) {
+        let Some(segment) = pool.get(index) else { return };
+        let from = segment.drained_words.load(Ordering::Relaxed);
+        let Some(words) = segment.words().get(from..until).filter(|words| !words.is_empty()) else { return };
+        sink.thread(self.thread);
+        if let Err(Malformed { at }) = decode(words, &mut self.thread, sink) {
+            tracing::error!(at, "a ring holds something that is not a record; the rest of its segment is lost");
+            now.malformed += 1;
+        }
+        now.words += words.len();
+        segment.drained_words.store(until, Ordering::Relaxed);
+    }
+}
+
+fn pack(sequence: u32, index: Option<SegmentIndex>) -> u64 {
+    u64::from(sequence) << 32 | u64::from(SegmentIndex::to_link(index))
+}
+
+fn unpack(packed: u64) -> (u32, Option<SegmentIndex>) {
+    ((packed >> 32) as u32, SegmentIndex::from_link(packed as u32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorder::record_stream::Detail;
+
+    /// Writes records as the Java side does, through the header.
+    struct Writer<'a> {
+        ring: &'a Ring,
+        pool: &'a SegmentPool,
+        lost: u64,
+    }
+
+    impl Writer<'_> {
+        fn write(&mut self, first: u64, second: u64) {
+            let (mut at, mut end) = self.position();
+            if at == end {
+                self.ring.next_segment(self.pool);
+                (at, end) = self.position();
+            }
+            if at == end {
+                self.lost += 1;
+                self.ring.word(LOST).store(self.lost, Ordering::Release);
+                return;
+            }
+            let (_, index) = unpack(self.ring.current.load(Ordering::Relaxed));
+            let segment = self.pool.get(index.unwrap()).unwrap();
+            let word = segment.words_before(at).unwrap();
+            segment.words()[word].store(first, Ordering::Relaxed);
+            segment.words()[word + 1].store(second, Ordering::Relaxed);
+            self.ring.word(POSITION).store(at + 16, Ordering::Release);
+        }
+
+        fn position(&self) -> (u64, u64) {
+            (self.ring.word(POSITION).load(Ordering::Relaxed), self.ring.word(END).load(Ordering::Relaxed))
+        }
+    }
+
+    #[derive(Default)]
+    struct Starts(Vec<u64>);
+
+    impl RecordSink for Starts {
+        fn thread(&mut self, _: RecordThread) {}
+        fn thread_name(&mut self, _: u64, _: &[u8]) {}
+        fn calls(&mut self, calls: &[[u64; 2]]) {
+            self.0.extend(calls.iter().map(|[start, _]| start));
+        }
+        fn long_call(&mut self, _: u32, _: u64, _: u64) {}
+        fn detail(&mut self, _: Detail<'_>) {}
+    }
+
+    #[test]
+    fn records_come_once_and_in_order_while_the_writer_goes_on() {
+        let (pool, ring) = (SegmentPool::new(6 * SEGMENT_BYTES), Ring::new());
+        ring.begin(1, &pool);
+        let mut starts = Starts::default();
+        let (mut lost, done) = (0, AtomicBool::new(false));
+        const CALLS: u64 = 300_000;
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut writer = Writer { ring: &ring, pool: &pool, lost: 0 };
+                (1..=CALLS).for_each(|start| writer.write(start, 7 << 24 | 1));
+                done.store(true, Ordering::Release);
+            });
+            loop {
+                let last = done.load(Ordering::Acquire);
+                lost += ring.drain(&pool, &mut starts).lost;
+                if last {
+                    break;
+                }
+            }
+        });
+        assert!(starts.0.is_sorted_by(|a, b| a < b), "in order, none twice");
+        assert_eq!(starts.0.len() as u64 + lost, CALLS);
+        assert!(!starts.0.is_empty());
+    }
+
+    #[test]
+    fn without_free_segments_every_record_is_counted_as_lost_until_the_drainer_comes() {
+        let (pool, ring) = (SegmentPool::new(0), Ring::new());
+        ring.begin(1, &pool);
+        let room = (pool.capacity() * SEGMENT_BYTES / 16) as u64;
+        let mut writer = Writer { ring: &ring, pool: &pool, lost: 0 };
+        (0..room + 10).for_each(|start| writer.write(start, 1 << 24 | 1));
+        let mut starts = Starts::default();
+        let now = ring.drain(&pool, &mut starts);
+        assert_eq!((starts.0.len() as u64, now.lost), (room, 10));
+        writer.write(99, 1 << 24 | 1);
+        assert_eq!(ring.drain(&pool, &mut starts), DrainedNow { words: 2, lost: 0, malformed: 0 });
+    }
+
+    #[test]
+    fn an_ended_ring_gives_its_segment_back_and_serves_another_thread() {
+        let (pool, ring) = (SegmentPool::new(0), Ring::new());
+        ring.begin(1, &pool);
+        let mut writer = Writer { ring: &ring, pool: &pool, lost: 0 };
+        writer.write(5, 1 << 24 | 1);
+        ring.end(&pool);
+        assert!(ring.has_ended());
+        let mut starts = Starts::default();
+        ring.drain(&pool, &mut starts);
+        assert_eq!((starts.0.as_slice(), pool.free_count()), ([5].as_slice(), pool.capacity()));
+        ring.begin(2, &pool);
+        writer.write(6, 1 << 24 | 1);
+        ring.drain(&pool, &mut starts);
+        assert_eq!(starts.0, [5, 6]);
+    }
+
+    #[test]
+    fn a_reopened_ring_forgets_no_loss() {
+        let (pool, ring) = (SegmentPool::new(0), Ring::new());
+        ring.word(LOST).store(3, Ordering::Relaxed);
+        ring.reopen();
+        ring.word(LOST).store(2, Ordering::Relaxed);
+        assert_eq!(ring.drain(&pool, &mut Starts::default()).lost, 5);
+        assert_eq!(ring.drain(&pool, &mut Starts::default()).lost, 0);
+    }
+}

@@ -1,0 +1,205 @@
+//! From ring records to the trace file.
+
+use std::path::PathBuf;
+
+use trace::{MethodInfo, Recording};
+
+use super::record_stream::{Detail, RecordSink, RecordThread};
+use crate::probe_registry::{Definitions, ProbeRegistry};
+
+/// Figures of one recording.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RecordCounts {
+    /// Calls that reached the drainer.
+    pub(crate) records: u64,
+    /// Calls for which no segment was free.
+    pub(crate) lost: u64,
+    /// Segments that held something else than records.
+    pub(crate) malformed: u64,
+}
+
+/// Writes records into a recording and counts them. Without a recording they are only counted.
+#[derive(Debug)]
+pub(crate) struct TraceSink {
+    recording: Option<Recording>,
+    path: PathBuf,
+    counts: RecordCounts,
+    probes: &'static ProbeRegistry,
+    definitions: Definitions,
+    os_thread: u64,
+    unwritten: bool,
+    failed: bool,
+    /// Set once the file has the size that it may have: calls are only counted then, as lost.
+    full: bool,
+    /// Calls lost since the file is full; told in the file when it is completed.
+    lost_unwritten: u64,
+}
+
+impl TraceSink {
+    /// A sink for `recording`, whose file is `path`.
+    pub(crate) fn new(recording: Option<Recording>, path: PathBuf, probes: &'static ProbeRegistry) -> TraceSink {
+        let counts = RecordCounts::default();
+        let definitions = Definitions::default();
+        TraceSink {
+            recording,
+            path,
+            counts,
+            probes,
+            definitions,
+            os_thread: 0,
+            unwritten: false,
+            failed: false,
+            full: false,
+            lost_unwritten: 0,
+        }
+    }
+
+    /// The following records come from a ring that this operating system thread writes.
+    pub(crate) fn ring(&mut self, os_thread: u64) {
+        self.os_thread = os_thread;
+    }
+
+    /// Notes losses of a ring, whose last records belonged to `thread`.
+    pub(crate) fn lost(&mut self, thread: u64, at_nanos: u64, count: u64) {
+        self.counts.lost += count;
+        if let Some(recording) = &mut self.recording {
+            recording.set_thread(thread);
+            recording.lost(at_nanos, count);
+            self.unwritten = true;
+        }
+    }
+
+    /// Notes segments that could not be read to their end.
+    pub(crate) fn malformed(&mut self, count: u64) {
+        self.counts.malformed += count;
+    }
+
+    /// Figures up to now.
+    pub(crate) fn counts(&self) -> RecordCounts {
+        self.counts
+    }
+
+    /// Appends what has been recorded to the file, if there is something.
+    pub(crate) fn flush(&mut self) {
+        if !std::mem::take(&mut self.unwritten) {
+            return;
+        }
+        if let Some(Err(error)) = self.recording.as_mut().map(Recording::flush_chunk) {
+            self.report(&error);
+        }
+    }
+
+    /// Completes the file.
+    pub(crate) fn finish(&mut self) {
+        self.define_methods();
+        if let (Some(recording), true) = (&mut self.recording, self.lost_unwritten > 0) {
+            recording.set_thread(0);
+            recording.lost(0, self.lost_unwritten);
+        }
+        if let Some(Err(error)) = self.recording.take().map(Recording::finish) {
+            self.report(&error);
+        }
+    }
+
+    /// False if the file is full: the calls are counted as lost then.
+    fn has_room(&mut self, calls: u64) -> bool {
+        if !self.full && self.recording.as_ref().is_some_and(Recording::is_full) {
+            self.full = true;
+            // No message: it would stand in the middle of the application's output. Report and statistics show the loss.
+            let file = self.path.display();
+            tracing::info!("the trace file {file} is full (max-file-mb in [trace]): calls are counted as lost now");
+        }
+        if self.full {
+            self.counts.lost += calls;
+            self.lost_unwritten += calls;
+        }
+        !self.full
+    }
+
+    /// One message, not one every two seconds.
+    fn report(&mut self, error: &std::io::Error) {
+        if !std::mem::replace(&mut self.failed, true) {
+            crate::message::say(&format!("cannot write {}: {error}; records are dropped", self.path.display()));
+        }
+    }
+
+    /// Tells the recording about probes that came into being since the last time. Called after records became visible and
+    /// before they are written: a probe is registered before its class runs.
+    fn define_methods(&mut self) {
+        let Some(recording) = &mut self.recording else { return };
+        self.probes.new_definitions(&mut self.definitions, |probe| {
+            recording.define_method(
+                probe.id,
+                MethodInfo {
+                    class: probe.class,
+                    name: probe.name,
+                    descriptor: probe.descriptor,
+                    access_flags: probe.access_flags,
+                    exact: probe.exact,
+                    template: probe.template,
+                },
+            );
+        });
+    }
+}
+
+impl RecordSink for TraceSink {
+    fn thread(&mut self, thread: RecordThread) {
+        self.define_methods();
+        if let Some(recording) = &mut self.recording {
+            if thread.is_virtual {
+                recording.define_thread(thread.id, "", 0, true);
+            }
+            recording.set_thread(thread.id);
+        }
+    }
+
+    fn thread_name(&mut self, thread: u64, name: &[u8]) {
+        if let Some(recording) = &mut self.recording {
+            recording.define_thread(thread, &String::from_utf8_lossy(name), self.os_thread, false);
+            recording.set_thread(thread);
+        }
+    }
+
+    fn calls(&mut self, calls: &[[u64; 2]]) {
+        if !self.has_room(calls.len() as u64) {
+            return;
+        }
+        self.counts.records += calls.len() as u64;
+        if let Some(recording) = &mut self.recording {
+            recording.calls(calls);
+            self.unwritten = true;
+        }
+    }
+
+    fn long_call(&mut self, probe: u32, start: u64, duration: u64) {
+        if !self.has_room(1) {
+            return;
+        }
+        self.counts.records += 1;
+        if let Some(recording) = &mut self.recording {
+            recording.call(probe, start, duration);
+            self.unwritten = true;
+        }
+    }
+
+    fn detail(&mut self, detail: Detail<'_>) {
+        if !self.has_room(1) {
+            return;
+        }
+        self.counts.records += 1;
+        let Some(recording) = &mut self.recording else { return };
+        self.unwritten = true;
+        let Detail { kind, probe, start, duration, number, text } = detail;
+        let text = String::from_utf8_lossy(text);
+        match kind {
+            b'J' => recording.statement(probe, start, duration, &text),
+            b'S' => recording.socket_transfer(probe, start, duration, &text, u64::from(number)),
+            b'H' => {
+                let (method, path) = text.split_once('\0').unwrap_or((&text, ""));
+                recording.http_request(probe, start, duration, method, path, number);
+            }
+            _ => recording.call(probe, start, duration),
+        }
+    }
+}

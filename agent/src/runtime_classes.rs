@@ -1,0 +1,71 @@
+//! The runtime's Java classes: defined from memory in the boot loader, package `java.instr`.
+//!
+//! Every class loader delegates `java.*`, so instrumented code finds them wherever it lives; no file is written and no boot
+//! path is appended (which would cost class data sharing).
+
+use std::ffi::CString;
+
+use crate::embedded;
+use crate::jvm::{self, GlobalClass, Jni, Jvmti, RecorderNatives, StaticLongField};
+
+/// Extends a class of `jdk.internal.misc`, and exists only where that class does.
+const CARRIER_RINGS: &str = "java/instr/CarrierRings";
+const CARRIER_RINGS_SINCE: u32 = 21;
+
+/// The classes that the agent talks to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RuntimeClasses {
+    recorder: GlobalClass,
+    /// `java.instr.Watch.tick`.
+    pub(crate) tick: StaticLongField,
+}
+
+impl RuntimeClasses {
+    /// Defines all classes, opens what they need, binds their native methods.
+    pub(crate) fn define(
+        jvmti: Jvmti,
+        jni: &Jni<'_>,
+        natives: &'static dyn RecorderNatives,
+    ) -> Result<RuntimeClasses, String> {
+        let (mut recorder, mut watch, mut exported) = (None, None, false);
+        let (after_export, plain): (Vec<_>, Vec<_>) =
+            embedded::RUNTIME_CLASSES.iter().partition(|(name, _)| *name == CARRIER_RINGS);
+        for (name, bytes) in plain {
+            let class = define(jni, name, bytes)?;
+            if !std::mem::replace(&mut exported, true) {
+                jvm::export_to_class(jvmti, jni, c"jdk.internal.misc", class).map_err(|error| error.to_string())?;
+            }
+            match name {
+                "java/instr/Recorder" => recorder = Some(class),
+                "java/instr/Watch" => watch = Some(class),
+                _ => {}
+            }
+        }
+        if jvmti.java_version() >= CARRIER_RINGS_SINCE {
+            after_export.iter().try_for_each(|(name, bytes)| define(jni, name, bytes).map(drop))?;
+        }
+        let (Some(recorder), Some(watch)) = (recorder, watch) else {
+            return Err("this build of the agent has no runtime classes".to_owned());
+        };
+        jvm::register_recorder_natives(jni, recorder, natives).map_err(|error| error.to_string())?;
+        let tick = StaticLongField::find(jni, watch, c"tick").map_err(|error| error.to_string())?;
+        Ok(RuntimeClasses { recorder, tick })
+    }
+
+    /// Switches all probes on.
+    pub(crate) fn start(&self, jni: &Jni<'_>) -> Result<(), String> {
+        jvm::call_static_void(jni, self.recorder, c"start").map_err(|error| error.to_string())
+    }
+
+    /// Switches all probes off.
+    pub(crate) fn stop(&self, jni: &Jni<'_>) {
+        if let Err(error) = jvm::call_static_void(jni, self.recorder, c"stop") {
+            tracing::error!(%error, "the probes cannot be switched off");
+        }
+    }
+}
+
+fn define(jni: &Jni<'_>, name: &str, bytes: &[u8]) -> Result<GlobalClass, String> {
+    let name = CString::new(name).map_err(|error| error.to_string())?;
+    jvm::define_boot_class(jni, &name, bytes).map_err(|error| format!("{}: {error}", name.to_string_lossy()))
+}

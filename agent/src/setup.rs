@@ -1,0 +1,173 @@
+//! From the agent's options to everything a session needs: configuration, templates, rules.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use class_source::ClassPath;
+use classfile::ClassFile;
+use instrument_core::config::{self, Config, Diagnostic, OnError};
+use instrument_core::selection::RuleSet;
+use instrument_core::template::TemplateLibrary;
+
+use crate::embedded;
+use crate::used_by_runtime::TemplateCode;
+
+/// What the configuration asks for, checked.
+#[derive(Debug)]
+pub(crate) struct Setup {
+    /// The configuration.
+    pub(crate) config: Config,
+    /// Warnings, as text.
+    pub(crate) warnings: Vec<String>,
+    /// All templates.
+    pub(crate) templates: Arc<TemplateLibrary>,
+    /// Class files of the user's templates.
+    own_templates: Vec<Vec<u8>>,
+    /// The compiled rules.
+    pub(crate) rules: RuleSet,
+}
+
+/// Why there is no setup.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct SetupError {
+    /// What the user is told.
+    pub(crate) text: String,
+    /// The user wants the JVM to stop in this case.
+    pub(crate) abort: bool,
+}
+
+impl Setup {
+    /// The code of the templates that rules use.
+    pub(crate) fn used_templates(&self) -> Vec<TemplateCode<'_>> {
+        let ids = self.rules.rules().iter().flat_map(|rule| rule.templates().iter());
+        ids.filter_map(|id| {
+            let (class, method) = self.templates.get(*id)?.source.rsplit_once('.')?;
+            Some(TemplateCode { class: self.template_class(&class.replace('.', "/"))?, method })
+        })
+        .collect()
+    }
+
+    /// The class file of a template; the user's own come first, as in the library.
+    fn template_class(&self, internal_name: &str) -> Option<&[u8]> {
+        let is_it = |bytes: &&[u8]| {
+            ClassFile::parse(bytes).is_ok_and(|class| class.this_class().as_bytes() == internal_name.as_bytes())
+        };
+        let own = self.own_templates.iter().map(Vec::as_slice);
+        own.chain(embedded::TEMPLATE_CLASSES.iter().map(|(_, bytes)| *bytes)).find(is_it)
+    }
+}
+
+/// Reads the configuration file named by the options.
+pub(crate) fn from_options(options: &[u8]) -> Result<Setup, SetupError> {
+    let Ok(options) = std::str::from_utf8(options) else { return Err(hopeless("the agent's options are not UTF-8")) };
+    let path = options.trim();
+    if path.is_empty() {
+        return Err(hopeless("no configuration file given; use -agentpath:/path/to/libinstr.so=instr.toml"));
+    }
+    let path = path.strip_prefix("config=").unwrap_or(path);
+    match std::fs::read_to_string(path) {
+        Ok(text) => from_text(&text, path),
+        Err(error) => Err(hopeless(&format!("cannot read the configuration file {path}: {error}"))),
+    }
+}
+
+fn hopeless(text: &str) -> SetupError {
+    SetupError { text: text.to_owned(), abort: false }
+}
+
+/// Compiles a configuration; `file_name` is what diagnostics call it.
+pub(crate) fn from_text(text: &str, file_name: &str) -> Result<Setup, SetupError> {
+    let (config, warnings) = match config::parse(text, file_name) {
+        Ok(parsed) => parsed,
+        Err(problems) => return Err(SetupError { text: list(&problems), abort: says_abort(text) }),
+    };
+    let abort = config.agent.on_error == OnError::Abort;
+    let folder = Path::new(file_name).parent().unwrap_or(Path::new("")).to_owned();
+    let (templates, own_templates) = load_templates(&config, &folder).map_err(|text| SetupError { text, abort })?;
+    let compiled = RuleSet::compile(&config, &templates, embedded::PRESETS);
+    let rules = compiled.map_err(|problems| SetupError { text: list(&problems), abort })?;
+    let warnings = warnings.iter().map(ToString::to_string).collect();
+    Ok(Setup { config, warnings, templates: Arc::new(templates), own_templates, rules })
+}
+
+fn list(problems: &[Diagnostic]) -> String {
+    problems.iter().map(|problem| format!("{problem}\n")).collect()
+}
+
+/// Whether a configuration that could not be read asks to stop the JVM: its syntax may be broken anywhere, so this looks at
+/// the line alone.
+fn says_abort(text: &str) -> bool {
+    text.lines().any(|line| {
+        let line = line.split('#').next().unwrap_or_default();
+        line.split_once('=').is_some_and(|(key, value)| {
+            let key = key.trim();
+            (key == "on_error" || key == "agent.on_error") && value.trim().trim_matches(['"', '\'']) == "abort"
+        })
+    })
+}
+
+/// The built-in templates and those of the user's jars. A jar stands relative to the configuration file, or else to the
+/// working directory.
+fn load_templates(config: &Config, folder: &Path) -> Result<(TemplateLibrary, Vec<Vec<u8>>), String> {
+    let mut library = TemplateLibrary::new();
+    let (mut problems, mut own) = (Vec::new(), Vec::new());
+    for (_, bytes) in embedded::TEMPLATE_CLASSES {
+        problems.extend(library.add_class(bytes, "built-in").err().into_iter().flatten());
+    }
+    for jar in &config.agent.templates {
+        let name = jar.get_ref();
+        let beside = folder.join(name);
+        let path = if beside.exists() { beside } else { PathBuf::from(name) };
+        let classes = ClassPath::open(&[path]).map_err(|error| format!("templates = \"{name}\": {error}"))?;
+        let visited: Result<(), class_source::Error> = classes.for_each(|entry| {
+            match library.add_class(entry.bytes, name) {
+                Ok(0) => {}
+                Ok(_) => own.push(entry.bytes.to_vec()),
+                Err(found) => problems.extend(found),
+            }
+            Ok(())
+        });
+        visited.map_err(|error| format!("templates = \"{name}\": {error}"))?;
+    }
+    if problems.is_empty() {
+        Ok((library, own))
+    } else {
+        Err(problems.iter().map(|problem| format!("{problem}\n")).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_options_and_files_are_told_and_never_abort() {
+        let no_option = from_options(b"").unwrap_err();
+        assert!(no_option.text.contains("no configuration file given"), "{}", no_option.text);
+        let no_file = from_options(b"/nowhere/instr.toml").unwrap_err();
+        assert!(no_file.text.contains("/nowhere/instr.toml") && !no_file.abort, "{}", no_file.text);
+    }
+
+    #[test]
+    fn a_mistake_aborts_only_if_the_configuration_says_so() {
+        for (agent, abort) in
+            [("", false), ("[agent]\non_error = \"abort\"\n", true), ("[agent]\n# on_error = \"abort\"\n", false)]
+        {
+            let error = from_text(&format!("{agent}[[rule]]\nclas = 'a.B'\n"), "c.toml").unwrap_err();
+            assert_eq!(error.abort, abort, "{agent}");
+            assert!(error.text.contains("did you mean `class`?"), "{}", error.text);
+        }
+    }
+
+    #[test]
+    fn an_unknown_template_is_told_with_its_place() {
+        let error = from_text("[[rule]]\nclass = 'a.B'\ntemplate = 'timd'\n", "c.toml").unwrap_err();
+        assert!(error.text.contains("c.toml:3:") && error.text.contains("timed"), "{}", error.text);
+    }
+
+    #[test]
+    fn every_embedded_template_passes_the_linter() {
+        let setup = from_text("[[rule]]\nclass = 'a.B'\ntemplate = 'timed'\n", "c.toml");
+        assert!(setup.is_ok(), "{:?}", setup.err());
+    }
+}

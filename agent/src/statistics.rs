@@ -1,0 +1,155 @@
+//! What the agent counts, and the JSON file it writes at the end.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use serde::Serialize;
+
+use crate::recorder::RecordCounts;
+
+/// So many refused methods are listed by name; all are counted.
+const LISTED: usize = 1000;
+
+/// Counters of one session.
+#[derive(Debug, Default)]
+pub(crate) struct Statistics {
+    /// Classes that passed the hook.
+    pub(crate) classes_seen: AtomicU64,
+    /// Classes that were looked into because a rule might want them.
+    pub(crate) classes_examined: AtomicU64,
+    /// Classes that were handed back changed.
+    pub(crate) classes_rewritten: AtomicU64,
+    /// Methods with at least one probe.
+    pub(crate) methods_instrumented: AtomicU64,
+    /// Probes in them.
+    pub(crate) probes: AtomicU64,
+    /// Bytes of the rewritten classes before.
+    pub(crate) bytes_in: AtomicU64,
+    /// Bytes of the rewritten classes after.
+    pub(crate) bytes_out: AtomicU64,
+    /// CPU time of the hook, of all threads together.
+    pub(crate) hook_cpu_nanos: AtomicU64,
+    /// Classes loaded before the hook was on that were presented to it again.
+    pub(crate) classes_retransformed: AtomicU64,
+    reasons: Mutex<Reasons>,
+}
+
+#[derive(Debug, Default)]
+struct Reasons {
+    refused: BTreeMap<String, u64>,
+    refused_methods: Vec<RefusedMethod>,
+    skipped: BTreeMap<String, u64>,
+}
+
+/// A method that a rule wanted and that was left alone.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct RefusedMethod {
+    /// Internal name of the class.
+    pub(crate) class: String,
+    /// Name and descriptor; empty if the class as a whole was refused.
+    pub(crate) method: String,
+    /// The reason, for people.
+    pub(crate) reason: String,
+}
+
+impl Statistics {
+    /// Adds to a counter.
+    pub(crate) fn add(counter: &AtomicU64, count: usize) {
+        counter.fetch_add(count as u64, Ordering::Relaxed);
+    }
+
+    /// Counts a refusal; `key` is its kind, for machines.
+    pub(crate) fn refuse(&self, key: &str, method: RefusedMethod) {
+        tracing::info!(class = method.class, method = method.method, reason = method.reason, "refused");
+        let mut reasons = self.reasons.lock();
+        *reasons.refused.entry(key.to_owned()).or_default() += 1;
+        if reasons.refused_methods.len() < LISTED {
+            reasons.refused_methods.push(method);
+        }
+    }
+
+    /// Counts methods that no rule wanted or that rules left out, by kind.
+    pub(crate) fn skip<'a>(&self, kinds: impl Iterator<Item = (&'a str, u64)>) {
+        let mut reasons = self.reasons.lock();
+        for (kind, count) in kinds {
+            if let Some(total) = reasons.skipped.get_mut(kind) {
+                *total += count;
+            } else {
+                reasons.skipped.insert(kind.to_owned(), count);
+            }
+        }
+    }
+
+    /// The figures as JSON.
+    pub(crate) fn to_json(&self, end: &End<'_>) -> String {
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let reasons = self.reasons.lock();
+        let file = File {
+            version: env!("CARGO_PKG_VERSION"),
+            pid: std::process::id(),
+            classes_seen: get(&self.classes_seen),
+            classes_examined: get(&self.classes_examined),
+            classes_rewritten: get(&self.classes_rewritten),
+            classes_retransformed: get(&self.classes_retransformed),
+            methods_instrumented: get(&self.methods_instrumented),
+            probes: get(&self.probes),
+            bytes_in: get(&self.bytes_in),
+            bytes_out: get(&self.bytes_out),
+            refused: &reasons.refused,
+            skipped: &reasons.skipped,
+            hook_cpu_ns: get(&self.hook_cpu_nanos),
+            records: end.records.records,
+            lost: end.records.lost,
+            malformed_segments: end.records.malformed,
+            trace_file: end.trace_file,
+            discard: end.discard,
+            warnings: end.warnings,
+            refused_methods: &reasons.refused_methods,
+        };
+        serde_json::to_string_pretty(&file).unwrap_or_default() + "\n"
+    }
+
+    /// Writes the JSON file.
+    pub(crate) fn write(&self, path: &Path, end: &End<'_>) -> std::io::Result<()> {
+        std::fs::write(path, self.to_json(end))
+    }
+}
+
+/// What is known only at the end.
+#[derive(Debug)]
+pub(crate) struct End<'a> {
+    /// Figures of the recorder.
+    pub(crate) records: RecordCounts,
+    /// The trace file, if one was written.
+    pub(crate) trace_file: Option<&'a str>,
+    /// Whether rewritten classes were thrown away.
+    pub(crate) discard: bool,
+    /// Warnings about the configuration.
+    pub(crate) warnings: &'a [String],
+}
+
+#[derive(Serialize)]
+struct File<'a> {
+    version: &'a str,
+    pid: u32,
+    classes_seen: u64,
+    classes_examined: u64,
+    classes_rewritten: u64,
+    classes_retransformed: u64,
+    methods_instrumented: u64,
+    probes: u64,
+    bytes_in: u64,
+    bytes_out: u64,
+    refused: &'a BTreeMap<String, u64>,
+    skipped: &'a BTreeMap<String, u64>,
+    hook_cpu_ns: u64,
+    records: u64,
+    lost: u64,
+    malformed_segments: u64,
+    trace_file: Option<&'a str>,
+    discard: bool,
+    warnings: &'a [String],
+    refused_methods: &'a [RefusedMethod],
+}

@@ -1,0 +1,333 @@
+//! The constant pool (JVMS 4.4), read in place.
+
+use crate::{ByteReader, Error, ErrorKind, ModifiedUtf8, Result};
+
+/// Tags of constant-pool entries (JVMS table 4.4-A).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+#[allow(missing_docs, reason = "the names are those of the JVMS")]
+pub enum Tag {
+    Utf8 = 1,
+    Integer = 3,
+    Float = 4,
+    Long = 5,
+    Double = 6,
+    Class = 7,
+    String = 8,
+    Fieldref = 9,
+    Methodref = 10,
+    InterfaceMethodref = 11,
+    NameAndType = 12,
+    MethodHandle = 15,
+    MethodType = 16,
+    Dynamic = 17,
+    InvokeDynamic = 18,
+    Module = 19,
+    Package = 20,
+}
+
+impl Tag {
+    /// The tag of this byte, if the JVMS knows it.
+    #[inline]
+    pub fn from_byte(byte: u8) -> Option<Tag> {
+        Some(match byte {
+            1 => Tag::Utf8,
+            3 => Tag::Integer,
+            4 => Tag::Float,
+            5 => Tag::Long,
+            6 => Tag::Double,
+            7 => Tag::Class,
+            8 => Tag::String,
+            9 => Tag::Fieldref,
+            10 => Tag::Methodref,
+            11 => Tag::InterfaceMethodref,
+            12 => Tag::NameAndType,
+            15 => Tag::MethodHandle,
+            16 => Tag::MethodType,
+            17 => Tag::Dynamic,
+            18 => Tag::InvokeDynamic,
+            19 => Tag::Module,
+            20 => Tag::Package,
+            _ => return None,
+        })
+    }
+
+    /// Bytes of an entry behind its tag; `None` for Utf8, whose length stands in the entry.
+    #[inline]
+    pub fn payload_length(self) -> Option<usize> {
+        Some(match self {
+            Tag::Utf8 => return None,
+            Tag::Class | Tag::String | Tag::MethodType | Tag::Module | Tag::Package => 2,
+            Tag::MethodHandle => 3,
+            Tag::Integer
+            | Tag::Float
+            | Tag::Fieldref
+            | Tag::Methodref
+            | Tag::InterfaceMethodref
+            | Tag::NameAndType
+            | Tag::Dynamic
+            | Tag::InvokeDynamic => 4,
+            Tag::Long | Tag::Double => 8,
+        })
+    }
+
+    /// True for the two kinds that take two places.
+    #[inline]
+    pub fn is_wide(self) -> bool {
+        matches!(self, Tag::Long | Tag::Double)
+    }
+}
+
+/// Which of the three member references.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MemberKind {
+    /// `CONSTANT_Fieldref`
+    Field,
+    /// `CONSTANT_Methodref`
+    Method,
+    /// `CONSTANT_InterfaceMethodref`
+    InterfaceMethod,
+}
+
+/// A field or method as the constant pool names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MemberRef<'a> {
+    /// Field, method or interface method.
+    pub kind: MemberKind,
+    /// Internal name of the class that is searched first (an array descriptor is possible).
+    pub owner: ModifiedUtf8<'a>,
+    /// Simple name.
+    pub name: ModifiedUtf8<'a>,
+    /// Descriptor.
+    pub descriptor: ModifiedUtf8<'a>,
+}
+
+const CONTEXT: &str = "constant_pool";
+
+/// The constant pool of a class: the file's bytes and where each entry begins.
+#[derive(Clone, Debug)]
+pub struct ConstantPool<'a> {
+    file: &'a [u8],
+    /// Offset in the file of the tag of each entry; 0 for the unusable places.
+    offsets: Vec<u32>,
+    /// Offset in the file behind the last entry.
+    end: usize,
+}
+
+impl<'a> ConstantPool<'a> {
+    /// Reads `constant_pool_count` at offset 8 of the file and locates all entries.
+    pub(crate) fn locate(
+        file: &'a [u8],
+        reader: &mut ByteReader<'a>,
+        mut offsets: Vec<u32>,
+    ) -> Result<ConstantPool<'a>> {
+        reader.set_context(CONTEXT);
+        let count = reader.u2()?;
+        offsets.clear();
+        offsets.reserve(usize::from(count).max(1));
+        offsets.push(0);
+        while offsets.len() < usize::from(count) {
+            let offset = reader.offset();
+            let byte = reader.u1()?;
+            let tag = Tag::from_byte(byte).ok_or(Error::new(ErrorKind::UnknownConstantTag(byte), offset, CONTEXT))?;
+            let length = match tag.payload_length() {
+                Some(length) => length,
+                None => usize::from(reader.u2()?),
+            };
+            reader.skip(length)?;
+            // A class file is shorter than 4 GiB: its attribute lengths are u4 and JVMs take int lengths.
+            offsets.push(offset as u32);
+            if tag.is_wide() {
+                offsets.push(0);
+            }
+        }
+        // A count of zero, or a wide entry whose second place would lie behind the count.
+        if offsets.len() != usize::from(count) {
+            return Err(reader.error(ErrorKind::BadValue));
+        }
+        Ok(ConstantPool { file, offsets, end: reader.offset() })
+    }
+
+    /// `constant_pool_count`: one more than the highest index.
+    pub fn count(&self) -> u16 {
+        // It was read from a u2.
+        self.offsets.len() as u16
+    }
+
+    /// Offset in the file behind the last entry.
+    pub fn end_offset(&self) -> usize {
+        self.end
+    }
+
+    /// Gives the memory of the offset table back for the next class.
+    pub fn into_offsets(self) -> Vec<u32> {
+        self.offsets
+    }
+
+    #[cold]
+    fn bad_index(&self, index: u16, context: &'static str) -> Error {
+        Error::new(ErrorKind::BadConstantIndex(index), 8, context)
+    }
+
+    /// Offset in the file of the entry's tag.
+    #[inline]
+    pub fn offset_of(&self, index: u16) -> Result<usize> {
+        match self.offsets.get(usize::from(index)) {
+            Some(&offset) if offset != 0 => Ok(offset as usize),
+            _ => Err(self.bad_index(index, CONTEXT)),
+        }
+    }
+
+    /// Kind of an entry.
+    #[inline]
+    pub fn tag(&self, index: u16) -> Result<Tag> {
+        let offset = self.offset_of(index)?;
+        self.file.get(offset).and_then(|&byte| Tag::from_byte(byte)).ok_or_else(|| self.bad_index(index, CONTEXT))
+    }
+
+    /// Bytes behind the tag of an entry that must be of kind `tag`.
+    #[inline]
+    fn payload(&self, index: u16, tag: Tag) -> Result<&'a [u8]> {
+        let offset = self.offset_of(index)?;
+        let bytes = self.file.get(offset..).unwrap_or_default();
+        match bytes.split_first() {
+            Some((&byte, rest)) if byte == tag as u8 => Ok(rest),
+            _ => Err(Error::new(ErrorKind::WrongConstantKind(index), offset, CONTEXT)),
+        }
+    }
+
+    fn u2_at(&self, payload: &[u8], at: usize) -> Result<u16> {
+        match payload.get(at..).and_then(|rest| rest.first_chunk::<2>()) {
+            Some(chunk) => Ok(u16::from_be_bytes(*chunk)),
+            None => Err(Error::new(ErrorKind::Truncated, self.end, CONTEXT)),
+        }
+    }
+
+    /// A `CONSTANT_Utf8`.
+    #[inline]
+    pub fn utf8(&self, index: u16) -> Result<ModifiedUtf8<'a>> {
+        let payload = self.payload(index, Tag::Utf8)?;
+        let length = usize::from(self.u2_at(payload, 0)?);
+        match payload.get(2..).and_then(|rest| rest.get(..length)) {
+            Some(bytes) => Ok(ModifiedUtf8(bytes)),
+            None => Err(Error::new(ErrorKind::Truncated, self.end, CONTEXT)),
+        }
+    }
+
+    /// Bytes of an entry behind its tag (and, for Utf8, its length).
+    pub fn content(&self, index: u16, tag: Tag) -> Result<&'a [u8]> {
+        match tag.payload_length() {
+            None => self.utf8(index).map(ModifiedUtf8::as_bytes),
+            Some(length) => {
+                let payload = self.payload(index, tag)?;
+                payload.get(..length).ok_or(Error::new(ErrorKind::Truncated, self.end, CONTEXT))
+            }
+        }
+    }
+
+    fn named(&self, index: u16, tag: Tag) -> Result<ModifiedUtf8<'a>> {
+        let payload = self.payload(index, tag)?;
+        self.utf8(self.u2_at(payload, 0)?)
+    }
+
+    /// Internal name (or array descriptor) of a `CONSTANT_Class`.
+    #[inline]
+    pub fn class_name(&self, index: u16) -> Result<ModifiedUtf8<'a>> {
+        self.named(index, Tag::Class)
+    }
+
+    /// Text of a `CONSTANT_String`.
+    pub fn string(&self, index: u16) -> Result<ModifiedUtf8<'a>> {
+        self.named(index, Tag::String)
+    }
+
+    /// Descriptor of a `CONSTANT_MethodType`.
+    pub fn method_type(&self, index: u16) -> Result<ModifiedUtf8<'a>> {
+        self.named(index, Tag::MethodType)
+    }
+
+    /// Name of a `CONSTANT_Module`.
+    pub fn module_name(&self, index: u16) -> Result<ModifiedUtf8<'a>> {
+        self.named(index, Tag::Module)
+    }
+
+    /// Internal name of a `CONSTANT_Package`.
+    pub fn package_name(&self, index: u16) -> Result<ModifiedUtf8<'a>> {
+        self.named(index, Tag::Package)
+    }
+
+    fn bits32(&self, index: u16, tag: Tag) -> Result<u32> {
+        let payload = self.payload(index, tag)?;
+        let chunk = payload.first_chunk::<4>().ok_or(Error::new(ErrorKind::Truncated, self.end, CONTEXT))?;
+        Ok(u32::from_be_bytes(*chunk))
+    }
+
+    fn bits64(&self, index: u16, tag: Tag) -> Result<u64> {
+        let payload = self.payload(index, tag)?;
+        let chunk = payload.first_chunk::<8>().ok_or(Error::new(ErrorKind::Truncated, self.end, CONTEXT))?;
+        Ok(u64::from_be_bytes(*chunk))
+    }
+
+    /// Value of a `CONSTANT_Integer`.
+    pub fn integer(&self, index: u16) -> Result<i32> {
+        self.bits32(index, Tag::Integer).map(|bits| bits as i32)
+    }
+
+    /// Bits of a `CONSTANT_Float`.
+    pub fn float_bits(&self, index: u16) -> Result<u32> {
+        self.bits32(index, Tag::Float)
+    }
+
+    /// Value of a `CONSTANT_Long`.
+    pub fn long(&self, index: u16) -> Result<i64> {
+        self.bits64(index, Tag::Long).map(|bits| bits as i64)
+    }
+
+    /// Bits of a `CONSTANT_Double`.
+    pub fn double_bits(&self, index: u16) -> Result<u64> {
+        self.bits64(index, Tag::Double)
+    }
+
+    /// Name and descriptor of a `CONSTANT_NameAndType`.
+    pub fn name_and_type(&self, index: u16) -> Result<(ModifiedUtf8<'a>, ModifiedUtf8<'a>)> {
+        let payload = self.payload(index, Tag::NameAndType)?;
+        Ok((self.utf8(self.u2_at(payload, 0)?)?, self.utf8(self.u2_at(payload, 2)?)?))
+    }
+
+    /// A field, method or interface-method reference.
+    pub fn member_ref(&self, index: u16) -> Result<MemberRef<'a>> {
+        let (kind, tag) = match self.tag(index)? {
+            Tag::Fieldref => (MemberKind::Field, Tag::Fieldref),
+            Tag::Methodref => (MemberKind::Method, Tag::Methodref),
+            Tag::InterfaceMethodref => (MemberKind::InterfaceMethod, Tag::InterfaceMethodref),
+            _ => return Err(Error::new(ErrorKind::WrongConstantKind(index), self.offset_of(index)?, CONTEXT)),
+        };
+        let payload = self.payload(index, tag)?;
+        let owner = self.class_name(self.u2_at(payload, 0)?)?;
+        let (name, descriptor) = self.name_and_type(self.u2_at(payload, 2)?)?;
+        Ok(MemberRef { kind, owner, name, descriptor })
+    }
+
+    /// Kind (1 to 9, JVMS table 4.4.8-A) and index of the member of a `CONSTANT_MethodHandle`.
+    pub fn method_handle(&self, index: u16) -> Result<(u8, u16)> {
+        let payload = self.payload(index, Tag::MethodHandle)?;
+        let kind = *payload.first().ok_or(Error::new(ErrorKind::Truncated, self.end, CONTEXT))?;
+        Ok((kind, self.u2_at(payload, 1)?))
+    }
+
+    /// Index into `BootstrapMethods` and the name and descriptor of a `CONSTANT_Dynamic` or `CONSTANT_InvokeDynamic`.
+    pub fn dynamic(&self, index: u16) -> Result<(u16, ModifiedUtf8<'a>, ModifiedUtf8<'a>)> {
+        let tag = match self.tag(index)? {
+            tag @ (Tag::Dynamic | Tag::InvokeDynamic) => tag,
+            _ => return Err(Error::new(ErrorKind::WrongConstantKind(index), self.offset_of(index)?, CONTEXT)),
+        };
+        let payload = self.payload(index, tag)?;
+        let (name, descriptor) = self.name_and_type(self.u2_at(payload, 2)?)?;
+        Ok((self.u2_at(payload, 0)?, name, descriptor))
+    }
+
+    /// Indexes of all entries, with their kind, in order.
+    pub fn entries(&self) -> impl Iterator<Item = (u16, Tag)> + '_ {
+        (1..self.count()).filter_map(|index| self.tag(index).ok().map(|tag| (index, tag)))
+    }
+}

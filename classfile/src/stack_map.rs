@@ -1,0 +1,359 @@
+//! Stack map frames (JVMS 4.7.4): a decoder that expands every frame and an encoder that picks the shortest form.
+//!
+//! Locals are listed as the format lists them: one entry for a long or double, which then stands for two slots.
+
+use crate::descriptor::{FieldType, Kind, MethodDescriptor};
+use crate::{ByteReader, ByteWriter, ErrorKind, Result};
+
+/// A verification type (JVMS 4.10.1.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VerificationType {
+    /// Nothing usable.
+    Top,
+    /// int and everything smaller.
+    Integer,
+    /// float
+    Float,
+    /// double: two slots
+    Double,
+    /// long: two slots
+    Long,
+    /// null
+    Null,
+    /// `this` of a constructor before `super()` or `this()` returned.
+    UninitializedThis,
+    /// A class, interface or array: constant-pool index of its `CONSTANT_Class`.
+    Object(u16),
+    /// An object made by the `new` instruction at this code offset, not initialised yet.
+    Uninitialized(u32),
+}
+
+impl VerificationType {
+    /// Slots in the locals.
+    #[inline]
+    pub fn slots(self) -> usize {
+        if matches!(self, VerificationType::Long | VerificationType::Double) { 2 } else { 1 }
+    }
+
+    pub(crate) fn read(reader: &mut ByteReader<'_>) -> Result<VerificationType> {
+        Ok(match reader.u1()? {
+            0 => VerificationType::Top,
+            1 => VerificationType::Integer,
+            2 => VerificationType::Float,
+            3 => VerificationType::Double,
+            4 => VerificationType::Long,
+            5 => VerificationType::Null,
+            6 => VerificationType::UninitializedThis,
+            7 => VerificationType::Object(reader.u2()?),
+            8 => VerificationType::Uninitialized(u32::from(reader.u2()?)),
+            _ => return Err(reader.error(ErrorKind::BadFrame)),
+        })
+    }
+
+    pub(crate) fn write(self, out: &mut ByteWriter) {
+        match self {
+            VerificationType::Top => out.u1(0),
+            VerificationType::Integer => out.u1(1),
+            VerificationType::Float => out.u1(2),
+            VerificationType::Double => out.u1(3),
+            VerificationType::Long => out.u1(4),
+            VerificationType::Null => out.u1(5),
+            VerificationType::UninitializedThis => out.u1(6),
+            VerificationType::Object(class) => {
+                out.u1(7);
+                out.u2(class);
+            }
+            VerificationType::Uninitialized(offset) => {
+                out.u1(8);
+                out.u2(offset.min(0xFFFF) as u16);
+            }
+        }
+    }
+}
+
+/// Decodes the frames of a `StackMapTable` one after another; locals and stack are kept between frames.
+#[derive(Debug)]
+pub struct FrameDecoder<'a, 'b> {
+    reader: ByteReader<'a>,
+    left: u16,
+    offset: Option<u32>,
+    locals: &'b mut Vec<VerificationType>,
+    stack: &'b mut Vec<VerificationType>,
+}
+
+impl<'a, 'b> FrameDecoder<'a, 'b> {
+    /// Starts with `locals` holding the frame that the method's descriptor implies; both buffers are changed by
+    /// [`FrameDecoder::advance`].
+    pub fn new(
+        mut reader: ByteReader<'a>,
+        locals: &'b mut Vec<VerificationType>,
+        stack: &'b mut Vec<VerificationType>,
+    ) -> Result<FrameDecoder<'a, 'b>> {
+        reader.set_context("StackMapTable");
+        let left = reader.u2()?;
+        stack.clear();
+        Ok(FrameDecoder { reader, left, offset: None, locals, stack })
+    }
+
+    /// Locals of the present frame.
+    pub fn locals(&self) -> &[VerificationType] {
+        self.locals
+    }
+
+    /// Operand stack of the present frame.
+    pub fn stack(&self) -> &[VerificationType] {
+        self.stack
+    }
+
+    /// Goes to the next frame and gives its code offset; `None` after the last.
+    pub fn advance(&mut self) -> Result<Option<u32>> {
+        if self.left == 0 {
+            self.reader.expect_end()?;
+            return Ok(None);
+        }
+        self.left -= 1;
+        let tag = self.reader.u1()?;
+        self.stack.clear();
+        let delta = match tag {
+            0..=63 => u16::from(tag),
+            64..=127 => {
+                self.stack.push(VerificationType::read(&mut self.reader)?);
+                u16::from(tag - 64)
+            }
+            247 => {
+                let delta = self.reader.u2()?;
+                self.stack.push(VerificationType::read(&mut self.reader)?);
+                delta
+            }
+            248..=250 => {
+                let delta = self.reader.u2()?;
+                let kept = self.locals.len().checked_sub(usize::from(251 - tag));
+                self.locals.truncate(kept.ok_or(self.reader.error(ErrorKind::BadFrame))?);
+                delta
+            }
+            251 => self.reader.u2()?,
+            252..=254 => {
+                let delta = self.reader.u2()?;
+                for _ in 251..tag {
+                    self.locals.push(VerificationType::read(&mut self.reader)?);
+                }
+                delta
+            }
+            255 => self.full()?,
+            _ => return Err(self.reader.error(ErrorKind::BadFrame)),
+        };
+        let offset = match self.offset {
+            None => u32::from(delta),
+            Some(previous) => previous + u32::from(delta) + 1,
+        };
+        self.offset = Some(offset);
+        Ok(Some(offset))
+    }
+
+    fn full(&mut self) -> Result<u16> {
+        let delta = self.reader.u2()?;
+        self.locals.clear();
+        for _ in 0..self.reader.u2()? {
+            self.locals.push(VerificationType::read(&mut self.reader)?);
+        }
+        for _ in 0..self.reader.u2()? {
+            self.stack.push(VerificationType::read(&mut self.reader)?);
+        }
+        Ok(delta)
+    }
+}
+
+/// Writes frames in ascending order of their offset, each in the shortest form.
+#[derive(Debug, Default)]
+pub struct FrameEncoder {
+    previous_locals: Vec<VerificationType>,
+    previous_known: bool,
+    previous_offset: Option<u32>,
+    count: u16,
+    out: ByteWriter,
+}
+
+impl FrameEncoder {
+    /// An encoder without a method; call [`FrameEncoder::begin`] first.
+    pub fn new() -> FrameEncoder {
+        FrameEncoder::default()
+    }
+
+    /// Starts a method whose descriptor implies these locals; memory is kept. Without them the first frame is a full one.
+    pub fn begin(&mut self, implied_locals: Option<&[VerificationType]>) {
+        self.previous_locals.clear();
+        self.previous_locals.extend_from_slice(implied_locals.unwrap_or_default());
+        self.previous_known = implied_locals.is_some();
+        self.previous_offset = None;
+        self.count = 0;
+        self.out.clear();
+        self.out.u2(0);
+    }
+
+    /// Number of frames so far.
+    pub fn count(&self) -> u16 {
+        self.count
+    }
+
+    /// Offset of the last frame.
+    pub fn last_offset(&self) -> Option<u32> {
+        self.previous_offset
+    }
+
+    /// Appends a frame. A frame at the offset of the previous one is left out (the first one stands), a lower one is refused.
+    pub fn frame(&mut self, offset: u32, locals: &[VerificationType], stack: &[VerificationType]) -> bool {
+        // Trailing tops say nothing; the verifier fills up with them.
+        let used = locals.iter().rposition(|&local| local != VerificationType::Top).map_or(0, |last| last + 1);
+        let locals = locals.get(..used).unwrap_or_default();
+        let delta = match self.previous_offset {
+            None => offset,
+            Some(previous) if offset > previous => offset - previous - 1,
+            Some(previous) => return offset == previous,
+        };
+        // Code is at most 65,535 bytes, so the delta fits.
+        self.encode(delta.min(0xFFFF) as u16, locals, stack);
+        self.count = self.count.saturating_add(1);
+        self.previous_offset = Some(offset);
+        self.previous_known = true;
+        self.previous_locals.clear();
+        self.previous_locals.extend_from_slice(locals);
+        true
+    }
+
+    fn encode(&mut self, delta: u16, locals: &[VerificationType], stack: &[VerificationType]) {
+        let common = self.previous_locals.iter().zip(locals).take_while(|(a, b)| a == b).count();
+        let removed = self.previous_locals.len() - common;
+        let added = locals.len() - common;
+        let out = &mut self.out;
+        match (removed, added, stack) {
+            _ if !self.previous_known => full_frame(out, delta, locals, stack),
+            (0, 0, []) if delta < 64 => out.u1(delta as u8),
+            (0, 0, []) => {
+                out.u1(251);
+                out.u2(delta);
+            }
+            (0, 0, [only]) => {
+                if delta < 64 {
+                    out.u1(64 + delta as u8);
+                } else {
+                    out.u1(247);
+                    out.u2(delta);
+                }
+                only.write(out);
+            }
+            (1..=3, 0, []) => {
+                out.u1(251 - removed as u8);
+                out.u2(delta);
+            }
+            (0, 1..=3, []) => {
+                out.u1(251 + added as u8);
+                out.u2(delta);
+                locals.iter().skip(common).for_each(|local| local.write(out));
+            }
+            _ => full_frame(out, delta, locals, stack),
+        }
+    }
+
+    /// The content of the `StackMapTable` attribute.
+    pub fn finish(&mut self) -> &[u8] {
+        self.out.patch_u2(0, self.count);
+        self.out.as_slice()
+    }
+}
+
+fn full_frame(out: &mut ByteWriter, delta: u16, locals: &[VerificationType], stack: &[VerificationType]) {
+    out.u1(255);
+    out.u2(delta);
+    out.u2(locals.len().min(0xFFFF) as u16);
+    locals.iter().for_each(|local| local.write(out));
+    out.u2(stack.len().min(0xFFFF) as u16);
+    stack.iter().for_each(|entry| entry.write(out));
+}
+
+/// Appends the locals that a method begins with (JVMS 4.10.1.6): receiver, then parameters. `class_index` gives the
+/// `CONSTANT_Class` of a name and may fail.
+pub fn implied_locals<E>(
+    receiver: Option<VerificationType>,
+    descriptor: &MethodDescriptor<'_>,
+    locals: &mut Vec<VerificationType>,
+    mut class_index: impl FnMut(&[u8]) -> std::result::Result<u16, E>,
+) -> std::result::Result<(), E> {
+    locals.clear();
+    locals.extend(receiver);
+    for parameter in descriptor.parameters() {
+        locals.push(match parameter.kind() {
+            Kind::Reference => VerificationType::Object(class_index(parameter.class_name().unwrap_or_default())?),
+            _ => primitive(parameter),
+        });
+    }
+    Ok(())
+}
+
+/// The verification type of a primitive field type.
+pub fn primitive(field_type: FieldType<'_>) -> VerificationType {
+    match field_type.kind() {
+        Kind::Int => VerificationType::Integer,
+        Kind::Long => VerificationType::Long,
+        Kind::Float => VerificationType::Float,
+        Kind::Double => VerificationType::Double,
+        Kind::Reference => VerificationType::Top,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::VerificationType::{Integer, Long, Object, Top};
+    use super::*;
+
+    fn decode(bytes: &[u8], implied: &[VerificationType]) -> Vec<(u32, Vec<VerificationType>, Vec<VerificationType>)> {
+        let (mut locals, mut stack) = (implied.to_vec(), Vec::new());
+        let mut decoder = FrameDecoder::new(ByteReader::new(bytes, 0, "test"), &mut locals, &mut stack).unwrap();
+        let mut frames = Vec::new();
+        while let Some(offset) = decoder.advance().unwrap() {
+            frames.push((offset, decoder.locals().to_vec(), decoder.stack().to_vec()));
+        }
+        frames
+    }
+
+    #[test]
+    fn every_form_survives() {
+        let implied = [Object(2), Integer];
+        let frames = [
+            (5, vec![Object(2), Integer], vec![]),
+            (70, vec![Object(2), Integer], vec![Object(9)]),
+            (200, vec![Object(2), Integer], vec![]),
+            (201, vec![Object(2), Integer, Long, Top, Integer], vec![]),
+            (202, vec![Object(2)], vec![]),
+            (203, vec![Integer], vec![Integer, Long]),
+            (300, vec![Integer], vec![Integer]),
+        ];
+        let mut encoder = FrameEncoder::new();
+        encoder.begin(Some(&implied));
+        for (offset, locals, stack) in &frames {
+            assert!(encoder.frame(*offset, locals, stack));
+        }
+        let bytes = encoder.finish().to_vec();
+        assert_eq!(decode(&bytes, &implied), frames);
+        // The first frame is in the shortest form: one byte.
+        assert_eq!(bytes.get(2), Some(&5));
+    }
+
+    #[test]
+    fn refuses_frames_out_of_order_and_drops_doubles() {
+        let mut encoder = FrameEncoder::new();
+        encoder.begin(Some(&[]));
+        assert!(encoder.frame(4, &[], &[]));
+        assert!(encoder.frame(4, &[Integer], &[]), "the first frame of an offset stands");
+        assert!(!encoder.frame(3, &[], &[]));
+        assert_eq!(encoder.count(), 1);
+    }
+
+    #[test]
+    fn damaged_tables_are_errors() {
+        for bytes in [&[0, 1][..], &[0, 1, 200], &[0, 1, 250, 0, 0], &[0, 1, 64, 9], &[0, 0, 1]] {
+            let (mut locals, mut stack) = (Vec::new(), Vec::new());
+            let mut decoder = FrameDecoder::new(ByteReader::new(bytes, 0, "test"), &mut locals, &mut stack).unwrap();
+            assert!(decoder.advance().is_err(), "{bytes:?}");
+        }
+    }
+}

@@ -1,0 +1,3 @@
+package sample.inner;
+
+public class Inner {}

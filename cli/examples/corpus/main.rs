@@ -1,0 +1,132 @@
+//! Every class of jars and JDKs through reader, writer and engine: `corpus [--sample] [--jdk HOME]... [JAR]...`
+//!
+//! It fails if a class is not written as it was read, if a method is not lowered as it was lifted, if an instrumented class
+//! cannot be read again, or if more than one method in a thousand is refused.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program talks to its user")]
+
+mod class_check;
+mod embedded;
+mod tally;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use class_source::{ClassPath, JavaHome, JdkImage};
+use instrument_core::template::TemplateLibrary;
+
+use class_check::ClassCheck;
+use tally::Tally;
+
+/// A part of the corpus that one thread works on.
+#[derive(Debug)]
+enum Source {
+    Jar(PathBuf),
+    Jdk(JavaHome),
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<bool> {
+    let mut sample = false;
+    let mut sources = Vec::new();
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--sample" => sample = true,
+            "--jdk" => sources.push(Source::Jdk(JavaHome::read(arguments.next().context("--jdk needs a directory")?)?)),
+            option if option.starts_with('-') => bail!("`{option}` is not known"),
+            jar => sources.push(Source::Jar(PathBuf::from(jar))),
+        }
+    }
+    if sources.is_empty() {
+        bail!("no JDK and no jar is named");
+    }
+    let start = Instant::now();
+    let tally = check_all(sources, sample, &Arc::new(library()?))?;
+    println!("{}in {:.1} s", tally.text("all"), start.elapsed().as_secs_f64());
+    Ok(tally.is_good())
+}
+
+fn library() -> Result<TemplateLibrary> {
+    let mut library = TemplateLibrary::new();
+    for (name, bytes) in embedded::TEMPLATE_CLASSES {
+        if let Err(problems) = library.add_class(bytes, "built-in") {
+            let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
+            bail!("{name}: {}", problems.join("\n"));
+        }
+    }
+    Ok(library)
+}
+
+/// Works on several sources at once, each on one thread.
+fn check_all(mut sources: Vec<Source>, sample: bool, library: &Arc<TemplateLibrary>) -> Result<Tally> {
+    // Taken from the end: the largest parts, the JDKs, first.
+    sources.sort_by_key(|source| matches!(source, Source::Jdk(_)));
+    let sources = Mutex::new(sources);
+    let next = || sources.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    let threads = std::thread::available_parallelism()?.get();
+    let work = || -> Result<Tally> {
+        let mut sum = Tally::default();
+        while let Some(source) = next() {
+            let (name, tally) = check(&source, sample, library).with_context(|| format!("{source:?}"))?;
+            print!("{}", tally.text(&name));
+            sum.add(tally);
+        }
+        Ok(sum)
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let mut sum = Tally::default();
+        for worker in workers {
+            sum.add(worker.join().map_err(|_| anyhow::anyhow!("a thread panicked"))??);
+        }
+        Ok(sum)
+    })
+}
+
+fn check(source: &Source, sample: bool, library: &Arc<TemplateLibrary>) -> Result<(String, Tally)> {
+    let mut check = ClassCheck::new(library)?;
+    let name = match source {
+        Source::Jar(jar) => {
+            check_jar(jar, &mut check)?;
+            jar.file_name().unwrap_or(jar.as_os_str()).to_string_lossy().into_owned()
+        }
+        Source::Jdk(home) => {
+            check_jdk(home, sample, &mut check)?;
+            format!("JDK {}", home.version())
+        }
+    };
+    Ok((name, check.tally))
+}
+
+fn check_jar(jar: &Path, check: &mut ClassCheck) -> Result<()> {
+    ClassPath::open(&[jar.to_path_buf()])?.for_each(|class| -> Result<()> {
+        check.class(class.path, class.bytes);
+        Ok(())
+    })
+}
+
+/// The sample is `java.base`.
+fn check_jdk(home: &JavaHome, sample: bool, check: &mut ClassCheck) -> Result<()> {
+    let image = JdkImage::open(home.path())?;
+    for class in image.classes() {
+        let class = class?;
+        if !sample || class.module() == "java.base" {
+            check.class(class.name(), &image.read(&class)?);
+        }
+    }
+    Ok(())
+}

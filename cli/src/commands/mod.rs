@@ -1,0 +1,8 @@
+//! One file for each verb of the command line.
+
+pub(crate) mod check;
+pub(crate) mod explain;
+pub(crate) mod pre;
+pub(crate) mod report;
+pub(crate) mod schema;
+pub(crate) mod templates;

@@ -1,0 +1,128 @@
+//! `instr pre`: instruments jars before they are run.
+
+use std::fs::{self, File};
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde_json::json;
+
+use crate::classes::Classes;
+use crate::configuration::Configuration;
+use crate::failure::Failure;
+use crate::instrumentation::{Instrumentation, Totals};
+use crate::jar;
+
+const PROBE_TABLE: &str = "probes.json";
+
+/// Instrument jars ahead of time. The originals are only read; DIR gets a copy of each, and probes.json, the table of the
+/// numbers that the instrumented methods record.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The configuration, a TOML file.
+    #[arg(long, value_name = "CONFIG")]
+    config: PathBuf,
+    /// Where the instrumented jars go; made if it is not there.
+    #[arg(long, value_name = "DIR")]
+    output: PathBuf,
+    /// Print one JSON object in place of the text.
+    #[arg(long)]
+    json: bool,
+    /// The JDK whose classes the jars extend. Default: JAVA_HOME, else the java on the PATH.
+    #[arg(long, value_name = "DIR")]
+    java_home: Option<PathBuf>,
+    /// More jars or directories with super types of the classes; they are not instrumented.
+    #[arg(long, value_name = "JAR", value_delimiter = ':')]
+    class_path: Vec<PathBuf>,
+    /// The jars.
+    #[arg(required = true, value_name = "JAR")]
+    jars: Vec<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let configuration = Configuration::read(&arguments.config)?;
+    configuration.show_warnings();
+    let copies = copies(arguments)?;
+    let class_path: Vec<_> = arguments.jars.iter().chain(&arguments.class_path).cloned().collect();
+    let classes = Classes::open(&class_path, arguments.java_home.as_deref())?;
+    let mut instrumentation = Instrumentation::new(&configuration, &classes);
+    for (jar, copy) in &copies {
+        write_copy(jar, copy, &mut instrumentation)?;
+    }
+    let table = arguments.output.join(PROBE_TABLE);
+    let file = File::create(&table).with_context(|| format!("cannot write {}", table.display()))?;
+    instrumentation.probes.write(file)?;
+    if arguments.json {
+        println!("{}", as_json(&instrumentation.totals));
+    } else {
+        print!("{}", as_text(&instrumentation.totals, &arguments.output));
+    }
+    Ok(())
+}
+
+/// Each jar with the place of its copy: never the jar itself, never one place for two.
+fn copies(arguments: &Arguments) -> Result<Vec<(PathBuf, PathBuf)>> {
+    fs::create_dir_all(&arguments.output)
+        .with_context(|| format!("cannot make the directory {}", arguments.output.display()))?;
+    let mut copies: Vec<(PathBuf, PathBuf)> = Vec::new();
+    for jar in &arguments.jars {
+        let name = jar.file_name().with_context(|| format!("{} has no file name", jar.display()))?;
+        let copy = arguments.output.join(name);
+        if same_file(jar, &copy) {
+            let help = "give another --output; jars are never changed in place";
+            return Err(Failure::new(format!("the copy of {} would overwrite it", jar.display()), help).into());
+        }
+        if let Some((other, _)) = copies.iter().find(|(_, other)| *other == copy) {
+            let what = format!("{} and {} have the same file name", other.display(), jar.display());
+            return Err(Failure::new(what, "instrument them into different directories").into());
+        }
+        copies.push((jar.clone(), copy));
+    }
+    Ok(copies)
+}
+
+fn same_file(jar: &Path, copy: &Path) -> bool {
+    matches!((jar.canonicalize(), copy.canonicalize()), (Ok(jar), Ok(copy)) if jar == copy)
+}
+
+fn write_copy(jar: &Path, copy: &Path, instrumentation: &mut Instrumentation<'_>) -> Result<()> {
+    let file = File::open(jar).with_context(|| format!("cannot open {}", jar.display()))?;
+    let rewritten = jar::rewrite(BufReader::new(file), instrumentation).with_context(|| jar.display().to_string())?;
+    if !rewritten.dropped_signatures.is_empty() {
+        let files = rewritten.dropped_signatures.join(", ");
+        eprintln!("note: the copy of {} is not signed any more: {files} left out", jar.display());
+    }
+    match rewritten.bytes {
+        Some(bytes) => fs::write(copy, bytes).with_context(|| format!("cannot write {}", copy.display())),
+        None => fs::copy(jar, copy).map(drop).with_context(|| format!("cannot write {}", copy.display())),
+    }
+}
+
+fn as_json(totals: &Totals) -> serde_json::Value {
+    json!({
+        "classes": totals.classes,
+        "classes_rewritten": totals.classes_rewritten,
+        "methods": totals.methods,
+        "methods_instrumented": totals.methods_instrumented,
+        "refused": totals.refused,
+        "cpu_seconds": totals.cpu.as_secs_f64(),
+        "bytes_in": totals.bytes_in,
+        "bytes_out": totals.bytes_out,
+    })
+}
+
+fn as_text(totals: &Totals, output: &Path) -> String {
+    let mut text = format!(
+        "{} of {} classes rewritten, {} of {} methods instrumented, in {:.2} s of CPU time\n",
+        totals.classes_rewritten,
+        totals.classes,
+        totals.methods_instrumented,
+        totals.methods,
+        totals.cpu.as_secs_f64()
+    );
+    for (reason, count) in &totals.refused {
+        text.push_str(&format!("refused: {count} methods: {reason}\n"));
+    }
+    text.push_str(&format!("the copies and {PROBE_TABLE} are in {}\n", output.display()));
+    text
+}

@@ -1,0 +1,63 @@
+//! `instr report`: what a recording says.
+
+use std::fs;
+use std::io::{IsTerminal, Write, stdout};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use trace::report::{TerminalOptions, html, json, method, terminal};
+use trace::{Analysis, AnalysisOptions};
+
+use crate::failure::Failure;
+
+/// Print what a recording says: methods by their own time, call tree, threads, statements, requests.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Also write one HTML page with everything, a flame graph too; it needs nothing else.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Print JSON in place of the text.
+    #[arg(long, conflicts_with = "method")]
+    json: bool,
+    /// Print callers and callees of the methods whose name contains TEXT.
+    #[arg(long, value_name = "TEXT")]
+    method: Option<String>,
+    /// Leave out what happened before the application was up.
+    #[arg(long)]
+    after_start_up: bool,
+    /// Rows of each table.
+    #[arg(long, default_value_t = TerminalOptions::default().rows)]
+    rows: usize,
+    /// The recording.
+    trace: PathBuf,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let options = AnalysisOptions { after_start_up: arguments.after_start_up };
+    let analysis = Analysis::of_file(&arguments.trace, options).with_context(|| {
+        Failure::new(
+            format!("cannot report on {}", arguments.trace.display()),
+            "name a recording of the agent: instr-<pid>.jfr, or what [trace] file says",
+        )
+    })?;
+    if let Some(page) = &arguments.html {
+        fs::write(page, html(&analysis)).with_context(|| format!("cannot write {}", page.display()))?;
+    }
+    let text = match &arguments.method {
+        _ if arguments.json => json(&analysis) + "\n",
+        Some(pattern) => method(&analysis, pattern, &terminal_options(arguments)),
+        None => terminal(&analysis, &terminal_options(arguments)),
+    };
+    stdout().write_all(text.as_bytes())?;
+    if let Some(page) = &arguments.html {
+        eprintln!("HTML page: {}", page.display());
+    }
+    Ok(())
+}
+
+fn terminal_options(arguments: &Arguments) -> TerminalOptions {
+    let colours = stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let standard = TerminalOptions::default();
+    TerminalOptions { width: width.unwrap_or(standard.width), colours, rows: arguments.rows, ..standard }
+}

@@ -1,0 +1,61 @@
+//! Failures as people read them: what, where, why, and what to do.
+
+use std::error::Error;
+use std::fmt::{self, Write as _};
+use std::io;
+
+/// Something went wrong, and this may help.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    what: String,
+    help: String,
+}
+
+impl Failure {
+    pub(crate) fn new(what: impl Into<String>, help: impl Into<String>) -> Failure {
+        Failure { what: what.into(), help: help.into() }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl Error for Failure {}
+
+/// Text that is complete as it stands (diagnostics with their own layout) and only has to be shown.
+#[derive(Debug)]
+pub(crate) struct Complete(pub(crate) String);
+
+impl fmt::Display for Complete {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for Complete {}
+
+/// The whole message, with a line end.
+pub(crate) fn text(error: &anyhow::Error) -> String {
+    if let Some(complete) = error.downcast_ref::<Complete>() {
+        return format!("{}\n", complete.0.trim_end());
+    }
+    let mut text = format!("error: {error}\n");
+    for cause in error.chain().skip(1) {
+        let _ = writeln!(text, "  because: {cause}");
+    }
+    if let Some(help) = error.downcast_ref::<Failure>().map(|failure| &failure.help) {
+        let _ = writeln!(text, "  help: {help}");
+    }
+    text
+}
+
+/// `instr report t.jfr | head` ends early on purpose.
+pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}

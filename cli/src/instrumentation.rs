@@ -1,0 +1,127 @@
+//! What the agent does with a class, off-line: decide, merge, number the probes, and count what happened.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use classfile::ClassFile;
+use instrument_core::level::Mode;
+use instrument_core::{Engine, EngineOptions, MethodPlan, Outcome, Refusal, Refused, Rewritten, Workspace};
+
+use crate::classes::Classes;
+use crate::configuration::Configuration;
+use crate::cpu_clock::CpuClock;
+use crate::probe_table::{Probe, ProbeTable};
+
+/// Instruments class after class with one configuration.
+pub(crate) struct Instrumentation<'a> {
+    configuration: &'a Configuration,
+    classes: &'a Classes,
+    engine: Engine,
+    workspace: Workspace,
+    pub(crate) probes: ProbeTable,
+    pub(crate) totals: Totals,
+}
+
+/// What happened to all classes so far.
+#[derive(Debug, Default)]
+pub(crate) struct Totals {
+    pub(crate) classes: u64,
+    pub(crate) classes_rewritten: u64,
+    pub(crate) methods: u64,
+    pub(crate) methods_instrumented: u64,
+    /// Reason -> methods that were chosen but could not be instrumented.
+    pub(crate) refused: BTreeMap<String, u64>,
+    /// CPU time of reading, deciding, merging and writing classes; files and compression are not in it.
+    pub(crate) cpu: Duration,
+    pub(crate) bytes_in: u64,
+    pub(crate) bytes_out: u64,
+}
+
+impl<'a> Instrumentation<'a> {
+    pub(crate) fn new(configuration: &'a Configuration, classes: &'a Classes) -> Instrumentation<'a> {
+        let engine = Engine::new(Arc::clone(&configuration.library), EngineOptions::default());
+        let (workspace, probes, totals) = (Workspace::default(), ProbeTable::default(), Totals::default());
+        Instrumentation { configuration, classes, engine, workspace, probes, totals }
+    }
+
+    /// The new bytes of each class, `None` for one that stays as it is.
+    pub(crate) fn rewrite_all<'b>(&mut self, classes: impl IntoIterator<Item = &'b [u8]>) -> Vec<Option<Vec<u8>>> {
+        let clock = CpuClock::start();
+        let rewritten = classes.into_iter().map(|bytes| self.rewrite(bytes)).collect();
+        self.totals.cpu += clock.elapsed();
+        rewritten
+    }
+
+    fn rewrite(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
+        self.totals.classes += 1;
+        self.totals.bytes_in += bytes.len() as u64;
+        let rewritten = self.rewritten(bytes);
+        self.totals.bytes_out += rewritten.as_ref().map_or(bytes.len(), Vec::len) as u64;
+        self.totals.classes_rewritten += u64::from(rewritten.is_some());
+        rewritten
+    }
+
+    fn rewritten(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let Ok(class) = ClassFile::parse(bytes) else {
+            self.refuse("unreadable-class");
+            return None;
+        };
+        self.totals.methods += class.methods().len() as u64;
+        let plan = self.plan(&class);
+        if plan.is_empty() {
+            return None;
+        }
+        match self.engine.instrument(&mut self.workspace, &class, &plan) {
+            Outcome::Rewritten(rewritten) => Some(self.accept(&class, rewritten)),
+            Outcome::Unchanged { refused } => {
+                self.count_refused(&refused);
+                None
+            }
+        }
+    }
+
+    fn plan(&mut self, class: &ClassFile<'_>) -> Vec<MethodPlan> {
+        // Off-line there is no runtime whose own methods would have to be spared.
+        let decision = self.configuration.rules.decide(class, self.classes, &|_, _, _| false);
+        let mut plan = Vec::new();
+        for (method_index, chosen) in decision.chosen() {
+            match chosen.mode {
+                Mode::Inline => plan.push(MethodPlan { method_index, templates: chosen.templates.to_vec() }),
+                Mode::Wrapper => self.refuse(Refusal::WrapperMode.key()),
+            }
+        }
+        plan
+    }
+
+    fn accept(&mut self, class: &ClassFile<'_>, rewritten: Rewritten) -> Vec<u8> {
+        self.totals.methods_instrumented += rewritten.methods.len() as u64;
+        self.count_refused(&rewritten.refused);
+        let mut bytes = rewritten.bytes;
+        for slot in &rewritten.probes {
+            let Some(method) = class.methods().get(slot.method_index) else { continue };
+            let template = self.configuration.library.get(slot.template);
+            let id = self.probes.add(|id| Probe {
+                id,
+                class: class.this_class().to_string(),
+                method: method.name.to_string(),
+                descriptor: method.descriptor.to_string(),
+                template: template.map(|template| template.name.clone()).unwrap_or_default(),
+            });
+            if let Some(place) = bytes.get_mut(slot.offset..slot.offset + 4) {
+                place.copy_from_slice(&id.to_be_bytes());
+            }
+        }
+        bytes
+    }
+
+    fn count_refused(&mut self, refused: &[Refused]) {
+        for refused in refused {
+            self.refuse(refused.reason.key());
+        }
+    }
+
+    fn refuse(&mut self, reason: &str) {
+        *self.totals.refused.entry(reason.to_owned()).or_default() += 1;
+    }
+}

@@ -1,0 +1,57 @@
+//! `instr`: what the agent does, off-line and for people.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program talks to its user")]
+
+mod classes;
+mod commands;
+mod configuration;
+mod cpu_clock;
+mod embedded;
+mod failure;
+mod instrumentation;
+mod jar;
+mod probe_table;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use commands::{check, explain, pre, report, schema, templates};
+
+/// Exact times from inside a running JVM: checks configurations, explains decisions, instruments jars, prints reports.
+#[derive(Debug, Parser)]
+#[command(name = "instr", version, arg_required_else_help = true, disable_help_subcommand = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Check(check::Arguments),
+    Explain(explain::Arguments),
+    Pre(pre::Arguments),
+    Report(report::Arguments),
+    Schema(schema::Arguments),
+    Templates(templates::Arguments),
+}
+
+/// 0: done. 1: it failed, or what was checked has errors. 2: the command line is wrong (clap's own code).
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Check(arguments) => check::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
+        Command::Pre(arguments) => pre::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
+        Command::Schema(arguments) => schema::run(&arguments),
+        Command::Templates(arguments) => templates::run(&arguments),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if failure::is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprint!("{}", failure::text(&error));
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! `instr explain`: the rule that decides, and why the others do not.
+
+use crate::sandbox::{Sandbox, expect};
+
+const RULES: &str = "[[rule]]\nname = \"lines\"\nclass = \"shop.Order$*\"\nexclude = \"**#toString()\"\n\n\
+                     [[rule]]\nname = \"runnables\"\nextends = \"java.lang.Runnable\"\nmethod = \"run()\"\nlevel = \"time\"\n";
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("rules.toml", RULES);
+    sandbox.jar("shop.jar", &[]);
+    sandbox
+}
+
+#[test]
+fn each_method_has_a_reason() {
+    let sandbox = sandbox();
+    for (class, expected) in [("shop.Order", "explain-order.txt"), ("shop/Order$Line", "explain-line.txt")] {
+        let said = sandbox.instr(&["explain", "--config", "rules.toml", class, "shop.jar"]);
+        assert_eq!(said.code, 0, "{}", said.stderr);
+        expect(expected, &said.stdout);
+    }
+}
+
+#[test]
+fn json_says_the_same() {
+    let said = sandbox().instr(&["explain", "--json", "--config", "rules.toml", "shop.Order", "shop.jar"]);
+    let json: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(json["class"], "shop.Order");
+    let methods = json["methods"].as_array().unwrap();
+    let run = methods.iter().find(|method| method["name"] == "run").unwrap();
+    assert_eq!(run["instrumented"]["rule"], "runnables");
+}
+
+#[test]
+fn classes_of_the_jdk_need_no_jar() {
+    let said = sandbox().instr(&["explain", "--config", "rules.toml", "java.lang.Thread"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(said.stdout.contains("java.lang.Thread"), "{}", said.stdout);
+}
+
+#[test]
+fn a_class_that_is_nowhere_is_an_error_with_help() {
+    let said = sandbox().instr(&["explain", "--config", "rules.toml", "shop.Odrer", "shop.jar"]);
+    assert_eq!((said.code, said.stdout.as_str()), (1, ""));
+    assert!(said.stderr.starts_with("error: there is no class shop.Odrer in 1 jar and "), "{}", said.stderr);
+    assert!(said.stderr.contains("  help: "), "{}", said.stderr);
+}

@@ -1,0 +1,128 @@
+//! `instr pre`: copies that the JVM accepts, originals untouched, figures that add up.
+
+use std::fs;
+use std::process::Command;
+
+use crate::sandbox::{EVERYTHING, Said, Sandbox, expect, java};
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("everything.toml", EVERYTHING);
+    sandbox
+}
+
+fn pre(sandbox: &Sandbox, further: &[&str]) -> Said {
+    let common = ["pre", "--config", "everything.toml", "--output", "out"];
+    sandbox.instr(&[&common[..], further].concat())
+}
+
+#[test]
+fn figures_and_probe_table_agree() {
+    let sandbox = sandbox();
+    sandbox.jar("shop.jar", &[("readme.txt", b"hello")]);
+    let original = fs::read(sandbox.path("shop.jar")).unwrap();
+    let said = pre(&sandbox, &["--json", "shop.jar"]);
+    assert_eq!((said.code, said.stderr.as_str()), (0, ""));
+    let mut figures: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert!(figures["cpu_seconds"].as_f64().unwrap() >= 0.0);
+    assert!(figures["bytes_out"].as_u64() > figures["bytes_in"].as_u64());
+    let table: serde_json::Value = serde_json::from_slice(&fs::read(sandbox.path("out/probes.json")).unwrap()).unwrap();
+    assert_eq!(table.as_array().unwrap().len() as u64, figures["methods_instrumented"].as_u64().unwrap());
+    assert_eq!(fs::read(sandbox.path("shop.jar")).unwrap(), original);
+    for changing in ["cpu_seconds", "bytes_in", "bytes_out"] {
+        figures[changing] = "...".into();
+    }
+    expect("pre-figures.json", &(serde_json::to_string_pretty(&figures).unwrap() + "\n"));
+    expect("pre-probes.json", &(serde_json::to_string_pretty(&table).unwrap() + "\n"));
+}
+
+#[test]
+fn the_same_input_gives_the_same_jar() {
+    let sandbox = sandbox();
+    sandbox.jar("shop.jar", &[]);
+    let copy = || {
+        assert_eq!(pre(&sandbox, &["shop.jar"]).code, 0);
+        fs::read(sandbox.path("out/shop.jar")).unwrap()
+    };
+    assert!(copy() == copy());
+}
+
+/// The copy is linked without the agent: nothing may refer to a runtime that is not there before a probe runs.
+#[test]
+fn the_jvm_verifies_every_class_of_the_copy() {
+    let sandbox = sandbox();
+    sandbox.jar("shop.jar", &[]);
+    assert_eq!(pre(&sandbox, &["shop.jar"]).code, 0);
+    let linker = concat!(env!("CARGO_MANIFEST_DIR"), "/../bench/corpus/LinkEveryClass.java");
+    let mut command = Command::new(java().path().join("bin/java"));
+    let output = command
+        .args(["-Xverify:all", "-XX:-PrintWarnings", linker])
+        .arg(sandbox.path("out/shop.jar"))
+        .output()
+        .unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(stdout, "LINKED shop.jar 3 incomplete 0 failed 0\n", "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn signatures_are_dropped_with_a_note() {
+    let sandbox = sandbox();
+    sandbox
+        .jar("shop.jar", &[("META-INF/A.SF", b"digests"), ("META-INF/A.RSA", b"block"), ("META-INF/x.txt", b"kept")]);
+    let said = pre(&sandbox, &["shop.jar"]);
+    assert_eq!(said.code, 0);
+    assert_eq!(
+        said.stderr,
+        "note: the copy of shop.jar is not signed any more: META-INF/A.SF, META-INF/A.RSA left out\n"
+    );
+    let names = entry_names(&sandbox, "out/shop.jar");
+    assert!(names.iter().any(|name| name == "META-INF/x.txt") && !names.iter().any(|name| name.ends_with(".SF")));
+}
+
+#[test]
+fn a_jar_without_a_chosen_class_is_copied_as_it_is() {
+    let sandbox = sandbox();
+    sandbox.write("everything.toml", EVERYTHING.replace("shop.**", "elsewhere.**"));
+    sandbox.jar("shop.jar", &[("META-INF/A.SF", b"digests")]);
+    assert_eq!(pre(&sandbox, &["shop.jar"]).code, 0);
+    assert!(fs::read(sandbox.path("out/shop.jar")).unwrap() == fs::read(sandbox.path("shop.jar")).unwrap());
+}
+
+#[test]
+fn libraries_in_executable_jars_are_instrumented_too() {
+    let sandbox = sandbox();
+    sandbox.jar("shop.jar", &[]);
+    let library = fs::read(sandbox.path("shop.jar")).unwrap();
+    sandbox.jar("app.jar", &[("BOOT-INF/lib/shop.jar", &library)]);
+    let said = pre(&sandbox, &["--json", "app.jar"]);
+    let figures: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(figures["classes"], 6);
+    assert_eq!(figures["classes_rewritten"], 6);
+}
+
+#[test]
+fn no_jar_is_ever_overwritten() {
+    let sandbox = sandbox();
+    sandbox.jar("shop.jar", &[]);
+    let original = fs::read(sandbox.path("shop.jar")).unwrap();
+    let said = sandbox.instr(&["pre", "--config", "everything.toml", "--output", ".", "shop.jar"]);
+    assert_eq!(said.code, 1);
+    assert!(said.stderr.contains("would overwrite it") && said.stderr.contains("help: "), "{}", said.stderr);
+    let said = pre(&sandbox, &["shop.jar", "classes/../shop.jar"]);
+    assert_eq!(said.code, 1, "{}", said.stderr);
+    assert!(fs::read(sandbox.path("shop.jar")).unwrap() == original);
+}
+
+#[test]
+fn a_damaged_jar_is_named() {
+    let sandbox = sandbox();
+    sandbox.write("broken.jar", "no jar");
+    let said = pre(&sandbox, &["broken.jar"]);
+    assert_eq!(said.code, 1);
+    assert!(said.stderr.starts_with("error: broken.jar: not a readable jar"), "{}", said.stderr);
+}
+
+fn entry_names(sandbox: &Sandbox, jar: &str) -> Vec<String> {
+    let archive = zip::ZipArchive::new(fs::File::open(sandbox.path(jar)).unwrap()).unwrap();
+    archive.file_names().map(|name| name.unwrap().into_owned()).collect()
+}

@@ -1,0 +1,81 @@
+//! A method body before it is lifted: the parts of its `Code` attribute.
+
+use classfile::{Attribute, Code, ConstantPool, ExceptionRow};
+
+/// What a table inside `Code` is, as far as the merge must know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TableKind {
+    StackMap,
+    LineNumbers,
+    /// `LocalVariableTable` and `LocalVariableTypeTable` have one shape.
+    LocalVariables,
+    TypeAnnotations,
+    /// Holds code offsets in a form that is not kept up: left out of the output.
+    Dropped,
+    /// Holds no code offsets as far as anybody knows: copied.
+    Other,
+}
+
+impl TableKind {
+    pub(crate) fn of(name: &[u8]) -> TableKind {
+        match name {
+            b"StackMapTable" => TableKind::StackMap,
+            b"LineNumberTable" => TableKind::LineNumbers,
+            b"LocalVariableTable" | b"LocalVariableTypeTable" => TableKind::LocalVariables,
+            b"RuntimeVisibleTypeAnnotations" | b"RuntimeInvisibleTypeAnnotations" => TableKind::TypeAnnotations,
+            b"StackMap" | b"CharacterRangeTable" => TableKind::Dropped,
+            _ => TableKind::Other,
+        }
+    }
+}
+
+/// One attribute of `Code`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Table<'a> {
+    pub(crate) kind: TableKind,
+    pub(crate) name_index: u16,
+    pub(crate) content: &'a [u8],
+    /// Offset in the file, for errors.
+    pub(crate) offset: usize,
+}
+
+/// The parts of a body.
+#[derive(Debug)]
+pub(crate) struct BodyInput<'a> {
+    pub(crate) max_stack: u16,
+    pub(crate) max_locals: u16,
+    pub(crate) bytecode: &'a [u8],
+    pub(crate) rows: Vec<ExceptionRow>,
+    pub(crate) tables: Vec<Table<'a>>,
+}
+
+impl<'a> BodyInput<'a> {
+    pub(crate) fn of_code(code: &Code<'a>, pool: &ConstantPool<'a>) -> classfile::Result<BodyInput<'a>> {
+        let mut tables = Vec::new();
+        for attribute in code.attributes_in(pool) {
+            tables.push(Table::of(&attribute?));
+        }
+        Ok(BodyInput {
+            max_stack: code.max_stack,
+            max_locals: code.max_locals,
+            bytecode: code.bytecode,
+            rows: code.exception_table.rows().collect(),
+            tables,
+        })
+    }
+
+    pub(crate) fn table(&self, kind: TableKind) -> Option<&Table<'a>> {
+        self.tables.iter().find(|table| table.kind == kind)
+    }
+}
+
+impl<'a> Table<'a> {
+    fn of(attribute: &Attribute<'a>) -> Table<'a> {
+        Table {
+            kind: TableKind::of(attribute.name.as_bytes()),
+            name_index: attribute.name_index,
+            content: attribute.content,
+            offset: attribute.offset,
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Lifts a target's code to nodes, and follows the depth of its operand stack, which decides how returns are written.
+
+use classfile::instruction::{self, Instruction};
+use classfile::opcode::{self, Flow};
+use classfile::{ConstantPool, Error, ErrorKind};
+
+use super::node::{Node, NodeId, NodeKind, NodeList, Position, Source};
+use super::stack_depth::CallEffects;
+
+/// Passes over code without frames before its stack depths are given up.
+const MOST_PASSES: usize = 64;
+
+/// A return of the target.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Return {
+    /// Its node: a straight node that holds just the return; a label follows.
+    pub(crate) node: NodeId,
+    /// Words on the stack before it, result included; `None` if no way leads there.
+    pub(crate) depth: Option<u16>,
+}
+
+/// Frames of the target as far as lifting needs them: offset and words on the stack, ascending.
+pub(crate) type FrameDepths<'f> = &'f [(u32, u16)];
+
+/// What lifting finds out besides the nodes.
+#[derive(Debug, Default)]
+pub(crate) struct Lifted {
+    pub(crate) returns: Vec<Return>,
+    /// Original offset behind the call of `super()` or `this()`.
+    pub(crate) behind_super: Option<u32>,
+    /// Depths at jump targets of code without frames; reused memory.
+    depths: Vec<(u32, u16)>,
+    /// Set when a pass learnt the depth of a place it had passed already.
+    missed: bool,
+}
+
+/// What the code is lifted with.
+pub(crate) struct Lifter<'l, 'a> {
+    pub(crate) pool: &'l ConstantPool<'a>,
+    pub(crate) effects: &'l mut CallEffects,
+    pub(crate) frames: FrameDepths<'l>,
+    /// Original offsets where handlers begin.
+    pub(crate) handlers: &'l [u32],
+    pub(crate) is_constructor: bool,
+}
+
+impl Lifter<'_, '_> {
+    /// Appends the nodes of `bytecode` to `list`.
+    pub(crate) fn lift(&mut self, bytecode: &[u8], list: &mut NodeList, lifted: &mut Lifted) -> Result<(), Error> {
+        lifted.depths.clear();
+        lifted.depths.extend_from_slice(self.frames);
+        if self.frames.is_empty() {
+            for &handler in self.handlers {
+                learn(&mut lifted.depths, handler, 1);
+            }
+        }
+        let first = list.next_id();
+        // Without frames a place that only a later jump leads to is known only after the pass: go again, a few times.
+        for _ in 0..MOST_PASSES {
+            list.nodes.truncate(first.0 as usize);
+            list.switch_targets.clear();
+            lifted.returns.clear();
+            lifted.behind_super = None;
+            lifted.missed = false;
+            self.pass(bytecode, list, lifted)?;
+            if !lifted.missed {
+                break;
+            }
+        }
+        if lifted.missed {
+            return Err(Error::new(ErrorKind::BadValue, 0, "code without frames that jumps back too often"));
+        }
+        list.target = first.0..list.next_id().0;
+        resolve(list, bytecode.len() as u32)
+    }
+
+    fn pass(&mut self, bytecode: &[u8], list: &mut NodeList, lifted: &mut Lifted) -> Result<(), Error> {
+        let mut walk = Walk { run: 0, depth: Some(0), next_known: 0, news: 0 };
+        let mut offset = 0;
+        while offset < bytecode.len() {
+            walk.meet_known(offset as u32, &lifted.depths);
+            let length = instruction::length_at(bytecode, offset)?;
+            let opcode = bytecode.get(offset).copied().unwrap_or_default();
+            let info = opcode::info(opcode).ok_or(Error::new(ErrorKind::UnknownOpcode(opcode), offset, "code"))?;
+            if info.flow == Flow::Next {
+                if info.pops >= 0 {
+                    walk.depth = walk.depth.map(|depth| depth + i32::from(info.pushes) - i32::from(info.pops));
+                } else {
+                    let bytes = bytecode.get(offset..offset + length).unwrap_or_default();
+                    let instruction = Instruction { offset: offset as u32, opcode, bytes };
+                    self.with_operand(&instruction, &mut walk, lifted)?;
+                }
+            } else {
+                let bytes = bytecode.get(offset..offset + length).unwrap_or_default();
+                let instruction = Instruction { offset: offset as u32, opcode, bytes };
+                walk.flow(&instruction, info.flow, list, lifted, self.frames.is_empty())?;
+            }
+            // `new` is an ordinary instruction but counts for finding super().
+            walk.news += i32::from(opcode == opcode::NEW);
+            offset += length;
+        }
+        walk.end_run(offset as u32, list);
+        Ok(())
+    }
+
+    /// Instructions whose effect stands in their operand: fields, calls, `wide`, `multianewarray`.
+    fn with_operand(
+        &mut self,
+        instruction: &Instruction<'_>,
+        walk: &mut Walk,
+        lifted: &mut Lifted,
+    ) -> Result<(), Error> {
+        let effect = if instruction.opcode == opcode::WIDE {
+            opcode::info(instruction.u1(0)).map(|info| i32::from(info.pushes) - i32::from(info.pops))
+        } else {
+            self.effects.of(self.pool, instruction.opcode, instruction.u2(0), instruction.u1(2))
+        };
+        let wrong = Error::new(ErrorKind::WrongConstantKind(instruction.u2(0)), instruction.offset as usize, "code");
+        let effect = effect.ok_or(wrong)?;
+        walk.depth = walk.depth.map(|depth| depth + effect);
+        if self.is_constructor && instruction.opcode == opcode::INVOKESPECIAL {
+            // A constant behind the pool's end came with a template, which calls nothing else in this way.
+            let appended = instruction.u2(0) >= self.pool.count();
+            if appended || self.pool.member_ref(instruction.u2(0))?.name == "<init>" {
+                walk.news -= 1;
+                if walk.news < 0 {
+                    walk.news = 0;
+                    lifted.behind_super = Some(instruction.offset + 3);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// State of one pass.
+struct Walk {
+    /// Where the present straight run began.
+    run: u32,
+    /// Words on the stack; `None` where no way leads as far as known.
+    depth: Option<i32>,
+    next_known: usize,
+    /// Objects made by `new` whose constructor was not called yet.
+    news: i32,
+}
+
+impl Walk {
+    #[inline]
+    fn meet_known(&mut self, offset: u32, known: &[(u32, u16)]) {
+        while let Some(&(at, depth)) = known.get(self.next_known) {
+            if at > offset {
+                return;
+            }
+            if at == offset {
+                self.depth = Some(i32::from(depth));
+            }
+            self.next_known += 1;
+        }
+    }
+
+    fn end_run(&mut self, offset: u32, list: &mut NodeList) {
+        if offset > self.run {
+            list.push(NodeKind::Straight(Source::Target), self.run, offset - self.run, true);
+        }
+    }
+
+    /// A jump, switch, return or throw.
+    fn flow(
+        &mut self,
+        instruction: &Instruction<'_>,
+        flow: Flow,
+        list: &mut NodeList,
+        lifted: &mut Lifted,
+        learning: bool,
+    ) -> Result<(), Error> {
+        let offset = instruction.offset;
+        let behind = offset + instruction.bytes.len() as u32;
+        match flow {
+            Flow::Next | Flow::Throw | Flow::SubroutineReturn => {
+                // Nothing in them depends on their place: they stay in the run.
+                self.depth = None;
+                return Ok(());
+            }
+            Flow::Return => {
+                self.end_run(offset, list);
+                let node = list.push(NodeKind::Straight(Source::Target), offset, 1, true);
+                let depth = self.depth.map(|depth| depth.clamp(0, 0xFFFF) as u16);
+                // What takes the return's place is a store and a jump: two nodes.
+                list.push(NodeKind::Label, behind, 0, true);
+                lifted.returns.push(Return { node, depth });
+                self.depth = None;
+            }
+            Flow::Conditional | Flow::Goto | Flow::Subroutine => {
+                self.end_run(offset, list);
+                let target = target_offset(instruction, instruction.branch_target())?;
+                let place = Position { node: NodeId(0), within: target };
+                let wide = matches!(instruction.opcode, opcode::GOTO_W | opcode::JSR_W);
+                let (kind, at_target) = match flow {
+                    Flow::Conditional => {
+                        let pops = opcode::info(instruction.opcode).map_or(0, |info| i32::from(info.pops));
+                        self.depth = self.depth.map(|depth| depth - pops);
+                        (NodeKind::Conditional { opcode: instruction.opcode, target: place, island: None }, self.depth)
+                    }
+                    Flow::Goto => (NodeKind::Goto { target: place, wide }, self.depth.take()),
+                    _ => (NodeKind::Subroutine { target: place, wide }, self.depth.map(|depth| depth + 1)),
+                };
+                list.push(kind, offset, instruction.bytes.len() as u32, true);
+                if learning {
+                    self.note(lifted, target, at_target);
+                }
+            }
+            Flow::Switch => {
+                self.end_run(offset, list);
+                self.switch(instruction, list, lifted, learning)?;
+            }
+        }
+        self.run = behind;
+        Ok(())
+    }
+
+    fn switch(
+        &mut self,
+        instruction: &Instruction<'_>,
+        list: &mut NodeList,
+        lifted: &mut Lifted,
+        learning: bool,
+    ) -> Result<(), Error> {
+        let broken = Error::new(ErrorKind::Truncated, instruction.offset as usize, "switch");
+        let switch = instruction.switch().ok_or(broken)?;
+        let targets = list.switch_targets.len() as u32;
+        let at_targets = self.depth.map(|depth| depth - 1);
+        let distances = std::iter::once(switch.default).chain(switch.cases().map(|(_, distance)| distance));
+        for distance in distances {
+            let absolute = i64::from(instruction.offset) + i64::from(distance);
+            let target = target_offset(instruction, Some(absolute))?;
+            list.switch_targets.push(Position { node: NodeId(0), within: target });
+            if learning {
+                self.note(lifted, target, at_targets);
+            }
+        }
+        list.push(NodeKind::Switch { targets }, instruction.offset, instruction.bytes.len() as u32, true);
+        self.depth = None;
+        Ok(())
+    }
+
+    /// Code without frames: remembers the depth at a jump's target.
+    fn note(&mut self, lifted: &mut Lifted, target: u32, depth: Option<i32>) {
+        let Some(depth) = depth else { return };
+        if learn(&mut lifted.depths, target, depth.clamp(0, 0xFFFF) as u16) {
+            if target < self.run {
+                lifted.missed = true;
+            }
+            // The new entry may stand before the ones that were met already.
+            self.next_known = lifted.depths.partition_point(|(at, _)| *at < self.run).min(self.next_known);
+        }
+    }
+}
+
+/// Remembers a depth; true if the place is new.
+fn learn(depths: &mut Vec<(u32, u16)>, offset: u32, depth: u16) -> bool {
+    match depths.binary_search_by_key(&offset, |known| known.0) {
+        Ok(_) => false,
+        Err(place) => {
+            depths.insert(place, (offset, depth));
+            true
+        }
+    }
+}
+
+fn target_offset(instruction: &Instruction<'_>, target: Option<i64>) -> Result<u32, Error> {
+    let bad = Error::new(ErrorKind::BadCodeOffset(instruction.offset), instruction.offset as usize, "branch");
+    target.and_then(|target| u32::try_from(target).ok()).ok_or(bad)
+}
+
+/// Turns original offsets, kept in `within`, into positions.
+fn resolve(list: &mut NodeList, code_length: u32) -> Result<(), Error> {
+    let place = |list: &NodeList, position: Position| {
+        let bad = Error::new(ErrorKind::BadCodeOffset(position.within), position.within as usize, "branch");
+        if position.within >= code_length { Err(bad) } else { list.position_of(position.within).ok_or(bad) }
+    };
+    for index in list.target.clone() {
+        let Some(&Node { kind, .. }) = list.get(NodeId(index)) else { continue };
+        let resolved = match kind {
+            NodeKind::Conditional { opcode, target, island } => {
+                NodeKind::Conditional { opcode, target: place(list, target)?, island }
+            }
+            NodeKind::Goto { target, wide } => NodeKind::Goto { target: place(list, target)?, wide },
+            NodeKind::Subroutine { target, wide } => NodeKind::Subroutine { target: place(list, target)?, wide },
+            _ => continue,
+        };
+        if let Some(node) = list.nodes.get_mut(index as usize) {
+            node.kind = resolved;
+        }
+    }
+    for index in 0..list.switch_targets.len() {
+        let Some(&position) = list.switch_targets.get(index) else { continue };
+        let resolved = place(list, position)?;
+        if let Some(target) = list.switch_targets.get_mut(index) {
+            *target = resolved;
+        }
+    }
+    Ok(())
+}

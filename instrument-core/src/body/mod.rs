@@ -1,0 +1,7 @@
+//! Method bodies as lists of nodes, whose jumps and tables point at nodes instead of offsets.
+
+pub(crate) mod input;
+pub(crate) mod layout;
+pub(crate) mod lift;
+pub(crate) mod node;
+pub(crate) mod stack_depth;

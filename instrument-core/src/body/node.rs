@@ -1,0 +1,186 @@
+//! The nodes of a method body.
+//!
+//! A stretch of instructions without jumps, switches and returns is *one* node: nothing in it depends on where it stands, so
+//! it is copied as it is (see docs/decisions/004). A position is a node and a byte offset inside it, so it keeps its meaning
+//! whatever is put before or behind the node.
+
+use std::ops::Range;
+
+/// A node of one body, by its place in the arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct NodeId(pub(crate) u32);
+
+/// A place in the code: bytes behind the start of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct Position {
+    pub(crate) node: NodeId,
+    pub(crate) within: u32,
+}
+
+impl Position {
+    pub(crate) fn start_of(node: NodeId) -> Position {
+        Position { node, within: 0 }
+    }
+}
+
+/// Which buffer a straight node's bytes stand in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// The target's own code; `start` is also the original offset.
+    Target,
+    /// Bytes made by the merge.
+    Made,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NodeKind {
+    /// Instructions that are copied.
+    Straight(Source),
+    /// A conditional jump; the opcode of the short form. It goes by way of an island if its target is out of reach.
+    Conditional { opcode: u8, target: Position, island: Option<u32> },
+    /// `goto` (or `goto_w`).
+    Goto { target: Position, wide: bool },
+    /// `jsr` (or `jsr_w`).
+    Subroutine { target: Position, wide: bool },
+    /// A switch of the target; its targets start at `targets` in the body's table, default first.
+    Switch { targets: u32 },
+    /// A switch of a template, described in the body's table of made switches.
+    MadeSwitch { index: u32 },
+    /// A place without bytes, to point at.
+    Label,
+}
+
+/// A `goto_w` in a place that is not fallen into, for conditional jumps that do not reach their target.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Island {
+    /// It stands behind this node.
+    pub(crate) behind: NodeId,
+    pub(crate) target: Position,
+    /// Code offset in the output; known after layout.
+    pub(crate) offset: u32,
+}
+
+/// A node: `start` and `length` say where its bytes are in their source.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node {
+    pub(crate) kind: NodeKind,
+    /// Original code offset, for nodes of the target.
+    pub(crate) original: u32,
+    /// Offset of its bytes in their source.
+    pub(crate) start: u32,
+    /// Bytes in the source.
+    pub(crate) length: u32,
+    /// Code offset in the output; known after layout.
+    pub(crate) offset: u32,
+    /// True for nodes of the target, which have an original offset.
+    pub(crate) of_target: bool,
+}
+
+/// Operands of a switch that a template brings.
+#[derive(Clone, Debug)]
+pub(crate) struct MadeSwitch {
+    pub(crate) default: Position,
+    pub(crate) cases: Vec<(i32, Position)>,
+    pub(crate) low: Option<i32>,
+}
+
+impl MadeSwitch {
+    /// 32-bit words behind the padding.
+    pub(crate) fn words(&self) -> u32 {
+        let cases = self.cases.len() as u32;
+        if self.low.is_some() { 3 + cases } else { 2 + 2 * cases }
+    }
+}
+
+/// The arena of the nodes of one body, and their order. Memory is kept from method to method.
+#[derive(Debug, Default)]
+pub(crate) struct NodeList {
+    pub(crate) nodes: Vec<Node>,
+    /// Targets of the target's switches.
+    pub(crate) switch_targets: Vec<Position>,
+    pub(crate) made_switches: Vec<MadeSwitch>,
+    /// Bytes of nodes that the merge made.
+    pub(crate) made: Vec<u8>,
+    /// Made by the layout of code over 32 KiB.
+    pub(crate) islands: Vec<Island>,
+    /// The nodes of the target.
+    pub(crate) target: Range<u32>,
+    /// The order in which stretches of the arena stand in the code: prolog, target, epilog.
+    pub(crate) order: [Range<u32>; 3],
+}
+
+impl NodeList {
+    pub(crate) fn clear(&mut self) {
+        self.nodes.clear();
+        self.switch_targets.clear();
+        self.made_switches.clear();
+        self.made.clear();
+        self.islands.clear();
+        self.target = 0..0;
+        self.order = [0..0, 0..0, 0..0];
+    }
+
+    /// The id that the next node gets.
+    pub(crate) fn next_id(&self) -> NodeId {
+        NodeId(self.nodes.len() as u32)
+    }
+
+    pub(crate) fn push(&mut self, kind: NodeKind, start: u32, length: u32, of_target: bool) -> NodeId {
+        let id = self.next_id();
+        self.nodes.push(Node { kind, original: start, start, length, offset: 0, of_target });
+        id
+    }
+
+    pub(crate) fn get(&self, id: NodeId) -> Option<&Node> {
+        self.nodes.get(id.0 as usize)
+    }
+
+    /// A node made by the merge, without bytes of its own in a source.
+    pub(crate) fn push_made(&mut self, kind: NodeKind) -> NodeId {
+        self.push(kind, 0, 0, false)
+    }
+
+    /// Node ids in code order.
+    pub(crate) fn in_order(&self) -> impl Iterator<Item = NodeId> + use<> {
+        self.order.clone().into_iter().flatten().map(NodeId)
+    }
+
+    /// The place behind the last node.
+    pub(crate) fn end(&self) -> Position {
+        match self.nodes.last() {
+            Some(last) if last.kind == NodeKind::Straight(Source::Made) => {
+                Position { node: NodeId(self.nodes.len() as u32 - 1), within: last.length }
+            }
+            _ => Position::start_of(self.next_id()),
+        }
+    }
+
+    /// Appends bytes to a straight node at the end of the list, starting one if need be.
+    pub(crate) fn push_bytes(&mut self, bytes: &[u8]) {
+        let start = self.made.len() as u32;
+        self.made.extend_from_slice(bytes);
+        match self.nodes.last_mut() {
+            Some(last) if last.kind == NodeKind::Straight(Source::Made) && last.start + last.length == start => {
+                last.length += bytes.len() as u32;
+            }
+            _ => {
+                self.push(NodeKind::Straight(Source::Made), start, bytes.len() as u32, false);
+            }
+        }
+    }
+
+    /// The position of an original code offset; the end of the code gives the end of the last target node.
+    pub(crate) fn position_of(&self, original: u32) -> Option<Position> {
+        let first = self.target.start as usize;
+        let nodes = self.nodes.get(first..self.target.end as usize)?;
+        let behind = nodes.partition_point(|node| node.original <= original);
+        let index = behind.checked_sub(1)?;
+        let node = nodes.get(index)?;
+        Some(Position { node: NodeId((first + index) as u32), within: original - node.original })
+    }
+
+    /// New code offset of a position, after layout.
+    pub(crate) fn offset_of(&self, position: Position) -> u32 {
+        self.get(position.node).map_or(0, |node| node.offset + position.within)
+    }
+}

@@ -1,0 +1,24 @@
+//! The configuration file: TOML text -> types, with every mistake shown where it stands.
+
+mod diagnostic;
+mod keys;
+mod model;
+mod name_doubt;
+pub(crate) mod nearest_name;
+mod parse;
+mod problems;
+mod read_rule;
+mod schema;
+mod source_text;
+mod table_reader;
+
+#[cfg(test)]
+mod tests;
+
+pub use diagnostic::{Diagnostic, Severity};
+pub use model::{
+    AgentConfig, Config, DEFAULT_MAX_BYTES, ExcludeConfig, FilterConfig, LogLevel, OnError, Rule, TraceConfig,
+};
+pub use parse::{asks_to_abort, parse};
+pub use schema::schema;
+pub use source_text::SourceText;

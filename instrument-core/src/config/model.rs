@@ -1,0 +1,211 @@
+//! The configuration as types. The JSON Schema is generated from here, so the comments are its descriptions.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde_spanned::Spanned;
+
+use super::schema::string_or_list;
+use super::source_text::SourceText;
+use crate::level::{Level, Mode};
+use crate::selection::class_pattern::{ClassPattern, ExcludePattern, TypeName};
+use crate::selection::method_pattern::MethodPattern;
+
+/// Configuration of the instr agent: what is instrumented, with which template, and where the results go.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Config {
+    /// The recording.
+    #[schemars(default)]
+    pub trace: TraceConfig,
+    /// The agent itself.
+    #[schemars(default)]
+    pub agent: AgentConfig,
+    /// Methods too small to be worth a probe at level `watch`.
+    #[schemars(default)]
+    pub filter: FilterConfig,
+    /// What is never instrumented, whatever the rules say.
+    #[schemars(default)]
+    pub exclude: ExcludeConfig,
+    /// The rules, in order: the first that matches a method decides.
+    #[schemars(default, rename = "rule")]
+    pub rules: Vec<Rule>,
+    /// The text it was read from.
+    #[schemars(skip)]
+    pub source: Arc<SourceText>,
+}
+
+/// Where and how calls are recorded.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct TraceConfig {
+    /// The trace file, a JFR recording. Default: `instr-<pid>.jfr` in the working directory.
+    #[schemars(with = "String")]
+    pub file: Option<String>,
+    /// Memory for records that are not written yet, of all threads together, in MiB. When it is full, records are lost and counted.
+    #[schemars(range(min = 1, max = 4096))]
+    pub buffer_mb: u32,
+    /// Size in MiB at which the trace file is full; what follows is counted as lost. A fully timed program writes up to a gigabyte in ten seconds.
+    #[schemars(range(min = 1, max = 1048576))]
+    pub max_file_mb: u32,
+}
+
+impl Default for TraceConfig {
+    fn default() -> TraceConfig {
+        TraceConfig { file: None, buffer_mb: 32, max_file_mb: 2048 }
+    }
+}
+
+/// How the agent behaves.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct AgentConfig {
+    /// File for the figures at exit, as JSON: classes seen and rewritten, methods instrumented and refused, records, losses.
+    #[schemars(with = "String")]
+    pub stats: Option<String>,
+    /// What happens when the agent cannot start, for instance because this file has an error. Default: `continue`.
+    #[schemars(rename = "on_error")]
+    pub on_error: OnError,
+    /// Jars with templates of your own.
+    #[schemars(schema_with = "string_or_list")]
+    pub templates: Vec<Spanned<String>>,
+    /// How much the agent tells on stderr. Default: `warn`.
+    #[schemars(with = "LogLevel")]
+    pub log: Option<LogLevel>,
+    /// For measuring: compute every rewrite, then throw it away and let the application run unchanged.
+    pub discard: bool,
+}
+
+/// What happens when the agent cannot start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+pub enum OnError {
+    /// Say so on stderr; the application runs un-instrumented.
+    #[default]
+    Continue,
+    /// Say so on stderr and end the JVM.
+    Abort,
+}
+
+/// How much the agent tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+pub enum LogLevel {
+    /// Nothing.
+    Off,
+    /// What went wrong.
+    Error,
+    /// Also what may go wrong.
+    Warn,
+    /// Also the milestones.
+    Info,
+    /// Also each decision.
+    Debug,
+    /// Everything.
+    Trace,
+}
+
+impl LogLevel {
+    /// The name used in the file, which is also the directive of `tracing`.
+    pub fn name(self) -> &'static str {
+        match self {
+            LogLevel::Off => "off",
+            LogLevel::Error => "error",
+            LogLevel::Warn => "warn",
+            LogLevel::Info => "info",
+            LogLevel::Debug => "debug",
+            LogLevel::Trace => "trace",
+        }
+    }
+}
+
+/// Methods that get no probe because it would cost more than it tells. Applies at level `watch` (and `off`) to methods
+/// that a rule takes by a wildcard or without any method pattern; a method named in full is never left out.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct FilterConfig {
+    /// Leave out methods that call nothing, lock nothing and have no loop.
+    pub leaf: bool,
+    /// Leave out methods with at most this many bytes of bytecode, unless they call a part of the JDK that may wait (files,
+    /// sockets, locks, sleep); 0 switches this off.
+    #[schemars(range(max = 65535))]
+    pub max_bytes: u32,
+}
+
+/// Bodies up to this size hold a getter, a setter or a few forwarding calls. Most of their time is that of their callees,
+/// which are watched themselves (decision 006 has the figures).
+pub const DEFAULT_MAX_BYTES: u32 = 50;
+
+impl Default for FilterConfig {
+    fn default() -> FilterConfig {
+        FilterConfig { leaf: true, max_bytes: DEFAULT_MAX_BYTES }
+    }
+}
+
+/// What is never instrumented.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct ExcludeConfig {
+    /// Classes, as globs: `*` inside a package, `**` across packages.
+    #[schemars(schema_with = "string_or_list")]
+    pub class: Vec<Spanned<ClassPattern>>,
+}
+
+/// A rule takes the methods that fulfil all conditions it states. Without `class` it takes every class outside the JDK.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Rule {
+    /// Name of the rule in reports and explanations. Default: `rule-<number>`.
+    #[schemars(with = "String")]
+    pub name: Option<Spanned<String>>,
+    /// Classes by name: `*` stands for any text inside a package, `**` across packages, `!` in front takes classes away.
+    /// A name without `*` is one class; a nested class is written `Outer$Nested`.
+    #[schemars(schema_with = "string_or_list")]
+    pub class: Vec<Spanned<ClassPattern>>,
+    /// Classes that are, extend or implement one of these types, at any depth.
+    #[schemars(schema_with = "string_or_list")]
+    pub extends: Vec<Spanned<TypeName>>,
+    /// Classes that carry one of these annotations themselves.
+    #[schemars(schema_with = "string_or_list")]
+    pub annotated: Vec<Spanned<TypeName>>,
+    /// Methods that carry one of these annotations themselves.
+    #[schemars(schema_with = "string_or_list")]
+    pub method_annotated: Vec<Spanned<TypeName>>,
+    /// Methods: a name with `*`, or `name(type, *) return` where `*` is one type and `..` any number of types; `!` in
+    /// front takes methods away. A type without a package is that class in any package (`String`).
+    #[schemars(schema_with = "string_or_list")]
+    pub method: Vec<Spanned<MethodPattern>>,
+    /// Of the methods this rule takes, those that are not instrumented, not by a later rule either: a class glob
+    /// (`com.acme.dto.**`), or a class glob, `#` and a method pattern (`com.acme.**#toString()`).
+    #[schemars(schema_with = "string_or_list")]
+    pub exclude: Vec<Spanned<ExcludePattern>>,
+    /// The template, or several, outermost first. Default: `timed`.
+    #[schemars(schema_with = "string_or_list")]
+    pub template: Vec<Spanned<String>>,
+    /// What a probe does: `off`, `watch` (default), `time` or `full`.
+    #[schemars(with = "Level")]
+    pub level: Option<Spanned<Level>>,
+    /// `inline` (default) puts the template into the method, `wrapper` puts a new method around it.
+    #[schemars(with = "Mode")]
+    pub mode: Option<Mode>,
+    /// Rules that come with the agent: `jdbc`, `http-server` or `socket`. They stand where this rule stands; only `name`
+    /// and `level` can be given with it.
+    #[schemars(with = "String")]
+    pub preset: Option<Spanned<String>>,
+    /// Take constructors, too. Default: false; a pattern `<init>` takes them as well. Timing every `new` costs a start-up a tenth more.
+    #[schemars(with = "bool")]
+    pub constructors: Option<bool>,
+    /// Take class initialisers (`<clinit>`). Default: false.
+    #[schemars(with = "bool")]
+    pub class_initialisers: Option<bool>,
+    /// Take bridge methods, which the compiler makes and which only forward. Default: false.
+    #[schemars(with = "bool")]
+    pub bridges: Option<bool>,
+    /// Where the rule stands.
+    #[schemars(skip)]
+    pub span: Range<usize>,
+    /// The text it was read from.
+    #[schemars(skip)]
+    pub source: Arc<SourceText>,
+}

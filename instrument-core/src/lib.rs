@@ -1,0 +1,21 @@
+//! Which methods are instrumented, with which template, and how: bytes in, bytes out.
+//!
+//! Pure: no IO, clock, thread or global. The same input always gives the same output, whoever asks: agent or command line.
+
+mod body;
+pub mod config;
+pub mod engine;
+pub mod level;
+mod merge;
+pub mod offset_map;
+pub mod outcome;
+pub mod refusal;
+pub mod selection;
+pub mod template;
+pub mod template_id;
+mod verify;
+
+pub use engine::{Engine, EngineOptions, Workspace};
+pub use offset_map::OffsetMap;
+pub use outcome::{MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, RewrittenMethod};
+pub use refusal::Refusal;

@@ -1,0 +1,398 @@
+//! Stack map frames of the merged method, without type inference: nothing is loaded and no common super type computed.
+//!
+//! * A frame of the target is filled up with tops to the target's `max_locals` and extended by the template's live locals.
+//! * A frame of the prolog stands on the method's first frame, one of the epilog on nothing but tops; both are followed by
+//!   the merge's own locals and the template's.
+//! * The epilog's entry holds only the merge's own locals and the template's live ones.
+
+use classfile::descriptor::{FieldType, Kind};
+use classfile::stack_map::{FrameDecoder, FrameEncoder, VerificationType, primitive};
+use classfile::{ByteReader, ModifiedUtf8};
+
+use super::slots::SlotPlan;
+use crate::body::node::{NodeList, Position};
+use crate::refusal::Refusal;
+use crate::template::symbol::SymbolSink;
+use crate::template::{Template, TemplateFrame, TemplateType};
+
+/// Marks an uninitialised type of the template: the rest is the operation's index, not an original offset.
+const OF_TEMPLATE: u32 = 1 << 31;
+
+#[derive(Clone, Copy, Debug)]
+struct Entry<P> {
+    place: P,
+    locals: (u32, u32),
+    stack: (u32, u32),
+}
+
+/// Frames with their types in one arena.
+#[derive(Debug)]
+struct Frames<P> {
+    entries: Vec<Entry<P>>,
+    types: Vec<VerificationType>,
+}
+
+impl<P> Default for Frames<P> {
+    fn default() -> Frames<P> {
+        Frames { entries: Vec::new(), types: Vec::new() }
+    }
+}
+
+impl<P> Frames<P> {
+    fn clear(&mut self) {
+        self.entries.clear();
+        self.types.clear();
+    }
+
+    fn slice(&self, range: (u32, u32)) -> &[VerificationType] {
+        self.types.get(range.0 as usize..range.1 as usize).unwrap_or_default()
+    }
+
+    fn push(&mut self, place: P, locals: u32, stack: u32) {
+        let end = self.types.len() as u32;
+        self.entries.push(Entry { place, locals: (locals, stack), stack: (stack, end) });
+    }
+
+    fn mark(&self) -> u32 {
+        self.types.len() as u32
+    }
+}
+
+/// The target's own frames, expanded, by original offset.
+#[derive(Debug, Default)]
+pub(crate) struct TargetFrames {
+    frames: Frames<u32>,
+    /// Original offset and words on the stack.
+    pub(crate) depths: Vec<(u32, u16)>,
+    /// The frame that the descriptor implies.
+    pub(crate) implied: Vec<VerificationType>,
+    /// False if nothing depended on it, so that it was not worked out.
+    pub(crate) implied_known: bool,
+    locals: Vec<VerificationType>,
+    stack: Vec<VerificationType>,
+}
+
+impl TargetFrames {
+    pub(crate) fn clear(&mut self) {
+        self.frames.clear();
+        self.depths.clear();
+        self.implied.clear();
+        self.implied_known = false;
+    }
+
+    /// The frame that the descriptor implies, if it was worked out.
+    pub(crate) fn implied(&self) -> Option<&[VerificationType]> {
+        self.implied_known.then_some(self.implied.as_slice())
+    }
+
+    /// Decodes a `StackMapTable`; `implied` must be set.
+    pub(crate) fn decode(&mut self, table: ByteReader<'_>) -> classfile::Result<()> {
+        self.locals.clear();
+        self.locals.extend_from_slice(&self.implied);
+        let mut decoder = FrameDecoder::new(table, &mut self.locals, &mut self.stack)?;
+        while let Some(offset) = decoder.advance()? {
+            let locals = self.frames.mark();
+            self.frames.types.extend_from_slice(decoder.locals());
+            let stack = self.frames.mark();
+            self.frames.types.extend_from_slice(decoder.stack());
+            self.frames.push(offset, locals, stack);
+            let words: usize = decoder.stack().iter().map(|entry| entry.slots()).sum();
+            self.depths.push((offset, words.min(0xFFFF) as u16));
+        }
+        Ok(())
+    }
+
+    /// Original offset, locals and stack of each frame.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &[VerificationType], &[VerificationType])> {
+        let frames = &self.frames;
+        frames.entries.iter().map(|entry| (entry.place, frames.slice(entry.locals), frames.slice(entry.stack)))
+    }
+
+    fn has_first(&self) -> bool {
+        self.frames.entries.first().is_some_and(|entry| entry.place == 0)
+    }
+}
+
+/// Where the pieces of the merged method begin.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Places<'p> {
+    /// Position of each operation of the template.
+    pub(crate) operations: &'p [Position],
+    /// Where the epilog begins.
+    pub(crate) epilog: Position,
+    /// True if only jumps lead to the epilog, or nothing does, so that it needs a frame.
+    pub(crate) epilog_needs_frame: bool,
+}
+
+/// Collects the frames of the merged method and writes them.
+#[derive(Debug, Default)]
+pub(crate) struct FrameMerger {
+    frames: Frames<Position>,
+    order: Vec<(u32, u32)>,
+    encoder: FrameEncoder,
+    buffer: Vec<VerificationType>,
+    stack_buffer: Vec<VerificationType>,
+}
+
+/// What the frames depend on.
+pub(crate) struct FrameContext<'c, 's, 'a> {
+    pub(crate) template: &'c Template,
+    pub(crate) slots: &'c SlotPlan<'a>,
+    pub(crate) places: Places<'c>,
+    pub(crate) sink: &'c mut SymbolSink<'s, 'a>,
+}
+
+impl FrameMerger {
+    /// Collects all frames, in code order.
+    pub(crate) fn collect(
+        &mut self,
+        target: &TargetFrames,
+        list: &NodeList,
+        context: &mut FrameContext<'_, '_, '_>,
+    ) -> Result<(), Refusal> {
+        self.frames.clear();
+        let template = context.template;
+        let (prolog, epilog): (Vec<_>, Vec<_>) =
+            template.frames.iter().partition(|frame| frame.operation <= template.sentinel);
+        for frame in prolog {
+            let at_target = frame.operation == template.sentinel;
+            if !(at_target && target.has_first()) {
+                self.prolog_frame(frame, target, list, context)?;
+            }
+        }
+        self.target_frames(target, list, context)?;
+        if context.places.epilog_needs_frame {
+            self.epilog_entry(context)?;
+        }
+        for frame in epilog {
+            self.epilog_frame(frame, context)?;
+        }
+        Ok(())
+    }
+
+    fn place_of(&self, operation: usize, list: &NodeList, context: &FrameContext<'_, '_, '_>) -> Position {
+        if operation == context.template.sentinel {
+            return list.position_of(0).unwrap_or_default();
+        }
+        context.places.operations.get(operation).copied().unwrap_or_default()
+    }
+
+    fn prolog_frame(
+        &mut self,
+        frame: &TemplateFrame,
+        target: &TargetFrames,
+        list: &NodeList,
+        context: &mut FrameContext<'_, '_, '_>,
+    ) -> Result<(), Refusal> {
+        let locals = self.frames.mark();
+        self.frames.types.extend_from_slice(&target.implied);
+        self.fill_up(locals, context.slots.target)?;
+        self.own_locals(false, context)?;
+        self.template_types(&frame.locals, context)?;
+        let stack = self.frames.mark();
+        self.template_types(&frame.stack, context)?;
+        let place = self.place_of(frame.operation, list, context);
+        self.frames.push(place, locals, stack);
+        Ok(())
+    }
+
+    fn target_frames(
+        &mut self,
+        target: &TargetFrames,
+        list: &NodeList,
+        context: &mut FrameContext<'_, '_, '_>,
+    ) -> Result<(), Refusal> {
+        // What stands behind the target's own locals is the same in all of its frames.
+        let mut behind = std::mem::take(&mut self.buffer);
+        behind.clear();
+        let mark = self.frames.mark();
+        self.own_locals(false, context)?;
+        self.live_locals(context)?;
+        behind.extend_from_slice(self.frames.types.get(mark as usize..).unwrap_or_default());
+        self.frames.types.truncate(mark as usize);
+        for (offset, frame_locals, frame_stack) in target.iter() {
+            let locals = self.frames.mark();
+            self.frames.types.extend_from_slice(frame_locals);
+            self.fill_up(locals, context.slots.target)?;
+            self.frames.types.extend_from_slice(&behind);
+            let stack = self.frames.mark();
+            self.frames.types.extend_from_slice(frame_stack);
+            let place = list.position_of(offset).ok_or(Refusal::SelfCheck("frame outside the code"))?;
+            self.frames.push(place, locals, stack);
+        }
+        self.buffer = behind;
+        Ok(())
+    }
+
+    fn epilog_entry(&mut self, context: &mut FrameContext<'_, '_, '_>) -> Result<(), Refusal> {
+        let locals = self.frames.mark();
+        self.fill_up(locals, context.slots.target)?;
+        self.own_locals(true, context)?;
+        self.live_locals(context)?;
+        let stack = self.frames.mark();
+        self.frames.push(context.places.epilog, locals, stack);
+        Ok(())
+    }
+
+    fn epilog_frame(&mut self, frame: &TemplateFrame, context: &mut FrameContext<'_, '_, '_>) -> Result<(), Refusal> {
+        let operation = context.template.operations.get(frame.operation);
+        // What only the normal way reaches has the result; what a handler reaches has not.
+        let has_result = operation.is_some_and(|operation| operation.normal && !operation.exceptional);
+        let locals = self.frames.mark();
+        self.fill_up(locals, context.slots.target)?;
+        self.own_locals(has_result, context)?;
+        self.template_types(&frame.locals, context)?;
+        let stack = self.frames.mark();
+        self.template_types(&frame.stack, context)?;
+        let place = context.places.operations.get(frame.operation).copied().unwrap_or_default();
+        self.frames.push(place, locals, stack);
+        Ok(())
+    }
+
+    /// Tops from the end of the locals that began at `locals` up to slot `slots`.
+    fn fill_up(&mut self, locals: u32, slots: u16) -> Result<(), Refusal> {
+        let types = &mut self.frames.types;
+        let used: usize = types.get(locals as usize..).unwrap_or_default().iter().map(|entry| entry.slots()).sum();
+        let missing = usize::from(slots).checked_sub(used).ok_or(Refusal::SelfCheck("frame with too many locals"))?;
+        types.extend(std::iter::repeat_n(VerificationType::Top, missing));
+        Ok(())
+    }
+
+    /// The locals of the merge itself: result, thrown, boxed result, copies.
+    fn own_locals(&mut self, has_result: bool, context: &mut FrameContext<'_, '_, '_>) -> Result<(), Refusal> {
+        let slots = context.slots;
+        if let Some((_, field_type)) = slots.result {
+            if has_result {
+                let entry = verification_type(field_type, context.sink)?;
+                self.frames.types.push(entry);
+            } else {
+                let tops = usize::from(field_type.kind().words());
+                self.frames.types.extend(std::iter::repeat_n(VerificationType::Top, tops));
+            }
+        }
+        if slots.thrown.is_some() {
+            self.object(b"java/lang/Throwable", context)?;
+        }
+        for copy in [slots.boxed_result, slots.receiver_copy].into_iter().flatten() {
+            let _ = copy;
+            self.object(b"java/lang/Object", context)?;
+        }
+        for argument in slots.arguments.iter().filter(|argument| argument.copy.is_some()) {
+            match argument.field_type.kind() {
+                Kind::Reference => self.object(b"java/lang/Object", context)?,
+                _ => self.frames.types.push(primitive(argument.field_type)),
+            }
+        }
+        if slots.all_arguments_copy.is_some() {
+            self.object(b"[Ljava/lang/Object;", context)?;
+        }
+        Ok(())
+    }
+
+    fn object(&mut self, class: &[u8], context: &mut FrameContext<'_, '_, '_>) -> Result<(), Refusal> {
+        let class = context.sink.writer.class(context.sink.pool, ModifiedUtf8(class))?;
+        self.frames.types.push(VerificationType::Object(class));
+        Ok(())
+    }
+
+    fn live_locals(&mut self, context: &mut FrameContext<'_, '_, '_>) -> Result<(), Refusal> {
+        let template = context.template;
+        let mut next = 0;
+        for &(slot, local) in &template.live_locals {
+            let gap = usize::from(slot.saturating_sub(next));
+            self.frames.types.extend(std::iter::repeat_n(VerificationType::Top, gap));
+            self.template_types(&[local], context)?;
+            next = slot + if matches!(local, TemplateType::Long | TemplateType::Double) { 2 } else { 1 };
+        }
+        Ok(())
+    }
+
+    fn template_types(
+        &mut self,
+        types: &[TemplateType],
+        context: &mut FrameContext<'_, '_, '_>,
+    ) -> Result<(), Refusal> {
+        for entry in types {
+            let converted = match *entry {
+                TemplateType::Top => VerificationType::Top,
+                TemplateType::Integer => VerificationType::Integer,
+                TemplateType::Float => VerificationType::Float,
+                TemplateType::Double => VerificationType::Double,
+                TemplateType::Long => VerificationType::Long,
+                TemplateType::Null => VerificationType::Null,
+                TemplateType::Object(symbol) => {
+                    let symbol = context.template.symbols.get(symbol).ok_or(Refusal::SelfCheck("template type"))?;
+                    VerificationType::Object(symbol.place(context.sink)?)
+                }
+                TemplateType::Uninitialized(operation) => {
+                    VerificationType::Uninitialized(OF_TEMPLATE | operation as u32)
+                }
+            };
+            self.frames.types.push(converted);
+        }
+        Ok(())
+    }
+
+    /// Encodes the collected frames, after layout: the content of the `StackMapTable`, or nothing if there is no frame.
+    pub(crate) fn encode(
+        &mut self,
+        implied: Option<&[VerificationType]>,
+        list: &NodeList,
+        operations: &[Position],
+    ) -> Result<Option<&[u8]>, Refusal> {
+        self.order.clear();
+        let entries = self.frames.entries.iter().enumerate();
+        self.order.extend(entries.map(|(index, entry)| (list.offset_of(entry.place), index as u32)));
+        // A jump to an island arrives with what its target expects.
+        for island in &list.islands {
+            let target = list.offset_of(island.target);
+            let frame = self.order.iter().find(|(offset, _)| *offset == target);
+            let (_, index) = *frame.ok_or(Refusal::SelfCheck("jump target without a frame"))?;
+            self.order.push((island.offset, index));
+        }
+        self.order.sort_by_key(|(offset, _)| *offset);
+        self.encoder.begin(implied);
+        for (at, &(offset, index)) in self.order.iter().enumerate() {
+            // A target's last return may leave no bytes: then the epilog's entry, which expects less, stands for both.
+            if self.order.get(at + 1).is_some_and(|next| next.0 == offset) {
+                continue;
+            }
+            let Some(entry) = self.frames.entries.get(index as usize) else { continue };
+            let locals = self.frames.slice(entry.locals);
+            let stack = self.frames.slice(entry.stack);
+            moved(locals, list, operations, &mut self.buffer);
+            moved(stack, list, operations, &mut self.stack_buffer);
+            if !self.encoder.frame(offset, &self.buffer, &self.stack_buffer) {
+                return Err(Refusal::SelfCheck("frames out of order"));
+            }
+        }
+        Ok((self.encoder.count() > 0).then(|| self.encoder.finish()))
+    }
+}
+
+/// Uninitialised objects are named by the offset of their `new`, which has moved.
+fn moved(types: &[VerificationType], list: &NodeList, operations: &[Position], out: &mut Vec<VerificationType>) {
+    out.clear();
+    out.extend(types.iter().map(|&entry| match entry {
+        VerificationType::Uninitialized(of_template) if of_template & OF_TEMPLATE != 0 => {
+            let place = operations.get((of_template & !OF_TEMPLATE) as usize).copied().unwrap_or_default();
+            VerificationType::Uninitialized(list.offset_of(place))
+        }
+        VerificationType::Uninitialized(original) => {
+            let place = list.position_of(original).unwrap_or_default();
+            VerificationType::Uninitialized(list.offset_of(place))
+        }
+        other => other,
+    }));
+}
+
+/// The verification type of a field type.
+pub(crate) fn verification_type(
+    field_type: FieldType<'_>,
+    sink: &mut SymbolSink<'_, '_>,
+) -> Result<VerificationType, Refusal> {
+    Ok(match field_type.class_name() {
+        Some(name) => VerificationType::Object(sink.writer.class(sink.pool, ModifiedUtf8(name))?),
+        None => primitive(field_type),
+    })
+}

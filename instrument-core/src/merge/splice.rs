@@ -1,0 +1,349 @@
+//! The merge itself, step by step (requirements S0.44 to S0.54).
+
+use classfile::stack_map::{VerificationType, implied_locals};
+use classfile::{ByteReader, ClassFile, ExceptionRow, Member, ModifiedUtf8};
+
+use super::constructor;
+use super::emit::{Emitter, TargetMethod};
+use super::frames::{FrameContext, FrameMerger, Places, TargetFrames};
+use super::handlers::{self, HandlerPlaces};
+use super::returns::{self, Ending};
+use super::slots::SlotPlan;
+use super::tables::{self, Moves};
+use crate::body::input::{BodyInput, Table, TableKind};
+use crate::body::layout;
+use crate::body::lift::{Lifted, Lifter};
+use crate::body::node::{NodeId, NodeKind, NodeList, Position, Source};
+use crate::body::stack_depth::CallEffects;
+use crate::offset_map::OffsetMap;
+use crate::refusal::Refusal;
+use crate::template::Template;
+use crate::template::symbol::SymbolSink;
+
+/// HotSpot compiles no method with more bytes than this (`-XX:-DontCompileHugeMethods` lifts it).
+pub(crate) const HUGE_METHOD: usize = 8_000;
+
+/// Memory that is used again from method to method.
+#[derive(Debug, Default)]
+pub(crate) struct MergeMemory {
+    list: NodeList,
+    lifted: Lifted,
+    target_frames: TargetFrames,
+    merger: FrameMerger,
+    positions: Vec<Position>,
+    handler_offsets: Vec<u32>,
+    pub(crate) effects: CallEffects,
+}
+
+impl MergeMemory {
+    /// Locals that the descriptor of the last merged method implies; empty if it had no frames to relate to.
+    pub(crate) fn implied_locals(&self) -> &[VerificationType] {
+        &self.target_frames.implied
+    }
+}
+
+/// A merged body: the parts of its `Code` attribute.
+#[derive(Debug, Default)]
+pub(crate) struct MergedBody {
+    pub(crate) max_stack: u16,
+    pub(crate) max_locals: u16,
+    pub(crate) code: Vec<u8>,
+    pub(crate) rows: Vec<ExceptionRow>,
+    pub(crate) tables: Vec<MergedTable>,
+    pub(crate) passes: u32,
+    pub(crate) offset_map: OffsetMap,
+}
+
+#[derive(Debug)]
+pub(crate) struct MergedTable {
+    pub(crate) kind: TableKind,
+    pub(crate) name_index: u16,
+    pub(crate) content: Vec<u8>,
+}
+
+impl MergedBody {
+    /// The body as input of the next merge.
+    pub(crate) fn as_input(&self) -> BodyInput<'_> {
+        let table = |table: &'_ MergedTable| (table.kind, table.name_index);
+        BodyInput {
+            max_stack: self.max_stack,
+            max_locals: self.max_locals,
+            bytecode: &self.code,
+            rows: self.rows.clone(),
+            tables: self
+                .tables
+                .iter()
+                .map(|merged| {
+                    let (kind, name_index) = table(merged);
+                    Table { kind, name_index, content: &merged.content, offset: 0 }
+                })
+                .collect(),
+        }
+    }
+}
+
+/// One merge.
+pub(crate) struct Splice<'m, 's, 'a> {
+    pub(crate) class: &'m ClassFile<'a>,
+    pub(crate) method: &'m Member<'a>,
+    pub(crate) target: &'m TargetMethod<'a>,
+    pub(crate) template: &'m Template,
+    pub(crate) body: &'m BodyInput<'m>,
+    pub(crate) sink: SymbolSink<'s, 'a>,
+    /// Constant that holds the probe's number.
+    pub(crate) probe_constant: Option<u16>,
+}
+
+impl<'m, 'a> Splice<'m, '_, 'a> {
+    pub(crate) fn run(mut self, memory: &mut MergeMemory) -> Result<MergedBody, Refusal> {
+        let frames_wanted = self.read_frames(memory)?;
+        memory.list.clear();
+        memory.positions.clear();
+        memory.positions.resize(self.template.operations.len(), Position::default());
+
+        self.lift(memory)?;
+        let ending = returns::ending(&memory.lifted, &memory.list, epilog_is_straight(self.template));
+        let result_in_slot = ending == Ending::Jumps;
+        let slots =
+            SlotPlan::new(self.template, self.method, &self.target.descriptor, self.body.max_locals, result_in_slot)?;
+
+        let prolog = memory.list.next_id();
+        let (prolog_stack, pending) = self.emit(memory, &slots, Part::Prolog, 0, Vec::new())?;
+        let protected_from = self.protected_from(memory)?;
+        let kind = self.target.descriptor.return_type().map(|result| result.kind());
+        let start = memory.list.push_made(NodeKind::Label);
+        let epilog = Position::start_of(start);
+        let cast = self.result_cast(&slots, &memory.lifted, frames_wanted)?;
+        returns::replace(&memory.lifted, &mut memory.list, &slots, ending, epilog, kind, cast)?;
+        let kept = if let Ending::FallsThroughWithResult { depth } = ending { depth } else { 0 };
+        let (epilog_stack, _) = self.emit(memory, &slots, Part::Epilog, kept, pending)?;
+        let end = memory.list.next_id();
+        memory.list.order = [prolog.0..start.0, memory.list.target.clone(), start.0..end.0];
+
+        if frames_wanted {
+            let places = Places { operations: &memory.positions, epilog, epilog_needs_frame: ending == Ending::Jumps };
+            let mut context = FrameContext { template: self.template, slots: &slots, places, sink: &mut self.sink };
+            memory.merger.collect(&memory.target_frames, &memory.list, &mut context)?;
+        }
+        let (length, passes) = layout::assign_offsets(&mut memory.list)?;
+        self.check_length(length as usize)?;
+        let mut merged = MergedBody {
+            max_stack: self.body.max_stack.max(prolog_stack).max(epilog_stack),
+            max_locals: slots.max_locals,
+            code: Vec::with_capacity(length as usize),
+            passes,
+            ..MergedBody::default()
+        };
+        layout::write(&memory.list, self.body.bytecode, &mut merged.code)?;
+        let places = HandlerPlaces {
+            operations: &memory.positions,
+            protected_from,
+            is_constructor: self.target.is_constructor,
+            epilog,
+            code_length: length,
+        };
+        let original_length = self.body.bytecode.len() as u32;
+        let (list, rows) = (&memory.list, &mut merged.rows);
+        let moved_rows =
+            handlers::rows(&self.body.rows, original_length, self.template, list, places, &mut self.sink, rows)?;
+        self.tables(memory, epilog, moved_rows.as_deref(), frames_wanted, &mut merged)?;
+        offset_map(&memory.list, &mut merged.offset_map);
+        Ok(merged)
+    }
+
+    /// Decodes the target's frames; true if the merged method needs frames.
+    fn read_frames(&mut self, memory: &mut MergeMemory) -> Result<bool, Refusal> {
+        let frames = &mut memory.target_frames;
+        frames.clear();
+        let table = self.body.table(TableKind::StackMap);
+        let version = self.class.major_version();
+        // Version 50 may go without frames, and is then verified by type inference; so is everything before it.
+        let wanted = version >= 51 || (version == 50 && (table.is_some() || needs_no_frames(self.body)));
+        if !wanted {
+            return Ok(false);
+        }
+        let prolog_frames = self.template.frames.iter().any(|frame| frame.operation <= self.template.sentinel);
+        if table.is_some() || prolog_frames {
+            let receiver = self.receiver_type()?;
+            let (pool, writer) = (self.sink.pool, &mut *self.sink.writer);
+            let class_index = |name: &[u8]| writer.class(pool, ModifiedUtf8(name));
+            implied_locals(receiver, &self.target.descriptor, &mut frames.implied, class_index)?;
+            frames.implied_known = true;
+        }
+        if let Some(table) = table {
+            frames.decode(ByteReader::new(table.content, table.offset, "StackMapTable"))?;
+        }
+        Ok(true)
+    }
+
+    fn receiver_type(&mut self) -> Result<Option<VerificationType>, Refusal> {
+        if self.target.is_static() {
+            return Ok(None);
+        }
+        if self.target.is_constructor {
+            return Ok(Some(VerificationType::UninitializedThis));
+        }
+        let class = self.sink.writer.class(self.sink.pool, self.target.class_name)?;
+        Ok(Some(VerificationType::Object(class)))
+    }
+
+    fn lift(&mut self, memory: &mut MergeMemory) -> Result<(), Refusal> {
+        memory.handler_offsets.clear();
+        memory.handler_offsets.extend(self.body.rows.iter().map(|row| u32::from(row.handler)));
+        let mut lifter = Lifter {
+            pool: self.sink.pool,
+            effects: &mut memory.effects,
+            frames: &memory.target_frames.depths,
+            handlers: &memory.handler_offsets,
+            is_constructor: self.target.is_constructor,
+        };
+        lifter.lift(self.body.bytecode, &mut memory.list, &mut memory.lifted)?;
+        Ok(())
+    }
+
+    /// Without frames the verifier infers types, and where returns of different types meet it would load these classes, which the
+    /// original never did. A cast to the declared type, which every result has, makes them one type.
+    fn result_cast(
+        &mut self,
+        slots: &SlotPlan<'_>,
+        lifted: &Lifted,
+        frames_wanted: bool,
+    ) -> Result<Option<u16>, Refusal> {
+        let class = slots.result.and_then(|(_, field_type)| field_type.class_name());
+        match class.filter(|_| !frames_wanted && lifted.returns.len() > 1) {
+            Some(class) => Ok(Some(self.sink.writer.class(self.sink.pool, ModifiedUtf8(class))?)),
+            None => Ok(None),
+        }
+    }
+
+    fn protected_from(&self, memory: &MergeMemory) -> Result<Position, Refusal> {
+        let start = Position::start_of(NodeId(memory.list.target.start));
+        let protects = self.template.handlers.iter().any(|row| row.covers(self.template.sentinel));
+        if !self.target.is_constructor || !protects {
+            return Ok(start);
+        }
+        let original = constructor::protected_from(memory.lifted.behind_super, &memory.target_frames)?;
+        memory.list.position_of(original).ok_or(Refusal::ConstructorShape)
+    }
+
+    fn emit(
+        &mut self,
+        memory: &mut MergeMemory,
+        slots: &SlotPlan<'a>,
+        part: Part,
+        kept: u16,
+        pending: Vec<NodeId>,
+    ) -> Result<(u16, Vec<NodeId>), Refusal> {
+        let sentinel = self.template.sentinel;
+        let mut emitter = Emitter {
+            template: self.template,
+            method: self.target,
+            slots,
+            sink: &mut self.sink,
+            list: &mut memory.list,
+            positions: &mut memory.positions,
+            effects: &mut memory.effects,
+            probe_constant: self.probe_constant,
+            pending,
+            kept,
+            max_stack: 0,
+        };
+        match part {
+            Part::Prolog => {
+                emitter.preparation()?;
+                emitter.operations(0..sentinel)?;
+            }
+            Part::Epilog => {
+                emitter.box_result()?;
+                emitter.operations(sentinel + 1..self.template.operations.len())?;
+                if let Some(place) = emitter.positions.get_mut(sentinel) {
+                    *place = Position::start_of(NodeId(emitter.list.target.start));
+                }
+                emitter.resolve_jumps();
+            }
+        }
+        Ok((emitter.max_stack, emitter.pending))
+    }
+
+    fn check_length(&self, length: usize) -> Result<(), Refusal> {
+        let before = self.body.bytecode.len();
+        if before <= HUGE_METHOD && length > HUGE_METHOD {
+            return Err(Refusal::HugeForJit { before, after: length });
+        }
+        Ok(())
+    }
+
+    fn tables(
+        &mut self,
+        memory: &mut MergeMemory,
+        epilog: Position,
+        moved_rows: Option<&[u16]>,
+        frames_wanted: bool,
+        merged: &mut MergedBody,
+    ) -> Result<(), Refusal> {
+        let moves = Moves { list: &memory.list, original_length: self.body.bytecode.len() as u32, epilog, moved_rows };
+        let mut frames_name = None;
+        for table in &self.body.tables {
+            match table.kind {
+                TableKind::StackMap => frames_name = Some(table.name_index),
+                TableKind::Dropped => {}
+                kind => {
+                    let mut content = Vec::new();
+                    tables::write(table, &moves, &mut content)?;
+                    merged.tables.push(MergedTable { kind, name_index: table.name_index, content });
+                }
+            }
+        }
+        if !frames_wanted {
+            return Ok(());
+        }
+        let implied = memory.target_frames.implied();
+        if let Some(content) = memory.merger.encode(implied, &memory.list, &memory.positions)? {
+            let name_index = match frames_name {
+                Some(index) => index,
+                None => self.sink.writer.utf8(self.sink.pool, ModifiedUtf8(b"StackMapTable"))?,
+            };
+            let content = content.to_vec();
+            merged.tables.push(MergedTable { kind: TableKind::StackMap, name_index, content });
+        }
+        Ok(())
+    }
+}
+
+enum Part {
+    Prolog,
+    Epilog,
+}
+
+/// True if the epilog's normal way has nothing that needs a frame or the result, so that operands may lie below.
+fn epilog_is_straight(template: &Template) -> bool {
+    use crate::template::OperationKind::{Branch, Return, Switch};
+    let normal = || template.operations.iter().enumerate().filter(|(_, operation)| operation.normal);
+    !template.needs.result
+        && normal().filter(|(_, operation)| operation.kind == Return).count() == 1
+        && !normal().any(|(_, operation)| matches!(operation.kind, Branch { .. } | Switch { .. }))
+        && !normal().any(|(index, _)| template.handlers.iter().any(|row| row.covers(index)))
+        && !template.frames.iter().any(|frame| normal().any(|(index, _)| index == frame.operation))
+}
+
+/// True if the code has no jump, switch or handler.
+fn needs_no_frames(body: &BodyInput<'_>) -> bool {
+    let mut instructions = classfile::instruction::Instructions::new(body.bytecode).flatten();
+    let jumps = instructions.any(|instruction| instruction.branch_target().is_some() || instruction.switch().is_some());
+    body.rows.is_empty() && !jumps
+}
+
+/// Where each stretch of the target went; a return's replacement stands for it.
+fn offset_map(list: &NodeList, map: &mut OffsetMap) {
+    map.clear();
+    for node in list.nodes.iter().filter(|node| node.of_target) {
+        let length = match node.kind {
+            NodeKind::Straight(Source::Target) => node.length,
+            NodeKind::Straight(Source::Made) => 1,
+            NodeKind::Conditional { .. } | NodeKind::Goto { .. } | NodeKind::Subroutine { .. } if node.length > 0 => 1,
+            NodeKind::Switch { .. } => 1,
+            _ => continue,
+        };
+        map.push(node.original, node.offset, length);
+    }
+}

@@ -1,0 +1,143 @@
+//! Debug tables and type annotations of the target, moved to the new offsets. Their size never changes.
+
+use classfile::{ByteReader, ByteWriter, ErrorKind};
+
+use crate::body::input::{Table, TableKind};
+use crate::body::node::{NodeList, Position};
+
+/// New offsets of original ones.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moves<'m> {
+    pub(crate) list: &'m NodeList,
+    pub(crate) original_length: u32,
+    /// Where the target ends.
+    pub(crate) epilog: Position,
+    /// New places of the target's exception rows, if they are not the old ones.
+    pub(crate) moved_rows: Option<&'m [u16]>,
+}
+
+impl Moves<'_> {
+    /// Of an instruction.
+    fn instruction(&self, original: u16) -> u16 {
+        let place = self.list.position_of(u32::from(original)).unwrap_or_default();
+        self.list.offset_of(place).min(0xFFFF) as u16
+    }
+
+    /// Of a place where something begins that also holds for the prolog: what began with the method still does.
+    fn start(&self, original: u16) -> u16 {
+        if original == 0 { 0 } else { self.instruction(original) }
+    }
+
+    /// Of an exclusive end.
+    fn end(&self, original: u32) -> u16 {
+        if original >= self.original_length {
+            return self.list.offset_of(self.epilog).min(0xFFFF) as u16;
+        }
+        self.instruction(original as u16)
+    }
+}
+
+/// Writes the content of a table to `out`.
+pub(crate) fn write(table: &Table<'_>, moves: &Moves<'_>, out: &mut Vec<u8>) -> classfile::Result<()> {
+    out.clear();
+    out.extend_from_slice(table.content);
+    let mut content = ByteWriter::from_vec(std::mem::take(out));
+    let reader = ByteReader::new(table.content, table.offset, "debug table");
+    let done = match table.kind {
+        TableKind::LineNumbers => line_numbers(reader, moves, &mut content),
+        TableKind::LocalVariables => local_variables(reader, moves, &mut content),
+        TableKind::TypeAnnotations => type_annotations(reader, moves, &mut content),
+        TableKind::StackMap | TableKind::Dropped | TableKind::Other => Ok(()),
+    };
+    *out = content.into_vec();
+    done
+}
+
+fn line_numbers(mut reader: ByteReader<'_>, moves: &Moves<'_>, content: &mut ByteWriter) -> classfile::Result<()> {
+    for _ in 0..reader.u2()? {
+        let position = reader.position();
+        let start = reader.u2()?;
+        content.patch_u2(position, moves.start(start));
+        reader.skip(2)?;
+    }
+    Ok(())
+}
+
+fn local_variables(mut reader: ByteReader<'_>, moves: &Moves<'_>, content: &mut ByteWriter) -> classfile::Result<()> {
+    for _ in 0..reader.u2()? {
+        range(&mut reader, moves, content)?;
+        reader.skip(6)?;
+    }
+    Ok(())
+}
+
+/// A start and a length.
+fn range(reader: &mut ByteReader<'_>, moves: &Moves<'_>, content: &mut ByteWriter) -> classfile::Result<()> {
+    let position = reader.position();
+    let (start, length) = (reader.u2()?, reader.u2()?);
+    let (new_start, new_end) = (moves.start(start), moves.end(u32::from(start) + u32::from(length)));
+    content.patch_u2(position, new_start);
+    content.patch_u2(position + 2, new_end.saturating_sub(new_start));
+    Ok(())
+}
+
+fn type_annotations(mut reader: ByteReader<'_>, moves: &Moves<'_>, content: &mut ByteWriter) -> classfile::Result<()> {
+    for _ in 0..reader.u2()? {
+        match reader.u1()? {
+            0x40 | 0x41 => {
+                for _ in 0..reader.u2()? {
+                    range(&mut reader, moves, content)?;
+                    reader.skip(2)?;
+                }
+            }
+            0x42 => {
+                let position = reader.position();
+                let row = usize::from(reader.u2()?);
+                if let Some(moved) = moves.moved_rows.and_then(|rows| rows.get(row)) {
+                    content.patch_u2(position, *moved);
+                }
+            }
+            target @ 0x43..=0x4B => {
+                let position = reader.position();
+                let offset = reader.u2()?;
+                content.patch_u2(position, moves.instruction(offset));
+                if target >= 0x47 {
+                    reader.skip(1)?;
+                }
+            }
+            _ => return Err(reader.error(ErrorKind::BadValue)),
+        }
+        let path = usize::from(reader.u1()?) * 2;
+        reader.skip(path + 2)?;
+        for _ in 0..reader.u2()? {
+            reader.skip(2)?;
+            element_value(&mut reader)?;
+        }
+    }
+    Ok(())
+}
+
+/// Steps over an element value (JVMS 4.7.16.1). Nesting is kept as a count of values still to come, so that depth costs nothing.
+fn element_value(reader: &mut ByteReader<'_>) -> classfile::Result<()> {
+    let mut pending: Vec<(u16, bool)> = vec![(1, false)];
+    while let Some((left, named)) = pending.last_mut() {
+        if *left == 0 {
+            pending.pop();
+            continue;
+        }
+        *left -= 1;
+        if *named {
+            reader.skip(2)?;
+        }
+        match reader.u1()? {
+            b'e' => reader.skip(4)?,
+            b'@' => {
+                reader.skip(2)?;
+                pending.push((reader.u2()?, true));
+            }
+            b'[' => pending.push((reader.u2()?, false)),
+            _ => reader.skip(2)?,
+        }
+    }
+    Ok(())
+}

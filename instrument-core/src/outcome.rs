@@ -1,0 +1,75 @@
+//! What the engine hands back.
+
+use crate::offset_map::OffsetMap;
+use crate::refusal::Refusal;
+use crate::template_id::TemplateId;
+
+/// A method to instrument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MethodPlan {
+    /// Place of the method in the class.
+    pub method_index: usize,
+    /// Templates, outermost first.
+    pub templates: Vec<TemplateId>,
+}
+
+/// The result for one class.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// At least one method was rewritten.
+    Rewritten(Rewritten),
+    /// No method was rewritten: use the original bytes.
+    Unchanged {
+        /// The methods that were planned, each with the reason.
+        refused: Vec<Refused>,
+    },
+}
+
+/// A rewritten class.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rewritten {
+    /// The class file. The same input always gives the same bytes.
+    pub bytes: Vec<u8>,
+    /// Where the probe numbers stand that whoever loads the class overwrites.
+    pub probes: Vec<ProbeSlot>,
+    /// The methods that were rewritten.
+    pub methods: Vec<RewrittenMethod>,
+    /// The methods that were planned but left as they are.
+    pub refused: Vec<Refused>,
+}
+
+/// A probe number in a rewritten class: a big-endian `CONSTANT_Integer` that holds the slot's own place in
+/// [`Rewritten::probes`] until somebody overwrites it with a number that is unique in the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProbeSlot {
+    /// Place of the method in the class.
+    pub method_index: usize,
+    /// The template that uses the number.
+    pub template: TemplateId,
+    /// Offset in the class file of the four bytes.
+    pub offset: usize,
+}
+
+/// A rewritten method.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RewrittenMethod {
+    /// Place of the method in the class.
+    pub method_index: usize,
+    /// Bytes of code before.
+    pub length_before: u32,
+    /// Bytes of code now.
+    pub length_after: u32,
+    /// Layout passes: 1, unless the method has over 32,767 bytes.
+    pub passes: u32,
+    /// Where each original instruction went.
+    pub offset_map: OffsetMap,
+}
+
+/// A method that was planned but left as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Place of the method in the class.
+    pub method_index: usize,
+    /// Why.
+    pub reason: Refusal,
+}

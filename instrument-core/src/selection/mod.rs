@@ -1,0 +1,45 @@
+//! Which methods get which template: rules compiled from the configuration and asked class by class.
+//!
+//! Order of decision for a method: `[exclude]` and the agent's own classes first; then the rules in order. The first rule
+//! whose conditions on class and method all hold decides: its `exclude`, the kind of body, the pre-filter and the
+//! methods that the runtime itself uses can still leave the method alone, but no later rule is asked. `!` patterns and
+//! the switches `constructors`, `class-initialisers` and `bridges` are conditions: where they say no, the next rule is asked.
+//!
+//! A rule with `extends` whose answer is unknown, because a super type cannot be found yet, counts as not matching; the
+//! decision then names the missing types, and deciding again with them known may put an earlier rule in its place.
+
+mod annotations;
+pub mod blocking_calls;
+pub mod body_facts;
+mod class_facts;
+mod class_match;
+pub mod class_pattern;
+mod compile;
+mod decision;
+mod explain;
+mod explain_text;
+mod hierarchy;
+pub mod internal_name;
+pub mod jdk_packages;
+mod method_match;
+pub mod method_pattern;
+pub mod name_glob;
+mod name_index;
+pub mod pattern_error;
+mod rule;
+mod rule_set;
+mod signature;
+mod template_catalog;
+pub mod type_pattern;
+
+#[cfg(test)]
+mod class_builder;
+#[cfg(test)]
+mod tests;
+
+pub use decision::{Chosen, ClassDecision, MethodDecision, SkipReason};
+pub use explain::{ClassExplanation, Instrumentation, MethodExplanation, RuleAnswer};
+pub use hierarchy::{Hierarchy, Supertypes};
+pub use rule::CompiledRule;
+pub use rule_set::{Never, RuleSet};
+pub use template_catalog::TemplateCatalog;

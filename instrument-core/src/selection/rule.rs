@@ -1,0 +1,77 @@
+//! A rule as it is applied.
+
+use std::sync::Arc;
+
+use crate::level::{Level, Mode};
+use crate::selection::class_pattern::{ClassPattern, ExcludePattern};
+use crate::selection::method_pattern::MethodPattern;
+use crate::template_id::TemplateId;
+
+/// A rule with its names looked up, presets expanded.
+#[derive(Debug)]
+pub struct CompiledRule {
+    pub(super) name: String,
+    pub(super) origin: String,
+    pub(super) class: Vec<ClassPattern>,
+    /// Names of super types, with the numbers under which the walk of the hierarchy reports them.
+    pub(super) extends: Vec<(String, usize)>,
+    /// Internal names of annotations.
+    pub(super) annotated: Vec<Vec<u8>>,
+    pub(super) method_annotated: Vec<Vec<u8>>,
+    pub(super) method: Vec<MethodPattern>,
+    pub(super) exclude: Vec<ExcludePattern>,
+    pub(super) template_names: Vec<String>,
+    pub(super) templates: Arc<[TemplateId]>,
+    pub(super) level: Level,
+    pub(super) mode: Mode,
+    pub(super) constructors: bool,
+    pub(super) class_initialisers: bool,
+    pub(super) bridges: bool,
+}
+
+impl CompiledRule {
+    /// Its name; rules of a preset are named `preset/rule`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// File and line where it stands.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// The templates by name, outermost first.
+    pub fn template_names(&self) -> &[String] {
+        &self.template_names
+    }
+
+    /// The templates, outermost first.
+    pub fn templates(&self) -> &[TemplateId] {
+        &self.templates
+    }
+
+    /// What its probes do.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// How its templates are attached.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// True if the rule does not say by name which classes it is about; it then leaves the JDK's alone.
+    pub(super) fn names_no_class(&self) -> bool {
+        self.class.is_empty()
+    }
+
+    /// The `!` pattern of `class` that takes this class away, if any.
+    pub(super) fn class_taken_away(&self, name: &[u8]) -> Option<&ClassPattern> {
+        self.class.iter().find(|pattern| pattern.negated && pattern.glob.matches(name))
+    }
+
+    /// True if `exclude` names the whole class.
+    pub(super) fn excludes_class(&self, name: &[u8]) -> bool {
+        self.exclude.iter().any(|pattern| pattern.method.is_none() && pattern.class.matches(name))
+    }
+}

@@ -1,0 +1,59 @@
+//! The calls of `java.instr.Target` that the merge replaces.
+
+/// Internal name of the class whose calls are intrinsics.
+pub(super) const TARGET_CLASS: &[u8] = b"java/instr/Target";
+
+/// What a template asks about the method it is merged into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Intrinsic {
+    /// `proceed()`: the sentinel.
+    Proceed,
+    /// `id()`
+    ProbeId,
+    /// `className()`
+    ClassName,
+    /// `methodName()`
+    MethodName,
+    /// `methodDescriptor()`
+    MethodDescriptor,
+    /// `self()`
+    Receiver,
+    /// `arg(i)` with a constant index
+    Argument(u16),
+    /// `args()`
+    AllArguments,
+    /// `result()`
+    Result,
+    /// `thrown()`
+    Thrown,
+}
+
+impl Intrinsic {
+    /// The intrinsic of a method of `java.instr.Target`; arguments' index still 0.
+    pub(super) fn by_name(name: &[u8]) -> Option<Intrinsic> {
+        Some(match name {
+            b"proceed" => Intrinsic::Proceed,
+            b"id" => Intrinsic::ProbeId,
+            b"className" => Intrinsic::ClassName,
+            b"methodName" => Intrinsic::MethodName,
+            b"methodDescriptor" => Intrinsic::MethodDescriptor,
+            b"self" => Intrinsic::Receiver,
+            b"arg" => Intrinsic::Argument(0),
+            b"args" => Intrinsic::AllArguments,
+            b"result" => Intrinsic::Result,
+            b"thrown" => Intrinsic::Thrown,
+            _ => return None,
+        })
+    }
+
+    /// Internal name of the class of the value it pushes; `None` for nothing and for int.
+    pub(super) fn pushed_class(self) -> Option<&'static [u8]> {
+        Some(match self {
+            Intrinsic::Proceed | Intrinsic::ProbeId => return None,
+            Intrinsic::ClassName | Intrinsic::MethodName | Intrinsic::MethodDescriptor => b"java/lang/String",
+            Intrinsic::Receiver | Intrinsic::Argument(_) | Intrinsic::Result => b"java/lang/Object",
+            Intrinsic::AllArguments => b"[Ljava/lang/Object;",
+            Intrinsic::Thrown => b"java/lang/Throwable",
+        })
+    }
+}

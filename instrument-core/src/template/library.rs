@@ -1,0 +1,74 @@
+//! The templates of one configuration, found by name and level.
+
+use super::problem::TemplateProblem;
+use super::{Template, TemplateId, read};
+use crate::level::Level;
+use crate::selection::TemplateCatalog;
+
+/// All templates, built-in and the user's own. Immutable once built, shared by all threads.
+#[derive(Debug, Default)]
+pub struct TemplateLibrary {
+    templates: Vec<Template>,
+}
+
+impl TemplateLibrary {
+    /// A library without templates.
+    pub fn new() -> TemplateLibrary {
+        TemplateLibrary::default()
+    }
+
+    /// Adds every method of the class that carries `@java.instr.Template`, and says how many. If one of them is faulty none
+    /// is added, and every fault is told. A template of the same name and level as an earlier one takes its place.
+    pub fn add_class(&mut self, bytes: &[u8], origin: &str) -> Result<usize, Vec<TemplateProblem>> {
+        let templates = read::templates(bytes, origin)?;
+        let count = templates.len();
+        for template in templates {
+            let same = |known: &&mut Template| known.name == template.name && known.level == template.level;
+            match self.templates.iter_mut().find(same) {
+                Some(known) => *known = template,
+                None => self.templates.push(template),
+            }
+        }
+        Ok(count)
+    }
+
+    /// Names of all templates, each once, in order of their first appearance.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let templates = &self.templates;
+        templates.iter().enumerate().filter_map(|(at, template)| {
+            let first = templates.iter().position(|other| other.name == template.name);
+            (first == Some(at)).then_some(template.name.as_str())
+        })
+    }
+
+    /// All variants.
+    pub fn iter(&self) -> impl Iterator<Item = (TemplateId, &Template)> {
+        self.templates.iter().enumerate().map(|(at, template)| (TemplateId(at as u32), template))
+    }
+
+    /// The variant for this level; if there is none, the most telling one below it, else the cheapest above.
+    pub fn find(&self, name: &str, level: Level) -> Option<TemplateId> {
+        let variants = || self.iter().filter(|(_, template)| template.name == name);
+        let below = variants().filter(|(_, template)| template.level <= level && template.level != Level::Off);
+        let exact = variants().find(|(_, template)| template.level == level);
+        exact
+            .or_else(|| below.max_by_key(|(_, template)| template.level))
+            .or_else(|| variants().min_by_key(|(_, template)| template.level))
+            .map(|(id, _)| id)
+    }
+
+    /// The template of an id of this library.
+    pub fn get(&self, id: TemplateId) -> Option<&Template> {
+        self.templates.get(id.0 as usize)
+    }
+}
+
+impl TemplateCatalog for TemplateLibrary {
+    fn find(&self, name: &str, level: Level) -> Option<TemplateId> {
+        TemplateLibrary::find(self, name, level)
+    }
+
+    fn names(&self) -> Vec<String> {
+        TemplateLibrary::names(self).map(str::to_owned).collect()
+    }
+}

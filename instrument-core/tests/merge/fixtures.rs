@@ -1,0 +1,78 @@
+//! Templates and targets compiled by javac (`tests/templates/build.sh`), and short ways through the engine.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use classfile::ClassFile;
+use instrument_core::level::Level;
+use instrument_core::template::{TemplateId, TemplateLibrary};
+use instrument_core::{Engine, EngineOptions, MethodPlan, Outcome, Refusal, Rewritten, Workspace};
+
+/// Folder of the checked-in classes.
+pub(crate) fn classes() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/templates/classes")
+}
+
+/// A checked-in class by its internal name.
+pub(crate) fn compiled(name: &str) -> Vec<u8> {
+    let path = classes().join(format!("{name}.class"));
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}; run tests/templates/build.sh", path.display()))
+}
+
+/// All good templates.
+pub(crate) fn library() -> Arc<TemplateLibrary> {
+    static LIBRARY: OnceLock<Arc<TemplateLibrary>> = OnceLock::new();
+    let fill = || {
+        let mut library = TemplateLibrary::new();
+        for name in ["templates/Shapes", "templates/Values", "templates/Modern"] {
+            library.add_class(&compiled(name), "test").unwrap_or_else(|problems| panic!("{problems:#?}"));
+        }
+        Arc::new(library)
+    };
+    Arc::clone(LIBRARY.get_or_init(fill))
+}
+
+pub(crate) fn engine() -> Engine {
+    Engine::new(library(), EngineOptions { offset_maps: true })
+}
+
+pub(crate) fn template(name: &str) -> TemplateId {
+    library().find(name, Level::Time).unwrap_or_else(|| panic!("no template {name}"))
+}
+
+pub(crate) fn plan(method_index: usize, templates: &[&str]) -> MethodPlan {
+    MethodPlan { method_index, templates: templates.iter().map(|name| template(name)).collect() }
+}
+
+pub(crate) fn instrument(class: &[u8], plan: &[MethodPlan]) -> Outcome {
+    let class = ClassFile::parse(class).expect("the test's class can be read");
+    engine().instrument(&mut Workspace::new(), &class, plan)
+}
+
+/// The class with the templates merged into its method `index`.
+pub(crate) fn merged_at(class: &[u8], index: usize, templates: &[&str]) -> Rewritten {
+    match instrument(class, &[plan(index, templates)]) {
+        Outcome::Rewritten(rewritten) => rewritten,
+        Outcome::Unchanged { refused } => panic!("refused: {}", refused.first().expect("a reason").reason),
+    }
+}
+
+/// The class with the templates merged into its first method.
+pub(crate) fn merged(class: &[u8], templates: &[&str]) -> Rewritten {
+    merged_at(class, 0, templates)
+}
+
+/// Why the first method cannot have this template.
+pub(crate) fn refusal(class: &[u8], template: &str) -> Refusal {
+    match instrument(class, &[plan(0, &[template])]) {
+        Outcome::Rewritten(_) => panic!("{template} was merged"),
+        Outcome::Unchanged { refused } => refused.first().expect("a reason").reason.clone(),
+    }
+}
+
+/// A merge of one template into all methods that have code; methods that are refused stay.
+pub(crate) fn merged_everywhere(class: &[u8], templates: &[&str]) -> Outcome {
+    let parsed = ClassFile::parse(class).expect("the test's class can be read");
+    let plans: Vec<_> = (0..parsed.methods().len()).map(|index| plan(index, templates)).collect();
+    instrument(class, &plans)
+}

@@ -1,0 +1,28 @@
+//! The engine from outside: classes in, rewritten classes out.
+//!
+//! Targets are assembled here instruction by instruction (`assembler`) or were compiled by javac (`templates/`); outputs are
+//! decoded again (`inspect`) and, where a JVM is the better judge, linked and run by one (`jvm`).
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops at the first surprise")]
+
+mod assembler;
+mod fixtures;
+mod inspect;
+
+mod branches;
+mod constants;
+mod constructors;
+mod debug_tables;
+mod far_jumps;
+mod frames;
+mod handlers;
+mod hostile;
+mod jvm;
+mod limits;
+mod lint;
+mod old_versions;
+mod order;
+mod returns;
+mod stack_need;
+mod threads;
+mod values;

@@ -1,0 +1,112 @@
+//! Classes from before frames, and from the years in which frames could be left out.
+
+use classfile::opcode::*;
+use instrument_core::Refusal;
+
+use crate::assembler::{CodeBuilder, Type, class_with};
+use crate::branches::assert_same_flow;
+use crate::fixtures::{merged, refusal};
+use crate::inspect::{body, needed_stack};
+
+/// A finally block as javac wrote it before 1.4.2: a subroutine, called on each way out.
+fn subroutine(code: &mut CodeBuilder<'_>) {
+    let (handler, finally, end) = (code.limits(2, 4).label(), code.label(), code.label());
+    let start = code.here();
+    code.invoke_static("java/lang/System", "nanoTime", "()J").bytes(&[POP2, ICONST_1, ISTORE_1]).jump(JSR, finally);
+    code.bytes(&[ILOAD_1, IRETURN]);
+    code.place(handler).op(ASTORE_2).jump(JSR, finally).bytes(&[ALOAD_2, ATHROW]);
+    code.place(finally).bytes(&[ASTORE_3, IINC, 0, 1, RET, 3]);
+    code.place(end).row(start, handler, handler, None);
+}
+
+fn loop_and_junk(code: &mut CodeBuilder<'_>) {
+    let (start, end) = (code.limits(4, 1).here(), code.label());
+    code.bytes(&[IINC, 0, 0xFF])
+        .iload(0)
+        .jump(IFGT, start)
+        .iload(0)
+        .jump(IFEQ, end)
+        .bytes(&[ICONST_1, ICONST_2, IRETURN]);
+    code.place(end).bytes(&[LCONST_0, ICONST_3, IRETURN]);
+}
+
+pub(crate) fn samples() -> Vec<(&'static str, Vec<u8>)> {
+    let names = [("Old45", 45), ("Old46", 46), ("Old48", 48), ("Old49", 49)];
+    let mut samples: Vec<_> = names.map(|(name, major)| (name, class_with(name, major, "(I)I", loop_and_junk))).into();
+    samples.push(("Jsr48", class_with("Jsr48", 48, "(I)I", subroutine)));
+    samples.push(("Jsr50", class_with("Jsr50", 50, "(I)I", subroutine)));
+    samples.push(("Fifty", class_with("Fifty", 50, "(I)I", loop_and_junk)));
+    samples.push(("FiftyHandler", handler_without_frames("FiftyHandler")));
+    samples
+}
+
+#[test]
+fn classes_without_frames_get_none() {
+    for (name, class) in samples() {
+        for template in ["bracket", "loops", "catches", "everything"] {
+            let output = merged(&class, &[template]);
+            let merged = body(&output.bytes, 0);
+            assert_same_flow(&body(&class, 0), &merged, &output.methods[0].offset_map);
+            assert_eq!(merged.attribute("StackMapTable"), None, "{name} {template}");
+        }
+    }
+}
+
+#[test]
+fn subroutines_survive() {
+    let class = class_with("Jsr", 48, "(I)I", subroutine);
+    for templates in [&["bracket"][..], &["clock", "bracket"]] {
+        let output = merged(&class, templates);
+        let merged = body(&output.bytes, 0);
+        assert_eq!(merged.steps.iter().filter(|step| step.opcode == JSR).count(), 2);
+        assert_eq!(merged.steps.iter().filter(|step| step.opcode == RET).count(), 1);
+        assert_eq!(needed_stack(&output.bytes, &merged), merged.max_stack);
+    }
+}
+
+/// Version 50, no jump, but a handler: frames would have to stand there.
+fn handler_without_frames(name: &str) -> Vec<u8> {
+    class_with(name, 50, "(I)I", |code| {
+        let (start, handler) = (code.limits(2, 1).here(), code.label());
+        code.invoke_static("java/lang/System", "nanoTime", "()J").bytes(&[POP2, ICONST_1, IRETURN]);
+        code.place(handler).bytes(&[POP, ICONST_2, IRETURN]).row(start, handler, handler, None);
+    })
+}
+
+#[test]
+fn version_50_has_frames_if_it_had_some_or_needs_none() {
+    let with_frames = class_with("Fifty", 50, "(I)V", |code| {
+        let end = code.limits(1, 1).label();
+        code.iload(0).jump(IFEQ, end).op(NOP).place(end).frame(&[Type::Int], &[]).op(RETURN);
+    });
+    assert!(!body(&merged(&with_frames, &["bracket"]).bytes, 0).frames.is_empty());
+    let without_jumps = class_with("Fifty", 50, "(I)V", |code| {
+        code.limits(0, 1).op(NOP).op(RETURN);
+    });
+    assert!(!body(&merged(&without_jumps, &["bracket"]).bytes, 0).frames.is_empty());
+}
+
+#[test]
+fn a_frame_table_that_old_jvms_ignore_is_not_trusted() {
+    let class = class_with("Old", 49, "()V", |code| {
+        code.limits(0, 0).attribute("StackMapTable", &[0xFF, 0xFF, 1]).op(RETURN);
+    });
+    assert_eq!(body(&merged(&class, &["bracket"]).bytes, 0).attribute("StackMapTable"), None);
+    let damaged = class_with("New", 52, "()V", |code| {
+        code.limits(0, 0).attribute("StackMapTable", &[0xFF, 0xFF, 1]).op(RETURN);
+    });
+    assert_eq!(refusal(&damaged, "bracket").key(), "malformed");
+}
+
+#[test]
+fn a_template_with_newer_instructions_is_refused() {
+    let of = |major| {
+        class_with("Old", major, "()V", |code| {
+            code.limits(0, 0).op(RETURN);
+        })
+    };
+    assert_eq!(refusal(&of(50), "concatenation"), Refusal::ClassVersion { needed: 51, found: 50 });
+    merged(&of(51), &["concatenation"]);
+    assert_eq!(refusal(&of(48), "constants"), Refusal::ClassVersion { needed: 49, found: 48 });
+    merged(&of(49), &["constants"]);
+}

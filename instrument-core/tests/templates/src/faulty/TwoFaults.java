@@ -1,0 +1,23 @@
+package faulty;
+
+import java.instr.Target;
+import java.instr.Template;
+
+/** Two faulty templates beside a good one: both are told, and none of the three is taken. */
+final class TwoFaults {
+    private TwoFaults() {}
+
+    @Template
+    static void good() throws Throwable {
+        Target.proceed();
+    }
+
+    @Template
+    static void none() {}
+
+    @Template
+    static void early() throws Throwable {
+        System.identityHashCode(Target.result());
+        Target.proceed();
+    }
+}

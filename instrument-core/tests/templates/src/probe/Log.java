@@ -1,0 +1,45 @@
+package probe;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/** What the test templates call: a list of what happened, for the tests that run what they have merged. */
+public final class Log {
+    private static final List<String> EVENTS = new ArrayList<>();
+
+    private Log() {}
+
+    public static void enter(int id) {
+        EVENTS.add("enter");
+    }
+
+    public static void exit(int id) {
+        EVENTS.add("exit");
+    }
+
+    public static void note(String text) {
+        EVENTS.add(text);
+    }
+
+    public static void value(Object value) {
+        EVENTS.add(describe(value));
+    }
+
+    private static String describe(Object value) {
+        if (value == null) {
+            return "null";
+        }
+        if (value instanceof Object[]) {
+            return Arrays.toString((Object[]) value);
+        }
+        return value.getClass().getSimpleName() + ":" + (value instanceof Throwable ? ((Throwable) value).getMessage() : value);
+    }
+
+    /** What happened since the last call. */
+    public static String drain() {
+        String text = String.join(" ", EVENTS);
+        EVENTS.clear();
+        return text;
+    }
+}

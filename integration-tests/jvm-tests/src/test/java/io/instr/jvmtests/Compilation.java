@@ -1,0 +1,66 @@
+package io.instr.jvmtests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.Tool;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.jar.JarEntry;
+import java.util.jar.JarOutputStream;
+import java.util.spi.ToolProvider;
+import java.util.stream.Stream;
+
+/** Compiles sources while the tests run: where the class files themselves are what is tested. */
+final class Compilation {
+
+    private Compilation() {}
+
+    /** With the compiler of the JVM that runs the tests. */
+    static void javac(List<String> arguments) {
+        StringWriter output = new StringWriter();
+        PrintWriter printer = new PrintWriter(output);
+        int status = ToolProvider.findFirst("javac")
+                .orElseThrow(() -> new IllegalStateException("the tests must run on a JDK"))
+                .run(printer, printer, arguments.toArray(String[]::new));
+        assertEquals(0, status, () -> "javac " + arguments + "\n" + output);
+    }
+
+    /** With the compiler of a JDK under test, for what only that one knows. */
+    static void javac(Jdk jdk, Path directory, List<Path> sources) {
+        List<String> arguments = new ArrayList<>(List.of("-d", directory.toString()));
+        sources.forEach(source -> arguments.add(source.toString()));
+        Tool.run(jdk, "javac", arguments).assertExitCode(0);
+    }
+
+    static List<String> sourcesBelow(Path directory) {
+        try (Stream<Path> files = Files.walk(directory)) {
+            return files.map(Path::toString).filter(file -> file.endsWith(".java")).sorted().toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Packs everything below a directory. */
+    static Path jar(Path directory, Path jar) {
+        try (OutputStream file = Files.newOutputStream(jar);
+                JarOutputStream out = new JarOutputStream(file);
+                Stream<Path> files = Files.walk(directory)) {
+            for (Path path : files.filter(Files::isRegularFile).sorted().toList()) {
+                out.putNextEntry(new JarEntry(directory.relativize(path).toString()));
+                Files.copy(path, out);
+                out.closeEntry();
+            }
+            return jar;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+package io.instr.jvmtests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.EachJdk;
+import io.instr.jvmtests.jvm.Finished;
+import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.Program;
+import io.instr.jvmtests.jvm.Trace;
+import io.instr.jvmtests.jvm.Trace.Call;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+
+/** Does the trace hold what happened: a million calls in four threads, with recursion, one in ten ended by an exception? */
+class ExactnessIT {
+
+    private static final String WORK = "targets.Exactness$Work";
+    private static final long CALLS = 1_000_000;
+    private static final int CALLS_PER_UNIT = 10;
+    /** Constructors of {@code Work}, called in the main thread. */
+    private static final long CONSTRUCTORS = 4;
+
+    @EachJdk
+    void everyCallIsOneEventInItsPlace(Jdk jdk) {
+        Finished run = Program.target(jdk, "targets.Exactness").compare(AgentConfig.timed(WORK));
+        Trace trace = run.trace();
+
+        Map<String, Long> own = run.ownCounts();
+        assertEquals(CALLS, own.values().stream().mapToLong(Long::longValue).sum(), "the program's own count");
+        assertEquals(0, run.stats().lost(), "a million records fit into the default buffer");
+        own.put(WORK + ".<init>", CONSTRUCTORS);
+        assertEquals(own, trace.counts());
+        assertEquals(CALLS + CONSTRUCTORS, run.stats().figure("records"));
+        assertTrue(trace.calls().stream().allMatch(Call::exact), "level time is exact");
+
+        List<List<Call>> threads = trace.callsByThread().values().stream()
+                .filter(calls -> calls.get(0).threadName().startsWith("exact-"))
+                .toList();
+        assertEquals(4, threads.size(), "threads");
+        for (List<Call> thread : threads) {
+            assertEquals(CALLS / 4, thread.size());
+            assertNested(thread);
+        }
+    }
+
+    @EachJdk
+    void whatDoesNotFitIsCounted(Jdk jdk) {
+        AgentConfig tiny = AgentConfig.of("buffer-mb = 1", "", """
+                [[rule]]
+                class = "%s"
+                level = "time"
+                """.formatted(WORK));
+        Finished run = Program.target(jdk, "targets.Exactness").compare(tiny);
+        long events = run.trace().calls().size();
+        assertEquals(CALLS, events + run.stats().lost(), events + " events");
+        long reported = run.trace().events("instr.Loss").stream().mapToLong(loss -> loss.getLong("lost")).sum();
+        assertEquals(run.stats().lost(), reported, "losses told in the trace");
+    }
+
+    @EachJdk
+    void durationsLieBetweenWhatTheProgramMeasuresInsideAndAround(Jdk jdk) {
+        Finished run = Program.target(jdk, "targets.Durations", "5").withAgent(AgentConfig.timed("targets.Durations"));
+        List<Call> calls = run.trace().callsOf("targets.Durations.busy");
+        List<long[]> measured = measured(run);
+        assertEquals(measured.size(), calls.size());
+        for (int i = 0; i < calls.size(); i++) {
+            long duration = calls.get(i).duration();
+            long[] bounds = measured.get(i);
+            assertTrue(bounds[0] <= duration && duration <= bounds[1], bounds[0] + " <= " + duration + " <= " + bounds[1]);
+        }
+    }
+
+    @EachJdk
+    void levelWatchSeesEveryCallThatIsLongerThanATick(Jdk jdk) {
+        AgentConfig watch = AgentConfig.atLevel("watch", "targets.Durations");
+        Finished run = Program.target(jdk, "targets.Durations", "60").withAgent(watch);
+        List<Call> calls = run.trace().callsOf("targets.Durations.busy");
+        List<long[]> measured = measured(run);
+        assertEquals(measured.size(), calls.size());
+        long total = calls.stream().mapToLong(Call::duration).sum();
+        long inside = measured.stream().mapToLong(bounds -> bounds[0]).sum();
+        // Both ends of a call can be off by a tick, and on a busy machine the ticker runs late.
+        assertEquals(inside, total, inside * 0.5, "sum of durations");
+        assertTrue(calls.stream().noneMatch(Call::exact), "times of level watch are not exact");
+    }
+
+    @EachJdk
+    void levelOffRecordsNothing(Jdk jdk) {
+        Finished run = Program.target(jdk, "targets.Exactness").compare(AgentConfig.atLevel("off", WORK));
+        assertEquals(List.of(), run.trace().calls());
+        assertTrue(run.stats().methodsInstrumented() >= 4, "the guards are there");
+    }
+
+    private static List<long[]> measured(Finished run) {
+        List<long[]> measured = new ArrayList<>();
+        run.stdout().lines().map(line -> line.split(" ")).forEach(
+                words -> measured.add(new long[] {Long.parseLong(words[1]), Long.parseLong(words[2])}));
+        return measured;
+    }
+
+    /** Each unit encloses its nine calls, the recursion encloses itself, and nothing overlaps. */
+    private static void assertNested(List<Call> thread) {
+        List<Call> calls = new ArrayList<>(thread);
+        calls.sort(Comparator.comparingLong(Call::start).thenComparing(Comparator.comparingLong(Call::end).reversed()));
+        Deque<Call> open = new ArrayDeque<>();
+        int inUnit = 0;
+        for (Call call : calls) {
+            while (!open.isEmpty() && open.peek().end() <= call.start() && open.peek() != call) {
+                open.pop();
+            }
+            if (call.method().equals("unit")) {
+                assertTrue(open.isEmpty(), () -> call + " inside " + open.peek());
+                inUnit = 0;
+            } else {
+                Call parent = open.peek();
+                assertTrue(parent != null, () -> call + " outside any unit");
+                assertTrue(call.end() <= parent.end(), () -> call + " ends after " + parent);
+                boolean inRecursion = call.method().equals("recurse") && parent.method().equals("recurse");
+                assertTrue(inRecursion || parent.method().equals("unit"), () -> call + " inside " + parent);
+            }
+            inUnit++;
+            assertTrue(inUnit <= CALLS_PER_UNIT, () -> "more than a unit's calls in one unit: " + call);
+            open.push(call);
+        }
+    }
+}

@@ -1,0 +1,157 @@
+package io.instr.jvmtests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.BuildResult;
+import io.instr.jvmtests.jvm.Dialog;
+import io.instr.jvmtests.jvm.EachJdk;
+import io.instr.jvmtests.jvm.Finished;
+import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.Program;
+import io.instr.jvmtests.jvm.RunDirectories;
+import io.instr.jvmtests.jvm.Stats;
+import io.instr.jvmtests.jvm.Tool;
+import io.instr.jvmtests.jvm.Trace;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import jdk.jfr.consumer.RecordedEvent;
+
+/** A Spring Boot application with JPA and H2, every method of it and of its libraries instrumented. */
+class SampleWebappIT {
+
+    private static final int ROUNDS = 8;
+
+    /** Answers that the load client got without any agent, from a server on the same JDK. */
+    private static String expected(Jdk jdk) {
+        return application(jdk, "self", ROUNDS + "").withoutAgent().assertExitCode(0).line("RESULT");
+    }
+
+    @EachJdk(from = 17)
+    void everyMethodWithAllPresets(Jdk jdk) throws Exception {
+        Served served = serve(jdk, AgentConfig.of("""
+                [[rule]]
+                preset = "http-server"
+
+                [[rule]]
+                preset = "jdbc"
+
+                [[rule]]
+                preset = "socket"
+
+                [[rule]]
+                class = "library.**"
+                template = "timed"
+                level = "time"
+
+                [[rule]]
+                template = "timed"
+                level = "watch"
+                """));
+        assertSameAnswers(jdk, served);
+        assertNearlyAllInstrumented(served.run.stats());
+        assertEquals(0, served.run.stats().lost());
+        Trace trace = served.run.trace();
+        assertTrue(trace.count("library.lending.LendingService.lend") > 0, "calls of the application");
+        assertRequests(trace);
+        assertStatements(trace);
+        assertTransfers(trace);
+    }
+
+    /** Tens of millions of calls: too many to look at each, but none may be missing. */
+    @EachJdk(from = 17, having = "jfr")
+    void everyMethodAtLevelTime(Jdk jdk) throws Exception {
+        Served served = serve(jdk, AgentConfig.of("""
+                [[rule]]
+                template = "timed"
+                level = "time"
+                """));
+        assertSameAnswers(jdk, served);
+        Stats stats = served.run.stats();
+        assertNearlyAllInstrumented(stats);
+        String trace = served.run.directory().resolve("trace.jfr").toString();
+        Finished summary = Tool.run(jdk, "jfr", List.of("summary", trace)).assertExitCode(0);
+        Matcher calls = Pattern.compile("instr\\.MethodCall\\s+(\\d+)").matcher(summary.stdout());
+        assertTrue(calls.find(), summary.stdout());
+        assertEquals(stats.figure("records"), Long.parseLong(calls.group(1)), "events in the trace");
+        assertTrue(stats.figure("records") > 10_000_000, stats + "");
+    }
+
+    private static void assertSameAnswers(Jdk jdk, Served served) {
+        assertEquals(expected(jdk), served.result);
+        assertEquals("", served.run.stderr(), "standard error of the server");
+        // 143: ended by SIGTERM, as without the agent.
+        assertEquals(143, served.run.exitCode());
+    }
+
+    private static void assertNearlyAllInstrumented(Stats stats) {
+        long instrumented = stats.methodsInstrumented();
+        long refused = stats.refused().values().stream().mapToLong(Long::longValue).sum();
+        assertTrue(instrumented > 10_000, stats + "");
+        assertTrue(refused * 1000 < instrumented, () -> refused + " of " + instrumented + " refused: " + stats.refused());
+    }
+
+    private static void assertRequests(Trace trace) {
+        List<RecordedEvent> requests = trace.events("instr.HttpRequest");
+        Set<String> lines = requests.stream()
+                .map(event -> event.getString("httpMethod") + " " + event.getString("path") + " " + event.getInt("status"))
+                .collect(Collectors.toSet());
+        for (String line : List.of(
+                "GET /books 200", "GET /books/isbn-1 200", "POST /books 201", "GET /books/no-such-book 404", "POST /books 400",
+                "GET /shelf.html 200", "GET /statistics 200", "POST /loans 200")) {
+            assertTrue(lines.contains(line), () -> "no `" + line + "` in " + lines);
+        }
+        // The container forwards what ended in an error to its error page: one more call of the servlet.
+        long sent = requests.stream().filter(event -> !event.getString("path").equals("/error")).count();
+        assertEquals(ROUNDS * 25L, sent, "requests");
+    }
+
+    private static void assertStatements(Trace trace) {
+        List<RecordedEvent> statements = trace.events("instr.Statement");
+        List<String> texts = statements.stream().map(event -> event.getString("statement")).toList();
+        assertTrue(texts.stream().anyMatch(text -> text.startsWith("create table book")), "a plain statement: " + texts.size());
+        assertTrue(texts.stream().anyMatch(text -> text.startsWith("insert into loan")), "a prepared statement");
+        assertTrue(texts.stream().anyMatch(text -> text.contains("group by")), "a query");
+        long empty = texts.stream().filter(String::isBlank).count();
+        assertEquals(0, empty, "statements without their text, of " + texts.size());
+    }
+
+    private static void assertTransfers(Trace trace) {
+        List<RecordedEvent> transfers = trace.events("instr.SocketTransfer");
+        Map<Boolean, Long> bytes = transfers.stream().collect(Collectors.partitioningBy(
+                event -> event.getString("peer").startsWith("127.0.0.1:"),
+                Collectors.summingLong(event -> event.getLong("bytes"))));
+        assertTrue(bytes.get(true) > 10_000, () -> "bytes with the client: " + bytes);
+    }
+
+    /** What the client got and what the server left. */
+    private record Served(String result, Finished run) {}
+
+    private static Served serve(Jdk jdk, AgentConfig config) throws Exception {
+        Path directory = RunDirectories.create();
+        Files.writeString(directory.resolve("instr.toml"), config.text());
+        Program server = application(jdk, "serve");
+        try (Dialog dialog = server.talk(List.of(Program.agentOption("instr.toml")), directory)) {
+            String port = dialog.next().replace("READY ", "");
+            Program load = application(jdk, "load", port, ROUNDS + "");
+            Finished client = load.start(List.of(), RunDirectories.create()).finish().assertExitCode(0);
+            dialog.terminate();
+            return new Served(client.line("RESULT"), dialog.finish());
+        }
+    }
+
+    private static Program application(Jdk jdk, String... arguments) {
+        List<String> command = new ArrayList<>(List.of("-jar", BuildResult.SAMPLE_WEBAPP.path().toString()));
+        command.addAll(Arrays.asList(arguments));
+        return Program.of(jdk, List.of("-Xmx512m"), command);
+    }
+}

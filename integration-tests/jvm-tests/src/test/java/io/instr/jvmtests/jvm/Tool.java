@@ -1,0 +1,16 @@
+package io.instr.jvmtests.jvm;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** Runs the command-line tools of a JDK. */
+public final class Tool {
+
+    private Tool() {}
+
+    public static Finished run(Jdk jdk, String name, List<String> arguments) {
+        List<String> command = new ArrayList<>(List.of(jdk.tool(name).toString()));
+        command.addAll(arguments);
+        return JvmProcess.start(command, RunDirectories.create(), false).finish();
+    }
+}

@@ -1,0 +1,97 @@
+package io.instr.jvmtests.jvm;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import jdk.jfr.consumer.RecordedEvent;
+import jdk.jfr.consumer.RecordedMethod;
+import jdk.jfr.consumer.RecordedThread;
+import jdk.jfr.consumer.RecordingFile;
+
+/** A recording, read by the JDK's own reader. */
+public record Trace(Path file, List<Call> calls, List<RecordedEvent> others) {
+
+    /** One {@code instr.MethodCall}. Times in nanoseconds; the start counts from some fixed moment. */
+    public record Call(
+            String className,
+            String method,
+            String descriptor,
+            String template,
+            boolean exact,
+            long threadId,
+            String threadName,
+            long start,
+            long duration) {
+
+        public String name() {
+            return className + "." + method;
+        }
+
+        public long end() {
+            return start + duration;
+        }
+    }
+
+    /** The whole recording; of use up to some millions of calls. */
+    static Trace read(Path file) {
+        List<Call> calls = new ArrayList<>();
+        List<RecordedEvent> others = new ArrayList<>();
+        try (RecordingFile recording = new RecordingFile(file)) {
+            while (recording.hasMoreEvents()) {
+                RecordedEvent event = recording.readEvent();
+                if (event.getEventType().getName().equals("instr.MethodCall")) {
+                    calls.add(callOf(event));
+                } else {
+                    others.add(event);
+                }
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return new Trace(file, calls, others);
+    }
+
+    private static Call callOf(RecordedEvent event) {
+        RecordedMethod method = event.getValue("method");
+        RecordedThread thread = event.getThread();
+        Instant start = event.getStartTime();
+        return new Call(
+                method.getType().getName(),
+                method.getName(),
+                method.getDescriptor(),
+                event.getString("template"),
+                event.getBoolean("exact"),
+                thread.getJavaThreadId(),
+                thread.getJavaName(),
+                start.getEpochSecond() * 1_000_000_000 + start.getNano(),
+                event.getDuration().toNanos());
+    }
+
+    /** How often each method was called, by {@code class.method}. */
+    public Map<String, Long> counts() {
+        return calls.stream().collect(Collectors.groupingBy(Call::name, TreeMap::new, Collectors.counting()));
+    }
+
+    public long count(String name) {
+        return calls.stream().filter(call -> call.name().equals(name)).count();
+    }
+
+    public List<Call> callsOf(String name) {
+        return calls.stream().filter(call -> call.name().equals(name)).toList();
+    }
+
+    public Map<Long, List<Call>> callsByThread() {
+        return calls.stream().collect(Collectors.groupingBy(Call::threadId));
+    }
+
+    /** Events of another type. */
+    public List<RecordedEvent> events(String type) {
+        return others.stream().filter(event -> event.getEventType().getName().equals(type)).toList();
+    }
+}

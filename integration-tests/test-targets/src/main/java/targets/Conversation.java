@@ -1,0 +1,70 @@
+package targets;
+
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.util.HashMap;
+import java.util.Map;
+
+/** Does what each line on standard input says and answers with one line: for tests that change a running JVM. */
+public final class Conversation {
+
+    private static final StackWalker WALKER = StackWalker.getInstance();
+
+    private Conversation() {}
+
+    public static void main(String[] arguments) throws Exception {
+        System.out.println("ready");
+        BufferedReader commands = new BufferedReader(new InputStreamReader(System.in));
+        for (String line = commands.readLine(); line != null; line = commands.readLine()) {
+            String[] words = line.split(" ");
+            switch (words[0]) {
+                case "work":
+                    System.out.println("sum " + work(Integer.parseInt(words[1])));
+                    break;
+                case "position":
+                    System.out.println("position " + position());
+                    break;
+                case "map":
+                    System.out.println("size " + fill(Integer.parseInt(words[1])));
+                    break;
+                case "quit":
+                    return;
+                default:
+                    System.out.println("? " + line);
+            }
+        }
+    }
+
+    private static long work(int steps) {
+        long sum = 0;
+        for (int i = 0; i < steps; i++) {
+            sum += step(i);
+        }
+        return sum;
+    }
+
+    static long step(int i) {
+        return (long) i * i % 7;
+    }
+
+    /** Where the call of {@code bytecodeIndex} stands in this method's bytecode: it moves when something is merged before it. */
+    static int position() {
+        return bytecodeIndex();
+    }
+
+    private static int bytecodeIndex() {
+        return WALKER.walk(frames -> frames
+                .filter(frame -> frame.getMethodName().equals("position"))
+                .findFirst()
+                .orElseThrow(IllegalStateException::new)
+                .getByteCodeIndex());
+    }
+
+    private static int fill(int entries) {
+        Map<Integer, String> map = new HashMap<>();
+        for (int i = 0; i < entries; i++) {
+            map.put(i, "value");
+        }
+        return map.size();
+    }
+}

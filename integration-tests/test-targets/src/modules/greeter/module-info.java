@@ -1,0 +1,3 @@
+module greeter {
+    exports greeter to app;
+}

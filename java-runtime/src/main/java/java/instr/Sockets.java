@@ -1,0 +1,45 @@
+package java.instr;
+
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.net.SocketImpl;
+import java.nio.channels.SocketChannel;
+
+/** Bytes that go through sockets, and to whom. */
+public final class Sockets {
+    private static final long ADDRESS = Recorder.U.objectFieldOffset(SocketImpl.class, "address");
+    private static final long PORT = Recorder.U.objectFieldOffset(SocketImpl.class, "port");
+
+    private Sockets() {}
+
+    /**
+     * The end of a transfer.
+     *
+     * @param socket a {@link SocketImpl} or {@link SocketChannel}
+     * @param bytes an Integer or Long; anything else, and negative numbers, count as 0
+     */
+    public static void exit(long start, int id, Object socket, Object bytes) {
+        if (start == 0L || !Timer.on) return;
+        long number = bytes instanceof Number ? Math.max(0, ((Number) bytes).longValue()) : 0;
+        Recorder.recordDetail(start, id, 'S', peer(socket), null, Math.min(number, Integer.MAX_VALUE));
+    }
+
+    private static String peer(Object socket) {
+        try {
+            if (socket instanceof SocketImpl) {
+                Object address = Recorder.U.getReference(socket, ADDRESS);
+                int port = Recorder.U.getInt(socket, PORT);
+                return address instanceof InetAddress ? ((InetAddress) address).getHostAddress() + ':' + port : "";
+            }
+            SocketAddress remote = socket instanceof SocketChannel ? ((SocketChannel) socket).getRemoteAddress() : null;
+            if (remote instanceof InetSocketAddress) {
+                InetAddress address = ((InetSocketAddress) remote).getAddress();
+                return address == null ? "" : address.getHostAddress() + ':' + ((InetSocketAddress) remote).getPort();
+            }
+            return remote == null ? "" : remote.toString();
+        } catch (Throwable closedMeanwhile) {
+            return "";
+        }
+    }
+}

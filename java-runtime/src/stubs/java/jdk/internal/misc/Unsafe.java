@@ -1,0 +1,26 @@
+package jdk.internal.misc;
+
+/** What the runtime uses of the JDK's own class; only compiled against, never packaged. */
+public final class Unsafe {
+    private Unsafe() {}
+
+    public static native Unsafe getUnsafe();
+
+    public native long objectFieldOffset(Class<?> type, String field);
+
+    public native long getLong(Object object, long offset);
+
+    public native int getInt(Object object, long offset);
+
+    public native Object getReference(Object object, long offset);
+
+    public native long getLong(long address);
+
+    public native void putLong(long address, long value);
+
+    public native void putByte(long address, byte value);
+
+    public native void loadFence();
+
+    public native void putLongRelease(Object object, long offset, long value);
+}

@@ -1,0 +1,43 @@
+package instr.templates;
+
+import java.instr.Guard;
+import java.instr.Level;
+import java.instr.Target;
+import java.instr.Template;
+import java.instr.Timer;
+import java.instr.Watch;
+
+/** For any method of interest: how often, when, how long. */
+final class CatchAll {
+    private CatchAll() {}
+
+    @Template(name = "timed", category = "catch-all", level = Level.TIME)
+    static void timed() throws Throwable {
+        long start = Timer.enter();
+        try {
+            Target.proceed();
+        } finally {
+            Timer.exit(start, Target.id());
+        }
+    }
+
+    @Template(name = "timed", category = "catch-all", level = Level.WATCH)
+    static void timedWatch() throws Throwable {
+        long start = Watch.tick;
+        try {
+            Target.proceed();
+        } finally {
+            Watch.exit(start, Target.id());
+        }
+    }
+
+    @Template(name = "timed", category = "catch-all", level = Level.OFF)
+    static void timedOff() throws Throwable {
+        long start = Guard.enter();
+        try {
+            Target.proceed();
+        } finally {
+            Guard.exit(start, Target.id());
+        }
+    }
+}

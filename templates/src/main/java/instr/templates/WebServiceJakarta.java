@@ -1,0 +1,43 @@
+package instr.templates;
+
+import java.instr.Requests;
+import java.instr.Target;
+import java.instr.Template;
+import java.instr.Timer;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+
+/** For servlets of jakarta.servlet: method, path and status of each request. */
+final class WebServiceJakarta {
+    private WebServiceJakarta() {}
+
+    /** Methods whose first two arguments are request and response. */
+    @Template(
+            name = "http-server-jakarta",
+            category = "web-service",
+            requires = {"jakarta.servlet.http.HttpServletRequest", "jakarta.servlet.http.HttpServletResponse"})
+    static void httpServer() throws Throwable {
+        long start = Timer.enter();
+        try {
+            Target.proceed();
+        } finally {
+            Object request = Target.arg(0);
+            Object response = Target.arg(1);
+            if (request instanceof HttpServletRequest && response instanceof HttpServletResponse) {
+                String method = null;
+                String path = null;
+                int status = 500;
+                try {
+                    method = ((HttpServletRequest) request).getMethod();
+                    path = ((HttpServletRequest) request).getRequestURI();
+                    if (Target.thrown() == null) status = ((HttpServletResponse) response).getStatus();
+                } catch (Throwable recycled) {
+                    // An asynchronous request may be over by now; what is known is recorded.
+                }
+                Requests.exit(start, Target.id(), method, path, status);
+            } else {
+                Timer.exit(start, Target.id());
+            }
+        }
+    }
+}

@@ -1,0 +1,8 @@
+package jakarta.servlet.http;
+
+/** What the template uses of the servlet API; only compiled against, never packaged. */
+public interface HttpServletRequest {
+    String getMethod();
+
+    String getRequestURI();
+}

@@ -1,0 +1,6 @@
+package jakarta.servlet.http;
+
+/** What the template uses of the servlet API; only compiled against, never packaged. */
+public interface HttpServletResponse {
+    int getStatus();
+}

@@ -1,0 +1,119 @@
+//! The methods of a trace with the figures of all their calls.
+
+use rustc_hash::FxHashMap;
+
+use super::Histogram;
+use crate::reader::Method;
+
+/// A method of an [`Analysis`](super::Analysis), with the template that measured it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FrameId(pub(crate) u32);
+
+impl FrameId {
+    /// Position in [`Analysis::frames`](super::Analysis::frames).
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The figures of a method. All times in nanoseconds.
+#[derive(Debug, Clone, Default)]
+pub struct Frame {
+    /// Name of the class with dots.
+    pub class: String,
+    /// Name of the method.
+    pub method: String,
+    /// Descriptor of the method.
+    pub descriptor: String,
+    /// Template that measured it.
+    pub template: String,
+    /// Calls; at level watch only those that a tick has seen.
+    pub calls: u64,
+    /// Of these: calls whose times are estimates (level watch).
+    pub estimated_calls: u64,
+    /// Time in the method and all that it called. A call inside another call of the same method counts once.
+    pub total: u64,
+    /// Time in the method itself, without measured methods that it called.
+    pub own: u64,
+    /// Sum of the times of all calls, recursive ones included; divided by `calls` it is the average call.
+    pub sum: u64,
+    /// Longest call.
+    pub max: u64,
+    /// Distribution of the times of calls.
+    pub durations: Histogram,
+}
+
+impl Frame {
+    /// Mean time of a call.
+    #[must_use]
+    pub fn average(&self) -> u64 {
+        self.sum.checked_div(self.calls).unwrap_or(0)
+    }
+
+    /// Whether times are estimates: some calls were measured by ticks.
+    #[must_use]
+    pub fn is_estimated(&self) -> bool {
+        self.estimated_calls > 0
+    }
+
+    /// Class and method: `com.acme.Handler.handle`.
+    #[must_use]
+    pub fn full_name(&self) -> String {
+        format!("{}.{}", self.class, self.method)
+    }
+
+    pub(super) fn add(&mut self, duration: u64, exact: bool, is_outermost: bool) {
+        self.calls += 1;
+        self.estimated_calls += u64::from(!exact);
+        self.sum = self.sum.saturating_add(duration);
+        if is_outermost {
+            self.total = self.total.saturating_add(duration);
+        }
+        self.max = self.max.max(duration);
+        self.durations.record(duration);
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Identity {
+    class: String,
+    method: String,
+    descriptor: String,
+    template: String,
+}
+
+/// Gives equal methods of all chunks the same id.
+#[derive(Debug, Default)]
+pub(super) struct Frames {
+    ids: FxHashMap<Identity, FrameId>,
+    pub(super) frames: Vec<Frame>,
+}
+
+impl Frames {
+    /// The id of a method; a call whose method the chunk does not name counts for a method named `?`.
+    pub(super) fn id(&mut self, method: Option<Method<'_>>, template: &str) -> FrameId {
+        let Method { class, name, descriptor } = method.unwrap_or(Method { class: "?", name: "?", descriptor: "" });
+        let identity = Identity {
+            class: class.replace('/', "."),
+            method: name.to_owned(),
+            descriptor: descriptor.to_owned(),
+            template: template.to_owned(),
+        };
+        let next = FrameId(self.frames.len() as u32);
+        *self.ids.entry(identity).or_insert_with_key(|identity| {
+            self.frames.push(Frame {
+                class: identity.class.clone(),
+                method: identity.method.clone(),
+                descriptor: identity.descriptor.clone(),
+                template: identity.template.clone(),
+                ..Frame::default()
+            });
+            next
+        })
+    }
+
+    pub(super) fn get_mut(&mut self, id: FrameId) -> Option<&mut Frame> {
+        self.frames.get_mut(id.index())
+    }
+}

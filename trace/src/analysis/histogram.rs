@@ -1,0 +1,111 @@
+//! Distribution of durations: buckets whose width grows with the value, so that every percentile is right to 1.6 %.
+
+/// Buckets per power of two.
+const STEPS: u64 = 32;
+const STEP_BITS: u32 = 5;
+
+/// Counts durations. Memory grows with the powers of two in use (256 bytes each), not with the number of values.
+#[derive(Debug, Clone, Default)]
+pub struct Histogram {
+    octaves: Vec<Option<Box<[u64; STEPS as usize]>>>,
+    count: u64,
+    min: u64,
+    max: u64,
+}
+
+impl Histogram {
+    /// Adds a duration.
+    pub fn record(&mut self, nanos: u64) {
+        let (octave, step) = place(nanos);
+        if octave >= self.octaves.len() {
+            self.octaves.resize(octave + 1, None);
+        }
+        if let Some(slot) = self.octaves.get_mut(octave) {
+            let steps = slot.get_or_insert_with(|| Box::new([0; STEPS as usize]));
+            if let Some(bucket) = steps.get_mut(step) {
+                *bucket += 1;
+            }
+        }
+        self.min = if self.count == 0 { nanos } else { self.min.min(nanos) };
+        self.count += 1;
+        self.max = self.max.max(nanos);
+    }
+
+    /// Number of durations.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The longest duration; 0 when there are none.
+    #[must_use]
+    pub fn max(&self) -> u64 {
+        self.max
+    }
+
+    /// The duration that `percent` percent of all durations do not exceed; 0 when there are none.
+    #[must_use]
+    pub fn percentile(&self, percent: f64) -> u64 {
+        let wanted = ((percent / 100.0 * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
+        let mut seen = 0;
+        for (octave, steps) in self.octaves.iter().enumerate() {
+            let Some(steps) = steps else { continue };
+            for (step, count) in steps.iter().enumerate() {
+                seen += count;
+                if seen >= wanted {
+                    return middle(octave as u32, step as u64).clamp(self.min, self.max);
+                }
+            }
+        }
+        0
+    }
+}
+
+/// Values below `STEPS` have a bucket each (octave 0); octave n >= 1 holds those with n + `STEP_BITS` bits.
+fn place(nanos: u64) -> (usize, usize) {
+    let bits = 64 - nanos.leading_zeros();
+    let octave = bits.saturating_sub(STEP_BITS);
+    if octave == 0 {
+        return (0, nanos as usize);
+    }
+    (octave as usize, ((nanos >> (octave - 1)) - STEPS) as usize)
+}
+
+fn middle(octave: u32, step: u64) -> u64 {
+    if octave == 0 {
+        return step;
+    }
+    let width = 1 << (octave - 1);
+    (STEPS + step) * width + width / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Histogram;
+
+    #[test]
+    fn percentiles_of_a_known_row_are_right_to_the_promised_precision() {
+        let mut histogram = Histogram::default();
+        (1..=100_000).for_each(|value| histogram.record(value * 1_000));
+        for (percent, expected) in [(50.0, 50_000_000.0), (95.0, 95_000_000.0), (99.0, 99_000_000.0)] {
+            let error = (histogram.percentile(percent) as f64 - expected).abs() / expected;
+            assert!(error < 0.016, "{percent}: {error}");
+        }
+        assert_eq!(histogram.count(), 100_000);
+    }
+
+    #[test]
+    fn small_values_are_exact_and_large_ones_have_a_place() {
+        let mut histogram = Histogram::default();
+        assert_eq!(histogram.percentile(50.0), 0);
+        for value in [0, 1, 31, 32, 33, 100, 1_000_000_007] {
+            histogram = Histogram::default();
+            histogram.record(value);
+            assert_eq!(histogram.percentile(50.0), value);
+        }
+        histogram = Histogram::default();
+        [33, u64::MAX, u64::MAX].into_iter().for_each(|value| histogram.record(value));
+        assert!(histogram.percentile(100.0) > u64::MAX / 64 * 62);
+        assert_eq!(histogram.percentile(0.0), 33, "not below the smallest");
+    }
+}

@@ -1,0 +1,125 @@
+//! From a recording to figures: call tree, methods, threads, statements, requests, peers.
+//!
+//! Memory is bounded by the number of distinct call paths, methods and threads, not by the number of calls: the file is
+//! read chunk by chunk, from its end to its start.
+
+mod builder;
+mod details;
+mod frames;
+mod histogram;
+mod nesting;
+mod relations;
+mod threads;
+mod tree;
+
+use std::path::{Path, PathBuf};
+
+pub use details::DetailRow;
+pub use frames::{Frame, FrameId};
+pub use histogram::Histogram;
+pub use relations::Relation;
+pub use threads::ThreadRow;
+pub use tree::{CallTree, Node, NodeId};
+
+use crate::reader::{ReadError, TraceReader};
+use builder::Builder;
+
+/// How to analyse.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AnalysisOptions {
+    /// Leave out calls that ended before the application had started up (as the recording's marker says).
+    pub after_start_up: bool,
+}
+
+/// What is known about the recording itself.
+#[derive(Debug, Clone, Default)]
+pub struct RecordingInfo {
+    /// The file.
+    pub path: PathBuf,
+    /// Its length.
+    pub file_bytes: u64,
+    /// Whole chunks in it.
+    pub chunks: usize,
+    /// Start of the recording, in nanoseconds since 1970.
+    pub start_epoch_nanos: u64,
+    /// Its duration, in nanoseconds.
+    pub duration_nanos: u64,
+    /// Whether it was ended properly; otherwise the process was killed, or still runs.
+    pub is_finished: bool,
+    /// Process id.
+    pub pid: u64,
+    /// Name and version of the JVM.
+    pub jvm: String,
+    /// Options of the JVM.
+    pub jvm_options: String,
+    /// Main class or jar with its arguments.
+    pub command_line: String,
+    /// Settings that the recording notes.
+    pub configuration: Vec<(String, String)>,
+    /// End of the start-up, in nanoseconds since the start of the recording.
+    pub start_up_nanos: Option<u64>,
+    /// What happened on the way: nanoseconds since the start, a short word, a message.
+    pub notes: Vec<(u64, String, String)>,
+}
+
+/// The figures of a recording.
+#[derive(Debug, Clone, Default)]
+pub struct Analysis {
+    /// About the recording itself.
+    pub recording: RecordingInfo,
+    /// Calls that were analysed.
+    pub calls: u64,
+    /// All events of the file, calls included.
+    pub events: u64,
+    /// Records that were lost on the way to the file.
+    pub lost: u64,
+    /// The methods; a [`FrameId`] is a position in this list.
+    pub frames: Vec<Frame>,
+    /// Who called whom.
+    pub tree: CallTree,
+    /// The threads, the busiest first.
+    pub threads: Vec<ThreadRow>,
+    /// Statements of databases, the one with the most time first.
+    pub statements: Vec<DetailRow>,
+    /// HTTP requests, the one with the most time first.
+    pub http_requests: Vec<DetailRow>,
+    /// Peers of sockets, the one with the most time first.
+    pub sockets: Vec<DetailRow>,
+    /// What the reader should know about the quality of the figures.
+    pub warnings: Vec<String>,
+}
+
+impl Analysis {
+    /// Analyses a file.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no recording. A damaged part is left out with a warning.
+    pub fn of_file(path: &Path, options: AnalysisOptions) -> Result<Analysis, ReadError> {
+        let mut reader = TraceReader::open(path)?;
+        let mut builder = Builder::new(&reader);
+        if options.after_start_up {
+            builder.find_start_up(&mut reader);
+        }
+        for index in (0..reader.chunk_count()).rev() {
+            builder.add_chunk(reader.chunk(index), index);
+        }
+        Ok(builder.finish(&reader))
+    }
+
+    /// The figures of a method.
+    #[must_use]
+    pub fn frame(&self, id: FrameId) -> Option<&Frame> {
+        self.frames.get(id.index())
+    }
+
+    /// Ids of the methods, the one with the most own time first.
+    #[must_use]
+    pub fn frames_by_own_time(&self) -> Vec<FrameId> {
+        let mut ids: Vec<FrameId> = (0..self.frames.len() as u32).map(FrameId).collect();
+        ids.sort_by_key(|id| {
+            let frame = self.frame(*id);
+            (std::cmp::Reverse(frame.map(|frame| (frame.own, frame.total, frame.calls))), *id)
+        });
+        ids
+    }
+}

@@ -1,0 +1,23 @@
+//! Trace files of instr: JFR recordings written and read, call trees, reports.
+//!
+//! * [`Recording`] writes a recording, chunk by chunk; every chunk that reached the file is complete by itself.
+//! * [`TraceReader`] reads such files (and any other JFR file, of which it understands the events of instr).
+//! * [`Analysis`] turns a file into a call tree, flat tables and totals, with memory that does not grow with the events.
+//! * [`report`] prints an analysis in a terminal, or as one self-contained HTML page.
+//! * [`repair()`] cuts the torn tail that a crash may have left.
+
+pub mod analysis;
+mod chunk_header;
+mod modified_utf8;
+pub mod reader;
+pub mod recording;
+mod repair;
+pub mod report;
+mod schema;
+mod varint;
+
+pub use analysis::{Analysis, AnalysisOptions};
+pub use modified_utf8::text_of_modified_utf8;
+pub use reader::{ReadError, TraceReader};
+pub use recording::{MethodInfo, ProcessInfo, Recording, RecordingOptions, RecordingStatistics};
+pub use repair::{Repaired, repair};

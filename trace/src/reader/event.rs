@@ -1,0 +1,270 @@
+//! The events of a chunk, as far as reports know them.
+
+use std::borrow::Cow;
+
+use rustc_hash::FxHashMap;
+
+use super::Chunk;
+use super::ReadError;
+use super::cursor::{Cursor, Text};
+use super::metadata::Types;
+use super::plan::{Plan, Values, Wanted};
+use crate::chunk_header::HEADER_LENGTH;
+
+/// A call: `instr.MethodCall`, and the part that events with details share with it. Keys are resolved by the [`Chunk`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Call {
+    /// Key for [`Chunk::thread`].
+    pub thread: u64,
+    /// Key for [`Chunk::method`].
+    pub method: u64,
+    /// Key for [`Chunk::template`]; 0 in events with details.
+    pub template: u64,
+    /// Nanoseconds since 1970.
+    pub start: u64,
+    /// Nanoseconds.
+    pub duration: u64,
+    /// False when start and duration are multiples of a tick.
+    pub exact: bool,
+}
+
+/// An event that reports know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event<'c> {
+    /// `instr.MethodCall`
+    MethodCall(Call),
+    /// `instr.Statement`
+    Statement {
+        /// The call that executed it.
+        call: Call,
+        /// Text of the statement.
+        statement: Cow<'c, str>,
+    },
+    /// `instr.HttpRequest`
+    HttpRequest {
+        /// The call that handled it.
+        call: Call,
+        /// GET, POST, ...
+        http_method: Cow<'c, str>,
+        /// Path of the URL.
+        path: Cow<'c, str>,
+        /// Status of the answer.
+        status: u64,
+    },
+    /// `instr.SocketTransfer`
+    SocketTransfer {
+        /// The call that moved the bytes.
+        call: Call,
+        /// Address of the other side.
+        peer: Cow<'c, str>,
+        /// Number of bytes.
+        bytes: u64,
+    },
+    /// `instr.Loss`
+    Loss {
+        /// Key for [`Chunk::thread`].
+        thread: u64,
+        /// Number of lost records.
+        lost: u64,
+    },
+    /// `instr.StartUpDone`
+    StartUpDone {
+        /// Nanoseconds since 1970.
+        at: u64,
+    },
+    /// `instr.Configuration`
+    Configuration {
+        /// Name of the setting.
+        key: Cow<'c, str>,
+        /// Its value.
+        value: Cow<'c, str>,
+    },
+    /// `instr.Note`
+    Note {
+        /// Nanoseconds since 1970.
+        at: u64,
+        /// A short word to sort by.
+        kind: Cow<'c, str>,
+        /// What to know.
+        message: Cow<'c, str>,
+    },
+    /// `jdk.JVMInformation`
+    Jvm {
+        /// Process id.
+        pid: u64,
+        /// Name of the JVM.
+        name: Cow<'c, str>,
+        /// Version of the JVM.
+        version: Cow<'c, str>,
+        /// Options of the JVM.
+        options: Cow<'c, str>,
+        /// Main class or jar with its arguments.
+        command_line: Cow<'c, str>,
+    },
+    /// Any other event.
+    Other,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    MethodCall,
+    Statement,
+    HttpRequest,
+    SocketTransfer,
+    Loss,
+    StartUpDone,
+    Configuration,
+    Note,
+    Jvm,
+}
+
+/// Fields 0 to 5 mean the same in all events.
+const fn wanted(numbers: &'static [&'static str], texts: &'static [&'static str]) -> Wanted {
+    Wanted { numbers, texts }
+}
+
+const CALL: Wanted = wanted(&["startTime", "duration", "eventThread", "method", "template", "exact"], &[]);
+
+const KINDS: &[(&str, Kind, Wanted)] = &[
+    ("instr.MethodCall", Kind::MethodCall, CALL),
+    ("instr.Statement", Kind::Statement, wanted(CALL.numbers, &["statement"])),
+    (
+        "instr.HttpRequest",
+        Kind::HttpRequest,
+        wanted(&["startTime", "duration", "eventThread", "method", "", "", "status"], &["httpMethod", "path"]),
+    ),
+    (
+        "instr.SocketTransfer",
+        Kind::SocketTransfer,
+        wanted(&["startTime", "duration", "eventThread", "method", "", "", "bytes"], &["peer"]),
+    ),
+    ("instr.Loss", Kind::Loss, wanted(&["startTime", "", "eventThread", "", "", "", "lost"], &[])),
+    ("instr.StartUpDone", Kind::StartUpDone, wanted(&["startTime"], &[])),
+    ("instr.Configuration", Kind::Configuration, wanted(&["startTime"], &["key", "value"])),
+    ("instr.Note", Kind::Note, wanted(&["startTime"], &["kind", "message"])),
+    (
+        "jdk.JVMInformation",
+        Kind::Jvm,
+        wanted(&["startTime", "", "", "", "", "", "pid"], &["jvmName", "jvmVersion", "jvmArguments", "javaArguments"]),
+    ),
+];
+
+#[derive(Debug)]
+struct EventPlan {
+    kind: Kind,
+    /// Whether the type has the field `exact`; without it times count as exact.
+    says_exact: bool,
+    plan: Plan,
+}
+
+/// The known event types of a chunk by id.
+#[derive(Debug, Default)]
+pub(super) struct EventPlans(FxHashMap<u64, EventPlan>);
+
+impl EventPlans {
+    pub(super) fn new(types: &Types) -> EventPlans {
+        let plans = types.iter().filter_map(|(type_id, declared)| {
+            let (_, kind, wanted) = KINDS.iter().find(|(name, _, _)| *name == declared.name)?;
+            let says_exact = declared.fields.iter().any(|field| field.name == "exact");
+            Some((*type_id, EventPlan { kind: *kind, says_exact, plan: Plan::new(types, *type_id, *wanted)? }))
+        });
+        EventPlans(plans.collect())
+    }
+}
+
+/// Iterates over the events of a chunk, in the order of the file. Ends at the first error.
+#[derive(Debug)]
+pub struct Events<'c> {
+    chunk: &'c Chunk,
+    position: usize,
+}
+
+impl<'c> Events<'c> {
+    pub(super) fn new(chunk: &'c Chunk) -> Events<'c> {
+        Events { chunk, position: HEADER_LENGTH }
+    }
+
+    /// The next event that is no metadata and no checkpoint: the place of its fields and its type.
+    fn next_place(&mut self) -> Result<Option<(Cursor<'c>, u64)>, ReadError> {
+        loop {
+            let mut cursor = Cursor::new(&self.chunk.bytes, self.position);
+            if self.position >= self.chunk.bytes.len() {
+                return Ok(None);
+            }
+            let size = cursor.varint()?;
+            let end = usize::try_from(size).ok().and_then(|size| self.position.checked_add(size));
+            let type_id = cursor.varint()?;
+            match end.and_then(|end| self.chunk.bytes.get(..end)) {
+                Some(until_end) if until_end.len() >= cursor.position() => {
+                    self.position = until_end.len();
+                    if type_id > 1 {
+                        return Ok(Some((Cursor::new(until_end, cursor.position()), type_id)));
+                    }
+                }
+                _ => return Err(cursor.error("an event has an impossible size")),
+            }
+        }
+    }
+
+    fn read(&self, mut cursor: Cursor<'c>, type_id: u64) -> Result<Event<'c>, ReadError> {
+        let Some(event) = self.chunk.event_plans.0.get(&type_id) else { return Ok(Event::Other) };
+        if let Kind::MethodCall = event.kind {
+            let numbers = event.plan.read_numbers(&mut cursor, &self.chunk.types)?;
+            return Ok(Event::MethodCall(self.call(&numbers, event.says_exact)));
+        }
+        let Values { numbers, texts } = event.plan.read(&mut cursor, &self.chunk.types)?;
+        let [start, _, thread, _, _, _, extra, ..] = numbers;
+        let call = self.call(&numbers, false);
+        let at = self.chunk.epoch_nanos(start);
+        let [first, second, third, fourth] = texts.map(|text| self.text(text));
+        Ok(match event.kind {
+            Kind::MethodCall => Event::MethodCall(call),
+            Kind::Statement => Event::Statement { call, statement: first },
+            Kind::HttpRequest => Event::HttpRequest { call, http_method: first, path: second, status: extra },
+            Kind::SocketTransfer => Event::SocketTransfer { call, peer: first, bytes: extra },
+            Kind::Loss => Event::Loss { thread, lost: extra },
+            Kind::StartUpDone => Event::StartUpDone { at },
+            Kind::Configuration => Event::Configuration { key: first, value: second },
+            Kind::Note => Event::Note { at, kind: first, message: second },
+            Kind::Jvm => Event::Jvm { pid: extra, name: first, version: second, options: third, command_line: fourth },
+        })
+    }
+
+    #[inline]
+    fn call(&self, numbers: &[u64; 8], says_exact: bool) -> Call {
+        let [start, duration, thread, method, template, exact, ..] = *numbers;
+        Call {
+            thread,
+            method,
+            template,
+            start: self.chunk.epoch_nanos(start),
+            duration: self.chunk.nanos(duration),
+            exact: !says_exact || exact != 0,
+        }
+    }
+
+    fn text(&self, text: Text<'c>) -> Cow<'c, str> {
+        match text {
+            Text::Null => Cow::Borrowed(""),
+            Text::Inline(text) => text,
+            Text::Pooled(key) => Cow::Borrowed(self.chunk.constants.string(key).unwrap_or("")),
+        }
+    }
+}
+
+impl<'c> Iterator for Events<'c> {
+    type Item = Result<Event<'c>, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let result = match self.next_place() {
+            Ok(None) => return None,
+            Ok(Some((cursor, type_id))) => self.read(cursor, type_id),
+            Err(error) => Err(error),
+        };
+        if result.is_err() {
+            self.position = self.chunk.bytes.len();
+        }
+        Some(result)
+    }
+}

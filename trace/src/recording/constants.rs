@@ -1,0 +1,181 @@
+//! The constants of a recording other than threads: methods with their classes, packages and names, templates, texts.
+
+use std::sync::Arc;
+
+use super::payload::{push_flag, push_text};
+use super::pool::{Interned, Pool, Texts};
+use crate::modified_utf8::text_of_modified_utf8;
+use crate::schema::id;
+use crate::varint;
+
+/// A method by the keys of its parts; equal parts are the same method, whatever loader its class has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct MethodParts {
+    class: u32,
+    name: u32,
+    descriptor: u32,
+    access_flags: u16,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct ClassParts {
+    name: u32,
+    package: u32,
+}
+
+/// All constants of the file, and the pools of the chunk under construction.
+#[derive(Debug)]
+pub(super) struct Constants {
+    /// Number of the chunk under construction, from 1.
+    chunk: u32,
+    symbols: Interned<Arc<str>>,
+    packages: Interned<u32>,
+    classes: Interned<ClassParts>,
+    methods: Interned<MethodParts>,
+    templates: Interned<Arc<str>>,
+    texts: Texts,
+    symbol_pool: Pool,
+    package_pool: Pool,
+    class_pool: Pool,
+    method_pool: Pool,
+    template_pool: Pool,
+    text_pool: Pool,
+}
+
+impl Constants {
+    pub(super) fn new() -> Constants {
+        Constants {
+            chunk: 1,
+            symbols: Interned::default(),
+            packages: Interned::default(),
+            classes: Interned::default(),
+            methods: Interned::default(),
+            templates: Interned::default(),
+            texts: Texts::default(),
+            symbol_pool: Pool::new(id::SYMBOL),
+            package_pool: Pool::new(id::PACKAGE),
+            class_pool: Pool::new(id::CLASS),
+            method_pool: Pool::new(id::METHOD),
+            template_pool: Pool::new(id::TEMPLATE),
+            text_pool: Pool::new(id::STRING),
+        }
+    }
+
+    /// The parts of a method, from names in modified UTF-8.
+    pub(super) fn parts(&mut self, class: &[u8], name: &[u8], descriptor: &[u8], access_flags: u16) -> MethodParts {
+        let class_name = text_of_modified_utf8(class);
+        let package = class_name.rsplit_once('/').map_or("", |(package, _)| package);
+        let package = self.symbol(package);
+        let package = self.packages.key(package);
+        let class_name = self.symbol(&class_name);
+        MethodParts {
+            class: self.classes.key(ClassParts { name: class_name, package }),
+            name: self.symbol(&text_of_modified_utf8(name)),
+            descriptor: self.symbol(&text_of_modified_utf8(descriptor)),
+            access_flags,
+        }
+    }
+
+    fn symbol(&mut self, text: &str) -> u32 {
+        self.symbols.key(Arc::from(text))
+    }
+
+    /// The key of a method. Keys count up in the order of the first calls, so methods in use have short ones.
+    pub(super) fn method_key(&mut self, parts: MethodParts) -> u32 {
+        self.methods.key(parts)
+    }
+
+    /// The key of a template's name.
+    pub(super) fn template_key(&mut self, name: &str) -> u32 {
+        self.templates.key(Arc::from(name))
+    }
+
+    /// Puts a method and all that it refers to into the pools of this chunk.
+    pub(super) fn use_method(&mut self, key: u32) {
+        let Some(method) = self.methods.first_use(key, self.chunk) else { return };
+        self.use_class(method.class);
+        self.use_symbol(method.name);
+        self.use_symbol(method.descriptor);
+        self.method_pool.add(u64::from(key), |fields| {
+            for part in [method.class, method.name, method.descriptor, u32::from(method.access_flags)] {
+                varint::push(fields, u64::from(part));
+            }
+            push_flag(fields, false);
+        });
+    }
+
+    fn use_class(&mut self, key: u32) {
+        let Some(class) = self.classes.first_use(key, self.chunk) else { return };
+        self.use_symbol(class.name);
+        self.use_package(class.package);
+        self.class_pool.add(u64::from(key), |fields| {
+            let no_loader = 0;
+            let no_modifiers = 0;
+            for part in [no_loader, class.name, class.package, no_modifiers] {
+                varint::push(fields, u64::from(part));
+            }
+            push_flag(fields, false);
+        });
+    }
+
+    fn use_package(&mut self, key: u32) {
+        let Some(name) = self.packages.first_use(key, self.chunk) else { return };
+        self.use_symbol(name);
+        self.package_pool.add(u64::from(key), |fields| {
+            let no_module = 0;
+            varint::push(fields, u64::from(name));
+            varint::push(fields, no_module);
+            push_flag(fields, true);
+        });
+    }
+
+    fn use_symbol(&mut self, key: u32) {
+        if let Some(text) = self.symbols.first_use(key, self.chunk) {
+            self.symbol_pool.add(u64::from(key), |fields| push_text(fields, &text));
+        }
+    }
+
+    /// Puts the name of a template into the pool of this chunk.
+    pub(super) fn use_template(&mut self, key: u32) {
+        if let Some(name) = self.templates.first_use(key, self.chunk) {
+            self.template_pool.add(u64::from(key), |fields| push_text(fields, &name));
+        }
+    }
+
+    /// The key of a text, which is in the pool of this chunk from now on.
+    pub(super) fn use_text(&mut self, text: &str) -> u64 {
+        self.texts.use_in(text, self.chunk, &mut self.text_pool)
+    }
+
+    pub(super) fn chunk(&self) -> u32 {
+        self.chunk
+    }
+
+    /// The pools of the chunk, in the order of the file.
+    pub(super) fn pools(&self) -> [&Pool; 6] {
+        [
+            &self.symbol_pool,
+            &self.package_pool,
+            &self.class_pool,
+            &self.method_pool,
+            &self.template_pool,
+            &self.text_pool,
+        ]
+    }
+
+    /// Starts the next chunk: keys stay, nothing is in use.
+    pub(super) fn next_chunk(&mut self) {
+        self.chunk = self.chunk.wrapping_add(1).max(1);
+        self.texts.forget_if_many();
+        for pool in [
+            &mut self.symbol_pool,
+            &mut self.package_pool,
+            &mut self.class_pool,
+            &mut self.method_pool,
+            &mut self.template_pool,
+            &mut self.text_pool,
+        ] {
+            pool.clear();
+        }
+    }
+}

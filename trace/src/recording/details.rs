@@ -1,0 +1,158 @@
+//! Calls with details, and events about threads and the recording itself.
+
+use super::Recording;
+use super::payload::{cut_text, push_pooled_text, push_text};
+use crate::schema::id;
+use crate::varint;
+
+/// Longer texts are cut.
+const LONGEST_TEXT: usize = 32 << 10;
+
+impl Recording {
+    /// Records a call that executes a statement of a database: the call itself and an `instr.Statement`.
+    pub fn statement(&mut self, probe: u32, start_nanos: u64, duration_nanos: u64, statement: &str) {
+        self.detailed_call(id::STATEMENT, probe, (start_nanos, duration_nanos), |recording, payload| {
+            recording.push_text_of_pool(payload, statement);
+        });
+    }
+
+    /// Records a call that handles an HTTP request: the call itself and an `instr.HttpRequest`.
+    pub fn http_request(
+        &mut self,
+        probe: u32,
+        start_nanos: u64,
+        duration_nanos: u64,
+        http_method: &str,
+        path: &str,
+        status: u32,
+    ) {
+        self.detailed_call(id::HTTP_REQUEST, probe, (start_nanos, duration_nanos), |recording, payload| {
+            recording.push_text_of_pool(payload, http_method);
+            recording.push_text_of_pool(payload, path);
+            varint::push(payload, u64::from(status));
+        });
+    }
+
+    /// Records a call that moves bytes over a socket: the call itself and an `instr.SocketTransfer`.
+    pub fn socket_transfer(&mut self, probe: u32, start_nanos: u64, duration_nanos: u64, peer: &str, bytes: u64) {
+        self.detailed_call(id::SOCKET_TRANSFER, probe, (start_nanos, duration_nanos), |recording, payload| {
+            recording.push_text_of_pool(payload, peer);
+            varint::push(payload, bytes);
+        });
+    }
+
+    fn detailed_call(
+        &mut self,
+        type_id: u32,
+        probe: u32,
+        (start_nanos, duration_nanos): (u64, u64),
+        details: impl FnOnce(&mut Recording, &mut Vec<u8>),
+    ) {
+        // Room is made before any constant is used: those of a chunk that was written meanwhile would be missing.
+        self.make_room();
+        self.call_the_long_way(probe, start_nanos, duration_nanos);
+        let (start, duration) = self.ticks(start_nanos, duration_nanos);
+        self.event(type_id, start, |recording, payload| {
+            varint::push(payload, duration);
+            recording.push_current_thread(payload);
+            let method = recording.probes.use_method(probe, &mut recording.constants);
+            varint::push(payload, u64::from(method));
+            details(recording, payload);
+        });
+    }
+
+    fn push_text_of_pool(&mut self, payload: &mut Vec<u8>, text: &str) {
+        if text.is_empty() {
+            push_text(payload, text);
+        } else {
+            let key = self.constants.use_text(cut_text(text, LONGEST_TEXT));
+            push_pooled_text(payload, key);
+        }
+    }
+
+    fn push_current_thread(&mut self, payload: &mut Vec<u8>) {
+        let key = self.threads.use_current(self.constants.chunk());
+        payload.extend(key.bytes.to_le_bytes().iter().take(key.length));
+    }
+
+    /// Says that `count` records of the current thread were lost before they reached the recording.
+    pub fn lost(&mut self, at_nanos: u64, count: u64) {
+        self.statistics.lost += count;
+        self.event_now(id::LOSS, at_nanos, |recording, payload| {
+            recording.push_current_thread(payload);
+            varint::push(payload, count);
+        });
+    }
+
+    /// Marks the moment at which the application has started up.
+    pub fn start_up_done(&mut self, at_nanos: u64) {
+        self.event_now(id::START_UP_DONE, at_nanos, |_, _| {});
+    }
+
+    /// Notes a setting.
+    pub fn configuration(&mut self, at_nanos: u64, key: &str, value: &str) {
+        self.event_now(id::CONFIGURATION, at_nanos, |_, payload| {
+            push_text(payload, cut_text(key, LONGEST_TEXT));
+            push_text(payload, cut_text(value, LONGEST_TEXT));
+        });
+    }
+
+    /// Notes something that users should know: a method that was demoted, a class that was refused. `kind` is a short
+    /// word to sort by.
+    pub fn note(&mut self, at_nanos: u64, kind: &str, message: &str) {
+        self.event_now(id::NOTE, at_nanos, |_, payload| {
+            push_text(payload, cut_text(kind, LONGEST_TEXT));
+            push_text(payload, cut_text(message, LONGEST_TEXT));
+        });
+    }
+
+    /// Notes that a thread has started (`jdk.ThreadStart`).
+    pub fn thread_started(&mut self, tid: u64, at_nanos: u64) {
+        self.thread_event(id::THREAD_START, tid, at_nanos);
+    }
+
+    /// Notes that a thread has ended (`jdk.ThreadEnd`) and forgets it: Java never uses its id again.
+    pub fn thread_ended(&mut self, tid: u64, at_nanos: u64) {
+        self.thread_event(id::THREAD_END, tid, at_nanos);
+        self.threads.forget(tid);
+    }
+
+    fn thread_event(&mut self, type_id: u32, tid: u64, at_nanos: u64) {
+        self.event_now(type_id, at_nanos, |recording, payload| {
+            let key = recording.threads.use_thread(tid, recording.constants.chunk());
+            varint::push(payload, key);
+            varint::push(payload, key);
+        });
+    }
+
+    fn event_now(&mut self, type_id: u32, at_nanos: u64, fields: impl FnOnce(&mut Recording, &mut Vec<u8>)) {
+        self.make_room();
+        let (at, _) = self.ticks(at_nanos, 0);
+        self.event(type_id, at, fields);
+    }
+
+    /// After a chunk could be written: tells in the file what could not be written before.
+    pub(super) fn tell_drops(&mut self) {
+        let dropped = self.statistics.dropped_events - self.reported_drops;
+        if dropped > 0 {
+            self.reported_drops = self.statistics.dropped_events;
+            let message = format!("{dropped} events were dropped because the file could not be written");
+            let at = self.chunk.last_tick();
+            self.event(id::NOTE, at, |_, payload| {
+                push_text(payload, "dropped");
+                push_text(payload, &message);
+            });
+        }
+    }
+
+    /// The last event: the figures of the whole recording.
+    pub(super) fn write_end(&mut self) {
+        let figures = self.statistics;
+        let at = self.chunk.last_tick();
+        self.event(id::RECORDING_END, at, |_, payload| {
+            for figure in [figures.calls, figures.lost, figures.unknown_probes, figures.dropped_events] {
+                varint::push(payload, figure);
+            }
+        });
+    }
+}

@@ -1,0 +1,51 @@
+//! What a recording does when its file cannot be written.
+
+use std::path::Path;
+
+use super::{MethodInfo, ProcessInfo, Recording, RecordingOptions};
+use crate::recording::chunk_file::ChunkFile;
+use crate::{Analysis, AnalysisOptions};
+
+fn recording(file: &Path) -> Recording {
+    let options = RecordingOptions { max_chunk_bytes: 4096, ..RecordingOptions::new(0, 0, ProcessInfo::default()) };
+    let mut recording = Recording::create(file, options).unwrap();
+    let method =
+        MethodInfo { class: b"a/B", name: b"c", descriptor: b"()V", access_flags: 0, exact: true, template: "timed" };
+    recording.define_method(1, method);
+    recording.set_thread(1);
+    recording
+}
+
+#[test]
+fn a_file_that_cannot_be_created_is_an_error() {
+    let options = RecordingOptions::new(0, 0, ProcessInfo::default());
+    assert!(Recording::create(Path::new("/nowhere/at/all.jfr"), options).is_err());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_drops_chunks_counts_them_and_does_not_end_the_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trace.jfr");
+    let mut recording = recording(&file);
+    let full_disk = ChunkFile::create(Path::new("/dev/full")).unwrap();
+    let good_file = std::mem::replace(&mut recording.file, full_disk);
+
+    recording.calls(&[[100, 5 << 24 | 1]; 5_000]);
+    assert!(recording.flush_chunk().is_err(), "the error of a chunk that was full is told by the next flush");
+    assert_eq!(recording.statistics().dropped_events, 5_000);
+    assert!(recording.flush_chunk().is_ok(), "nothing new to write, nothing new to tell");
+    recording.calls(&[[100, 5 << 24 | 1]; 10]);
+    assert!(recording.flush_chunk().is_err());
+
+    recording.file = good_file;
+    recording.calls(&[[200, 5 << 24 | 1]; 7]);
+    recording.flush_chunk().unwrap();
+    let statistics = recording.finish().unwrap();
+    assert_eq!((statistics.calls, statistics.dropped_events), (5_017, 5_010));
+
+    let analysis = Analysis::of_file(&file, AnalysisOptions::default()).unwrap();
+    assert_eq!(analysis.calls, 7);
+    let notes = &analysis.recording.notes;
+    assert!(notes.iter().any(|(_, kind, text)| kind == "dropped" && text.contains("5010")), "{notes:?}");
+}

@@ -1,0 +1,260 @@
+//! Writes a trace file: a JFR recording that is made of whole chunks at any time.
+//!
+//! A chunk is built in memory and appended in one write, so that a kill loses at most the chunk under construction. All
+//! times are `System.nanoTime()` values; the file counts them from the start of the recording.
+
+mod chunk;
+mod chunk_file;
+mod constants;
+mod details;
+#[cfg(test)]
+mod failure_tests;
+mod information;
+mod metadata;
+mod options;
+mod payload;
+mod pool;
+mod probes;
+mod threads;
+
+use std::io;
+use std::path::Path;
+
+pub use options::{MethodInfo, ProcessInfo, RecordingOptions, RecordingStatistics};
+
+use crate::varint::{self, PACKED_LIMIT, pack};
+use chunk::ChunkBuffer;
+use chunk_file::ChunkFile;
+use constants::Constants;
+use probes::{CALL_WINDOW, CallFrame, PROBE_MASK, Probes, encode_call, encode_calls};
+use threads::Threads;
+
+/// Calls that are encoded between two looks at the size of the chunk.
+const BATCH: usize = 1024;
+/// Space for a batch behind the size at which a chunk is written.
+const BATCH_SPACE: usize = (BATCH + 1) * CALL_WINDOW;
+/// The smallest chunk: a batch must fit in a few of them.
+const SMALLEST_CHUNK: usize = 4096;
+
+/// A trace file being written. See the [module](self).
+///
+/// Methods that add events never fail: when the file cannot be written, the data of the chunk is dropped and counted, and
+/// the next [`flush_chunk`](Recording::flush_chunk) tells the error. Later chunks are tried again.
+#[derive(Debug)]
+pub struct Recording {
+    file: ChunkFile,
+    chunk: ChunkBuffer,
+    constants: Constants,
+    probes: Probes,
+    threads: Threads,
+    start_ticks: u64,
+    max_chunk_bytes: usize,
+    max_file_bytes: u64,
+    statistics: RecordingStatistics,
+    /// Of `dropped_events`, those already told in the file.
+    reported_drops: u64,
+    pending_error: Option<io::Error>,
+    payload: Vec<u8>,
+}
+
+impl Recording {
+    /// Creates the file (or empties an existing one) and writes a first chunk with all that is known about the process,
+    /// so that the file is a sound recording from the beginning.
+    ///
+    /// # Errors
+    /// When the file cannot be created or written.
+    pub fn create(path: &Path, options: RecordingOptions) -> io::Result<Recording> {
+        let max_chunk_bytes = options.max_chunk_bytes.clamp(SMALLEST_CHUNK, RecordingOptions::LARGEST_CHUNK);
+        let mut constants = Constants::new();
+        let mut recording = Recording {
+            file: ChunkFile::create(path)?,
+            chunk: ChunkBuffer::new(max_chunk_bytes + BATCH_SPACE, options.start_epoch_nanos),
+            probes: Probes::new(&mut constants),
+            constants,
+            threads: Threads::new(),
+            start_ticks: options.start_ticks,
+            max_chunk_bytes,
+            max_file_bytes: options.max_file_bytes,
+            statistics: RecordingStatistics::default(),
+            reported_drops: 0,
+            pending_error: None,
+            payload: Vec::new(),
+        };
+        recording.write_information(&options);
+        recording.flush_chunk()?;
+        Ok(recording)
+    }
+
+    /// Says which method a probe id stands for from now on. A probe may be defined again, with another level for
+    /// instance. Ids above 24 bits are ignored.
+    pub fn define_method(&mut self, probe: u32, method: MethodInfo<'_>) {
+        let parts = self.constants.parts(method.class, method.name, method.descriptor, method.access_flags);
+        let template = self.constants.template_key(method.template);
+        self.probes.define(probe, parts, template, method.exact);
+    }
+
+    /// Says what a thread (by its Java id) is called from now on. For a virtual thread say it each time it comes up in
+    /// the records again; that is cheap, and the recording does not remember millions of them.
+    pub fn define_thread(&mut self, tid: u64, name: &str, os_tid: u64, is_virtual: bool) {
+        self.threads.define(tid, name, os_tid, is_virtual);
+    }
+
+    /// The following calls and events are of this thread; 0 = of no thread.
+    #[inline]
+    pub fn set_thread(&mut self, tid: u64) {
+        self.threads.set_current(tid);
+    }
+
+    /// Records one call by the current thread.
+    #[inline]
+    pub fn call(&mut self, probe: u32, start_nanos: u64, duration_nanos: u64) {
+        if u64::from(probe) <= PROBE_MASK && duration_nanos < 1 << 40 {
+            self.calls(&[[start_nanos, duration_nanos << 24 | u64::from(probe)]]);
+        } else {
+            self.make_room();
+            self.call_the_long_way(probe, start_nanos, duration_nanos);
+        }
+    }
+
+    /// Records the calls of a run of normal ring records of the current thread: {start, duration << 24 | probe}.
+    pub fn calls(&mut self, records: &[[u64; 2]]) {
+        for batch in records.chunks(BATCH) {
+            self.make_room();
+            self.batch(batch);
+        }
+    }
+
+    fn batch(&mut self, batch: &[[u64; 2]]) {
+        let mut rest = batch;
+        while !rest.is_empty() {
+            let chunk = self.constants.chunk();
+            let thread = self.threads.use_current(chunk);
+            let frame = CallFrame { thread, start_ticks: self.start_ticks, chunk };
+            let encoded = encode_calls(self.probes.tails(), frame, rest, self.chunk.free());
+            self.chunk.advance(encoded.bytes, encoded.records, encoded.end);
+            self.statistics.calls += encoded.records as u64;
+            let other = rest.get(encoded.records..).unwrap_or_default();
+            rest = other;
+            if let Some(([start, word], following)) = other.split_first() {
+                self.make_room();
+                self.call_the_long_way((word & PROBE_MASK) as u32, *start, word >> 24);
+                rest = following;
+            }
+        }
+    }
+
+    /// A call that the fast loop leaves out: the first of its probe in this chunk, of an unknown probe, begun before the
+    /// recording, or longer than 2^40 ns.
+    #[cold]
+    fn call_the_long_way(&mut self, probe: u32, start_nanos: u64, duration_nanos: u64) {
+        let (start, duration) = self.ticks(start_nanos, duration_nanos);
+        self.statistics.calls += 1;
+        self.statistics.unknown_probes += u64::from(!self.probes.is_known(probe));
+        let tail = self.probes.use_probe(probe, &mut self.constants);
+        let thread = self.threads.use_current(self.constants.chunk());
+        if let Some(window) = self.chunk.free().first_chunk_mut::<CALL_WINDOW>() {
+            let length = encode_call(window, pack(start), pack(duration), thread, &tail);
+            self.chunk.advance(length, 1, start + duration);
+        }
+    }
+
+    /// Start and duration on the file's clock. What began before the recording is cut at its start; no time is so late
+    /// that it needs more than eight bytes (that would be two years).
+    fn ticks(&self, start_nanos: u64, duration_nanos: u64) -> (u64, u64) {
+        const LATEST: u64 = PACKED_LIMIT - 1;
+        let start = start_nanos.wrapping_sub(self.start_ticks) as i64;
+        let duration = duration_nanos.min(LATEST);
+        if start < 0 {
+            return (0, duration.saturating_sub(start.unsigned_abs()));
+        }
+        let start = start.unsigned_abs().min(LATEST);
+        (start, duration.min(LATEST - start))
+    }
+
+    /// Writes the chunk to the file if it is full.
+    #[inline]
+    fn make_room(&mut self) {
+        if self.chunk.event_bytes() + self.constant_bytes() >= self.max_chunk_bytes {
+            let result = self.write_chunk(false);
+            self.keep_first_error(result);
+        }
+    }
+
+    fn constant_bytes(&self) -> usize {
+        let pools = self.constants.pools();
+        pools.iter().map(|pool| pool.byte_count()).sum::<usize>() + self.threads.pool().byte_count()
+    }
+
+    fn keep_first_error(&mut self, result: io::Result<()>) {
+        if let Err(error) = result {
+            self.pending_error.get_or_insert(error);
+        }
+    }
+
+    /// Appends the chunk under construction to the file, unless it is empty. Call it every second or so, because a kill
+    /// loses what has not been written.
+    ///
+    /// # Errors
+    /// When this chunk, or one that was full since the last call, could not be written. Its events are counted as
+    /// dropped; the recording can be used further.
+    pub fn flush_chunk(&mut self) -> io::Result<()> {
+        if self.chunk.events() > 0 {
+            let result = self.write_chunk(false);
+            self.keep_first_error(result);
+        }
+        self.pending_error.take().map_or(Ok(()), Err)
+    }
+
+    /// Writes what is left, with the figures of the whole recording and the mark of the last chunk.
+    ///
+    /// # Errors
+    /// As [`flush_chunk`](Recording::flush_chunk).
+    pub fn finish(mut self) -> io::Result<RecordingStatistics> {
+        self.make_room();
+        self.write_end();
+        let result = self.write_chunk(true);
+        self.keep_first_error(result);
+        self.pending_error.take().map_or(Ok(self.statistics()), Err)
+    }
+
+    /// True if the file has, with the chunk under construction, the size that was allowed. Whoever records should stop and
+    /// count what is lost; what is added all the same is still written.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.file.length() + self.chunk.event_bytes() as u64 >= self.max_file_bytes
+    }
+
+    /// Figures up to now.
+    #[must_use]
+    pub fn statistics(&self) -> RecordingStatistics {
+        RecordingStatistics { file_bytes: self.file.length(), ..self.statistics }
+    }
+
+    fn write_chunk(&mut self, is_last: bool) -> io::Result<()> {
+        let events = self.chunk.events();
+        let pools = self.constants.pools();
+        let all_pools: Vec<_> = pools.into_iter().chain([self.threads.pool()]).collect();
+        let result = self.file.append(self.chunk.complete(&all_pools, is_last));
+        match result {
+            Ok(()) => self.statistics.chunks += 1,
+            Err(_) => self.statistics.dropped_events += events,
+        }
+        self.chunk.restart();
+        self.constants.next_chunk();
+        self.threads.next_chunk();
+        if result.is_ok() {
+            self.tell_drops();
+        }
+        result
+    }
+
+    /// Puts the payload that `fields` writes behind the start time into an event without duration.
+    fn event(&mut self, type_id: u32, at: u64, fields: impl FnOnce(&mut Recording, &mut Vec<u8>)) {
+        let mut payload = std::mem::take(&mut self.payload);
+        payload.clear();
+        varint::push(&mut payload, at);
+        fields(self, &mut payload);
+        self.chunk.push_event(type_id, &payload, at);
+        self.payload = payload;
+    }
+}

@@ -1,0 +1,225 @@
+//! A report as JSON: the data of the HTML page, and a form for programs.
+
+use serde::Serialize;
+
+use super::advice::WHAT_TO_CHECK;
+use crate::Analysis;
+use crate::analysis::{DetailRow, Frame, Node, RecordingInfo};
+
+/// Nodes of the call tree in a report; of larger trees the nodes with the least time are left out.
+const MOST_NODES: usize = 40_000;
+
+/// The analysis as JSON. Times are nanoseconds. The nodes of the call tree are columns (`parent`, `frame`, ...) in which
+/// parents stand before their children, node 0 is the root, and `frame` is a position in `frames` (-1 for the root).
+#[must_use]
+pub fn json(analysis: &Analysis) -> String {
+    // Numbers and text only: nothing that could fail to be written as JSON.
+    serde_json::to_string(&Page::of(analysis)).unwrap_or_default()
+}
+
+#[derive(Serialize)]
+struct Page<'a> {
+    recording: Recording<'a>,
+    calls: u64,
+    events: u64,
+    lost: u64,
+    total: u64,
+    frames: Vec<FrameData<'a>>,
+    nodes: Nodes,
+    threads: Vec<ThreadData<'a>>,
+    statements: Vec<Detail<'a>>,
+    http: Vec<Detail<'a>>,
+    sockets: Vec<Detail<'a>>,
+    warnings: &'a [String],
+    check: &'static [&'static str],
+}
+
+#[derive(Serialize)]
+struct Recording<'a> {
+    file: String,
+    file_bytes: u64,
+    chunks: usize,
+    start_epoch_millis: u64,
+    duration: u64,
+    start_up: Option<u64>,
+    finished: bool,
+    pid: u64,
+    jvm: &'a str,
+    jvm_options: &'a str,
+    command_line: &'a str,
+    configuration: &'a [(String, String)],
+    notes: &'a [(u64, String, String)],
+}
+
+#[derive(Serialize)]
+struct FrameData<'a> {
+    class: &'a str,
+    method: &'a str,
+    descriptor: &'a str,
+    template: &'a str,
+    estimated: bool,
+    calls: u64,
+    own: u64,
+    total: u64,
+    average: u64,
+    p50: u64,
+    p95: u64,
+    p99: u64,
+    max: u64,
+}
+
+#[derive(Serialize, Default)]
+struct Nodes {
+    parent: Vec<u32>,
+    frame: Vec<i64>,
+    calls: Vec<u64>,
+    total: Vec<u64>,
+    own: Vec<u64>,
+    estimated: Vec<u8>,
+    /// Children that were left out, and their time.
+    hidden: Vec<u32>,
+    hidden_total: Vec<u64>,
+}
+
+#[derive(Serialize)]
+struct ThreadData<'a> {
+    name: &'a str,
+    id: u64,
+    calls: u64,
+    total: u64,
+}
+
+#[derive(Serialize)]
+struct Detail<'a> {
+    text: &'a str,
+    calls: u64,
+    total: u64,
+    average: u64,
+    p95: u64,
+    max: u64,
+    bytes: u64,
+    client_errors: u64,
+    server_errors: u64,
+}
+
+impl<'a> Page<'a> {
+    fn of(analysis: &'a Analysis) -> Page<'a> {
+        let threads = analysis.threads.iter();
+        Page {
+            recording: Recording::of(&analysis.recording),
+            calls: analysis.calls,
+            events: analysis.events,
+            lost: analysis.lost,
+            total: analysis.tree.total(),
+            frames: analysis.frames.iter().map(FrameData::of).collect(),
+            nodes: Nodes::of(analysis.tree.nodes()),
+            threads: threads
+                .map(|row| ThreadData { name: &row.name, id: row.id, calls: row.calls, total: row.total })
+                .collect(),
+            statements: analysis.statements.iter().map(Detail::of).collect(),
+            http: analysis.http_requests.iter().map(Detail::of).collect(),
+            sockets: analysis.sockets.iter().map(Detail::of).collect(),
+            warnings: &analysis.warnings,
+            check: WHAT_TO_CHECK,
+        }
+    }
+}
+
+impl<'a> Recording<'a> {
+    fn of(recording: &'a RecordingInfo) -> Recording<'a> {
+        Recording {
+            file: recording.path.display().to_string(),
+            file_bytes: recording.file_bytes,
+            chunks: recording.chunks,
+            start_epoch_millis: recording.start_epoch_nanos / 1_000_000,
+            duration: recording.duration_nanos,
+            start_up: recording.start_up_nanos,
+            finished: recording.is_finished,
+            pid: recording.pid,
+            jvm: &recording.jvm,
+            jvm_options: &recording.jvm_options,
+            command_line: &recording.command_line,
+            configuration: &recording.configuration,
+            notes: &recording.notes,
+        }
+    }
+}
+
+impl<'a> FrameData<'a> {
+    fn of(frame: &'a Frame) -> FrameData<'a> {
+        let percentile = |percent: f64| frame.durations.percentile(percent);
+        FrameData {
+            class: &frame.class,
+            method: &frame.method,
+            descriptor: &frame.descriptor,
+            template: &frame.template,
+            estimated: frame.is_estimated(),
+            calls: frame.calls,
+            own: frame.own,
+            total: frame.total,
+            average: frame.average(),
+            p50: percentile(50.0),
+            p95: percentile(95.0),
+            p99: percentile(99.0),
+            max: frame.max,
+        }
+    }
+}
+
+impl<'a> Detail<'a> {
+    fn of(row: &'a DetailRow) -> Detail<'a> {
+        Detail {
+            text: &row.text,
+            calls: row.calls,
+            total: row.total,
+            average: row.average(),
+            p95: row.durations.percentile(95.0),
+            max: row.max,
+            bytes: row.bytes,
+            client_errors: row.client_errors,
+            server_errors: row.server_errors,
+        }
+    }
+}
+
+impl Nodes {
+    /// The nodes with the most time, each with all above it.
+    fn of(nodes: &[Node]) -> Nodes {
+        let mut totals: Vec<u64> = nodes.iter().map(|node| node.total).collect();
+        totals.sort_unstable_by(|a, b| b.cmp(a));
+        let smallest = totals.get(MOST_NODES).map_or(0, |total| total + 1);
+        let mut columns = Nodes::default();
+        let mut positions: Vec<Option<u32>> = Vec::with_capacity(nodes.len());
+        for (index, node) in nodes.iter().enumerate() {
+            let parent = positions.get(node.parent.index()).copied().flatten();
+            let is_shown = index == 0 || (parent.is_some() && node.total >= smallest);
+            positions.push(is_shown.then_some(columns.parent.len() as u32));
+            if is_shown {
+                columns.push(node, parent.unwrap_or(0));
+            } else if let Some(parent) = parent {
+                columns.hide(node, parent);
+            }
+        }
+        columns
+    }
+
+    fn push(&mut self, node: &Node, parent: u32) {
+        self.parent.push(parent);
+        self.frame.push(node.frame.map_or(-1, |id| id.index() as i64));
+        self.calls.push(node.calls);
+        self.total.push(node.total);
+        self.own.push(node.own);
+        self.estimated.push(u8::from(node.estimated_calls > 0));
+        self.hidden.push(0);
+        self.hidden_total.push(0);
+    }
+
+    fn hide(&mut self, node: &Node, parent: u32) {
+        if let Some(hidden) = self.hidden.get_mut(parent as usize) {
+            *hidden += 1;
+        }
+        if let Some(total) = self.hidden_total.get_mut(parent as usize) {
+            *total = total.saturating_add(node.total);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+"use strict";
+// The data of the page, and what is derived from it. Names come from the recorded application: they are only ever
+// set as text, never as HTML.
+const data = JSON.parse(document.getElementById("data").textContent);
+const nodes = data.nodes;
+const frames = data.frames;
+
+function make(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value != null) element.setAttribute(name, value);
+  }
+  element.append(...children.filter((child) => child != null));
+  return element;
+}
+
+function time(nanos) {
+  if (nanos < 1000) return `${nanos} ns`;
+  for (const [unit, size] of [["µs", 1e3], ["ms", 1e6], ["s", 1e9]]) {
+    const value = nanos / size;
+    if (value < 999.5) return `${value.toFixed(value < 9.995 ? 2 : value < 99.95 ? 1 : 0)} ${unit}`;
+  }
+  return `${count(Math.round(nanos / 1e9))} s`;
+}
+
+function count(number) {
+  return number.toLocaleString("en-US");
+}
+
+function size(bytes) {
+  if (bytes < 1000) return `${bytes} B`;
+  for (const [unit, amount] of [["kB", 1e3], ["MB", 1e6], ["GB", 1e9], ["TB", 1e12]]) {
+    const value = bytes / amount;
+    if (value < 999.5 || unit === "TB") return `${value.toFixed(value < 9.995 ? 2 : value < 99.95 ? 1 : 0)} ${unit}`;
+  }
+}
+
+function share(part, whole) {
+  return whole > 0 ? `${(100 * part / whole).toFixed(1)} %` : "–";
+}
+
+function estimate(isEstimate, text) {
+  return isEstimate ? `~${text}` : text;
+}
+
+function simpleName(className) {
+  return className.slice(className.lastIndexOf(".") + 1);
+}
+
+function fullName(frame) {
+  return `${frame.class}.${frame.method}`;
+}
+
+function nodeName(node) {
+  return node === 0 ? "all threads" : fullName(frames[nodes.frame[node]]);
+}
+
+// The children of each node, the one with the most time first.
+const children = nodes.parent.map(() => []);
+for (let node = 1; node < nodes.parent.length; node++) children[nodes.parent[node]].push(node);
+for (const list of children) list.sort((a, b) => nodes.total[b] - nodes.total[a]);
+
+// Where each node lies in the flame graph: its depth, and its left and right edge from 0 to 1.
+const layout = { depth: new Uint16Array(nodes.parent.length), left: new Float64Array(nodes.parent.length), right: new Float64Array(nodes.parent.length) };
+layout.right[0] = 1;
+for (let node = 0; node < nodes.parent.length; node++) {
+  const below = children[node].reduce((sum, child) => sum + nodes.total[child], 0);
+  // Estimates of callees may be larger than that of their caller: they share its width then.
+  const whole = Math.max(nodes.total[node], below);
+  let at = layout.left[node];
+  const unit = whole > 0 ? (layout.right[node] - layout.left[node]) / whole : 0;
+  for (const child of children[node]) {
+    layout.depth[child] = layout.depth[node] + 1;
+    layout.left[child] = at;
+    at += unit * nodes.total[child];
+    layout.right[child] = at;
+  }
+}
+
+// Calls between a method and its callers or callees, merged over the tree.
+function relations(frame) {
+  const callers = new Map();
+  const callees = new Map();
+  const add = (map, other, node) => {
+    const row = map.get(other) || { frame: other, calls: 0, total: 0 };
+    row.calls += nodes.calls[node];
+    row.total += nodes.total[node];
+    map.set(other, row);
+  };
+  for (let node = 1; node < nodes.parent.length; node++) {
+    if (nodes.frame[node] === frame) add(callers, nodes.frame[nodes.parent[node]], node);
+    if (nodes.frame[nodes.parent[node]] === frame) add(callees, nodes.frame[node], node);
+  }
+  const sorted = (map) => [...map.values()].sort((a, b) => b.total - a.total);
+  return { callers: sorted(callers), callees: sorted(callees) };
+}

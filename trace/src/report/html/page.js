@@ -1,0 +1,85 @@
+// Head and tabs of the page.
+const recording = data.recording;
+
+function head() {
+  const name = recording.file.split(/[\\/]/).pop();
+  document.getElementById("title").textContent = recording.command_line || name;
+  const started = new Date(recording.start_epoch_millis).toISOString().replace("T", " ").replace(/\.\d+Z/, " UTC");
+  const parts = [name, started, recording.jvm, recording.pid ? `pid ${recording.pid}` : "", recording.finished ? "" : "not ended"];
+  document.getElementById("subtitle").textContent = parts.filter(Boolean).join(" · ");
+  const cards = [
+    ["duration", time(recording.duration)], ["calls", count(data.calls)], ["methods", count(frames.length)],
+    ["time in calls", time(data.total)], ["lost records", count(data.lost)], ["events", count(data.events)],
+    [`in ${count(recording.chunks)} chunks`, size(recording.file_bytes)],
+  ];
+  if (recording.start_up != null) cards.splice(1, 0, ["start-up", time(recording.start_up)]);
+  document.getElementById("cards").append(...cards.map(([title, value]) => make("div", { class: "card" }, make("b", {}, value), make("span", { class: "faint" }, title))));
+  document.getElementById("warnings").append(...data.warnings.map((text) => make("p", { class: "warning" }, text)));
+}
+
+function emptyPanel() {
+  return make("div", { class: "panel empty" }, make("h2", {}, "No calls recorded."), make("p", {}, "What to check:"),
+    make("ul", {}, ...data.check.map((text) => make("li", {}, text))));
+}
+
+function threadsPanel() {
+  return tablePanel({
+    rows: data.threads, sort: 0, filter: (row) => row.name,
+    columns: [
+      number("Total", (row) => row.total, time), number("%", (row) => row.total, (value) => share(value, data.total), { whole: data.total }),
+      number("Calls", (row) => row.calls), number("Id", (row) => row.id, (value) => (value ? String(value) : "")),
+      { title: "Thread", text: true, value: (row) => row.name },
+    ],
+    note: "Total = time of the outermost calls of the thread",
+  });
+}
+
+function recordingPanel() {
+  const facts = [
+    ["File", recording.file], ["Command", recording.command_line], ["JVM", recording.jvm], ["JVM options", recording.jvm_options],
+    ...recording.configuration.filter(([, value]) => !value.includes("\n")),
+  ].filter(([, value]) => value);
+  const texts = recording.configuration.filter(([, value]) => value.includes("\n"));
+  const panel = make("div", { class: "panel" }, make("h2", {}, "Recording"),
+    make("dl", { class: "facts" }, ...facts.flatMap(([name, text]) => [make("dt", {}, name), make("dd", { class: "mono" }, text)])));
+  for (const [name, text] of texts) panel.append(make("h2", {}, name), make("pre", { class: "mono" }, text));
+  if (recording.notes.length) {
+    const rows = recording.notes.map(([at, kind, text]) => make("tr", {}, make("td", {}, time(at)), make("td", {}, kind), make("td", { class: "text" }, text)));
+    panel.append(make("h2", {}, "Notes"), make("table", {}, make("tbody", {}, ...rows)));
+  }
+  return panel;
+}
+
+const errors = data.http.some((row) => row.client_errors + row.server_errors > 0)
+  ? [number("4xx", (row) => row.client_errors), number("5xx", (row) => row.server_errors)] : [];
+const views = [
+  ["flame", "Flame graph", data.calls ? flamePanel : emptyPanel, null],
+  ["methods", "Methods", methodsPanel, frames.length],
+  ["tree", "Call tree", treePanel, null],
+  ["threads", "Threads", threadsPanel, data.threads.length],
+  ["statements", "Statements", () => detailsPanel(data.statements, "Statement", []), data.statements.length],
+  ["http", "HTTP", () => detailsPanel(data.http, "Request", errors), data.http.length],
+  ["sockets", "Sockets", () => detailsPanel(data.sockets, "Peer", [number("Bytes", (row) => row.bytes, size)]), data.sockets.length],
+  ["recording", "Recording", recordingPanel, null],
+].filter(([name, , , rows]) => rows !== 0 && (data.calls || ["flame", "recording"].includes(name)));
+const panels = new Map();
+
+function showTab(name) {
+  const view = views.find(([key]) => key === name) || views[0];
+  if (!panels.has(view[0])) {
+    const panel = view[2]();
+    panel.setAttribute("role", "tabpanel");
+    panels.set(view[0], panel);
+    document.getElementById("panels").append(panel);
+  }
+  for (const [key, panel] of panels) panel.hidden = key !== view[0];
+  for (const tab of document.getElementById("tabs").children) tab.setAttribute("aria-selected", String(tab.dataset.view === view[0]));
+  if (location.hash.slice(1) !== view[0]) history.replaceState(null, "", `#${view[0]}`);
+  if (view[0] === "flame" && data.calls) drawFlame();
+}
+
+document.getElementById("tabs").append(...views.map(([key, title, , rows]) => make("button",
+  { role: "tab", "data-view": key, onclick: () => showTab(key) }, title, rows === null ? null : make("small", {}, count(rows)))));
+head();
+showTab(location.hash.slice(1));
+addEventListener("hashchange", () => showTab(location.hash.slice(1)));

@@ -1,0 +1,261 @@
+//! A report as text for a terminal.
+
+mod table;
+mod text;
+mod tree;
+
+use super::advice::{NO_CALLS, WHAT_TO_CHECK};
+use super::units::{bytes, count, date, duration, percent};
+use crate::Analysis;
+use crate::analysis::{DetailRow, Frame, FrameId, Relation};
+use table::{Cell, Table};
+use text::{Style, cut_end, printable, shorten_name};
+
+/// How a report for a terminal looks.
+#[derive(Debug, Clone, Copy)]
+pub struct TerminalOptions {
+    /// Columns of the terminal.
+    pub width: usize,
+    /// Whether to use colours.
+    pub colours: bool,
+    /// Rows of each table.
+    pub rows: usize,
+    /// Calls with a smaller share of the time, in percent, are not shown in the tree.
+    pub smallest_share: f64,
+    /// Calls shown in the tree, at most.
+    pub tree_lines: usize,
+}
+
+impl Default for TerminalOptions {
+    fn default() -> Self {
+        TerminalOptions { width: 120, colours: false, rows: 25, smallest_share: 1.0, tree_lines: 150 }
+    }
+}
+
+/// The whole report: the recording, methods by own time, call tree, threads, statements, requests, peers.
+#[must_use]
+pub fn terminal(analysis: &Analysis, options: &TerminalOptions) -> String {
+    let mut report = Report { style: Style { colours: options.colours }, options, lines: Vec::new() };
+    report.head(analysis);
+    if analysis.calls == 0 {
+        report.title(NO_CALLS);
+        report.lines.extend(WHAT_TO_CHECK.iter().map(|line| format!("  - {line}")));
+    } else {
+        report.methods(analysis);
+        report.title("Call tree");
+        report.lines.extend(tree::lines(analysis, options));
+        report.threads(analysis);
+    }
+    report.details("Statements", &analysis.statements);
+    report.details("HTTP requests", &analysis.http_requests);
+    report.details("Socket peers", &analysis.sockets);
+    report.notes(analysis);
+    report.lines.join("\n") + "\n"
+}
+
+/// Callers and callees of all methods whose name contains `pattern` (`Handler.handle`), as text for a terminal.
+#[must_use]
+pub fn method(analysis: &Analysis, pattern: &str, options: &TerminalOptions) -> String {
+    let mut report = Report { style: Style { colours: options.colours }, options, lines: Vec::new() };
+    let is_meant = |id: &FrameId| analysis.frame(*id).is_some_and(|frame| frame.full_name().contains(pattern));
+    for id in analysis.frames_by_own_time().into_iter().filter(is_meant).take(options.rows) {
+        report.relations(analysis, id);
+    }
+    if report.lines.is_empty() {
+        report.lines.push(format!("No recorded method has a name with `{}`.", printable(pattern)));
+    }
+    report.lines.join("\n") + "\n"
+}
+
+/// Marks a figure that is an estimate.
+fn estimated(is_estimated: bool, text: String) -> String {
+    if is_estimated { format!("~{text}") } else { text }
+}
+
+struct Report<'a> {
+    style: Style,
+    options: &'a TerminalOptions,
+    lines: Vec<String>,
+}
+
+impl Report<'_> {
+    fn title(&mut self, title: &str) {
+        if !self.lines.is_empty() {
+            self.lines.push(String::new());
+        }
+        self.lines.push(self.style.title(title));
+    }
+
+    fn head(&mut self, analysis: &Analysis) {
+        let recording = &analysis.recording;
+        self.title(&format!("Recording {}", printable(&recording.path.display().to_string())));
+        let mut fact = |name: &str, value: String| {
+            if !value.is_empty() {
+                let value = cut_end(&printable(&value), self.options.width.saturating_sub(12).max(20));
+                self.lines.push(format!("  {} {value}", self.style.faint(&format!("{name:<9}"))));
+            }
+        };
+        let pid = if recording.pid > 0 { format!(", pid {}", recording.pid) } else { String::new() };
+        fact("started", date(recording.start_epoch_nanos));
+        fact("duration", duration(recording.duration_nanos));
+        fact("start-up", recording.start_up_nanos.map(duration).unwrap_or_default());
+        fact("command", recording.command_line.clone());
+        fact("JVM", format!("{}{pid}", recording.jvm));
+        fact(
+            "calls",
+            format!(
+                "{} of {} methods, {} lost; {} events, {} in {} chunks",
+                count(analysis.calls),
+                count(analysis.frames.len() as u64),
+                count(analysis.lost),
+                count(analysis.events),
+                bytes(recording.file_bytes),
+                count(recording.chunks as u64),
+            ),
+        );
+        for warning in &analysis.warnings {
+            self.lines.push(format!("  {}", self.style.warning(&format!("warning: {}", printable(warning)))));
+        }
+    }
+
+    fn methods(&mut self, analysis: &Analysis) {
+        let ids = analysis.frames_by_own_time();
+        let total = analysis.tree.total();
+        self.title(&format!("Methods by own time, in {} of calls", duration(total)));
+        let columns = MethodColumns::fitting(self.options.width);
+        let mut table = Table::new(columns.titles(), "method");
+        for frame in ids.iter().take(self.options.rows).filter_map(|id| analysis.frame(*id)) {
+            table.row(columns.cells(frame, total), printable(&frame_name(frame)));
+        }
+        self.lines.extend(table.lines(self.options.width, self.style, shorten_name));
+        self.more(ids.len());
+        if analysis.frames.iter().any(Frame::is_estimated) {
+            let legend = "  ~ level watch: only calls that met a tick are counted, times are estimates from ticks";
+            self.lines.push(self.style.faint(legend));
+        }
+    }
+
+    fn more(&mut self, rows: usize) {
+        let hidden = rows.saturating_sub(self.options.rows);
+        if hidden > 0 {
+            self.lines.push(self.style.faint(&format!("  ... {} more", count(hidden as u64))));
+        }
+    }
+
+    fn threads(&mut self, analysis: &Analysis) {
+        self.title("Threads");
+        let total = analysis.tree.total();
+        let mut table = Table::new(vec!["total", "%", "calls"], "thread");
+        for row in analysis.threads.iter().take(self.options.rows) {
+            let numbers = vec![
+                Cell::new(duration(row.total)),
+                Cell::share(percent(row.total, total), row.total, total),
+                Cell::new(count(row.calls)),
+            ];
+            let id = if row.is_virtual || row.id == 0 { String::new() } else { format!(" (id {})", row.id) };
+            table.row(numbers, printable(&format!("{}{id}", row.name)));
+        }
+        self.lines.extend(table.lines(self.options.width, self.style, cut_end));
+        self.more(analysis.threads.len());
+    }
+
+    fn details(&mut self, title: &'static str, rows: &[DetailRow]) {
+        if rows.is_empty() {
+            return;
+        }
+        self.title(title);
+        let has_bytes = rows.iter().any(|row| row.bytes > 0);
+        let has_errors = rows.iter().any(|row| row.client_errors + row.server_errors > 0);
+        let mut titles = vec!["total", "calls", "average", "p95", "max"];
+        titles.extend(has_bytes.then_some("bytes"));
+        titles.extend(has_errors.then_some(["4xx", "5xx"]).into_iter().flatten());
+        let mut table = Table::new(titles, "");
+        for row in rows.iter().take(self.options.rows) {
+            let times = [row.average(), row.durations.percentile(95.0), row.max].map(duration);
+            let mut numbers = vec![Cell::new(duration(row.total)), Cell::new(count(row.calls))];
+            numbers.extend(times.map(Cell::new));
+            numbers.extend(has_bytes.then(|| Cell::new(bytes(row.bytes))));
+            if has_errors {
+                numbers.extend([row.client_errors, row.server_errors].map(|errors| Cell::new(count(errors))));
+            }
+            table.row(numbers, printable(&row.text));
+        }
+        self.lines.extend(table.lines(self.options.width, self.style, cut_end));
+        self.more(rows.len());
+    }
+
+    fn notes(&mut self, analysis: &Analysis) {
+        let notes = &analysis.recording.notes;
+        if notes.is_empty() {
+            return;
+        }
+        self.title("Notes");
+        for (at, kind, message) in notes.iter().take(self.options.rows) {
+            let line = format!("{:>9}  {}: {}", duration(*at), printable(kind), printable(message));
+            self.lines.push(format!("  {}", cut_end(&line, self.options.width.saturating_sub(2).max(20))));
+        }
+        self.more(notes.len());
+    }
+
+    fn relations(&mut self, analysis: &Analysis, id: FrameId) {
+        let Some(frame) = analysis.frame(id) else { return };
+        self.title(&printable(&frame_name(frame)));
+        let (calls, total) = (count(frame.calls), duration(frame.total));
+        self.lines.push(format!("  {calls} calls, {total} in total, {} of its own", duration(frame.own)));
+        for (title, relations) in [("called by", analysis.callers(id)), ("calls", analysis.callees(id))] {
+            if relations.is_empty() {
+                continue;
+            }
+            let mut table = Table::new(vec!["total", "calls"], title);
+            for Relation { frame, calls, total } in relations.iter().take(self.options.rows) {
+                let name = frame.and_then(|id| analysis.frame(id)).map_or("(outermost)".to_owned(), frame_name);
+                table.row([duration(*total), count(*calls)].map(Cell::new).into(), printable(&name));
+            }
+            self.lines.extend(table.lines(self.options.width, self.style, shorten_name));
+            self.more(relations.len());
+        }
+    }
+}
+
+fn frame_name(frame: &Frame) -> String {
+    frame.full_name()
+}
+
+/// The columns of the table of methods: narrow terminals show fewer.
+struct MethodColumns {
+    percentiles: bool,
+    extremes: bool,
+}
+
+impl MethodColumns {
+    fn fitting(width: usize) -> MethodColumns {
+        MethodColumns { percentiles: width >= 130, extremes: width >= 100 }
+    }
+
+    fn titles(&self) -> Vec<&'static str> {
+        let mut titles = vec!["own", "%", "total", "%", "calls", "average"];
+        titles.extend(self.percentiles.then_some("p50"));
+        titles.extend(self.extremes.then_some("p95"));
+        titles.extend(self.percentiles.then_some("p99"));
+        titles.extend(self.extremes.then_some("max"));
+        titles
+    }
+
+    fn cells(&self, frame: &Frame, total: u64) -> Vec<Cell> {
+        let time = |nanos: u64| Cell::new(estimated(frame.is_estimated(), duration(nanos)));
+        let percentile = |percent: f64| time(frame.durations.percentile(percent));
+        let mut cells = vec![
+            time(frame.own),
+            Cell::share(percent(frame.own, total), frame.own, total),
+            time(frame.total),
+            Cell::share(percent(frame.total, total), frame.total, total),
+            Cell::new(count(frame.calls)),
+            time(frame.average()),
+        ];
+        cells.extend(self.percentiles.then(|| percentile(50.0)));
+        cells.extend(self.extremes.then(|| percentile(95.0)));
+        cells.extend(self.percentiles.then(|| percentile(99.0)));
+        cells.extend(self.extremes.then(|| time(frame.max)));
+        cells
+    }
+}

@@ -1,0 +1,154 @@
+//! Are our files JFR recordings? The `jfr` tool of the JDK says so, and shows the values that were written.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod sample;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use sample::{START, method, options, record, write_sample};
+use serde_json::Value;
+use trace::Recording;
+
+/// The `jfr` tool of JAVA_HOME, of the PATH, or beside the `java` of the PATH. Every supported machine has a JDK.
+fn jfr_tool() -> PathBuf {
+    let java_home = std::env::var_os("JAVA_HOME").map(|home| Path::new(&home).join("bin/jfr"));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&path).map(|folder| folder.join("jfr"));
+    let beside_java = std::env::split_paths(&path)
+        .filter_map(|folder| Some(folder.join("java").canonicalize().ok()?.parent()?.join("jfr")));
+    java_home
+        .into_iter()
+        .chain(on_path)
+        .chain(beside_java)
+        .find(|tool| tool.is_file())
+        .expect("a JDK with the tool `jfr`, by JAVA_HOME or PATH")
+}
+
+fn jfr(arguments: &[&str], file: &Path) -> String {
+    let output = Command::new(jfr_tool()).args(arguments).arg(file).output().expect("jfr starts");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && complaint.is_empty(), "jfr {arguments:?}: {complaint}{text}");
+    text
+}
+
+/// Events of a type in the output of `jfr summary`.
+fn count(summary: &str, event: &str) -> u64 {
+    let line = summary.lines().find(|line| line.split_whitespace().next() == Some(event));
+    line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).unwrap_or(0)
+}
+
+fn events(file: &Path, name: &str) -> Vec<Value> {
+    let json = jfr(&["print", "--json", "--stack-depth", "0", "--events", name], file);
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    let events = json["recording"]["events"].as_array().expect("events").clone();
+    events.into_iter().map(|event| event["values"].clone()).collect()
+}
+
+#[test]
+fn summary_counts_what_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sample.jfr");
+    write_sample(&file).unwrap().finish().unwrap();
+    let summary = jfr(&["summary"], &file);
+    let expected = [
+        ("instr.MethodCall", 5),
+        ("instr.Statement", 2),
+        ("instr.HttpRequest", 1),
+        ("instr.SocketTransfer", 1),
+        ("instr.Loss", 1),
+        ("instr.StartUpDone", 1),
+        ("instr.Configuration", 2),
+        ("instr.Note", 1),
+        ("instr.RecordingEnd", 1),
+        ("jdk.ThreadStart", 1),
+        ("jdk.JVMInformation", 1),
+        ("jdk.CPUInformation", 1),
+        ("jdk.OSInformation", 1),
+    ];
+    for (event, expected) in expected {
+        assert_eq!(count(&summary, event), expected, "{event} in\n{summary}");
+    }
+    assert!(summary.contains(" Chunks: 2"), "{summary}");
+}
+
+#[test]
+fn print_shows_the_values_that_were_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sample.jfr");
+    write_sample(&file).unwrap().finish().unwrap();
+
+    let calls = events(&file, "instr.MethodCall");
+    let watched = calls.iter().find(|call| call["exact"] == false).expect("the watched call");
+    assert_eq!(watched["method"]["name"], "größe");
+    assert_eq!(watched["method"]["type"]["name"], "Unnamed");
+    assert_eq!(watched["duration"], "PT0.002S");
+    assert_eq!(watched["eventThread"]["javaThreadId"], 1_000);
+    assert_eq!(watched["template"], "timed-watch");
+
+    let requests = events(&file, "instr.HttpRequest");
+    assert_eq!(requests[0]["path"], "/orders/7");
+    assert_eq!(requests[0]["status"], 200);
+    assert_eq!(requests[0]["httpMethod"], "GET");
+    assert_eq!(requests[0]["duration"], "PT0.000008S");
+    assert_eq!(requests[0]["eventThread"]["javaName"], "http-1");
+    assert_eq!(requests[0]["eventThread"]["osThreadId"], 4712);
+    assert_eq!(requests[0]["method"]["type"]["name"], "com/acme/Handler");
+    assert_eq!(requests[0]["method"]["type"]["package"]["name"], "com/acme");
+    assert_eq!(requests[0]["method"]["descriptor"], "(I)V");
+
+    let statements = events(&file, "instr.Statement");
+    assert!(statements.iter().all(|event| event["statement"] == "select 1"), "{statements:?}");
+    assert_eq!(events(&file, "instr.SocketTransfer")[0]["bytes"], 1_u64 << 33);
+    assert_eq!(events(&file, "instr.Loss")[0]["lost"], 3);
+    assert_eq!(events(&file, "instr.RecordingEnd")[0]["calls"], 5);
+    assert_eq!(events(&file, "jdk.JVMInformation")[0]["pid"], 4711);
+}
+
+#[test]
+fn many_chunks_with_a_renamed_thread_keep_their_names_and_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("chunks.jfr");
+    let mut recording = Recording::create(&file, options()).unwrap();
+    recording.define_method(7, method("com/acme/Job", "run", true));
+    let second = 1_000_000_000;
+    for (index, name) in ["first", "second", "third"].into_iter().enumerate() {
+        recording.define_thread(40, name, 9, false);
+        recording.set_thread(40);
+        recording.calls(&[record(7, index as u64 * second, 500)]);
+        recording.flush_chunk().unwrap();
+    }
+    recording.finish().unwrap();
+
+    let calls = events(&file, "instr.MethodCall");
+    let names: Vec<_> = calls.iter().map(|call| call["eventThread"]["javaName"].as_str().unwrap()).collect();
+    assert_eq!(names, ["first", "second", "third"]);
+    let seconds: Vec<_> = calls.iter().map(|call| nanos_of_the_minute(&call["startTime"]) / second).collect();
+    assert_eq!([seconds[1] - seconds[0], seconds[2] - seconds[1]], [1, 1]);
+}
+
+/// From "2023-11-14T22:13:20.000001Z" and the like.
+fn nanos_of_the_minute(time: &Value) -> u64 {
+    let time = time.as_str().expect("a time");
+    let seconds = time.get(17..).unwrap().split(['Z', '+', '-']).next().unwrap();
+    let (whole, fraction) = seconds.split_once('.').unwrap_or((seconds, ""));
+    whole.parse::<u64>().unwrap() * 1_000_000_000 + format!("{fraction:0<9}").parse::<u64>().unwrap()
+}
+
+#[test]
+fn unknown_probes_and_early_calls_are_no_problem_for_the_tool() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("odd.jfr");
+    let mut recording = Recording::create(&file, options()).unwrap();
+    recording.define_method(2, method("com/acme/Job", "run", true));
+    recording.set_thread(50);
+    recording.calls(&[record(1, 5, 5), record(0xff_ffff, 20, 1), [START - 100, 300 << 24 | 2]]);
+    recording.call(2, START + 1_000, 1 << 41);
+    recording.finish().unwrap();
+    let calls = events(&file, "instr.MethodCall");
+    assert_eq!(calls.len(), 4);
+    assert_eq!(calls.iter().filter(|call| call["method"]["name"] == "unknown").count(), 2);
+    assert!(calls.iter().any(|call| call["duration"] == "PT0.0000002S"), "cut at the start: {calls:?}");
+    assert!(calls.iter().any(|call| call["duration"] == "PT36M39.023255552S"), "more than 2^40 ns: {calls:?}");
+}

@@ -1,0 +1,182 @@
+//! Do reports show the right figures, and only as text?
+//!
+//! The expected text of the terminal stands in `tests/expected`; `BLESS=1 cargo test -p trace --test report` renews it.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod sample;
+
+use std::fs;
+use std::path::Path;
+
+use sample::{START, method, options, write_sample};
+use serde_json::Value;
+use trace::report::{self, TerminalOptions};
+use trace::{Analysis, AnalysisOptions, Recording};
+
+/// The analysis of what `write` records, under a file name that is the same on every machine.
+fn analysis(write: impl FnOnce(&mut Recording), recording: impl FnOnce(&Path) -> Recording) -> Analysis {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sample.jfr");
+    let mut recording = recording(&file);
+    write(&mut recording);
+    recording.finish().unwrap();
+    let mut analysis = Analysis::of_file(&file, AnalysisOptions::default()).unwrap();
+    analysis.recording.path = "sample.jfr".into();
+    analysis
+}
+
+fn sample() -> Analysis {
+    analysis(|_| {}, |file| write_sample(file).unwrap())
+}
+
+fn empty() -> Analysis {
+    analysis(|_| {}, |file| Recording::create(file, options()).unwrap())
+}
+
+/// A recording whose names try to do harm.
+fn hostile() -> Analysis {
+    let write = |recording: &mut Recording| {
+        recording
+            .define_method(1, method("a/<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", true));
+        recording.define_thread(1, "\x1b[31m\"><b>&amp;", 1, false);
+        recording.set_thread(1);
+        recording.statement(1, START + 10, 5, "--</script><script>alert(3)</script>\u{2028}@@DATA@@");
+        recording.note(START + 11, "\x1b]0;x\x07", "<svg/onload=alert(4)>");
+    };
+    analysis(write, |file| Recording::create(file, options()).unwrap())
+}
+
+/// The data of a page, as a browser finds it.
+fn data(page: &str) -> Value {
+    let (_, rest) = page.split_once("id=\"data\">").expect("the data");
+    let (json, _) = rest.split_once("</script>").expect("its end");
+    serde_json::from_str(json).expect("JSON")
+}
+
+#[test]
+fn the_terminal_shows_the_sample_as_expected() {
+    let expected = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/expected/terminal.txt");
+    let options = TerminalOptions { width: 140, ..TerminalOptions::default() };
+    let text = report::terminal(&sample(), &options) + &report::method(&sample(), "query", &options);
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&expected, &text).unwrap();
+    }
+    assert_eq!(text, fs::read_to_string(&expected).unwrap());
+}
+
+#[test]
+fn lines_fit_the_terminal_whatever_its_width() {
+    let long_names = |recording: &mut Recording| {
+        for depth in 1..=30 {
+            let class = format!("com/acme/some/quite/long/package/name/that/goes/on/AndALongClassName{depth}");
+            recording.define_method(depth, method(&class, "andALongMethodName", true));
+        }
+        recording.define_thread(1, &"thread ".repeat(40), 1, false);
+        recording.set_thread(1);
+        for depth in (1..=30_u64).rev() {
+            recording.statement(depth as u32, START + depth * 10, 100_000 - depth * 20, &"select ".repeat(50));
+        }
+    };
+    let analysis = analysis(long_names, |file| Recording::create(file, options()).unwrap());
+    for width in [80, 100, 132, 200] {
+        let text = report::terminal(&analysis, &TerminalOptions { width, ..TerminalOptions::default() });
+        let too_long: Vec<_> = text.lines().filter(|line| line.chars().count() > width).collect();
+        assert!(too_long.is_empty(), "{width}: {too_long:#?}");
+    }
+}
+
+#[test]
+fn small_callees_are_summed_up_in_one_line() {
+    let many = |recording: &mut Recording| {
+        recording.set_thread(1);
+        for probe in 1..=50 {
+            recording.define_method(probe, method("com/acme/Small", &format!("part{probe}"), true));
+            recording.call(probe, START + u64::from(probe) * 10, 5);
+        }
+        recording.define_method(100, method("com/acme/Main", "main", true));
+        recording.call(100, START, 1_000_000);
+    };
+    let analysis = analysis(many, |file| Recording::create(file, options()).unwrap());
+    let text = report::terminal(&analysis, &TerminalOptions::default());
+    let line = text.lines().find(|line| line.contains("... 50 more")).expect("the line");
+    assert!(line.contains("250 ns"), "{line}");
+}
+
+#[test]
+fn an_empty_recording_says_what_to_check() {
+    let text = report::terminal(&empty(), &TerminalOptions::default());
+    assert!(text.contains("No calls recorded.") && text.contains("instr explain"), "{text}");
+    let page = data(&report::html(&empty()));
+    assert_eq!(page["calls"], 0);
+    assert!(page["check"][0].as_str().unwrap().contains("instr explain"));
+    assert!(report::method(&empty(), "x", &TerminalOptions::default()).contains("No recorded method"));
+}
+
+#[test]
+fn the_page_holds_the_figures_of_the_analysis() {
+    let analysis = sample();
+    let page = data(&report::html(&analysis));
+    assert_eq!(page["total"], analysis.tree.total());
+    assert_eq!(page["calls"], 5);
+    assert_eq!(page["recording"]["pid"], 4711);
+    assert_eq!(page["http"][0]["text"], "GET /orders/7");
+    assert_eq!(page["statements"][0]["total"], 4_500);
+    assert_eq!(page["sockets"][0]["bytes"], 1_u64 << 33);
+    let nodes = &page["nodes"];
+    let frames = page["frames"].as_array().unwrap();
+    let query = (0..4).find(|node| {
+        let frame = nodes["frame"][node].as_i64().unwrap();
+        frame >= 0 && frames[frame as usize]["method"] == "query"
+    });
+    let query = query.expect("the node of query");
+    let caller = nodes["parent"][query].as_u64().unwrap() as usize;
+    assert_eq!((&nodes["total"][query], &nodes["total"][caller]), (&4_500.into(), &8_100.into()));
+    assert_eq!(nodes["own"][caller], 3_600);
+    assert_eq!(nodes["parent"][caller], 0);
+}
+
+#[test]
+fn names_from_the_application_never_become_markup_or_escape_sequences() {
+    let page = report::html(&hostile());
+    assert_eq!(page.matches("<script").count(), 2, "the data and our own script");
+    assert_eq!(page.matches("</script>").count(), 2);
+    for harm in ["<img", "<svg", "<b>"] {
+        assert!(!page.contains(harm), "{harm}");
+    }
+    let data = data(&page);
+    assert_eq!(data["frames"][0]["method"], "</script><script>alert(2)</script>");
+    assert_eq!(data["statements"][0]["text"], "--</script><script>alert(3)</script>\u{2028}@@DATA@@");
+
+    let text = report::terminal(&hostile(), &TerminalOptions::default());
+    assert!(!text.contains('\x1b') && !text.contains('\x07'), "{text}");
+    let coloured = report::terminal(&sample(), &TerminalOptions { colours: true, ..TerminalOptions::default() });
+    assert!(coloured.contains("\x1b["));
+}
+
+#[test]
+fn the_page_needs_nothing_from_the_network() {
+    let page = report::html(&sample());
+    for needle in ["http://", "https://", "src=", "@import", "url(", "innerHTML", "fetch("] {
+        assert!(!page.contains(needle), "{needle}");
+    }
+    assert!(page.contains("default-src 'none'"));
+}
+
+#[test]
+fn of_a_huge_tree_the_page_shows_the_largest_part_and_says_how_much_is_hidden() {
+    let many = |recording: &mut Recording| {
+        recording.set_thread(1);
+        for probe in 1..=50_000 {
+            recording.define_method(probe, method("com/acme/Wide", &format!("m{probe}"), true));
+            recording.call(probe, START + u64::from(probe) * 1_000_000, u64::from(probe));
+        }
+    };
+    let analysis = analysis(many, |file| Recording::create(file, options()).unwrap());
+    let page = data(&report::html(&analysis));
+    let nodes = &page["nodes"];
+    let totals: Vec<u64> = nodes["total"].as_array().unwrap().iter().map(|total| total.as_u64().unwrap()).collect();
+    assert!(totals.len() < 41_000, "{}", totals.len());
+    let shown: u64 = totals.iter().skip(1).sum();
+    assert_eq!(shown + nodes["hidden_total"][0].as_u64().unwrap(), totals[0]);
+    assert_eq!(totals.len() as u64 - 1 + nodes["hidden"][0].as_u64().unwrap(), 50_000);
+}

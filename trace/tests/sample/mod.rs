@@ -1,0 +1,72 @@
+//! A small recording that several tests read.
+#![allow(dead_code, reason = "each test program uses a part")]
+
+use std::path::Path;
+
+use trace::{MethodInfo, ProcessInfo, Recording, RecordingOptions};
+
+/// Wall-clock start of the recordings.
+pub(crate) const EPOCH: u64 = 1_700_000_000_000_000_000;
+/// `System.nanoTime()` at the start of the recordings.
+pub(crate) const START: u64 = 77_000_000_000;
+
+pub(crate) fn options() -> RecordingOptions {
+    let process = ProcessInfo {
+        pid: 4711,
+        command_line: "com.acme.Main --port 80".to_owned(),
+        jvm_name: "Test VM".to_owned(),
+        jvm_version: "25+1".to_owned(),
+        jvm_arguments: "-Xmx1g".to_owned(),
+        jvm_start_epoch_millis: EPOCH / 1_000_000 - 5,
+        agent_version: "0.1.0".to_owned(),
+        config_text: "[[rule]]\nclass = \"com.acme.**\"\n".to_owned(),
+        os_version: "Linux 6".to_owned(),
+        cpu_model: "x86-64".to_owned(),
+        cpu_count: 2,
+    };
+    RecordingOptions::new(EPOCH, START, process)
+}
+
+pub(crate) fn method<'a>(class: &'a str, name: &'a str, exact: bool) -> MethodInfo<'a> {
+    MethodInfo {
+        class: class.as_bytes(),
+        name: name.as_bytes(),
+        descriptor: b"(I)V",
+        access_flags: 1,
+        exact,
+        template: if exact { "timed" } else { "timed-watch" },
+    }
+}
+
+/// A ring record.
+pub(crate) fn record(probe: u64, start: u64, duration: u64) -> [u64; 2] {
+    [START + start, duration << 24 | probe]
+}
+
+pub(crate) const HANDLE: u32 = 1;
+pub(crate) const QUERY: u32 = 2;
+pub(crate) const WATCHED: u32 = 3;
+
+/// One request by `http-1`: handle [1000, 9000] calls query [2000, 5000] and query [5000, 6500]; one watched call of a
+/// virtual thread; some of every other event.
+pub(crate) fn write_sample(path: &Path) -> std::io::Result<Recording> {
+    let mut recording = Recording::create(path, options())?;
+    recording.define_method(HANDLE, method("com/acme/Handler", "handle", true));
+    recording.define_method(QUERY, method("com/acme/Store", "query", true));
+    recording.define_method(WATCHED, method("Unnamed", "größe", false));
+    recording.define_thread(31, "http-1", 4712, false);
+    recording.define_thread(1_000, "", 0, true);
+    recording.thread_started(31, START + 10);
+    recording.set_thread(31);
+    recording.statement(QUERY, START + 2_000, 3_000, "select 1");
+    recording.statement(QUERY, START + 5_000, 1_500, "select 1");
+    recording.http_request(HANDLE, START + 1_000, 8_000, "GET", "/orders/7", 200);
+    recording.socket_transfer(HANDLE, START + 9_500, 100, "10.0.0.1:5432", 1 << 33);
+    recording.set_thread(1_000);
+    recording.calls(&[record(u64::from(WATCHED), 1_000_000, 2_000_000)]);
+    recording.set_thread(31);
+    recording.lost(START + 20_000, 3);
+    recording.start_up_done(START + 9_000);
+    recording.note(START + 9_001, "demoted", "com.acme.Hot.loop is at level watch now");
+    Ok(recording)
+}

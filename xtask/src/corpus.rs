@@ -1,0 +1,121 @@
+//! `cargo xtask corpus`: every class of many jars and of every JDK goes through reader and engine.
+//!
+//! The work itself is done by the example `corpus` of the package `cli`; here the classes are brought together.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::{cargo, execute, maven};
+use crate::{jdks, link, prerequisites, project};
+
+/// `corpus [--sample | --link] [JAR...]`: the jars named, or those of bench/corpus/jars.txt.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let (options, jars): (Vec<_>, Vec<_>) = arguments.iter().partition(|argument| argument.starts_with('-'));
+    let link = match options.iter().map(|option| option.as_str()).collect::<Vec<_>>().as_slice() {
+        [] => false,
+        ["--link"] => true,
+        ["--sample"] => return sample(),
+        [option, ..] => bail!("`corpus` does not know `{option}`"),
+    };
+    let jars = if jars.is_empty() { fetched_jars()? } else { jars.iter().map(PathBuf::from).collect() };
+    if link {
+        return link::run(&jars);
+    }
+    let mut check = example();
+    check.args(&jars);
+    execute(&mut check)
+}
+
+/// The fixed part that is quick enough for every test run: `java.base` of each JDK found.
+pub(crate) fn sample() -> Result<()> {
+    execute(example().arg("--sample"))
+}
+
+fn example() -> std::process::Command {
+    let mut command = cargo();
+    command.args(["run", "--quiet", "--release", "--package", "cli", "--example", "corpus", "--"]);
+    for home in jdks::one_of_each() {
+        command.arg("--jdk").arg(home.path());
+    }
+    command
+}
+
+fn fetched_jars() -> Result<Vec<PathBuf>> {
+    let directory = project::root().join("target").join("corpus");
+    let list = project::root().join("bench/corpus/jars.txt");
+    let text = fs::read_to_string(&list).with_context(|| list.display().to_string())?;
+    fetch(&directory, &text)?;
+    let mut jars = Vec::new();
+    for entry in fs::read_dir(&directory)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "jar") {
+            jars.push(path);
+        }
+    }
+    jars.sort();
+    Ok(jars)
+}
+
+/// Maven copies the artefacts; a stamp with the list's text tells that it has been done.
+fn fetch(directory: &Path, list: &str) -> Result<()> {
+    let stamp = directory.join("fetched.txt");
+    if fs::read_to_string(&stamp).is_ok_and(|fetched| fetched == list) {
+        return Ok(());
+    }
+    let java = prerequisites::check()?;
+    fs::create_dir_all(directory)?;
+    let project_file = directory.join("pom.xml");
+    fs::write(&project_file, maven_project(list, directory)?)?;
+    let mut copy = maven(java.path());
+    copy.arg("--quiet").arg("--file").arg(&project_file).arg("dependency:copy");
+    execute(&mut copy)?;
+    fs::write(stamp, list).context("noting what was fetched")
+}
+
+fn maven_project(list: &str, directory: &Path) -> Result<String> {
+    let items = coordinates(list).map(artifact_item).collect::<Result<Vec<_>>>()?.concat();
+    Ok(format!(
+        "<project xmlns=\"http://maven.apache.org/POM/4.0.0\"><modelVersion>4.0.0</modelVersion>\n\
+         <groupId>io.instr</groupId><artifactId>corpus</artifactId><version>1</version><packaging>pom</packaging>\n\
+         <build><plugins><plugin><artifactId>maven-dependency-plugin</artifactId><version>3.8.1</version><configuration>\n\
+         <outputDirectory>{}</outputDirectory><prependGroupId>true</prependGroupId>\n\
+         <artifactItems>\n{items}</artifactItems></configuration></plugin></plugins></build></project>\n",
+        directory.display()
+    ))
+}
+
+fn coordinates(list: &str) -> impl Iterator<Item = &str> {
+    list.lines().filter_map(|line| line.split('#').next()?.split_whitespace().next())
+}
+
+fn artifact_item(coordinates: &str) -> Result<String> {
+    let parts: Vec<_> = coordinates.split(':').collect();
+    let (group, artifact, version, kind, classifier) = match parts.as_slice() {
+        [group, artifact, version] => (group, artifact, version, "jar", ""),
+        [group, artifact, version, kind] => (group, artifact, version, *kind, ""),
+        [group, artifact, version, kind, classifier] => (group, artifact, version, *kind, *classifier),
+        _ => bail!("`{coordinates}` is not group:artifact:version[:type[:classifier]]"),
+    };
+    let classifier =
+        if classifier.is_empty() { String::new() } else { format!("<classifier>{classifier}</classifier>") };
+    Ok(format!(
+        "<artifactItem><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>\
+         <type>{kind}</type>{classifier}</artifactItem>\n"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_has_comments_and_optional_parts() {
+        let list = "# title\na:b:1  # why\n\nc:d:2:jar:indy\n";
+        assert_eq!(coordinates(list).collect::<Vec<_>>(), ["a:b:1", "c:d:2:jar:indy"]);
+        assert!(artifact_item("c:d:2:jar:indy").unwrap().contains("<classifier>indy</classifier>"));
+        assert!(!artifact_item("a:b:1").unwrap().contains("classifier"));
+        assert!(artifact_item("a:b").is_err());
+    }
+}

@@ -1,0 +1,63 @@
+//! `cargo xtask`: the project's own commands. `cargo xtask help` lists them.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program talks to its user")]
+
+mod bench;
+mod bless;
+mod corpus;
+mod demo;
+mod jdks;
+mod link;
+mod prerequisites;
+mod process;
+mod project;
+mod tally;
+mod test;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask COMMAND
+
+  demo                 builds everything and shows it at work on a real web application
+  test                 everything that has to pass: format, lints, licences, Rust tests, Java tests, tests on every JDK
+                       found (11 and 21 are fetched with pip into target/jdks when they are not there)
+  corpus [--sample | --link] [JAR...]
+                       reads, writes and instruments every class of the jars (of bench/corpus/jars.txt if none is named)
+                       and of every JDK; --sample: the part of it that `test` runs, without the jars;
+                       --link: lets every JDK verify every instrumented class of the jars
+  bench WHAT [--rounds N] [--only NAME,NAME] [--peers DIR]
+                       WHAT = startup | percall: medians and ratios, interleaved with no agent and with the peers' agents
+                       found in DIR (bench/README.md says how they are called)
+  bless [PACKAGE...]   runs the tests and takes what they print now as what is expected from now on
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (command, rest) = match arguments.split_first() {
+        Some((command, rest)) => (command.as_str(), rest),
+        None => ("help", &[][..]),
+    };
+    let outcome = match command {
+        "demo" => demo::run(rest),
+        "test" => test::run(rest),
+        "corpus" => corpus::run(rest),
+        "bench" => bench::run(rest),
+        "bless" => bless::run(rest),
+        "help" | "--help" | "-h" => {
+            print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        unknown => {
+            eprintln!("error: there is no command `{unknown}`\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("\nerror: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
