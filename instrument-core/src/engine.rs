@@ -12,7 +12,7 @@ use crate::merge::splice::{MergeMemory, MergedBody, Splice};
 use crate::offset_map::OffsetMap;
 use crate::outcome::{MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, RewrittenMethod};
 use crate::refusal::Refusal;
-use crate::template::symbol::{BootstrapRows, SymbolSink};
+use crate::template::symbol::{BootstrapRows, PlacedSymbols, SymbolSink};
 use crate::template::{Template, TemplateId, TemplateLibrary};
 use crate::verify::{Body, Checker};
 
@@ -35,6 +35,8 @@ pub struct Engine {
 pub struct Workspace {
     pool: ConstantPoolWriter,
     bootstrap: BootstrapRows,
+    /// By template.
+    placed: Vec<PlacedSymbols>,
     memory: MergeMemory,
     checker: Checker,
     methods: ByteWriter,
@@ -46,6 +48,7 @@ impl Default for Workspace {
         Workspace {
             pool: ConstantPoolWriter::new(),
             bootstrap: BootstrapRows::default(),
+            placed: Vec::new(),
             memory: MergeMemory::default(),
             checker: Checker::default(),
             methods: ByteWriter::new(),
@@ -96,6 +99,7 @@ impl Engine {
                     workspace.pool.rewind(marks.0);
                     workspace.probes.truncate(marks.1);
                     workspace.bootstrap.appended.truncate(marks.2);
+                    workspace.placed.iter_mut().for_each(PlacedSymbols::clear);
                     refused.push(Refused { method_index: planned.method_index, reason });
                 }
             }
@@ -141,10 +145,10 @@ impl Engine {
             let template = self.library.get(id).ok_or(Refusal::UnknownTemplate)?;
             let probe_constant = workspace.probe(class, planned.method_index, template, id)?;
             let next = match &merged {
-                None => workspace.splice(class, method, &target, template, &input, probe_constant)?,
+                None => workspace.splice(class, method, &target, (id, template), &input, probe_constant)?,
                 Some(inner) => {
                     let body = inner.as_input();
-                    workspace.splice(class, method, &target, template, &body, probe_constant)?
+                    workspace.splice(class, method, &target, (id, template), &body, probe_constant)?
                 }
             };
             merged = Some(join(merged, next));
@@ -175,6 +179,7 @@ impl Workspace {
     fn begin(&mut self, class: &ClassFile<'_>) {
         self.pool.begin(class.constant_pool());
         self.memory.effects.begin(class.constant_pool());
+        self.placed.iter_mut().for_each(PlacedSymbols::clear);
         self.methods.clear();
         self.probes.clear();
         let rows = class.attributes().find(b"BootstrapMethods").ok().flatten();
@@ -205,14 +210,20 @@ impl Workspace {
         class: &'m ClassFile<'a>,
         method: &'m Member<'a>,
         target: &'m TargetMethod<'a>,
-        template: &'m Template,
+        (id, template): (TemplateId, &'m Template),
         body: &'m BodyInput<'m>,
         probe_constant: Option<u16>,
     ) -> Result<MergedBody, Refusal> {
         if target.is_constructor && template.needs.receiver != crate::template::Use::Nowhere {
             return Err(Refusal::ReceiverInConstructor);
         }
-        let sink = SymbolSink { pool: class.constant_pool(), writer: &mut self.pool, bootstrap: &mut self.bootstrap };
+        let number = id.0 as usize;
+        if self.placed.len() <= number {
+            self.placed.resize_with(number + 1, PlacedSymbols::default);
+        }
+        let placed = self.placed.get_mut(number).ok_or(Refusal::UnknownTemplate)?;
+        let (pool, writer, bootstrap) = (class.constant_pool(), &mut self.pool, &mut self.bootstrap);
+        let sink = SymbolSink { pool, writer, bootstrap, placed };
         Splice { class, method, target, template, body, sink, probe_constant }.run(&mut self.memory)
     }
 
