@@ -1,10 +1,13 @@
 //! Lifts a target's code to nodes, and follows the depth of its operand stack, which decides how returns are written.
 
+use std::collections::BTreeMap;
+
 use classfile::instruction::{self, Instruction};
 use classfile::opcode::{self, Flow};
 use classfile::{ConstantPool, Error, ErrorKind};
 
 use super::node::{Node, NodeId, NodeKind, NodeList, Position, Source};
+use super::operands::Operands;
 use super::stack_depth::CallEffects;
 
 /// Passes over code without frames before its stack depths are given up.
@@ -28,6 +31,8 @@ pub(crate) struct Lifted {
     pub(crate) returns: Vec<Return>,
     /// Original offset behind the call of `super()` or `this()`.
     pub(crate) behind_super: Option<u32>,
+    /// Operands before each return by original offset; worked out only where more lie there than can be dropped blindly.
+    pub(crate) operands: BTreeMap<u32, Operands>,
     /// Depths at jump targets of code without frames; reused memory.
     depths: Vec<(u32, u16)>,
     /// Set when a pass learnt the depth of a place it had passed already.
@@ -47,6 +52,7 @@ pub(crate) struct Lifter<'l, 'a> {
 impl Lifter<'_, '_> {
     /// Appends the nodes of `bytecode` to `list`.
     pub(crate) fn lift(&mut self, bytecode: &[u8], list: &mut NodeList, lifted: &mut Lifted) -> Result<(), Error> {
+        lifted.operands.clear();
         lifted.depths.clear();
         lifted.depths.extend_from_slice(self.frames);
         if self.frames.is_empty() {

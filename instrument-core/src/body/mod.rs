@@ -4,4 +4,5 @@ pub(crate) mod input;
 pub(crate) mod layout;
 pub(crate) mod lift;
 pub(crate) mod node;
+pub(crate) mod operands;
 pub(crate) mod stack_depth;

@@ -1,5 +1,7 @@
 //! The merge itself, step by step (requirements S0.44 to S0.54).
 
+use std::collections::BTreeMap;
+
 use classfile::stack_map::{VerificationType, implied_locals};
 use classfile::{ByteReader, ClassFile, ExceptionRow, Member, ModifiedUtf8};
 
@@ -14,6 +16,7 @@ use crate::body::input::{BodyInput, Table, TableKind};
 use crate::body::layout;
 use crate::body::lift::{Lifted, Lifter};
 use crate::body::node::{NodeId, NodeKind, NodeList, Position, Source};
+use crate::body::operands::{self, Operands};
 use crate::body::stack_depth::CallEffects;
 use crate::offset_map::OffsetMap;
 use crate::refusal::Refusal;
@@ -102,7 +105,11 @@ impl<'m, 'a> Splice<'m, '_, 'a> {
         memory.positions.resize(self.template.operations.len(), Position::default());
 
         self.lift(memory)?;
-        let ending = returns::ending(&memory.lifted, &memory.list, epilog_is_straight(self.template));
+        let kind = self.target.descriptor.return_type().map(|result| result.kind());
+        let ending = returns::ending(&memory.lifted, &memory.list, epilog_is_straight(self.template), kind);
+        if returns::operands_matter(&memory.lifted, kind) {
+            memory.lifted.operands = self.operands(&memory.handler_offsets, &memory.target_frames);
+        }
         let result_in_slot = ending == Ending::Jumps;
         let slots =
             SlotPlan::new(self.template, self.method, &self.target.descriptor, self.body.max_locals, result_in_slot)?;
@@ -110,7 +117,6 @@ impl<'m, 'a> Splice<'m, '_, 'a> {
         let prolog = memory.list.next_id();
         let (prolog_stack, pending) = self.emit(memory, &slots, Part::Prolog, 0, Vec::new())?;
         let protected_from = self.protected_from(memory)?;
-        let kind = self.target.descriptor.return_type().map(|result| result.kind());
         let start = memory.list.push_made(NodeKind::Label);
         let epilog = Position::start_of(start);
         let cast = self.result_cast(&slots, &memory.lifted, frames_wanted)?;
@@ -199,6 +205,11 @@ impl<'m, 'a> Splice<'m, '_, 'a> {
         };
         lifter.lift(self.body.bytecode, &mut memory.list, &mut memory.lifted)?;
         Ok(())
+    }
+
+    fn operands(&self, handlers: &[u32], frames: &TargetFrames) -> BTreeMap<u32, Operands> {
+        let frames = frames.iter().map(|(offset, _, stack)| (offset, Operands::from(stack)));
+        operands::before_returns(self.body.bytecode, self.sink.pool, handlers, frames)
     }
 
     /// Without frames the verifier infers types, and where returns of different types meet it would load these classes, which the
