@@ -10,18 +10,12 @@ use crate::merge::constructor;
 use crate::merge::emit::TargetMethod;
 use crate::merge::splice::{MergeMemory, MergedBody, Splice};
 use crate::offset_map::OffsetMap;
+use crate::options::EngineOptions;
 use crate::outcome::{MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, RewrittenMethod};
 use crate::refusal::Refusal;
 use crate::template::symbol::{BootstrapRows, SymbolSink};
 use crate::template::{Template, TemplateId, TemplateLibrary};
 use crate::verify::{Body, Checker};
-
-/// Options of the engine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EngineOptions {
-    /// Keep an offset map for every rewritten method. Costs a little memory and time.
-    pub offset_maps: bool,
-}
 
 /// Merges templates into methods. Immutable; one engine serves all threads, each with a [`Workspace`] of its own.
 #[derive(Clone, Debug)]
@@ -76,6 +70,7 @@ impl Engine {
     /// are rewritten all the same. `plan` names each method at most once, in ascending order.
     pub fn instrument(&self, workspace: &mut Workspace, class: &ClassFile<'_>, plan: &[MethodPlan]) -> Outcome {
         workspace.begin(class);
+        workspace.memory.options = self.options;
         let mut rewritten = Vec::new();
         let mut refused = Vec::new();
         let file = class.bytes();

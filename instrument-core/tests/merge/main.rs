@@ -22,6 +22,7 @@ mod limits;
 mod lint;
 mod odd_shapes;
 mod old_versions;
+mod options;
 mod order;
 mod returns;
 mod same_behaviour;

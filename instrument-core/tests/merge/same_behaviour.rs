@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use instrument_core::Outcome;
+use instrument_core::{EngineOptions, Layout, Outcome, SentinelForm, SlotScheme};
 
-use crate::fixtures::{classes, library, merged_everywhere};
+use crate::fixtures::{classes, library, merged_everywhere_with};
 use crate::jvm::{folder, run};
 use crate::odd_shapes;
 
@@ -38,22 +38,49 @@ fn stacks() -> Vec<Vec<&'static str>> {
     stacks
 }
 
+const LONG: EngineOptions = EngineOptions {
+    offset_maps: false,
+    layout: Layout::Long,
+    sentinel: SentinelForm::Removed,
+    slots: SlotScheme::BehindLocals,
+};
+
+/// The options that change the code, each alone and all at once.
+pub(crate) fn all_options() -> [(&'static str, EngineOptions); 5] {
+    let default = EngineOptions::default();
+    let all = EngineOptions { sentinel: SentinelForm::NoOperations, slots: SlotScheme::BehindParameters, ..LONG };
+    [
+        ("default", default),
+        ("long", LONG),
+        ("nops", EngineOptions { sentinel: all.sentinel, ..default }),
+        ("parameters", EngineOptions { slots: all.slots, ..default }),
+        ("all", all),
+    ]
+}
+
+/// A folder with every sample, this stack merged into all of its methods.
+fn merged_samples(name: &str, options: EngineOptions, stack: &[&str]) -> PathBuf {
+    assert!(stack.iter().all(|name| library().names().any(|known| known == *name)), "{stack:?}");
+    let folder = folder(&format!("odd-{name}-{}", stack.join("-")));
+    for (name, class) in &odd_shapes::samples() {
+        match merged_everywhere_with(options, class, stack) {
+            Outcome::Rewritten(output) if output.refused.is_empty() => write(&folder, name, &output.bytes),
+            outcome => panic!("{name} refused under {stack:?}: {outcome:?}"),
+        }
+    }
+    folder
+}
+
 #[test]
-fn odd_methods_do_the_same_under_every_template() {
+fn odd_methods_do_the_same_under_every_template_and_option() {
     let samples = odd_shapes::samples();
     let original = folder("odd-original");
     samples.iter().for_each(|(name, class)| write(&original, name, class));
     let mut folders = vec![original];
-    for stack in stacks() {
-        assert!(stack.iter().all(|name| library().names().any(|known| known == *name)), "{stack:?}");
-        let folder = folder(&format!("odd-{}", stack.join("-")));
-        for (name, class) in &samples {
-            match merged_everywhere(class, &stack) {
-                Outcome::Rewritten(output) if output.refused.is_empty() => write(&folder, name, &output.bytes),
-                outcome => panic!("{name} refused under {stack:?}: {outcome:?}"),
-            }
-        }
-        folders.push(folder);
+    for (name, options) in all_options() {
+        let stacks = stacks();
+        let tried = if options == EngineOptions::default() { &stacks[..] } else { &stacks[7..] };
+        folders.extend(tried.iter().map(|stack| merged_samples(name, options, stack)));
     }
     let printed = called(&folders);
     let expected = printed.get("merge-odd-original").unwrap();
