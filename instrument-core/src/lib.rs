@@ -14,8 +14,10 @@ pub mod selection;
 pub mod template;
 pub mod template_id;
 mod verify;
+mod wrapper;
 
 pub use engine::{Engine, EngineOptions, Workspace};
 pub use offset_map::OffsetMap;
 pub use outcome::{MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, RewrittenMethod};
 pub use refusal::Refusal;
+pub use wrapper::NotWrapped;
