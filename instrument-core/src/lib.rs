@@ -15,9 +15,11 @@ pub mod selection;
 pub mod template;
 pub mod template_id;
 mod verify;
+mod wrapper;
 
 pub use engine::{Engine, Workspace};
 pub use offset_map::OffsetMap;
 pub use options::{EngineOptions, Layout, SentinelForm, SlotScheme};
 pub use outcome::{MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, RewrittenMethod};
 pub use refusal::Refusal;
+pub use wrapper::NotWrapped;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::wrapper::NotWrapped;
+
 /// The reason, for people and for statistics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -53,8 +55,8 @@ pub enum Refusal {
         /// `major_version` of the class.
         found: u16,
     },
-    /// Wrapper mode is not there yet.
-    WrapperMode,
+    /// The rule says `mode = "wrapper"`, and this method cannot have one.
+    NotWrapped(NotWrapped),
     /// The rule names a template that the library does not hold.
     UnknownTemplate,
     /// Our own check found a fault in what we wrote: a defect of instr.
@@ -78,7 +80,7 @@ impl Refusal {
             Refusal::ReceiverInConstructor => "receiver-in-constructor",
             Refusal::NoSuchArgument { .. } => "no-such-argument",
             Refusal::ClassVersion { .. } => "class-version",
-            Refusal::WrapperMode => "wrapper-mode",
+            Refusal::NotWrapped(reason) => reason.key(),
             Refusal::UnknownTemplate => "unknown-template",
             Refusal::SelfCheck(_) => "self-check",
         }
@@ -113,7 +115,7 @@ impl fmt::Display for Refusal {
             Refusal::ClassVersion { needed, found } => {
                 write!(f, "the template needs class-file version {needed}; the class has {found}")
             }
-            Refusal::WrapperMode => f.write_str("mode \"wrapper\" is not supported yet; use mode = \"inline\""),
+            Refusal::NotWrapped(reason) => write!(f, "mode \"wrapper\": {reason}"),
             Refusal::UnknownTemplate => f.write_str("the template is not in the library"),
             Refusal::SelfCheck(what) => {
                 write!(f, "instr would have written a faulty method ({what}); please report it")
@@ -125,6 +127,12 @@ impl fmt::Display for Refusal {
 impl From<classfile::Error> for Refusal {
     fn from(error: classfile::Error) -> Refusal {
         Refusal::Malformed(error)
+    }
+}
+
+impl From<NotWrapped> for Refusal {
+    fn from(reason: NotWrapped) -> Refusal {
+        Refusal::NotWrapped(reason)
     }
 }
 

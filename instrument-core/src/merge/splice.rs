@@ -71,6 +71,24 @@ pub(crate) struct MergedTable {
 }
 
 impl MergedBody {
+    /// A body without any template.
+    pub(crate) fn unchanged(body: &BodyInput<'_>) -> MergedBody {
+        let tables = body.tables.iter().map(|table| MergedTable {
+            kind: table.kind,
+            name_index: table.name_index,
+            content: table.content.to_vec(),
+        });
+        MergedBody {
+            max_stack: body.max_stack,
+            max_locals: body.max_locals,
+            code: body.bytecode.to_vec(),
+            rows: body.rows.clone(),
+            tables: tables.collect(),
+            passes: 1,
+            offset_map: OffsetMap::default(),
+        }
+    }
+
     /// The body as input of the next merge.
     pub(crate) fn as_input(&self) -> BodyInput<'_> {
         let table = |table: &'_ MergedTable| (table.kind, table.name_index);

@@ -46,7 +46,7 @@ pub(crate) fn template(name: &str) -> TemplateId {
 }
 
 pub(crate) fn plan(method_index: usize, templates: &[&str]) -> MethodPlan {
-    MethodPlan { method_index, templates: templates.iter().map(|name| template(name)).collect() }
+    MethodPlan::inline(method_index, templates.iter().map(|name| template(name)).collect())
 }
 
 pub(crate) fn instrument(class: &[u8], plan: &[MethodPlan]) -> Outcome {
