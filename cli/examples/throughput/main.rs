@@ -163,5 +163,5 @@ fn one_pass(number: u32, classes: &[Vec<u8>], library: &Arc<TemplateLibrary>, te
 fn plan(class: &ClassFile<'_>, template: TemplateId) -> Vec<MethodPlan> {
     let named = class.methods().iter().enumerate().filter(|(_, method)| !method.name.as_bytes().starts_with(b"<"));
     let bodies = named.filter(|(_, method)| matches!(method.code(class), Ok(Some(_))));
-    bodies.map(|(method_index, _)| MethodPlan { method_index, templates: vec![template] }).collect()
+    bodies.map(|(method_index, _)| MethodPlan::inline(method_index, vec![template])).collect()
 }
