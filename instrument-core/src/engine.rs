@@ -157,7 +157,7 @@ impl Engine {
             length_before: code.bytecode.len() as u32,
             length_after: merged.code.len() as u32,
             passes: merged.passes,
-            offset_map: if self.options.offset_maps { merged.offset_map } else { OffsetMap::default() },
+            offset_map: workspace.memory.recycle(merged),
             renamed: None,
         })
     }
@@ -214,7 +214,7 @@ impl Engine {
                     workspace.splice(class, method, target, (id, template), &body, probe_constant)?
                 }
             };
-            merged = Some(join(merged, next));
+            merged = Some(workspace.memory.join(merged, next));
         }
         Ok(merged)
     }
@@ -229,15 +229,6 @@ fn target_method<'a>(class: &ClassFile<'a>, method: &Member<'a>) -> Result<Targe
         access_flags: method.access_flags,
         is_constructor: constructor::starts_uninitialised(class, method),
     })
-}
-
-/// The outer merge's offset map speaks of the inner one's output: go through both.
-fn join(inner: Option<MergedBody>, mut outer: MergedBody) -> MergedBody {
-    if let Some(inner) = inner {
-        outer.offset_map = inner.offset_map.then(&outer.offset_map);
-        outer.passes = outer.passes.max(inner.passes);
-    }
-    outer
 }
 
 impl Workspace {
@@ -277,7 +268,7 @@ impl Workspace {
         method: &'m Member<'a>,
         target: &'m TargetMethod<'a>,
         (id, template): (TemplateId, &'m Template),
-        body: &'m BodyInput<'m>,
+        body: &'m BodyInput<'_>,
         probe_constant: Option<u16>,
     ) -> Result<MergedBody, Refusal> {
         if target.is_constructor && template.needs.receiver != crate::template::Use::Nowhere {
@@ -295,7 +286,7 @@ impl Workspace {
 
     fn check(&mut self, class: &ClassFile<'_>, merged: &MergedBody) -> Result<(), Refusal> {
         let table = merged.tables.iter().find(|table| table.kind == TableKind::StackMap);
-        let frames = table.map(|table| table.content.as_slice());
+        let frames = table.map(|table| merged.content(table));
         let body = Body {
             code: &merged.code,
             rows: &merged.rows,
@@ -361,9 +352,10 @@ fn write_code(out: &mut ByteWriter, merged: &MergedBody) {
     }
     out.u2(merged.tables.len() as u16);
     for table in &merged.tables {
+        let content = merged.content(table);
         out.u2(table.name_index);
-        out.u4(table.content.len() as u32);
-        out.bytes(&table.content);
+        out.u4(content.len() as u32);
+        out.bytes(content);
     }
 }
 
