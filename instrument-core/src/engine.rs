@@ -120,7 +120,7 @@ impl Engine {
 
     /// Tries what there is, cheapest for the program first: the templates in the method's own body, then in a wrapper. (There
     /// is no smaller form of a template to try in between: the built-in `timed` is two calls, and what it adds besides is
-    /// the way out for exceptions and the result. See `limits::what_timed_adds`.)
+    /// the way out for exceptions, 19 bytes in all.)
     fn rewrite(
         &self,
         workspace: &mut Workspace,

@@ -55,6 +55,25 @@ pub(crate) fn with_false_frames() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+/// A loop with a handler in it, with frames where the version has some.
+pub(crate) fn of_version(name: &str, major: u16) -> Vec<u8> {
+    class_with(name, major, "(I)I", |code| {
+        let (handler, next) = (code.limits(2, 1).label(), code.label());
+        let start = code.here();
+        code.bytes(&[BIPUSH, 12, ILOAD_0, IDIV, ISTORE_0]);
+        let end = code.here();
+        code.jump(GOTO, next).place(handler);
+        if major >= 50 {
+            code.frame(&[Type::Int], &[Type::Object("java/lang/ArithmeticException")]);
+        }
+        code.op(POP).bytes(&[BIPUSH, 7, ISTORE_0]).place(next);
+        if major >= 50 {
+            code.frame(&[Type::Int], &[]);
+        }
+        code.iload(0).op(IRETURN).row(start, end, handler, Some("java/lang/ArithmeticException"));
+    })
+}
+
 /// One word, then a long, then one word below an int result; and the same the other way round.
 fn surplus_with_frames(code: &mut CodeBuilder<'_>) {
     let (other, third) = (code.limits(7, 1).label(), code.label());

@@ -106,3 +106,27 @@ fn odd_methods_do_the_same_under_every_template_and_option() {
         assert_eq!(comparable(lines).len(), comparable(expected).len(), "{folder}");
     }
 }
+
+/// Every version there is or will be: frames from 50 on.
+#[test]
+fn classes_of_every_version_do_the_same() {
+    let [original, merged] = ["versions-original", "versions-merged"].map(folder);
+    let versions = 45..=75;
+    for major in versions.clone() {
+        let name = format!("Version{major}");
+        let class = odd_shapes::of_version(&name, major);
+        write(&original, &name, &class);
+        match merged_everywhere_with(EngineOptions::default(), &class, &["bracket", "loops"]) {
+            Outcome::Rewritten(output) => write(&merged, &name, &output.bytes),
+            Outcome::Unchanged { refused } => panic!("{name}: {refused:?}"),
+        }
+    }
+    let printed = called(&[original, merged]);
+    let [before, after] = ["original", "merged"].map(|name| printed.get(&format!("merge-versions-{name}")).unwrap());
+    assert_eq!(before, after);
+    let known: Vec<_> = before.iter().filter(|line| !line.contains("UnsupportedClassVersion")).collect();
+    assert!(known.len() >= 5 * (61 - 45 + 1), "{before:#?}");
+    assert!(known.iter().all(|line| !line.contains("Error")), "{known:#?}");
+    let unknown = before.len() - known.len();
+    assert_eq!(known.len() / 5 + unknown, versions.count());
+}
