@@ -17,7 +17,7 @@ fn java() -> PathBuf {
 }
 
 /// A folder of this test run, empty.
-fn folder(name: &str) -> PathBuf {
+pub(crate) fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("merge-{name}"));
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
@@ -25,7 +25,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 /// Runs a main class and gives its standard output; a JVM that does not end in two minutes is killed.
-fn run(class_path: &[&Path], arguments: &[&str]) -> String {
+pub(crate) fn run(class_path: &[&Path], arguments: &[&str]) -> String {
     let class_path = std::env::join_paths(class_path).unwrap();
     let mut command = Command::new(java());
     command.args(["-Xshare:auto", "-XX:TieredStopAtLevel=1", "-Xverify:all", "-Xmx256m", "-cp"]).arg(class_path);
@@ -58,7 +58,8 @@ fn run(class_path: &[&Path], arguments: &[&str]) -> String {
     text
 }
 
-const TARGETS: [&str; 4] = ["targets/Behaviour", "targets/Behaviour$Child", "targets/Shape", "targets/Behaviour$1"];
+pub(crate) const TARGETS: [&str; 4] =
+    ["targets/Behaviour", "targets/Behaviour$Child", "targets/Shape", "targets/Behaviour$1"];
 
 /// Writes the targets with these templates merged into every method that takes them.
 fn write_targets(folder: &Path, templates: &[&str]) -> usize {
@@ -73,12 +74,12 @@ fn write_targets(folder: &Path, templates: &[&str]) -> usize {
     methods
 }
 
-fn lines<'t>(text: &'t str, start: &str) -> Vec<&'t str> {
+pub(crate) fn lines<'t>(text: &'t str, start: &str) -> Vec<&'t str> {
     text.lines().filter(|line| line.starts_with(start)).collect()
 }
 
 /// What the templates noted during one call of `targets.Run`.
-fn events<'t>(text: &'t str, what: &str) -> &'t str {
+pub(crate) fn events<'t>(text: &'t str, what: &str) -> &'t str {
     let start = format!("events {what}: ");
     text.lines().find_map(|line| line.strip_prefix(start.as_str())).unwrap_or_else(|| panic!("no {what} in {text}"))
 }

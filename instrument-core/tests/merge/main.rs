@@ -26,3 +26,4 @@ mod returns;
 mod stack_need;
 mod threads;
 mod values;
+mod wrapper;
