@@ -63,6 +63,11 @@ public final class Wrapping {
         protected static String hidden() {
             return "base hides";
         }
+
+        /** If `chain` of a subclass were renamed to this, calls of it through the subclass would not be allowed any more. */
+        public String _chain(int depth) {
+            return "inherited" + depth;
+        }
     }
 
     static class Middle extends Base {
@@ -338,6 +343,7 @@ public final class Wrapping {
     private static void showCalls() {
         show("greet", () -> new Base().greet("x") + new Leaf().greet("longer") + Greeter.twice("t"));
         show("chain", () -> new Leaf().chain(0));
+        show("inherited", () -> new Leaf()._chain(1) + new Middle()._chain(2));
         show("hidden", Middle::hidden);
         show("under", () -> new Under()._name$instr() + new Under().chain(4));
         show("taken", () -> new Taken().__run$instr(7));
