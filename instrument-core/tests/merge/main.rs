@@ -29,3 +29,4 @@ mod same_behaviour;
 mod stack_need;
 mod threads;
 mod values;
+mod wrapper;
