@@ -13,6 +13,7 @@ mod branches;
 mod constants;
 mod constructors;
 mod debug_tables;
+mod exits;
 mod far_jumps;
 mod frames;
 mod handlers;
