@@ -29,5 +29,6 @@ mod returns;
 mod same_behaviour;
 mod stack_need;
 mod threads;
+mod timer_object;
 mod values;
 mod wrapper;
