@@ -31,5 +31,3 @@ mod session;
 mod setup;
 mod statistics;
 mod trace_file;
-mod untouchable;
-mod used_by_runtime;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::OnceLock;
 
+use instrument_core::selection::Untouchable;
 use instrument_core::{Engine, EngineOptions};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashSet;
@@ -16,7 +17,6 @@ use crate::recorder::{Drainer, RecordCounts, Rings, Ticker, TraceSink};
 use crate::runtime_classes::RuntimeClasses;
 use crate::setup::Setup;
 use crate::statistics::{End, Statistics};
-use crate::untouchable::Untouchable;
 use crate::{class_load_hook, loaded_before, message, trace_file};
 
 /// The agent: connected to the JVM for good.
@@ -42,8 +42,8 @@ pub(crate) struct Session {
     pub(crate) probes: &'static ProbeRegistry,
     /// Known super types.
     pub(crate) types: TypeIndex,
-    /// Methods that are never instrumented.
-    untouchable: Untouchable,
+    /// Methods that are never instrumented, computed when a class of the JDK is first decided.
+    untouchable: OnceLock<Untouchable>,
     /// Classes whose decision needs super types that were unknown.
     pub(crate) late: LateDecisions,
     /// Counters.
@@ -186,7 +186,7 @@ impl Session {
             engine: Engine::new(Arc::clone(&setup.templates), EngineOptions::default()),
             probes: PROBES.get_or_init(ProbeRegistry::default),
             types,
-            untouchable: Untouchable::default(),
+            untouchable: OnceLock::new(),
             java_version: agent.jvmti.java_version(),
             rewritten: Mutex::new(FxHashSet::default()),
             late: LateDecisions::default(),
@@ -227,7 +227,11 @@ impl Session {
 
     /// Whether a method that the rules want must be left alone all the same.
     pub(crate) fn is_untouchable(&self, class: &[u8], method: &[u8], descriptor: &[u8]) -> bool {
-        self.untouchable.contains(&self.setup, &self.types, class, method, descriptor)
+        if !Untouchable::concerns(class) {
+            return false;
+        }
+        let untouchable = self.untouchable.get_or_init(|| self.setup.untouchable(&|name| self.types.jdk_class(name)));
+        untouchable.contains(class, method, descriptor)
     }
 
     /// A class of this name was handed back changed.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use classfile::ClassFile;
 use instrument_core::level::Mode;
+use instrument_core::selection::Never;
 use instrument_core::{Engine, EngineOptions, MethodPlan, Outcome, Refusal, Refused, Rewritten, Workspace};
 
 use crate::classes::Classes;
@@ -17,6 +18,7 @@ use crate::probe_table::{Probe, ProbeTable};
 pub(crate) struct Instrumentation<'a> {
     configuration: &'a Configuration,
     classes: &'a Classes,
+    never: Box<Never<'a>>,
     engine: Engine,
     workspace: Workspace,
     pub(crate) probes: ProbeTable,
@@ -39,10 +41,15 @@ pub(crate) struct Totals {
 }
 
 impl<'a> Instrumentation<'a> {
-    pub(crate) fn new(configuration: &'a Configuration, classes: &'a Classes) -> Instrumentation<'a> {
-        let engine = Engine::new(Arc::clone(&configuration.library), EngineOptions::default());
+    pub(crate) fn new(
+        configuration: &'a Configuration,
+        classes: &'a Classes,
+        options: EngineOptions,
+    ) -> Instrumentation<'a> {
+        let engine = Engine::new(Arc::clone(&configuration.library), options);
         let (workspace, probes, totals) = (Workspace::default(), ProbeTable::default(), Totals::default());
-        Instrumentation { configuration, classes, engine, workspace, probes, totals }
+        let never = Box::new(configuration.never(classes));
+        Instrumentation { configuration, classes, never, engine, workspace, probes, totals }
     }
 
     /// The new bytes of each class, `None` for one that stays as it is.
@@ -68,11 +75,7 @@ impl<'a> Instrumentation<'a> {
             return None;
         };
         self.totals.methods += class.methods().len() as u64;
-        let plan = self.plan(&class);
-        if plan.is_empty() {
-            return None;
-        }
-        match self.engine.instrument(&mut self.workspace, &class, &plan) {
+        match self.outcome(&class) {
             Outcome::Rewritten(rewritten) => Some(self.accept(&class, rewritten)),
             Outcome::Unchanged { refused } => {
                 self.count_refused(&refused);
@@ -81,17 +84,32 @@ impl<'a> Instrumentation<'a> {
         }
     }
 
-    fn plan(&mut self, class: &ClassFile<'_>) -> Vec<MethodPlan> {
-        // Off-line there is no runtime whose own methods would have to be spared.
-        let decision = self.configuration.rules.decide(class, self.classes, &|_, _, _| false);
-        let mut plan = Vec::new();
+    /// What the engine makes of a class; nothing is counted, and probes have no numbers yet.
+    pub(crate) fn outcome(&mut self, class: &ClassFile<'_>) -> Outcome {
+        let (plan, mut unplanned) = self.plan(class);
+        if plan.is_empty() {
+            return Outcome::Unchanged { refused: unplanned };
+        }
+        let mut outcome = self.engine.instrument(&mut self.workspace, class, &plan);
+        match &mut outcome {
+            Outcome::Rewritten(Rewritten { refused, .. }) | Outcome::Unchanged { refused } => {
+                refused.append(&mut unplanned);
+            }
+        }
+        outcome
+    }
+
+    /// The methods to instrument, and those that the rules take but that cannot be.
+    fn plan(&self, class: &ClassFile<'_>) -> (Vec<MethodPlan>, Vec<Refused>) {
+        let decision = self.configuration.rules.decide(class, self.classes, &*self.never);
+        let (mut plan, mut refused) = (Vec::new(), Vec::new());
         for (method_index, chosen) in decision.chosen() {
             match chosen.mode {
                 Mode::Inline => plan.push(MethodPlan { method_index, templates: chosen.templates.to_vec() }),
-                Mode::Wrapper => self.refuse(Refusal::WrapperMode.key()),
+                Mode::Wrapper => refused.push(Refused { method_index, reason: Refusal::WrapperMode }),
             }
         }
-        plan
+        (plan, refused)
     }
 
     fn accept(&mut self, class: &ClassFile<'_>, rewritten: Rewritten) -> Vec<u8> {

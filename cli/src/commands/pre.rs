@@ -5,6 +5,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use instrument_core::EngineOptions;
 use serde_json::json;
 
 use crate::classes::Classes;
@@ -45,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let copies = copies(arguments)?;
     let class_path: Vec<_> = arguments.jars.iter().chain(&arguments.class_path).cloned().collect();
     let classes = Classes::open(&class_path, arguments.java_home.as_deref())?;
-    let mut instrumentation = Instrumentation::new(&configuration, &classes);
+    let mut instrumentation = Instrumentation::new(&configuration, &classes, EngineOptions::default());
     for (jar, copy) in &copies {
         write_copy(jar, copy, &mut instrumentation)?;
     }
