@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use classfile::ClassFile;
 use instrument_core::level::{Level, Mode};
 use instrument_core::selection::{ClassDecision, MethodDecision, Supertypes};
-use instrument_core::{MethodPlan, Outcome, ProbeSlot, Refusal, Refused, Rewritten, Workspace};
+use instrument_core::{Insertion, MethodPlan, Outcome, ProbeSlot, Refusal, Refused, Rewritten, Workspace};
 
 use crate::hierarchy::LoaderView;
 use crate::jvm::{self, thread_cpu_nanos};
@@ -115,6 +115,8 @@ fn instrument(session: &Session, file: &ClassFile<'_>, decision: &ClassDecision)
                 return None;
             };
             count_rewritten(session, file, &rewritten);
+            log_insertions(session, file, &plan, &rewritten);
+            session.dump.write(&file.this_class().to_string(), &rewritten.bytes);
             Some(rewritten.bytes)
         }
     }
@@ -142,6 +144,20 @@ fn log_decisions(session: &Session, file: &ClassFile<'_>, decision: &ClassDecisi
                 tracing::debug!("{name}: instrumented at level {} (rule {rule})", chosen.level);
             }
         }
+    }
+}
+
+/// One line for each rewritten method, for those who ask for `log = "debug"`.
+fn log_insertions(session: &Session, file: &ClassFile<'_>, plan: &[MethodPlan], rewritten: &Rewritten) {
+    if !tracing::enabled!(tracing::Level::DEBUG) {
+        return;
+    }
+    for done in &rewritten.methods {
+        let Some(method) = file.methods().get(done.method_index) else { continue };
+        let planned = plan.iter().find(|planned| planned.method_index == done.method_index);
+        let Some(planned) = planned else { continue };
+        let insertion = Insertion { class: file, method, plan: planned, done, library: session.engine.library() };
+        tracing::debug!("{insertion}");
     }
 }
 

@@ -9,6 +9,7 @@ use instrument_core::{Engine, EngineOptions};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashSet;
 
+use crate::class_dump::ClassDump;
 use crate::hierarchy::TypeIndex;
 use crate::jvm::{ClassFile, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, NanoClock};
 use crate::late_decisions::LateDecisions;
@@ -46,6 +47,8 @@ pub(crate) struct Session {
     untouchable: OnceLock<Untouchable>,
     /// Classes whose decision needs super types that were unknown.
     pub(crate) late: LateDecisions,
+    /// Where rewritten classes are written to, for people.
+    pub(crate) dump: ClassDump,
     /// Counters.
     pub(crate) statistics: Statistics,
     /// Feature release of the JDK.
@@ -187,6 +190,7 @@ impl Session {
             probes: PROBES.get_or_init(ProbeRegistry::default),
             types,
             untouchable: OnceLock::new(),
+            dump: ClassDump::into_directory(setup.config.agent.dump.as_deref()),
             java_version: agent.jvmti.java_version(),
             rewritten: Mutex::new(FxHashSet::default()),
             late: LateDecisions::default(),

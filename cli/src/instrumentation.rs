@@ -7,7 +7,8 @@ use std::time::Duration;
 use classfile::ClassFile;
 use instrument_core::level::Mode;
 use instrument_core::selection::Never;
-use instrument_core::{Engine, EngineOptions, MethodPlan, Outcome, Refusal, Refused, Rewritten, Workspace};
+use instrument_core::selection::internal_name::to_source;
+use instrument_core::{Engine, EngineOptions, Insertion, MethodPlan, Outcome, Refusal, Refused, Rewritten, Workspace};
 
 use crate::classes::Classes;
 use crate::configuration::Configuration;
@@ -19,6 +20,8 @@ pub(crate) struct Instrumentation<'a> {
     configuration: &'a Configuration,
     classes: &'a Classes,
     never: Box<Never<'a>>,
+    /// Tell about each method.
+    pub(crate) verbose: bool,
     engine: Engine,
     workspace: Workspace,
     pub(crate) probes: ProbeTable,
@@ -49,7 +52,7 @@ impl<'a> Instrumentation<'a> {
         let engine = Engine::new(Arc::clone(&configuration.library), options);
         let (workspace, probes, totals) = (Workspace::default(), ProbeTable::default(), Totals::default());
         let never = Box::new(configuration.never(classes));
-        Instrumentation { configuration, classes, never, engine, workspace, probes, totals }
+        Instrumentation { configuration, classes, never, verbose: false, engine, workspace, probes, totals }
     }
 
     /// The new bytes of each class, `None` for one that stays as it is.
@@ -75,7 +78,11 @@ impl<'a> Instrumentation<'a> {
             return None;
         };
         self.totals.methods += class.methods().len() as u64;
-        match self.outcome(&class) {
+        let (plan, outcome) = self.examine(&class);
+        if self.verbose {
+            self.tell(&class, &plan, &outcome);
+        }
+        match outcome {
             Outcome::Rewritten(rewritten) => Some(self.accept(&class, rewritten)),
             Outcome::Unchanged { refused } => {
                 self.count_refused(&refused);
@@ -84,11 +91,11 @@ impl<'a> Instrumentation<'a> {
         }
     }
 
-    /// What the engine makes of a class; nothing is counted, and probes have no numbers yet.
-    pub(crate) fn outcome(&mut self, class: &ClassFile<'_>) -> Outcome {
+    /// The plan for a class and what the engine makes of it; nothing is counted, and probes have no numbers yet.
+    pub(crate) fn examine(&mut self, class: &ClassFile<'_>) -> (Vec<MethodPlan>, Outcome) {
         let (plan, mut unplanned) = self.plan(class);
         if plan.is_empty() {
-            return Outcome::Unchanged { refused: unplanned };
+            return (plan, Outcome::Unchanged { refused: unplanned });
         }
         let mut outcome = self.engine.instrument(&mut self.workspace, class, &plan);
         match &mut outcome {
@@ -96,7 +103,27 @@ impl<'a> Instrumentation<'a> {
                 refused.append(&mut unplanned);
             }
         }
-        outcome
+        (plan, outcome)
+    }
+
+    /// One line for each method that was to be instrumented, on standard error.
+    fn tell(&self, class: &ClassFile<'_>, plan: &[MethodPlan], outcome: &Outcome) {
+        let (done, refused) = match outcome {
+            Outcome::Rewritten(rewritten) => (rewritten.methods.as_slice(), rewritten.refused.as_slice()),
+            Outcome::Unchanged { refused } => (&[][..], refused.as_slice()),
+        };
+        let library = self.engine.library();
+        for (index, method) in class.methods().iter().enumerate() {
+            let planned = plan.iter().find(|planned| planned.method_index == index);
+            let rewritten = done.iter().find(|done| done.method_index == index);
+            if let (Some(plan), Some(done)) = (planned, rewritten) {
+                eprintln!("{}", Insertion { class, method, plan, done, library });
+            }
+            if let Some(refused) = refused.iter().find(|refused| refused.method_index == index) {
+                let class = to_source(class.this_class().as_bytes());
+                eprintln!("{class}.{}{}: refused: {}", method.name, method.descriptor, refused.reason);
+            }
+        }
     }
 
     /// The methods to instrument, and those that the rules take but that cannot be.

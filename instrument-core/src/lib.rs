@@ -5,6 +5,7 @@
 mod body;
 pub mod config;
 pub mod engine;
+pub mod insertion;
 pub mod level;
 mod merge;
 pub mod offset_map;
@@ -16,6 +17,7 @@ pub mod template_id;
 mod verify;
 
 pub use engine::{Engine, EngineOptions, Workspace};
+pub use insertion::Insertion;
 pub use offset_map::OffsetMap;
 pub use outcome::{MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, RewrittenMethod};
 pub use refusal::Refusal;

@@ -66,7 +66,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     };
     let explanation = configuration.rules.explain(&class, &classes, &configuration.never(&classes));
     let mut instrumentation = Instrumentation::new(&configuration, &classes, EngineOptions { offset_maps: true });
-    let dump = ClassDump::new(&class, explanation, instrumentation.outcome(&class), &wanted)?;
+    let (_, outcome) = instrumentation.examine(&class);
+    let dump = ClassDump::new(&class, explanation, outcome, &wanted)?;
     let text = if arguments.json { serde_json::to_string_pretty(&dump)? + "\n" } else { dump.text(paint())? };
     stdout().write_all(text.as_bytes())?;
     Ok(())

@@ -26,6 +26,9 @@ pub(crate) struct Arguments {
     /// Where the instrumented jars go; made if it is not there.
     #[arg(long, value_name = "DIR")]
     output: PathBuf,
+    /// Tell on standard error about each method: template, bytes before and after, layout passes; or why it is refused.
+    #[arg(short, long)]
+    verbose: bool,
     /// Print one JSON object in place of the text.
     #[arg(long)]
     json: bool,
@@ -47,6 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let class_path: Vec<_> = arguments.jars.iter().chain(&arguments.class_path).cloned().collect();
     let classes = Classes::open(&class_path, arguments.java_home.as_deref())?;
     let mut instrumentation = Instrumentation::new(&configuration, &classes, EngineOptions::default());
+    instrumentation.verbose = arguments.verbose;
     for (jar, copy) in &copies {
         write_copy(jar, copy, &mut instrumentation)?;
     }

@@ -73,6 +73,9 @@ pub struct AgentConfig {
     /// How much the agent tells on stderr. Default: `warn`.
     #[schemars(with = "LogLevel")]
     pub log: Option<LogLevel>,
+    /// Directory that every rewritten class is written to, as `package/Name.class`, for looking into.
+    #[schemars(with = "String")]
+    pub dump: Option<String>,
     /// For measuring: compute every rewrite, then throw it away and let the application run unchanged.
     pub discard: bool,
 }
