@@ -9,6 +9,7 @@ mod assembler;
 mod fixtures;
 mod inspect;
 
+mod arithmetic;
 mod branches;
 mod constants;
 mod constructors;
@@ -25,4 +26,5 @@ mod order;
 mod returns;
 mod stack_need;
 mod threads;
+mod timer_class;
 mod values;
