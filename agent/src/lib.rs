@@ -15,6 +15,7 @@ compile_error!("the agent must be built with panic = \"unwind\": an abort would 
 
 mod class_dump;
 mod class_load_hook;
+mod class_plan;
 mod detach;
 mod embedded;
 mod entry;
@@ -32,3 +33,4 @@ mod session;
 mod setup;
 mod statistics;
 mod trace_file;
+mod wrapped_classes;

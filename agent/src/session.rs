@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use instrument_core::selection::Untouchable;
 use instrument_core::{Engine, EngineOptions};
@@ -18,6 +19,7 @@ use crate::recorder::{Drainer, RecordCounts, Rings, Ticker, TraceSink};
 use crate::runtime_classes::RuntimeClasses;
 use crate::setup::Setup;
 use crate::statistics::{End, Statistics};
+use crate::wrapped_classes::WrappedClasses;
 use crate::{class_load_hook, loaded_before, message, trace_file};
 
 /// The agent: connected to the JVM for good.
@@ -31,6 +33,7 @@ pub(crate) struct Agent {
 }
 
 static PROBES: OnceLock<ProbeRegistry> = OnceLock::new();
+static WRAPPED: OnceLock<WrappedClasses> = OnceLock::new();
 
 /// What lives from start to end.
 #[derive(Debug)]
@@ -41,6 +44,10 @@ pub(crate) struct Session {
     pub(crate) engine: Engine,
     /// Numbers of probes.
     pub(crate) probes: &'static ProbeRegistry,
+    /// Classes that were given wrappers, in this session or an earlier one.
+    pub(crate) wrapped: &'static WrappedClasses,
+    /// Set when the session is about to end: classes get no probes any more.
+    leaving: AtomicBool,
     /// Known super types.
     pub(crate) types: TypeIndex,
     /// Methods that are never instrumented, computed when a class of the JDK is first decided.
@@ -165,7 +172,10 @@ impl JvmEvents for Agent {
     }
 
     fn class_file(&self, class: &ClassFile<'_>) -> Option<Vec<u8>> {
-        class_load_hook::class_file(&*self.session()?, class)
+        match self.session() {
+            Some(session) if !session.is_leaving() => class_load_hook::class_file(&session, class),
+            _ => WRAPPED.get()?.without_templates(class),
+        }
     }
 
     fn class_prepared(&self, jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>) {
@@ -188,6 +198,8 @@ impl Session {
         Session {
             engine: Engine::new(Arc::clone(&setup.templates), EngineOptions::default()),
             probes: PROBES.get_or_init(ProbeRegistry::default),
+            wrapped: WRAPPED.get_or_init(WrappedClasses::default),
+            leaving: AtomicBool::new(false),
             types,
             untouchable: OnceLock::new(),
             dump: ClassDump::into_directory(setup.config.agent.dump.as_deref()),
@@ -236,6 +248,15 @@ impl Session {
         }
         let untouchable = self.untouchable.get_or_init(|| self.setup.untouchable(&|name| self.types.jdk_class(name)));
         untouchable.contains(class, method, descriptor)
+    }
+
+    /// From now on classes are given no probes.
+    pub(crate) fn leave(&self) {
+        self.leaving.store(true, Ordering::Release);
+    }
+
+    fn is_leaving(&self) -> bool {
+        self.leaving.load(Ordering::Acquire)
     }
 
     /// A class of this name was handed back changed.

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use classfile::ClassFile;
-use instrument_core::level::Mode;
-use instrument_core::selection::Never;
 use instrument_core::selection::internal_name::to_source;
-use instrument_core::{Engine, EngineOptions, Insertion, MethodPlan, Outcome, Refusal, Refused, Rewritten, Workspace};
+use instrument_core::selection::{Chosen, Never};
+use instrument_core::{Engine, EngineOptions, Insertion, MethodPlan, Outcome, Refused, Rewritten, Workspace};
 
 use crate::classes::Classes;
 use crate::configuration::Configuration;
@@ -93,16 +92,11 @@ impl<'a> Instrumentation<'a> {
 
     /// The plan for a class and what the engine makes of it; nothing is counted, and probes have no numbers yet.
     pub(crate) fn examine(&mut self, class: &ClassFile<'_>) -> (Vec<MethodPlan>, Outcome) {
-        let (plan, mut unplanned) = self.plan(class);
+        let plan = self.plan(class);
         if plan.is_empty() {
-            return (plan, Outcome::Unchanged { refused: unplanned });
+            return (plan, Outcome::Unchanged { refused: Vec::new() });
         }
-        let mut outcome = self.engine.instrument(&mut self.workspace, class, &plan);
-        match &mut outcome {
-            Outcome::Rewritten(Rewritten { refused, .. }) | Outcome::Unchanged { refused } => {
-                refused.append(&mut unplanned);
-            }
-        }
+        let outcome = self.engine.instrument(&mut self.workspace, class, &plan);
         (plan, outcome)
     }
 
@@ -126,17 +120,16 @@ impl<'a> Instrumentation<'a> {
         }
     }
 
-    /// The methods to instrument, and those that the rules take but that cannot be.
-    fn plan(&self, class: &ClassFile<'_>) -> (Vec<MethodPlan>, Vec<Refused>) {
+    fn plan(&self, class: &ClassFile<'_>) -> Vec<MethodPlan> {
         let decision = self.configuration.rules.decide(class, self.classes, &*self.never);
-        let (mut plan, mut refused) = (Vec::new(), Vec::new());
-        for (method_index, chosen) in decision.chosen() {
-            match chosen.mode {
-                Mode::Inline => plan.push(MethodPlan { method_index, templates: chosen.templates.to_vec() }),
-                Mode::Wrapper => refused.push(Refused { method_index, reason: Refusal::WrapperMode }),
-            }
-        }
-        (plan, refused)
+        let plan = |(method_index, chosen): (usize, &Chosen)| MethodPlan {
+            method_index,
+            templates: chosen.templates.to_vec(),
+            mode: chosen.mode,
+            // Whoever loads the class loads it as it is written here.
+            wrapper_allowed: true,
+        };
+        decision.chosen().map(plan).collect()
     }
 
     fn accept(&mut self, class: &ClassFile<'_>, rewritten: Rewritten) -> Vec<u8> {

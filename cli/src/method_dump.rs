@@ -3,14 +3,15 @@
 use std::fmt::{self, Write};
 
 use anyhow::{Context, Result};
-use classfile::{ClassFile, Member};
+use classfile::{ClassFile, Member, ModifiedUtf8};
+use instrument_core::level::Mode;
 use instrument_core::selection::method_pattern::MethodPattern;
 use instrument_core::selection::signature::signature;
 use instrument_core::selection::{ClassExplanation, Instrumentation, MethodExplanation};
 use instrument_core::{OffsetMap, Outcome, Rewritten, RewrittenMethod};
 use serde::Serialize;
 
-use crate::listing::{Listing, Merged, Paint, write_listing};
+use crate::listing::{Listing, Merged, Paint, Way, write_listing};
 
 /// What is to be shown.
 #[derive(Debug, Clone, Copy)]
@@ -63,6 +64,9 @@ struct Change {
     bytes_before: u32,
     bytes_after: u32,
     layout_passes: u32,
+    /// The name of the original body, if a wrapper took its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    renamed: Option<String>,
     /// Stretches of code that moved as a whole.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     offset_map: Vec<Stretch>,
@@ -106,15 +110,13 @@ impl ClassDump {
                 let new = new_class.as_ref().zip(rewritten.as_ref()).filter(|_| reason.is_none());
                 let forms = Forms { class, method, new, index };
                 let shown = method_dump(&forms, explained, reason, wanted);
-                dump.methods.push(shown.with_context(|| format!("cannot read {}{}", method.name, method.descriptor))?);
+                let shown = shown.with_context(|| format!("cannot read {}{}", method.name, method.descriptor))?;
+                let original = new.filter(|_| !wanted.before).and_then(|(new, _)| shown.original(new));
+                dump.methods.push(shown);
+                if let Some((new, method)) = original {
+                    dump.methods.push(original_body(new, method)?);
+                }
             }
-        }
-        let added =
-            new_class.iter().flat_map(|new| new.methods().iter().skip(class.methods().len()).map(move |m| (new, m)));
-        for (new, method) in
-            added.filter(|(_, method)| wanted.after && wanted.methods.is_none_or(|p| matches(p, method)))
-        {
-            dump.methods.push(added_method(new, method)?);
         }
         Ok(dump)
     }
@@ -145,7 +147,9 @@ fn method_dump(
         && let Some(method) = class.methods().get(forms.index)
     {
         let probes: Vec<usize> = rewritten.probes.iter().map(|slot| slot.offset).collect();
-        after = Listing::of(class, method, Some(Merged { before, offset_map: &done.offset_map, probes: &probes }))?;
+        let renamed = done.renamed.as_ref().map(|name| ModifiedUtf8(name).to_string());
+        let way = renamed.as_deref().map_or(Way::Inline(&done.offset_map), Way::Wrapper);
+        after = Listing::of(class, method, Some(Merged { before, way, probes: &probes }))?;
         change = Some(Change::of(done, wanted.offset_map));
     }
     Ok(MethodDump {
@@ -161,8 +165,8 @@ fn method_dump(
     })
 }
 
-/// A method that the class has only once it is instrumented.
-fn added_method(class: &ClassFile<'_>, method: &Member<'_>) -> Result<MethodDump> {
+/// What a wrapper calls: a method that the class has only once it is instrumented. Its code is that of the method as it was.
+fn original_body(class: &ClassFile<'_>, method: &Member<'_>) -> Result<MethodDump> {
     Ok(MethodDump {
         name: method.name.to_string(),
         descriptor: method.descriptor.to_string(),
@@ -183,6 +187,7 @@ impl Change {
             bytes_before: done.length_before,
             bytes_after: done.length_after,
             layout_passes: done.passes,
+            renamed: done.renamed.as_ref().map(|name| ModifiedUtf8(name).to_string()),
             offset_map: if with_map { stretches(&done.offset_map) } else { Vec::new() },
         }
     }
@@ -207,6 +212,14 @@ impl ClassDump {
 }
 
 impl MethodDump {
+    /// The method of the new class that holds this one's own code, if a wrapper took its name.
+    fn original<'f, 'n>(&self, new: &'f ClassFile<'n>) -> Option<(&'f ClassFile<'n>, &'f Member<'n>)> {
+        let name = self.change.as_ref()?.renamed.as_deref()?;
+        let mut methods = new.methods().iter();
+        let is_it = |method: &&Member<'_>| method.name == name && method.descriptor.to_string() == self.descriptor;
+        Some((new, methods.find(is_it)?))
+    }
+
     fn write(&self, out: &mut String, paint: Paint) -> fmt::Result {
         writeln!(out, "\n{}", paint.strong(&self.signature))?;
         writeln!(out, "  {}", self.headline())?;
@@ -214,7 +227,7 @@ impl MethodDump {
             write_listing(out, if self.change.is_some() { "before" } else { "as it is" }, listing, paint)?;
         }
         if let Some(listing) = &self.after {
-            write_listing(out, if self.change.is_some() { "after" } else { "added" }, listing, paint)?;
+            write_listing(out, if self.change.is_some() { "after" } else { "as it was" }, listing, paint)?;
         }
         let map = self.change.iter().flat_map(|change| &change.offset_map);
         for (at, Stretch { was, is, length }) in map.enumerate() {
@@ -230,17 +243,18 @@ impl MethodDump {
         match (&self.chosen, &self.left_alone, &self.change) {
             (_, Some(reason), _) => format!("left alone: {reason}"),
             (Some(chosen), None, Some(change)) => format!(
-                "{} at level {}, {} (rule {}); {} -> {} bytes ({:+}), layout passes: {}",
+                "{} at level {}, {} (rule {}); {} -> {} bytes ({:+}), layout passes: {}{}",
                 chosen.templates.join(" around "),
                 chosen.level,
-                chosen.mode,
+                if change.renamed.is_some() { Mode::Wrapper } else { chosen.mode },
                 chosen.rule,
                 change.bytes_before,
                 change.bytes_after,
                 i64::from(change.bytes_after) - i64::from(change.bytes_before),
-                change.layout_passes
+                change.layout_passes,
+                change.renamed.as_ref().map(|name| format!("; the original is {name}")).unwrap_or_default()
             ),
-            _ => "added by instr".to_owned(),
+            _ => "the original body, which a wrapper calls".to_owned(),
         }
     }
 }

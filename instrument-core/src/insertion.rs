@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use classfile::{ClassFile, Member};
+use classfile::{ClassFile, Member, ModifiedUtf8};
 
 use crate::outcome::{MethodPlan, RewrittenMethod};
 use crate::template::TemplateLibrary;
@@ -33,6 +33,10 @@ impl fmt::Display for Insertion<'_, '_> {
         let RewrittenMethod { length_before, length_after, passes, .. } = *self.done;
         let growth = i64::from(length_after) - i64::from(length_before);
         let plural = if passes == 1 { "" } else { "es" };
-        write!(f, ", {length_before} -> {length_after} bytes ({growth:+}), {passes} pass{plural}")
+        write!(f, ", {length_before} -> {length_after} bytes ({growth:+}), {passes} pass{plural}")?;
+        match &self.done.renamed {
+            Some(name) => write!(f, ", a wrapper; the original is {}", ModifiedUtf8(name)),
+            None => Ok(()),
+        }
     }
 }

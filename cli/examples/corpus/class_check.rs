@@ -52,7 +52,7 @@ impl ClassCheck {
         for (method_index, method) in class.methods().iter().enumerate() {
             self.tally.methods += 1;
             match method.code(class) {
-                Ok(Some(_)) => plan.push(MethodPlan { method_index, templates: vec![self.template] }),
+                Ok(Some(_)) => plan.push(MethodPlan::inline(method_index, vec![self.template])),
                 Ok(None) => {}
                 Err(error) => self.tally.problem("code cannot be read", format!("{name}: {error}")),
             }

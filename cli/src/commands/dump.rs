@@ -4,10 +4,11 @@ use std::io::{IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use clap::ValueEnum;
 use classfile::ClassFile;
-use instrument_core::EngineOptions;
 use instrument_core::config::nearest_name::nearest_name;
 use instrument_core::selection::method_pattern::MethodPattern;
+use instrument_core::{EngineOptions, Layout, SentinelForm, SlotScheme};
 
 use crate::classes::Classes;
 use crate::configuration::Configuration;
@@ -15,6 +16,33 @@ use crate::failure::Failure;
 use crate::instrumentation::Instrumentation;
 use crate::listing::Paint;
 use crate::method_dump::{ClassDump, Wanted};
+
+/// Which form of jumps is written.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum LayoutChoice {
+    /// Short ones that widen only where they must
+    Shortest,
+    /// Wide ones from the start
+    Long,
+}
+
+/// What is left where `Target.proceed()` stood.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum SentinelChoice {
+    /// Nothing
+    Removed,
+    /// As many nop as it had bytes
+    Nop,
+}
+
+/// Where the locals of the templates lie.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum SlotChoice {
+    /// Behind all locals of the method
+    BehindLocals,
+    /// Between its parameters and its other locals
+    BehindParameters,
+}
 
 /// Print methods as instructions, before and after they are instrumented, or why they stay as they are.
 #[derive(Debug, clap::Args)]
@@ -34,6 +62,15 @@ pub(crate) struct Arguments {
     /// Print where the instructions of a method went.
     #[arg(long)]
     offset_map: bool,
+    /// Merge in another way than the agent does, to see how: form of the jumps.
+    #[arg(long, value_enum, default_value = "shortest")]
+    layout: LayoutChoice,
+    /// Likewise: what is left where the template's Target.proceed() stood.
+    #[arg(long, value_enum, default_value = "removed")]
+    sentinel: SentinelChoice,
+    /// Likewise: where the locals of the templates lie.
+    #[arg(long, value_enum, default_value = "behind-locals")]
+    slots: SlotChoice,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -65,12 +102,30 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         offset_map: arguments.offset_map,
     };
     let explanation = configuration.rules.explain(&class, &classes, &configuration.never(&classes));
-    let mut instrumentation = Instrumentation::new(&configuration, &classes, EngineOptions { offset_maps: true });
+    let mut instrumentation = Instrumentation::new(&configuration, &classes, engine_options(arguments));
     let (_, outcome) = instrumentation.examine(&class);
     let dump = ClassDump::new(&class, explanation, outcome, &wanted)?;
     let text = if arguments.json { serde_json::to_string_pretty(&dump)? + "\n" } else { dump.text(paint())? };
     stdout().write_all(text.as_bytes())?;
     Ok(())
+}
+
+fn engine_options(arguments: &Arguments) -> EngineOptions {
+    EngineOptions {
+        offset_maps: true,
+        layout: match arguments.layout {
+            LayoutChoice::Shortest => Layout::Shortest,
+            LayoutChoice::Long => Layout::Long,
+        },
+        sentinel: match arguments.sentinel {
+            SentinelChoice::Removed => SentinelForm::Removed,
+            SentinelChoice::Nop => SentinelForm::NoOperations,
+        },
+        slots: match arguments.slots {
+            SlotChoice::BehindLocals => SlotScheme::BehindLocals,
+            SlotChoice::BehindParameters => SlotScheme::BehindParameters,
+        },
+    }
 }
 
 fn paint() -> Paint {

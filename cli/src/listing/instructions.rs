@@ -138,6 +138,22 @@ pub(super) fn mark_origins(lines: &mut [Line], before: &[Line], map: &OffsetMap)
     }
 }
 
+/// The same for a wrapper: its own code is the call of the original with the loads of the arguments.
+pub(super) fn mark_wrapper(lines: &mut [Line], original: &str, arguments: usize) {
+    let Some(call) = lines.iter().position(|line| line.mnemonic.starts_with("invoke") && line.operand == original)
+    else {
+        return;
+    };
+    for (at, line) in lines.iter_mut().enumerate() {
+        line.origin = Some(match at {
+            _ if at + arguments < call => Origin::Prolog,
+            _ if at <= call => Origin::Target,
+            _ if at == call + 1 && stands_for_return(line) => Origin::Return,
+            _ => Origin::Epilog,
+        });
+    }
+}
+
 fn is_return(line: &Line) -> bool {
     line.mnemonic.ends_with("return")
 }

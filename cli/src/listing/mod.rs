@@ -6,8 +6,10 @@ mod instructions;
 mod text;
 
 use classfile::attributes::{AttributeContent, LineNumber, LocalVariable};
+use classfile::descriptor::MethodDescriptor;
 use classfile::{ClassFile, Code, Member, access, attribute_kind::Location};
 use instrument_core::OffsetMap;
+use instrument_core::selection::internal_name::to_source;
 use serde::Serialize;
 
 pub(crate) use text::{Paint, write_listing};
@@ -114,9 +116,18 @@ pub(crate) struct Frame {
 pub(crate) struct Merged<'m> {
     /// The method as it was.
     pub(crate) before: &'m Listing,
-    pub(crate) offset_map: &'m OffsetMap,
+    pub(crate) way: Way<'m>,
     /// Offsets in the class file of the numbers of probes.
     pub(crate) probes: &'m [usize],
+}
+
+/// How the method's own code is reached.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Way<'m> {
+    /// It stands between prolog and epilog.
+    Inline(&'m OffsetMap),
+    /// It is called, by this name, as a method of its own.
+    Wrapper(&'m str),
 }
 
 impl Listing {
@@ -132,7 +143,13 @@ impl Listing {
         let constants = Constants::of(class, merged.map_or(&[], |merged| merged.probes))?;
         let mut instructions = instructions::decode(&code, &constants, &tables.variables)?;
         if let Some(merged) = merged {
-            instructions::mark_origins(&mut instructions, &merged.before.instructions, merged.offset_map);
+            match merged.way {
+                Way::Inline(map) => instructions::mark_origins(&mut instructions, &merged.before.instructions, map),
+                Way::Wrapper(name) => {
+                    let original = format!("{}.{name}{}", to_source(class.this_class().as_bytes()), method.descriptor);
+                    instructions::mark_wrapper(&mut instructions, &original, argument_count(method)?);
+                }
+            }
         }
         Ok(Some(Listing {
             flags: flags(method.access_flags),
@@ -146,6 +163,12 @@ impl Listing {
             frames: frames::decode(class, method, &code)?,
         }))
     }
+}
+
+/// Arguments with the receiver.
+fn argument_count(method: &Member<'_>) -> classfile::Result<usize> {
+    let descriptor = MethodDescriptor::parse(method.descriptor.as_bytes())?;
+    Ok(descriptor.parameters().count() + usize::from(!method.has(access::STATIC)))
 }
 
 #[derive(Default)]

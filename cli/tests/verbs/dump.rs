@@ -20,9 +20,17 @@ fn classes() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/verbs/dumped/classes")
 }
 
+const WRAPPERS: &str = "[[rule]]\nname = \"wrappers\"\nclass = \"com.machin.Bidule\"\n\
+                        method = [\"passesAllOn\", \"twoParameters\", \"original\"]\ntemplate = \"real-timer\"\n\
+                        level = \"time\"\nmode = \"wrapper\"\n\n";
+
 fn sandbox() -> Sandbox {
+    sandbox_with(RULES)
+}
+
+fn sandbox_with(rules: &str) -> Sandbox {
     let sandbox = Sandbox::new();
-    sandbox.write("rules.toml", format!("[agent]\ntemplates = {:?}\n\n{RULES}", classes()));
+    sandbox.write("rules.toml", format!("[agent]\ntemplates = {:?}\n\n{rules}", classes()));
     let entries = ["Bidule", "Bidule$Nothing", "RealTimer"].map(|name| {
         let entry = format!("com/machin/{name}.class");
         let bytes = fs::read(classes().join(&entry)).unwrap();
@@ -55,6 +63,52 @@ fn the_worked_examples_of_the_requirements() {
     let said = dump(&sandbox, &["--json", "com.machin.Bidule", "twoParameters", "machin.jar"]);
     let json: Value = serde_json::from_str(&said.stdout).unwrap();
     assert_eq!(json["methods"][0]["after"]["max-locals"], 4);
+}
+
+/// As the requirements tell them: the original is renamed, and a wrapper makes the timer, passes everything on, ends it.
+#[test]
+fn the_worked_examples_as_wrappers() {
+    let sandbox = sandbox_with(WRAPPERS);
+    for (method, file) in
+        [("passesAllOn", "dump-passes-all-on-wrapper.txt"), ("twoParameters", "dump-two-parameters-wrapper.txt")]
+    {
+        let said = dump(&sandbox, &["--after", "com.machin.Bidule", method, "machin.jar"]);
+        assert_eq!((said.code, said.stderr.as_str()), (0, ""));
+        expect(file, &said.stdout);
+    }
+    for (method, slot, locals, stack) in [("passesAllOn", "5", 6, 5), ("twoParameters", "", 4, 3)] {
+        let said = dump(&sandbox, &["--json", "com.machin.Bidule", method, "machin.jar"]);
+        let json: Value = serde_json::from_str(&said.stdout).unwrap();
+        let after = &json["methods"][0]["after"];
+        assert_eq!((&after["max-locals"], &after["max-stack"]), (&locals.into(), &stack.into()), "{method}");
+        let stores = |line: &&Value| line["mnemonic"].as_str().unwrap().starts_with("astore");
+        let timer = after["instructions"].as_array().unwrap().iter().find(stores).unwrap();
+        assert_eq!(timer["operand"].as_str().unwrap_or_default(), slot, "{method}");
+        let renamed = json["methods"][0]["change"]["renamed"].as_str().unwrap();
+        assert!(renamed.starts_with(&format!("_{method}")), "{renamed}");
+    }
+}
+
+#[test]
+fn other_ways_to_merge_can_be_looked_at() {
+    let sandbox = sandbox();
+    let listed = |options: &[&str]| {
+        let said = dump(&sandbox, &[&["--json", "com.machin.Bidule", "bigger", "machin.jar"], options].concat());
+        assert_eq!((said.code, said.stderr.as_str()), (0, ""), "{options:?}");
+        let json: Value = serde_json::from_str(&said.stdout).unwrap();
+        our_instructions(&json["methods"][0])
+    };
+    let count = |lines: &[(u64, String)], wanted: &str| lines.iter().filter(|(_, line)| line == wanted).count();
+    let usual = listed(&[]);
+    assert_eq!((count(&usual, "nop"), count(&usual, "goto_w")), (0, 0));
+    let long = listed(&["--layout", "long"]);
+    assert!(count(&long, "goto_w") > count(&usual, "goto") && count(&long, "goto") == 0);
+    let marked = listed(&["--sentinel", "nop"]);
+    assert_eq!(count(&marked, "nop"), 6, "two templates, each with a call of three bytes");
+    let behind = listed(&["--slots", "behind-parameters"]);
+    assert!(count(&behind, "lstore_3") < count(&usual, "lstore_3"), "the first local is not in slot 3 any more");
+    let said = dump(&sandbox, &["--slots", "in-front", "com.machin.Bidule", "machin.jar"]);
+    assert_eq!(said.code, 2, "{}", said.stderr);
 }
 
 #[test]
@@ -112,7 +166,8 @@ fn names_that_are_nowhere_are_errors_with_the_nearest_one() {
 /// What javap, which knows nothing of us, reads from the classes that `instr pre` writes.
 #[test]
 fn javap_reads_the_same_instructions() {
-    let sandbox = sandbox();
+    let wrapper = WRAPPERS.replace("\"passesAllOn\", \"twoParameters\", ", "");
+    let sandbox = sandbox_with(&(wrapper + RULES));
     let said = sandbox.instr(&["pre", "--config", "rules.toml", "--output", "out", "machin.jar"]);
     assert_eq!(said.code, 0, "{}", said.stderr);
     let javap = Command::new(java().path().join("bin/javap"))
@@ -121,11 +176,14 @@ fn javap_reads_the_same_instructions() {
         .arg("com.machin.Bidule")
         .output()
         .unwrap();
-    let theirs = javap_instructions(&String::from_utf8(javap.stdout).unwrap());
+    let mut theirs = javap_instructions(&String::from_utf8(javap.stdout).unwrap());
     let said = dump(&sandbox, &["--json", "--after", "com.machin.Bidule", "*", "machin.jar"]);
     let json: Value = serde_json::from_str(&said.stdout).unwrap();
-    let ours: Vec<Vec<(u64, String)>> = json["methods"].as_array().unwrap().iter().map(our_instructions).collect();
+    let mut ours: Vec<_> = json["methods"].as_array().unwrap().iter().map(our_instructions).collect();
     assert_eq!(ours.len(), theirs.len(), "methods");
+    // The original of a wrapper stands at the end of the class; here it follows the wrapper.
+    ours.sort();
+    theirs.sort();
     for (ours, theirs) in ours.iter().zip(&theirs) {
         assert_eq!(ours, theirs);
     }

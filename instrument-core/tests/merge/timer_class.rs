@@ -44,8 +44,8 @@ pub(crate) fn merged_with(template: &[u8], class: &[u8]) -> Rewritten {
     let mut library = TemplateLibrary::new();
     library.add_class(template, "test").unwrap_or_else(|problems| panic!("{problems:?}"));
     let id = library.find("assembled", Level::Time).unwrap();
-    let engine = Engine::new(Arc::new(library), EngineOptions { offset_maps: true });
-    let plan = [MethodPlan { method_index: 0, templates: vec![id] }];
+    let engine = Engine::new(Arc::new(library), EngineOptions { offset_maps: true, ..EngineOptions::default() });
+    let plan = [MethodPlan::inline(0, vec![id])];
     match engine.instrument(&mut Workspace::new(), &ClassFile::parse(class).unwrap(), &plan) {
         Outcome::Rewritten(rewritten) => rewritten,
         Outcome::Unchanged { refused } => panic!("{}", refused[0].reason),
