@@ -37,6 +37,19 @@ fn method(flags: u16, descriptor: &str, stack: u16, locals: u16, code: &[u8]) ->
     class.finish()
 }
 
+/// A method with two ways out, so that the result has to be kept in a slot. The first return is at [`FIRST_RETURN`].
+fn two_returns(flags: u16, descriptor: &str, locals: u16, push: u8, end: u8) -> Vec<u8> {
+    let mut class = ClassBuilder::new("Machin", 52);
+    class.method(flags, "m", descriptor, |code| {
+        let other = code.label();
+        code.limits(2, locals).op(ICONST_0).jump(IFEQ, other).bytes(&[push, end]);
+        code.place(other).frame(&[], &[]).bytes(&[push, end]);
+    });
+    class.finish()
+}
+
+const FIRST_RETURN: u32 = 5;
+
 /// Opcode and slot of each parameter of an instance method; one less each in a static one.
 #[test]
 fn parameters_lie_where_the_descriptor_says() {
@@ -82,9 +95,12 @@ fn locals_are_the_sum_of_their_owners() {
         (PUBLIC_STATIC, "()D", 0, 2, DCONST_1, DRETURN),
         (PUBLIC_STATIC, "()[[J", 0, 1, ACONST_NULL, ARETURN),
     ] {
-        let target = method(flags, descriptor, 2, parameters, &[push, end]);
-        let clock = body(&merged(&target, &["clock"]).bytes, 0);
-        assert_eq!(clock.max_locals, parameters + result + 2 + 1, "{descriptor}");
+        let locals = |target: Vec<u8>| body(&merged(&target, &["clock"]).bytes, 0).max_locals;
+        let saved = locals(two_returns(flags, descriptor, parameters, push, end));
+        assert_eq!(saved, parameters + result + 2 + 1, "{descriptor}");
+        // With one return at the end the result stays on the stack.
+        let kept = locals(method(flags, descriptor, 2, parameters, &[push, end]));
+        assert_eq!(kept, parameters + 2 + 1, "{descriptor}");
     }
 }
 
@@ -104,10 +120,10 @@ fn loads_and_stores_take_the_shortest_form_for_every_type() {
         ("[[I", ACONST_NULL, ASTORE, ALOAD, ARETURN),
     ] {
         for slots in [0, 3, 4, 254, 255, 256, 1000] {
-            let target = method(PUBLIC_STATIC, &format!("(){result}"), 2, slots, &[push, end]);
+            let target = two_returns(PUBLIC_STATIC, &format!("(){result}"), slots, push, end);
             let output = merged(&target, &["clock"]);
             let body = body(&output.bytes, 0);
-            let stored = output.methods[0].offset_map.to_new(1).unwrap();
+            let stored = output.methods[0].offset_map.to_new(FIRST_RETURN).unwrap();
             assert_eq!(body.step_at(stored).bytes, local_form(store, slots), "{result} at {slots}");
             let returned = body.steps.iter().position(|step| step.opcode == end).unwrap();
             let ends = body.steps.iter().filter(|step| (IRETURN..=RETURN).contains(&step.opcode)).count();

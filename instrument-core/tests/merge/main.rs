@@ -31,3 +31,4 @@ mod stack_need;
 mod threads;
 mod timer_class;
 mod values;
+mod wrapper;
