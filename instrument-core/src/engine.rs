@@ -275,6 +275,7 @@ impl Workspace {
         self.pool.rewind(marks.pool);
         self.probes.truncate(marks.probes);
         self.bootstrap.appended.truncate(marks.bootstrap);
+        // They may name constants that are gone now.
         self.placed.iter_mut().for_each(PlacedSymbols::clear);
     }
 

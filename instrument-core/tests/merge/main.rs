@@ -9,6 +9,7 @@ mod assembler;
 mod fixtures;
 mod inspect;
 
+mod arithmetic;
 mod branches;
 mod constants;
 mod constructors;
@@ -30,5 +31,6 @@ mod same_behaviour;
 mod stack_need;
 mod threads;
 mod timer_object;
+mod timer_class;
 mod values;
 mod wrapper;
