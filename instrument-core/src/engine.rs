@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use classfile::descriptor::MethodDescriptor;
-use classfile::{ByteWriter, ClassFile, ConstantPoolWriter, Member, ModifiedUtf8};
+use classfile::{ByteWriter, ClassFile, ConstantPoolWriter, ErrorKind, Member, ModifiedUtf8};
 
+use crate::body::definition_checks;
 use crate::body::input::{BodyInput, TableKind};
 use crate::merge::constructor;
 use crate::merge::emit::TargetMethod;
@@ -76,6 +77,9 @@ impl Engine {
     /// are rewritten all the same. `plan` names each method at most once, in ascending order.
     pub fn instrument(&self, workspace: &mut Workspace, class: &ClassFile<'_>, plan: &[MethodPlan]) -> Outcome {
         workspace.begin(class);
+        if let Err(error) = definition_checks::check_pool(class.constant_pool()) {
+            return refuse_all(plan, &error.into());
+        }
         let mut rewritten = Vec::new();
         let mut refused = Vec::new();
         let file = class.bytes();
@@ -90,6 +94,10 @@ impl Engine {
                 Ok(done) => {
                     copied = method.end;
                     rewritten.push(done);
+                }
+                // Constants that other methods append could give it a meaning, here or where it is copied unread.
+                Err(Refusal::Malformed(error)) if matches!(error.kind, ErrorKind::BadConstantIndex(_)) => {
+                    return refuse_all(plan, &error.into());
                 }
                 Err(reason) => {
                     workspace.methods.truncate(length);
@@ -109,12 +117,7 @@ impl Engine {
                 let probes = workspace.probes.clone();
                 Outcome::Rewritten(Rewritten { bytes, probes, methods: rewritten, refused })
             }
-            Err(reason) => {
-                let all = plan.iter().map(|planned| planned.method_index);
-                Outcome::Unchanged {
-                    refused: all.map(|method_index| Refused { method_index, reason: reason.clone() }).collect(),
-                }
-            }
+            Err(reason) => refuse_all(plan, &reason),
         }
     }
 
@@ -135,6 +138,7 @@ impl Engine {
             is_constructor: constructor::starts_uninitialised(class, method),
         };
         let input = BodyInput::of_code(&code, class.constant_pool())?;
+        definition_checks::check_body(&input, &target.descriptor, target.is_static(), class.constant_pool())?;
         let mut merged: Option<MergedBody> = None;
         // Innermost first: each result is the target of the next template outwards.
         for &id in planned.templates.iter().rev() {
@@ -160,6 +164,12 @@ impl Engine {
             offset_map: if self.options.offset_maps { merged.offset_map } else { OffsetMap::default() },
         })
     }
+}
+
+/// The class stays as it is.
+fn refuse_all(plan: &[MethodPlan], reason: &Refusal) -> Outcome {
+    let all = plan.iter().map(|planned| planned.method_index);
+    Outcome::Unchanged { refused: all.map(|method_index| Refused { method_index, reason: reason.clone() }).collect() }
 }
 
 /// The outer merge's offset map speaks of the inner one's output: go through both.

@@ -52,9 +52,11 @@ pub(crate) struct BodyInput<'a> {
 impl<'a> BodyInput<'a> {
     pub(crate) fn of_code(code: &Code<'a>, pool: &ConstantPool<'a>) -> classfile::Result<BodyInput<'a>> {
         let mut tables = Vec::new();
-        for attribute in code.attributes_in(pool) {
+        let mut attributes = code.attributes_in(pool);
+        for attribute in &mut attributes {
             tables.push(Table::of(&attribute?));
         }
+        attributes.expect_end()?;
         Ok(BodyInput {
             max_stack: code.max_stack,
             max_locals: code.max_locals,
