@@ -159,20 +159,12 @@ impl Checker {
 }
 
 fn operand(instruction: &Instruction<'_>, form: Form, body: &Body<'_>) -> Check {
-    let slot = match form {
-        Form::Local | Form::Increment => u16::from(instruction.u1(0)),
-        Form::Wide => instruction.u2(1),
-        Form::None if (opcode::ILOAD_0..=opcode::ALOAD_3).contains(&instruction.opcode) => {
-            u16::from((instruction.opcode - opcode::ILOAD_0) % 4)
-        }
-        Form::None if (opcode::ISTORE_0..=opcode::ASTORE_3).contains(&instruction.opcode) => {
-            u16::from((instruction.opcode - opcode::ISTORE_0) % 4)
-        }
-        Form::ShortConstant | Form::Constant | Form::InvokeInterface | Form::InvokeDynamic | Form::MultiNewArray => {
-            let constant = instruction.constant().unwrap_or(0);
-            return if constant == 0 || constant >= body.constants { Err("constant out of bounds") } else { Ok(()) };
-        }
-        _ => return Ok(()),
-    };
-    if slot >= body.max_locals { Err("local slot out of bounds") } else { Ok(()) }
+    if let Form::ShortConstant | Form::Constant | Form::InvokeInterface | Form::InvokeDynamic | Form::MultiNewArray =
+        form
+    {
+        let constant = instruction.constant().unwrap_or(0);
+        return if constant == 0 || constant >= body.constants { Err("constant out of bounds") } else { Ok(()) };
+    }
+    let outside = instruction.last_local().is_some_and(|slot| slot >= u32::from(body.max_locals));
+    if outside { Err("local slot out of bounds") } else { Ok(()) }
 }

@@ -45,6 +45,9 @@ pub(crate) fn check_body(
         if let Some(index) = instruction.constant() {
             check_index(index, pool, instruction.offset as usize)?;
         }
+        if instruction.last_local().is_some_and(|slot| slot >= u32::from(body.max_locals)) {
+            return Err(Error::new(ErrorKind::BadValue, instruction.offset as usize, "local slot"));
+        }
     }
     for row in &body.rows {
         check_row(row, body, pool)?;

@@ -12,6 +12,7 @@ mod inspect;
 mod branches;
 mod constants;
 mod constructors;
+mod damaged;
 mod debug_tables;
 mod far_jumps;
 mod frames;

@@ -99,7 +99,8 @@ public final class MutatedClasses {
             if (TELL) {
                 System.err.println(refused);
             }
-            return "defined-then-" + refused.getClass().getSimpleName();
+            boolean noRoom = String.valueOf(refused.getMessage()).contains("Exceeded max stack size");
+            return "defined-then-" + refused.getClass().getSimpleName() + (noRoom ? "-no-room-for-operands" : "");
         }
     }
 
