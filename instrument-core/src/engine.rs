@@ -154,7 +154,7 @@ impl Engine {
             merged = Some(join(merged, next));
         }
         let merged = merged.ok_or(Refusal::UnknownTemplate)?;
-        workspace.check(class, &merged)?;
+        workspace.check(&merged, class.major_version() >= 51 && !input.lacks_frames())?;
         workspace.write_method(class, method, &merged)?;
         Ok(RewrittenMethod {
             method_index: planned.method_index,
@@ -226,7 +226,7 @@ impl Workspace {
         Splice { class, method, target, template, body, sink, probe_constant }.run(&mut self.memory)
     }
 
-    fn check(&mut self, class: &ClassFile<'_>, merged: &MergedBody) -> Result<(), Refusal> {
+    fn check(&mut self, merged: &MergedBody, frames_required: bool) -> Result<(), Refusal> {
         let table = merged.tables.iter().find(|table| table.kind == TableKind::StackMap);
         let frames = table.map(|table| table.content.as_slice());
         let body = Body {
@@ -235,7 +235,7 @@ impl Workspace {
             max_locals: merged.max_locals,
             frames,
             implied: self.memory.implied_locals(),
-            frames_required: class.major_version() >= 51,
+            frames_required,
             constants: self.pool.count(),
         };
         self.checker.check(&body).map_err(Refusal::SelfCheck)

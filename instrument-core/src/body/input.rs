@@ -1,5 +1,6 @@
 //! A method body before it is lifted: the parts of its `Code` attribute.
 
+use classfile::instruction::Instructions;
 use classfile::{Attribute, Code, ConstantPool, ExceptionRow};
 
 /// What a table inside `Code` is, as far as the merge must know.
@@ -64,6 +65,15 @@ impl<'a> BodyInput<'a> {
             rows: code.exception_table.rows().collect(),
             tables,
         })
+    }
+
+    /// True for code that would need frames (JVMS 4.10.1) and has none: up to version 50 it is verified by type inference, from
+    /// 51 on by nobody. HotSpot up to 17 keeps no frames of classes that it does not verify, such as those of the JDK itself
+    /// that are in no archive, so this is what they look like when they are retransformed.
+    pub(crate) fn lacks_frames(&self) -> bool {
+        let mut instructions = Instructions::new(self.bytecode).flatten();
+        let mut jumps = || instructions.any(|step| step.branch_target().is_some() || step.switch().is_some());
+        self.table(TableKind::StackMap).is_none() && (!self.rows.is_empty() || jumps())
     }
 
     pub(crate) fn table(&self, kind: TableKind) -> Option<&Table<'a>> {

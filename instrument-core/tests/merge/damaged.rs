@@ -6,6 +6,7 @@ use instrument_core::{Outcome, Refusal};
 
 use crate::assembler::{ClassBuilder, CodeBuilder, PUBLIC_STATIC, class_with};
 use crate::fixtures::{instrument, merged, plan, refusal};
+use crate::inspect::body;
 
 #[track_caller]
 fn refused_as(class: &[u8], kind: ErrorKind) {
@@ -42,7 +43,8 @@ fn a_class_with_such_a_constant_gets_no_constants_at_all() {
     }
     let far = class.pool.count() + 40;
     class.pool.pair(Tag::NameAndType, 1, far);
-    let Outcome::Unchanged { refused } = instrument(&class.finish(), &[plan(0, &["bracket"]), plan(1, &["bracket"])]) else {
+    let Outcome::Unchanged { refused } = instrument(&class.finish(), &[plan(0, &["bracket"]), plan(1, &["bracket"])])
+    else {
         panic!("rewritten")
     };
     assert_eq!(refused.len(), 2);
@@ -108,4 +110,21 @@ fn nothing_may_follow_the_attributes_of_the_code() {
     class[count + 1] = 0;
     merged(&good, &["bracket"]);
     refused_as(&class, ErrorKind::TrailingBytes);
+}
+
+/// As HotSpot up to 17 shows its own classes when they are retransformed: it neither verifies them nor keeps their frames.
+#[test]
+fn code_that_the_jvm_keeps_without_frames_gets_none() {
+    let jumping = class_with("Stripped", 61, "(I)I", |code| {
+        let (other, end) = (code.limits(1, 1).label(), code.label());
+        code.iload(0).jump(IFEQ, other).op(ICONST_1).op(IRETURN).place(other).op(ICONST_0).place(end).op(IRETURN);
+    });
+    for templates in [&["bracket"][..], &["catches"], &["catches", "bracket"]] {
+        let output = merged(&jumping, templates);
+        assert!(body(&output.bytes, 0).attribute("StackMapTable").is_none(), "{templates:?}");
+    }
+    let straight = class_with("Straight", 61, "()I", |code| {
+        code.limits(1, 0).op(ICONST_1).op(IRETURN);
+    });
+    assert!(body(&merged(&straight, &["catches"]).bytes, 0).attribute("StackMapTable").is_some());
 }

@@ -21,7 +21,8 @@ public final class VerifyWithClassFileApi {
     private int accepted;
 
     private VerifyWithClassFileApi(ClassLoader superTypes) {
-        ClassHierarchyResolver resolver = ClassHierarchyResolver.ofResourceParsing(superTypes).orElse(ClassHierarchyResolver.defaultResolver());
+        ClassHierarchyResolver resolver = ClassHierarchyResolver.ofResourceParsing(superTypes)
+                .orElse(ClassHierarchyResolver.defaultResolver());
         verifier = ClassFile.of(ClassFile.ClassHierarchyResolverOption.of(resolver));
     }
 

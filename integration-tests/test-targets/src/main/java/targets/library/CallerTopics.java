@@ -23,7 +23,8 @@ final class CallerTopics {
 
     static void visitAll() {
         show("forName", () -> Class.forName("targets.library.CallerTopics$Inner").getName());
-        show("forName by reflection", () -> ((Class<?>) Class.class.getMethod("forName", String.class).invoke(null, "targets.library.CallerTopics")).getName());
+        show("forName by reflection", () -> ((Class<?>) Class.class.getMethod("forName", String.class)
+                .invoke(null, "targets.library.CallerTopics")).getName());
         show("forName by handle", CallerTopics::forNameByHandle);
         show("lookup", () -> MethodHandles.lookup() + " " + MethodHandles.lookup().lookupModes());
         show("lookup by reflection", () -> MethodHandles.class.getMethod("lookup").invoke(null));
@@ -33,7 +34,8 @@ final class CallerTopics {
         show("bundle", () -> ResourceBundle.getBundle("targets.library.NoSuchBundle"));
         show("callers", () -> Inner.callers());
         show("walk through the library", CallerTopics::throughTheLibrary);
-        show("walk with reflection", () -> StackWalker.getInstance(StackWalker.Option.SHOW_REFLECT_FRAMES).walk(frames -> frames.map(StackWalker.StackFrame::getMethodName).collect(Collectors.toList())));
+        show("walk with reflection", () -> StackWalker.getInstance(StackWalker.Option.SHOW_REFLECT_FRAMES)
+                .walk(frames -> frames.map(StackWalker.StackFrame::getMethodName).collect(Collectors.toList())));
         show("trace through the library", CallerTopics::traces);
         show("depth of a pool", CallerTopics::depthOfAPool);
         show("logger", () -> System.getLogger("tour").getName());
@@ -43,7 +45,8 @@ final class CallerTopics {
 
     private static Object forNameByHandle() throws Exception {
         try {
-            return MethodHandles.lookup().findStatic(Class.class, "forName", MethodType.methodType(Class.class, String.class)).invoke("targets.library.CallerTopics$Inner");
+            return MethodHandles.lookup().findStatic(Class.class, "forName", MethodType.methodType(Class.class, String.class))
+                    .invoke("targets.library.CallerTopics$Inner");
         } catch (Throwable thrown) {
             return thrown;
         }
@@ -68,7 +71,8 @@ final class CallerTopics {
 
     private static Object resources() throws Exception {
         try (InputStream own = CallerTopics.class.getResourceAsStream("CallerTopics.class"); InputStream library = Object.class.getResourceAsStream("Object.class")) {
-            return (own != null) + " " + (library != null) + ClassLoader.getSystemResource("targets/library/LibraryTour.class").getProtocol();
+            return (own != null) + " " + (library != null) + ClassLoader.getSystemResource("targets/library/LibraryTour.class")
+                    .getProtocol();
         }
     }
 
@@ -85,7 +89,8 @@ final class CallerTopics {
     }
 
     private static String names(StackWalker walker) {
-        return walker.walk(frames -> frames.map(frame -> frame.getClassName() + "." + frame.getMethodName() + ":" + frame.getLineNumber())
+        return walker.walk(frames -> frames.map(frame -> frame.getClassName() + "." + frame.getMethodName() + ":"
+                + frame.getLineNumber())
                 .filter(frame -> !frame.contains("Lambda")).collect(Collectors.joining(" ")));
     }
 
@@ -93,11 +98,13 @@ final class CallerTopics {
         List<String> seen = new ArrayList<>();
         for (Callable<Object> failing : List.<Callable<Object>>of(
                 () -> Integer.parseInt("x"), () -> List.of(1).iterator().next().compareTo(null), () -> "abc".substring(5),
-                () -> new ArrayList<>(List.of(1)).get(3), () -> java.time.LocalDate.of(2020, 13, 1), () -> java.util.regex.Pattern.compile("*"))) {
+                () -> new ArrayList<>(List.of(1)).get(3), () -> java.time.LocalDate.of(2020, 13, 1),
+                        () -> java.util.regex.Pattern.compile("*"))) {
             try {
                 failing.call();
             } catch (Exception thrown) {
-                seen.add("\n  " + thrown + " " + Arrays.stream(thrown.getStackTrace()).map(StackTraceElement::toString).filter(frame -> !frame.contains("Lambda")).collect(Collectors.toList()));
+                seen.add("\n  " + thrown + " " + Arrays.stream(thrown.getStackTrace()).map(StackTraceElement::toString)
+                        .filter(frame -> !frame.contains("Lambda")).collect(Collectors.toList()));
             }
         }
         return seen;

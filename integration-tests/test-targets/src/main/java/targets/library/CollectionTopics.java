@@ -86,7 +86,8 @@ final class CollectionTopics {
         deque.offerLast(deque.pollFirst());
         Collections.rotate(array, 2);
         Collections.shuffle(array, new Random(1));
-        return array + " " + linked.subList(1, 3) + " " + deque + " " + Collections.frequency(array, 7) + Arrays.asList(1, 2).hashCode();
+        return array + " " + linked.subList(1, 3) + " " + deque + " " + Collections.frequency(array, 7)
+                + Arrays.asList(1, 2).hashCode();
     }
 
     private static Object sorting() {
@@ -108,14 +109,18 @@ final class CollectionTopics {
             map.merge(word, 1, Integer::sum);
         }
         TreeSet<Integer> set = IntStream.range(0, 100).boxed().collect(Collectors.toCollection(TreeSet::new));
-        return map.headMap("m", true) + " " + map.ceilingKey("g") + " " + map.descendingMap() + set.subSet(10, true, 15, false).descendingSet();
+        return map.headMap("m", true) + " " + map.ceilingKey("g") + " " + map.descendingMap()
+                + set.subSet(10, true, 15, false).descendingSet();
     }
 
     private static Object streams() {
-        Map<Integer, Long> lengths = Stream.of("a", "bb", "cc", "ddd").collect(Collectors.groupingBy(String::length, TreeMap::new, Collectors.counting()));
-        String joined = IntStream.iterate(1, n -> n * 3).limit(10).mapToObj(Integer::toHexString).collect(Collectors.joining(",", "<", ">"));
+        Map<Integer, Long> lengths = Stream.of("a", "bb", "cc", "ddd")
+                .collect(Collectors.groupingBy(String::length, TreeMap::new, Collectors.counting()));
+        String joined = IntStream.iterate(1, n -> n * 3).limit(10).mapToObj(Integer::toHexString)
+                .collect(Collectors.joining(",", "<", ">"));
         double average = IntStream.rangeClosed(1, 9).asDoubleStream().map(Math::sqrt).average().orElse(0);
-        List<String> flat = Stream.of(List.of("x", "y"), List.of("z")).flatMap(List::stream).sorted(Collections.reverseOrder()).collect(Collectors.toList());
+        List<String> flat = Stream.of(List.of("x", "y"), List.of("z")).flatMap(List::stream).sorted(Collections.reverseOrder())
+                .collect(Collectors.toList());
         Iterator<Integer> iterator = Stream.of(1, 2, 3, 4).takeWhile(n -> n < 4).dropWhile(n -> n < 2).iterator();
         return lengths + joined + average + flat + iterator.next() + Stream.of(1, 1, 2).distinct().count();
     }
@@ -143,7 +148,8 @@ final class CollectionTopics {
         bits.set(3, 70);
         bits.flip(5);
         return bits.cardinality() + " " + bits.nextClearBit(3) + " " + Long.bitCount(0xF0F0L) + Integer.reverse(77)
-                + UUID.nameUUIDFromBytes(new byte[] {1, 2, 3}) + Math.floorMod(-7, 3) + Long.toUnsignedString(-1) + Double.toHexString(0.1);
+                + UUID.nameUUIDFromBytes(new byte[] {1, 2, 3}) + Math.floorMod(-7, 3) + Long.toUnsignedString(-1)
+                + Double.toHexString(0.1);
     }
 
     private static final class Colliding implements Comparable<Colliding> {

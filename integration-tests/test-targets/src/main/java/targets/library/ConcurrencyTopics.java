@@ -99,11 +99,13 @@ final class ConcurrencyTopics {
                 }
             }
         });
-        return Arrays.toString(counts) + lock.isLocked() + semaphore.availablePermits() + stamped.validate(stamped.tryOptimisticRead());
+        return Arrays.toString(counts) + lock.isLocked() + semaphore.availablePermits()
+                + stamped.validate(stamped.tryOptimisticRead());
     }
 
     private static Object queues() throws Exception {
-        List<BlockingQueue<Integer>> queues = List.of(new ArrayBlockingQueue<>(3), new LinkedBlockingDeque<>(), new SynchronousQueue<>(true));
+        List<BlockingQueue<Integer>> queues = List.of(new ArrayBlockingQueue<>(3), new LinkedBlockingDeque<>(),
+                new SynchronousQueue<>(true));
         List<Long> sums = new ArrayList<>();
         for (BlockingQueue<Integer> queue : queues) {
             AtomicLong sum = new AtomicLong();
@@ -179,7 +181,8 @@ final class ConcurrencyTopics {
         CompletableFuture<Object> failing = CompletableFuture.supplyAsync(() -> {
             throw new IllegalStateException("on purpose");
         });
-        String handled = failing.handle((value, thrown) -> thrown instanceof CompletionException ? thrown.getMessage() : "?").join().toString();
+        String handled = failing.handle((value, thrown) -> thrown instanceof CompletionException ? thrown.getMessage() : "?").join()
+                .toString();
         try {
             new CompletableFuture<>().get(1, TimeUnit.MILLISECONDS);
         } catch (TimeoutException expected) {

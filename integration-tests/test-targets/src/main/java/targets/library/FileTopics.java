@@ -99,8 +99,10 @@ final class FileTopics {
         Path moved = Files.move(copy, directory.resolve("moved.txt"), StandardCopyOption.ATOMIC_MOVE);
         try (Stream<Path> walk = Files.walk(directory); Stream<String> lines = Files.lines(text); BufferedReader reader = Files.newBufferedReader(moved)) {
             List<String> found = walk.map(path -> directory.relativize(path).toString()).sorted().collect(Collectors.toList());
-            return found + " " + lines.mapToInt(String::length).sum() + reader.readLine() + Files.size(moved) + Files.getLastModifiedTime(moved)
-                    + Files.isSymbolicLink(directory.resolve("link")) + FileSystems.getDefault().getPathMatcher("glob:*.{txt,md}").matches(Path.of("x.txt"));
+            return found + " " + lines.mapToInt(String::length).sum() + reader.readLine() + Files.size(moved)
+                    + Files.getLastModifiedTime(moved)
+                    + Files.isSymbolicLink(directory.resolve("link"))
+                    + FileSystems.getDefault().getPathMatcher("glob:*.{txt,md}").matches(Path.of("x.txt"));
         }
     }
 
@@ -114,7 +116,8 @@ final class FileTopics {
 
     private static Object channels(Path directory) throws IOException {
         Path file = directory.resolve("channel");
-        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.READ,
+                StandardOpenOption.WRITE)) {
             channel.write(new ByteBuffer[] {ByteBuffer.wrap(new byte[] {1, 2, 3}), ByteBuffer.allocateDirect(100)});
             MappedByteBuffer mapped = channel.map(FileChannel.MapMode.READ_WRITE, 0, 50);
             mapped.putLong(8, 42);
@@ -140,7 +143,8 @@ final class FileTopics {
         Path path = directory.resolve("test.jar");
         Manifest manifest = new Manifest();
         manifest.getMainAttributes().put(Attributes.Name.MANIFEST_VERSION, "1.0");
-        manifest.getMainAttributes().put(Attributes.Name.MAIN_CLASS, "a.very.long.name.of.a.class.that.does.not.fit.into.one.line.Main");
+        manifest.getMainAttributes().put(Attributes.Name.MAIN_CLASS,
+                "a.very.long.name.of.a.class.that.does.not.fit.into.one.line.Main");
         try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(path), manifest)) {
             for (int i = 0; i < 20; i++) {
                 out.putNextEntry(new ZipEntry("entry" + i));
@@ -167,14 +171,16 @@ final class FileTopics {
         StringWriter writer = new StringWriter();
         new PrintWriter(writer, true).printf("%d %s%n", 5, "x").flush();
         return in.readUTF().length() + " " + in.readLong() + in.readChar() + in.available() + writer.toString().trim()
-                + new InputStreamReader(new ByteArrayInputStream(new byte[] {(byte) 0xc3, (byte) 0xa4}), StandardCharsets.UTF_8).read();
+                + new InputStreamReader(new ByteArrayInputStream(new byte[] {(byte) 0xc3, (byte) 0xa4}), StandardCharsets.UTF_8)
+                .read();
     }
 
     private static Object buffers() {
         ByteBuffer buffer = ByteBuffer.allocateDirect(64).order(ByteOrder.LITTLE_ENDIAN);
         buffer.putInt(0x01020304).putDouble(1.5).putShort((short) -2).flip();
         ByteBuffer slice = buffer.slice().asReadOnlyBuffer();
-        return slice.get(0) + " " + slice.order(ByteOrder.LITTLE_ENDIAN).getDouble(4) + buffer.asIntBuffer().get(0) + buffer.compareTo(slice) + buffer.remaining();
+        return slice.get(0) + " " + slice.order(ByteOrder.LITTLE_ENDIAN).getDouble(4) + buffer.asIntBuffer().get(0)
+                + buffer.compareTo(slice) + buffer.remaining();
     }
 
     private static Object compression() throws Exception {
@@ -281,7 +287,8 @@ final class FileTopics {
         cipher.init(Cipher.ENCRYPT_MODE, key);
         Mac mac = Mac.getInstance("HmacSHA256");
         mac.init(key);
-        return text + " " + Arrays.hashCode(cipher.doFinal(data)) + Arrays.hashCode(mac.doFinal(data)) + new SecureRandom().generateSeed(4).length;
+        return text + " " + Arrays.hashCode(cipher.doFinal(data)) + Arrays.hashCode(mac.doFinal(data))
+                + new SecureRandom().generateSeed(4).length;
     }
 
     private static Object process() throws Exception {

@@ -59,7 +59,8 @@ final class ReflectionTopics {
             return String.class.getDeclaredField("hash").getName() + Modifier.toString(field.getModifiers()) + field.getType();
         });
         show("annotations", ReflectionTopics::annotations);
-        show("generics", () -> Arrays.toString(Generic.class.getMethods()[0].getGenericParameterTypes()) + Generic.class.getGenericSuperclass());
+        show("generics", () -> Arrays.toString(Generic.class.getMethods()[0].getGenericParameterTypes())
+                + Generic.class.getGenericSuperclass());
         show("proxies", ReflectionTopics::proxies);
         show("method handles", ReflectionTopics::methodHandles);
         show("wrong method type", ReflectionTopics::wrongMethodType);
@@ -68,7 +69,8 @@ final class ReflectionTopics {
         show("lambda factory", ReflectionTopics::lambdaFactory);
         show("references", ReflectionTopics::references);
         show("arrays", ReflectionTopics::arrays);
-        show("services", () -> ServiceLoader.loadInstalled(FileSystemProvider.class).stream().map(provider -> provider.type().getName()).sorted().collect(Collectors.toList()));
+        show("services", () -> ServiceLoader.loadInstalled(FileSystemProvider.class).stream().map(provider -> provider.type()
+                .getName()).sorted().collect(Collectors.toList()));
         show("modules", ReflectionTopics::modules);
         show("no such class", () -> Class.forName("no.such.Class"));
         show("no such method", () -> String.class.getMethod("noSuchMethod", int.class));
@@ -83,7 +85,8 @@ final class ReflectionTopics {
         number.setInt(bean, number.getInt(bean) + 1);
         Method method = Bean.class.getDeclaredMethod("join", Object[].class);
         String joined = (String) method.invoke(bean, (Object) new Object[] {"x", 2});
-        return joined + " " + method.toGenericString() + Stream.of(Bean.class.getDeclaredMethods()).map(Method::getName).sorted().collect(Collectors.toList());
+        return joined + " " + method.toGenericString() + Stream.of(Bean.class.getDeclaredMethods()).map(Method::getName).sorted()
+                .collect(Collectors.toList());
     }
 
     /** More than the threshold from which reflection makes classes of its own. */
@@ -110,7 +113,8 @@ final class ReflectionTopics {
     private static Object annotations() throws Exception {
         Marked marked = Bean.class.getAnnotation(Marked.class);
         Method method = Bean.class.getDeclaredMethod("fail");
-        return marked.value() + Arrays.toString(marked.numbers()) + marked.type() + marked.equals(Bean.class.getAnnotation(Marked.class))
+        return marked.value() + Arrays.toString(marked.numbers()) + marked.type()
+                + marked.equals(Bean.class.getAnnotation(Marked.class))
                 + method.isAnnotationPresent(Deprecated.class) + method.getAnnotation(Deprecated.class).annotationType();
     }
 
@@ -133,11 +137,14 @@ final class ReflectionTopics {
                     MethodHandles.dropArguments(MethodHandles.constant(int.class, -1), 0, String.class), length);
             MethodHandle caught = MethodHandles.catchException(
                     lookup.findStatic(Integer.class, "parseInt", MethodType.methodType(int.class, String.class)),
-                    NumberFormatException.class, MethodHandles.dropArguments(MethodHandles.constant(int.class, -7), 0, NumberFormatException.class));
-            MethodHandle spread = lookup.findStatic(Math.class, "max", MethodType.methodType(int.class, int.class, int.class)).asSpreader(Object[].class, 2);
+                    NumberFormatException.class, MethodHandles.dropArguments(MethodHandles.constant(int.class, -7), 0,
+                            NumberFormatException.class));
+            MethodHandle spread = lookup.findStatic(Math.class, "max", MethodType.methodType(int.class, int.class, int.class))
+                    .asSpreader(Object[].class, 2);
             MethodHandle bound = MethodHandles.insertArguments(concat, 1, "!").bindTo("bound");
             return (int) both.invokeExact("ab", "cde") + " " + (int) guarded.invokeExact("") + (int) caught.invokeExact("no")
-                    + spread.invoke(new Object[] {3, 9}) + bound.invoke() + both.type() + MethodHandles.collectArguments(concat, 1, concat).invoke("1", "2", "3");
+                    + spread.invoke(new Object[] {3, 9}) + bound.invoke() + both.type()
+                    + MethodHandles.collectArguments(concat, 1, concat).invoke("1", "2", "3");
         } catch (Throwable thrown) {
             throw new HandleFailed(thrown);
         }
@@ -155,13 +162,15 @@ final class ReflectionTopics {
     }
 
     private static Object varHandles() throws Exception {
-        VarHandle number = MethodHandles.privateLookupIn(Bean.class, MethodHandles.lookup()).findVarHandle(Bean.class, "number", int.class);
+        VarHandle number = MethodHandles.privateLookupIn(Bean.class, MethodHandles.lookup())
+                .findVarHandle(Bean.class, "number", int.class);
         VarHandle elements = MethodHandles.arrayElementVarHandle(long[].class);
         VarHandle view = MethodHandles.byteArrayViewVarHandle(int[].class, java.nio.ByteOrder.BIG_ENDIAN);
         Bean bean = new Bean(1, "x");
         long[] array = new long[2];
         elements.setVolatile(array, 1, 9L);
-        return (int) number.getAndAdd(bean, 4) + " " + number.compareAndSet(bean, 5, 6) + (int) number.getOpaque(bean) + (long) elements.getAcquire(array, 1)
+        return (int) number.getAndAdd(bean, 4) + " " + number.compareAndSet(bean, 5, 6) + (int) number.getOpaque(bean)
+                + (long) elements.getAcquire(array, 1)
                 + (int) view.get(new byte[] {0, 0, 1, 0}, 0);
     }
 
@@ -225,7 +234,8 @@ final class ReflectionTopics {
     private static Object modules() {
         Module base = Object.class.getModule();
         return base.getName() + base.isExported("java.lang") + base.isOpen("java.lang", ReflectionTopics.class.getModule())
-                + ModuleLayer.boot().findModule("java.logging").isPresent() + base.getDescriptor().exports().size() + base.getPackages().contains("java.instr");
+                + ModuleLayer.boot().findModule("java.logging").isPresent() + base.getDescriptor().exports().size()
+                + base.getPackages().contains("java.instr");
     }
 
     /** What a method handle threw, which may be any Throwable. */

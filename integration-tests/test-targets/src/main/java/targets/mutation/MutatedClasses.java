@@ -44,7 +44,8 @@ public final class MutatedClasses {
         List<ZipEntry> entries = new ArrayList<>();
         for (File jar : jars) {
             try (JarFile file = new JarFile(jar)) {
-                file.stream().filter(entry -> entry.getName().endsWith(".class") && !entry.getName().startsWith("META-INF")).forEach(entries::add);
+                file.stream().filter(entry -> entry.getName().endsWith(".class") && !entry.getName().startsWith("META-INF"))
+                        .forEach(entries::add);
             }
         }
         int step = entries.size() / MOST_CLASSES + 1;

@@ -52,7 +52,8 @@ public final class ModernTopics implements Runnable {
         LibraryTour.show("newer streams", () -> Stream.of(1, 2, 3).<Integer>mapMulti((n, sink) -> {
             sink.accept(n);
             sink.accept(-n);
-        }).toList() + Stream.of(1, 2).collect(Collectors.teeing(Collectors.counting(), Collectors.summingInt(n -> n), (a, b) -> a + "/" + b)));
+        }).toList() + Stream.of(1, 2).collect(Collectors.teeing(Collectors.counting(), Collectors.summingInt(n -> n), (a, b) -> a
+                + "/" + b)));
         LibraryTour.show("flow", ModernTopics::flow);
     }
 

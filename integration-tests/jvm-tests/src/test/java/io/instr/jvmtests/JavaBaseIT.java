@@ -32,6 +32,13 @@ class JavaBaseIT {
         assertTrue(Long.parseLong(run.line("linked:")) > 6_000, () -> run.line("linked:"));
     }
 
+    /** What the JVM loaded before the agent it then hands over as it keeps it; before JDK 18 without stack map frames. */
+    @EachJdk
+    void classesThatComeFromNoArchive(Jdk jdk) {
+        Program program = Program.target(jdk, "targets.JdkClasses").with("-Xshare:off");
+        assertThorough(program.compare(everything("off")), 5_000);
+    }
+
     /** Level off leaves a guard in each method; compiled at once, so that the compiler sees every shape of merged code. */
     @EachJdk(from = 25)
     void compilersTakeIt(Jdk jdk) {

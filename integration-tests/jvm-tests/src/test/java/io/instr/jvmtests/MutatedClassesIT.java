@@ -69,7 +69,8 @@ class MutatedClassesIT {
         assertEquals(MUTATIONS, expected.size());
         assertEquals(expected.size(), found.size(), "mutations tried");
         return IntStream.range(0, expected.size())
-                .filter(i -> !expected.get(i).contains(MENDED) && !Objects.equals(comparable(expected.get(i)), comparable(found.get(i))))
+                .filter(i -> !expected.get(i).contains(MENDED) && !Objects.equals(comparable(expected.get(i)),
+                comparable(found.get(i))))
                 .mapToObj(i -> expected.get(i) + " became " + found.get(i))
                 .toList();
     }

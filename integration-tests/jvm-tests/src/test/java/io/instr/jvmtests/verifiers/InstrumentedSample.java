@@ -80,7 +80,8 @@ final class InstrumentedSample {
 
     /** Finds the super types of the classes, and the runtime that the instrumented ones call. */
     URLClassLoader superTypes() {
-        List<URL> urls = new ArrayList<>(Stream.concat(libraries.stream(), SampleJars.classPath()).map(InstrumentedSample::url).toList());
+        List<URL> urls = new ArrayList<>(Stream.concat(libraries.stream(), SampleJars.classPath()).map(InstrumentedSample::url)
+                .toList());
         urls.add(url(BuildResult.TARGETS_JAR.path()));
         urls.add(url(BuildResult.JAVA_RUNTIME.path()));
         return new URLClassLoader(urls.toArray(URL[]::new), ClassLoader.getPlatformClassLoader());

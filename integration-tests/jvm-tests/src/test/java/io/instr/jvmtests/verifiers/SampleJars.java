@@ -13,7 +13,8 @@ public final class SampleJars {
 
     /** Java 1.1 to 1.4 (no frames, subroutines), Java 8 and 17, Kotlin, Scala, Groovy. */
     private static final List<String> NAMES = List.of(
-            "antlr-2", "commons-collections-3", "jackson-databind", "asm-9", "flightrecorder", "kotlin-stdlib", "scala-library", "groovy");
+            "antlr-2", "commons-collections-3", "jackson-databind", "asm-9", "flightrecorder", "kotlin-stdlib", "scala-library",
+                    "groovy");
 
     private SampleJars() {}
 

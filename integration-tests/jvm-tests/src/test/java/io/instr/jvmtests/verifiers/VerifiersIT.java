@@ -60,7 +60,8 @@ class VerifiersIT {
         }
     }
 
-    private static void assertNoNewFaults(InstrumentedSample sample, ClassFault verifier, int step, int leastAccepted) throws IOException {
+    private static void assertNoNewFaults(InstrumentedSample sample, ClassFault verifier, int step,
+            int leastAccepted) throws IOException {
         Map<String, byte[]> originals = InstrumentedSample.classesOf(sample.originals);
         Map<String, byte[]> instrumented = InstrumentedSample.classesOf(sample.instrumented);
         assertEquals(originals.keySet(), instrumented.keySet());
