@@ -1,5 +1,7 @@
 //! The engine: a class and a plan in, a rewritten class out.
 
+pub mod unchanged;
+
 use std::sync::Arc;
 
 use classfile::descriptor::MethodDescriptor;

@@ -6,6 +6,7 @@ mod bench;
 mod bless;
 mod corpus;
 mod demo;
+mod fuzz;
 mod jdks;
 mod link;
 mod prerequisites;
@@ -29,6 +30,9 @@ cargo xtask COMMAND
   bench WHAT [--rounds N] [--only NAME,NAME] [--peers DIR]
                        WHAT = startup | percall: medians and ratios, interleaved with no agent and with the peers' agents
                        found in DIR (bench/README.md says how they are called)
+  fuzz [--seconds N] [TARGET]
+                       runs cargo-fuzz on every target, or on one, for N seconds each (default 60); a finding ends the run and
+                       is kept in fuzz/found, from where every test run replays it
   bless [PACKAGE...]   runs the tests and takes what they print now as what is expected from now on
 ";
 
@@ -43,6 +47,7 @@ fn main() -> ExitCode {
         "test" => test::run(rest),
         "corpus" => corpus::run(rest),
         "bench" => bench::run(rest),
+        "fuzz" => fuzz::run(rest),
         "bless" => bless::run(rest),
         "help" | "--help" | "-h" => {
             print!("{USAGE}");

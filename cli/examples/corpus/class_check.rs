@@ -8,6 +8,7 @@ use instrument_core::level::Level;
 use instrument_core::template::{TemplateId, TemplateLibrary};
 use instrument_core::{Engine, EngineOptions, MethodPlan, Outcome, Refused, Workspace};
 
+use crate::lowering;
 use crate::tally::Tally;
 
 /// Checks class after class.
@@ -35,6 +36,7 @@ impl ClassCheck {
             Err(error) => return self.tally.problem("cannot be read", format!("{name}: {error}")),
         };
         self.written_as_read(name, &class);
+        lowering::check(&mut self.workspace, name, &class, &mut self.tally);
         self.instrument_everything(name, &class);
     }
 

@@ -7,6 +7,7 @@
 
 mod class_check;
 mod embedded;
+mod lowering;
 mod tally;
 
 use std::path::{Path, PathBuf};

@@ -15,6 +15,11 @@ pub(crate) struct Tally {
     pub(crate) methods: u64,
     pub(crate) methods_with_code: u64,
     pub(crate) instrumented: u64,
+    /// Methods lifted and lowered without a template, and found the same.
+    pub(crate) lowered: u64,
+    pub(crate) frame_tables: u64,
+    /// Reason and language -> methods or tables of the same meaning in other bytes.
+    pub(crate) other_forms: BTreeMap<String, u64>,
     pub(crate) bytes_in: u64,
     pub(crate) bytes_out: u64,
     /// Reason -> methods left as they were.
@@ -37,6 +42,11 @@ impl Tally {
         self.methods += other.methods;
         self.methods_with_code += other.methods_with_code;
         self.instrumented += other.instrumented;
+        self.lowered += other.lowered;
+        self.frame_tables += other.frame_tables;
+        for (reason, count) in other.other_forms {
+            *self.other_forms.entry(reason).or_default() += count;
+        }
         self.bytes_in += other.bytes_in;
         self.bytes_out += other.bytes_out;
         for (reason, count) in other.refused {
@@ -68,6 +78,10 @@ impl Tally {
         if !self.refused.is_empty() {
             let _ =
                 writeln!(text, "  refused altogether: {:.4} % of the methods with code", self.refused_share() * 100.0);
+        }
+        let _ = writeln!(text, "  lowered as lifted: {} methods, {} frame tables", self.lowered, self.frame_tables);
+        for (reason, count) in &self.other_forms {
+            let _ = writeln!(text, "    in another form: {count} {reason}");
         }
         for (kind, (count, examples)) in &self.problems {
             let _ = writeln!(text, "  FAILED: {count} x {kind}, such as\n    {}", examples.join("\n    "));

@@ -1,5 +1,7 @@
 //! The merge itself, step by step (requirements S0.44 to S0.54).
 
+pub(crate) mod unchanged;
+
 use classfile::stack_map::{VerificationType, implied_locals};
 use classfile::{ByteReader, ClassFile, ExceptionRow, Member, ModifiedUtf8};
 

@@ -1,0 +1,72 @@
+//! Lifting and lowering without a template, for tests: the proof that nothing of a method is lost or misread on the way.
+
+use classfile::descriptor::MethodDescriptor;
+use classfile::{ClassFile, ExceptionRow, Member};
+
+use super::Workspace;
+use crate::body::input::BodyInput;
+use crate::merge::constructor;
+use crate::merge::emit::TargetMethod;
+use crate::merge::splice::unchanged::empty_template;
+use crate::merge::splice::{MergedBody, Splice};
+use crate::refusal::Refusal;
+use crate::template::Template;
+use crate::template::symbol::SymbolSink;
+
+/// The parts of a `Code` attribute, lifted and lowered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lowered {
+    /// Bytecode.
+    pub code: Vec<u8>,
+    /// Exception rows.
+    pub rows: Vec<ExceptionRow>,
+    /// Tables inside `Code`: index of the name, content. The frames come last; tables that merging drops are left out.
+    pub tables: Vec<(u16, Vec<u8>)>,
+}
+
+/// Lifts and lowers every method of `class` that has code, and tells `see` its place and what came out, which has gone through
+/// the engine's own check.
+pub fn lift_and_lower(
+    workspace: &mut Workspace,
+    class: &ClassFile<'_>,
+    mut see: impl FnMut(usize, Result<Lowered, Refusal>),
+) {
+    workspace.begin(class);
+    let template = empty_template();
+    for (index, method) in class.methods().iter().enumerate() {
+        match workspace.lower(class, method, &template) {
+            Ok(None) => {}
+            Ok(Some(lowered)) => see(index, Ok(lowered)),
+            Err(reason) => see(index, Err(reason)),
+        }
+    }
+}
+
+impl Workspace {
+    fn lower(
+        &mut self,
+        class: &ClassFile<'_>,
+        method: &Member<'_>,
+        template: &Template,
+    ) -> Result<Option<Lowered>, Refusal> {
+        let Some(code) = method.code(class)? else { return Ok(None) };
+        let target = TargetMethod {
+            class_name: class.this_class(),
+            name: method.name,
+            descriptor_text: method.descriptor,
+            descriptor: MethodDescriptor::parse(method.descriptor.as_bytes())?,
+            access_flags: method.access_flags,
+            is_constructor: constructor::starts_uninitialised(class, method),
+        };
+        let body = BodyInput::of_code(&code, class.constant_pool())?;
+        let sink = SymbolSink { pool: class.constant_pool(), writer: &mut self.pool, bootstrap: &mut self.bootstrap };
+        let splice = Splice { class, method, target: &target, template, body: &body, sink, probe_constant: None };
+        let MergedBody { code, rows, tables, .. } = {
+            let merged = splice.unchanged(&mut self.memory)?;
+            self.check(class, &merged)?;
+            merged
+        };
+        let tables = tables.into_iter().map(|table| (table.name_index, table.content)).collect();
+        Ok(Some(Lowered { code, rows, tables }))
+    }
+}
