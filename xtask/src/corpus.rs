@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
@@ -23,19 +24,25 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     if link {
         return link::run(&jars);
     }
-    let mut check = example();
+    let mut check = example_with_jdks();
     check.args(&jars);
     execute(&mut check)
 }
 
 /// The fixed part that is quick enough for every test run: `java.base` of each JDK found.
 pub(crate) fn sample() -> Result<()> {
-    execute(example().arg("--sample"))
+    execute(example_with_jdks().arg("--sample"))
 }
 
-fn example() -> std::process::Command {
+/// The example of the package `cli` that does the work.
+pub(crate) fn example() -> Command {
     let mut command = cargo();
     command.args(["run", "--quiet", "--release", "--package", "cli", "--example", "corpus", "--"]);
+    command
+}
+
+fn example_with_jdks() -> Command {
+    let mut command = example();
     for home in jdks::one_of_each() {
         command.arg("--jdk").arg(home.path());
     }

@@ -26,7 +26,7 @@ cargo xtask COMMAND
   corpus [--sample | --link] [JAR...]
                        reads, writes and instruments every class of the jars (of bench/corpus/jars.txt if none is named)
                        and of every JDK; --sample: the part of it that `test` runs, without the jars;
-                       --link: lets every JDK verify every instrumented class of the jars
+                       --link: lets every JDK verify every instrumented class of the jars and of its own modules
   bench WHAT [--rounds N] [--only NAME,NAME] [--peers DIR]
                        WHAT = startup | percall: medians and ratios, interleaved with no agent and with the peers' agents
                        found in DIR (bench/README.md says how they are called)
