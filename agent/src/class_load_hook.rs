@@ -7,15 +7,17 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use classfile::ClassFile;
-use instrument_core::level::{Level, Mode};
+use instrument_core::level::Level;
 use instrument_core::selection::{ClassDecision, MethodDecision, Supertypes};
-use instrument_core::{MethodPlan, Outcome, ProbeSlot, Refusal, Refused, Rewritten, Workspace};
+use instrument_core::{MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, Workspace};
 
+use crate::class_plan::{ClassPlan, Coming};
 use crate::hierarchy::LoaderView;
 use crate::jvm::{self, thread_cpu_nanos};
 use crate::probe_registry::ProbeRequest;
 use crate::session::Session;
 use crate::statistics::{RefusedMethod, Statistics};
+use crate::wrapped_classes::WrappedMethods;
 
 thread_local! {
     /// Memory of the engine, reused from class to class.
@@ -26,12 +28,17 @@ thread_local! {
 pub(crate) fn class_file(session: &Session, class: &jvm::ClassFile<'_>) -> Option<Vec<u8>> {
     Statistics::add(&session.statistics.classes_seen, 1);
     let rules = &session.setup.rules;
-    let wanted = class.name.is_none_or(|name| rules.wants_name(name));
+    let coming = match session.wrapped.of_retransformed(class) {
+        Some(wrapped) => Coming::Again(Some(wrapped)),
+        None if class.is_loaded() => Coming::Again(None),
+        None => Coming::First,
+    };
+    let wanted = class.name.is_none_or(|name| rules.wants_name(name)) || coming.has_wrappers();
     if !wanted && !rules.needs_hierarchy() {
         return None;
     }
     let start = thread_cpu_nanos();
-    let rewritten = catch_unwind(AssertUnwindSafe(|| examine(session, class, wanted))).unwrap_or_else(|_| {
+    let rewritten = catch_unwind(AssertUnwindSafe(|| examine(session, class, wanted, &coming))).unwrap_or_else(|_| {
         let class = text(class.name.unwrap_or(b"?"));
         session
             .statistics
@@ -43,7 +50,7 @@ pub(crate) fn class_file(session: &Session, class: &jvm::ClassFile<'_>) -> Optio
     rewritten.filter(|_| !session.setup.config.agent.discard)
 }
 
-fn examine(session: &Session, class: &jvm::ClassFile<'_>, wanted: bool) -> Option<Vec<u8>> {
+fn examine(session: &Session, class: &jvm::ClassFile<'_>, wanted: bool, coming: &Coming) -> Option<Vec<u8>> {
     let rules = &session.setup.rules;
     let file = match ClassFile::parse(class.bytes) {
         Ok(file) => file,
@@ -74,49 +81,55 @@ fn examine(session: &Session, class: &jvm::ClassFile<'_>, wanted: bool) -> Optio
     if !decision.unresolved.is_empty() {
         session.late.remember(class.jvmti, file.this_class().as_bytes(), loader);
     }
-    instrument(session, &file, &decision)
+    let rewritten = instrument(session, &file, &decision, coming)?;
+    if matches!(coming, Coming::First) && !session.setup.config.agent.discard {
+        let renamed = rewritten.methods.iter().filter(|method| method.renamed.is_some());
+        let wrapped: WrappedMethods = renamed.filter_map(|method| file.methods().get(method.method_index)).collect();
+        session.wrapped.note(file.this_class().as_bytes(), loader, wrapped);
+    }
+    Some(rewritten.bytes)
 }
 
 /// Merges the templates and gives the probes their numbers.
-fn instrument(session: &Session, file: &ClassFile<'_>, decision: &ClassDecision) -> Option<Vec<u8>> {
+fn instrument(session: &Session, file: &ClassFile<'_>, decision: &ClassDecision, coming: &Coming) -> Option<Rewritten> {
     let refuse = |key: &str, method_index: Option<usize>, reason: String| {
         let method = method_index.and_then(|index| file.methods().get(index));
         let method = method.map(|method| format!("{}{}", method.name, method.descriptor)).unwrap_or_default();
         session.statistics.refuse(key, RefusedMethod { class: file.this_class().to_string(), method, reason });
     };
+    let refuse_all = |refused: &[Refused]| {
+        refused.iter().for_each(|Refused { method_index, reason }| {
+            refuse(reason.key(), Some(*method_index), reason.to_string());
+        });
+    };
     count_skipped(session, decision);
     log_decisions(session, file, decision);
-    let mut plan = Vec::new();
-    for (method_index, chosen) in decision.chosen() {
-        match chosen.mode {
-            Mode::Inline => plan.push(MethodPlan { method_index, templates: chosen.templates.to_vec() }),
-            Mode::Wrapper => {
-                refuse(Refusal::WrapperMode.key(), Some(method_index), Refusal::WrapperMode.to_string());
-            }
-        }
-    }
-    if plan.is_empty() {
+    let mut plan = ClassPlan::new(file, decision, coming);
+    refuse_all(&plan.refused);
+    if plan.methods.is_empty() {
         return None;
     }
-    match run_engine(session, file, &plan) {
-        Outcome::Unchanged { refused } => {
-            refused.iter().for_each(|Refused { method_index, reason }| {
-                refuse(reason.key(), Some(*method_index), reason.to_string())
-            });
-            None
-        }
-        Outcome::Rewritten(mut rewritten) => {
-            let refused = std::mem::take(&mut rewritten.refused);
-            refused.iter().for_each(|Refused { method_index, reason }| {
-                refuse(reason.key(), Some(*method_index), reason.to_string())
-            });
-            let Some(()) = number_probes(session, file, &mut rewritten) else {
-                refuse("probe-numbers-exhausted", None, "there are no more probe numbers".to_owned());
-                return None;
-            };
-            count_rewritten(session, file, &rewritten);
-            Some(rewritten.bytes)
-        }
+    let mut outcome = run_engine(session, file, &plan.methods);
+    // A wrapper that has no room for the templates any more must stay all the same.
+    if coming.has_wrappers() && !refused_of(&outcome).is_empty() {
+        refuse_all(refused_of(&outcome));
+        plan.strip(refused_of(&outcome));
+        outcome = run_engine(session, file, &plan.methods);
+    }
+    refuse_all(refused_of(&outcome));
+    let Outcome::Rewritten(mut rewritten) = outcome else { return None };
+    let Some(()) = number_probes(session, file, &mut rewritten) else {
+        refuse("probe-numbers-exhausted", None, "there are no more probe numbers".to_owned());
+        return None;
+    };
+    count_rewritten(session, file, &rewritten, &plan);
+    Some(rewritten)
+}
+
+fn refused_of(outcome: &Outcome) -> &[Refused] {
+    match outcome {
+        Outcome::Rewritten(rewritten) => &rewritten.refused,
+        Outcome::Unchanged { refused } => refused,
     }
 }
 
@@ -191,10 +204,12 @@ fn write_number(bytes: &mut [u8], offset: usize, number: u32) -> Option<()> {
     Some(())
 }
 
-fn count_rewritten(session: &Session, file: &ClassFile<'_>, rewritten: &Rewritten) {
+fn count_rewritten(session: &Session, file: &ClassFile<'_>, rewritten: &Rewritten, plan: &ClassPlan) {
     let statistics = &session.statistics;
+    let instrumented = || rewritten.methods.iter().filter(|method| plan.has_templates(method.method_index));
     Statistics::add(&statistics.classes_rewritten, 1);
-    Statistics::add(&statistics.methods_instrumented, rewritten.methods.len());
+    Statistics::add(&statistics.methods_instrumented, instrumented().count());
+    Statistics::add(&statistics.methods_wrapped, instrumented().filter(|method| method.renamed.is_some()).count());
     Statistics::add(&statistics.probes, rewritten.probes.len());
     Statistics::add(&statistics.bytes_in, file.bytes().len());
     Statistics::add(&statistics.bytes_out, rewritten.bytes.len());

@@ -1,4 +1,5 @@
-//! Leaving a running JVM: probes off at once, every body restored, trace and statistics written.
+//! Leaving a running JVM: probes off at once, every body restored, trace and statistics written. Where a method had got a
+//! wrapper, what is left is one that only passes the call on: the JVM lets nobody take a method away.
 
 use std::sync::Arc;
 
@@ -14,7 +15,10 @@ const BATCH: usize = 100;
 pub(crate) fn detach(agent: &Agent, jni: &Jni<'_>) {
     let Some(session) = agent.session() else { return };
     agent.stop_probes(jni);
-    for event in [Event::ClassFileLoad, Event::ClassPrepare] {
+    session.leave();
+    // A class with wrappers must keep them whenever it is retransformed, so the hook stays on for those.
+    let hook = session.wrapped.is_empty().then_some(Event::ClassFileLoad);
+    for event in hook.into_iter().chain([Event::ClassPrepare]) {
         if let Err(error) = agent.jvmti.set_event(event, false) {
             tracing::error!(%error, ?event, "cannot be switched off");
         }

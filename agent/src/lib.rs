@@ -14,6 +14,7 @@
 compile_error!("the agent must be built with panic = \"unwind\": an abort would take the application with it");
 
 mod class_load_hook;
+mod class_plan;
 mod detach;
 mod embedded;
 mod entry;
@@ -33,3 +34,4 @@ mod statistics;
 mod trace_file;
 mod untouchable;
 mod used_by_runtime;
+mod wrapped_classes;

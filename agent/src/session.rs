@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use instrument_core::{Engine, EngineOptions};
 use parking_lot::{Mutex, RwLock};
@@ -17,6 +18,7 @@ use crate::runtime_classes::RuntimeClasses;
 use crate::setup::Setup;
 use crate::statistics::{End, Statistics};
 use crate::untouchable::Untouchable;
+use crate::wrapped_classes::WrappedClasses;
 use crate::{class_load_hook, loaded_before, message, trace_file};
 
 /// The agent: connected to the JVM for good.
@@ -30,6 +32,7 @@ pub(crate) struct Agent {
 }
 
 static PROBES: OnceLock<ProbeRegistry> = OnceLock::new();
+static WRAPPED: OnceLock<WrappedClasses> = OnceLock::new();
 
 /// What lives from start to end.
 #[derive(Debug)]
@@ -40,6 +43,10 @@ pub(crate) struct Session {
     pub(crate) engine: Engine,
     /// Numbers of probes.
     pub(crate) probes: &'static ProbeRegistry,
+    /// Classes that were given wrappers, in this session or an earlier one.
+    pub(crate) wrapped: &'static WrappedClasses,
+    /// Set when the session is about to end: classes get no probes any more.
+    leaving: AtomicBool,
     /// Known super types.
     pub(crate) types: TypeIndex,
     /// Methods that are never instrumented.
@@ -162,7 +169,10 @@ impl JvmEvents for Agent {
     }
 
     fn class_file(&self, class: &ClassFile<'_>) -> Option<Vec<u8>> {
-        class_load_hook::class_file(&*self.session()?, class)
+        match self.session() {
+            Some(session) if !session.is_leaving() => class_load_hook::class_file(&session, class),
+            _ => WRAPPED.get()?.without_templates(class),
+        }
     }
 
     fn class_prepared(&self, jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>) {
@@ -185,6 +195,8 @@ impl Session {
         Session {
             engine: Engine::new(Arc::clone(&setup.templates), EngineOptions::default()),
             probes: PROBES.get_or_init(ProbeRegistry::default),
+            wrapped: WRAPPED.get_or_init(WrappedClasses::default),
+            leaving: AtomicBool::new(false),
             types,
             untouchable: Untouchable::default(),
             java_version: agent.jvmti.java_version(),
@@ -228,6 +240,15 @@ impl Session {
     /// Whether a method that the rules want must be left alone all the same.
     pub(crate) fn is_untouchable(&self, class: &[u8], method: &[u8], descriptor: &[u8]) -> bool {
         self.untouchable.contains(&self.setup, &self.types, class, method, descriptor)
+    }
+
+    /// From now on classes are given no probes.
+    pub(crate) fn leave(&self) {
+        self.leaving.store(true, Ordering::Release);
+    }
+
+    fn is_leaving(&self) -> bool {
+        self.leaving.load(Ordering::Acquire)
     }
 
     /// A class of this name was handed back changed.

@@ -23,6 +23,8 @@ pub(crate) struct Statistics {
     pub(crate) classes_rewritten: AtomicU64,
     /// Methods with at least one probe.
     pub(crate) methods_instrumented: AtomicU64,
+    /// Of these, methods that were given a wrapper.
+    pub(crate) methods_wrapped: AtomicU64,
     /// Probes in them.
     pub(crate) probes: AtomicU64,
     /// Bytes of the rewritten classes before.
@@ -94,6 +96,7 @@ impl Statistics {
             classes_rewritten: get(&self.classes_rewritten),
             classes_retransformed: get(&self.classes_retransformed),
             methods_instrumented: get(&self.methods_instrumented),
+            methods_wrapped: get(&self.methods_wrapped),
             probes: get(&self.probes),
             bytes_in: get(&self.bytes_in),
             bytes_out: get(&self.bytes_out),
@@ -139,6 +142,7 @@ struct File<'a> {
     classes_rewritten: u64,
     classes_retransformed: u64,
     methods_instrumented: u64,
+    methods_wrapped: u64,
     probes: u64,
     bytes_in: u64,
     bytes_out: u64,

@@ -24,6 +24,8 @@ pub const NATIVE: u16 = 0x0100;
 pub const INTERFACE: u16 = 0x0200;
 /// No body.
 pub const ABSTRACT: u16 = 0x0400;
+/// Floating point as in Java 1.2 (methods; without effect since Java 17).
+pub const STRICT: u16 = 0x0800;
 /// Not in the source.
 pub const SYNTHETIC: u16 = 0x1000;
 /// An annotation interface.

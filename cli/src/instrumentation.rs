@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use classfile::ClassFile;
-use instrument_core::level::Mode;
-use instrument_core::{Engine, EngineOptions, MethodPlan, Outcome, Refusal, Refused, Rewritten, Workspace};
+use instrument_core::selection::Chosen;
+use instrument_core::{Engine, EngineOptions, MethodPlan, Outcome, Refused, Rewritten, Workspace};
 
 use crate::classes::Classes;
 use crate::configuration::Configuration;
@@ -81,17 +81,17 @@ impl<'a> Instrumentation<'a> {
         }
     }
 
-    fn plan(&mut self, class: &ClassFile<'_>) -> Vec<MethodPlan> {
+    fn plan(&self, class: &ClassFile<'_>) -> Vec<MethodPlan> {
         // Off-line there is no runtime whose own methods would have to be spared.
         let decision = self.configuration.rules.decide(class, self.classes, &|_, _, _| false);
-        let mut plan = Vec::new();
-        for (method_index, chosen) in decision.chosen() {
-            match chosen.mode {
-                Mode::Inline => plan.push(MethodPlan { method_index, templates: chosen.templates.to_vec() }),
-                Mode::Wrapper => self.refuse(Refusal::WrapperMode.key()),
-            }
-        }
-        plan
+        let plan = |(method_index, chosen): (usize, &Chosen)| MethodPlan {
+            method_index,
+            templates: chosen.templates.to_vec(),
+            mode: chosen.mode,
+            // Whoever loads the class loads it as it is written here.
+            wrapper_allowed: true,
+        };
+        decision.chosen().map(plan).collect()
     }
 
     fn accept(&mut self, class: &ClassFile<'_>, rewritten: Rewritten) -> Vec<u8> {

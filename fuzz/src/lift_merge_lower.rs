@@ -6,6 +6,7 @@ use classfile::instruction::Instructions;
 use classfile::{ByteWriter, ClassFile, class_writer};
 use instrument_core::engine::unchanged::lift_and_lower;
 use instrument_core::level::Level;
+use instrument_core::options::{Layout, SentinelForm, SlotScheme};
 use instrument_core::template::TemplateId;
 use instrument_core::{Engine, EngineOptions, MethodPlan, Outcome, Refusal, Rewritten, Workspace};
 
@@ -13,17 +14,18 @@ use super::built_in;
 
 pub fn check(data: &[u8]) {
     let Ok(class) = ClassFile::parse(data) else { return };
-    let (engine, mut workspace) = (engine(), Workspace::new());
-    let nothing = engine.instrument(&mut workspace, &class, &[]);
+    let mut workspace = Workspace::new();
+    let nothing = engines()[0].instrument(&mut workspace, &class, &[]);
     assert_eq!(nothing, Outcome::Unchanged { refused: Vec::new() }, "nothing was asked for");
     let writable = class_writer::write(&class, &mut ByteWriter::new()).is_ok();
     let sound_methods = lowered_as_lifted(&class, &mut workspace);
-    // One stack for each class, chosen by its bytes: fast, and yet the same for the same class.
+    // One way for each class, chosen by its bytes: fast, and yet the same for the same class.
     let sum = data.iter().fold(0usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(*byte)));
+    let engine = &engines()[sum / 8 % 4];
+    let make = [MethodPlan::inline, MethodPlan::inline, MethodPlan::inline, MethodPlan::wrapper][sum / 32 % 4];
     if let Some(templates) = stacks().get(sum % stacks().len()) {
-        let plan: Vec<_> = (0..class.methods().len())
-            .map(|method_index| MethodPlan { method_index, templates: templates.clone() })
-            .collect();
+        let plan: Vec<_> =
+            (0..class.methods().len()).map(|method_index| make(method_index, templates.clone())).collect();
         let outcome = engine.instrument(&mut workspace, &class, &plan);
         let refused = match &outcome {
             Outcome::Rewritten(rewritten) => {
@@ -59,9 +61,16 @@ fn lowered_as_lifted(class: &ClassFile<'_>, workspace: &mut Workspace) -> Vec<us
     sound
 }
 
-fn engine() -> &'static Engine {
-    static ENGINE: OnceLock<Engine> = OnceLock::new();
-    ENGINE.get_or_init(|| Engine::new(Arc::clone(built_in::library()), EngineOptions { offset_maps: true }))
+/// The engine as it is used, and with each step of the merge done the other way.
+fn engines() -> &'static [Engine; 4] {
+    static ENGINES: OnceLock<[Engine; 4]> = OnceLock::new();
+    ENGINES.get_or_init(|| {
+        let usual = EngineOptions { offset_maps: true, ..EngineOptions::default() };
+        let marked = EngineOptions { sentinel: SentinelForm::NoOperations, ..usual };
+        let long = EngineOptions { layout: Layout::Long, ..usual };
+        let among = EngineOptions { slots: SlotScheme::BehindParameters, ..marked };
+        [usual, usual, long, among].map(|options| Engine::new(Arc::clone(built_in::library()), options))
+    })
 }
 
 /// The catch-all at every level, alone and in itself, and each other template.
@@ -80,7 +89,8 @@ fn stacks() -> &'static [Vec<TemplateId>] {
 
 fn sound(class: &ClassFile<'_>, rewritten: &Rewritten, writable: bool) {
     let again = ClassFile::parse(&rewritten.bytes).expect("what is written can be read");
-    assert_eq!(again.methods().len(), class.methods().len());
+    let renamed = rewritten.methods.iter().filter(|method| method.renamed.is_some()).count();
+    assert_eq!(again.methods().len(), class.methods().len() + renamed);
     let mut out = ByteWriter::new();
     let written = class_writer::write(&again, &mut out);
     assert!(written.is_ok() || !writable, "every attribute can be decoded: {written:?}");

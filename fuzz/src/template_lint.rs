@@ -27,7 +27,7 @@ pub fn check(data: &[u8]) {
         for target in TARGETS {
             let class = ClassFile::parse(target).expect("the target is a class");
             let plan: Vec<_> = (0..class.methods().len())
-                .map(|method_index| MethodPlan { method_index, templates: vec![template] })
+                .map(|method_index| MethodPlan::inline(method_index, vec![template]))
                 .collect();
             let outcome = engine.instrument(&mut workspace, &class, &plan);
             if let Outcome::Rewritten(rewritten) = outcome {

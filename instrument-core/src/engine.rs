@@ -8,22 +8,18 @@ use classfile::descriptor::MethodDescriptor;
 use classfile::{ByteWriter, ClassFile, ConstantPoolWriter, Member, ModifiedUtf8};
 
 use crate::body::input::{BodyInput, TableKind};
+use crate::level::Mode;
 use crate::merge::constructor;
 use crate::merge::emit::TargetMethod;
 use crate::merge::splice::{MergeMemory, MergedBody, Splice};
 use crate::offset_map::OffsetMap;
+use crate::options::EngineOptions;
 use crate::outcome::{MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, RewrittenMethod};
 use crate::refusal::Refusal;
 use crate::template::symbol::{BootstrapRows, SymbolSink};
 use crate::template::{Template, TemplateId, TemplateLibrary};
 use crate::verify::{Body, Checker};
-
-/// Options of the engine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EngineOptions {
-    /// Keep an offset map for every rewritten method. Costs a little memory and time.
-    pub offset_maps: bool,
-}
+use crate::wrapper::{self, AddedMethods, CallBody};
 
 /// Merges templates into methods. Immutable; one engine serves all threads, each with a [`Workspace`] of its own.
 #[derive(Clone, Debug)]
@@ -40,6 +36,8 @@ pub struct Workspace {
     memory: MergeMemory,
     checker: Checker,
     methods: ByteWriter,
+    /// Behind the methods of the class.
+    added: AddedMethods,
     probes: Vec<ProbeSlot>,
 }
 
@@ -51,6 +49,7 @@ impl Default for Workspace {
             memory: MergeMemory::default(),
             checker: Checker::default(),
             methods: ByteWriter::new(),
+            added: AddedMethods::default(),
             probes: Vec::new(),
         }
     }
@@ -78,6 +77,7 @@ impl Engine {
     /// are rewritten all the same. `plan` names each method at most once, in ascending order.
     pub fn instrument(&self, workspace: &mut Workspace, class: &ClassFile<'_>, plan: &[MethodPlan]) -> Outcome {
         workspace.begin(class);
+        workspace.memory.options = self.options;
         let mut rewritten = Vec::new();
         let mut refused = Vec::new();
         let file = class.bytes();
@@ -85,7 +85,8 @@ impl Engine {
         let mut copied = class.methods_offset();
         for planned in plan {
             let Some(method) = class.methods().get(planned.method_index) else { continue };
-            let (start, length) = (copied.max(class.methods_offset()), workspace.methods.len());
+            let (start, length, added) =
+                (copied.max(class.methods_offset()), workspace.methods.len(), workspace.added.mark());
             let marks = (workspace.pool.mark(), workspace.probes.len(), workspace.bootstrap.appended.len());
             workspace.methods.bytes(file.get(start..method.attributes_offset).unwrap_or_default());
             match self.rewrite(workspace, class, method, planned) {
@@ -95,6 +96,7 @@ impl Engine {
                 }
                 Err(reason) => {
                     workspace.methods.truncate(length);
+                    workspace.added.rewind(added);
                     workspace.pool.rewind(marks.0);
                     workspace.probes.truncate(marks.1);
                     workspace.bootstrap.appended.truncate(marks.2);
@@ -106,6 +108,7 @@ impl Engine {
             return Outcome::Unchanged { refused };
         }
         workspace.methods.bytes(file.get(copied..class.attributes_offset()).unwrap_or_default());
+        workspace.added.append_to(&mut workspace.methods, class);
         match workspace.assemble(class) {
             Ok(bytes) => {
                 let probes = workspace.probes.clone();
@@ -127,30 +130,23 @@ impl Engine {
         method: &Member<'_>,
         planned: &MethodPlan,
     ) -> Result<RewrittenMethod, Refusal> {
-        let code = method.code(class)?.ok_or(Refusal::NoCode)?;
-        let target = TargetMethod {
-            class_name: class.this_class(),
-            name: method.name,
-            descriptor_text: method.descriptor,
-            descriptor: MethodDescriptor::parse(method.descriptor.as_bytes())?,
-            access_flags: method.access_flags,
-            is_constructor: constructor::starts_uninitialised(class, method),
-        };
-        let input = BodyInput::of_code(&code, class.constant_pool())?;
-        let mut merged: Option<MergedBody> = None;
-        // Innermost first: each result is the target of the next template outwards.
-        for &id in planned.templates.iter().rev() {
-            let template = self.library.get(id).ok_or(Refusal::UnknownTemplate)?;
-            let probe_constant = workspace.probe(class, planned.method_index, template, id)?;
-            let next = match &merged {
-                None => workspace.splice(class, method, &target, template, &input, probe_constant)?,
-                Some(inner) => {
-                    let body = inner.as_input();
-                    workspace.splice(class, method, &target, template, &body, probe_constant)?
-                }
-            };
-            merged = Some(join(merged, next));
+        match planned.mode {
+            Mode::Inline => self.inline(workspace, class, method, planned),
+            Mode::Wrapper => self.wrap(workspace, class, method, planned),
         }
+    }
+
+    fn inline(
+        &self,
+        workspace: &mut Workspace,
+        class: &ClassFile<'_>,
+        method: &Member<'_>,
+        planned: &MethodPlan,
+    ) -> Result<RewrittenMethod, Refusal> {
+        let code = method.code(class)?.ok_or(Refusal::NoCode)?;
+        let target = target_method(class, method)?;
+        let input = BodyInput::of_code(&code, class.constant_pool())?;
+        let merged = self.merge(workspace, class, method, &target, planned, &input)?;
         let merged = merged.ok_or(Refusal::UnknownTemplate)?;
         workspace.check(class, &merged)?;
         workspace.write_method(class, method, &merged)?;
@@ -160,8 +156,77 @@ impl Engine {
             length_after: merged.code.len() as u32,
             passes: merged.passes,
             offset_map: if self.options.offset_maps { merged.offset_map } else { OffsetMap::default() },
+            renamed: None,
         })
     }
+
+    /// The templates go around a body that only calls the original, which moves behind the other methods under a new name.
+    fn wrap(
+        &self,
+        workspace: &mut Workspace,
+        class: &ClassFile<'_>,
+        method: &Member<'_>,
+        planned: &MethodPlan,
+    ) -> Result<RewrittenMethod, Refusal> {
+        wrapper::check(class, method)?;
+        let code = method.code(class)?.ok_or(Refusal::NoCode)?;
+        let target = target_method(class, method)?;
+        let renamed = wrapper::name_of_original(class, method);
+        let (pool, input_pool) = (&mut workspace.pool, class.constant_pool());
+        let mut call = CallBody::new(class, method, &target.descriptor, &renamed, pool)?;
+        workspace.memory.effects.note(call.constant(), method.descriptor);
+        let input = call.as_input(&code, input_pool)?;
+        let merged = self.merge(workspace, class, method, &target, planned, &input)?;
+        let merged = merged.unwrap_or_else(|| MergedBody::unchanged(&input));
+        workspace.check(class, &merged)?;
+        workspace.write_method(class, method, &merged)?;
+        workspace.added.original(class, method, &renamed, &mut workspace.pool)?;
+        Ok(RewrittenMethod {
+            method_index: planned.method_index,
+            length_before: code.bytecode.len() as u32,
+            length_after: merged.code.len() as u32,
+            passes: merged.passes,
+            offset_map: OffsetMap::default(),
+            renamed: Some(renamed),
+        })
+    }
+
+    /// Puts the templates around a body, innermost first: each result is the target of the next template outwards.
+    fn merge(
+        &self,
+        workspace: &mut Workspace,
+        class: &ClassFile<'_>,
+        method: &Member<'_>,
+        target: &TargetMethod<'_>,
+        planned: &MethodPlan,
+        input: &BodyInput<'_>,
+    ) -> Result<Option<MergedBody>, Refusal> {
+        let mut merged: Option<MergedBody> = None;
+        for &id in planned.templates.iter().rev() {
+            let template = self.library.get(id).ok_or(Refusal::UnknownTemplate)?;
+            let probe_constant = workspace.probe(class, planned.method_index, template, id)?;
+            let next = match &merged {
+                None => workspace.splice(class, method, target, template, input, probe_constant)?,
+                Some(inner) => {
+                    let body = inner.as_input();
+                    workspace.splice(class, method, target, template, &body, probe_constant)?
+                }
+            };
+            merged = Some(join(merged, next));
+        }
+        Ok(merged)
+    }
+}
+
+fn target_method<'a>(class: &ClassFile<'a>, method: &Member<'a>) -> Result<TargetMethod<'a>, Refusal> {
+    Ok(TargetMethod {
+        class_name: class.this_class(),
+        name: method.name,
+        descriptor_text: method.descriptor,
+        descriptor: MethodDescriptor::parse(method.descriptor.as_bytes())?,
+        access_flags: method.access_flags,
+        is_constructor: constructor::starts_uninitialised(class, method),
+    })
 }
 
 /// The outer merge's offset map speaks of the inner one's output: go through both.
@@ -178,6 +243,7 @@ impl Workspace {
         self.pool.begin(class.constant_pool());
         self.memory.effects.begin(class.constant_pool());
         self.methods.clear();
+        self.added.clear();
         self.probes.clear();
         let rows = class.attributes().find(b"BootstrapMethods").ok().flatten();
         self.bootstrap.begin(rows.map_or(&[], |rows| rows.content));

@@ -1,5 +1,6 @@
 //! What the engine hands back.
 
+use crate::level::Mode;
 use crate::offset_map::OffsetMap;
 use crate::refusal::Refusal;
 use crate::template_id::TemplateId;
@@ -9,8 +10,25 @@ use crate::template_id::TemplateId;
 pub struct MethodPlan {
     /// Place of the method in the class.
     pub method_index: usize,
-    /// Templates, outermost first.
+    /// Templates, outermost first. None at all is allowed in wrapper mode only: the wrapper then just passes the call on.
     pub templates: Vec<TemplateId>,
+    /// How they are attached.
+    pub mode: Mode,
+    /// In inline mode: whether the method may get a wrapper where its body cannot take the templates. Only while the class
+    /// is loaded for the first time: nothing can be added to a class that is loaded.
+    pub wrapper_allowed: bool,
+}
+
+impl MethodPlan {
+    /// A method whose body takes the templates in.
+    pub fn inline(method_index: usize, templates: Vec<TemplateId>) -> MethodPlan {
+        MethodPlan { method_index, templates, mode: Mode::Inline, wrapper_allowed: false }
+    }
+
+    /// A method that is renamed and called by a new one of its name.
+    pub fn wrapper(method_index: usize, templates: Vec<TemplateId>) -> MethodPlan {
+        MethodPlan { method_index, templates, mode: Mode::Wrapper, wrapper_allowed: true }
+    }
 }
 
 /// The result for one class.
@@ -57,12 +75,14 @@ pub struct RewrittenMethod {
     pub method_index: usize,
     /// Bytes of code before.
     pub length_before: u32,
-    /// Bytes of code now.
+    /// Bytes of code now; of the wrapper, if there is one.
     pub length_after: u32,
     /// Layout passes: 1, unless the method has over 32,767 bytes.
     pub passes: u32,
-    /// Where each original instruction went.
+    /// Where each original instruction went; empty where a wrapper was made, which leaves the original as it is.
     pub offset_map: OffsetMap,
+    /// The name under which the original body is found, if a wrapper took its name.
+    pub renamed: Option<Box<[u8]>>,
 }
 
 /// A method that was planned but left as it is.

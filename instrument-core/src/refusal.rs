@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::wrapper::NotWrapped;
+
 /// The reason, for people and for statistics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -26,6 +28,8 @@ pub enum Refusal {
     PoolFull,
     /// More than 65,535 local slots (JVMS 4.11).
     TooManyLocals,
+    /// The template's locals cannot stand in front of the parameters, which the JVM puts into the first slots.
+    LocalsInFront,
     /// A conditional jump would be longer than 32,767 bytes and nowhere in reach is a place to jump from.
     JumpTooFar,
     /// A return leaves so many operands on the stack that it cannot be told how to drop them.
@@ -51,8 +55,8 @@ pub enum Refusal {
         /// `major_version` of the class.
         found: u16,
     },
-    /// Wrapper mode is not there yet.
-    WrapperMode,
+    /// The rule says `mode = "wrapper"`, and this method cannot have one.
+    NotWrapped(NotWrapped),
     /// The rule names a template that the library does not hold.
     UnknownTemplate,
     /// Our own check found a fault in what we wrote: a defect of instr.
@@ -69,13 +73,14 @@ impl Refusal {
             Refusal::HugeForJit { .. } => "huge-for-jit",
             Refusal::PoolFull => "constant-pool-full",
             Refusal::TooManyLocals => "too-many-locals",
+            Refusal::LocalsInFront => "locals-in-front",
             Refusal::JumpTooFar => "jump-too-far",
             Refusal::SurplusOperands { .. } => "surplus-operands",
             Refusal::ConstructorShape => "constructor-shape",
             Refusal::ReceiverInConstructor => "receiver-in-constructor",
             Refusal::NoSuchArgument { .. } => "no-such-argument",
             Refusal::ClassVersion { .. } => "class-version",
-            Refusal::WrapperMode => "wrapper-mode",
+            Refusal::NotWrapped(reason) => reason.key(),
             Refusal::UnknownTemplate => "unknown-template",
             Refusal::SelfCheck(_) => "self-check",
         }
@@ -93,6 +98,9 @@ impl fmt::Display for Refusal {
             }
             Refusal::PoolFull => f.write_str("the class would have more than 65,535 constants"),
             Refusal::TooManyLocals => f.write_str("would need more than 65,535 local slots"),
+            Refusal::LocalsInFront => f.write_str(
+                "a template's locals cannot stand in front: the JVM puts the parameters into the first slots",
+            ),
             Refusal::JumpTooFar => f.write_str("a conditional jump would be longer than 32,767 bytes"),
             Refusal::SurplusOperands { words } => {
                 write!(f, "a return leaves {words} words on the operand stack that cannot be dropped safely")
@@ -107,7 +115,7 @@ impl fmt::Display for Refusal {
             Refusal::ClassVersion { needed, found } => {
                 write!(f, "the template needs class-file version {needed}; the class has {found}")
             }
-            Refusal::WrapperMode => f.write_str("mode \"wrapper\" is not supported yet; use mode = \"inline\""),
+            Refusal::NotWrapped(reason) => write!(f, "mode \"wrapper\": {reason}"),
             Refusal::UnknownTemplate => f.write_str("the template is not in the library"),
             Refusal::SelfCheck(what) => {
                 write!(f, "instr would have written a faulty method ({what}); please report it")
@@ -119,6 +127,12 @@ impl fmt::Display for Refusal {
 impl From<classfile::Error> for Refusal {
     fn from(error: classfile::Error) -> Refusal {
         Refusal::Malformed(error)
+    }
+}
+
+impl From<NotWrapped> for Refusal {
+    fn from(reason: NotWrapped) -> Refusal {
+        Refusal::NotWrapped(reason)
     }
 }
 

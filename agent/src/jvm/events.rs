@@ -25,6 +25,19 @@ pub(crate) struct ClassFile<'callback> {
     pub(crate) loader: Option<ObjectRef<'callback>>,
     /// The class file.
     pub(crate) bytes: &'callback [u8],
+    /// What the JVM says is being redefined; see [`ClassFile::is_loaded`].
+    redefined: Option<LoadedClass<'callback>>,
+}
+
+impl ClassFile<'_> {
+    /// Whether the class exists already and only gets new bodies. While the JVM retransforms a class, it also presents others in
+    /// passing that it loads for the first time and says the same of them, so the name must agree.
+    pub(crate) fn is_loaded(&self) -> bool {
+        self.redefined.is_some_and(|class| match (class.internal_name(self.jvmti), self.name) {
+            (Some(redefined), Some(presented)) => redefined == presented,
+            _ => false,
+        })
+    }
 }
 
 /// Who listens to the JVM.
@@ -127,7 +140,7 @@ unsafe extern "system" fn thread_end(_env: *mut jvmti::jvmtiEnv, _jni_env: *mut 
 unsafe extern "system" fn class_file_load_hook(
     env: *mut jvmti::jvmtiEnv,
     jni_env: *mut jni::JNIEnv,
-    _class_being_redefined: jni::jclass,
+    class_being_redefined: jni::jclass,
     loader: jni::jobject,
     name: *const c_char,
     _protection_domain: jni::jobject,
@@ -150,6 +163,8 @@ unsafe extern "system" fn class_file_load_hook(
             loader: unsafe { ObjectRef::from_raw(loader) },
             // SAFETY: the JVM passes `length` bytes that do not change during the callback.
             bytes: unsafe { std::slice::from_raw_parts(data, length) },
+            // SAFETY: null or a reference that lives through the callback.
+            redefined: unsafe { LoadedClass::from_raw(class_being_redefined) },
         };
         listener.class_file(&class).map(|bytes| (jvmti, bytes))
     });

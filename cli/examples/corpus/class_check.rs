@@ -70,7 +70,7 @@ impl ClassCheck {
         }
         self.tally.methods_with_code += with_code.len() as u64;
         for (level, template) in self.variants.clone() {
-            let plan = |&method_index: &usize| MethodPlan { method_index, templates: vec![template] };
+            let plan = |&method_index: &usize| MethodPlan::inline(method_index, vec![template]);
             let plan: Vec<_> = with_code.iter().map(plan).collect();
             self.instrument(name, class, level, &plan);
         }

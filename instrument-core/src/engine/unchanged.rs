@@ -1,12 +1,9 @@
 //! Lifting and lowering without a template, for tests: the proof that nothing of a method is lost or misread on the way.
 
-use classfile::descriptor::MethodDescriptor;
 use classfile::{ClassFile, ExceptionRow, Member};
 
-use super::Workspace;
+use super::{Workspace, target_method};
 use crate::body::input::BodyInput;
-use crate::merge::constructor;
-use crate::merge::emit::TargetMethod;
 use crate::merge::splice::unchanged::empty_template;
 use crate::merge::splice::{MergedBody, Splice};
 use crate::refusal::Refusal;
@@ -50,14 +47,7 @@ impl Workspace {
         template: &Template,
     ) -> Result<Option<Lowered>, Refusal> {
         let Some(code) = method.code(class)? else { return Ok(None) };
-        let target = TargetMethod {
-            class_name: class.this_class(),
-            name: method.name,
-            descriptor_text: method.descriptor,
-            descriptor: MethodDescriptor::parse(method.descriptor.as_bytes())?,
-            access_flags: method.access_flags,
-            is_constructor: constructor::starts_uninitialised(class, method),
-        };
+        let target = target_method(class, method)?;
         let body = BodyInput::of_code(&code, class.constant_pool())?;
         let sink = SymbolSink { pool: class.constant_pool(), writer: &mut self.pool, bootstrap: &mut self.bootstrap };
         let splice = Splice { class, method, target: &target, template, body: &body, sink, probe_constant: None };

@@ -5,7 +5,7 @@ use classfile::{Attributes, ConstantPool};
 
 /// Puts the types of all annotations, visible at run time or not, into `types`, as descriptors (`Lcom/acme/Mark;`).
 /// A damaged attribute only means that no rule can ask for what it holds; the JVM ignores it as well.
-pub(super) fn collect_annotation_types<'a>(
+pub(crate) fn collect_annotation_types<'a>(
     attributes: Attributes<'_, 'a>,
     pool: &ConstantPool<'a>,
     types: &mut Vec<&'a [u8]>,

@@ -46,7 +46,7 @@ fn merge_modern(class: &[u8]) -> Outcome {
     library.add_class(&modern_template(), "test").unwrap_or_else(|problems| panic!("{problems:?}"));
     let id = library.find("modern", Level::Time).unwrap();
     let engine = Engine::new(Arc::new(library), EngineOptions::default());
-    let plan = [MethodPlan { method_index: 0, templates: vec![id] }];
+    let plan = [MethodPlan::inline(0, vec![id])];
     engine.instrument(&mut Workspace::new(), &ClassFile::parse(class).unwrap(), &plan)
 }
 

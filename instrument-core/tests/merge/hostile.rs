@@ -127,8 +127,7 @@ fn mutated_templates_never_break_the_linter_or_a_merge() {
         let ids: Vec<_> = library.iter().map(|(id, _)| id).collect();
         let engine = instrument_core::Engine::new(library.into(), Default::default());
         for id in ids {
-            let plans =
-                (0..target.methods().len()).map(|method_index| MethodPlan { method_index, templates: vec![id] });
+            let plans = (0..target.methods().len()).map(|method_index| MethodPlan::inline(method_index, vec![id]));
             engine.instrument(&mut workspace, &target, &plans.collect::<Vec<_>>());
         }
     }

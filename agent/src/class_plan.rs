@@ -1,0 +1,79 @@
+//! From the decision about a class to the plan for the engine: what can still be done depends on whether the class comes for the first time.
+
+use std::sync::Arc;
+
+use classfile::ClassFile;
+use instrument_core::level::Mode;
+use instrument_core::selection::{ClassDecision, MethodDecision};
+use instrument_core::{MethodPlan, NotWrapped, Refused};
+
+use crate::wrapped_classes::WrappedMethods;
+
+/// How a class comes to the hook.
+#[derive(Debug)]
+pub(crate) enum Coming {
+    /// It is about to be defined.
+    First,
+    /// It is loaded and gets new bodies; perhaps some of its methods were given wrappers when it came first.
+    Again(Option<Arc<WrappedMethods>>),
+}
+
+impl Coming {
+    /// Whether there are wrappers that must stay.
+    pub(crate) fn has_wrappers(&self) -> bool {
+        matches!(self, Coming::Again(Some(_)))
+    }
+}
+
+/// What the engine is asked for, and what it need not be asked.
+#[derive(Debug)]
+pub(crate) struct ClassPlan {
+    /// In ascending order.
+    pub(crate) methods: Vec<MethodPlan>,
+    /// Methods that should have a wrapper and can have none any more.
+    pub(crate) refused: Vec<Refused>,
+}
+
+impl ClassPlan {
+    /// Plans every chosen method, and every method that has a wrapper already.
+    pub(crate) fn new(file: &ClassFile<'_>, decision: &ClassDecision, coming: &Coming) -> ClassPlan {
+        let mut plan = ClassPlan { methods: Vec::new(), refused: Vec::new() };
+        for (method_index, method) in file.methods().iter().enumerate() {
+            let chosen = match decision.methods.get(method_index) {
+                Some(MethodDecision::Chosen(chosen)) => Some(chosen),
+                _ => None,
+            };
+            let templates = chosen.map(|chosen| chosen.templates.to_vec());
+            let first = matches!(coming, Coming::First);
+            match (coming, templates, chosen.map(|chosen| chosen.mode)) {
+                (Coming::Again(Some(wrapped)), templates, _) if wrapped.contains(method) => {
+                    plan.methods.push(MethodPlan::wrapper(method_index, templates.unwrap_or_default()));
+                }
+                (Coming::First, Some(templates), Some(Mode::Wrapper)) => {
+                    plan.methods.push(MethodPlan::wrapper(method_index, templates));
+                }
+                (_, Some(_), Some(Mode::Wrapper)) => {
+                    plan.refused.push(Refused { method_index, reason: NotWrapped::LoadedBefore.into() });
+                }
+                (_, Some(templates), Some(Mode::Inline)) => {
+                    plan.methods
+                        .push(MethodPlan { wrapper_allowed: first, ..MethodPlan::inline(method_index, templates) });
+                }
+                (_, None, _) | (_, _, None) => {}
+            }
+        }
+        plan
+    }
+
+    /// Takes the templates off the wrappers among these methods, and the others out of the plan.
+    pub(crate) fn strip(&mut self, refused: &[Refused]) {
+        let is_refused = |plan: &MethodPlan| refused.iter().any(|refused| refused.method_index == plan.method_index);
+        self.methods.retain(|plan| plan.mode == Mode::Wrapper || !is_refused(plan));
+        self.methods.iter_mut().filter(|plan| is_refused(plan)).for_each(|plan| plan.templates.clear());
+    }
+
+    /// Whether anything is put around the method.
+    pub(crate) fn has_templates(&self, method_index: usize) -> bool {
+        self.methods.iter().any(|plan| plan.method_index == method_index && !plan.templates.is_empty())
+    }
+}
