@@ -91,7 +91,11 @@ impl Comparison<'_, '_> {
         }
         self.other_form(match written.len().cmp(&read.content.len()) {
             std::cmp::Ordering::Less if before.tops => "frames with tops at the end of the locals",
-            std::cmp::Ordering::Less => "frames in a longer form than they need",
+            // Javac and ASM take the short form only below 63, though it reaches 63.
+            std::cmp::Ordering::Less if read.content.windows(3).any(|bytes| bytes == [247, 0, 63]) => {
+                "frames in the extended form at distance 63"
+            }
+            std::cmp::Ordering::Less => "frames in full where a difference would do",
             _ if before.tops => "frames with tops at the end of the locals, shorter only together",
             std::cmp::Ordering::Equal => "frames in another form of the same length",
             std::cmp::Ordering::Greater => return Ok(Some("frames are longer than they were")),
@@ -101,7 +105,8 @@ impl Comparison<'_, '_> {
 
     fn other_form(&mut self, reason: &str) {
         let language = language(self.class);
-        *self.tally.other_forms.entry(format!("{reason} ({language})")).or_default() += 1;
+        let example = || format!("{} {}{}", self.class.this_class(), self.method.name, self.method.descriptor);
+        self.tally.other_form(format!("{reason} ({language})"), example);
     }
 
     fn locals_at_entry(&self) -> Result<Vec<VerificationType>, Error> {

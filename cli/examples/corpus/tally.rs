@@ -22,8 +22,8 @@ pub(crate) struct Tally {
     /// Methods lifted and lowered without a template, and found the same.
     pub(crate) lowered: u64,
     pub(crate) frame_tables: u64,
-    /// Reason and language -> methods or tables of the same meaning in other bytes.
-    pub(crate) other_forms: BTreeMap<String, u64>,
+    /// Reason and language -> methods or tables of the same meaning in other bytes, and the first of them.
+    other_forms: BTreeMap<String, (u64, String)>,
     pub(crate) bytes_in: u64,
     problems: BTreeMap<&'static str, (u64, Vec<String>)>,
 }
@@ -69,6 +69,11 @@ impl Tally {
         }
     }
 
+    /// Something that means the same in other bytes.
+    pub(crate) fn other_form(&mut self, reason: String, example: impl FnOnce() -> String) {
+        self.other_forms.entry(reason).or_insert_with(|| (0, example())).0 += 1;
+    }
+
     pub(crate) fn add(&mut self, other: Tally) {
         self.classes += other.classes;
         self.methods += other.methods;
@@ -78,8 +83,8 @@ impl Tally {
         }
         self.lowered += other.lowered;
         self.frame_tables += other.frame_tables;
-        for (reason, count) in other.other_forms {
-            *self.other_forms.entry(reason).or_default() += count;
+        for (reason, (count, first)) in other.other_forms {
+            self.other_forms.entry(reason).or_insert((0, first)).0 += count;
         }
         self.bytes_in += other.bytes_in;
         for (kind, (count, examples)) in other.problems {
@@ -110,8 +115,8 @@ impl Tally {
             text.push('\n');
         }
         let _ = writeln!(text, "  lowered as lifted: {} methods, {} frame tables", self.lowered, self.frame_tables);
-        for (reason, count) in &self.other_forms {
-            let _ = writeln!(text, "    in another form: {count} {reason}");
+        for (reason, (count, first)) in &self.other_forms {
+            let _ = writeln!(text, "    in another form: {count} {reason}, the first in {first}");
         }
         for (kind, (count, examples)) in &self.problems {
             let _ = writeln!(text, "  FAILED: {count} x {kind}, such as\n    {}", examples.join("\n    "));
