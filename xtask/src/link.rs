@@ -31,11 +31,14 @@ pub(crate) fn run(jars: &[PathBuf]) -> Result<()> {
             .arg(&directory)
             .arg(project::root().join("bench/corpus/LinkEveryClass.java")),
     )?;
-    let copies = instrument(jars, &directory, &java)?;
+    let inline = instrument(jars, "inline", &directory, &java)?;
+    let wrapped = instrument(jars, "wrapper", &directory, &java)?;
     let mut bad = 0;
     for home in jdks::one_of_each() {
         let linker = Linker { home: &home, directory: &directory };
-        bad += compare("jars", &linker.jars(jars)?, &linker.jars(&copies)?, &home);
+        let originals = linker.jars(jars)?;
+        bad += compare("jars inline", &originals, &linker.jars(&inline)?, &home);
+        bad += compare("jars with wrappers", &originals, &linker.jars(&wrapped)?, &home);
         let modules = instrument_image(&home, &directory)?;
         bad += compare("modules", &linker.image(&[])?, &linker.image(&modules)?, &home);
     }
@@ -45,10 +48,10 @@ pub(crate) fn run(jars: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-fn instrument(jars: &[PathBuf], directory: &Path, java: &JavaHome) -> Result<Vec<PathBuf>> {
-    let config = directory.join("everything.toml");
-    fs::write(&config, CONFIG)?;
-    let copies = directory.join("instrumented");
+fn instrument(jars: &[PathBuf], mode: &str, directory: &Path, java: &JavaHome) -> Result<Vec<PathBuf>> {
+    let config = directory.join(format!("{mode}.toml"));
+    fs::write(&config, format!("{CONFIG}mode = \"{mode}\"\n"))?;
+    let copies = directory.join(mode);
     let mut pre = command(project::cli());
     pre.arg("pre").arg("--config").arg(&config).arg("--output").arg(&copies);
     pre.arg("--java-home").arg(java.path()).args(jars);

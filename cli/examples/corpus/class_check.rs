@@ -6,21 +6,27 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use classfile::{ByteWriter, ClassFile, class_writer};
-use instrument_core::level::Level;
+use instrument_core::level::{Level, Mode};
 use instrument_core::template::{TemplateId, TemplateLibrary};
-use instrument_core::{Engine, EngineOptions, MethodPlan, Outcome, Workspace};
+use instrument_core::{Engine, EngineOptions, MethodPlan, NotWrapped, Outcome, Workspace};
 
 use crate::lowering;
 use crate::tally::Tally;
 
-const LEVELS: [Level; 3] = [Level::Time, Level::Watch, Level::Off];
+/// The ways of instrumenting everything: name, level, and with a wrapper or in the method itself.
+const WAYS: [(&str, Level, Mode); 4] = [
+    ("level time", Level::Time, Mode::Inline),
+    ("level watch", Level::Watch, Mode::Inline),
+    ("level off", Level::Off, Mode::Inline),
+    ("wrappers, level time", Level::Time, Mode::Wrapper),
+];
 
 /// Checks class after class.
 pub(crate) struct ClassCheck {
     engine: Engine,
     workspace: Workspace,
-    /// The catch-all at each level.
-    variants: Vec<(Level, TemplateId)>,
+    /// The catch-all for each way.
+    templates: Vec<TemplateId>,
     written: ByteWriter,
     pub(crate) tally: Tally,
     /// Where instrumented classes are written to, if anywhere.
@@ -29,12 +35,11 @@ pub(crate) struct ClassCheck {
 
 impl ClassCheck {
     pub(crate) fn new(library: &Arc<TemplateLibrary>) -> Result<ClassCheck> {
-        let variant = |level| Some((level, library.find("timed", level)?));
-        let variants: Option<Vec<_>> = LEVELS.into_iter().map(variant).collect();
-        let variants = variants.context("the template `timed` lacks a level")?;
+        let templates: Option<Vec<_>> = WAYS.iter().map(|(_, level, _)| library.find("timed", *level)).collect();
+        let templates = templates.context("the template `timed` lacks a level")?;
         let engine = Engine::new(Arc::clone(library), EngineOptions::default());
         let (workspace, written, tally) = (Workspace::default(), ByteWriter::new(), Tally::default());
-        Ok(ClassCheck { engine, workspace, variants, written, tally, into: None })
+        Ok(ClassCheck { engine, workspace, templates, written, tally, into: None })
     }
 
     pub(crate) fn class(&mut self, name: &str, bytes: &[u8]) {
@@ -69,27 +74,40 @@ impl ClassCheck {
             }
         }
         self.tally.methods_with_code += with_code.len() as u64;
-        for (level, template) in self.variants.clone() {
-            let plan = |&method_index: &usize| MethodPlan::inline(method_index, vec![template]);
-            let plan: Vec<_> = with_code.iter().map(plan).collect();
-            self.instrument(name, class, level, &plan);
+        for (way, template) in WAYS.into_iter().zip(self.templates.clone()) {
+            self.instrument(name, class, way, template, &with_code);
         }
     }
 
-    fn instrument(&mut self, name: &str, class: &ClassFile<'_>, level: Level, plan: &[MethodPlan]) {
-        match self.engine.instrument(&mut self.workspace, class, plan) {
+    fn instrument(
+        &mut self,
+        name: &str,
+        class: &ClassFile<'_>,
+        (way, level, mode): (&'static str, Level, Mode),
+        template: TemplateId,
+        methods: &[usize],
+    ) {
+        let mut plan = Vec::new();
+        let figures = self.tally.ways.entry(way).or_default();
+        for &method_index in methods {
+            let never = class.methods().get(method_index).and_then(|method| NotWrapped::of(class, method));
+            match (mode, never) {
+                (Mode::Inline, _) => plan.push(MethodPlan::inline(method_index, vec![template])),
+                (Mode::Wrapper, None) => plan.push(MethodPlan::wrapper(method_index, vec![template])),
+                (Mode::Wrapper, Some(reason)) => *figures.excepted.entry(reason.key()).or_default() += 1,
+            }
+        }
+        match self.engine.instrument(&mut self.workspace, class, &plan) {
             Outcome::Rewritten(rewritten) => {
-                let figures = self.tally.levels.entry(level).or_default();
                 figures.instrumented += rewritten.methods.len() as u64;
                 figures.bytes_out += rewritten.bytes.len() as u64;
                 figures.refuse(&rewritten.refused);
                 self.readable_again(name, &rewritten.bytes);
-                if level == Level::Time {
+                if (level, mode) == (Level::Time, Mode::Inline) {
                     self.keep(name, &rewritten.bytes);
                 }
             }
             Outcome::Unchanged { refused } => {
-                let figures = self.tally.levels.entry(level).or_default();
                 figures.bytes_out += class.bytes().len() as u64;
                 figures.refuse(&refused);
             }

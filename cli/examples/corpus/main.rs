@@ -1,7 +1,7 @@
 //! Every class of jars and JDKs through reader, writer and engine: `corpus [--sample] [--into DIR] [--jdk HOME]... [JAR]...`
 //!
 //! It fails if a class is not written as it was read, if a method is not lowered as it was lifted, if an instrumented class
-//! cannot be read again, or if more than two methods in ten thousand are refused at a level.
+//! cannot be read again, or if more than two methods in ten thousand are refused.
 
 //! With `--into`, the classes of JDKs are written as instrumented at level time: `DIR/FEATURE/MODULE/CLASS.class`.
 

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use instrument_core::Refused;
-use instrument_core::level::Level;
 
 /// How many examples of each problem are kept.
 const EXAMPLES: usize = 5;
-/// More refusals than this share of the methods with code are a failure, at any level.
+/// More refusals than this share of the methods with code are a failure, in any way.
 const MOST_REFUSED: f64 = 0.0002;
 
 /// The figures of one source, or of all.
@@ -17,8 +16,8 @@ pub(crate) struct Tally {
     pub(crate) classes: u64,
     pub(crate) methods: u64,
     pub(crate) methods_with_code: u64,
-    /// What came of instrumenting everything at each level.
-    pub(crate) levels: BTreeMap<Level, LevelFigures>,
+    /// What came of each way of instrumenting everything.
+    pub(crate) ways: BTreeMap<&'static str, WayFigures>,
     /// Methods lifted and lowered without a template, and found the same.
     pub(crate) lowered: u64,
     pub(crate) frame_tables: u64,
@@ -28,25 +27,30 @@ pub(crate) struct Tally {
     problems: BTreeMap<&'static str, (u64, Vec<String>)>,
 }
 
-/// The figures of one level.
+/// The figures of one way.
 #[derive(Debug, Default)]
-pub(crate) struct LevelFigures {
+pub(crate) struct WayFigures {
     pub(crate) instrumented: u64,
     pub(crate) bytes_out: u64,
+    /// Reason -> methods that by their nature cannot be instrumented in this way.
+    pub(crate) excepted: BTreeMap<&'static str, u64>,
     /// Reason -> methods left as they were.
     refused: BTreeMap<&'static str, u64>,
 }
 
-impl LevelFigures {
+impl WayFigures {
     pub(crate) fn refuse(&mut self, refused: &[Refused]) {
         for refused in refused {
             *self.refused.entry(refused.reason.key()).or_default() += 1;
         }
     }
 
-    fn add(&mut self, other: LevelFigures) {
+    fn add(&mut self, other: WayFigures) {
         self.instrumented += other.instrumented;
         self.bytes_out += other.bytes_out;
+        for (reason, count) in other.excepted {
+            *self.excepted.entry(reason).or_default() += count;
+        }
         for (reason, count) in other.refused {
             *self.refused.entry(reason).or_default() += count;
         }
@@ -78,8 +82,8 @@ impl Tally {
         self.classes += other.classes;
         self.methods += other.methods;
         self.methods_with_code += other.methods_with_code;
-        for (level, figures) in other.levels {
-            self.levels.entry(level).or_default().add(figures);
+        for (way, figures) in other.ways {
+            self.ways.entry(way).or_default().add(figures);
         }
         self.lowered += other.lowered;
         self.frame_tables += other.frame_tables;
@@ -95,7 +99,7 @@ impl Tally {
     }
 
     pub(crate) fn is_good(&self) -> bool {
-        self.problems.is_empty() && self.levels.values().all(|figures| figures.refused_share() <= MOST_REFUSED)
+        self.problems.is_empty() && self.ways.values().all(|figures| figures.refused_share() <= MOST_REFUSED)
     }
 
     pub(crate) fn text(&self, name: &str) -> String {
@@ -103,14 +107,17 @@ impl Tally {
             "{name}: {} classes, {} methods, {} with code\n",
             self.classes, self.methods, self.methods_with_code
         );
-        for (level, figures) in &self.levels {
+        for (way, figures) in &self.ways {
             let growth = figures.bytes_out as f64 / self.bytes_in.max(1) as f64;
-            let _ = write!(text, "  level {level}: {} instrumented, bytes x {growth:.3}", figures.instrumented);
+            let _ = write!(text, "  {way}: {} instrumented, bytes x {growth:.3}", figures.instrumented);
             if !figures.refused.is_empty() {
                 let _ = write!(text, ", {:.4} % refused", figures.refused_share() * 100.0);
             }
             for (reason, count) in &figures.refused {
                 let _ = write!(text, ", {count} {reason}");
+            }
+            for (reason, count) in &figures.excepted {
+                let _ = write!(text, ", left out: {count} {reason}");
             }
             text.push('\n');
         }
