@@ -24,6 +24,8 @@ mod odd_shapes;
 mod old_versions;
 mod options;
 mod order;
+mod properties;
+mod random_program;
 mod returns;
 mod same_behaviour;
 mod stack_need;
