@@ -17,7 +17,7 @@ use crate::{corpus, jdks, prerequisites, project};
 
 const CONFIG: &str = "[filter]\nleaf = false\nmax-bytes = 0\n\n\
                       [[rule]]\nclass = \"**\"\ntemplate = \"timed\"\nlevel = \"time\"\n\
-                      class-initialisers = true\nbridges = true\n";
+                      constructors = true\nclass-initialisers = true\nbridges = true\n";
 
 /// Instruments the jars, then links originals and copies on every JDK.
 pub(crate) fn run(jars: &[PathBuf]) -> Result<()> {
