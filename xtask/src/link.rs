@@ -19,28 +19,34 @@ const CONFIG: &str = "[filter]\nleaf = false\nmax-bytes = 0\n\n\
                       [[rule]]\nclass = \"**\"\ntemplate = \"timed\"\nlevel = \"time\"\n\
                       constructors = true\nclass-initialisers = true\nbridges = true\n";
 
-/// Instruments the jars, then links originals and copies on every JDK.
-pub(crate) fn run(jars: &[PathBuf]) -> Result<()> {
+/// Instruments the jars and the modules of each JDK with one of these feature versions (of all if none is named), then links
+/// originals and copies on it.
+pub(crate) fn run(jars: &[PathBuf], features: &[u16]) -> Result<()> {
     let java = prerequisites::check()?;
     let directory = project::target().join("corpus-link");
     fs::create_dir_all(&directory)?;
-    execute(cargo().args(["build", "--release", "--package", "cli"]))?;
+    execute(cargo().args(["build", "--release", "--package", "cli", "--bins", "--examples"]))?;
     execute(
         command(java.path().join("bin/javac"))
             .args(["--release", "11", "-d"])
             .arg(&directory)
             .arg(project::root().join("bench/corpus/LinkEveryClass.java")),
     )?;
+    let mut homes = jdks::one_of_each();
+    homes.retain(|home| features.is_empty() || features.contains(&home.feature()));
+    let mut bad = 0;
+    for home in &homes {
+        let linker = Linker { home, directory: &directory };
+        let modules = instrument_image(home, &directory)?;
+        bad += compare("modules", &linker.image(&[])?, &linker.image(&modules)?, home);
+    }
     let inline = instrument(jars, "inline", &directory, &java)?;
     let wrapped = instrument(jars, "wrapper", &directory, &java)?;
-    let mut bad = 0;
-    for home in jdks::one_of_each() {
-        let linker = Linker { home: &home, directory: &directory };
+    for home in &homes {
+        let linker = Linker { home, directory: &directory };
         let originals = linker.jars(jars)?;
-        bad += compare("jars inline", &originals, &linker.jars(&inline)?, &home);
-        bad += compare("jars with wrappers", &originals, &linker.jars(&wrapped)?, &home);
-        let modules = instrument_image(&home, &directory)?;
-        bad += compare("modules", &linker.image(&[])?, &linker.image(&modules)?, &home);
+        bad += compare("jars inline", &originals, &linker.jars(&inline)?, home);
+        bad += compare("jars with wrappers", &originals, &linker.jars(&wrapped)?, home);
     }
     if bad > 0 {
         bail!("{bad} classes are refused only when they are instrumented");
@@ -119,7 +125,15 @@ impl Linker<'_> {
     fn java(&self) -> Command {
         let mut java = command(self.home.path().join("bin/java"));
         // Old options are announced as such on later JDKs; that is not what is asked here.
-        java.args(["-Xverify:all", "-XX:-PrintWarnings", "-Xmx2g", "-cp"]).arg(self.directory);
+        java.args([
+            "-Xverify:all",
+            "-XX:-PrintWarnings",
+            "-Xmx2g",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            "-cp",
+        ]);
+        java.arg(self.directory);
         java
     }
 

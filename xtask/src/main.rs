@@ -23,9 +23,9 @@ cargo xtask COMMAND
   demo                 builds everything and shows it at work on a real web application
   test                 everything that has to pass: format, lints, licences, Rust tests, Java tests, tests on every JDK
                        found (11 and 21 are fetched with pip into target/jdks when they are not there)
-  corpus [--sample | --link] [JAR...]
+  corpus [--sample | --link] [--jdk N]... [JAR...]
                        reads, writes and instruments every class of the jars (of bench/corpus/jars.txt if none is named)
-                       and of every JDK; --sample: the part of it that `test` runs, without the jars;
+                       and of every JDK (of version N); --sample: the part of it that `test` runs, without the jars;
                        --link: lets every JDK verify every instrumented class of the jars and of its own modules
   bench WHAT [--rounds N] [--only NAME,NAME] [--peers DIR]
                        WHAT = startup | percall: medians and ratios, interleaved with no agent and with the peers' agents

@@ -14,6 +14,7 @@ mod constants;
 mod constructors;
 mod debug_tables;
 mod far_jumps;
+mod frame_oracle;
 mod frames;
 mod handlers;
 mod hostile;

@@ -197,8 +197,10 @@ final class ByHand {
 
     double[] fill(double[] values, float by, String name) {
         double[] filled = values;
-        for (int i = 0; i < filled.length; i++) {
-            for (int k = i; k > 0; k--) {
+        int i;
+        int k;
+        for (i = 0; i < filled.length; i++) {
+            for (k = i; k > 0; k--) {
                 filled[k] += by;
             }
         }
