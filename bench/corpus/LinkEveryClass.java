@@ -1,12 +1,11 @@
 import java.io.File;
 import java.io.IOException;
 import java.net.MalformedURLException;
-import java.net.URI;
 import java.net.URL;
 import java.net.URLClassLoader;
-import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.Collections;
 import java.util.List;
 import java.util.jar.JarEntry;
@@ -19,8 +18,9 @@ import java.util.stream.Stream;
  * {@code FAILED jar class error} for a class that the JVM refuses, and one line of figures for each jar. A class that
  * cannot be linked because something it needs is missing or does not fit is only counted.
  *
- * <p>{@code LinkEveryClass --image}: does the same for every module of the JVM's own image but java.base, whose classes run
- * before anybody could ask; {@code --patch-module} decides what stands in them, {@code --add-modules ALL-SYSTEM} which are there.
+ * <p>{@code LinkEveryClass --image DIR}: does the same for the modules of the JVM's own image; the names of the classes are those of
+ * the files {@code DIR/MODULE/CLASS.class}, but what is linked is what the JVM has under these names, which
+ * {@code --patch-module} decides. Not for java.base, whose classes run before anybody could ask.
  */
 public final class LinkEveryClass {
     private int linked;
@@ -28,8 +28,8 @@ public final class LinkEveryClass {
     private int failed;
 
     public static void main(String[] jars) throws IOException {
-        if (List.of(jars).equals(List.of("--image"))) {
-            linkImage();
+        if (jars.length == 2 && jars[0].equals("--image")) {
+            linkImage(Paths.get(jars[1]));
             return;
         }
         for (String jar : jars) {
@@ -47,12 +47,12 @@ public final class LinkEveryClass {
         printFigures(jar.getName());
     }
 
-    private static void linkImage() throws IOException {
-        Path modules = FileSystems.getFileSystem(URI.create("jrt:/")).getPath("/modules");
+    private static void linkImage(Path modules) throws IOException {
         for (Module module : ModuleLayer.boot().modules()) {
-            if (!module.getName().equals("java.base")) {
+            Path classes = modules.resolve(module.getName());
+            if (!module.getName().equals("java.base") && Files.isDirectory(classes)) {
                 LinkEveryClass links = new LinkEveryClass();
-                for (String name : classNames(modules.resolve(module.getName()))) {
+                for (String name : classNames(classes)) {
                     links.link(name, () -> Class.forName(module, name), module.getName());
                 }
                 links.printFigures(module.getName());

@@ -37,8 +37,9 @@ pub(crate) fn run(jars: &[PathBuf], features: &[u16]) -> Result<()> {
     let mut bad = 0;
     for home in &homes {
         let linker = Linker { home, directory: &directory };
-        let modules = instrument_image(home, &directory)?;
-        bad += compare("modules", &linker.image(&[])?, &linker.image(&modules)?, home);
+        let image = instrument_image(home, &directory)?;
+        let modules = modules(&image)?;
+        bad += compare("modules", &linker.image(&image, &[])?, &linker.image(&image, &modules)?, home);
     }
     let inline = instrument(jars, "inline", &directory, &java)?;
     let wrapped = instrument(jars, "wrapper", &directory, &java)?;
@@ -65,16 +66,21 @@ fn instrument(jars: &[PathBuf], mode: &str, directory: &Path, java: &JavaHome) -
     Ok(jars.iter().filter_map(|jar| jar.file_name()).map(|name| copies.join(name)).collect())
 }
 
-/// The classes of the image's modules, instrumented: one directory each.
-fn instrument_image(home: &JavaHome, directory: &Path) -> Result<Vec<PathBuf>> {
+/// The directory with the instrumented classes of the image, by module.
+fn instrument_image(home: &JavaHome, directory: &Path) -> Result<PathBuf> {
     let into = directory.join("images");
     let own = into.join(home.feature().to_string());
     if own.exists() {
         fs::remove_dir_all(&own)?;
     }
     execute(corpus::example().arg("--into").arg(&into).arg("--jdk").arg(home.path()))?;
+    Ok(own)
+}
+
+/// The directories of all modules but `java.base`.
+fn modules(image: &Path) -> Result<Vec<PathBuf>> {
     let mut modules = Vec::new();
-    for entry in fs::read_dir(own)? {
+    for entry in fs::read_dir(image)? {
         let module = entry?.path();
         if module.file_name().is_some_and(|name| name != "java.base") {
             modules.push(module);
@@ -141,15 +147,15 @@ impl Linker<'_> {
         Linked::read(self.java().arg("LinkEveryClass").args(jars))
     }
 
-    /// All modules of the image; those named, from these directories.
-    fn image(&self, patches: &[PathBuf]) -> Result<Linked> {
+    /// The classes of the modules under `image`, as they are; or, for those of `patches`, from there.
+    fn image(&self, image: &Path, patches: &[PathBuf]) -> Result<Linked> {
         let mut java = self.java();
         java.args(["--add-modules", "ALL-SYSTEM"]);
         for module in patches {
             let name = module.file_name().unwrap_or_default().to_string_lossy();
             java.arg("--patch-module").arg(format!("{name}={}", module.display()));
         }
-        Linked::read(java.args(["LinkEveryClass", "--image"]))
+        Linked::read(java.args(["LinkEveryClass", "--image"]).arg(image))
     }
 }
 
