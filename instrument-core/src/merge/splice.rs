@@ -5,7 +5,7 @@ pub(crate) mod unchanged;
 use std::collections::BTreeMap;
 
 use classfile::stack_map::{VerificationType, implied_locals};
-use classfile::{ByteReader, ClassFile, ExceptionRow, Member, ModifiedUtf8, opcode};
+use classfile::{ByteReader, ClassFile, Error, ErrorKind, ExceptionRow, Member, ModifiedUtf8, opcode};
 
 use super::constructor;
 use super::emit::{Emitter, TargetMethod};
@@ -208,6 +208,10 @@ impl<'m, 'a> Splice<'m, '_, 'a> {
     fn read_frames(&mut self, memory: &mut MergeMemory) -> Result<bool, Refusal> {
         let frames = &mut memory.target_frames;
         frames.clear();
+        if self.parameter_slots() > self.body.max_locals {
+            // No JVM takes such a class; a frame could not hold the arguments.
+            return Err(Error::new(ErrorKind::BadValue, 0, "max_locals").into());
+        }
         let table = self.body.table(TableKind::StackMap);
         let version = self.class.major_version();
         // Version 50 may go without frames, and is then verified by type inference; so is everything before it.
@@ -227,6 +231,11 @@ impl<'m, 'a> Splice<'m, '_, 'a> {
             frames.decode(ByteReader::new(table.content, table.offset, "StackMapTable"))?;
         }
         Ok(true)
+    }
+
+    /// Slots that the receiver and the arguments fill.
+    fn parameter_slots(&self) -> u16 {
+        self.target.descriptor.parameter_words().saturating_add(u16::from(!self.target.is_static()))
     }
 
     fn receiver_type(&mut self) -> Result<Option<VerificationType>, Refusal> {
@@ -380,9 +389,7 @@ impl<'m, 'a> Splice<'m, '_, 'a> {
         match scheme {
             SlotScheme::BehindLocals => Ok(None),
             SlotScheme::BehindParameters => {
-                let receiver = u16::from(!self.target.is_static());
-                let parameters = self.target.descriptor.parameter_words().saturating_add(receiver);
-                Ok(Some(renumber::border(self.body.bytecode, parameters).min(self.body.max_locals)))
+                Ok(Some(renumber::border(self.body.bytecode, self.parameter_slots()).min(self.body.max_locals)))
             }
             SlotScheme::InFront => Err(Refusal::LocalsInFront),
         }
