@@ -24,7 +24,7 @@ def variants(o, directory):
     """Name -> (body, JVM options)."""
     found = {"none": ("plain", []), "clock-pair": ("clock-pair", [])}
     for level in ("off", "watch", "time"):
-        found["instr-" + level] = ("plain", [f"-agentpath:{o.agent}={config(directory, level)}"])
+        found["instr-" + level] = ("plain", [f"-agentpath:{os.path.abspath(o.agent)}={config(directory, level)}"])
     engines = rounds.peer(o.peers, "bench-engines.jar")
     if engines:
         found["asm"] = ("plain", [f"-javaagent:{engines}=asm:{METHOD}"])

@@ -14,10 +14,15 @@ use rustc_hash::FxHashMap;
 use crate::hierarchy::LoaderId;
 use crate::jvm;
 
+type NameAndDescriptor = (Box<[u8]>, Box<[u8]>);
+
+/// What is wrapped in the classes of one name, by loader.
+type ByLoader = Vec<(LoaderId, Arc<WrappedMethods>)>;
+
 /// Name and descriptor of the methods of one class that have a wrapper.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct WrappedMethods {
-    methods: Vec<(Box<[u8]>, Box<[u8]>)>,
+    methods: Vec<NameAndDescriptor>,
 }
 
 impl WrappedMethods {
@@ -40,7 +45,7 @@ impl<'a> FromIterator<&'a Member<'a>> for WrappedMethods {
 /// All classes with wrappers.
 #[derive(Debug, Default)]
 pub(crate) struct WrappedClasses {
-    classes: Mutex<FxHashMap<Box<[u8]>, Vec<(LoaderId, Arc<WrappedMethods>)>>>,
+    classes: Mutex<FxHashMap<Box<[u8]>, ByLoader>>,
     /// Whether there are any, to be read without the lock.
     some: AtomicBool,
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use classfile::descriptor::MethodDescriptor;
 use classfile::{ByteWriter, ClassFile, ConstantPoolWriter, Member};
 
-use crate::body::input::{BodyInput, TableKind};
+use crate::body::input::{BodyInput, Table, TableKind};
 use crate::level::Mode;
 use crate::merge::constructor;
 use crate::merge::emit::TargetMethod;
@@ -17,7 +17,7 @@ use crate::offset_map::OffsetMap;
 use crate::options::EngineOptions;
 use crate::outcome::{MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, RewrittenMethod};
 use crate::refusal::Refusal;
-use crate::template::symbol::{BootstrapRows, SymbolSink};
+use crate::template::symbol::{BootstrapRows, PlacedSymbols, SymbolSink};
 use crate::template::{Template, TemplateId, TemplateLibrary};
 use crate::verify::{Body, Checker};
 use crate::wrapper::{self, AddedMethods, CallBody};
@@ -34,6 +34,8 @@ pub struct Engine {
 pub struct Workspace {
     pool: ConstantPoolWriter,
     bootstrap: BootstrapRows,
+    /// By template.
+    placed: Vec<PlacedSymbols>,
     memory: MergeMemory,
     checker: Checker,
     methods: ByteWriter,
@@ -47,6 +49,7 @@ impl Default for Workspace {
         Workspace {
             pool: ConstantPoolWriter::new(),
             bootstrap: BootstrapRows::default(),
+            placed: Vec::new(),
             memory: MergeMemory::default(),
             checker: Checker::default(),
             methods: ByteWriter::new(),
@@ -137,8 +140,9 @@ impl Engine {
         let mut input = BodyInput::of_code(&code, class.constant_pool())?;
         let mut done = self.inline(workspace, class, method, planned, &input);
         // The JVM verifies a class of version 50 without its frames if they are wrong.
+        let is_frames = |table: &&Table<'_>| table.kind == TableKind::StackMap;
         let faulty = matches!(done, Err(Refusal::Malformed(_) | Refusal::SelfCheck(_)));
-        if faulty && class.major_version() == 50 && input.table(TableKind::StackMap).is_some() {
+        if faulty && class.major_version() == 50 && input.tables.iter().filter(is_frames).count() == 1 {
             workspace.rewind(marks);
             input.tables.retain(|table| table.kind != TableKind::StackMap);
             done = self.inline(workspace, class, method, planned, &input);
@@ -221,10 +225,10 @@ impl Engine {
             let template = self.library.get(id).ok_or(Refusal::UnknownTemplate)?;
             let probe_constant = workspace.probe(class, planned.method_index, template, id)?;
             let next = match &merged {
-                None => workspace.splice(class, method, target, template, input, probe_constant)?,
+                None => workspace.splice(class, method, target, (id, template), input, probe_constant)?,
                 Some(inner) => {
                     let body = inner.as_input();
-                    workspace.splice(class, method, target, template, &body, probe_constant)?
+                    workspace.splice(class, method, target, (id, template), &body, probe_constant)?
                 }
             };
             merged = Some(join(merged, next));
@@ -281,11 +285,13 @@ impl Workspace {
         self.pool.rewind(marks.pool);
         self.probes.truncate(marks.probes);
         self.bootstrap.appended.truncate(marks.bootstrap);
+        self.placed.iter_mut().for_each(PlacedSymbols::clear);
     }
 
     fn begin(&mut self, class: &ClassFile<'_>) {
         self.pool.begin(class.constant_pool());
         self.memory.effects.begin(class.constant_pool());
+        self.placed.iter_mut().for_each(PlacedSymbols::clear);
         self.methods.clear();
         self.added.clear();
         self.probes.clear();
@@ -317,14 +323,20 @@ impl Workspace {
         class: &'m ClassFile<'a>,
         method: &'m Member<'a>,
         target: &'m TargetMethod<'a>,
-        template: &'m Template,
+        (id, template): (TemplateId, &'m Template),
         body: &'m BodyInput<'m>,
         probe_constant: Option<u16>,
     ) -> Result<MergedBody, Refusal> {
         if target.is_constructor && template.needs.receiver != crate::template::Use::Nowhere {
             return Err(Refusal::ReceiverInConstructor);
         }
-        let sink = SymbolSink { pool: class.constant_pool(), writer: &mut self.pool, bootstrap: &mut self.bootstrap };
+        let number = id.0 as usize;
+        if self.placed.len() <= number {
+            self.placed.resize_with(number + 1, PlacedSymbols::default);
+        }
+        let placed = self.placed.get_mut(number).ok_or(Refusal::UnknownTemplate)?;
+        let (pool, writer, bootstrap) = (class.constant_pool(), &mut self.pool, &mut self.bootstrap);
+        let sink = SymbolSink { pool, writer, bootstrap, placed };
         Splice { class, method, target, template, body, sink, probe_constant }.run(&mut self.memory)
     }
 

@@ -33,6 +33,15 @@ fn json_says_the_same() {
 }
 
 #[test]
+fn what_cannot_have_a_wrapper_is_told_before_the_program_runs() {
+    let sandbox = sandbox();
+    sandbox.write("wrapper.toml", format!("{}mode = \"wrapper\"\nconstructors = true\n", crate::sandbox::EVERYTHING));
+    let said = sandbox.instr(&["explain", "--config", "wrapper.toml", "shop.Order", "shop.jar"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    expect("explain-wrapper.txt", &said.stdout);
+}
+
+#[test]
 fn classes_of_the_jdk_need_no_jar() {
     let said = sandbox().instr(&["explain", "--config", "rules.toml", "java.lang.Thread"]);
     assert_eq!(said.code, 0, "{}", said.stderr);

@@ -47,6 +47,23 @@ fn the_same_input_gives_the_same_jar() {
     assert!(copy() == copy());
 }
 
+#[test]
+fn wrappers_keep_the_names_under_which_calls_are_recorded() {
+    let sandbox = sandbox();
+    sandbox.jar("shop.jar", &[]);
+    sandbox.write("everything.toml", format!("{EVERYTHING}mode = \"wrapper\"\nconstructors = true\n"));
+    let said = pre(&sandbox, &["--json", "shop.jar"]);
+    assert_eq!((said.code, said.stderr.as_str()), (0, ""));
+    let figures: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert!(figures["refused"]["constructor"].as_u64() > Some(0), "{figures}");
+    let table = fs::read_to_string(sandbox.path("out/probes.json")).unwrap();
+    assert!(table.contains("\"total\"") && !table.contains("$instr"), "{table}");
+    let mut javap = Command::new(java().path().join("bin/javap"));
+    let output = javap.args(["-p", "-cp"]).arg(sandbox.path("out/shop.jar")).arg("shop.Order").output().unwrap();
+    let listed = String::from_utf8(output.stdout).unwrap();
+    assert!(listed.contains(" total(") && listed.contains("private long _total$instr("), "{listed}");
+}
+
 /// The copy is linked without the agent: nothing may refer to a runtime that is not there before a probe runs.
 #[test]
 fn the_jvm_verifies_every_class_of_the_copy() {

@@ -100,8 +100,12 @@ impl Lifter<'_, '_> {
         let mut offset = 0;
         while offset < bytecode.len() {
             walk.meet_known(offset as u32, &lifted.depths);
-            let length = instruction::length_at(bytecode, offset)?;
             let opcode = bytecode.get(offset).copied().unwrap_or_default();
+            let length = match opcode::fixed_length(opcode) {
+                // A fixed one that the code cuts short is found out behind the loop.
+                0 => instruction::length_at(bytecode, offset)?,
+                length => length,
+            };
             let info = opcode::info(opcode).ok_or(Error::new(ErrorKind::UnknownOpcode(opcode), offset, "code"))?;
             if info.flow == Flow::Next {
                 if info.pops >= 0 {
@@ -124,6 +128,9 @@ impl Lifter<'_, '_> {
                 self.apart(&instruction, &mut walk, list, lifted);
             }
             offset += length;
+        }
+        if offset != bytecode.len() {
+            return Err(Error::new(ErrorKind::Truncated, bytecode.len(), "code"));
         }
         walk.end_run(offset as u32, list);
         Ok(())

@@ -8,7 +8,7 @@ use crate::merge::splice::unchanged::empty_template;
 use crate::merge::splice::{MergedBody, Splice};
 use crate::refusal::Refusal;
 use crate::template::Template;
-use crate::template::symbol::SymbolSink;
+use crate::template::symbol::{PlacedSymbols, SymbolSink};
 
 /// The parts of a `Code` attribute, lifted and lowered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +49,9 @@ impl Workspace {
         let Some(code) = method.code(class)? else { return Ok(None) };
         let target = target_method(class, method)?;
         let body = BodyInput::of_code(&code, class.constant_pool())?;
-        let sink = SymbolSink { pool: class.constant_pool(), writer: &mut self.pool, bootstrap: &mut self.bootstrap };
+        let mut placed = PlacedSymbols::default();
+        let (pool, writer, bootstrap) = (class.constant_pool(), &mut self.pool, &mut self.bootstrap);
+        let sink = SymbolSink { pool, writer, bootstrap, placed: &mut placed };
         let splice = Splice { class, method, target: &target, template, body: &body, sink, probe_constant: None };
         let MergedBody { code, rows, tables, .. } = {
             let merged = splice.unchanged(&mut self.memory)?;

@@ -322,8 +322,8 @@ impl FrameMerger {
                 TemplateType::Long => VerificationType::Long,
                 TemplateType::Null => VerificationType::Null,
                 TemplateType::Object(symbol) => {
-                    let symbol = context.template.symbols.get(symbol).ok_or(Refusal::SelfCheck("template type"))?;
-                    VerificationType::Object(symbol.place(context.sink)?)
+                    let placed = context.sink.symbol(&context.template.symbols, symbol)?;
+                    VerificationType::Object(placed.ok_or(Refusal::SelfCheck("template type"))?.0)
                 }
                 TemplateType::Uninitialized(operation) => {
                     VerificationType::Uninitialized(OF_TEMPLATE | operation as u32)

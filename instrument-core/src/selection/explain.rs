@@ -16,6 +16,8 @@ use super::rule_set::{Never, RuleSet};
 use super::signature::signature;
 use crate::config::nearest_name::quoted_list;
 use crate::level::{Level, Mode};
+use crate::refusal::Refusal;
+use crate::wrapper::NotWrapped;
 
 /// Everything the rules say about one class. `Display` shows it as text for people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -61,6 +63,9 @@ pub struct MethodExplanation {
     pub instrumented: Option<Instrumentation>,
     /// Why it is left alone.
     pub skipped: Option<SkipReason>,
+    /// Why it is left alone although a rule takes it: it cannot have the wrapper that the rule asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
     /// Answers of the rules that match the class, up to the one that decided.
     pub rules: Vec<RuleAnswer>,
 }
@@ -123,9 +128,12 @@ impl RuleSet {
                 break;
             }
         }
-        let (instrumented, skipped) = match decision {
-            MethodDecision::Skipped(reason) => (None, Some(reason)),
-            MethodDecision::Chosen(chosen) => (self.rules.get(chosen.rule).map(instrumentation), None),
+        let (instrumented, skipped, refused) = match decision {
+            MethodDecision::Skipped(reason) => (None, Some(reason), None),
+            MethodDecision::Chosen(chosen) => match not_wrapped(chosen.mode, class, method) {
+                None => (self.rules.get(chosen.rule).map(instrumentation), None, None),
+                refused => (None, None, refused),
+            },
         };
         MethodExplanation {
             name: method.name.to_string(),
@@ -133,9 +141,16 @@ impl RuleSet {
             signature: signature(method),
             instrumented,
             skipped,
+            refused,
             rules: answers,
         }
     }
+}
+
+/// Why the engine will refuse a wrapper, in its own words.
+fn not_wrapped(mode: Mode, class: &ClassFile<'_>, method: &Member<'_>) -> Option<String> {
+    let reason = NotWrapped::of(class, method).filter(|_| mode == Mode::Wrapper)?;
+    Some(Refusal::from(reason).to_string())
 }
 
 fn instrumentation(rule: &CompiledRule) -> Instrumentation {

@@ -46,7 +46,7 @@ fn write_method(f: &mut fmt::Formatter<'_>, method: &MethodExplanation) -> fmt::
             chosen.rule
         )?,
         (None, Some(reason)) => writeln!(f, "  - {}: {reason}", method.signature)?,
-        (None, None) => writeln!(f, "  - {}", method.signature)?,
+        (None, None) => writeln!(f, "  - {}: {}", method.signature, method.refused.as_deref().unwrap_or("refused"))?,
     }
     method.rules.iter().try_for_each(|answer| {
         let sign = if answer.matches { "yes" } else { "no " };

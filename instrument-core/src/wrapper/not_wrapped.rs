@@ -104,30 +104,41 @@ fn is_annotated_for_jvm(class: &ClassFile<'_>, method: &Member<'_>) -> bool {
     types.iter().any(|name| ANNOTATIONS_OF_JVM.iter().any(|package| name.starts_with(package)))
 }
 
-/// What a body calls that counts stack frames from the body itself.
+/// Whether the body asks which frames stand below its own.
 fn looks_at_stack(class: &ClassFile<'_>, method: &Member<'_>) -> Result<bool, Refusal> {
     let Some(code) = method.code(class)? else { return Ok(false) };
+    let pool = class.constant_pool();
+    let mut made: Vec<&[u8]> = Vec::new();
     for instruction in Instructions::new(code.bytecode) {
         let instruction = instruction?;
-        if !(opcode::INVOKEVIRTUAL..=opcode::INVOKEINTERFACE).contains(&instruction.opcode) {
-            continue;
-        }
-        let called = class.constant_pool().member_ref(instruction.u2(0))?;
-        if counts_frames(called.owner.as_bytes(), called.name.as_bytes(), called.descriptor.as_bytes()) {
-            return Ok(true);
+        match instruction.opcode {
+            opcode::NEW => made.push(pool.class_name(instruction.u2(0))?.as_bytes()),
+            opcode::INVOKEVIRTUAL..=opcode::INVOKEINTERFACE => {
+                let called = pool.member_ref(instruction.u2(0))?;
+                let (owner, name) = (called.owner.as_bytes(), called.name.as_bytes());
+                if counts_frames(owner, name, called.descriptor.as_bytes(), &made) {
+                    return Ok(true);
+                }
+            }
+            _ => {}
         }
     }
     Ok(false)
 }
 
-fn counts_frames(owner: &[u8], name: &[u8], descriptor: &[u8]) -> bool {
+/// Whether a call counts stack frames from its caller; `made` are the classes of which the caller has made objects before.
+fn counts_frames(owner: &[u8], name: &[u8], descriptor: &[u8], made: &[&[u8]]) -> bool {
     match name {
         b"getCallerClass" => {
             matches!(owner, b"java/lang/StackWalker" | b"jdk/internal/reflect/Reflection" | b"sun/reflect/Reflection")
         }
         b"walk" | b"forEach" => owner == b"java/lang/StackWalker",
-        // Of any Throwable, Thread or SecurityManager: only the descriptor tells.
-        b"getStackTrace" => descriptor == b"()[Ljava/lang/StackTraceElement;",
+        // The trace of an exception that somebody else made begins elsewhere.
+        b"getStackTrace" => {
+            let of_own_frame = owner == b"java/lang/Thread" || made.contains(&owner);
+            of_own_frame && descriptor == b"()[Ljava/lang/StackTraceElement;"
+        }
+        // A method of SecurityManager that only its subclasses may call.
         b"getClassContext" => descriptor == b"()[Ljava/lang/Class;",
         _ => false,
     }
@@ -139,19 +150,19 @@ mod tests {
 
     #[test]
     fn only_calls_that_count_frames_from_their_caller_matter() {
-        let walker = b"java/lang/StackWalker".as_slice();
-        assert!(counts_frames(walker, b"getCallerClass", b"()Ljava/lang/Class;"));
-        assert!(counts_frames(walker, b"walk", b"(Ljava/util/function/Function;)Ljava/lang/Object;"));
-        assert!(counts_frames(b"sun/reflect/Reflection", b"getCallerClass", b"(I)Ljava/lang/Class;"));
-        assert!(counts_frames(b"com/acme/Failure", b"getStackTrace", b"()[Ljava/lang/StackTraceElement;"));
-        assert!(counts_frames(b"com/acme/Guard", b"getClassContext", b"()[Ljava/lang/Class;"));
+        let trace = b"()[Ljava/lang/StackTraceElement;";
+        let counts =
+            |owner: &[u8], name: &[u8], descriptor: &[u8]| counts_frames(owner, name, descriptor, &[b"acme/Made"]);
+        assert!(counts(b"java/lang/StackWalker", b"getCallerClass", b"()Ljava/lang/Class;"));
+        assert!(counts(b"java/lang/StackWalker", b"walk", b"(Ljava/util/function/Function;)Ljava/lang/Object;"));
+        assert!(counts(b"sun/reflect/Reflection", b"getCallerClass", b"(I)Ljava/lang/Class;"));
+        assert!(counts(b"java/lang/Thread", b"getStackTrace", trace));
+        assert!(counts(b"acme/Made", b"getStackTrace", trace));
+        assert!(counts(b"acme/Guard", b"getClassContext", b"()[Ljava/lang/Class;"));
+        assert!(!counts(b"acme/Caught", b"getStackTrace", trace), "an exception that was not made here");
+        assert!(!counts(b"acme/Made", b"getStackTrace", b"()Ljava/lang/String;"));
         // The lookup class is that of the code that asks, whatever the method's name.
-        assert!(!counts_frames(
-            b"java/lang/invoke/MethodHandles",
-            b"lookup",
-            b"()Ljava/lang/invoke/MethodHandles$Lookup;"
-        ));
-        assert!(!counts_frames(b"java/util/List", b"forEach", b"(Ljava/util/function/Consumer;)V"));
-        assert!(!counts_frames(b"com/acme/Failure", b"getStackTrace", b"()Ljava/lang/String;"));
+        assert!(!counts(b"java/lang/invoke/MethodHandles", b"lookup", b"()Ljava/lang/invoke/MethodHandles$Lookup;"));
+        assert!(!counts(b"java/util/List", b"forEach", b"(Ljava/util/function/Consumer;)V"));
     }
 }

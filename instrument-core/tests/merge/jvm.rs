@@ -59,7 +59,8 @@ pub(crate) fn run(class_path: &[&Path], arguments: &[&str]) -> String {
     text
 }
 
-const TARGETS: [&str; 4] = ["targets/Behaviour", "targets/Behaviour$Child", "targets/Shape", "targets/Behaviour$1"];
+pub(crate) const TARGETS: [&str; 4] =
+    ["targets/Behaviour", "targets/Behaviour$Child", "targets/Shape", "targets/Behaviour$1"];
 
 /// Writes the targets with these templates merged into every method that takes them.
 fn write_targets(folder: &Path, templates: &[&str]) -> usize {
@@ -79,7 +80,7 @@ pub(crate) fn lines<'t>(text: &'t str, start: &str) -> Vec<&'t str> {
 }
 
 /// What the templates noted during one call of `targets.Run`.
-fn events<'t>(text: &'t str, what: &str) -> &'t str {
+pub(crate) fn events<'t>(text: &'t str, what: &str) -> &'t str {
     let start = format!("events {what}: ");
     text.lines().find_map(|line| line.strip_prefix(start.as_str())).unwrap_or_else(|| panic!("no {what} in {text}"))
 }

@@ -1,0 +1,251 @@
+package io.instr.jvmtests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.BuildResult;
+import io.instr.jvmtests.jvm.Dialog;
+import io.instr.jvmtests.jvm.EachJdk;
+import io.instr.jvmtests.jvm.Finished;
+import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.Program;
+import io.instr.jvmtests.jvm.RunDirectories;
+import io.instr.jvmtests.jvm.Stats;
+import io.instr.jvmtests.jvm.Tool;
+import io.instr.jvmtests.jvm.Trace;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.jar.Attributes;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
+
+/** {@code mode = "wrapper"}: methods are renamed and called by new ones of their names, and stay so for the life of the class. */
+class WrapperModeIT {
+
+    private static final String ALL = "targets.features.AllFeatures";
+    private static final String WORK = "targets.Exactness$Work";
+    private static final String DIRECT = "frames where where main";
+    private static final String THROUGH_WRAPPERS = "frames _where$instr where _where$instr where main";
+    private static final String METHODS = "methods _step$instr(synthetic) _where$instr(synthetic) step where";
+
+    /** Methods get wrappers; constructors, which cannot have any, take the template in. */
+    private static final AgentConfig FEATURES = AgentConfig.of("""
+            [[rule]]
+            class = "targets.features.**"
+            level = "time"
+            mode = "wrapper"
+
+            [[rule]]
+            class = "targets.features.**"
+            level = "time"
+            constructors = true
+            """);
+
+    @EachJdk
+    void everyConstructKeepsItsMeaningAndIsCounted(Jdk jdk) {
+        Finished run = Program.target(jdk, ALL).with("-Xverify:all").compare(FEATURES);
+        assertCounted(run);
+        assertEquals(Map.of("caller-sensitive", 1L), run.stats().refused(), "one method looks at its own stack trace");
+        assertTrue(run.stats().figure("methods_wrapped") > 100, run.stats() + "");
+    }
+
+    @EachJdk(from = 17)
+    void recordsAndSealedClasses(Jdk jdk) {
+        Finished run = Program.target(jdk, "targets.features.ModernFeatures").with("-Xverify:all").compare(FEATURES);
+        assertCounted(run);
+        assertEquals(Map.of(), run.stats().refused(), "refused methods");
+        assertTrue(run.trace().count("targets.features.ModernFeatures$Range.hashCode") >= 2, "methods that the compiler made");
+    }
+
+    @EachJdk
+    void compiledOnly(Jdk jdk) {
+        assertCounted(Program.target(jdk, ALL).with("-Xcomp").compare(FEATURES));
+    }
+
+    @EachJdk
+    void everyCallIsOneEvent(Jdk jdk) {
+        Finished run = Program.target(jdk, "targets.Exactness").compare(AgentConfig.of("""
+                [[rule]]
+                class = "%s"
+                level = "time"
+                mode = "wrapper"
+                """.formatted(WORK)));
+        assertEquals(0, run.stats().lost());
+        assertEquals(4, run.stats().figure("methods_wrapped"));
+        assertEquals(run.ownCounts(), run.trace().counts(), "under the names that the methods had");
+    }
+
+    @EachJdk
+    void classesOfTheJdkThatComeLate(Jdk jdk) {
+        AgentConfig config = AgentConfig.of("""
+                [[rule]]
+                class = ["java.util.**", "java.text.**", "java.io.**"]
+                level = "time"
+                mode = "wrapper"
+                """);
+        Finished run = Program.target(jdk, ALL).with("-Xverify:all").compare(config);
+        assertTrue(run.stats().figure("methods_wrapped") > 100, run.stats() + "");
+        assertTrue(run.stats().refused().get("loaded-before") > 100, "those that came before the agent");
+    }
+
+    @EachJdk
+    void whatCannotBeWrappedIsCountedByReason(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        String config = config(directory, "run", """
+                [[rule]]
+                class = "targets.Wrappers$*"
+                level = "time"
+                mode = "wrapper"
+                constructors = true
+                class-initialisers = true
+                """);
+        try (Dialog program = conversation(jdk, List.of(Program.agentOption(config)), List.of(), directory)) {
+            assertEquals("late _answer$instr answer main", program.ask("late"));
+            quit(program);
+        }
+        Map<String, Long> expected = Map.of("constructor", 3L, "class-initialiser", 1L, "caller-sensitive", 1L);
+        assertEquals(expected, stats(directory, "run").refused());
+    }
+
+    /** Detached, attached again and retransformed by somebody else: the JVM must never be asked to drop a method. */
+    @EachJdk(having = "jcmd")
+    void wrappersOutliveTheSession(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        String first = config(directory, "first", wrapper("targets.Wrappers$*"));
+        List<String> other = List.of("-javaagent:" + retransformer(directory));
+        try (Dialog program = conversation(jdk, List.of(Program.agentOption(first)), other, directory)) {
+            assertEquals("sum 3001", program.ask("work 1000"));
+            assertEquals(THROUGH_WRAPPERS, program.ask("frames"));
+            assertEquals(METHODS, program.ask("methods"));
+            assertEquals("retransform done", program.ask("retransform"));
+            assertEquals("sum 297", program.ask("work 100"), "probes are back after somebody else's retransform");
+
+            load(jdk, program, "detach");
+            assertEquals(THROUGH_WRAPPERS, program.ask("frames"), "the wrappers pass the calls on");
+            program.ask("work 500");
+            assertEquals("retransform done", program.ask("retransform"));
+            assertEquals(METHODS, program.ask("methods"));
+            assertEquals(THROUGH_WRAPPERS, program.ask("frames"));
+
+            load(jdk, program, config(directory, "second", AgentConfig.timed("targets.Wrappers$Base").text()));
+            program.ask("work 30");
+            assertEquals("retransform done", program.ask("retransform"));
+            program.ask("work 3");
+            load(jdk, program, "detach");
+            assertEquals("retransform done", program.ask("retransform"));
+            assertEquals(THROUGH_WRAPPERS, program.ask("frames"));
+            quit(program);
+        }
+        Trace trace = trace(directory, "first");
+        assertEquals(1100, trace.count("targets.Wrappers$Base.step"));
+        assertEquals(1100, trace.count("targets.Wrappers$Derived.step"));
+        assertEquals(Map.of(), stats(directory, "first").refused());
+        assertEquals(33, trace(directory, "second").count("targets.Wrappers$Base.step"), "through the wrapper, whatever the rule says");
+        assertEquals(0, trace(directory, "second").count("targets.Wrappers$Derived.step"), "no rule wants it any more");
+        assertEquals(Map.of(), stats(directory, "second").refused());
+    }
+
+    @EachJdk(having = "jcmd")
+    void classesThatAreLoadedAreRefusedAndTheOthersWrapped(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        try (Dialog program = conversation(jdk, List.of(), List.of(), directory)) {
+            program.ask("work 100");
+            load(jdk, program, config(directory, "attached", wrapper("targets.Wrappers$*")));
+            assertEquals(DIRECT, program.ask("frames"), "its class cannot get another method");
+            assertEquals("methods step where", program.ask("methods"));
+            assertEquals("late _answer$instr answer main", program.ask("late"), "comes after the agent");
+            load(jdk, program, "detach");
+            assertEquals("late _answer$instr answer main", program.ask("late"));
+            quit(program);
+        }
+        assertEquals(Map.of("loaded-before", 4L, "caller-sensitive", 1L), stats(directory, "attached").refused());
+        assertEquals(1, trace(directory, "attached").count("targets.Wrappers$Late.answer"));
+    }
+
+    @EachJdk
+    void nothingIsKeptIfRewrittenClassesAreThrownAway(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        String rules = wrapper("targets.Wrappers$*").replace("[agent]", "[agent]\ndiscard = true");
+        List<String> other = List.of("-javaagent:" + retransformer(directory));
+        String config = config(directory, "run", rules);
+        try (Dialog program = conversation(jdk, List.of(Program.agentOption(config)), other, directory)) {
+            assertEquals(DIRECT, program.ask("frames"));
+            assertEquals("retransform done", program.ask("retransform"));
+            quit(program);
+        }
+    }
+
+    private static String wrapper(String classes) {
+        return AgentConfig.of("""
+                [[rule]]
+                class = "%s"
+                level = "time"
+                mode = "wrapper"
+                """.formatted(classes)).text();
+    }
+
+    private static Dialog conversation(Jdk jdk, List<String> agent, List<String> options, Path directory) {
+        Dialog program = Program.target(jdk, "targets.Wrappers")
+                .with("-XX:+EnableDynamicAgentLoading", "-Xverify:all")
+                .with(options.toArray(String[]::new))
+                .talk(agent, directory);
+        assertEquals("ready", program.next());
+        return program;
+    }
+
+    /** A configuration whose trace and figures go into a directory of their own. */
+    private static String config(Path parent, String name, String rules) throws IOException {
+        Path directory = Files.createDirectory(parent.resolve(name));
+        String text = rules.contains("[trace]") ? rules : AgentConfig.of(rules).text();
+        text = text.replace("\"trace.jfr\"", "\"" + directory.resolve("trace.jfr") + "\"")
+                .replace("\"stats.json\"", "\"" + directory.resolve("stats.json") + "\"");
+        return Files.writeString(directory.resolve("instr.toml"), text).toString();
+    }
+
+    /** The jar of another agent: its class is one of the program's own. */
+    private static Path retransformer(Path directory) throws IOException {
+        Manifest manifest = new Manifest();
+        Attributes attributes = manifest.getMainAttributes();
+        attributes.put(Attributes.Name.MANIFEST_VERSION, "1.0");
+        attributes.putValue("Premain-Class", "targets.Retransformer");
+        attributes.putValue("Can-Retransform-Classes", "true");
+        Path jar = directory.resolve("retransformer.jar");
+        new JarOutputStream(Files.newOutputStream(jar), manifest).close();
+        return jar;
+    }
+
+    private static void load(Jdk jdk, Dialog program, String options) {
+        // jcmd takes the quotes away once more.
+        List<String> command =
+                List.of(String.valueOf(program.pid()), "JVMTI.agent_load", BuildResult.AGENT.path().toString(), "\"" + options + "\"");
+        Finished answer = Tool.run(jdk, "jcmd", command).assertExitCode(0);
+        assertTrue(answer.stdout().contains("return code: 0"), answer.stdout() + answer.stderr());
+    }
+
+    private static void quit(Dialog program) {
+        program.send("quit");
+        Finished run = program.finish().assertExitCode(0);
+        assertEquals("", run.stderr());
+    }
+
+    private static Trace trace(Path directory, String name) {
+        return new Finished(0, "", "", directory.resolve(name), List.of()).trace();
+    }
+
+    private static Stats stats(Path directory, String name) {
+        return new Finished(0, "", "", directory.resolve(name), List.of()).stats();
+    }
+
+    private static void assertCounted(Finished run) {
+        assertEquals(0, run.stats().lost());
+        Map<String, Long> own = run.ownCounts();
+        Map<String, Long> traced = new TreeMap<>(run.trace().counts());
+        traced.keySet().retainAll(own.keySet());
+        assertEquals(own, traced);
+    }
+}
