@@ -1,6 +1,7 @@
 //! The engine: a class and a plan in, a rewritten class out.
 
 mod assembly;
+pub mod unchanged;
 
 use std::sync::Arc;
 

@@ -4,40 +4,76 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
 use crate::process::{cargo, execute, maven};
 use crate::{jdks, link, prerequisites, project};
 
-/// `corpus [--sample | --link] [JAR...]`: the jars named, or those of bench/corpus/jars.txt.
+/// `corpus [--sample | --link] [--jdk FEATURE]... [JAR...]`: the jars named, or those of bench/corpus/jars.txt.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let (options, jars): (Vec<_>, Vec<_>) = arguments.iter().partition(|argument| argument.starts_with('-'));
-    let link = match options.iter().map(|option| option.as_str()).collect::<Vec<_>>().as_slice() {
-        [] => false,
-        ["--link"] => true,
-        ["--sample"] => return sample(),
-        [option, ..] => bail!("`corpus` does not know `{option}`"),
-    };
-    let jars = if jars.is_empty() { fetched_jars()? } else { jars.iter().map(PathBuf::from).collect() };
-    if link {
-        return link::run(&jars);
+    let wanted = Wanted::parse(arguments)?;
+    if wanted.sample {
+        return sample();
     }
-    let mut check = example();
+    let jars = if wanted.jars.is_empty() { fetched_jars()? } else { wanted.jars };
+    if wanted.link {
+        return link::run(&jars, &wanted.features);
+    }
+    let mut check = example_with_jdks(&wanted.features);
     check.args(&jars);
     execute(&mut check)
 }
 
-/// The fixed part that is quick enough for every test run: `java.base` of each JDK found.
-pub(crate) fn sample() -> Result<()> {
-    execute(example().arg("--sample"))
+#[derive(Debug, Default)]
+struct Wanted {
+    sample: bool,
+    link: bool,
+    /// Feature versions of the JDKs; all if none is named.
+    features: Vec<u16>,
+    jars: Vec<PathBuf>,
 }
 
-fn example() -> std::process::Command {
+impl Wanted {
+    fn parse(arguments: &[String]) -> Result<Wanted> {
+        let mut wanted = Wanted::default();
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--sample" => wanted.sample = true,
+                "--link" => wanted.link = true,
+                "--jdk" => {
+                    let feature = arguments.next().context("--jdk needs a version such as 17")?;
+                    let number = feature.parse().with_context(|| format!("--jdk: `{feature}` is not a version"))?;
+                    wanted.features.push(number);
+                }
+                option if option.starts_with('-') => bail!("`corpus` does not know `{option}`"),
+                jar => wanted.jars.push(PathBuf::from(jar)),
+            }
+        }
+        Ok(wanted)
+    }
+}
+
+/// The fixed part that is quick enough for every test run: `java.base` of each JDK found.
+pub(crate) fn sample() -> Result<()> {
+    execute(example_with_jdks(&[]).arg("--sample"))
+}
+
+/// The example of the package `cli` that does the work.
+pub(crate) fn example() -> Command {
     let mut command = cargo();
     command.args(["run", "--quiet", "--release", "--package", "cli", "--example", "corpus", "--"]);
+    command
+}
+
+fn example_with_jdks(features: &[u16]) -> Command {
+    let mut command = example();
     for home in jdks::one_of_each() {
-        command.arg("--jdk").arg(home.path());
+        if features.is_empty() || features.contains(&home.feature()) {
+            command.arg("--jdk").arg(home.path());
+        }
     }
     command
 }
@@ -109,6 +145,16 @@ fn artifact_item(coordinates: &str) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn options_and_jars_in_any_order() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let wanted = Wanted::parse(&words("a.jar --link --jdk 17 --jdk 25 b.jar")).unwrap();
+        assert!(wanted.link && !wanted.sample);
+        assert_eq!((wanted.features, wanted.jars.len()), (vec![17, 25], 2));
+        assert!(Wanted::parse(&words("--jdk seventeen")).is_err());
+        assert!(Wanted::parse(&words("--every")).is_err());
+    }
 
     #[test]
     fn the_list_has_comments_and_optional_parts() {

@@ -1,38 +1,53 @@
 //! `cargo xtask corpus --link`: does the JVM accept every instrumented class of the corpus?
 //!
-//! Every JDK links every class of the original jars and of the instrumented copies with `-Xverify:all`. A class that is
-//! refused only when it is instrumented is a failure.
+//! Every JDK links every class of the original jars and of the instrumented copies with `-Xverify:all`, and then the classes
+//! of its own modules, instrumented and put in their place with `--patch-module`. A class that is refused only when it is
+//! instrumented is a failure. (`java.base` runs before anything could be linked: JavaBaseIT has it in a running JVM.)
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Result, bail};
 use class_source::JavaHome;
 
 use crate::process::{cargo, command, execute, output};
-use crate::{jdks, prerequisites, project};
+use crate::{corpus, jdks, prerequisites, project};
 
 const CONFIG: &str = "[filter]\nleaf = false\nmax-bytes = 0\n\n\
                       [[rule]]\nclass = \"**\"\ntemplate = \"timed\"\nlevel = \"time\"\n\
-                      class-initialisers = true\nbridges = true\n";
+                      constructors = true\nclass-initialisers = true\nbridges = true\n";
 
-/// Instruments the jars, then links originals and copies on every JDK.
-pub(crate) fn run(jars: &[PathBuf]) -> Result<()> {
+/// Instruments the jars and the modules of each JDK with one of these feature versions (of all if none is named), then links
+/// originals and copies on it.
+pub(crate) fn run(jars: &[PathBuf], features: &[u16]) -> Result<()> {
     let java = prerequisites::check()?;
     let directory = project::target().join("corpus-link");
     fs::create_dir_all(&directory)?;
-    execute(cargo().args(["build", "--release", "--package", "cli"]))?;
+    execute(cargo().args(["build", "--release", "--package", "cli", "--bins", "--examples"]))?;
     execute(
         command(java.path().join("bin/javac"))
             .args(["--release", "11", "-d"])
             .arg(&directory)
             .arg(project::root().join("bench/corpus/LinkEveryClass.java")),
     )?;
-    let copies = instrument(jars, &directory, &java)?;
+    let mut homes = jdks::one_of_each();
+    homes.retain(|home| features.is_empty() || features.contains(&home.feature()));
     let mut bad = 0;
-    for home in jdks::one_of_each() {
-        bad += compare(&home, jars, &copies, &directory)?;
+    for home in &homes {
+        let linker = Linker { home, directory: &directory };
+        let image = instrument_image(home, &directory)?;
+        let modules = modules(&image)?;
+        bad += compare("modules", &linker.image(&image, &[])?, &linker.image(&image, &modules)?, home);
+    }
+    let inline = instrument(jars, "inline", &directory, &java)?;
+    let wrapped = instrument(jars, "wrapper", &directory, &java)?;
+    for home in &homes {
+        let linker = Linker { home, directory: &directory };
+        let originals = linker.jars(jars)?;
+        bad += compare("jars inline", &originals, &linker.jars(&inline)?, home);
+        bad += compare("jars with wrappers", &originals, &linker.jars(&wrapped)?, home);
     }
     if bad > 0 {
         bail!("{bad} classes are refused only when they are instrumented");
@@ -40,10 +55,10 @@ pub(crate) fn run(jars: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-fn instrument(jars: &[PathBuf], directory: &Path, java: &JavaHome) -> Result<Vec<PathBuf>> {
-    let config = directory.join("everything.toml");
-    fs::write(&config, CONFIG)?;
-    let copies = directory.join("instrumented");
+fn instrument(jars: &[PathBuf], mode: &str, directory: &Path, java: &JavaHome) -> Result<Vec<PathBuf>> {
+    let config = directory.join(format!("{mode}.toml"));
+    fs::write(&config, format!("{CONFIG}mode = \"{mode}\"\n"))?;
+    let copies = directory.join(mode);
     let mut pre = command(project::cli());
     pre.arg("pre").arg("--config").arg(&config).arg("--output").arg(&copies);
     pre.arg("--java-home").arg(java.path()).args(jars);
@@ -51,21 +66,49 @@ fn instrument(jars: &[PathBuf], directory: &Path, java: &JavaHome) -> Result<Vec
     Ok(jars.iter().filter_map(|jar| jar.file_name()).map(|name| copies.join(name)).collect())
 }
 
-/// How many classes this JDK refuses in the copies but not in the originals.
-fn compare(home: &JavaHome, jars: &[PathBuf], copies: &[PathBuf], directory: &Path) -> Result<usize> {
-    let originals = refused(home, jars, directory)?;
-    let instrumented = refused(home, copies, directory)?;
+/// The directory with the instrumented classes of the image, by module.
+fn instrument_image(home: &JavaHome, directory: &Path) -> Result<PathBuf> {
+    let into = directory.join("images");
+    let own = into.join(home.feature().to_string());
+    if own.exists() {
+        fs::remove_dir_all(&own)?;
+    }
+    execute(corpus::example().arg("--into").arg(&into).arg("--jdk").arg(home.path()))?;
+    Ok(own)
+}
+
+/// The directories of all modules but `java.base`.
+fn modules(image: &Path) -> Result<Vec<PathBuf>> {
+    let mut modules = Vec::new();
+    for entry in fs::read_dir(image)? {
+        let module = entry?.path();
+        if module.file_name().is_some_and(|name| name != "java.base") {
+            modules.push(module);
+        }
+    }
+    modules.sort();
+    Ok(modules)
+}
+
+/// How many classes this JDK refuses only when they are instrumented.
+fn compare(what: &str, originals: &Linked, instrumented: &Linked, home: &JavaHome) -> usize {
     let known = |line: &str| originals.lines.iter().any(|original| class_and_error(original) == class_and_error(line));
     let new: Vec<_> = instrumented.lines.iter().filter(|line| !known(line)).collect();
     println!(
-        "JDK {}: {} classes linked as they are, {} instrumented, {} of them refused",
+        "JDK {}, {what}: {} classes linked as they are and {} refused, {} linked when instrumented and {} more refused",
         home.version(),
         originals.linked,
+        originals.lines.len(),
         instrumented.linked,
         new.len()
     );
     new.iter().take(20).for_each(|line| println!("  {line}"));
-    Ok(new.len())
+    // A class that is missing all at once would not be refused.
+    let lost = originals.linked.saturating_sub(instrumented.linked);
+    if lost > 0 {
+        println!("  {lost} classes were not linked at all");
+    }
+    new.len().max(lost as usize)
 }
 
 /// `FAILED jar class error`; the message behind that may hold numbers that change from run to run.
@@ -78,14 +121,51 @@ struct Linked {
     lines: BTreeSet<String>,
 }
 
-fn refused(home: &JavaHome, jars: &[PathBuf], directory: &Path) -> Result<Linked> {
-    let mut java = command(home.path().join("bin/java"));
-    // Old options are announced as such on later JDKs; that is not what is asked here.
-    java.args(["-Xverify:all", "-XX:-PrintWarnings", "-Xmx2g", "-cp"]).arg(directory).arg("LinkEveryClass").args(jars);
-    let text = output(&mut java)?;
-    let figure = |line: &str| line.split(' ').nth(2)?.parse::<u64>().ok();
-    Ok(Linked {
-        linked: text.lines().filter(|line| line.starts_with("LINKED ")).filter_map(figure).sum(),
-        lines: text.lines().filter(|line| line.starts_with("FAILED ")).map(str::to_owned).collect(),
-    })
+/// A JDK and where the program is that links.
+struct Linker<'l> {
+    home: &'l JavaHome,
+    directory: &'l Path,
+}
+
+impl Linker<'_> {
+    fn java(&self) -> Command {
+        let mut java = command(self.home.path().join("bin/java"));
+        // Old options are announced as such on later JDKs; that is not what is asked here.
+        java.args([
+            "-Xverify:all",
+            "-XX:-PrintWarnings",
+            "-Xmx2g",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            "-cp",
+        ]);
+        java.arg(self.directory);
+        java
+    }
+
+    fn jars(&self, jars: &[PathBuf]) -> Result<Linked> {
+        Linked::read(self.java().arg("LinkEveryClass").args(jars))
+    }
+
+    /// The classes of the modules under `image`, as they are; or, for those of `patches`, from there.
+    fn image(&self, image: &Path, patches: &[PathBuf]) -> Result<Linked> {
+        let mut java = self.java();
+        java.args(["--add-modules", "ALL-SYSTEM"]);
+        for module in patches {
+            let name = module.file_name().unwrap_or_default().to_string_lossy();
+            java.arg("--patch-module").arg(format!("{name}={}", module.display()));
+        }
+        Linked::read(java.args(["LinkEveryClass", "--image"]).arg(image))
+    }
+}
+
+impl Linked {
+    fn read(java: &mut Command) -> Result<Linked> {
+        let text = output(java)?;
+        let figure = |line: &str| line.split(' ').nth(2)?.parse::<u64>().ok();
+        Ok(Linked {
+            linked: text.lines().filter(|line| line.starts_with("LINKED ")).filter_map(figure).sum(),
+            lines: text.lines().filter(|line| line.starts_with("FAILED ")).map(str::to_owned).collect(),
+        })
+    }
 }

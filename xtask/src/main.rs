@@ -6,6 +6,7 @@ mod bench;
 mod bless;
 mod corpus;
 mod demo;
+mod fuzz;
 mod jdks;
 mod link;
 mod prerequisites;
@@ -22,13 +23,16 @@ cargo xtask COMMAND
   demo                 builds everything and shows it at work on a real web application
   test                 everything that has to pass: format, lints, licences, Rust tests, Java tests, tests on every JDK
                        found (11 and 21 are fetched with pip into target/jdks when they are not there)
-  corpus [--sample | --link] [JAR...]
+  corpus [--sample | --link] [--jdk N]... [JAR...]
                        reads, writes and instruments every class of the jars (of bench/corpus/jars.txt if none is named)
-                       and of every JDK; --sample: the part of it that `test` runs, without the jars;
-                       --link: lets every JDK verify every instrumented class of the jars
+                       and of every JDK (of version N); --sample: the part of it that `test` runs, without the jars;
+                       --link: lets every JDK verify every instrumented class of the jars and of its own modules
   bench WHAT [--rounds N] [--only NAME,NAME] [--peers DIR]
                        WHAT = startup | percall: medians and ratios, interleaved with no agent and with the peers' agents
                        found in DIR (bench/README.md says how they are called)
+  fuzz [--seconds N] [TARGET]
+                       runs cargo-fuzz on every target, or on one, for N seconds each (default 60); a finding ends the run and
+                       is kept in fuzz/found, from where every test run replays it
   bless [PACKAGE...]   runs the tests and takes what they print now as what is expected from now on
 ";
 
@@ -43,6 +47,7 @@ fn main() -> ExitCode {
         "test" => test::run(rest),
         "corpus" => corpus::run(rest),
         "bench" => bench::run(rest),
+        "fuzz" => fuzz::run(rest),
         "bless" => bless::run(rest),
         "help" | "--help" | "-h" => {
             print!("{USAGE}");

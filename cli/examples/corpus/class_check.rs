@@ -1,30 +1,45 @@
 //! What is asked about one class: is it written as it was read, and does every method take a template?
 
+use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use classfile::{ByteWriter, ClassFile, class_writer};
-use instrument_core::level::Level;
+use instrument_core::level::{Level, Mode};
 use instrument_core::template::{TemplateId, TemplateLibrary};
-use instrument_core::{Engine, EngineOptions, MethodPlan, Outcome, Refused, Workspace};
+use instrument_core::{Engine, EngineOptions, MethodPlan, NotWrapped, Outcome, Workspace};
 
+use crate::lowering;
 use crate::tally::Tally;
+
+/// The ways of instrumenting everything: name, level, and with a wrapper or in the method itself.
+const WAYS: [(&str, Level, Mode); 4] = [
+    ("level time", Level::Time, Mode::Inline),
+    ("level watch", Level::Watch, Mode::Inline),
+    ("level off", Level::Off, Mode::Inline),
+    ("wrappers, level time", Level::Time, Mode::Wrapper),
+];
 
 /// Checks class after class.
 pub(crate) struct ClassCheck {
     engine: Engine,
     workspace: Workspace,
-    template: TemplateId,
+    /// The catch-all for each way.
+    templates: Vec<TemplateId>,
     written: ByteWriter,
     pub(crate) tally: Tally,
+    /// Where instrumented classes are written to, if anywhere.
+    into: Option<PathBuf>,
 }
 
 impl ClassCheck {
     pub(crate) fn new(library: &Arc<TemplateLibrary>) -> Result<ClassCheck> {
-        let template = library.find("timed", Level::Time).context("there is no template `timed`")?;
+        let templates: Option<Vec<_>> = WAYS.iter().map(|(_, level, _)| library.find("timed", *level)).collect();
+        let templates = templates.context("the template `timed` lacks a level")?;
         let engine = Engine::new(Arc::clone(library), EngineOptions::default());
         let (workspace, written, tally) = (Workspace::default(), ByteWriter::new(), Tally::default());
-        Ok(ClassCheck { engine, workspace, template, written, tally })
+        Ok(ClassCheck { engine, workspace, templates, written, tally, into: None })
     }
 
     pub(crate) fn class(&mut self, name: &str, bytes: &[u8]) {
@@ -35,6 +50,7 @@ impl ClassCheck {
             Err(error) => return self.tally.problem("cannot be read", format!("{name}: {error}")),
         };
         self.written_as_read(name, &class);
+        lowering::check(&mut self.workspace, name, &class, &mut self.tally);
         self.instrument_everything(name, &class);
     }
 
@@ -48,28 +64,68 @@ impl ClassCheck {
     }
 
     fn instrument_everything(&mut self, name: &str, class: &ClassFile<'_>) {
-        let mut plan = Vec::new();
+        let mut with_code = Vec::new();
         for (method_index, method) in class.methods().iter().enumerate() {
             self.tally.methods += 1;
             match method.code(class) {
-                Ok(Some(_)) => plan.push(MethodPlan::inline(method_index, vec![self.template])),
+                Ok(Some(_)) => with_code.push(method_index),
                 Ok(None) => {}
                 Err(error) => self.tally.problem("code cannot be read", format!("{name}: {error}")),
             }
         }
-        self.tally.methods_with_code += plan.len() as u64;
-        match self.engine.instrument(&mut self.workspace, class, &plan) {
-            Outcome::Rewritten(rewritten) => {
-                self.tally.instrumented += rewritten.methods.len() as u64;
-                self.tally.bytes_out += rewritten.bytes.len() as u64;
-                self.count_refused(&rewritten.refused);
-                self.readable_again(name, &rewritten.bytes);
-            }
-            Outcome::Unchanged { refused } => {
-                self.tally.bytes_out += class.bytes().len() as u64;
-                self.count_refused(&refused);
+        self.tally.methods_with_code += with_code.len() as u64;
+        for (way, template) in WAYS.into_iter().zip(self.templates.clone()) {
+            self.instrument(name, class, way, template, &with_code);
+        }
+    }
+
+    fn instrument(
+        &mut self,
+        name: &str,
+        class: &ClassFile<'_>,
+        (way, level, mode): (&'static str, Level, Mode),
+        template: TemplateId,
+        methods: &[usize],
+    ) {
+        let mut plan = Vec::new();
+        let figures = self.tally.ways.entry(way).or_default();
+        for &method_index in methods {
+            let never = class.methods().get(method_index).and_then(|method| NotWrapped::of(class, method));
+            match (mode, never) {
+                (Mode::Inline, _) => plan.push(MethodPlan::inline(method_index, vec![template])),
+                (Mode::Wrapper, None) => plan.push(MethodPlan::wrapper(method_index, vec![template])),
+                (Mode::Wrapper, Some(reason)) => *figures.excepted.entry(reason.key()).or_default() += 1,
             }
         }
+        match self.engine.instrument(&mut self.workspace, class, &plan) {
+            Outcome::Rewritten(rewritten) => {
+                figures.instrumented += rewritten.methods.len() as u64;
+                figures.bytes_out += rewritten.bytes.len() as u64;
+                figures.refuse(&rewritten.refused);
+                self.readable_again(name, &rewritten.bytes);
+                if (level, mode) == (Level::Time, Mode::Inline) {
+                    self.keep(name, &rewritten.bytes);
+                }
+            }
+            Outcome::Unchanged { refused } => {
+                figures.bytes_out += class.bytes().len() as u64;
+                figures.refuse(&refused);
+            }
+        }
+    }
+
+    fn keep(&mut self, name: &str, bytes: &[u8]) {
+        let Some(into) = &self.into else { return };
+        let file = into.join(format!("{name}.class"));
+        let written = file.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&file, bytes));
+        if let Err(error) = written {
+            self.tally.problem("cannot be kept", format!("{}: {error}", file.display()));
+        }
+    }
+
+    /// The place of the next classes, below where instrumented ones are kept.
+    pub(crate) fn keep_below(&mut self, into: Option<PathBuf>) {
+        self.into = into;
     }
 
     fn readable_again(&mut self, name: &str, bytes: &[u8]) {
@@ -79,12 +135,6 @@ impl ClassCheck {
             Ok(_) if self.written.as_slice() == bytes => {}
             Ok(_) => self.tally.problem("instrumented, and then written otherwise than read", name.to_owned()),
             Err(error) => self.tally.problem("instrumented, and then unreadable", format!("{name}: {error}")),
-        }
-    }
-
-    fn count_refused(&mut self, refused: &[Refused]) {
-        for refused in refused {
-            *self.tally.refused.entry(refused.reason.key()).or_default() += 1;
         }
     }
 }

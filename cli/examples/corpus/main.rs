@@ -1,12 +1,15 @@
-//! Every class of jars and JDKs through reader, writer and engine: `corpus [--sample] [--jdk HOME]... [JAR]...`
+//! Every class of jars and JDKs through reader, writer and engine: `corpus [--sample] [--into DIR] [--jdk HOME]... [JAR]...`
 //!
 //! It fails if a class is not written as it was read, if a method is not lowered as it was lifted, if an instrumented class
-//! cannot be read again, or if more than one method in a thousand is refused.
+//! cannot be read again, or if more than two methods in ten thousand are refused.
+
+//! With `--into`, the classes of JDKs are written as instrumented at level time: `DIR/FEATURE/MODULE/CLASS.class`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program talks to its user")]
 
 mod class_check;
 mod embedded;
+mod lowering;
 mod tally;
 
 use std::path::{Path, PathBuf};
@@ -28,6 +31,12 @@ enum Source {
     Jdk(JavaHome),
 }
 
+#[derive(Debug, Default)]
+struct Wanted {
+    sample: bool,
+    into: Option<PathBuf>,
+}
+
 fn main() -> ExitCode {
     match run() {
         Ok(true) => ExitCode::SUCCESS,
@@ -40,12 +49,13 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<bool> {
-    let mut sample = false;
+    let mut wanted = Wanted::default();
     let mut sources = Vec::new();
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
-            "--sample" => sample = true,
+            "--sample" => wanted.sample = true,
+            "--into" => wanted.into = Some(PathBuf::from(arguments.next().context("--into needs a directory")?)),
             "--jdk" => sources.push(Source::Jdk(JavaHome::read(arguments.next().context("--jdk needs a directory")?)?)),
             option if option.starts_with('-') => bail!("`{option}` is not known"),
             jar => sources.push(Source::Jar(PathBuf::from(jar))),
@@ -55,7 +65,7 @@ fn run() -> Result<bool> {
         bail!("no JDK and no jar is named");
     }
     let start = Instant::now();
-    let tally = check_all(sources, sample, &Arc::new(library()?))?;
+    let tally = check_all(sources, &wanted, &Arc::new(library()?))?;
     println!("{}in {:.1} s", tally.text("all"), start.elapsed().as_secs_f64());
     Ok(tally.is_good())
 }
@@ -72,7 +82,7 @@ fn library() -> Result<TemplateLibrary> {
 }
 
 /// Works on several sources at once, each on one thread.
-fn check_all(mut sources: Vec<Source>, sample: bool, library: &Arc<TemplateLibrary>) -> Result<Tally> {
+fn check_all(mut sources: Vec<Source>, wanted: &Wanted, library: &Arc<TemplateLibrary>) -> Result<Tally> {
     // Taken from the end: the largest parts, the JDKs, first.
     sources.sort_by_key(|source| matches!(source, Source::Jdk(_)));
     let sources = Mutex::new(sources);
@@ -81,7 +91,7 @@ fn check_all(mut sources: Vec<Source>, sample: bool, library: &Arc<TemplateLibra
     let work = || -> Result<Tally> {
         let mut sum = Tally::default();
         while let Some(source) = next() {
-            let (name, tally) = check(&source, sample, library).with_context(|| format!("{source:?}"))?;
+            let (name, tally) = check(&source, wanted, library).with_context(|| format!("{source:?}"))?;
             print!("{}", tally.text(&name));
             sum.add(tally);
         }
@@ -97,7 +107,7 @@ fn check_all(mut sources: Vec<Source>, sample: bool, library: &Arc<TemplateLibra
     })
 }
 
-fn check(source: &Source, sample: bool, library: &Arc<TemplateLibrary>) -> Result<(String, Tally)> {
+fn check(source: &Source, wanted: &Wanted, library: &Arc<TemplateLibrary>) -> Result<(String, Tally)> {
     let mut check = ClassCheck::new(library)?;
     let name = match source {
         Source::Jar(jar) => {
@@ -105,7 +115,7 @@ fn check(source: &Source, sample: bool, library: &Arc<TemplateLibrary>) -> Resul
             jar.file_name().unwrap_or(jar.as_os_str()).to_string_lossy().into_owned()
         }
         Source::Jdk(home) => {
-            check_jdk(home, sample, &mut check)?;
+            check_jdk(home, wanted, &mut check)?;
             format!("JDK {}", home.version())
         }
     };
@@ -120,11 +130,13 @@ fn check_jar(jar: &Path, check: &mut ClassCheck) -> Result<()> {
 }
 
 /// The sample is `java.base`.
-fn check_jdk(home: &JavaHome, sample: bool, check: &mut ClassCheck) -> Result<()> {
+fn check_jdk(home: &JavaHome, wanted: &Wanted, check: &mut ClassCheck) -> Result<()> {
     let image = JdkImage::open(home.path())?;
     for class in image.classes() {
         let class = class?;
-        if !sample || class.module() == "java.base" {
+        if !wanted.sample || class.module() == "java.base" {
+            let below = |into: &PathBuf| into.join(home.feature().to_string()).join(class.module());
+            check.keep_below(wanted.into.as_ref().map(below));
             check.class(class.name(), &image.read(&class)?);
         }
     }

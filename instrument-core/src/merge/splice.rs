@@ -1,10 +1,12 @@
 //! The merge itself, step by step (requirements S0.44 to S0.54).
 
+pub(crate) mod unchanged;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use classfile::stack_map::{VerificationType, implied_locals};
-use classfile::{ByteReader, ClassFile, ExceptionRow, Member, ModifiedUtf8, opcode};
+use classfile::{ByteReader, ClassFile, Error, ErrorKind, ExceptionRow, Member, ModifiedUtf8, opcode};
 use smallvec::SmallVec;
 
 use super::constructor;
@@ -247,6 +249,10 @@ impl<'a> Splice<'_, '_, '_, 'a> {
     fn read_frames(&mut self, memory: &mut MergeMemory) -> Result<bool, Refusal> {
         let frames = &mut memory.target_frames;
         frames.clear();
+        if self.parameter_slots() > self.body.max_locals {
+            // No JVM takes such a class; a frame could not hold the arguments.
+            return Err(Error::new(ErrorKind::BadValue, 0, "max_locals").into());
+        }
         let table = self.body.table(TableKind::StackMap);
         if self.class.major_version() < 50 || self.body.lacks_frames() {
             return Ok(false);
@@ -263,6 +269,11 @@ impl<'a> Splice<'_, '_, '_, 'a> {
             frames.decode(ByteReader::new(table.content, table.offset, "StackMapTable"))?;
         }
         Ok(true)
+    }
+
+    /// Slots that the receiver and the arguments fill.
+    fn parameter_slots(&self) -> u16 {
+        self.target.descriptor.parameter_words().saturating_add(u16::from(!self.target.is_static()))
     }
 
     fn receiver_type(&mut self) -> Result<Option<VerificationType>, Refusal> {
@@ -417,9 +428,7 @@ impl<'a> Splice<'_, '_, '_, 'a> {
         match scheme {
             SlotScheme::BehindLocals => Ok(None),
             SlotScheme::BehindParameters => {
-                let receiver = u16::from(!self.target.is_static());
-                let parameters = self.target.descriptor.parameter_words().saturating_add(receiver);
-                Ok(Some(renumber::border(self.body.bytecode, parameters).min(self.body.max_locals)))
+                Ok(Some(renumber::border(self.body.bytecode, self.parameter_slots()).min(self.body.max_locals)))
             }
             SlotScheme::InFront => Err(Refusal::LocalsInFront),
         }

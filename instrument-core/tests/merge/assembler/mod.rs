@@ -3,7 +3,7 @@
 mod code;
 mod pool;
 
-pub(crate) use code::{CodeBuilder, Type};
+pub(crate) use code::{CodeBuilder, Label, Type};
 pub(crate) use pool::Pool;
 
 use classfile::access::{PUBLIC, STATIC, SUPER};
