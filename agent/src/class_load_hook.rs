@@ -10,7 +10,7 @@ use classfile::ClassFile;
 use instrument_core::level::Level;
 use instrument_core::outcome::{FREQ_INLINE_SIZE, MAX_INLINE_SIZE};
 use instrument_core::selection::{ClassDecision, MethodDecision, Supertypes};
-use instrument_core::{MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, RewrittenMethod, Workspace};
+use instrument_core::{Insertion, MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, RewrittenMethod, Workspace};
 
 use crate::class_plan::{ClassPlan, Coming};
 use crate::hierarchy::LoaderView;
@@ -124,6 +124,8 @@ fn instrument(session: &Session, file: &ClassFile<'_>, decision: &ClassDecision,
         return None;
     };
     count_rewritten(session, file, &rewritten, &plan);
+    log_insertions(session, file, &plan.methods, &rewritten);
+    session.dump.write(&file.this_class().to_string(), &rewritten.bytes);
     Some(rewritten)
 }
 
@@ -156,6 +158,20 @@ fn log_decisions(session: &Session, file: &ClassFile<'_>, decision: &ClassDecisi
                 tracing::debug!("{name}: instrumented at level {} (rule {rule})", chosen.level);
             }
         }
+    }
+}
+
+/// One line for each rewritten method, for those who ask for `log = "debug"`.
+fn log_insertions(session: &Session, file: &ClassFile<'_>, plan: &[MethodPlan], rewritten: &Rewritten) {
+    if !tracing::enabled!(tracing::Level::DEBUG) {
+        return;
+    }
+    for done in &rewritten.methods {
+        let Some(method) = file.methods().get(done.method_index) else { continue };
+        let planned = plan.iter().find(|planned| planned.method_index == done.method_index);
+        let Some(planned) = planned else { continue };
+        let insertion = Insertion { class: file, method, plan: planned, done, library: session.engine.library() };
+        tracing::debug!("{insertion}");
     }
 }
 

@@ -13,6 +13,7 @@
 #[cfg(panic = "abort")]
 compile_error!("the agent must be built with panic = \"unwind\": an abort would take the application with it");
 
+mod class_dump;
 mod class_load_hook;
 mod class_plan;
 mod detach;
@@ -32,6 +33,4 @@ mod session;
 mod setup;
 mod statistics;
 mod trace_file;
-mod untouchable;
-mod used_by_runtime;
 mod wrapped_classes;

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use instrument_core::selection::Untouchable;
 use instrument_core::{Engine, EngineOptions};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashSet;
 
+use crate::class_dump::ClassDump;
 use crate::hierarchy::TypeIndex;
 use crate::jvm::{ClassFile, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, NanoClock};
 use crate::late_decisions::LateDecisions;
@@ -17,7 +19,6 @@ use crate::recorder::{Drainer, RecordCounts, Rings, Ticker, TraceSink};
 use crate::runtime_classes::RuntimeClasses;
 use crate::setup::Setup;
 use crate::statistics::{End, Statistics};
-use crate::untouchable::Untouchable;
 use crate::wrapped_classes::WrappedClasses;
 use crate::{class_load_hook, loaded_before, message, trace_file};
 
@@ -49,10 +50,12 @@ pub(crate) struct Session {
     leaving: AtomicBool,
     /// Known super types.
     pub(crate) types: TypeIndex,
-    /// Methods that are never instrumented.
-    untouchable: Untouchable,
+    /// Methods that are never instrumented, computed when a class of the JDK is first decided.
+    untouchable: OnceLock<Untouchable>,
     /// Classes whose decision needs super types that were unknown.
     pub(crate) late: LateDecisions,
+    /// Where rewritten classes are written to, for people.
+    pub(crate) dump: ClassDump,
     /// Counters.
     pub(crate) statistics: Statistics,
     /// Feature release of the JDK.
@@ -198,7 +201,8 @@ impl Session {
             wrapped: WRAPPED.get_or_init(WrappedClasses::default),
             leaving: AtomicBool::new(false),
             types,
-            untouchable: Untouchable::default(),
+            untouchable: OnceLock::new(),
+            dump: ClassDump::into_directory(setup.config.agent.dump.as_deref()),
             java_version: agent.jvmti.java_version(),
             rewritten: Mutex::new(FxHashSet::default()),
             late: LateDecisions::default(),
@@ -239,7 +243,11 @@ impl Session {
 
     /// Whether a method that the rules want must be left alone all the same.
     pub(crate) fn is_untouchable(&self, class: &[u8], method: &[u8], descriptor: &[u8]) -> bool {
-        self.untouchable.contains(&self.setup, &self.types, class, method, descriptor)
+        if !Untouchable::concerns(class) {
+            return false;
+        }
+        let untouchable = self.untouchable.get_or_init(|| self.setup.untouchable(&|name| self.types.jdk_class(name)));
+        untouchable.contains(class, method, descriptor)
     }
 
     /// From now on classes are given no probes.

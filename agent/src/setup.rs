@@ -4,13 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use class_source::ClassPath;
-use classfile::ClassFile;
 use instrument_core::config::{self, Config, Diagnostic, OnError};
-use instrument_core::selection::RuleSet;
+use instrument_core::selection::used_by_runtime::{ClassBytes, TemplateCode};
+use instrument_core::selection::{RuleSet, Untouchable};
 use instrument_core::template::TemplateLibrary;
 
 use crate::embedded;
-use crate::used_by_runtime::TemplateCode;
 
 /// What the configuration asks for, checked.
 #[derive(Debug)]
@@ -37,23 +36,16 @@ pub(crate) struct SetupError {
 }
 
 impl Setup {
-    /// The code of the templates that rules use.
-    pub(crate) fn used_templates(&self) -> Vec<TemplateCode<'_>> {
-        let ids = self.rules.rules().iter().flat_map(|rule| rule.templates().iter());
-        ids.filter_map(|id| {
-            let (class, method) = self.templates.get(*id)?.source.rsplit_once('.')?;
-            Some(TemplateCode { class: self.template_class(&class.replace('.', "/"))?, method })
-        })
-        .collect()
-    }
-
-    /// The class file of a template; the user's own come first, as in the library.
-    fn template_class(&self, internal_name: &str) -> Option<&[u8]> {
-        let is_it = |bytes: &&[u8]| {
-            ClassFile::parse(bytes).is_ok_and(|class| class.this_class().as_bytes() == internal_name.as_bytes())
-        };
+    /// Methods of the JDK that must be left alone with these rules; `jdk` gives its class files.
+    pub(crate) fn untouchable(&self, jdk: &ClassBytes<'_>) -> Untouchable {
         let own = self.own_templates.iter().map(Vec::as_slice);
-        own.chain(embedded::TEMPLATE_CLASSES.iter().map(|(_, bytes)| *bytes)).find(is_it)
+        let classes = own.chain(embedded::TEMPLATE_CLASSES.iter().map(|(_, bytes)| *bytes));
+        let templates = TemplateCode::in_use(&self.rules, &self.templates, classes);
+        let untouchable = Untouchable::compute(embedded::RUNTIME_CLASSES, &templates, jdk);
+        if !untouchable.used_by_runtime().is_complete() {
+            tracing::warn!("the runtime reaches more methods than expected; the rest is not followed");
+        }
+        untouchable
     }
 }
 
@@ -120,6 +112,10 @@ fn load_templates(config: &Config, folder: &Path) -> Result<(TemplateLibrary, Ve
         let path = if beside.exists() { beside } else { PathBuf::from(name) };
         let classes = ClassPath::open(&[path]).map_err(|error| format!("templates = \"{name}\": {error}"))?;
         let visited: Result<(), class_source::Error> = classes.for_each(|entry| {
+            if entry.release.is_some() {
+                // A variant for newer JVMs; the template that every JVM can use counts.
+                return Ok(());
+            }
             match library.add_class(entry.bytes, name) {
                 Ok(0) => {}
                 Ok(_) => own.push(entry.bytes.to_vec()),
@@ -138,6 +134,9 @@ fn load_templates(config: &Config, folder: &Path) -> Result<(TemplateLibrary, Ve
 
 #[cfg(test)]
 mod tests {
+    use class_source::{JavaHome, JdkImage};
+    use instrument_core::selection::used_by_runtime::UsedByRuntime;
+
     use super::*;
 
     #[test]
@@ -169,5 +168,62 @@ mod tests {
     fn every_embedded_template_passes_the_linter() {
         let setup = from_text("[[rule]]\nclass = 'a.B'\ntemplate = 'timed'\n", "c.toml");
         assert!(setup.is_ok(), "{:?}", setup.err());
+    }
+    /// javac built this crate, so there is a JDK; every one that is installed is asked.
+    fn images() -> Vec<JdkImage> {
+        let images: Vec<_> =
+            JavaHome::installed(&[]).iter().filter_map(|home| JdkImage::open(home.path()).ok()).collect();
+        assert!(!images.is_empty(), "no JDK found");
+        images
+    }
+
+    #[test]
+    fn what_a_probe_reaches_is_found_and_what_it_does_not_is_not() {
+        let setup = from_text("[[rule]]\nclass = 'a.B'\ntemplate = 'timed'\nlevel = 'time'\n", "c.toml").unwrap();
+        for image in images() {
+            let untouchable = setup.untouchable(&|name| image.find(name).ok().flatten());
+            let used = untouchable.used_by_runtime();
+            let reached: [(&str, &str, &str); 5] = [
+                ("java/lang/System", "nanoTime", "()J"),
+                ("java/lang/Thread", "currentThread", "()Ljava/lang/Thread;"),
+                ("java/lang/Thread", "getName", "()Ljava/lang/String;"),
+                ("java/lang/ThreadLocal", "get", "()Ljava/lang/Object;"),
+                ("java/lang/Object", "<init>", "()V"),
+            ];
+            for (class, name, descriptor) in reached {
+                assert!(
+                    untouchable.contains(class.as_bytes(), name.as_bytes(), descriptor.as_bytes()),
+                    "{class}.{name}"
+                );
+            }
+            // Only where there are virtual threads; reached because the runtime has a sub class of it.
+            if image.find("jdk/internal/misc/CarrierThreadLocal").unwrap().is_some() {
+                assert!(used.contains(b"jdk/internal/misc/CarrierThreadLocal", b"get", b"()Ljava/lang/Object;"));
+                let door = |class: &[u8]| class.starts_with(b"java/lang/System$");
+                assert!(used.classes().any(door), "the implementation of JavaLangAccess");
+                assert!(used.classes().any(|class| class == b"java/lang/Thread"));
+            }
+            // Reached only through ThreadLocal.get.
+            assert!(used.classes().any(|class| class == b"java/lang/ThreadLocal$ThreadLocalMap"));
+            assert!(!untouchable.contains(b"java/util/ArrayList", b"add", b"(Ljava/lang/Object;)Z"));
+            assert!(!untouchable.contains(
+                b"java/util/HashMap",
+                b"put",
+                b"(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;"
+            ));
+            let (count, path) = (used.count(), image.path().display());
+            assert!(count < 1000 && used.is_complete(), "{count} methods of {path}: more than a probe can need");
+        }
+    }
+
+    #[test]
+    fn a_call_is_followed_to_the_inherited_method() {
+        let image = images().swap_remove(0);
+        // The constructor with a map calls `putMapEntries`, which it inherits and which calls HashMap.hash.
+        let class = image.find("java/util/LinkedHashMap").unwrap().unwrap();
+        let code = TemplateCode { class: &class, method: "<init>" };
+        let used = UsedByRuntime::compute(&[], &[code], &|name| image.find(name).ok().flatten());
+        assert!(used.contains(b"java/util/HashMap", b"putMapEntries", b"(Ljava/util/Map;Z)V"));
+        assert!(used.contains(b"java/util/HashMap", b"hash", b"(Ljava/lang/Object;)I"));
     }
 }

@@ -138,6 +138,40 @@ mod tests {
     }
 
     #[test]
+    fn every_type_has_its_kind_its_words_and_its_class() {
+        let rows: [(&str, Kind, u16, Option<&str>); 15] = [
+            ("B", Kind::Int, 1, None),
+            ("C", Kind::Int, 1, None),
+            ("I", Kind::Int, 1, None),
+            ("S", Kind::Int, 1, None),
+            ("Z", Kind::Int, 1, None),
+            ("F", Kind::Float, 1, None),
+            ("D", Kind::Double, 2, None),
+            ("J", Kind::Long, 2, None),
+            ("La;", Kind::Reference, 1, Some("a")),
+            ("Ljava/lang/String;", Kind::Reference, 1, Some("java/lang/String")),
+            ("[I", Kind::Reference, 1, Some("[I")),
+            ("[J", Kind::Reference, 1, Some("[J")),
+            ("[[D", Kind::Reference, 1, Some("[[D")),
+            ("[La;", Kind::Reference, 1, Some("[La;")),
+            ("[[[Ljava/lang/String;", Kind::Reference, 1, Some("[[[Ljava/lang/String;")),
+        ];
+        for (text, kind, words, class) in rows {
+            // Alone, as the only parameter, between others, and as the return type.
+            let (alone, rest) = FieldType::take(text.as_bytes()).unwrap();
+            assert_eq!((alone.kind(), alone.kind().words(), rest), (kind, words, &b""[..]), "{text}");
+            assert_eq!(alone.class_name(), class.map(str::as_bytes), "{text}");
+            let descriptor = format!("(J{text}[[Z{text}Lx;){text}");
+            let method = MethodDescriptor::parse(descriptor.as_bytes()).unwrap();
+            let parameters: Vec<_> = method.parameters().map(|parameter| parameter.0).collect();
+            assert_eq!(parameters, [b"J", text.as_bytes(), b"[[Z", text.as_bytes(), b"Lx;"], "{descriptor}");
+            assert_eq!(method.parameter_words(), 2 + words + 1 + words + 1, "{descriptor}");
+            assert_eq!(method.return_type(), Some(alone), "{descriptor}");
+        }
+        assert_eq!(MethodDescriptor::parse(b"()V").unwrap().return_type(), None);
+    }
+
+    #[test]
     fn refuses_what_is_no_descriptor() {
         for bad in ["", "()", "(", "(V)V", "(La)V", "()La", "()VV", "([)V", "I", "(I"] {
             assert!(MethodDescriptor::parse(bad.as_bytes()).is_err(), "{bad}");

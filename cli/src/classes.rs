@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
-use class_source::{ClassPath, JavaHome, JdkImage};
+use class_source::{ClassPath, Error as SourceError, JavaHome, JdkImage};
 use classfile::ClassFile;
+use instrument_core::config::nearest_name::nearest_name;
+use instrument_core::selection::internal_name::{to_internal, to_source};
 use instrument_core::selection::{Hierarchy, Supertypes};
 
 use crate::failure::Failure;
@@ -42,9 +44,47 @@ impl Classes {
         jdk.find(internal_name).context("looking into the JDK")
     }
 
-    /// The JDK that is asked, for messages.
-    pub(crate) fn jdk(&self) -> Option<&Path> {
-        self.jdk.as_ref().map(JdkImage::path)
+    /// The class that a user names on the command line, in source or internal form; an error tells names that are near.
+    pub(crate) fn named(&self, name: &str) -> Result<Vec<u8>> {
+        let source_form = name.strip_suffix(".class").unwrap_or(name).replace('/', ".");
+        if let Some(found) = self.find(&to_internal(&source_form))? {
+            return Ok(found);
+        }
+        let jars = match self.jars.containers().count() {
+            1 => "1 jar".to_owned(),
+            count => format!("{count} jars"),
+        };
+        let jdk = self.jdk.as_ref().map(|image| image.path().display().to_string());
+        let jdk = jdk.unwrap_or_else(|| "no JDK (none was found)".to_owned());
+        let help = match self.nearest(&source_form)? {
+            Some(nearest) => format!("did you mean `{nearest}`?"),
+            None => "name the jar that holds it behind the class; a nested class is written Outer$Nested".to_owned(),
+        };
+        Err(Failure::new(format!("there is no class {name} in {jars} and {jdk}"), help).into())
+    }
+
+    /// The name of a class that is nearest to a mistyped one: first one of the jars, then one of the JDK. A name without its
+    /// package is near, too.
+    fn nearest(&self, name: &str) -> Result<Option<String>> {
+        let mut names = Vec::new();
+        self.jars.for_each(|entry| -> Result<(), SourceError> {
+            if let Ok(class) = ClassFile::parse(entry.bytes) {
+                names.push(to_source(class.this_class().as_bytes()));
+            }
+            Ok(())
+        })?;
+        if let Some(nearest) = near(name, &names) {
+            return Ok(Some(nearest));
+        }
+        let Some(jdk) = &self.jdk else { return Ok(None) };
+        let names: Vec<String> =
+            jdk.classes().filter_map(Result::ok).map(|class| class.name().replace('/', ".")).collect();
+        Ok(near(name, &names))
+    }
+
+    /// A class file of the JDK.
+    pub(crate) fn jdk_class(&self, internal_name: &[u8]) -> Option<Vec<u8>> {
+        self.jdk.as_ref()?.find(internal_name).ok()?
     }
 
     fn read_supertypes(&self, internal_name: &[u8]) -> Option<Arc<Supertypes>> {
@@ -53,6 +93,18 @@ impl Classes {
         let class = ClassFile::parse(&bytes).ok()?;
         Some(Arc::new(Supertypes::of(&class)))
     }
+}
+
+/// The nearest name; one without its package is compared with simple names.
+fn near(name: &str, names: &[String]) -> Option<String> {
+    if name.contains('.') {
+        return nearest_name(name, names.iter().map(String::as_str)).map(str::to_owned);
+    }
+    let simple = |known: &'_ String| known.rfind('.').map_or(0, |dot| dot + 1);
+    let simple_names = || names.iter().filter_map(|known| known.get(simple(known)..));
+    let exact = simple_names().find(|known| *known == name);
+    let nearest = exact.or_else(|| nearest_name(name, simple_names()))?;
+    names.iter().find(|known| known.get(simple(known)..) == Some(nearest)).cloned()
 }
 
 impl Hierarchy for Classes {

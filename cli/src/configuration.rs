@@ -1,5 +1,6 @@
 //! A configuration file with everything it names: templates, presets, rules.
 
+use std::cell::OnceCell;
 use std::fmt::Display;
 use std::fs;
 use std::path::Path;
@@ -8,10 +9,12 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use class_source::{ClassPath, Error as SourceError};
 use instrument_core::config::{self, Config, Diagnostic};
-use instrument_core::selection::RuleSet;
+use instrument_core::selection::used_by_runtime::TemplateCode;
+use instrument_core::selection::{RuleSet, Untouchable};
 use instrument_core::template::{TemplateLibrary, TemplateProblem};
 
-use crate::embedded::{PRESETS, TEMPLATE_CLASSES};
+use crate::classes::Classes;
+use crate::embedded::{PRESETS, RUNTIME_CLASSES, TEMPLATE_CLASSES};
 use crate::failure::{Complete, Failure};
 
 /// A configuration that can be used.
@@ -20,6 +23,8 @@ pub(crate) struct Configuration {
     pub(crate) config: Config,
     pub(crate) library: Arc<TemplateLibrary>,
     pub(crate) rules: RuleSet,
+    /// Class files of the user's templates.
+    own_templates: Vec<Vec<u8>>,
     /// Usable, but probably not what was meant.
     pub(crate) warnings: Vec<Diagnostic>,
 }
@@ -32,9 +37,25 @@ impl Configuration {
         })?;
         let name = file.display().to_string();
         let (config, warnings) = config::parse(&text, &name).map_err(|problems| complete(&problems))?;
-        let library = Arc::new(library(&config)?);
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let (library, own_templates) = library(&config, folder)?;
+        let library = Arc::new(library);
         let rules = RuleSet::compile(&config, &*library, PRESETS).map_err(|problems| complete(&problems))?;
-        Ok(Configuration { config, library, rules, warnings })
+        Ok(Configuration { config, library, rules, own_templates, warnings })
+    }
+
+    /// Which methods of the JDK are left alone whatever the rules say, as in the agent that runs in this JDK.
+    pub(crate) fn never<'c>(&'c self, classes: &'c Classes) -> impl Fn(&[u8], &[u8], &[u8]) -> bool + 'c {
+        let untouchable = OnceCell::new();
+        move |class, method, descriptor| {
+            let compute = || {
+                let own = self.own_templates.iter().map(Vec::as_slice);
+                let files = own.chain(TEMPLATE_CLASSES.iter().map(|(_, bytes)| *bytes));
+                let templates = TemplateCode::in_use(&self.rules, &self.library, files);
+                Untouchable::compute(RUNTIME_CLASSES, &templates, &|name| classes.jdk_class(name))
+            };
+            Untouchable::concerns(class) && untouchable.get_or_init(compute).contains(class, method, descriptor)
+        }
     }
 
     /// Shows what is doubtful on standard error.
@@ -57,25 +78,33 @@ pub(crate) fn built_in_templates() -> Result<TemplateLibrary> {
     Ok(library)
 }
 
-fn library(config: &Config) -> Result<TemplateLibrary> {
+/// The built-in templates and those of the user's jars, with the class files of the latter. A jar stands relative to the
+/// configuration file, or else to the working directory, as for the agent.
+fn library(config: &Config, folder: &Path) -> Result<(TemplateLibrary, Vec<Vec<u8>>)> {
     let mut library = built_in_templates()?;
-    let mut problems: Vec<TemplateProblem> = Vec::new();
+    let (mut problems, mut own): (Vec<TemplateProblem>, _) = (Vec::new(), Vec::new());
     for jar in &config.agent.templates {
         let jar = jar.get_ref();
-        let classes = ClassPath::open(&[jar.into()]).map_err(|error| {
+        let beside = folder.join(jar);
+        let path = if beside.exists() { beside } else { jar.into() };
+        let classes = ClassPath::open(&[path]).map_err(|error| {
             Failure::new(
                 format!("cannot open the templates: {error}"),
-                "[agent] templates names jars, as seen from here",
+                "[agent] templates names jars, as seen from the configuration file or from here",
             )
         })?;
         classes.for_each(|class| -> Result<(), SourceError> {
             if class.release.is_none() && !class.path.ends_with("module-info.class") {
-                problems.extend(library.add_class(class.bytes, jar).err().into_iter().flatten());
+                match library.add_class(class.bytes, jar) {
+                    Ok(0) => {}
+                    Ok(_) => own.push(class.bytes.to_vec()),
+                    Err(found) => problems.extend(found),
+                }
             }
             Ok(())
         })?;
     }
-    if problems.is_empty() { Ok(library) } else { Err(complete(&problems).into()) }
+    if problems.is_empty() { Ok((library, own)) } else { Err(complete(&problems).into()) }
 }
 
 fn complete(problems: &[impl Display]) -> Complete {

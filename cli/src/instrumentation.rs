@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use classfile::ClassFile;
-use instrument_core::selection::Chosen;
-use instrument_core::{Engine, EngineOptions, MethodPlan, Outcome, Refused, Rewritten, Workspace};
+use instrument_core::selection::internal_name::to_source;
+use instrument_core::selection::{Chosen, Never};
+use instrument_core::{Engine, EngineOptions, Insertion, MethodPlan, Outcome, Refused, Rewritten, Workspace};
 
 use crate::classes::Classes;
 use crate::configuration::Configuration;
@@ -17,6 +18,9 @@ use crate::probe_table::{Probe, ProbeTable};
 pub(crate) struct Instrumentation<'a> {
     configuration: &'a Configuration,
     classes: &'a Classes,
+    never: Box<Never<'a>>,
+    /// Tell about each method.
+    pub(crate) verbose: bool,
     engine: Engine,
     workspace: Workspace,
     pub(crate) probes: ProbeTable,
@@ -39,10 +43,15 @@ pub(crate) struct Totals {
 }
 
 impl<'a> Instrumentation<'a> {
-    pub(crate) fn new(configuration: &'a Configuration, classes: &'a Classes) -> Instrumentation<'a> {
-        let engine = Engine::new(Arc::clone(&configuration.library), EngineOptions::default());
+    pub(crate) fn new(
+        configuration: &'a Configuration,
+        classes: &'a Classes,
+        options: EngineOptions,
+    ) -> Instrumentation<'a> {
+        let engine = Engine::new(Arc::clone(&configuration.library), options);
         let (workspace, probes, totals) = (Workspace::default(), ProbeTable::default(), Totals::default());
-        Instrumentation { configuration, classes, engine, workspace, probes, totals }
+        let never = Box::new(configuration.never(classes));
+        Instrumentation { configuration, classes, never, verbose: false, engine, workspace, probes, totals }
     }
 
     /// The new bytes of each class, `None` for one that stays as it is.
@@ -68,11 +77,11 @@ impl<'a> Instrumentation<'a> {
             return None;
         };
         self.totals.methods += class.methods().len() as u64;
-        let plan = self.plan(&class);
-        if plan.is_empty() {
-            return None;
+        let (plan, outcome) = self.examine(&class);
+        if self.verbose {
+            self.tell(&class, &plan, &outcome);
         }
-        match self.engine.instrument(&mut self.workspace, &class, &plan) {
+        match outcome {
             Outcome::Rewritten(rewritten) => Some(self.accept(&class, rewritten)),
             Outcome::Unchanged { refused } => {
                 self.count_refused(&refused);
@@ -81,9 +90,38 @@ impl<'a> Instrumentation<'a> {
         }
     }
 
+    /// The plan for a class and what the engine makes of it; nothing is counted, and probes have no numbers yet.
+    pub(crate) fn examine(&mut self, class: &ClassFile<'_>) -> (Vec<MethodPlan>, Outcome) {
+        let plan = self.plan(class);
+        if plan.is_empty() {
+            return (plan, Outcome::Unchanged { refused: Vec::new() });
+        }
+        let outcome = self.engine.instrument(&mut self.workspace, class, &plan);
+        (plan, outcome)
+    }
+
+    /// One line for each method that was to be instrumented, on standard error.
+    fn tell(&self, class: &ClassFile<'_>, plan: &[MethodPlan], outcome: &Outcome) {
+        let (done, refused) = match outcome {
+            Outcome::Rewritten(rewritten) => (rewritten.methods.as_slice(), rewritten.refused.as_slice()),
+            Outcome::Unchanged { refused } => (&[][..], refused.as_slice()),
+        };
+        let library = self.engine.library();
+        for (index, method) in class.methods().iter().enumerate() {
+            let planned = plan.iter().find(|planned| planned.method_index == index);
+            let rewritten = done.iter().find(|done| done.method_index == index);
+            if let (Some(plan), Some(done)) = (planned, rewritten) {
+                eprintln!("{}", Insertion { class, method, plan, done, library });
+            }
+            if let Some(refused) = refused.iter().find(|refused| refused.method_index == index) {
+                let class = to_source(class.this_class().as_bytes());
+                eprintln!("{class}.{}{}: refused: {}", method.name, method.descriptor, refused.reason);
+            }
+        }
+    }
+
     fn plan(&self, class: &ClassFile<'_>) -> Vec<MethodPlan> {
-        // Off-line there is no runtime whose own methods would have to be spared.
-        let decision = self.configuration.rules.decide(class, self.classes, &|_, _, _| false);
+        let decision = self.configuration.rules.decide(class, self.classes, &*self.never);
         let plan = |(method_index, chosen): (usize, &Chosen)| MethodPlan {
             method_index,
             templates: chosen.templates.to_vec(),

@@ -10,13 +10,15 @@ mod embedded;
 mod failure;
 mod instrumentation;
 mod jar;
+mod listing;
+mod method_dump;
 mod probe_table;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use commands::{check, explain, pre, report, schema, templates};
+use commands::{check, dump, explain, pre, report, schema, templates};
 
 /// Exact times from inside a running JVM: checks configurations, explains decisions, instruments jars, prints reports.
 #[derive(Debug, Parser)]
@@ -29,6 +31,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Check(check::Arguments),
+    Dump(dump::Arguments),
     Explain(explain::Arguments),
     Pre(pre::Arguments),
     Report(report::Arguments),
@@ -40,6 +43,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Check(arguments) => check::run(&arguments),
+        Command::Dump(arguments) => dump::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Pre(arguments) => pre::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),

@@ -5,6 +5,7 @@
 mod body;
 pub mod config;
 pub mod engine;
+pub mod insertion;
 pub mod level;
 mod merge;
 pub mod offset_map;
@@ -18,6 +19,7 @@ mod verify;
 mod wrapper;
 
 pub use engine::{Engine, Workspace};
+pub use insertion::Insertion;
 pub use offset_map::OffsetMap;
 pub use options::{EngineOptions, Layout, SentinelForm, SlotScheme};
 pub use outcome::{MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, RewrittenMethod};

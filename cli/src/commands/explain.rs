@@ -8,7 +8,6 @@ use classfile::ClassFile;
 
 use crate::classes::Classes;
 use crate::configuration::Configuration;
-use crate::failure::Failure;
 
 /// Tell for each method of a class which rule decides, and why the other rules do not.
 #[derive(Debug, clap::Args)]
@@ -33,25 +32,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let configuration = Configuration::read(&arguments.config)?;
     configuration.show_warnings();
     let classes = Classes::open(&arguments.jars, arguments.java_home.as_deref())?;
-    let bytes = find(&classes, arguments)?;
+    let bytes = classes.named(&arguments.class)?;
     let class = ClassFile::parse(&bytes).with_context(|| format!("cannot read the class {}", arguments.class))?;
-    let explanation = configuration.rules.explain(&class, &classes, &|_, _, _| false);
+    let explanation = configuration.rules.explain(&class, &classes, &configuration.never(&classes));
     let text =
         if arguments.json { serde_json::to_string_pretty(&explanation)? + "\n" } else { explanation.to_string() };
     stdout().write_all(text.as_bytes())?;
     Ok(())
-}
-
-fn find(classes: &Classes, arguments: &Arguments) -> Result<Vec<u8>> {
-    let name = arguments.class.strip_suffix(".class").unwrap_or(&arguments.class).replace('.', "/");
-    if let Some(found) = classes.find(name.as_bytes())? {
-        return Ok(found);
-    }
-    let jars = match arguments.jars.len() {
-        1 => "1 jar".to_owned(),
-        count => format!("{count} jars"),
-    };
-    let jdk = classes.jdk().map_or_else(|| "no JDK (none was found)".to_owned(), |image| image.display().to_string());
-    let help = "name the jar that holds it behind the class; a nested class is written Outer$Nested";
-    Err(Failure::new(format!("there is no class {} in {jars} and {jdk}", arguments.class), help).into())
 }

@@ -5,6 +5,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use instrument_core::EngineOptions;
 use serde_json::json;
 
 use crate::classes::Classes;
@@ -25,6 +26,9 @@ pub(crate) struct Arguments {
     /// Where the instrumented jars go; made if it is not there.
     #[arg(long, value_name = "DIR")]
     output: PathBuf,
+    /// Tell on standard error about each method: template, bytes before and after, layout passes; or why it is refused.
+    #[arg(short, long)]
+    verbose: bool,
     /// Print one JSON object in place of the text.
     #[arg(long)]
     json: bool,
@@ -45,7 +49,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let copies = copies(arguments)?;
     let class_path: Vec<_> = arguments.jars.iter().chain(&arguments.class_path).cloned().collect();
     let classes = Classes::open(&class_path, arguments.java_home.as_deref())?;
-    let mut instrumentation = Instrumentation::new(&configuration, &classes);
+    let mut instrumentation = Instrumentation::new(&configuration, &classes, EngineOptions::default());
+    instrumentation.verbose = arguments.verbose;
     for (jar, copy) in &copies {
         write_copy(jar, copy, &mut instrumentation)?;
     }

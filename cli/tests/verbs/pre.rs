@@ -37,6 +37,25 @@ fn figures_and_probe_table_agree() {
 }
 
 #[test]
+fn verbose_tells_of_each_insertion() {
+    let sandbox = sandbox();
+    let rules = EVERYTHING.to_owned() + "constructors = true\n\n[[rule]]\nname = \"x\"\nclass = \"other.X\"\n";
+    sandbox.write("everything.toml", rules);
+    sandbox.jar("shop.jar", &[]);
+    let said = pre(&sandbox, &["-v", "--json", "shop.jar"]);
+    let figures: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    let lines: Vec<_> = said.stderr.lines().collect();
+    assert_eq!(lines.len() as u64, figures["methods_instrumented"].as_u64().unwrap(), "{}", said.stderr);
+    let line = lines.iter().find(|line| line.starts_with("shop.Order.total()J: timed, ")).unwrap();
+    let (before, after) = line.split_once(" -> ").unwrap();
+    let number = |text: &str| text.split(|c: char| !c.is_ascii_digit()).find_map(|n| n.parse::<u32>().ok()).unwrap();
+    let (before, after, growth) =
+        (number(before.rsplit(' ').next().unwrap()), number(after), number(after.split_once('+').unwrap().1));
+    assert!(before > 0 && after == before + growth && line.ends_with("), 1 pass"), "{line}");
+    assert_eq!(pre(&sandbox, &["shop.jar"]).stderr, "", "not asked, nothing told");
+}
+
+#[test]
 fn the_same_input_gives_the_same_jar() {
     let sandbox = sandbox();
     sandbox.jar("shop.jar", &[]);

@@ -60,16 +60,22 @@ impl Sandbox {
         let output = javac.arg(sources.join("Order.java")).arg(sources.join("Main.java")).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 
-        let mut jar = ZipWriter::new(File::create(self.path(name)).unwrap());
-        let mut entry = |name: &str, content: &[u8]| {
-            jar.start_file(name, SimpleFileOptions::default()).unwrap();
-            jar.write_all(content).unwrap();
-        };
+        let mut entries: Vec<(String, Vec<u8>)> = Vec::new();
         for class in ["Main", "Order", "Order$Line"] {
             let file = format!("shop/{class}.class");
-            entry(&file, &fs::read(classes.join(&file)).unwrap());
+            entries.push((file.clone(), fs::read(classes.join(&file)).unwrap()));
         }
-        further.iter().for_each(|(name, content)| entry(name, content));
+        entries.extend(further.iter().map(|(name, content)| ((*name).to_owned(), content.to_vec())));
+        self.jar_of(name, &entries);
+    }
+
+    /// Packs a jar.
+    pub(crate) fn jar_of(&self, name: &str, entries: &[(String, Vec<u8>)]) {
+        let mut jar = ZipWriter::new(File::create(self.path(name)).unwrap());
+        for (name, content) in entries {
+            jar.start_file(name, SimpleFileOptions::default()).unwrap();
+            jar.write_all(content).unwrap();
+        }
         jar.finish().unwrap();
     }
 }

@@ -5,7 +5,7 @@ pub(super) const TOP: &[&str] = &["trace", "agent", "filter", "exclude", "rule"]
 /// `[trace]`
 pub(super) const TRACE: &[&str] = &["file", "buffer-mb", "max-file-mb"];
 /// `[agent]`
-pub(super) const AGENT: &[&str] = &["stats", "on_error", "templates", "log", "discard"];
+pub(super) const AGENT: &[&str] = &["stats", "on_error", "templates", "log", "dump", "discard"];
 /// `[filter]`
 pub(super) const FILTER: &[&str] = &["leaf", "max-bytes"];
 /// `[exclude]`

@@ -4,7 +4,7 @@ mod diagnostic;
 mod keys;
 mod model;
 mod name_doubt;
-pub(crate) mod nearest_name;
+pub mod nearest_name;
 mod parse;
 mod problems;
 mod read_rule;

@@ -73,6 +73,9 @@ pub struct AgentConfig {
     /// How much the agent tells on stderr. Default: `warn`.
     #[schemars(with = "LogLevel")]
     pub log: Option<LogLevel>,
+    /// Directory that every rewritten class is written to, as `package/Name.class`, for looking into.
+    #[schemars(with = "String")]
+    pub dump: Option<String>,
     /// For measuring: compute every rewrite, then throw it away and let the application run unchanged.
     pub discard: bool,
 }
@@ -189,8 +192,8 @@ pub struct Rule {
     /// `inline` (default) puts the template into the method, `wrapper` puts a new method around it.
     #[schemars(with = "Mode")]
     pub mode: Option<Mode>,
-    /// Rules that come with the agent: `jdbc`, `http-server` or `socket`. They stand where this rule stands; only `name`
-    /// and `level` can be given with it.
+    /// Rules that come with the agent: `ejb`, `http-server`, `jdbc`, `jsp`, `servlet` or `socket`. They stand where this rule
+    /// stands; only `name` and `level` can be given with it.
     #[schemars(with = "String")]
     pub preset: Option<Spanned<String>>,
     /// Take constructors, too. Default: false; a pattern `<init>` takes them as well. Timing every `new` costs a start-up a tenth more.

@@ -1,7 +1,7 @@
 //! "Did you mean ...?": the known name that is closest to a mistyped one.
 
 /// The candidate nearest to `name`, if one is near enough to be what was meant. Case and `-` against `_` count nothing.
-pub(crate) fn nearest_name<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+pub fn nearest_name<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let wanted = folded(name);
     let limit = (wanted.len() / 3).max(1);
     candidates
@@ -13,7 +13,7 @@ pub(crate) fn nearest_name<'c>(name: &str, candidates: impl IntoIterator<Item = 
 }
 
 /// A sentence with the nearest name, or with the whole choice if it is short.
-pub(crate) fn suggest(name: &str, candidates: &[&str]) -> Option<String> {
+pub fn suggest(name: &str, candidates: &[&str]) -> Option<String> {
     match nearest_name(name, candidates.iter().copied()) {
         Some(nearest) => Some(format!("did you mean `{nearest}`?")),
         None if candidates.is_empty() || candidates.len() > 16 => None,
@@ -22,7 +22,7 @@ pub(crate) fn suggest(name: &str, candidates: &[&str]) -> Option<String> {
 }
 
 /// "`a`, `b` and `c`", with a word of choice for the last.
-pub(crate) fn quoted_list(names: &[&str], word: &str) -> String {
+pub fn quoted_list(names: &[&str], word: &str) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.as_slice() {
         [] => "nothing".to_owned(),

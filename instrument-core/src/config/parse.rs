@@ -132,6 +132,7 @@ fn read_agent(table: &TableReader<'_, '_>, problems: &mut Problems) -> AgentConf
         on_error: table.choice("on_error", &on_error, problems).map(Spanned::into_inner).unwrap_or_default(),
         templates: table.strings("templates", problems),
         log: table.choice("log", &log, problems).map(Spanned::into_inner),
+        dump: table.string("dump", problems).map(Spanned::into_inner),
         discard: table.boolean("discard", problems).unwrap_or_default(),
     }
 }

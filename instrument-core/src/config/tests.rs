@@ -94,6 +94,7 @@ fn every_setting_arrives() {
         on-error = 'abort'
         templates = ['a.jar', 'b.jar']
         log = 'debug'
+        dump = 'rewritten'
         discard = true
         [filter]
         leaf = false
@@ -109,6 +110,7 @@ fn every_setting_arrives() {
     assert_eq!(config.agent.on_error, OnError::Abort);
     assert_eq!(config.agent.templates.iter().map(|jar| jar.get_ref().as_str()).collect::<Vec<_>>(), ["a.jar", "b.jar"]);
     assert_eq!(config.agent.log, Some(LogLevel::Debug));
+    assert_eq!(config.agent.dump.as_deref(), Some("rewritten"));
     assert!(config.agent.discard && !config.filter.leaf);
     assert_eq!(config.filter.max_bytes, 35);
     assert!(config.exclude.class[0].get_ref().glob.matches(b"a/b/C"));

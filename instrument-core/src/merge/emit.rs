@@ -47,6 +47,7 @@ pub(crate) struct Emitter<'e, 's, 'a> {
 }
 
 impl Emitter<'_, '_, '_> {
+    #[inline]
     fn bytes(&mut self, bytes: &[u8]) {
         self.list.push_bytes(bytes);
     }
@@ -226,6 +227,11 @@ impl Emitter<'_, '_, '_> {
             }
             Intrinsic::MethodName => self.string(self.method.name)?,
             Intrinsic::MethodDescriptor => self.string(self.method.descriptor_text)?,
+            Intrinsic::QualifiedName => {
+                let class = self.method.class_name.as_bytes().iter().map(dot);
+                let text: Vec<u8> = class.chain([b'.']).chain(self.method.name.as_bytes().iter().copied()).collect();
+                self.string(ModifiedUtf8(&text))?;
+            }
             Intrinsic::Receiver if self.method.is_static() => self.bytes(&[opcode::ACONST_NULL]),
             Intrinsic::Receiver => {
                 let slot = if in_prolog { Some(0) } else { self.slots.receiver_copy };

@@ -28,9 +28,11 @@ mod name_index;
 pub mod pattern_error;
 mod rule;
 mod rule_set;
-mod signature;
+pub mod signature;
 mod template_catalog;
 pub mod type_pattern;
+mod untouchable;
+pub mod used_by_runtime;
 
 #[cfg(test)]
 mod class_builder;
@@ -43,3 +45,4 @@ pub use hierarchy::{Hierarchy, Supertypes};
 pub use rule::CompiledRule;
 pub use rule_set::{Never, RuleSet};
 pub use template_catalog::TemplateCatalog;
+pub use untouchable::Untouchable;

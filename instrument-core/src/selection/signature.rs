@@ -8,7 +8,7 @@ use classfile::descriptor::{FieldType, MethodDescriptor};
 use super::internal_name::to_source;
 
 /// E.g. `service(jakarta.servlet.ServletRequest, int[]) void`; a broken descriptor is shown as it is.
-pub(super) fn signature(method: &Member<'_>) -> String {
+pub fn signature(method: &Member<'_>) -> String {
     let Ok(descriptor) = MethodDescriptor::parse(method.descriptor.0) else {
         return format!("{}{}", method.name, method.descriptor);
     };
@@ -22,7 +22,8 @@ pub(super) fn signature(method: &Member<'_>) -> String {
     text
 }
 
-fn type_name(FieldType(descriptor): FieldType<'_>) -> String {
+/// A type as a Java source writes it, e.g. `int[]`.
+pub fn type_name(FieldType(descriptor): FieldType<'_>) -> String {
     let dimensions = descriptor.iter().take_while(|byte| **byte == b'[').count();
     let element = match descriptor.get(dimensions..).unwrap_or_default() {
         b"B" => "byte".to_owned(),

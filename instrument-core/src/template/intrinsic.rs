@@ -16,6 +16,8 @@ pub enum Intrinsic {
     MethodName,
     /// `methodDescriptor()`
     MethodDescriptor,
+    /// `qualifiedName()`: class and method in one string
+    QualifiedName,
     /// `self()`
     Receiver,
     /// `arg(i)` with a constant index
@@ -37,6 +39,7 @@ impl Intrinsic {
             b"className" => Intrinsic::ClassName,
             b"methodName" => Intrinsic::MethodName,
             b"methodDescriptor" => Intrinsic::MethodDescriptor,
+            b"qualifiedName" => Intrinsic::QualifiedName,
             b"self" => Intrinsic::Receiver,
             b"arg" => Intrinsic::Argument(0),
             b"args" => Intrinsic::AllArguments,
@@ -50,7 +53,9 @@ impl Intrinsic {
     pub(super) fn pushed_class(self) -> Option<&'static [u8]> {
         Some(match self {
             Intrinsic::Proceed | Intrinsic::ProbeId => return None,
-            Intrinsic::ClassName | Intrinsic::MethodName | Intrinsic::MethodDescriptor => b"java/lang/String",
+            Intrinsic::ClassName | Intrinsic::MethodName | Intrinsic::MethodDescriptor | Intrinsic::QualifiedName => {
+                b"java/lang/String"
+            }
             Intrinsic::Receiver | Intrinsic::Argument(_) | Intrinsic::Result => b"java/lang/Object",
             Intrinsic::AllArguments => b"[Ljava/lang/Object;",
             Intrinsic::Thrown => b"java/lang/Throwable",

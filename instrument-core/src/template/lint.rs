@@ -180,7 +180,11 @@ fn needs(template: &Template) -> Needs {
                 Some((_, used)) => *used = (*used).max(place),
                 None => needs.arguments.push((index, place)),
             },
-            Intrinsic::Proceed | Intrinsic::ClassName | Intrinsic::MethodName | Intrinsic::MethodDescriptor => {}
+            Intrinsic::Proceed
+            | Intrinsic::ClassName
+            | Intrinsic::MethodName
+            | Intrinsic::MethodDescriptor
+            | Intrinsic::QualifiedName => {}
         }
     }
     needs

@@ -9,6 +9,7 @@ mod assembler;
 mod fixtures;
 mod inspect;
 
+mod arithmetic;
 mod branches;
 mod constants;
 mod constructors;
@@ -29,6 +30,6 @@ mod returns;
 mod same_behaviour;
 mod stack_need;
 mod threads;
-mod timer_object;
+mod timer_class;
 mod values;
 mod wrapper;

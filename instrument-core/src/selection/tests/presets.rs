@@ -9,6 +9,9 @@ const PRESETS: &[(&str, &str)] = &[
     ("jdbc", include_str!("../../../../templates/src/main/presets/jdbc.toml")),
     ("http-server", include_str!("../../../../templates/src/main/presets/http-server.toml")),
     ("socket", include_str!("../../../../templates/src/main/presets/socket.toml")),
+    ("servlet", include_str!("../../../../templates/src/main/presets/servlet.toml")),
+    ("jsp", include_str!("../../../../templates/src/main/presets/jsp.toml")),
+    ("ejb", include_str!("../../../../templates/src/main/presets/ejb.toml")),
 ];
 
 const BUILT_IN: Catalog = Catalog(&[
@@ -93,6 +96,76 @@ fn http_server_takes_the_entry_of_both_servlet_apis() {
         let expected = [format!("service http-server-{api}"), "service no-rule".to_owned()];
         assert_eq!(templates(&preset("http-server"), class, &Types::default()), expected);
     }
+}
+
+#[test]
+fn jsp_takes_the_service_method_of_compiled_pages() {
+    for api in ["jakarta", "javax"] {
+        let types = Types::new(&[
+            &format!(
+                "org/apache/jasper/runtime/HttpJspBase: {api}/servlet/http/HttpServlet, {api}/servlet/jsp/HttpJspPage"
+            ),
+            &format!("{api}/servlet/jsp/HttpJspPage: java/lang/Object, {api}/servlet/jsp/JspPage"),
+            &format!("{api}/servlet/jsp/JspPage: java/lang/Object"),
+            &format!("{api}/servlet/http/HttpServlet: java/lang/Object"),
+        ]);
+        let request = format!("(L{api}/servlet/http/HttpServletRequest;L{api}/servlet/http/HttpServletResponse;)V");
+        let page = |supertype: &str| {
+            ClassBuilder::new("org/apache/jsp/index_jsp", supertype)
+                .method("_jspService", &request, CALLS)
+                .method("_jspInit", "()V", CALLS)
+        };
+        let taken = templates(&preset("jsp"), page("org/apache/jasper/runtime/HttpJspBase"), &types);
+        assert_eq!(taken, ["_jspService timed", "_jspInit no-rule"], "{api}");
+        let other = templates(&preset("jsp"), page("java/lang/Object"), &types);
+        assert_eq!(other, ["_jspService no-rule", "_jspInit no-rule"], "not a page");
+    }
+}
+
+#[test]
+fn servlet_takes_the_applications_handlers_and_filters() {
+    for api in ["jakarta", "javax"] {
+        let servlet = format!("{api}/servlet/http/HttpServlet");
+        let types = Types::new(&[&format!("{servlet}: java/lang/Object"), "app/Base: java/lang/Object"]);
+        let http = format!("(L{api}/servlet/http/HttpServletRequest;L{api}/servlet/http/HttpServletResponse;)V");
+        let class = ClassBuilder::new("app/Orders", &servlet)
+            .method("doGet", &http, CALLS)
+            .method("service", &http, CALLS)
+            .method("service", &format!("(L{api}/servlet/ServletRequest;L{api}/servlet/ServletResponse;)V"), CALLS)
+            .method("doSomething", "()V", CALLS);
+        let expected = ["doGet timed", "service timed", "service no-rule", "doSomething no-rule"];
+        assert_eq!(templates(&preset("servlet"), class, &types), expected);
+        let types = Types::new(&[&format!("{api}/servlet/Filter: java/lang/Object")]);
+        let filter =
+            ClassBuilder::new("app/Audit", "java/lang/Object").interface(&format!("{api}/servlet/Filter")).method(
+                "doFilter",
+                &format!("(L{api}/servlet/ServletRequest;L{api}/servlet/ServletResponse;L{api}/servlet/FilterChain;)V"),
+                CALLS,
+            );
+        assert_eq!(templates(&preset("servlet"), filter, &types), ["doFilter timed"]);
+    }
+}
+
+#[test]
+fn ejb_takes_beans_by_annotation_and_by_interface() {
+    let rules = preset("ejb");
+    for api in ["jakarta", "javax"] {
+        for kind in ["Stateless", "Stateful", "Singleton", "MessageDriven"] {
+            let bean = ClassBuilder::new("app/Bean", "java/lang/Object").annotated(&format!("{api}/ejb/{kind}"));
+            let bean = bean.method("buy", "(I)V", CALLS);
+            assert_eq!(templates(&rules, bean, &Types::default()), ["buy timed"], "{api} {kind}");
+        }
+        let types = Types::new(&[
+            &format!("{api}/ejb/SessionBean: java/lang/Object, {api}/ejb/EnterpriseBean"),
+            &format!("{api}/ejb/EnterpriseBean: java/lang/Object, java/io/Serializable"),
+            "java/io/Serializable: java/lang/Object",
+        ]);
+        let old = ClassBuilder::new("app/Old", "java/lang/Object").interface(&format!("{api}/ejb/SessionBean"));
+        assert_eq!(templates(&rules, old.method("buy", "(I)V", CALLS), &types), ["buy timed"], "{api}");
+    }
+    let other =
+        ClassBuilder::new("app/Other", "java/lang/Object").annotated("app/Stateless").method("buy", "()V", CALLS);
+    assert_eq!(templates(&rules, other, &Types::default()), ["buy no-rule"]);
 }
 
 #[test]

@@ -36,6 +36,11 @@ public final class Target {
         throw notMerged();
     }
 
+    /** Class and method in one string, e.g. {@code com.acme.Order$Line.total}. */
+    public static String qualifiedName() {
+        throw notMerged();
+    }
+
     /** The receiver; null in a static method. Not for constructors. */
     public static Object self() {
         throw notMerged();

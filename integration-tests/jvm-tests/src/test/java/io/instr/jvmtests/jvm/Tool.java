@@ -3,13 +3,20 @@ package io.instr.jvmtests.jvm;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Runs the command-line tools of a JDK. */
+/** Runs the command-line tools of a JDK, and our own. */
 public final class Tool {
 
     private Tool() {}
 
     public static Finished run(Jdk jdk, String name, List<String> arguments) {
         List<String> command = new ArrayList<>(List.of(jdk.tool(name).toString()));
+        command.addAll(arguments);
+        return JvmProcess.start(command, RunDirectories.create(), false).finish();
+    }
+
+    /** {@code instr}, which the same build leaves beside the agent. */
+    public static Finished instr(List<String> arguments) {
+        List<String> command = new ArrayList<>(List.of(BuildResult.AGENT.path().resolveSibling("instr").toString()));
         command.addAll(arguments);
         return JvmProcess.start(command, RunDirectories.create(), false).finish();
     }

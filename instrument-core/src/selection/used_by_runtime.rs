@@ -1,6 +1,6 @@
 //! Which methods of the JDK the probes call, directly or through others: instrumenting one of them would make a probe call
-//! itself. The list is computed from bytecode: that of the templates which the rules use, of the runtime embedded in this
-//! library, and of the JDK that runs.
+//! itself. The list is computed from bytecode: that of the templates which the rules use, of the runtime's classes, and of
+//! the JDK that runs.
 //!
 //! A call is followed to the method that the named class has or inherits from its super classes, and to those that the
 //! runtime's own sub classes of it have or inherit instead (`ThreadLocal.get` is `CarrierThreadLocal.get` for a ring). Other
@@ -15,7 +15,8 @@ use classfile::instruction::Instructions;
 use classfile::opcode;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::embedded;
+use super::rule_set::RuleSet;
+use crate::template::TemplateLibrary;
 
 /// More methods than any sensible runtime reaches; a safeguard for an odd JDK.
 const MOST_METHODS: usize = 5000;
@@ -28,20 +29,43 @@ const NOT_FOLLOWED: &[(&[u8], &[u8])] = &[
 ];
 
 /// Where class files of the JDK come from.
-type Source<'s> = dyn Fn(&[u8]) -> Option<Vec<u8>> + 's;
+pub type ClassBytes<'s> = dyn Fn(&[u8]) -> Option<Vec<u8>> + 's;
 
 /// A template that the rules use.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct TemplateCode<'a> {
+pub struct TemplateCode<'a> {
     /// The class file that holds it.
-    pub(crate) class: &'a [u8],
+    pub class: &'a [u8],
     /// The name of its method.
-    pub(crate) method: &'a str,
+    pub method: &'a str,
+}
+
+impl<'a> TemplateCode<'a> {
+    /// The templates that some rule uses; `classes` are the class files that templates come from, the user's own first.
+    pub fn in_use(
+        rules: &RuleSet,
+        library: &'a TemplateLibrary,
+        classes: impl Iterator<Item = &'a [u8]> + Clone,
+    ) -> Vec<TemplateCode<'a>> {
+        let class_file = |binary_name: &str| {
+            let name = binary_name.replace('.', "/");
+            let is_it = |bytes: &&[u8]| {
+                ClassFile::parse(bytes).is_ok_and(|class| class.this_class().as_bytes() == name.as_bytes())
+            };
+            classes.clone().find(is_it)
+        };
+        let ids = rules.rules().iter().flat_map(|rule| rule.templates().iter());
+        ids.filter_map(|id| {
+            let (class, method) = library.get(*id)?.source.rsplit_once('.')?;
+            Some(TemplateCode { class: class_file(class)?, method })
+        })
+        .collect()
+    }
 }
 
 /// The methods that the probes reach.
 #[derive(Debug, Default)]
-pub(crate) struct UsedByRuntime {
+pub struct UsedByRuntime {
     /// By class: name and descriptor, without anything between them.
     methods: FxHashMap<Vec<u8>, FxHashSet<Vec<u8>>>,
 }
@@ -55,15 +79,15 @@ struct MethodName {
 }
 
 impl UsedByRuntime {
-    /// Follows all calls of the templates.
-    pub(crate) fn compute(templates: &[TemplateCode<'_>], jdk: &Source<'_>) -> UsedByRuntime {
-        let runtime = |name: &[u8]| {
-            let (_, bytes) = embedded::RUNTIME_CLASSES.iter().find(|(runtime, _)| runtime.as_bytes() == name)?;
+    /// Follows all calls of the templates. `runtime` are name and class file of each class of the runtime.
+    pub fn compute(runtime: &[(&str, &[u8])], templates: &[TemplateCode<'_>], jdk: &ClassBytes<'_>) -> UsedByRuntime {
+        let of_runtime = |name: &[u8]| {
+            let (_, bytes) = runtime.iter().find(|(runtime, _)| runtime.as_bytes() == name)?;
             Some(bytes.to_vec())
         };
-        let source = |name: &[u8]| runtime(name).or_else(|| jdk(name));
+        let source = |name: &[u8]| of_runtime(name).or_else(|| jdk(name));
         let mut closure = Closure::new(&source);
-        embedded::RUNTIME_CLASSES.iter().for_each(|(name, _)| closure.add_receiver(name.as_bytes()));
+        runtime.iter().for_each(|(name, _)| closure.add_receiver(name.as_bytes()));
         closure.add_back_door();
         for template in templates {
             let Ok(class) = ClassFile::parse(template.class) else { continue };
@@ -77,7 +101,7 @@ impl UsedByRuntime {
     }
 
     /// Whether the probes reach this method.
-    pub(crate) fn contains(&self, class: &[u8], method: &[u8], descriptor: &[u8]) -> bool {
+    pub fn contains(&self, class: &[u8], method: &[u8], descriptor: &[u8]) -> bool {
         self.methods.get(class).is_some_and(|methods| methods.contains([method, descriptor].concat().as_slice()))
     }
 
@@ -86,8 +110,19 @@ impl UsedByRuntime {
         self.methods.entry(method.class.clone()).or_default().insert(signature)
     }
 
-    fn len(&self) -> usize {
+    /// How many methods the probes reach.
+    pub fn count(&self) -> usize {
         self.methods.values().map(FxHashSet::len).sum()
+    }
+
+    /// Internal names of the classes of these methods, in no order.
+    pub fn classes(&self) -> impl Iterator<Item = &[u8]> {
+        self.methods.keys().map(Vec::as_slice)
+    }
+
+    /// False if so many methods are reached that the rest was not followed: the JDK is an odd one.
+    pub fn is_complete(&self) -> bool {
+        self.count() < MOST_METHODS
     }
 }
 
@@ -95,7 +130,7 @@ impl UsedByRuntime {
 const JAVA_LANG_ACCESS: [&[u8]; 2] = [b"jdk/internal/access/JavaLangAccess", b"jdk/internal/misc/JavaLangAccess"];
 
 struct Closure<'s> {
-    source: &'s Source<'s>,
+    source: &'s ClassBytes<'s>,
     classes: FxHashMap<Vec<u8>, Option<Vec<u8>>>,
     /// Classes whose methods may run when a method of the key is called.
     receivers: FxHashMap<Vec<u8>, Vec<Vec<u8>>>,
@@ -104,7 +139,7 @@ struct Closure<'s> {
 }
 
 impl<'s> Closure<'s> {
-    fn new(source: &'s Source<'s>) -> Closure<'s> {
+    fn new(source: &'s ClassBytes<'s>) -> Closure<'s> {
         let (classes, receivers) = (FxHashMap::default(), FxHashMap::default());
         Closure { source, classes, receivers, used: UsedByRuntime::default(), open: VecDeque::new() }
     }
@@ -139,8 +174,7 @@ impl<'s> Closure<'s> {
 
     fn run(&mut self) {
         while let Some(called) = self.open.pop_front() {
-            if self.used.len() >= MOST_METHODS {
-                tracing::warn!("the runtime reaches more methods than expected; the rest is not followed");
+            if !self.used.is_complete() {
                 return;
             }
             let overriding = self.receivers.get(&called.class).into_iter().flatten();
@@ -196,83 +230,4 @@ fn calls_of(class: &ClassFile<'_>, method_index: usize) -> Vec<MethodName> {
             descriptor: member.descriptor.as_bytes().to_vec(),
         })
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use class_source::{JavaHome, JdkImage};
-
-    /// javac built this crate, so there is a JDK; every one that is installed is asked.
-    fn images() -> Vec<JdkImage> {
-        let images: Vec<_> =
-            JavaHome::installed(&[]).iter().filter_map(|home| JdkImage::open(home.path()).ok()).collect();
-        assert!(!images.is_empty(), "no JDK found");
-        images
-    }
-
-    fn timed() -> TemplateCode<'static> {
-        let (_, class) =
-            embedded::TEMPLATE_CLASSES.iter().find(|(name, _)| *name == "instr/templates/CatchAll").unwrap();
-        TemplateCode { class, method: "timed" }
-    }
-
-    #[test]
-    fn what_a_probe_reaches_is_found_and_what_it_does_not_is_not() {
-        for image in images() {
-            let used = UsedByRuntime::compute(&[timed()], &|name| image.find(name).ok().flatten());
-            let reached: [(&str, &str, &str); 5] = [
-                ("java/lang/System", "nanoTime", "()J"),
-                ("java/lang/Thread", "currentThread", "()Ljava/lang/Thread;"),
-                ("java/lang/Thread", "getName", "()Ljava/lang/String;"),
-                ("java/lang/ThreadLocal", "get", "()Ljava/lang/Object;"),
-                ("java/lang/Object", "<init>", "()V"),
-            ];
-            for (class, name, descriptor) in reached {
-                assert!(used.contains(class.as_bytes(), name.as_bytes(), descriptor.as_bytes()), "{class}.{name}");
-            }
-            // Only where there are virtual threads; reached because the runtime has a sub class of it.
-            if image.find("jdk/internal/misc/CarrierThreadLocal").unwrap().is_some() {
-                assert!(used.contains(b"jdk/internal/misc/CarrierThreadLocal", b"get", b"()Ljava/lang/Object;"));
-                let door = |class: &Vec<u8>| class.starts_with(b"java/lang/System$");
-                assert!(used.methods.keys().any(door), "the implementation of JavaLangAccess");
-                assert!(used.methods.contains_key(b"java/lang/Thread".as_slice()));
-            }
-            // Reached only through ThreadLocal.get.
-            assert!(used.methods.keys().any(|class| class == b"java/lang/ThreadLocal$ThreadLocalMap"));
-            assert!(!used.contains(b"java/util/ArrayList", b"add", b"(Ljava/lang/Object;)Z"));
-            assert!(!used.contains(
-                b"java/util/HashMap",
-                b"put",
-                b"(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;"
-            ));
-            assert!(
-                used.len() < 1000,
-                "{} methods of {}: more than a probe can need",
-                used.len(),
-                image.path().display()
-            );
-        }
-    }
-
-    #[test]
-    fn a_call_is_followed_to_the_inherited_method() {
-        let image = images().swap_remove(0);
-        let find = |name: &[u8]| image.find(name).ok().flatten();
-        // LinkedHashMap inherits `put`, which calls HashMap.hash.
-        let mut closure = Closure::new(&find);
-        let descriptor = b"(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;".to_vec();
-        closure.open.push_back(MethodName {
-            class: b"java/util/LinkedHashMap".to_vec(),
-            name: b"put".to_vec(),
-            descriptor,
-        });
-        closure.run();
-        assert!(closure.used.contains(
-            b"java/util/HashMap",
-            b"put",
-            b"(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;"
-        ));
-        assert!(closure.used.contains(b"java/util/HashMap", b"hash", b"(Ljava/lang/Object;)I"));
-    }
 }

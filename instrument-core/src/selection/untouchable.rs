@@ -1,13 +1,8 @@
 //! Methods of the JDK that are never instrumented: those that the probes themselves call (computed, see
-//! [`used_by_runtime`](crate::used_by_runtime)), and a few whose frames the JVM treats specially.
+//! [`used_by_runtime`](super::used_by_runtime)), and a few whose frames the JVM treats specially.
 
-use std::sync::OnceLock;
-
-use instrument_core::selection::jdk_packages::is_jdk_class;
-
-use crate::hierarchy::TypeIndex;
-use crate::setup::Setup;
-use crate::used_by_runtime::UsedByRuntime;
+use super::jdk_packages::is_jdk_class;
+use super::used_by_runtime::{ClassBytes, TemplateCode, UsedByRuntime};
 
 /// Classes left alone entirely, with the reason. A name ending with `$` stands for all nested classes.
 const CLASSES: &[(&str, &str)] = &[
@@ -24,28 +19,32 @@ const CLASSES: &[(&str, &str)] = &[
     ("java/lang/invoke/VarHandle", "methods are signature polymorphic"),
 ];
 
-/// The set of untouchable methods, computed when a class of the JDK is first decided.
+/// The set of untouchable methods. It depends on the rules' templates, the runtime and the JDK.
 #[derive(Debug, Default)]
-pub(crate) struct Untouchable {
-    used: OnceLock<UsedByRuntime>,
+pub struct Untouchable {
+    used: UsedByRuntime,
 }
 
 impl Untouchable {
+    /// Computes the set; takes some milliseconds, so do it when a class of the JDK is first decided
+    /// ([`Untouchable::concerns`]).
+    pub fn compute(runtime: &[(&str, &[u8])], templates: &[TemplateCode<'_>], jdk: &ClassBytes<'_>) -> Untouchable {
+        Untouchable { used: UsedByRuntime::compute(runtime, templates, jdk) }
+    }
+
+    /// False if the class has no untouchable method whatever the templates are.
+    pub fn concerns(class: &[u8]) -> bool {
+        is_jdk_class(class)
+    }
+
     /// Whether the method must be left alone.
-    pub(crate) fn contains(
-        &self,
-        setup: &Setup,
-        types: &TypeIndex,
-        class: &[u8],
-        method: &[u8],
-        descriptor: &[u8],
-    ) -> bool {
-        if !is_jdk_class(class) {
-            return false;
-        }
-        let used =
-            self.used.get_or_init(|| UsedByRuntime::compute(&setup.used_templates(), &|name| types.jdk_class(name)));
-        used.contains(class, method, descriptor) || is_listed(class)
+    pub fn contains(&self, class: &[u8], method: &[u8], descriptor: &[u8]) -> bool {
+        Untouchable::concerns(class) && (self.used.contains(class, method, descriptor) || is_listed(class))
+    }
+
+    /// The methods that the probes call.
+    pub fn used_by_runtime(&self) -> &UsedByRuntime {
+        &self.used
     }
 }
 

@@ -1,0 +1,107 @@
+package io.instr.jvmtests;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.BuildResult;
+import io.instr.jvmtests.jvm.EachJdk;
+import io.instr.jvmtests.jvm.Finished;
+import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.Program;
+import io.instr.jvmtests.jvm.RunDirectories;
+import io.instr.jvmtests.jvm.Tool;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.jar.JarFile;
+import java.util.stream.Stream;
+
+/**
+ * {@code instr pre} and the agent make the same bytes of a class. Only the numbers of the probes differ: a process gives
+ * them out in the order in which its classes come.
+ */
+class OfflineBytesIT {
+
+    private static final String RULES = """
+            [[rule]]
+            class = "targets.features.**"
+            level = "time"
+            constructors = true
+            """;
+
+    private static final int CONSTANT_INTEGER = 3;
+
+    @EachJdk
+    void theAgentAndTheCommandLineWriteTheSameClasses(Jdk jdk) throws IOException {
+        Program program = Program.target(jdk, "targets.features.AllFeatures");
+        Finished online = program.withAgent(AgentConfig.of("", "dump = \"dumped\"", RULES));
+        online.assertExitCode(0);
+        Path dumped = online.directory().resolve("dumped");
+        Path jar = instrumentedOffline(jdk, online.directory().resolve("instr.toml"));
+
+        int compared = 0;
+        try (JarFile offline = new JarFile(jar.toFile()); Stream<Path> files = Files.walk(dumped)) {
+            for (Path file : files.filter(Files::isRegularFile).toList()) {
+                String name = dumped.relativize(file).toString();
+                if (offline.getEntry(name) == null) {
+                    continue; // made while the program ran: no jar has it
+                }
+                byte[] theirs = offline.getInputStream(offline.getEntry(name)).readAllBytes();
+                assertSameButForProbeNumbers(name, Files.readAllBytes(file), theirs);
+                compared++;
+            }
+        }
+        assertTrue(compared >= 10, "only " + compared + " classes were compared");
+    }
+
+    /** Where the bytes differ there must be a CONSTANT_Integer; all else is equal. */
+    private static void assertSameButForProbeNumbers(String name, byte[] online, byte[] offline) {
+        assertEquals(online.length, offline.length, name);
+        List<Integer> numbers = integerConstants(online);
+        for (int position : numbers) {
+            ByteBuffer.wrap(online).putInt(position, 0);
+            ByteBuffer.wrap(offline).putInt(position, 0);
+        }
+        assertArrayEquals(online, offline, name);
+        assertFalse(numbers.isEmpty(), name + " has no probe");
+    }
+
+    /** Positions of the values of all integer constants (JVMS 4.4). */
+    private static List<Integer> integerConstants(byte[] file) {
+        ByteBuffer bytes = ByteBuffer.wrap(file).position(8);
+        List<Integer> positions = new ArrayList<>();
+        int count = Short.toUnsignedInt(bytes.getShort());
+        for (int index = 1; index < count; index++) {
+            int tag = bytes.get();
+            if (tag == CONSTANT_INTEGER) {
+                positions.add(bytes.position());
+            }
+            if (tag == 5 || tag == 6) {
+                index++;
+            }
+            int length = switch (tag) {
+                case 1 -> Short.toUnsignedInt(bytes.getShort());
+                case 7, 8, 16, 19, 20 -> 2;
+                case 15 -> 3;
+                case 5, 6 -> 8;
+                default -> 4;
+            };
+            bytes.position(bytes.position() + length);
+        }
+        return positions;
+    }
+
+    private static Path instrumentedOffline(Jdk jdk, Path config) {
+        Path directory = RunDirectories.create();
+        Path jar = BuildResult.TARGETS_JAR.path();
+        Tool.instr(List.of("pre", "--config", config.toString(), "--output", directory.toString(),
+                "--java-home", jdk.home().toString(), jar.toString())).assertExitCode(0);
+        return directory.resolve(jar.getFileName());
+    }
+}
