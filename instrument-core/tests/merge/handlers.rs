@@ -114,6 +114,23 @@ fn typed_handlers_of_a_template_keep_their_order_and_type() {
     assert_eq!(before_target, 1, "the prolog's own");
 }
 
+#[test]
+fn a_handler_at_the_first_instruction_is_the_targets_and_not_the_prologs() {
+    // No verifier takes it, but it is no reason to fail.
+    let class = class_with("AtStart", 49, "()V", |code| {
+        let start = code.limits(1, 0).here();
+        code.op(NOP).invoke_static("AtStart", "own", "()V");
+        let end = code.here();
+        code.op(RETURN).row(start, end, start, None);
+    });
+    for template in ["straight", "bracket", "loops", "catches"] {
+        let output = merged(&class, &[template]);
+        let (start, merged) = (output.methods[0].offset_map.to_new(0).unwrap(), body(&output.bytes, 0));
+        assert_eq!((u32::from(merged.rows[0].start), u32::from(merged.rows[0].handler)), (start, start), "{template}");
+        assert!(start > 0);
+    }
+}
+
 /// Blocks of random length, jumps between them, and rows from any block to any later one with any block as handler.
 fn random_rows(random: &mut Random) -> Vec<u8> {
     let blocks = 2 + random.below(12);

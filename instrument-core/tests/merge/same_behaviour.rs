@@ -125,7 +125,8 @@ fn classes_of_every_version_do_the_same() {
     let [before, after] = ["original", "merged"].map(|name| printed.get(&format!("merge-versions-{name}")).unwrap());
     assert_eq!(before, after);
     let known: Vec<_> = before.iter().filter(|line| !line.contains("UnsupportedClassVersion")).collect();
-    assert!(known.len() >= 5 * (61 - 45 + 1), "{before:#?}");
+    // JDK 11, the oldest that is supported, knows versions up to 55.
+    assert!(known.len() >= 5 * (55 - 45 + 1), "{before:#?}");
     assert!(known.iter().all(|line| !line.contains("Error")), "{known:#?}");
     let unknown = before.len() - known.len();
     assert_eq!(known.len() / 5 + unknown, versions.count());
