@@ -24,9 +24,9 @@ def variants(o, directory):
     """Name -> (body, JVM options)."""
     found = {"none": ("plain", []), "clock-pair": ("clock-pair", [])}
     for level in ("off", "watch", "time"):
-        found["instr-" + level] = ("plain", [f"-agentpath:{o.agent}={config(directory, level)}"])
+        found["instr-" + level] = ("plain", [f"-agentpath:{os.path.abspath(o.agent)}={config(directory, level)}"])
         wrapper = config(directory, level, "wrapper")
-        found[f"instr-{level}-wrapper"] = ("plain", [f"-agentpath:{o.agent}={wrapper}"])
+        found[f"instr-{level}-wrapper"] = ("plain", [f"-agentpath:{os.path.abspath(o.agent)}={wrapper}"])
     engines = rounds.peer(o.peers, "bench-engines.jar")
     if engines:
         found["asm"] = ("plain", [f"-javaagent:{engines}=asm:{METHOD}"])

@@ -43,7 +43,7 @@ def variants(o, directory):
     prefixes = ",".join(pattern.rstrip("*") for pattern in o.packages.split(","))
 
     def own(name, **settings):
-        return [f"-agentpath:{o.agent}={config(directory, name, o.packages, **settings)}"]
+        return [f"-agentpath:{os.path.abspath(o.agent)}={config(directory, name, o.packages, **settings)}"]
 
     found = {
         "none": [],

@@ -326,6 +326,24 @@ impl<'a> ConstantPool<'a> {
         Ok((self.u2_at(payload, 0)?, name, descriptor))
     }
 
+    /// Calls `visit` with index, tag and the bytes behind the tag (for Utf8: behind its length) of all entries, in order.
+    #[inline]
+    pub fn visit_contents(&self, mut visit: impl FnMut(u16, u8, &'a [u8])) {
+        let last = self.offsets.last().copied().unwrap_or(0);
+        let pairs = self.offsets.windows(2).filter_map(|pair| pair.first_chunk::<2>()).copied();
+        for (index, [begin, next]) in (0u16..).zip(pairs.chain(std::iter::once([last, self.end as u32]))) {
+            // Only the second place of a long or double has no offset: where it follows, the entry has nine bytes.
+            let end = if next == 0 { begin + 9 } else { next };
+            let Some(entry) = self.file.get(begin as usize..end as usize) else { continue };
+            match entry {
+                _ if begin == 0 => {}
+                [1, _, _, content @ ..] => visit(index, 1, content),
+                [tag, content @ ..] => visit(index, *tag, content),
+                [] => {}
+            }
+        }
+    }
+
     /// Indexes of all entries, with their kind, in order.
     pub fn entries(&self) -> impl Iterator<Item = (u16, Tag)> + '_ {
         (1..self.count()).filter_map(|index| self.tag(index).ok().map(|tag| (index, tag)))

@@ -1,9 +1,5 @@
 //! Appends to a constant pool: the input's entries stay as they are, so every index in untouched code stays valid.
 
-use std::hash::{Hash, Hasher};
-
-use rustc_hash::{FxHashMap, FxHasher};
-
 use crate::{ByteWriter, ConstantPool, ModifiedUtf8, Tag};
 
 /// The pool would need more than 65,535 places (JVMS 4.1, `constant_pool_count`).
@@ -20,17 +16,30 @@ impl std::error::Error for PoolFull {}
 
 /// New entries behind those of a class. Entries that the class has already, or that were appended before, are found again
 /// instead of written twice (probe-id constants excepted: each gets a place of its own).
-///
-/// The input's entries are indexed lazily: only Utf8 entries are hashed at first use; compound entries are looked for when
-/// their parts exist.
 #[derive(Debug, Default)]
 pub struct ConstantPoolWriter {
     appended: ByteWriter,
+    /// Offset in `appended` of each appended entry, [`OWN`] added if nobody else may use it; wide entries have two places.
+    places: Vec<u32>,
+    /// Entries of the class; the appended ones follow.
+    existing: u32,
     count: u32,
-    /// Hash of kind and content to index. Content is compared on a hit, so a collision costs a place, not correctness.
-    index: FxHashMap<u64, u16>,
-    indexed: bool,
+    index: EntryIndex,
+    indexed: Indexed,
     limit: u32,
+}
+
+/// Marks an entry that is never found again.
+const OWN: u32 = 1 << 31;
+
+/// Which entries of the class the index knows. Most classes are never asked for more than names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Indexed {
+    #[default]
+    Nothing,
+    /// `CONSTANT_Utf8` and `CONSTANT_Class`, and what was appended.
+    Names,
+    Everything,
 }
 
 impl ConstantPoolWriter {
@@ -42,9 +51,10 @@ impl ConstantPoolWriter {
     /// Starts anew behind the entries of `pool`; memory is kept.
     pub fn begin(&mut self, pool: &ConstantPool<'_>) {
         self.appended.clear();
-        self.index.clear();
-        self.indexed = false;
-        self.count = u32::from(pool.count());
+        self.places.clear();
+        self.indexed = Indexed::Nothing;
+        self.existing = u32::from(pool.count());
+        self.count = self.existing;
     }
 
     /// `constant_pool_count` with the appended entries.
@@ -68,79 +78,70 @@ impl ConstantPoolWriter {
         if count < self.count {
             self.count = count;
             self.appended.truncate(length);
-            self.index.retain(|_, index| u32::from(*index) < count);
+            self.places.truncate((count - self.existing) as usize);
+            // Taking entries out of the index would break its chains; it is built again when it is asked next.
+            self.indexed = Indexed::Nothing;
         }
     }
 
     fn place(&mut self, wide: bool) -> Result<u16, PoolFull> {
         let index = self.count;
-        let next = index + if wide { 2 } else { 1 };
-        if next > self.limit {
+        let width = if wide { 2 } else { 1 };
+        if index + width > self.limit {
             return Err(PoolFull);
         }
-        self.count = next;
+        self.count = index + width;
+        let offset = self.appended.len() as u32;
+        self.places.extend(std::iter::repeat_n(offset, width as usize));
         Ok(index as u16)
     }
 
-    fn key(tag: Tag, content: &[u8]) -> u64 {
-        let mut hasher = FxHasher::default();
-        (tag as u8).hash(&mut hasher);
-        content.hash(&mut hasher);
-        hasher.finish()
-    }
-
-    /// Indexes what the class has, once, when the first entry is asked for.
-    fn index_input(&mut self, pool: &ConstantPool<'_>) {
-        if self.indexed {
-            return;
-        }
-        self.indexed = true;
-        // Growing step by step would hash everything several times.
-        self.index.reserve(usize::from(pool.count()) + 64);
-        for (index, tag) in pool.entries() {
-            if let Some(content) = pool_content(pool, index, tag) {
-                self.index.entry(Self::key(tag, content)).or_insert(index);
+    /// Indexes what the class has as far as it is asked for.
+    fn build_index(&mut self, pool: &ConstantPool<'_>, wanted: Indexed) {
+        let is_name = |tag: u8| tag == Tag::Utf8 as u8 || tag == Tag::Class as u8;
+        let index = &mut self.index;
+        if self.indexed == Indexed::Nothing {
+            index.begin(self.count as usize);
+            pool.visit_contents(|place, tag, content| {
+                if is_name(tag) {
+                    index.insert(hash(tag, content), place);
+                }
+            });
+            for place in self.existing..self.count {
+                let entry = entry_at(self.appended.as_slice(), &self.places, place - self.existing);
+                if let Some((tag, content)) = entry {
+                    index.insert(hash(tag as u8, content), place as u16);
+                }
             }
         }
-    }
-
-    fn same(&self, pool: &ConstantPool<'_>, index: u16, tag: Tag, content: &[u8]) -> bool {
-        if index < pool.count() {
-            return pool_content(pool, index, tag) == Some(content);
+        if wanted == Indexed::Everything {
+            pool.visit_contents(|place, tag, content| {
+                if !is_name(tag) {
+                    index.insert(hash(tag, content), place);
+                }
+            });
         }
-        // Appended entries are few; walk them.
-        self.find_appended(pool, index).is_some_and(|(found, bytes)| found == tag && bytes == content)
+        self.indexed = wanted;
     }
 
-    fn find_appended(&self, pool: &ConstantPool<'_>, wanted: u16) -> Option<(Tag, &[u8])> {
-        let mut bytes = self.appended.as_slice();
-        let mut index = pool.count();
-        while let Some((&byte, rest)) = bytes.split_first() {
-            let tag = Tag::from_byte(byte)?;
-            let (skip, length) = match tag.payload_length() {
-                Some(length) => (0, length),
-                None => (2, usize::from(u16::from_be_bytes(*rest.first_chunk::<2>()?))),
-            };
-            let content = rest.get(skip..skip + length)?;
-            if index == wanted {
-                return Some((tag, content));
-            }
-            bytes = rest.get(skip + length..)?;
-            index = index.checked_add(if tag.is_wide() { 2 } else { 1 })?;
+    fn is(&self, pool: &ConstantPool<'_>, index: u16, tag: Tag, content: &[u8]) -> bool {
+        if u32::from(index) < self.existing {
+            return pool.content(index, tag) == Ok(content);
         }
-        None
+        let place = u32::from(index) - self.existing;
+        entry_at(self.appended.as_slice(), &self.places, place) == Some((tag, content))
     }
 
-    fn intern(&mut self, pool: &ConstantPool<'_>, tag: Tag, content: &[u8]) -> Result<u16, PoolFull> {
-        self.index_input(pool);
-        let key = Self::key(tag, content);
-        if let Some(&index) = self.index.get(&key)
-            && self.same(pool, index, tag, content)
-        {
+    fn intern(&mut self, pool: &ConstantPool<'_>, tag: Tag, content: &[u8], wanted: Indexed) -> Result<u16, PoolFull> {
+        if self.indexed < wanted {
+            self.build_index(pool, wanted);
+        }
+        let hash = hash(tag as u8, content);
+        if let Some(index) = self.index.find(hash, |index| self.is(pool, index, tag, content)) {
             return Ok(index);
         }
         let index = self.append(tag, content)?;
-        self.index.insert(key, index);
+        self.index.insert(hash, index);
         Ok(index)
     }
 
@@ -159,12 +160,19 @@ impl ConstantPoolWriter {
         if text.0.len() > 0xFFFF {
             return Err(PoolFull);
         }
-        self.intern(pool, Tag::Utf8, text.0)
+        self.intern(pool, Tag::Utf8, text.0, Indexed::Names)
+    }
+
+    /// What must be indexed to find an entry made of these: none of the class's own refers to an appended one.
+    fn made_of(&self, parts: &[u16]) -> Indexed {
+        let all_existed = parts.iter().all(|part| u32::from(*part) < self.existing);
+        if all_existed { Indexed::Everything } else { Indexed::Names }
     }
 
     fn named(&mut self, pool: &ConstantPool<'_>, tag: Tag, name: ModifiedUtf8<'_>) -> Result<u16, PoolFull> {
         let name = self.utf8(pool, name)?;
-        self.intern(pool, tag, &name.to_be_bytes())
+        let wanted = if tag == Tag::Class { Indexed::Names } else { self.made_of(&[name]) };
+        self.intern(pool, tag, &name.to_be_bytes(), wanted)
     }
 
     /// A `CONSTANT_Class`.
@@ -184,18 +192,21 @@ impl ConstantPoolWriter {
 
     /// A `CONSTANT_Integer` or `CONSTANT_Float` by its bits.
     pub fn word(&mut self, pool: &ConstantPool<'_>, tag: Tag, bits: u32) -> Result<u16, PoolFull> {
-        self.intern(pool, tag, &bits.to_be_bytes())
+        self.intern(pool, tag, &bits.to_be_bytes(), Indexed::Everything)
     }
 
     /// A `CONSTANT_Long` or `CONSTANT_Double` by its bits.
     pub fn double_word(&mut self, pool: &ConstantPool<'_>, tag: Tag, bits: u64) -> Result<u16, PoolFull> {
-        self.intern(pool, tag, &bits.to_be_bytes())
+        self.intern(pool, tag, &bits.to_be_bytes(), Indexed::Everything)
     }
 
     /// A `CONSTANT_Integer` of its own, whose value is written later: the index and the offset of the value in
     /// [`ConstantPoolWriter::appended`].
     pub fn own_integer(&mut self, value: u32) -> Result<(u16, usize), PoolFull> {
         let index = self.append(Tag::Integer, &value.to_be_bytes())?;
+        if let Some(place) = self.places.last_mut() {
+            *place |= OWN;
+        }
         Ok((index, self.appended.len() - 4))
     }
 
@@ -215,7 +226,10 @@ impl ConstantPoolWriter {
     pub fn pair(&mut self, pool: &ConstantPool<'_>, tag: Tag, first: u16, second: u16) -> Result<u16, PoolFull> {
         let [a, b] = first.to_be_bytes();
         let [c, d] = second.to_be_bytes();
-        self.intern(pool, tag, &[a, b, c, d])
+        // The first part of a dynamic constant is no place in the pool.
+        let is_dynamic = matches!(tag, Tag::Dynamic | Tag::InvokeDynamic);
+        let wanted = if is_dynamic { self.made_of(&[second]) } else { self.made_of(&[first, second]) };
+        self.intern(pool, tag, &[a, b, c, d], wanted)
     }
 
     /// A field, method or interface-method reference.
@@ -235,11 +249,106 @@ impl ConstantPoolWriter {
     /// A `CONSTANT_MethodHandle`.
     pub fn method_handle(&mut self, pool: &ConstantPool<'_>, kind: u8, member: u16) -> Result<u16, PoolFull> {
         let [a, b] = member.to_be_bytes();
-        self.intern(pool, Tag::MethodHandle, &[kind, a, b])
+        let wanted = self.made_of(&[member]);
+        self.intern(pool, Tag::MethodHandle, &[kind, a, b], wanted)
     }
 }
 
-/// Content of an entry as [`ConstantPoolWriter`] compares it: the bytes behind tag and, for Utf8, length.
-fn pool_content<'a>(pool: &ConstantPool<'a>, index: u16, tag: Tag) -> Option<&'a [u8]> {
-    pool.content(index, tag).ok()
+/// Kind and content of an appended entry that may be found, counted from the first one.
+fn entry_at<'b>(appended: &'b [u8], places: &[u32], number: u32) -> Option<(Tag, &'b [u8])> {
+    let place = places.get(number as usize).filter(|place| **place & OWN == 0)?;
+    let (&byte, rest) = appended.get(*place as usize..)?.split_first()?;
+    let tag = Tag::from_byte(byte)?;
+    let (skip, length) = match tag.payload_length() {
+        Some(length) => (0, length),
+        None => (2, usize::from(u16::from_be_bytes(*rest.first_chunk::<2>()?))),
+    };
+    Some((tag, rest.get(skip..skip + length)?))
+}
+
+/// Of kind and content, all of it: a class with thousands of similar names must not make the index slow.
+#[inline]
+fn hash(tag: u8, content: &[u8]) -> u32 {
+    const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mix = |hash: u64, word: u64| (hash.rotate_left(29) ^ word).wrapping_mul(FACTOR);
+    let mut state = (content.len() as u64) << 8 | u64::from(tag);
+    if content.len() > 8 {
+        for word in content.as_chunks::<8>().0 {
+            state = mix(state, u64::from_le_bytes(*word));
+        }
+    }
+    // The last eight bytes, some of them once more, are read faster than single ones.
+    let tail = content.last_chunk::<8>().map(|tail| u64::from_le_bytes(*tail));
+    state = mix(state, tail.unwrap_or_else(|| short_tail(content)));
+    (state >> 32) as u32
+}
+
+#[inline]
+fn short_tail(bytes: &[u8]) -> u64 {
+    match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        (Some(first), Some(last)) => u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last)),
+        _ => bytes.iter().fold(0, |tail, &byte| tail << 8 | u64::from(byte)),
+    }
+}
+
+/// A hash table from the hash of an entry to its index, emptied for each class without giving its memory back.
+#[derive(Debug, Default)]
+struct EntryIndex {
+    /// Upper half: the hash; lower half: the entry's index, 0 for an empty place.
+    slots: Vec<u64>,
+    used: usize,
+}
+
+impl EntryIndex {
+    /// Empties the table and makes room for `entries` and some more.
+    fn begin(&mut self, entries: usize) {
+        self.slots.clear();
+        self.slots.resize((entries * 2 + 64).next_power_of_two(), 0);
+        self.used = 0;
+    }
+
+    #[inline]
+    fn find(&self, hash: u32, is_wanted: impl Fn(u16) -> bool) -> Option<u16> {
+        let mut place = hash as usize;
+        loop {
+            // The table is never full, so there is an empty place.
+            let slot = *self.slots.get(place & self.slots.len().wrapping_sub(1)).filter(|slot| **slot != 0)?;
+            if (slot >> 32) as u32 == hash && is_wanted(slot as u16) {
+                return Some(slot as u16);
+            }
+            place = place.wrapping_add(1);
+        }
+    }
+
+    #[inline]
+    fn insert(&mut self, hash: u32, index: u16) {
+        if (self.used + 1) * 8 > self.slots.len() * 7 {
+            self.grow();
+        }
+        self.put(hash, index);
+        self.used += 1;
+    }
+
+    #[inline]
+    fn put(&mut self, hash: u32, index: u16) {
+        let mask = self.slots.len().wrapping_sub(1);
+        let mut place = hash as usize;
+        while let Some(slot) = self.slots.get_mut(place & mask) {
+            if *slot == 0 {
+                *slot = u64::from(hash) << 32 | u64::from(index);
+                return;
+            }
+            place = place.wrapping_add(1);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let larger = vec![0; self.slots.len().max(32) * 2];
+        for slot in std::mem::replace(&mut self.slots, larger) {
+            if slot != 0 {
+                self.put((slot >> 32) as u32, slot as u16);
+            }
+        }
+    }
 }

@@ -157,6 +157,11 @@ impl<'a> Instructions<'a> {
     pub fn new(bytecode: &'a [u8]) -> Instructions<'a> {
         Instructions { bytecode, offset: 0 }
     }
+
+    /// The instructions from the one at `offset` on.
+    pub fn starting_at(bytecode: &'a [u8], offset: usize) -> Instructions<'a> {
+        Instructions { bytecode, offset }
+    }
 }
 
 impl<'a> Iterator for Instructions<'a> {

@@ -111,6 +111,27 @@ const fn lengths() -> [u8; 256] {
     lengths
 }
 
+/// Slots of the locals that an opcode needs which names its slot itself: 1 for `iload_0`, 4 for `aload_3`. A long's second
+/// slot is not counted. 0 for all other opcodes.
+#[inline]
+pub fn implied_slots(opcode: u8) -> u8 {
+    IMPLIED_SLOTS.get(usize::from(opcode)).copied().unwrap_or(0)
+}
+
+static IMPLIED_SLOTS: [u8; 256] = implied_slots_table();
+
+#[allow(clippy::indexing_slicing, reason = "evaluated by the compiler: an index out of bounds does not compile")]
+const fn implied_slots_table() -> [u8; 256] {
+    let mut slots = [0; 256];
+    let mut number = 0;
+    while number < 20 {
+        slots[ILOAD_0 as usize + number] = number as u8 % 4 + 1;
+        slots[ISTORE_0 as usize + number] = number as u8 % 4 + 1;
+        number += 1;
+    }
+    slots
+}
+
 /// All opcodes of class files, in order of their number.
 pub static TABLE: [OpcodeInfo; 202] = ROWS;
 

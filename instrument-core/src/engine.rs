@@ -11,19 +11,13 @@ use crate::merge::constructor;
 use crate::merge::emit::TargetMethod;
 use crate::merge::splice::{MergeMemory, MergedBody, Splice};
 use crate::offset_map::OffsetMap;
+use crate::options::EngineOptions;
 use crate::outcome::{MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, RewrittenMethod};
 use crate::refusal::Refusal;
-use crate::template::symbol::{BootstrapRows, SymbolSink};
+use crate::template::symbol::{BootstrapRows, PlacedSymbols, SymbolSink};
 use crate::template::{Template, TemplateId, TemplateLibrary};
 use crate::verify::{Body, Checker};
 use crate::wrapper::{self, AddedMethods, CallBody};
-
-/// Options of the engine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EngineOptions {
-    /// Keep an offset map for every rewritten method. Costs a little memory and time.
-    pub offset_maps: bool,
-}
 
 /// Merges templates into methods. Immutable; one engine serves all threads, each with a [`Workspace`] of its own.
 #[derive(Clone, Debug)]
@@ -37,6 +31,8 @@ pub struct Engine {
 pub struct Workspace {
     pool: ConstantPoolWriter,
     bootstrap: BootstrapRows,
+    /// By template.
+    placed: Vec<PlacedSymbols>,
     memory: MergeMemory,
     checker: Checker,
     methods: ByteWriter,
@@ -50,6 +46,7 @@ impl Default for Workspace {
         Workspace {
             pool: ConstantPoolWriter::new(),
             bootstrap: BootstrapRows::default(),
+            placed: Vec::new(),
             memory: MergeMemory::default(),
             checker: Checker::default(),
             methods: ByteWriter::new(),
@@ -81,6 +78,7 @@ impl Engine {
     /// are rewritten all the same. `plan` names each method at most once, in ascending order.
     pub fn instrument(&self, workspace: &mut Workspace, class: &ClassFile<'_>, plan: &[MethodPlan]) -> Outcome {
         workspace.begin(class);
+        workspace.memory.options = self.options;
         let mut rewritten = Vec::new();
         let mut refused = Vec::new();
         let file = class.bytes();
@@ -103,6 +101,7 @@ impl Engine {
                     workspace.pool.rewind(marks.0);
                     workspace.probes.truncate(marks.1);
                     workspace.bootstrap.appended.truncate(marks.2);
+                    workspace.placed.iter_mut().for_each(PlacedSymbols::clear);
                     refused.push(Refused { method_index: planned.method_index, reason });
                 }
             }
@@ -209,10 +208,10 @@ impl Engine {
             let template = self.library.get(id).ok_or(Refusal::UnknownTemplate)?;
             let probe_constant = workspace.probe(class, planned.method_index, template, id)?;
             let next = match &merged {
-                None => workspace.splice(class, method, target, template, input, probe_constant)?,
+                None => workspace.splice(class, method, target, (id, template), input, probe_constant)?,
                 Some(inner) => {
                     let body = inner.as_input();
-                    workspace.splice(class, method, target, template, &body, probe_constant)?
+                    workspace.splice(class, method, target, (id, template), &body, probe_constant)?
                 }
             };
             merged = Some(join(merged, next));
@@ -245,6 +244,7 @@ impl Workspace {
     fn begin(&mut self, class: &ClassFile<'_>) {
         self.pool.begin(class.constant_pool());
         self.memory.effects.begin(class.constant_pool());
+        self.placed.iter_mut().for_each(PlacedSymbols::clear);
         self.methods.clear();
         self.added.clear();
         self.probes.clear();
@@ -276,14 +276,20 @@ impl Workspace {
         class: &'m ClassFile<'a>,
         method: &'m Member<'a>,
         target: &'m TargetMethod<'a>,
-        template: &'m Template,
+        (id, template): (TemplateId, &'m Template),
         body: &'m BodyInput<'m>,
         probe_constant: Option<u16>,
     ) -> Result<MergedBody, Refusal> {
         if target.is_constructor && template.needs.receiver != crate::template::Use::Nowhere {
             return Err(Refusal::ReceiverInConstructor);
         }
-        let sink = SymbolSink { pool: class.constant_pool(), writer: &mut self.pool, bootstrap: &mut self.bootstrap };
+        let number = id.0 as usize;
+        if self.placed.len() <= number {
+            self.placed.resize_with(number + 1, PlacedSymbols::default);
+        }
+        let placed = self.placed.get_mut(number).ok_or(Refusal::UnknownTemplate)?;
+        let (pool, writer, bootstrap) = (class.constant_pool(), &mut self.pool, &mut self.bootstrap);
+        let sink = SymbolSink { pool, writer, bootstrap, placed };
         Splice { class, method, target, template, body, sink, probe_constant }.run(&mut self.memory)
     }
 

@@ -8,6 +8,7 @@ pub mod engine;
 pub mod level;
 mod merge;
 pub mod offset_map;
+pub mod options;
 pub mod outcome;
 pub mod refusal;
 pub mod selection;
@@ -16,8 +17,9 @@ pub mod template_id;
 mod verify;
 mod wrapper;
 
-pub use engine::{Engine, EngineOptions, Workspace};
+pub use engine::{Engine, Workspace};
 pub use offset_map::OffsetMap;
+pub use options::{EngineOptions, Layout, SentinelForm, SlotScheme};
 pub use outcome::{MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, RewrittenMethod};
 pub use refusal::Refusal;
 pub use wrapper::NotWrapped;

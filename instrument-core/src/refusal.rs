@@ -28,6 +28,8 @@ pub enum Refusal {
     PoolFull,
     /// More than 65,535 local slots (JVMS 4.11).
     TooManyLocals,
+    /// The template's locals cannot stand in front of the parameters, which the JVM puts into the first slots.
+    LocalsInFront,
     /// A conditional jump would be longer than 32,767 bytes and nowhere in reach is a place to jump from.
     JumpTooFar,
     /// A return leaves so many operands on the stack that it cannot be told how to drop them.
@@ -71,6 +73,7 @@ impl Refusal {
             Refusal::HugeForJit { .. } => "huge-for-jit",
             Refusal::PoolFull => "constant-pool-full",
             Refusal::TooManyLocals => "too-many-locals",
+            Refusal::LocalsInFront => "locals-in-front",
             Refusal::JumpTooFar => "jump-too-far",
             Refusal::SurplusOperands { .. } => "surplus-operands",
             Refusal::ConstructorShape => "constructor-shape",
@@ -95,6 +98,9 @@ impl fmt::Display for Refusal {
             }
             Refusal::PoolFull => f.write_str("the class would have more than 65,535 constants"),
             Refusal::TooManyLocals => f.write_str("would need more than 65,535 local slots"),
+            Refusal::LocalsInFront => f.write_str(
+                "a template's locals cannot stand in front: the JVM puts the parameters into the first slots",
+            ),
             Refusal::JumpTooFar => f.write_str("a conditional jump would be longer than 32,767 bytes"),
             Refusal::SurplusOperands { words } => {
                 write!(f, "a return leaves {words} words on the operand stack that cannot be dropped safely")

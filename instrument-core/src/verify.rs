@@ -5,10 +5,9 @@
 //! stand at every jump target and handler where frames are used, and name no more locals than there are; local slots and
 //! constants are in bounds; control never falls off the end. Not checked: types and stack depth (the JVM's verifier does).
 
-use classfile::instruction::{Instruction, Instructions};
 use classfile::opcode::{self, Flow, Form};
 use classfile::stack_map::{FrameDecoder, VerificationType};
-use classfile::{ByteReader, ExceptionRow};
+use classfile::{ByteReader, ExceptionRow, instruction};
 
 /// What is checked.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +29,8 @@ pub(crate) struct Body<'b> {
 pub(crate) struct Checker {
     starts: Bits,
     framed: Bits,
+    /// Where the jumps and switches lead.
+    targets: Vec<i64>,
     locals: Vec<VerificationType>,
     stack: Vec<VerificationType>,
 }
@@ -74,21 +75,72 @@ impl Checker {
 
     fn instructions(&mut self, body: &Body<'_>) -> Check {
         self.starts.reset(body.code.len());
-        let mut last = Flow::Next;
-        for instruction in Instructions::new(body.code) {
-            let instruction = instruction.map_err(|_| "undecodable instruction")?;
-            self.starts.set(instruction.offset as usize);
-            let info = opcode::info(instruction.opcode).ok_or("unknown opcode")?;
-            last = info.flow;
-            operand(&instruction, info.form, body)?;
-            if instruction.opcode == opcode::WIDE && instruction.u1(0) == opcode::RET {
-                last = Flow::SubroutineReturn;
+        self.targets.clear();
+        let (mut at, mut last, mut last_at, mut slots) = (0, Flow::Next, 0, 0);
+        while let Some(&opcode) = body.code.get(at) {
+            self.starts.set(at);
+            let info = opcode::info(opcode).ok_or("unknown opcode")?;
+            (last, last_at) = (info.flow, at);
+            slots = slots.max(opcode::implied_slots(opcode));
+            let length = match opcode::fixed_length(opcode) {
+                0 => instruction::length_at(body.code, at).map_err(|_| "undecodable instruction")?,
+                length => length,
+            };
+            match info.form {
+                Form::None | Form::Byte | Form::Short | Form::ArrayType => {}
+                form => self.operand(form, at, body)?,
             }
+            at += length;
+        }
+        if at != body.code.len() {
+            return Err("undecodable instruction");
+        }
+        if u16::from(slots) > body.max_locals {
+            return Err("local slot out of bounds");
         }
         match last {
-            Flow::Next | Flow::Conditional | Flow::Subroutine => Err("control falls off the end"),
+            Flow::Next | Flow::Conditional | Flow::Subroutine if !is_wide_ret(body.code, last_at) => {
+                Err("control falls off the end")
+            }
             _ => Ok(()),
         }
+    }
+
+    /// Checks the operand of the instruction at `at`; where it jumps to is only noted.
+    fn operand(&mut self, form: Form, at: usize, body: &Body<'_>) -> Check {
+        let constant = |constant: u16| {
+            if constant == 0 || constant >= body.constants { Err("constant out of bounds") } else { Ok(()) }
+        };
+        let local = |slot: u16| if slot >= body.max_locals { Err("local slot out of bounds") } else { Ok(()) };
+        let word = |behind: usize| body.code.get(at + behind..).and_then(|rest| rest.first_chunk::<2>());
+        let byte = || body.code.get(at + 1).copied().unwrap_or_default();
+        let pair = |behind: usize| word(behind).map_or(0, |bytes| u16::from_be_bytes(*bytes));
+        match form {
+            Form::Local | Form::Increment => local(u16::from(byte())),
+            Form::Wide => local(pair(2)),
+            Form::ShortConstant => constant(u16::from(byte())),
+            Form::Constant | Form::InvokeInterface | Form::InvokeDynamic | Form::MultiNewArray => constant(pair(1)),
+            Form::Branch => {
+                self.targets.push(at as i64 + i64::from(pair(1) as i16));
+                Ok(())
+            }
+            Form::WideBranch | Form::TableSwitch | Form::LookupSwitch => self.wide_jumps(at, body),
+            Form::None | Form::Byte | Form::Short | Form::ArrayType => Ok(()),
+        }
+    }
+
+    fn wide_jumps(&mut self, at: usize, body: &Body<'_>) -> Check {
+        let mut instructions = instruction::Instructions::starting_at(body.code, at);
+        let instruction = instructions.next().and_then(Result::ok).ok_or("undecodable instruction")?;
+        if let Some(target) = instruction.branch_target() {
+            self.targets.push(target);
+            return Ok(());
+        }
+        let switch = instruction.switch().ok_or("truncated switch")?;
+        let from = i64::from(switch.offset);
+        self.targets.push(from + i64::from(switch.default));
+        self.targets.extend(switch.cases().map(|(_, distance)| from + i64::from(distance)));
+        Ok(())
     }
 
     fn frames(&mut self, body: &Body<'_>) -> Check {
@@ -138,41 +190,11 @@ impl Checker {
     }
 
     fn jumps(&self, body: &Body<'_>) -> Check {
-        for instruction in Instructions::new(body.code).flatten() {
-            match opcode::info(instruction.opcode).map(|info| info.form) {
-                Some(Form::Branch | Form::WideBranch) => {
-                    self.target(instruction.branch_target().ok_or("jump without target")?, body)?;
-                }
-                Some(Form::TableSwitch | Form::LookupSwitch) => {
-                    let switch = instruction.switch().ok_or("truncated switch")?;
-                    let from = i64::from(switch.offset);
-                    self.target(from + i64::from(switch.default), body)?;
-                    for (_, distance) in switch.cases() {
-                        self.target(from + i64::from(distance), body)?;
-                    }
-                }
-                _ => {}
-            }
-        }
-        Ok(())
+        self.targets.iter().try_for_each(|&target| self.target(target, body))
     }
 }
 
-fn operand(instruction: &Instruction<'_>, form: Form, body: &Body<'_>) -> Check {
-    let slot = match form {
-        Form::Local | Form::Increment => u16::from(instruction.u1(0)),
-        Form::Wide => instruction.u2(1),
-        Form::None if (opcode::ILOAD_0..=opcode::ALOAD_3).contains(&instruction.opcode) => {
-            u16::from((instruction.opcode - opcode::ILOAD_0) % 4)
-        }
-        Form::None if (opcode::ISTORE_0..=opcode::ASTORE_3).contains(&instruction.opcode) => {
-            u16::from((instruction.opcode - opcode::ISTORE_0) % 4)
-        }
-        Form::ShortConstant | Form::Constant | Form::InvokeInterface | Form::InvokeDynamic | Form::MultiNewArray => {
-            let constant = instruction.constant().unwrap_or(0);
-            return if constant == 0 || constant >= body.constants { Err("constant out of bounds") } else { Ok(()) };
-        }
-        _ => return Ok(()),
-    };
-    if slot >= body.max_locals { Err("local slot out of bounds") } else { Ok(()) }
+/// `wide ret`: the one instruction of the form that control does not go on behind.
+fn is_wide_ret(code: &[u8], at: usize) -> bool {
+    matches!(code.get(at..), Some([opcode::WIDE, opcode::RET, ..]))
 }

@@ -1,19 +1,35 @@
-//! `cargo xtask bench startup|percall`: builds what is measured, then leaves the measuring to the scripts in bench/.
+//! `cargo xtask bench startup|percall|transform`: builds what is measured, then leaves the measuring to the scripts in bench/.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use class_source::JavaHome;
 
 use crate::process::{cargo, command, execute, maven};
 use crate::{prerequisites, project};
 
 /// Everything behind the name of the benchmark is passed on to its script.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let Some((what, rest)) = arguments.split_first() else { bail!("bench what? startup or percall") };
-    if !matches!(what.as_str(), "startup" | "percall") {
-        bail!("there is no benchmark `{what}`; there are startup and percall");
-    }
+    let (what, rest) = arguments.split_first().context("bench what? startup, percall or transform")?;
     let java = prerequisites::check()?;
-    execute(cargo().args(["build", "--release", "--package", "agent", "--package", "cli"]))?;
-    let module = if what == "startup" { "integration-tests/sample-webapp/pom.xml" } else { "bench/percall/pom.xml" };
+    let script = project::root().join("bench").join(format!("{what}.py"));
+    let mut measure = command("python3");
+    measure.arg(script).arg("--java").arg(java.path());
+    match what.as_str() {
+        "startup" | "percall" => {
+            execute(cargo().args(["build", "--release", "--package", "agent", "--package", "cli"]))?;
+            execute(&mut measured_program(what, &java))?;
+            measure.arg("--agent").arg(project::agent());
+        }
+        "transform" => {
+            execute(cargo().args(["build", "--release", "--package", "cli", "--example", "throughput"]))?;
+            measure.arg("--program").arg(project::target().join("release/examples/throughput"));
+        }
+        other => bail!("there is no benchmark `{other}`; there are startup, percall and transform"),
+    }
+    execute(measure.args(rest))
+}
+
+/// Maven's build of what the benchmark runs.
+fn measured_program(what: &str, java: &JavaHome) -> std::process::Command {
     let mut package = maven(java.path());
     if what == "startup" {
         package.args([
@@ -25,11 +41,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             "-DskipTests",
         ]);
     } else {
-        package.args(["--quiet", "--file", module, "package"]);
+        package.args(["--quiet", "--file", "bench/percall/pom.xml", "package"]);
     }
-    execute(&mut package)?;
-    let script = project::root().join("bench").join(format!("{what}.py"));
-    let mut measure = command("python3");
-    measure.arg(script).arg("--agent").arg(project::agent()).arg("--java").arg(java.path()).args(rest);
-    execute(&mut measure)
+    package
 }

@@ -3,8 +3,11 @@
 //! All jumps start short. Up to 32,767 bytes every jump fits and one pass is enough; beyond, jumps that do not reach their
 //! target become wide (`goto_w`) or, if conditional, go by way of an island, and the pass is done again until nothing
 //! widens any more. Widening is never taken back, so this ends.
+//!
+//! In the long layout every jump is wide and every conditional one has its island before the first pass, so that none widens.
 
 use super::node::{Island, MadeSwitch, Node, NodeId, NodeKind, NodeList, Position, Source};
+use crate::options::Layout;
 use crate::refusal::Refusal;
 use classfile::opcode;
 
@@ -12,7 +15,10 @@ pub(crate) const ISLAND_LENGTH: u32 = 5;
 const MAX_CODE: u32 = 65_535;
 
 /// Assigns offsets; gives the length of the code and the number of passes.
-pub(crate) fn assign_offsets(list: &mut NodeList) -> Result<(u32, u32), Refusal> {
+pub(crate) fn assign_offsets(list: &mut NodeList, layout: Layout) -> Result<(u32, u32), Refusal> {
+    if layout == Layout::Long {
+        widen_all(list);
+    }
     let mut passes = 1;
     let mut length = number(list);
     while (i16::MAX as u32 + 1..=MAX_CODE).contains(&length) && widen(list)? {
@@ -99,6 +105,44 @@ fn widen(list: &mut NodeList) -> Result<bool, Refusal> {
     Ok(changed)
 }
 
+/// Gives every jump its widest form; the island of a conditional one stands in the next place that is not fallen into. (An
+/// inverted jump around a `goto_w` would need a frame behind it, which the target does not have.)
+fn widen_all(list: &mut NodeList) {
+    let mut waiting = Vec::new();
+    let last = list.in_order().last();
+    for id in list.in_order() {
+        let in_prolog = list.order[0].contains(&id.0);
+        let Some(node) = list.nodes.get_mut(id.0 as usize) else { continue };
+        match &mut node.kind {
+            NodeKind::Goto { wide, .. } | NodeKind::Subroutine { wide, .. } => *wide = true,
+            NodeKind::Conditional { .. } => waiting.push(id),
+            _ => {}
+        }
+        // Control never falls off the code's end.
+        if (is_not_fallen_out_of(node.kind) && !in_prolog) || Some(id) == last {
+            let first = list.islands.len();
+            waiting.drain(..).for_each(|jump| give_island(list, jump, id, first));
+        }
+    }
+}
+
+/// Sends a conditional jump to an island behind `site`, whose islands begin at `first`.
+fn give_island(list: &mut NodeList, jump: NodeId, site: NodeId, first: usize) {
+    let Some(node) = list.nodes.get_mut(jump.0 as usize) else { return };
+    let NodeKind::Conditional { target, island, .. } = &mut node.kind else { return };
+    let known = list.islands.iter().skip(first).position(|known| known.target == *target);
+    let place = known.map_or(list.islands.len(), |place| first + place);
+    *island = Some(place as u32);
+    if known.is_none() {
+        let target = *target;
+        list.islands.push(Island { behind: site, target, offset: 0 });
+    }
+}
+
+fn is_not_fallen_out_of(kind: NodeKind) -> bool {
+    matches!(kind, NodeKind::Goto { .. } | NodeKind::Switch { .. } | NodeKind::MadeSwitch { .. })
+}
+
 /// An island from which `target` is reached and that can be reached from `from`: with some room to grow, or else without.
 fn place_island(list: &mut NodeList, from: u32, target: Position) -> Result<u32, Refusal> {
     const ROOM: u32 = 2_000;
@@ -113,12 +157,10 @@ fn island_within(reach: u32, list: &mut NodeList, from: u32, target: Position) -
     if let Some(known) = list.islands.iter().position(|island| island.target == target && near(island.offset)) {
         return Some(known as u32);
     }
-    let not_fallen_out_of =
-        |kind: NodeKind| matches!(kind, NodeKind::Goto { .. } | NodeKind::Switch { .. } | NodeKind::MadeSwitch { .. });
     // Not in the prolog: behind it, arena and code have the same order.
     let sites = list.nodes.iter().enumerate().filter(|(index, _)| !list.order[0].contains(&(*index as u32)));
     // A switch may be long itself, so its end counts.
-    let ends = sites.filter(|(_, node)| not_fallen_out_of(node.kind));
+    let ends = sites.filter(|(_, node)| is_not_fallen_out_of(node.kind));
     let ends = ends.map(|(site, node)| (site, end_of(node, &list.made_switches))).filter(|(_, end)| near(*end));
     let (site, offset) = ends.min_by_key(|(_, end)| end.abs_diff(from))?;
     let island = Island { behind: NodeId(site as u32), target, offset };

@@ -1,10 +1,14 @@
 //! Lifts a target's code to nodes, and follows the depth of its operand stack, which decides how returns are written.
 
+use std::collections::BTreeMap;
+
 use classfile::instruction::{self, Instruction};
 use classfile::opcode::{self, Flow};
 use classfile::{ConstantPool, Error, ErrorKind};
 
+use super::local_access::LocalAccess;
 use super::node::{Node, NodeId, NodeKind, NodeList, Position, Source};
+use super::operands::Operands;
 use super::stack_depth::CallEffects;
 
 /// Passes over code without frames before its stack depths are given up.
@@ -28,6 +32,10 @@ pub(crate) struct Lifted {
     pub(crate) returns: Vec<Return>,
     /// Original offset behind the call of `super()` or `this()`.
     pub(crate) behind_super: Option<u32>,
+    /// Nodes of single instructions that touch a local from [`Lifter::apart_from`] on.
+    pub(crate) locals: Vec<NodeId>,
+    /// Operands before each return by original offset; worked out only where more lie there than can be dropped blindly.
+    pub(crate) operands: BTreeMap<u32, Operands>,
     /// Depths at jump targets of code without frames; reused memory.
     depths: Vec<(u32, u16)>,
     /// Set when a pass learnt the depth of a place it had passed already.
@@ -42,11 +50,14 @@ pub(crate) struct Lifter<'l, 'a> {
     /// Original offsets where handlers begin.
     pub(crate) handlers: &'l [u32],
     pub(crate) is_constructor: bool,
+    /// Accesses to locals from this slot on become nodes of their own.
+    pub(crate) apart_from: Option<u16>,
 }
 
 impl Lifter<'_, '_> {
     /// Appends the nodes of `bytecode` to `list`.
     pub(crate) fn lift(&mut self, bytecode: &[u8], list: &mut NodeList, lifted: &mut Lifted) -> Result<(), Error> {
+        lifted.operands.clear();
         lifted.depths.clear();
         lifted.depths.extend_from_slice(self.frames);
         if self.frames.is_empty() {
@@ -60,9 +71,13 @@ impl Lifter<'_, '_> {
             list.nodes.truncate(first.0 as usize);
             list.switch_targets.clear();
             lifted.returns.clear();
+            lifted.locals.clear();
             lifted.behind_super = None;
             lifted.missed = false;
-            self.pass(bytecode, list, lifted)?;
+            match self.apart_from {
+                None => self.pass::<false>(bytecode, list, lifted)?,
+                Some(_) => self.pass::<true>(bytecode, list, lifted)?,
+            }
             if !lifted.missed {
                 break;
             }
@@ -74,13 +89,23 @@ impl Lifter<'_, '_> {
         resolve(list, bytecode.len() as u32)
     }
 
-    fn pass(&mut self, bytecode: &[u8], list: &mut NodeList, lifted: &mut Lifted) -> Result<(), Error> {
+    /// One pass; `APART` if accesses to some locals are nodes of their own.
+    fn pass<const APART: bool>(
+        &mut self,
+        bytecode: &[u8],
+        list: &mut NodeList,
+        lifted: &mut Lifted,
+    ) -> Result<(), Error> {
         let mut walk = Walk { run: 0, depth: Some(0), next_known: 0, news: 0 };
         let mut offset = 0;
         while offset < bytecode.len() {
             walk.meet_known(offset as u32, &lifted.depths);
-            let length = instruction::length_at(bytecode, offset)?;
             let opcode = bytecode.get(offset).copied().unwrap_or_default();
+            let length = match opcode::fixed_length(opcode) {
+                // A fixed one that the code cuts short is found out behind the loop.
+                0 => instruction::length_at(bytecode, offset)?,
+                length => length,
+            };
             let info = opcode::info(opcode).ok_or(Error::new(ErrorKind::UnknownOpcode(opcode), offset, "code"))?;
             if info.flow == Flow::Next {
                 if info.pops >= 0 {
@@ -97,10 +122,29 @@ impl Lifter<'_, '_> {
             }
             // `new` is an ordinary instruction but counts for finding super().
             walk.news += i32::from(opcode == opcode::NEW);
+            if APART {
+                let bytes = bytecode.get(offset..offset + length).unwrap_or_default();
+                let instruction = Instruction { offset: offset as u32, opcode, bytes };
+                self.apart(&instruction, &mut walk, list, lifted);
+            }
             offset += length;
+        }
+        if offset != bytecode.len() {
+            return Err(Error::new(ErrorKind::Truncated, bytecode.len(), "code"));
         }
         walk.end_run(offset as u32, list);
         Ok(())
+    }
+
+    /// Gives an access to a local that moves a node of its own.
+    fn apart(&self, instruction: &Instruction<'_>, walk: &mut Walk, list: &mut NodeList, lifted: &mut Lifted) {
+        let access = LocalAccess::of(instruction);
+        if self.apart_from.zip(access).is_some_and(|(from, access)| access.slot >= from) {
+            let (offset, length) = (instruction.offset, instruction.bytes.len() as u32);
+            walk.end_run(offset, list);
+            lifted.locals.push(list.push(NodeKind::Straight(Source::Target), offset, length, true));
+            walk.run = offset + length;
+        }
     }
 
     /// Instructions whose effect stands in their operand: fields, calls, `wide`, `multianewarray`.

@@ -7,7 +7,7 @@ use super::slots::{SlotPlan, parameter};
 use crate::body::node::{MadeSwitch, NodeId, NodeKind, NodeList, Position};
 use crate::body::stack_depth::CallEffects;
 use crate::refusal::Refusal;
-use crate::template::symbol::SymbolSink;
+use crate::template::symbol::{Symbol, SymbolSink};
 use crate::template::{Intrinsic, Operation, OperationKind, Template};
 
 /// The method that is instrumented, as the template may ask for it.
@@ -121,9 +121,10 @@ impl Emitter<'_, '_, '_> {
             OperationKind::Local { opcode, slot } => self.local(*opcode, self.shifted(*slot)?),
             OperationKind::Increment { slot, by } => self.increment(self.shifted(*slot)?, *by),
             OperationKind::Constant { opcode, symbol, suffix, suffix_length } => {
-                let symbol = self.template.symbols.get(*symbol).ok_or(Refusal::SelfCheck("template constant"))?;
-                let constant = symbol.place(self.sink)?;
-                if let Some(descriptor) = symbol.descriptor() {
+                let placed = self.sink.symbol(&self.template.symbols, *symbol)?;
+                let (constant, is_new) = placed.ok_or(Refusal::SelfCheck("template constant"))?;
+                let descriptor = self.template.symbols.get(*symbol).filter(|_| is_new).and_then(Symbol::descriptor);
+                if let Some(descriptor) = descriptor {
                     self.effects.note(constant, ModifiedUtf8(descriptor));
                 }
                 self.constant(*opcode, constant, suffix.get(..usize::from(*suffix_length)).unwrap_or_default());

@@ -9,6 +9,7 @@ use classfile::descriptor::{FieldType, Kind};
 use classfile::stack_map::{FrameDecoder, FrameEncoder, VerificationType, primitive};
 use classfile::{ByteReader, ModifiedUtf8};
 
+use super::renumber::Renumbering;
 use super::slots::SlotPlan;
 use crate::body::node::{NodeList, Position};
 use crate::refusal::Refusal;
@@ -120,6 +121,8 @@ pub(crate) struct Places<'p> {
     pub(crate) operations: &'p [Position],
     /// Where the epilog begins.
     pub(crate) epilog: Position,
+    /// True if nothing is left of the sentinel, so that its place is where the target begins.
+    pub(crate) sentinel_is_target: bool,
     /// True if only jumps lead to the epilog, or nothing does, so that it needs a frame.
     pub(crate) epilog_needs_frame: bool,
 }
@@ -156,8 +159,8 @@ impl FrameMerger {
             template.frames.iter().partition(|frame| frame.operation <= template.sentinel);
         for frame in prolog {
             let at_target = frame.operation == template.sentinel;
-            if !(at_target && target.has_first()) {
-                self.prolog_frame(frame, target, list, context)?;
+            if !(at_target && target.has_first() && context.places.sentinel_is_target) {
+                self.prolog_frame(frame, target, context)?;
             }
         }
         self.target_frames(target, list, context)?;
@@ -170,18 +173,10 @@ impl FrameMerger {
         Ok(())
     }
 
-    fn place_of(&self, operation: usize, list: &NodeList, context: &FrameContext<'_, '_, '_>) -> Position {
-        if operation == context.template.sentinel {
-            return list.position_of(0).unwrap_or_default();
-        }
-        context.places.operations.get(operation).copied().unwrap_or_default()
-    }
-
     fn prolog_frame(
         &mut self,
         frame: &TemplateFrame,
         target: &TargetFrames,
-        list: &NodeList,
         context: &mut FrameContext<'_, '_, '_>,
     ) -> Result<(), Refusal> {
         let locals = self.frames.mark();
@@ -191,7 +186,7 @@ impl FrameMerger {
         self.template_types(&frame.locals, context)?;
         let stack = self.frames.mark();
         self.template_types(&frame.stack, context)?;
-        let place = self.place_of(frame.operation, list, context);
+        let place = context.places.operations.get(frame.operation).copied().unwrap_or_default();
         self.frames.push(place, locals, stack);
         Ok(())
     }
@@ -208,13 +203,19 @@ impl FrameMerger {
         let mark = self.frames.mark();
         self.own_locals(false, context)?;
         self.live_locals(context)?;
+        let renumbering = context.slots.renumbering;
+        if renumbering.by > 0 {
+            self.fill_up(mark, renumbering.by)?;
+        }
         behind.extend_from_slice(self.frames.types.get(mark as usize..).unwrap_or_default());
         self.frames.types.truncate(mark as usize);
         for (offset, frame_locals, frame_stack) in target.iter() {
             let locals = self.frames.mark();
-            self.frames.types.extend_from_slice(frame_locals);
+            let (kept, moved) = split_at_slot(frame_locals, renumbering);
+            self.frames.types.extend_from_slice(kept);
             self.fill_up(locals, context.slots.target)?;
             self.frames.types.extend_from_slice(&behind);
+            self.frames.types.extend_from_slice(moved);
             let stack = self.frames.mark();
             self.frames.types.extend_from_slice(frame_stack);
             let place = list.position_of(offset).ok_or(Refusal::SelfCheck("frame outside the code"))?;
@@ -321,8 +322,8 @@ impl FrameMerger {
                 TemplateType::Long => VerificationType::Long,
                 TemplateType::Null => VerificationType::Null,
                 TemplateType::Object(symbol) => {
-                    let symbol = context.template.symbols.get(symbol).ok_or(Refusal::SelfCheck("template type"))?;
-                    VerificationType::Object(symbol.place(context.sink)?)
+                    let placed = context.sink.symbol(&context.template.symbols, symbol)?;
+                    VerificationType::Object(placed.ok_or(Refusal::SelfCheck("template type"))?.0)
                 }
                 TemplateType::Uninitialized(operation) => {
                     VerificationType::Uninitialized(OF_TEMPLATE | operation as u32)
@@ -343,10 +344,10 @@ impl FrameMerger {
         self.order.clear();
         let entries = self.frames.entries.iter().enumerate();
         self.order.extend(entries.map(|(index, entry)| (list.offset_of(entry.place), index as u32)));
-        // A jump to an island arrives with what its target expects.
+        // A jump to an island arrives with what its target expects: of several frames in one place the last one stands.
         for island in &list.islands {
             let target = list.offset_of(island.target);
-            let frame = self.order.iter().find(|(offset, _)| *offset == target);
+            let frame = self.order.iter().rfind(|(offset, _)| *offset == target);
             let (_, index) = *frame.ok_or(Refusal::SelfCheck("jump target without a frame"))?;
             self.order.push((island.offset, index));
         }
@@ -368,6 +369,19 @@ impl FrameMerger {
         }
         Ok((self.encoder.count() > 0).then(|| self.encoder.finish()))
     }
+}
+
+/// The locals of a frame that keep their slots, and those that move.
+fn split_at_slot(locals: &[VerificationType], renumbering: Renumbering) -> (&[VerificationType], &[VerificationType]) {
+    if renumbering.from == Renumbering::NONE.from {
+        return (locals, &[]);
+    }
+    let mut slots = 0;
+    let kept = locals.iter().take_while(|entry| {
+        slots += entry.slots();
+        slots <= usize::from(renumbering.from)
+    });
+    locals.split_at(kept.count())
 }
 
 /// Uninitialised objects are named by the offset of their `new`, which has moved.

@@ -48,8 +48,8 @@ pub(crate) fn rows(
         push(out, list, at(row.start)?..end, at(row.handler)?, row.catch_type)?;
     }
     for row in &template.handlers {
-        let catch_type = match row.catch_type.and_then(|symbol| template.symbols.get(symbol)) {
-            Some(symbol) => symbol.place(sink)?,
+        let catch_type = match row.catch_type {
+            Some(symbol) => sink.symbol(&template.symbols, symbol)?.map_or(0, |(index, _)| index),
             None => 0,
         };
         let (start, end, handler) = template_row(row, template.sentinel, list, places);

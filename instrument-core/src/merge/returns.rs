@@ -21,16 +21,31 @@ pub(crate) enum Ending {
     Jumps,
 }
 
+/// Words that can be dropped from below a result without knowing what they are.
+const BLINDLY: i32 = 2;
+
 /// Chooses the ending. `epilog_is_straight` says that the epilog's normal way has no jumps, frames, handlers and no use for
-/// the result, so that it does not mind what lies below on the stack.
-pub(crate) fn ending(lifted: &Lifted, list: &NodeList, epilog_is_straight: bool) -> Ending {
+/// the result, so that it does not mind what lies below on the stack. More than a little is dropped all the same, because in
+/// the merged body, which may be merged again, nothing tells what it is.
+pub(crate) fn ending(lifted: &Lifted, list: &NodeList, epilog_is_straight: bool, result: Option<Kind>) -> Ending {
     match lifted.returns.as_slice() {
-        [only] if epilog_is_straight && is_last(only, list) => match only.depth {
+        [only] if epilog_is_straight && is_last(only, list) && surplus(only, result) <= BLINDLY => match only.depth {
             Some(depth) => Ending::FallsThroughWithResult { depth },
             None => Ending::Jumps,
         },
         _ => Ending::Jumps,
     }
+}
+
+/// True if what lies below a result can be dropped only by those who know what it is.
+pub(crate) fn operands_matter(lifted: &Lifted, result: Option<Kind>) -> bool {
+    lifted.returns.iter().any(|exit| surplus(exit, result) > BLINDLY)
+}
+
+/// Words below the result.
+fn surplus(exit: &Return, result: Option<Kind>) -> i32 {
+    let result = result.map_or(0, Kind::words);
+    exit.depth.map_or(0, |depth| i32::from(depth) - i32::from(result))
 }
 
 /// The label behind the return is the target's last node.
@@ -59,7 +74,7 @@ pub(crate) fn replace(
                 let (bytes, length) = local_bytes(store_opcode(field_type.kind()), slot);
                 list.made.extend_from_slice(bytes.get(..length).unwrap_or_default());
             }
-            drop_surplus(exit, result, list)?;
+            drop_surplus(exit, result, lifted, list)?;
         }
         let length = list.made.len() as u32 - start;
         let last = is_last(exit, list);
@@ -76,15 +91,19 @@ pub(crate) fn replace(
 }
 
 /// Some compilers leave operands below the result; the epilog begins with an empty stack.
-fn drop_surplus(exit: &Return, result: Option<Kind>, list: &mut NodeList) -> Result<(), Refusal> {
-    let Some(depth) = exit.depth else { return Ok(()) };
-    match i32::from(depth) - result.map_or(0, |kind| i32::from(kind.words())) {
-        0 => {}
+fn drop_surplus(exit: &Return, result: Option<Kind>, lifted: &Lifted, list: &mut NodeList) -> Result<(), Refusal> {
+    match surplus(exit, result) {
+        ..=0 => {}
         1 => list.made.push(opcode::POP),
         // Two words are either one long or double or two of the others: pop2 takes both.
         2 => list.made.push(opcode::POP2),
-        // With three and more it matters where a long begins, and only data flow could tell.
-        _ => return Err(Refusal::SurplusOperands { words: depth }),
+        words => {
+            let original = list.get(exit.node).map_or(0, |node| node.original);
+            let operands = lifted.operands.get(&original);
+            let below = operands.and_then(|operands| operands.below(result.map_or(0, Kind::words)));
+            let drops = below.and_then(|below| below.drops(words as usize));
+            list.made.extend(drops.ok_or(Refusal::SurplusOperands { words: exit.depth.unwrap_or_default() })?);
+        }
     }
     Ok(())
 }

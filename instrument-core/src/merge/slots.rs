@@ -3,6 +3,7 @@
 use classfile::descriptor::{FieldType, Kind, MethodDescriptor};
 use classfile::{Member, access};
 
+use super::renumber::Renumbering;
 use crate::refusal::Refusal;
 use crate::template::{Template, Use};
 
@@ -20,8 +21,10 @@ pub(crate) struct SavedArgument<'a> {
 /// Where everything lies.
 #[derive(Clone, Debug)]
 pub(crate) struct SlotPlan<'a> {
-    /// Slots of the target: its `max_locals`.
+    /// Slots of the target that keep their places: all of them, unless some lie behind the template's.
     pub(crate) target: u16,
+    /// Where the target's other slots go.
+    pub(crate) renumbering: Renumbering,
     /// The result between the target's return and the method's.
     pub(crate) result: Option<(u16, FieldType<'a>)>,
     pub(crate) thrown: Option<u16>,
@@ -36,12 +39,13 @@ pub(crate) struct SlotPlan<'a> {
 }
 
 impl<'a> SlotPlan<'a> {
-    /// Lays the slots out. `result_in_slot` says whether the result is kept in a slot at all.
+    /// Lays the slots out behind the first `target` ones; `behind` more of the target follow. `result_in_slot` says whether the
+    /// result is kept in a slot at all.
     pub(crate) fn new(
         template: &Template,
         method: &Member<'a>,
         descriptor: &MethodDescriptor<'a>,
-        target: u16,
+        [target, behind]: [u16; 2],
         result_in_slot: bool,
     ) -> Result<SlotPlan<'a>, Refusal> {
         let mut next = Next(u32::from(target));
@@ -63,9 +67,12 @@ impl<'a> SlotPlan<'a> {
         }
         let all_arguments_copy = (needs.all_arguments == Use::Epilog).then(|| next.take(Kind::Reference));
         let first = u16::try_from(next.0).map_err(|_| Refusal::TooManyLocals)?;
-        let max_locals = first.checked_add(template.max_locals).ok_or(Refusal::TooManyLocals)?;
+        let end = first.checked_add(template.max_locals).ok_or(Refusal::TooManyLocals)?;
+        let max_locals = end.checked_add(behind).ok_or(Refusal::TooManyLocals)?;
+        let renumbering = if behind == 0 { Renumbering::NONE } else { Renumbering { from: target, by: end - target } };
         Ok(SlotPlan {
             target,
+            renumbering,
             result,
             thrown,
             boxed_result,

@@ -1,12 +1,15 @@
 //! The merge itself, step by step (requirements S0.44 to S0.54).
 
+use std::collections::BTreeMap;
+
 use classfile::stack_map::{VerificationType, implied_locals};
-use classfile::{ByteReader, ClassFile, ExceptionRow, Member, ModifiedUtf8};
+use classfile::{ByteReader, ClassFile, ExceptionRow, Member, ModifiedUtf8, opcode};
 
 use super::constructor;
 use super::emit::{Emitter, TargetMethod};
 use super::frames::{FrameContext, FrameMerger, Places, TargetFrames};
 use super::handlers::{self, HandlerPlaces};
+use super::renumber;
 use super::returns::{self, Ending};
 use super::slots::SlotPlan;
 use super::tables::{self, Moves};
@@ -14,14 +17,19 @@ use crate::body::input::{BodyInput, Table, TableKind};
 use crate::body::layout;
 use crate::body::lift::{Lifted, Lifter};
 use crate::body::node::{NodeId, NodeKind, NodeList, Position, Source};
+use crate::body::operands::{self, Operands};
 use crate::body::stack_depth::CallEffects;
 use crate::offset_map::OffsetMap;
+use crate::options::{EngineOptions, SentinelForm, SlotScheme};
 use crate::refusal::Refusal;
 use crate::template::Template;
 use crate::template::symbol::SymbolSink;
 
 /// HotSpot compiles no method with more bytes than this (`-XX:-DontCompileHugeMethods` lifts it).
 pub(crate) const HUGE_METHOD: usize = 8_000;
+
+/// Bytes of the call that marks the target's place in a template.
+const SENTINEL_LENGTH: usize = 3;
 
 /// Memory that is used again from method to method.
 #[derive(Debug, Default)]
@@ -33,6 +41,7 @@ pub(crate) struct MergeMemory {
     positions: Vec<Position>,
     handler_offsets: Vec<u32>,
     pub(crate) effects: CallEffects,
+    pub(crate) options: EngineOptions,
 }
 
 impl MergeMemory {
@@ -115,35 +124,48 @@ pub(crate) struct Splice<'m, 's, 'a> {
 impl<'m, 'a> Splice<'m, '_, 'a> {
     pub(crate) fn run(mut self, memory: &mut MergeMemory) -> Result<MergedBody, Refusal> {
         let frames_wanted = self.read_frames(memory)?;
+        let border = self.border(memory.options.slots)?;
         memory.list.clear();
         memory.positions.clear();
         memory.positions.resize(self.template.operations.len(), Position::default());
 
-        self.lift(memory)?;
-        let ending = returns::ending(&memory.lifted, &memory.list, epilog_is_straight(self.template));
-        let result_in_slot = ending == Ending::Jumps;
-        let slots =
-            SlotPlan::new(self.template, self.method, &self.target.descriptor, self.body.max_locals, result_in_slot)?;
+        self.lift(memory, border)?;
+        let kind = self.target.descriptor.return_type().map(|result| result.kind());
+        let ending = returns::ending(&memory.lifted, &memory.list, epilog_is_straight(self.template), kind);
+        if returns::operands_matter(&memory.lifted, kind) {
+            memory.lifted.operands = self.operands(&memory.handler_offsets, &memory.target_frames);
+        }
+        let parts = self.target_slots(border);
+        let slots = SlotPlan::new(self.template, self.method, &self.target.descriptor, parts, ending == Ending::Jumps)?;
 
         let prolog = memory.list.next_id();
         let (prolog_stack, pending) = self.emit(memory, &slots, Part::Prolog, 0, Vec::new())?;
+        let sentinel = self.sentinel(&mut memory.list, memory.options.sentinel);
         let protected_from = self.protected_from(memory)?;
-        let kind = self.target.descriptor.return_type().map(|result| result.kind());
         let start = memory.list.push_made(NodeKind::Label);
         let epilog = Position::start_of(start);
         let cast = self.result_cast(&slots, &memory.lifted, frames_wanted)?;
         returns::replace(&memory.lifted, &mut memory.list, &slots, ending, epilog, kind, cast)?;
+        renumber::apply(&memory.lifted.locals, self.body.bytecode, slots.renumbering, &mut memory.list)?;
         let kept = if let Ending::FallsThroughWithResult { depth } = ending { depth } else { 0 };
+        if let Some(place) = memory.positions.get_mut(self.template.sentinel) {
+            *place = sentinel;
+        }
         let (epilog_stack, _) = self.emit(memory, &slots, Part::Epilog, kept, pending)?;
         let end = memory.list.next_id();
         memory.list.order = [prolog.0..start.0, memory.list.target.clone(), start.0..end.0];
 
         if frames_wanted {
-            let places = Places { operations: &memory.positions, epilog, epilog_needs_frame: ending == Ending::Jumps };
+            let places = Places {
+                operations: &memory.positions,
+                epilog,
+                sentinel_is_target: sentinel == Position::start_of(NodeId(memory.list.target.start)),
+                epilog_needs_frame: ending == Ending::Jumps,
+            };
             let mut context = FrameContext { template: self.template, slots: &slots, places, sink: &mut self.sink };
             memory.merger.collect(&memory.target_frames, &memory.list, &mut context)?;
         }
-        let (length, passes) = layout::assign_offsets(&mut memory.list)?;
+        let (length, passes) = layout::assign_offsets(&mut memory.list, memory.options.layout)?;
         self.check_length(length as usize)?;
         let mut merged = MergedBody {
             max_stack: self.body.max_stack.max(prolog_stack).max(epilog_stack),
@@ -164,7 +186,17 @@ impl<'m, 'a> Splice<'m, '_, 'a> {
         let (list, rows) = (&memory.list, &mut merged.rows);
         let moved_rows =
             handlers::rows(&self.body.rows, original_length, self.template, list, places, &mut self.sink, rows)?;
-        self.tables(memory, epilog, moved_rows.as_deref(), frames_wanted, &mut merged)?;
+        let moves = Moves {
+            list: &memory.list,
+            original_length,
+            epilog,
+            moved_rows: moved_rows.as_deref(),
+            renumbering: slots.renumbering,
+        };
+        let frames_name = self.tables(&moves, &mut merged)?;
+        if frames_wanted {
+            self.frames(memory, frames_name, &mut merged)?;
+        }
         offset_map(&memory.list, &mut merged.offset_map);
         Ok(merged)
     }
@@ -205,7 +237,7 @@ impl<'m, 'a> Splice<'m, '_, 'a> {
         Ok(Some(VerificationType::Object(class)))
     }
 
-    fn lift(&mut self, memory: &mut MergeMemory) -> Result<(), Refusal> {
+    fn lift(&mut self, memory: &mut MergeMemory, apart_from: Option<u16>) -> Result<(), Refusal> {
         memory.handler_offsets.clear();
         memory.handler_offsets.extend(self.body.rows.iter().map(|row| u32::from(row.handler)));
         let mut lifter = Lifter {
@@ -214,9 +246,15 @@ impl<'m, 'a> Splice<'m, '_, 'a> {
             frames: &memory.target_frames.depths,
             handlers: &memory.handler_offsets,
             is_constructor: self.target.is_constructor,
+            apart_from,
         };
         lifter.lift(self.body.bytecode, &mut memory.list, &mut memory.lifted)?;
         Ok(())
+    }
+
+    fn operands(&self, handlers: &[u32], frames: &TargetFrames) -> BTreeMap<u32, Operands> {
+        let frames = frames.iter().map(|(offset, _, stack)| (offset, Operands::from(stack)));
+        operands::before_returns(self.body.bytecode, self.sink.pool, handlers, frames)
     }
 
     /// Without frames the verifier infers types, and where returns of different types meet it would load these classes, which the
@@ -274,9 +312,6 @@ impl<'m, 'a> Splice<'m, '_, 'a> {
             Part::Epilog => {
                 emitter.box_result()?;
                 emitter.operations(sentinel + 1..self.template.operations.len())?;
-                if let Some(place) = emitter.positions.get_mut(sentinel) {
-                    *place = Position::start_of(NodeId(emitter.list.target.start));
-                }
                 emitter.resolve_jumps();
             }
         }
@@ -291,15 +326,8 @@ impl<'m, 'a> Splice<'m, '_, 'a> {
         Ok(())
     }
 
-    fn tables(
-        &mut self,
-        memory: &mut MergeMemory,
-        epilog: Position,
-        moved_rows: Option<&[u16]>,
-        frames_wanted: bool,
-        merged: &mut MergedBody,
-    ) -> Result<(), Refusal> {
-        let moves = Moves { list: &memory.list, original_length: self.body.bytecode.len() as u32, epilog, moved_rows };
+    /// Writes the debug tables; gives the constant with the name of the table of frames, if there was one.
+    fn tables(&self, moves: &Moves<'_>, merged: &mut MergedBody) -> Result<Option<u16>, Refusal> {
         let mut frames_name = None;
         for table in &self.body.tables {
             match table.kind {
@@ -307,17 +335,18 @@ impl<'m, 'a> Splice<'m, '_, 'a> {
                 TableKind::Dropped => {}
                 kind => {
                     let mut content = Vec::new();
-                    tables::write(table, &moves, &mut content)?;
+                    tables::write(table, moves, &mut content)?;
                     merged.tables.push(MergedTable { kind, name_index: table.name_index, content });
                 }
             }
         }
-        if !frames_wanted {
-            return Ok(());
-        }
+        Ok(frames_name)
+    }
+
+    fn frames(&mut self, memory: &mut MergeMemory, name: Option<u16>, merged: &mut MergedBody) -> Result<(), Refusal> {
         let implied = memory.target_frames.implied();
         if let Some(content) = memory.merger.encode(implied, &memory.list, &memory.positions)? {
-            let name_index = match frames_name {
+            let name_index = match name {
                 Some(index) => index,
                 None => self.sink.writer.utf8(self.sink.pool, ModifiedUtf8(b"StackMapTable"))?,
             };
@@ -325,6 +354,38 @@ impl<'m, 'a> Splice<'m, '_, 'a> {
             merged.tables.push(MergedTable { kind: TableKind::StackMap, name_index, content });
         }
         Ok(())
+    }
+
+    /// The first slot of the target that moves, if the template's are to lie among its locals.
+    fn border(&self, scheme: SlotScheme) -> Result<Option<u16>, Refusal> {
+        match scheme {
+            SlotScheme::BehindLocals => Ok(None),
+            SlotScheme::BehindParameters => {
+                let receiver = u16::from(!self.target.is_static());
+                let parameters = self.target.descriptor.parameter_words().saturating_add(receiver);
+                Ok(Some(renumber::border(self.body.bytecode, parameters).min(self.body.max_locals)))
+            }
+            SlotScheme::InFront => Err(Refusal::LocalsInFront),
+        }
+    }
+
+    /// Slots of the target before and behind the template's.
+    fn target_slots(&self, border: Option<u16>) -> [u16; 2] {
+        let all = self.body.max_locals;
+        let before = border.unwrap_or(all);
+        [before, all.saturating_sub(before)]
+    }
+
+    /// Where the sentinel stood: what marks it, or else the start of the target.
+    fn sentinel(&self, list: &mut NodeList, form: SentinelForm) -> Position {
+        match form {
+            SentinelForm::Removed => Position::start_of(NodeId(list.target.start)),
+            SentinelForm::NoOperations => {
+                let place = list.end();
+                list.push_bytes(&[opcode::NOP; SENTINEL_LENGTH]);
+                place
+            }
+        }
     }
 }
 

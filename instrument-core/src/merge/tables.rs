@@ -2,6 +2,7 @@
 
 use classfile::{ByteReader, ByteWriter, ErrorKind};
 
+use super::renumber::Renumbering;
 use crate::body::input::{Table, TableKind};
 use crate::body::node::{NodeList, Position};
 
@@ -14,6 +15,7 @@ pub(crate) struct Moves<'m> {
     pub(crate) epilog: Position,
     /// New places of the target's exception rows, if they are not the old ones.
     pub(crate) moved_rows: Option<&'m [u16]>,
+    pub(crate) renumbering: Renumbering,
 }
 
 impl Moves<'_> {
@@ -66,8 +68,15 @@ fn line_numbers(mut reader: ByteReader<'_>, moves: &Moves<'_>, content: &mut Byt
 fn local_variables(mut reader: ByteReader<'_>, moves: &Moves<'_>, content: &mut ByteWriter) -> classfile::Result<()> {
     for _ in 0..reader.u2()? {
         range(&mut reader, moves, content)?;
-        reader.skip(6)?;
+        reader.skip(4)?;
+        slot(&mut reader, moves, content)?;
     }
+    Ok(())
+}
+
+fn slot(reader: &mut ByteReader<'_>, moves: &Moves<'_>, content: &mut ByteWriter) -> classfile::Result<()> {
+    let position = reader.position();
+    content.patch_u2(position, moves.renumbering.slot(reader.u2()?));
     Ok(())
 }
 
@@ -87,7 +96,7 @@ fn type_annotations(mut reader: ByteReader<'_>, moves: &Moves<'_>, content: &mut
             0x40 | 0x41 => {
                 for _ in 0..reader.u2()? {
                     range(&mut reader, moves, content)?;
-                    reader.skip(2)?;
+                    slot(&mut reader, moves, content)?;
                 }
             }
             0x42 => {

@@ -129,6 +129,47 @@ pub struct SymbolSink<'s, 'a> {
     pub writer: &'s mut ConstantPoolWriter,
     /// Bootstrap methods appended to the class.
     pub bootstrap: &'s mut BootstrapRows,
+    /// Where the constants of the template at hand have been put already.
+    pub placed: &'s mut PlacedSymbols,
+}
+
+/// Indexes that the constants of one template have in the pool of one class; every method of the class needs them again.
+#[derive(Debug, Default)]
+pub struct PlacedSymbols {
+    indexes: Vec<u16>,
+}
+
+impl PlacedSymbols {
+    /// Forgets the class.
+    pub fn clear(&mut self) {
+        self.indexes.clear();
+    }
+
+    fn get(&self, symbol: usize) -> Option<u16> {
+        self.indexes.get(symbol).copied().filter(|index| *index != 0)
+    }
+
+    fn put(&mut self, symbol: usize, index: u16) {
+        if self.indexes.len() <= symbol {
+            self.indexes.resize(symbol + 1, 0);
+        }
+        if let Some(place) = self.indexes.get_mut(symbol) {
+            *place = index;
+        }
+    }
+}
+
+impl SymbolSink<'_, '_> {
+    /// Index of one of the template's constants, and whether it was placed only now; `None` if there is no such constant.
+    pub(crate) fn symbol(&mut self, symbols: &[Symbol], number: usize) -> Result<Option<(u16, bool)>, PoolFull> {
+        if let Some(index) = self.placed.get(number) {
+            return Ok(Some((index, false)));
+        }
+        let Some(symbol) = symbols.get(number) else { return Ok(None) };
+        let index = symbol.place(self)?;
+        self.placed.put(number, index);
+        Ok(Some((index, true)))
+    }
 }
 
 impl Symbol {

@@ -9,10 +9,12 @@ use crate::fixtures::{compiled, instrument, merged, plan};
 use crate::hostile::Random;
 use crate::inspect::{Body, body, needed_stack};
 
-/// Where a jump to `offset` ends up: through an island if there is one.
-fn landing(merged: &Body, map: &OffsetMap, offset: u32) -> u32 {
-    let step = merged.step_at(offset);
-    if step.opcode == GOTO_W && map.to_original(offset).is_none() { step.targets[0] } else { offset }
+/// Where a jump to `offset` ends up: through an island if there is one, or through one of each merge.
+fn landing(merged: &Body, map: &OffsetMap, mut offset: u32) -> u32 {
+    while merged.step_at(offset).opcode == GOTO_W && map.to_original(offset).is_none() {
+        offset = merged.step_at(offset).targets[0];
+    }
+    offset
 }
 
 /// Every original instruction is still there, in order, and every jump goes to the same instruction as before.

@@ -33,7 +33,12 @@ pub(crate) fn library() -> Arc<TemplateLibrary> {
 }
 
 pub(crate) fn engine() -> Engine {
-    Engine::new(library(), EngineOptions { offset_maps: true })
+    engine_with(EngineOptions::default())
+}
+
+/// An engine that keeps offset maps, whatever the other options.
+pub(crate) fn engine_with(options: EngineOptions) -> Engine {
+    Engine::new(library(), EngineOptions { offset_maps: true, ..options })
 }
 
 pub(crate) fn template(name: &str) -> TemplateId {
@@ -45,13 +50,25 @@ pub(crate) fn plan(method_index: usize, templates: &[&str]) -> MethodPlan {
 }
 
 pub(crate) fn instrument(class: &[u8], plan: &[MethodPlan]) -> Outcome {
+    instrument_with(EngineOptions::default(), class, plan)
+}
+
+pub(crate) fn instrument_with(options: EngineOptions, class: &[u8], plan: &[MethodPlan]) -> Outcome {
     let class = ClassFile::parse(class).expect("the test's class can be read");
-    engine().instrument(&mut Workspace::new(), &class, plan)
+    engine_with(options).instrument(&mut Workspace::new(), &class, plan)
 }
 
 /// The class with the templates merged into its method `index`.
 pub(crate) fn merged_at(class: &[u8], index: usize, templates: &[&str]) -> Rewritten {
     match instrument(class, &[plan(index, templates)]) {
+        Outcome::Rewritten(rewritten) => rewritten,
+        Outcome::Unchanged { refused } => panic!("refused: {}", refused.first().expect("a reason").reason),
+    }
+}
+
+/// The class with the templates merged into its first method, with these options.
+pub(crate) fn merged_with(options: EngineOptions, class: &[u8], templates: &[&str]) -> Rewritten {
+    match instrument_with(options, class, &[plan(0, templates)]) {
         Outcome::Rewritten(rewritten) => rewritten,
         Outcome::Unchanged { refused } => panic!("refused: {}", refused.first().expect("a reason").reason),
     }
@@ -72,7 +89,11 @@ pub(crate) fn refusal(class: &[u8], template: &str) -> Refusal {
 
 /// A merge of one template into all methods that have code; methods that are refused stay.
 pub(crate) fn merged_everywhere(class: &[u8], templates: &[&str]) -> Outcome {
+    merged_everywhere_with(EngineOptions::default(), class, templates)
+}
+
+pub(crate) fn merged_everywhere_with(options: EngineOptions, class: &[u8], templates: &[&str]) -> Outcome {
     let parsed = ClassFile::parse(class).expect("the test's class can be read");
     let plans: Vec<_> = (0..parsed.methods().len()).map(|index| plan(index, templates)).collect();
-    instrument(class, &plans)
+    instrument_with(options, class, &plans)
 }

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use instrument_core::Outcome;
+use instrument_core::{EngineOptions, Outcome};
 
-use crate::fixtures::{classes, compiled, library, merged_everywhere};
+use crate::fixtures::{classes, compiled, library, merged_everywhere, merged_everywhere_with};
+use crate::same_behaviour::all_options;
 
 fn java() -> PathBuf {
     match std::env::var_os("JAVA_HOME") {
@@ -201,11 +202,15 @@ fn assembled_methods_are_accepted_with_every_template() {
     stacks.push(vec![]);
     stacks.push(vec!["outer", "catches", "clock"]);
     stacks.push(vec!["loops", "everything", "loops"]);
+    let mut runs: Vec<_> = stacks.iter().map(|stack| ("default", EngineOptions::default(), stack)).collect();
+    for (name, options) in all_options().into_iter().skip(1) {
+        runs.extend(stacks.iter().rev().take(2).map(|stack| (name, options, stack)));
+    }
     let (mut folders, mut expected) = (Vec::new(), 0);
-    for stack in &stacks {
-        let folder = folder(&format!("link-{}", stack.join("-")));
+    for (options_name, options, stack) in runs {
+        let folder = folder(&format!("link-{options_name}-{}", stack.join("-")));
         for (name, class) in &samples {
-            let bytes = match merged_everywhere(class, stack) {
+            let bytes = match merged_everywhere_with(options, class, stack) {
                 Outcome::Rewritten(output) => output.bytes,
                 Outcome::Unchanged { .. } if stack.is_empty() => class.clone(),
                 Outcome::Unchanged { .. } => continue,

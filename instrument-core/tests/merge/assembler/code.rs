@@ -13,6 +13,7 @@ pub(crate) struct Label(usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Type {
     Int,
+    Long,
     UninitializedThis,
     Object(&'static str),
     /// Made by the `new` at this label.
@@ -223,6 +224,7 @@ impl<'p> CodeBuilder<'p> {
         for entry in types {
             match entry {
                 Type::Int => out.u1(1),
+                Type::Long => out.u1(4),
                 Type::UninitializedThis => out.u1(6),
                 Type::Object(class) => {
                     out.u1(7);

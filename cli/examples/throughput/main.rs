@@ -1,0 +1,167 @@
+//! Speed of the engine alone: `throughput --jdk HOME [--passes N] [--level L] [JAR | DIRECTORY]...`
+//!
+//! All classes of `java.base` and of the jars are held in memory; each pass puts the template `timed` into every method that
+//! is neither a constructor nor a class initialiser, on one thread. Prints one line of JSON a pass, the first one cold.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program talks to its user")]
+
+#[path = "../corpus/embedded.rs"]
+mod embedded;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use class_source::{ClassPath, JavaHome, JdkImage};
+use classfile::ClassFile;
+use instrument_core::level::Level;
+use instrument_core::template::{TemplateId, TemplateLibrary};
+use instrument_core::{Engine, EngineOptions, MethodPlan, Outcome, Workspace};
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
+    let mut passes = 4;
+    let mut level = Level::Time;
+    let mut classes = Vec::new();
+    let mut jars = Vec::new();
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--passes" => passes = arguments.next().context("--passes needs a number")?.parse()?,
+            "--jdk" => java_base(&arguments.next().context("--jdk needs a directory")?, &mut classes)?,
+            "--level" => level = level_named(&arguments.next().context("--level needs a name")?)?,
+            option if option.starts_with('-') => bail!("`{option}` is not known"),
+            path => jars.extend(jars_of(PathBuf::from(path))?),
+        }
+    }
+    for jar in &jars {
+        ClassPath::open(std::slice::from_ref(jar))?.for_each(|class| -> Result<()> {
+            if !class.path.starts_with("META-INF/") && !class.path.ends_with("module-info.class") {
+                classes.push(class.bytes.to_vec());
+            }
+            Ok(())
+        })?;
+    }
+    let library = Arc::new(library()?);
+    let template = library.find("timed", level).context("there is no template `timed`")?;
+    for pass in 1..=passes {
+        println!("{}", one_pass(pass, &classes, &library, template)?);
+    }
+    Ok(())
+}
+
+fn level_named(name: &str) -> Result<Level> {
+    Ok(match name {
+        "off" => Level::Off,
+        "watch" => Level::Watch,
+        "time" => Level::Time,
+        _ => bail!("there is no level `{name}`"),
+    })
+}
+
+fn library() -> Result<TemplateLibrary> {
+    let mut library = TemplateLibrary::new();
+    for (name, bytes) in embedded::TEMPLATE_CLASSES {
+        if let Err(problems) = library.add_class(bytes, "built-in") {
+            let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
+            bail!("{name}: {}", problems.join("\n"));
+        }
+    }
+    Ok(library)
+}
+
+fn jars_of(path: PathBuf) -> Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path]);
+    }
+    let mut jars: Vec<PathBuf> = fs::read_dir(&path)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+    jars.retain(|jar| jar.extension().is_some_and(|extension| extension == "jar"));
+    jars.sort();
+    Ok(jars)
+}
+
+fn java_base(home: &str, classes: &mut Vec<Vec<u8>>) -> Result<()> {
+    let image = JdkImage::open(JavaHome::read(home)?.path())?;
+    for class in image.classes() {
+        let class = class?;
+        if class.module() == "java.base" && class.name() != "module-info" {
+            classes.push(image.read(&class)?);
+        }
+    }
+    Ok(())
+}
+
+/// Nanoseconds of CPU that this thread has used so far.
+fn cpu_nanoseconds() -> Result<u64> {
+    let text = fs::read_to_string("/proc/thread-self/schedstat")?;
+    text.split_whitespace().next().context("empty schedstat")?.parse().context("schedstat")
+}
+
+#[inline(never)]
+fn one_pass(number: u32, classes: &[Vec<u8>], library: &Arc<TemplateLibrary>, template: TemplateId) -> Result<String> {
+    let mut nanoseconds = vec![0u64; classes.len()];
+    let (mut bytes_in, mut bytes_out, mut methods, mut refused) = (0, 0, 0, 0);
+    let cpu = cpu_nanoseconds()?;
+    let start = Instant::now();
+    let mut before = start;
+    let engine = Engine::new(Arc::clone(library), EngineOptions::default());
+    let mut workspace = Workspace::default();
+    for (bytes, nanoseconds) in classes.iter().zip(&mut nanoseconds) {
+        bytes_in += bytes.len();
+        let class = ClassFile::parse(bytes)?;
+        let plan = plan(&class, template);
+        match engine.instrument(&mut workspace, &class, &plan) {
+            Outcome::Rewritten(rewritten) => {
+                bytes_out += rewritten.bytes.len();
+                methods += rewritten.methods.len();
+                refused += rewritten.refused.len();
+            }
+            Outcome::Unchanged { refused: left } => {
+                bytes_out += bytes.len();
+                refused += left.len();
+            }
+        }
+        let now = Instant::now();
+        *nanoseconds = (now - before).as_nanos() as u64;
+        before = now;
+    }
+    let wall = start.elapsed();
+    let cpu = cpu_nanoseconds()? - cpu;
+    nanoseconds.sort_unstable();
+    let at = |share: f64| {
+        let index = (share * nanoseconds.len() as f64).round() as usize;
+        nanoseconds.get(index.min(nanoseconds.len() - 1)).copied().unwrap_or_default() as f64 / 1e3
+    };
+    Ok(format!(
+        "{{\"engine\":\"instr\",\"pass\":{number},\"classes\":{},\"methods\":{methods},\"failures\":{refused},\
+         \"in_bytes\":{bytes_in},\"out_bytes\":{bytes_out},\"wall_ms\":{:.1},\"cpu_ms\":{:.1},\"p50_us\":{:.1},\
+         \"p90_us\":{:.1},\"p99_us\":{:.1},\"p999_us\":{:.1},\"max_us\":{:.1}}}",
+        classes.len(),
+        wall.as_secs_f64() * 1e3,
+        cpu as f64 / 1e6,
+        at(0.5),
+        at(0.9),
+        at(0.99),
+        at(0.999),
+        at(1.0),
+    ))
+}
+
+/// Every method with code that is neither a constructor nor a class initialiser.
+fn plan(class: &ClassFile<'_>, template: TemplateId) -> Vec<MethodPlan> {
+    let named = class.methods().iter().enumerate().filter(|(_, method)| !method.name.as_bytes().starts_with(b"<"));
+    let bodies = named.filter(|(_, method)| matches!(method.code(class), Ok(Some(_))));
+    bodies.map(|(method_index, _)| MethodPlan::inline(method_index, vec![template])).collect()
+}

@@ -1,0 +1,49 @@
+//! How the engine writes a merged method, where there is a choice. The defaults give the smallest and fastest code; the others
+//! show each step of the merge apart from the rest.
+
+/// Options of the engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EngineOptions {
+    /// Keep an offset map for every rewritten method. Costs a little memory and time.
+    pub offset_maps: bool,
+    /// How far a jump reaches.
+    pub layout: Layout,
+    /// What is left where the template's sentinel stood.
+    pub sentinel: SentinelForm,
+    /// Where the template's local variables lie.
+    pub slots: SlotScheme,
+}
+
+/// Which form of jumps is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// Jumps start short and widen only if they do not reach their target; a method over 32,767 bytes may need a few passes.
+    #[default]
+    Shortest,
+    /// Every jump is wide from the start, so one pass is enough whatever the number of jumps. A conditional jump, which has no
+    /// wide form, goes by way of a `goto_w`.
+    Long,
+}
+
+/// What is left of the sentinel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SentinelForm {
+    /// Nothing.
+    #[default]
+    Removed,
+    /// As many `nop` as it had bytes, to see where it stood.
+    NoOperations,
+}
+
+/// Where the locals of merge and template lie among the target's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SlotScheme {
+    /// Behind all of them: no instruction of the target changes.
+    #[default]
+    BehindLocals,
+    /// Right behind the parameters; all later locals of the target are renumbered. (One slot later for each long or double
+    /// that lies across the border, which stays in one piece.)
+    BehindParameters,
+    /// In front of everything. Always refused, see `docs/decisions/008-no-locals-in-front.md`.
+    InFront,
+}

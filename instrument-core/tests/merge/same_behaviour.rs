@@ -1,0 +1,104 @@
+//! Does a JVM see methods of every odd shape do what they did before, under every template?
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use instrument_core::{EngineOptions, Layout, Outcome, SentinelForm, SlotScheme};
+
+use crate::fixtures::{classes, library, merged_everywhere_with};
+use crate::jvm::{folder, run};
+use crate::odd_shapes;
+
+/// What `targets.CallAll` prints for each folder.
+fn called(folders: &[PathBuf]) -> BTreeMap<String, Vec<String>> {
+    let folders: Vec<_> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    let arguments: Vec<_> = std::iter::once("targets.CallAll").chain(folders.iter().map(String::as_str)).collect();
+    let mut printed = BTreeMap::<String, Vec<String>>::new();
+    let mut name = String::new();
+    for line in run(&[&classes()], &arguments).lines() {
+        match line.strip_prefix("folder ") {
+            Some(folder) => folder.clone_into(&mut name),
+            None => printed.entry(name.clone()).or_default().push(line.to_owned()),
+        }
+    }
+    printed
+}
+
+fn write(folder: &Path, name: &str, class: &[u8]) {
+    std::fs::write(folder.join(format!("{name}.class")), class).unwrap();
+}
+
+/// Stacks of templates that every method takes.
+fn stacks() -> Vec<Vec<&'static str>> {
+    let alone = ["bare", "straight", "bracket", "clock", "loops", "switches", "catches", "locals", "outcome"];
+    let mut stacks: Vec<_> = alone.map(|name| vec![name]).into();
+    stacks.push(vec!["bracket", "straight"]);
+    stacks.push(vec!["straight", "bracket"]);
+    stacks.push(vec!["loops", "catches", "bracket"]);
+    stacks
+}
+
+const LONG: EngineOptions = EngineOptions {
+    offset_maps: false,
+    layout: Layout::Long,
+    sentinel: SentinelForm::Removed,
+    slots: SlotScheme::BehindLocals,
+};
+
+/// The options that change the code, each alone and all at once.
+pub(crate) fn all_options() -> [(&'static str, EngineOptions); 5] {
+    let default = EngineOptions::default();
+    let all = EngineOptions { sentinel: SentinelForm::NoOperations, slots: SlotScheme::BehindParameters, ..LONG };
+    [
+        ("default", default),
+        ("long", LONG),
+        ("nops", EngineOptions { sentinel: all.sentinel, ..default }),
+        ("parameters", EngineOptions { slots: all.slots, ..default }),
+        ("all", all),
+    ]
+}
+
+/// A folder with every sample, this stack merged into all of its methods.
+fn merged_samples(name: &str, options: EngineOptions, stack: &[&str]) -> PathBuf {
+    assert!(stack.iter().all(|name| library().names().any(|known| known == *name)), "{stack:?}");
+    let folder = folder(&format!("odd-{name}-{}", stack.join("-")));
+    for (name, class) in &odd_shapes::samples() {
+        match merged_everywhere_with(options, class, stack) {
+            Outcome::Rewritten(output) if output.refused.is_empty() => write(&folder, name, &output.bytes),
+            outcome => panic!("{name} refused under {stack:?}: {outcome:?}"),
+        }
+    }
+    folder
+}
+
+#[test]
+fn odd_methods_do_the_same_under_every_template_and_option() {
+    let samples = odd_shapes::samples();
+    let original = folder("odd-original");
+    samples.iter().for_each(|(name, class)| write(&original, name, class));
+    let mut folders = vec![original];
+    for (name, options) in all_options() {
+        let stacks = stacks();
+        let tried = if options == EngineOptions::default() { &stacks[..] } else { &stacks[7..] };
+        folders.extend(tried.iter().map(|stack| merged_samples(name, options, stack)));
+    }
+    let printed = called(&folders);
+    let expected = printed.get("merge-odd-original").unwrap();
+    assert!(expected.len() > 5 * samples.len() - 20, "{expected:#?}");
+    for line in expected.iter().filter(|line| line.contains("Error")) {
+        // The one class for which the JVM may be too old.
+        assert!(line.contains("FlexibleLater") && line.contains("UnsupportedClassVersion"), "{line}");
+    }
+    for (folder, lines) in &printed {
+        // `straight` has no handler: it does not notice exceptions.
+        let unnoticed = |line: &&String| folder.contains("straight") && line.starts_with("unbalanced");
+        let comparable = |lines: &[String]| {
+            let kept = lines.iter().filter(|line| !unnoticed(line) && !line.contains("UnsupportedClassVersion"));
+            kept.cloned().collect::<Vec<_>>()
+        };
+        for (line, expected) in comparable(lines).iter().zip(comparable(expected)) {
+            assert_eq!(*line, expected, "{folder}");
+        }
+        assert_eq!(comparable(lines).len(), comparable(expected).len(), "{folder}");
+    }
+}

@@ -1,0 +1,82 @@
+package targets;
+
+import java.io.File;
+import java.lang.reflect.Constructor;
+import java.lang.reflect.Executable;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.util.Arrays;
+import java.util.Comparator;
+import probe.Log;
+
+/** Calls every static method and constructor of every class in each folder with a few numbers, and prints what came out. */
+final class CallAll {
+    private static final int[] NUMBERS = {-1, 0, 1, 2, 7};
+
+    private CallAll() {}
+
+    public static void main(String[] folders) throws Exception {
+        for (String folder : folders) {
+            URL[] path = {new File(folder).toURI().toURL()};
+            System.out.println("folder " + new File(folder).getName());
+            try (URLClassLoader loader = new URLClassLoader(path, CallAll.class.getClassLoader())) {
+                File[] files = new File(folder).listFiles((parent, name) -> name.endsWith(".class"));
+                Arrays.sort(files);
+                for (File file : files) {
+                    callAll(file.getName().substring(0, file.getName().length() - ".class".length()), loader);
+                }
+            }
+        }
+    }
+
+    private static void callAll(String name, ClassLoader loader) {
+        Class<?> type;
+        try {
+            type = Class.forName(name, true, loader);
+        } catch (Throwable thrown) {
+            System.out.println("result " + name + " " + thrown.toString().replace('\n', '|'));
+            return;
+        }
+        Executable[] methods = type.getDeclaredMethods();
+        Arrays.sort(methods, Comparator.comparing(Executable::getName));
+        for (Executable method : methods) {
+            if (Modifier.isStatic(method.getModifiers())) {
+                call(method);
+            }
+        }
+        for (Executable constructor : type.getDeclaredConstructors()) {
+            call(constructor);
+        }
+    }
+
+    private static void call(Executable called) {
+        for (int number : called.getParameterCount() == 0 ? new int[] {0} : NUMBERS) {
+            Object[] arguments = new Object[called.getParameterCount()];
+            Arrays.fill(arguments, number);
+            String call = called.getDeclaringClass().getName() + "." + called.getName() + "(" + number + ") ";
+            System.out.println("result " + call + outcome(called, arguments));
+            String[] events = Log.drain().split(" ");
+            long entered = Arrays.stream(events).filter("enter"::equals).count();
+            long left = Arrays.stream(events).filter("exit"::equals).count();
+            if (entered != left) {
+                System.out.println("unbalanced " + call + String.join(" ", events));
+            }
+        }
+    }
+
+    private static String outcome(Executable called, Object[] arguments) {
+        try {
+            if (called instanceof Constructor) {
+                return "made " + ((Constructor<?>) called).newInstance(arguments).getClass().getName();
+            }
+            return String.valueOf(((Method) called).invoke(null, arguments));
+        } catch (InvocationTargetException thrown) {
+            return "threw " + thrown.getCause();
+        } catch (Throwable thrown) {
+            return "failed " + thrown.toString().replace('\n', '|');
+        }
+    }
+}
