@@ -44,6 +44,6 @@ pub enum SlotScheme {
     /// Right behind the parameters; all later locals of the target are renumbered. (One slot later for each long or double
     /// that lies across the border, which stays in one piece.)
     BehindParameters,
-    /// In front of everything. Always refused, see `docs/decisions/008-no-locals-in-front.md`.
+    /// In front of everything. Always refused, see `docs/decisions/010-no-locals-in-front.md`.
     InFront,
 }

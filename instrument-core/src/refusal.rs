@@ -87,6 +87,20 @@ impl Refusal {
     }
 }
 
+impl Refusal {
+    /// True if the method's body has no room for the template, so that a wrapper, which leaves the body alone, might do.
+    pub(crate) fn asks_for_a_wrapper(&self) -> bool {
+        matches!(
+            self,
+            Refusal::CodeTooLarge { .. }
+                | Refusal::HugeForJit { .. }
+                | Refusal::TooManyLocals
+                | Refusal::JumpTooFar
+                | Refusal::SurplusOperands { .. }
+        )
+    }
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

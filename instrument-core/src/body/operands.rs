@@ -62,6 +62,11 @@ impl Operands {
         }
     }
 
+    /// Words.
+    pub(crate) fn depth(&self) -> usize {
+        self.0.len()
+    }
+
     /// Without the `words` words on top.
     pub(crate) fn below(&self, words: u16) -> Option<Operands> {
         let mut below = self.clone();

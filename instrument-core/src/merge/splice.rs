@@ -130,6 +130,7 @@ impl<'m, 'a> Splice<'m, '_, 'a> {
         memory.positions.resize(self.template.operations.len(), Position::default());
 
         self.lift(memory, border)?;
+        self.distrust(memory)?;
         let kind = self.target.descriptor.return_type().map(|result| result.kind());
         let ending = returns::ending(&memory.lifted, &memory.list, epilog_is_straight(self.template), kind);
         if returns::operands_matter(&memory.lifted, kind) {
@@ -250,6 +251,22 @@ impl<'m, 'a> Splice<'m, '_, 'a> {
         };
         lifter.lift(self.body.bytecode, &mut memory.list, &mut memory.lifted)?;
         Ok(())
+    }
+
+    /// Version 50: the JVM verifies without the frames if they are wrong, so nothing may depend on them unless they are right
+    /// about the returns.
+    fn distrust(&self, memory: &MergeMemory) -> Result<(), Refusal> {
+        if self.class.major_version() != 50 || self.body.table(TableKind::StackMap).is_none() {
+            return Ok(());
+        }
+        let found =
+            operands::before_returns(self.body.bytecode, self.sink.pool, &memory.handler_offsets, std::iter::empty());
+        let lies = memory.lifted.returns.iter().any(|exit| {
+            let original = memory.list.get(exit.node).map_or(0, |node| node.original);
+            let operands = found.get(&original).map(|operands| operands.depth());
+            operands.is_some_and(|depth| exit.depth.is_none_or(|claimed| usize::from(claimed) != depth))
+        });
+        if lies { Err(Refusal::SelfCheck("frames that lie")) } else { Ok(()) }
     }
 
     fn operands(&self, handlers: &[u32], frames: &TargetFrames) -> BTreeMap<u32, Operands> {

@@ -1,5 +1,6 @@
 //! Templates: ordinary compiled Java methods of three parts, prolog, sentinel and epilog, that are merged into others.
 
+mod early_return;
 mod intrinsic;
 mod library;
 mod lint;

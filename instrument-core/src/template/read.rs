@@ -5,6 +5,7 @@ use classfile::opcode::{self, Form};
 use classfile::stack_map::{FrameDecoder, VerificationType};
 use classfile::{ByteReader, ClassFile, Code, Member, ModifiedUtf8, access};
 
+use super::early_return;
 use super::intrinsic::{Intrinsic, TARGET_CLASS};
 use super::symbol::{BootstrapRow, Symbol, SymbolReader};
 use super::type_walk::class_symbol;
@@ -168,6 +169,7 @@ fn template(place: &mut Place<'_>, marks: Marks) -> Result<Template, Problems> {
     }
     let mut lifted = lift(place, &code)?;
     lifted.read_tables(place, &code).map_err(|error| unreadable(place, error))?;
+    let _ = early_return::take(&mut lifted.operations, &mut lifted.frames, &mut lifted.handlers);
     let mut template = Template {
         name: marks.name.unwrap_or_else(|| place.method.name.to_string()),
         category: marks.category,

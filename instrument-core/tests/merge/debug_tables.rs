@@ -123,6 +123,48 @@ fn type_annotations_move_with_their_instructions() {
 }
 
 #[test]
+fn a_table_of_variable_types_moves_like_that_of_variables() {
+    let class = with_tables(|code| {
+        let (name, signature) = (code.pool.utf8("local"), code.pool.utf8("TT;"));
+        let content: Vec<u8> = [1, 7, 2, name, signature, 1].iter().flat_map(|value| value.to_be_bytes()).collect();
+        code.attribute("LocalVariableTypeTable", &content);
+    });
+    let output = merged(&class, &["bracket"]);
+    let new = |offset: u32| output.methods[0].offset_map.to_new(offset).unwrap() as u16;
+    let rows = u2s(body(&output.bytes, 0).attribute("LocalVariableTypeTable").unwrap());
+    assert_eq!((rows[1], rows[1] + rows[2], rows[5]), (new(7), new(9), 1));
+}
+
+/// Every kind of place that an annotation in code can speak of, alone: a variable, a resource, and all with an offset.
+#[test]
+fn annotations_of_every_kind_move() {
+    for kind in 0x40..=0x4B_u8 {
+        let place: &[u8] = match kind {
+            0x40 | 0x41 => &[0, 1, 0, 7, 0, 2, 0, 1],
+            0x42 => &[0, 0],
+            0x43..=0x46 => &[0, 7],
+            _ => &[0, 7, 3],
+        };
+        let class = with_tables(|code| {
+            let mark = code.pool.utf8("Lcom/acme/Mark;").to_be_bytes();
+            let content = [&[0, 1, kind][..], place, &[0], &mark, &[0, 0]].concat();
+            code.attribute("RuntimeInvisibleTypeAnnotations", &content);
+        });
+        let output = merged(&class, &["bracket"]);
+        let new = |offset: u32| output.methods[0].offset_map.to_new(offset).unwrap() as u16;
+        let merged = body(&output.bytes, 0);
+        let found = merged.attribute("RuntimeInvisibleTypeAnnotations").unwrap();
+        let at = |place: usize| u16::from_be_bytes([found[place], found[place + 1]]);
+        match kind {
+            0x40 | 0x41 => assert_eq!((at(5), at(5) + at(7), at(9)), (new(7), new(9), 1), "{kind:x}"),
+            0x42 => assert_eq!(at(3), 0, "{kind:x}"),
+            _ => assert_eq!(at(3), new(7), "{kind:x}"),
+        }
+        assert_eq!(found.len(), 3 + place.len() + 5, "{kind:x}");
+    }
+}
+
+#[test]
 fn an_annotated_catch_keeps_its_row() {
     // The first row covers nothing but a return, of which nothing is left; the annotation speaks of the second.
     let class = class_with("Catch", 52, "()V", |code| {

@@ -2,7 +2,7 @@
 
 use classfile::ClassFile;
 use classfile::opcode::*;
-use instrument_core::{Outcome, Refusal};
+use instrument_core::{MethodPlan, Outcome, Refusal};
 
 use crate::assembler::{ClassBuilder, PUBLIC_STATIC, class_with};
 use crate::fixtures::{instrument, merged, plan, refusal};
@@ -29,6 +29,43 @@ fn a_method_is_not_pushed_over_what_hotspot_compiles() {
     assert_eq!(refusal(&of_length(7_990), "bracket").key(), "huge-for-jit");
     assert_eq!(refusal(&of_length(8_000), "bracket").key(), "huge-for-jit");
     merged(&of_length(8_001), &["bracket"]);
+}
+
+#[test]
+fn a_method_without_room_gets_a_wrapper_where_one_is_allowed() {
+    for (length, key) in [(7_990, "huge-for-jit"), (65_530, "code-too-large")] {
+        let class = of_length(length);
+        let allowed = MethodPlan { wrapper_allowed: true, ..plan(0, &["bracket"]) };
+        let Outcome::Rewritten(output) = instrument(&class, std::slice::from_ref(&allowed)) else {
+            panic!("{length} bytes are refused")
+        };
+        let renamed = output.methods[0].renamed.as_deref().expect("the original got another name");
+        let rewritten = ClassFile::parse(&output.bytes).unwrap();
+        let original = rewritten.methods().iter().position(|method| method.name.as_bytes() == renamed).unwrap();
+        assert_eq!(body(&output.bytes, original).code, body(&class, 0).code);
+        assert!(body(&output.bytes, 0).calls(&output.bytes).contains(&"enter".to_owned()));
+        assert_eq!(output.probes.len(), 1, "nothing is left of the first try");
+
+        // The reason is the first one if there cannot be a wrapper either, or may not be.
+        assert_eq!(refusal(&class, "bracket").key(), key);
+        let mut initialiser = ClassBuilder::new("Static", 52);
+        initialiser.method(PUBLIC_STATIC, "<clinit>", "()V", |code| {
+            code.limits(1, 0).repeat(NOP, length - 1).op(RETURN);
+        });
+        let Outcome::Unchanged { refused } = instrument(&initialiser.finish(), &[allowed]) else { panic!("wrapped") };
+        assert_eq!(refused[0].reason.key(), key);
+    }
+}
+
+#[test]
+fn a_method_that_has_room_is_not_wrapped() {
+    let allowed = MethodPlan { wrapper_allowed: true, ..plan(0, &["bracket"]) };
+    for length in [10, 7_900, 8_001, 40_000] {
+        let Outcome::Rewritten(output) = instrument(&of_length(length), std::slice::from_ref(&allowed)) else {
+            panic!("{length} bytes are refused")
+        };
+        assert_eq!(output.methods[0].renamed, None, "{length}");
+    }
 }
 
 #[test]

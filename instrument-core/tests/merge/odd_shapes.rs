@@ -34,9 +34,44 @@ pub(crate) fn samples() -> Vec<(&'static str, Vec<u8>)> {
         ("Flexible", flexible_constructor("Flexible", 52)),
         ("FlexibleLater", flexible_constructor("FlexibleLater", 69)),
         ("TwoSupers", two_supers()),
+        ("Fifty", class_with("Fifty", 50, "(I)I", |code| frames_of_fifty(code, Some(Type::Int)))),
+        ("FiftyBare", class_with("FiftyBare", 50, "(I)I", |code| frames_of_fifty(code, None))),
         ("MadeInALoop", class_with("MadeInALoop", 52, "(I)I", uninitialised_over_a_branch)),
         ("Dynamic", dynamic_constants()),
     ]
+}
+
+/// Version 50 with frames that are wrong: HotSpot goes back to its old verifier for each of these.
+pub(crate) fn with_false_frames() -> Vec<(&'static str, Vec<u8>)> {
+    vec![
+        ("FiftyWrongType", class_with("FiftyWrongType", 50, "(I)I", |code| frames_of_fifty(code, Some(THROWABLE)))),
+        ("FiftyWrongDepth", class_with("FiftyWrongDepth", 50, "(I)I", frames_of_the_wrong_depth)),
+        ("FiftyWrongPlace", class_with("FiftyWrongPlace", 50, "(I)I", |code| damaged_frames(code, &[0, 1, 4]))),
+        (
+            "FiftyTooMany",
+            class_with("FiftyTooMany", 50, "(I)I", |code| damaged_frames(code, &[0, 1, 254, 0, 6, 1, 1, 4])),
+        ),
+        ("FiftyDamaged", class_with("FiftyDamaged", 50, "(I)I", |code| damaged_frames(code, &[0xFF, 0xFF, 1]))),
+    ]
+}
+
+/// A loop with a handler in it, with frames where the version has some.
+pub(crate) fn of_version(name: &str, major: u16) -> Vec<u8> {
+    class_with(name, major, "(I)I", |code| {
+        let (handler, next) = (code.limits(2, 1).label(), code.label());
+        let start = code.here();
+        code.bytes(&[BIPUSH, 12, ILOAD_0, IDIV, ISTORE_0]);
+        let end = code.here();
+        code.jump(GOTO, next).place(handler);
+        if major >= 50 {
+            code.frame(&[Type::Int], &[Type::Object("java/lang/ArithmeticException")]);
+        }
+        code.op(POP).bytes(&[BIPUSH, 7, ISTORE_0]).place(next);
+        if major >= 50 {
+            code.frame(&[Type::Int], &[]);
+        }
+        code.iload(0).op(IRETURN).row(start, end, handler, Some("java/lang/ArithmeticException"));
+    })
 }
 
 /// One word, then a long, then one word below an int result; and the same the other way round.
@@ -150,6 +185,29 @@ fn dead_code(code: &mut CodeBuilder<'_>) {
 
 fn dead_code_without_frames(code: &mut CodeBuilder<'_>) {
     code.limits(4, 1).iload(0).op(IRETURN).bytes(&[LCONST_1, ICONST_2, ICONST_2, IRETURN, POP, ATHROW]);
+}
+
+/// A branch of version 50, with a frame that says this of the only local.
+fn frames_of_fifty(code: &mut CodeBuilder<'_>, local: Option<Type>) {
+    let other = code.limits(1, 1).label();
+    code.iload(0).jump(IFLE, other).bytes(&[BIPUSH, 11, IRETURN]).place(other);
+    if let Some(local) = local {
+        code.frame(&[local], &[]);
+    }
+    code.bytes(&[BIPUSH, 12, IRETURN]);
+}
+
+/// The frame at the second return says that three words lie below what is returned; there are none.
+fn frames_of_the_wrong_depth(code: &mut CodeBuilder<'_>) {
+    let other = code.limits(5, 1).label();
+    code.iload(0).iload(0).jump(IFLE, other).op(IRETURN);
+    code.place(other).frame(&[Type::Int], &[Type::Long, Type::Int, Type::Int]).op(IRETURN);
+}
+
+/// A table in the middle of an instruction, of more locals than there are, or not to be read at all.
+fn damaged_frames(code: &mut CodeBuilder<'_>, table: &[u8]) {
+    code.attribute("StackMapTable", table);
+    frames_of_fifty(code, None);
 }
 
 /// Jumps back to the first instruction, as long as the argument is positive.

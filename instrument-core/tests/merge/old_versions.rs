@@ -3,7 +3,7 @@
 use classfile::opcode::*;
 use instrument_core::Refusal;
 
-use crate::assembler::{CodeBuilder, Type, class_with};
+use crate::assembler::{ClassBuilder, CodeBuilder, PUBLIC_STATIC, Type, class_with};
 use crate::branches::assert_same_flow;
 use crate::fixtures::{merged, refusal};
 use crate::inspect::{body, needed_stack};
@@ -84,6 +84,18 @@ fn version_50_has_frames_if_it_had_some_or_needs_none() {
         code.limits(0, 1).op(NOP).op(RETURN);
     });
     assert!(!body(&merged(&without_jumps, &["bracket"]).bytes, 0).frames.is_empty());
+}
+
+/// Up to version 45.2: one byte for the stack, one for the locals, two for the length of the code.
+#[test]
+fn the_short_head_of_the_oldest_code_is_refused() {
+    let mut class = ClassBuilder::new("Oldest", 45);
+    let code = class.pool.utf8("Code");
+    let content = [&[2, 1, 0, 4][..], &[ICONST_1, ICONST_2, IADD, IRETURN], &[0, 0, 0, 0]].concat();
+    class.raw_method(PUBLIC_STATIC, "m", "(I)I", &[(code, content)]);
+    let mut bytes = class.finish();
+    bytes[5] = 2;
+    assert_eq!(refusal(&bytes, "bracket").key(), "malformed");
 }
 
 #[test]

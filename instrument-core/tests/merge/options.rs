@@ -118,10 +118,10 @@ fn locals_behind_the_parameters_move_the_targets() {
     let class = class_with("Locals", 52, "(I)I", with_locals);
     let output = merged_with(behind_parameters(), &class, &["clock"]);
     let (map, moved) = (&output.methods[0].offset_map, body(&output.bytes, 0));
-    // The result, the start time and the caught throwable, right behind the parameter.
+    // The start time and the caught throwable, right behind the parameter.
     let by = moved.max_locals - 260;
     let before: Vec<_> = moved.steps.iter().filter(|step| step.offset < map.to_new(0).unwrap()).collect();
-    assert!(before.iter().any(|step| step.opcode == LSTORE_2), "{:?}", moved.names());
+    assert!(before.iter().any(|step| step.opcode == LSTORE_1), "{:?}", moved.names());
     let at = |original: u32| moved.step_at(map.to_new(original).unwrap()).bytes.clone();
     let original = body(&class, 0);
     let mut high_slots = original.steps.iter().filter(|step| step.bytes == [ISTORE, 255]).map(|step| step.offset);
@@ -130,7 +130,6 @@ fn locals_behind_the_parameters_move_the_targets() {
     assert_eq!(at(high), [WIDE, ISTORE, first, second]);
     assert_eq!(at(high + 2), [WIDE, IINC, first, second, 0, 1]);
     assert_eq!(at(2), [ISTORE, 1 + by as u8]);
-    assert_eq!(moved.steps.last().unwrap().opcode, IRETURN);
     let table = moved.attribute("LocalVariableTable").unwrap();
     assert_eq!((u2(table, 10), u2(table, 20)), (0, 3 + by));
     let annotation = moved.attribute("RuntimeVisibleTypeAnnotations").unwrap();
@@ -145,8 +144,9 @@ fn locals_behind_the_parameters_move_the_targets() {
 #[test]
 fn a_long_over_the_border_stays_in_one_piece() {
     // Slot 0 is the parameter's at first and the first half of a long later.
-    let class = class_with("Across", 52, "(I)J", |code| {
+    let class = class_with("Across", 49, "(I)J", |code| {
         code.limits(4, 3).iload(0).bytes(&[ISTORE_2, LCONST_1, LSTORE_0, LLOAD_0, ILOAD_2, I2L, LADD, LRETURN]);
+        code.bytes(&[LCONST_0, LRETURN]);
     });
     let output = merged_with(behind_parameters(), &class, &["bracket"]);
     let (map, merged) = (&output.methods[0].offset_map, body(&output.bytes, 0));

@@ -58,11 +58,15 @@ pub(crate) fn all_options() -> [(&'static str, EngineOptions); 5] {
     ]
 }
 
+fn samples() -> Vec<(&'static str, Vec<u8>)> {
+    [odd_shapes::samples(), odd_shapes::with_false_frames()].concat()
+}
+
 /// A folder with every sample, this stack merged into all of its methods.
 fn merged_samples(name: &str, options: EngineOptions, stack: &[&str]) -> PathBuf {
     assert!(stack.iter().all(|name| library().names().any(|known| known == *name)), "{stack:?}");
     let folder = folder(&format!("odd-{name}-{}", stack.join("-")));
-    for (name, class) in &odd_shapes::samples() {
+    for (name, class) in &samples() {
         match merged_everywhere_with(options, class, stack) {
             Outcome::Rewritten(output) if output.refused.is_empty() => write(&folder, name, &output.bytes),
             outcome => panic!("{name} refused under {stack:?}: {outcome:?}"),
@@ -73,7 +77,7 @@ fn merged_samples(name: &str, options: EngineOptions, stack: &[&str]) -> PathBuf
 
 #[test]
 fn odd_methods_do_the_same_under_every_template_and_option() {
-    let samples = odd_shapes::samples();
+    let samples = samples();
     let original = folder("odd-original");
     samples.iter().for_each(|(name, class)| write(&original, name, class));
     let mut folders = vec![original];
@@ -101,4 +105,29 @@ fn odd_methods_do_the_same_under_every_template_and_option() {
         }
         assert_eq!(comparable(lines).len(), comparable(expected).len(), "{folder}");
     }
+}
+
+/// Every version there is or will be: frames from 50 on.
+#[test]
+fn classes_of_every_version_do_the_same() {
+    let [original, merged] = ["versions-original", "versions-merged"].map(folder);
+    let versions = 45..=75;
+    for major in versions.clone() {
+        let name = format!("Version{major}");
+        let class = odd_shapes::of_version(&name, major);
+        write(&original, &name, &class);
+        match merged_everywhere_with(EngineOptions::default(), &class, &["bracket", "loops"]) {
+            Outcome::Rewritten(output) => write(&merged, &name, &output.bytes),
+            Outcome::Unchanged { refused } => panic!("{name}: {refused:?}"),
+        }
+    }
+    let printed = called(&[original, merged]);
+    let [before, after] = ["original", "merged"].map(|name| printed.get(&format!("merge-versions-{name}")).unwrap());
+    assert_eq!(before, after);
+    let known: Vec<_> = before.iter().filter(|line| !line.contains("UnsupportedClassVersion")).collect();
+    // JDK 11, the oldest that is supported, knows versions up to 55.
+    assert!(known.len() >= 5 * (55 - 45 + 1), "{before:#?}");
+    assert!(known.iter().all(|line| !line.contains("Error")), "{known:#?}");
+    let unknown = before.len() - known.len();
+    assert_eq!(known.len() / 5 + unknown, versions.count());
 }

@@ -74,7 +74,9 @@ impl ClassBuilder {
     }
 
     pub(crate) fn finish(self) -> Vec<u8> {
-        let mut out = vec![0xCA, 0xFE, 0xBA, 0xBE, 0, 0];
+        // Before 45.3 the head of `Code` was shorter, and JVMs up to JDK 14 still read it so.
+        let minor = if self.major == 45 { 3 } else { 0 };
+        let mut out = vec![0xCA, 0xFE, 0xBA, 0xBE, 0, minor];
         out.extend(self.major.to_be_bytes());
         self.pool.write(&mut out);
         // No interfaces, no fields.

@@ -17,7 +17,9 @@ public final class RunGenerated {
             // The order of getDeclaredMethods is not specified.
             Arrays.sort(methods, Comparator.comparing(Method::getName));
             for (Method method : methods) {
-                if (method.getParameterCount() == 0 && Modifier.isStatic(method.getModifiers())) {
+                // What is synthetic was not generated: it is the body that a wrapper calls.
+                boolean generated = Modifier.isStatic(method.getModifiers()) && !method.isSynthetic();
+                if (generated && method.getParameterCount() == 0) {
                     System.out.println(name + "." + method.getName() + " = " + call(method));
                 }
             }

@@ -6,6 +6,8 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.function.Consumer;
 import org.objectweb.asm.ClassWriter;
 import org.objectweb.asm.Label;
@@ -138,6 +140,47 @@ final class OddClasses {
                 code.visitInsn(IRETURN);
             });
         });
+    }
+
+    /** Methods around the sizes above which HotSpot inlines no more, and compiles no more, and a main method that calls each this often. */
+    void withMethodsAroundTheLimitOfTheJit(String name, int calls) {
+        Map<String, Integer> lengths = new LinkedHashMap<>();
+        lengths.put("inlined", 34);
+        lengths.put("inlinedIfHot", 322);
+        lengths.put("fits", 7_900);
+        lengths.put("nearLimit", 7_990);
+        lengths.put("vast", 64_999);
+        write(name, V1_8, ClassWriter.COMPUTE_FRAMES, writer -> {
+            // Four bytes for the store, the load and the return, three for each increment.
+            lengths.forEach((method, length) -> method(writer, method, "()I", code -> increments(code, (length - 4) / 3)));
+            method(writer, "main", "([Ljava/lang/String;)V", code -> {
+                lengths.keySet().forEach(method -> repeatedly(code, name, method, calls));
+                code.visitInsn(RETURN);
+            });
+        });
+    }
+
+    /** Calls a method and prints the sum of its results. */
+    private static void repeatedly(MethodVisitor code, String owner, String method, int calls) {
+        Label loop = new Label();
+        code.visitInsn(ICONST_0);
+        code.visitVarInsn(ISTORE, 1);
+        code.visitLdcInsn(calls);
+        code.visitVarInsn(ISTORE, 2);
+        code.visitLabel(loop);
+        code.visitVarInsn(ILOAD, 1);
+        code.visitMethodInsn(INVOKESTATIC, owner, method, "()I", false);
+        code.visitInsn(IADD);
+        code.visitVarInsn(ISTORE, 1);
+        code.visitIincInsn(2, -1);
+        code.visitVarInsn(ILOAD, 2);
+        code.visitJumpInsn(IFGT, loop);
+        code.visitFieldInsn(GETSTATIC, "java/lang/System", "out", "Ljava/io/PrintStream;");
+        code.visitLdcInsn("sum " + method + " ");
+        code.visitMethodInsn(INVOKEVIRTUAL, "java/io/PrintStream", "print", "(Ljava/lang/String;)V", false);
+        code.visitFieldInsn(GETSTATIC, "java/lang/System", "out", "Ljava/io/PrintStream;");
+        code.visitVarInsn(ILOAD, 1);
+        code.visitMethodInsn(INVOKEVIRTUAL, "java/io/PrintStream", "println", "(I)V", false);
     }
 
     /** Names that are legal in class files only. */
