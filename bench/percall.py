@@ -13,10 +13,10 @@ PROGRAM = os.path.join(HERE, "percall", "target", "percall.jar")
 METHOD = "percall.Monitored"
 
 
-def config(directory, level):
-    path = os.path.join(directory, level + ".toml")
+def config(directory, level, mode="inline"):
+    path = os.path.join(directory, f"{level}-{mode}.toml")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(f'[[rule]]\nclass = "{METHOD}"\nmethod = "call(int)"\ntemplate = "timed"\nlevel = "{level}"\n')
+        file.write(f'[[rule]]\nclass = "{METHOD}"\nmethod = "call(int)"\ntemplate = "timed"\nlevel = "{level}"\nmode = "{mode}"\n')
     return path
 
 
@@ -25,6 +25,8 @@ def variants(o, directory):
     found = {"none": ("plain", []), "clock-pair": ("clock-pair", [])}
     for level in ("off", "watch", "time"):
         found["instr-" + level] = ("plain", [f"-agentpath:{os.path.abspath(o.agent)}={config(directory, level)}"])
+        wrapper = config(directory, level, "wrapper")
+        found[f"instr-{level}-wrapper"] = ("plain", [f"-agentpath:{os.path.abspath(o.agent)}={wrapper}"])
     engines = rounds.peer(o.peers, "bench-engines.jar")
     if engines:
         found["asm"] = ("plain", [f"-javaagent:{engines}=asm:{METHOD}"])

@@ -29,11 +29,7 @@ thread_local! {
 pub(crate) fn class_file(session: &Session, class: &jvm::ClassFile<'_>) -> Option<Vec<u8>> {
     Statistics::add(&session.statistics.classes_seen, 1);
     let rules = &session.setup.rules;
-    let coming = match session.wrapped.of_retransformed(class) {
-        Some(wrapped) => Coming::Again(Some(wrapped)),
-        None if class.is_loaded() => Coming::Again(None),
-        None => Coming::First,
-    };
+    let coming = Coming::of(class, session.wrapped);
     let wanted = class.name.is_none_or(|name| rules.wants_name(name)) || coming.has_wrappers();
     if !wanted && !rules.needs_hierarchy() {
         return None;
@@ -93,16 +89,7 @@ fn examine(session: &Session, class: &jvm::ClassFile<'_>, wanted: bool, coming: 
 
 /// Merges the templates and gives the probes their numbers.
 fn instrument(session: &Session, file: &ClassFile<'_>, decision: &ClassDecision, coming: &Coming) -> Option<Rewritten> {
-    let refuse = |key: &str, method_index: Option<usize>, reason: String| {
-        let method = method_index.and_then(|index| file.methods().get(index));
-        let method = method.map(|method| format!("{}{}", method.name, method.descriptor)).unwrap_or_default();
-        session.statistics.refuse(key, RefusedMethod { class: file.this_class().to_string(), method, reason });
-    };
-    let refuse_all = |refused: &[Refused]| {
-        refused.iter().for_each(|Refused { method_index, reason }| {
-            refuse(reason.key(), Some(*method_index), reason.to_string());
-        });
-    };
+    let refuse_all = |refused: &[Refused]| session.statistics.refuse_methods(file, refused);
     count_skipped(session, decision);
     log_decisions(session, file, decision);
     let mut plan = ClassPlan::new(file, decision, coming);
@@ -120,7 +107,8 @@ fn instrument(session: &Session, file: &ClassFile<'_>, decision: &ClassDecision,
     refuse_all(refused_of(&outcome));
     let Outcome::Rewritten(mut rewritten) = outcome else { return None };
     let Some(()) = number_probes(session, file, &mut rewritten) else {
-        refuse("probe-numbers-exhausted", None, "there are no more probe numbers".to_owned());
+        let (class, reason) = (file.this_class().to_string(), "there are no more probe numbers".to_owned());
+        session.statistics.refuse("probe-numbers-exhausted", RefusedMethod { class, method: String::new(), reason });
         return None;
     };
     count_rewritten(session, file, &rewritten, &plan);

@@ -7,7 +7,8 @@ use instrument_core::level::Mode;
 use instrument_core::selection::{ClassDecision, MethodDecision};
 use instrument_core::{MethodPlan, NotWrapped, Refused};
 
-use crate::wrapped_classes::WrappedMethods;
+use crate::jvm;
+use crate::wrapped_classes::{WrappedClasses, WrappedMethods};
 
 /// How a class comes to the hook.
 #[derive(Debug)]
@@ -19,6 +20,17 @@ pub(crate) enum Coming {
 }
 
 impl Coming {
+    /// How this class comes.
+    pub(crate) fn of(class: &jvm::ClassFile<'_>, wrapped: &WrappedClasses) -> Coming {
+        if !class.is_loaded() {
+            return Coming::First;
+        }
+        let loader = || class.jvmti.identity_hash(class.loader);
+        Coming::Again(
+            class.name.and_then(|name| if wrapped.is_empty() { None } else { wrapped.of_class(name, loader()) }),
+        )
+    }
+
     /// Whether there are wrappers that must stay.
     pub(crate) fn has_wrappers(&self) -> bool {
         matches!(self, Coming::Again(Some(_)))

@@ -2,6 +2,7 @@
 
 use classfile::ClassFile;
 
+use crate::class_plan::{ClassPlan, Coming};
 use crate::hierarchy::LoaderView;
 use crate::hotspot_hazards;
 use crate::jvm::{self, Jni, Jvmti, LoadedClass, LoadedClasses};
@@ -41,7 +42,7 @@ impl Scan<'_> {
         if !rules.wants_name(&name) || !class.is_modifiable(self.jvmti) {
             return false;
         }
-        if self.shipped_class_is_unwanted(&name) {
+        if self.shipped_class_is_unwanted(class, &name) {
             return false;
         }
         // Retransforming while another thread links the class could corrupt it (JDK-8277444), so wait until it is linked.
@@ -53,15 +54,24 @@ impl Scan<'_> {
         true
     }
 
-    /// A class of the JDK can be decided by its file, which is far cheaper than retransforming it for nothing.
-    fn shipped_class_is_unwanted(&self, name: &[u8]) -> bool {
+    /// A class of the JDK can be decided by its file, which is far cheaper than retransforming it for nothing, or only to learn
+    /// that it is too late for a wrapper.
+    fn shipped_class_is_unwanted(&self, loaded: LoadedClass<'_>, name: &[u8]) -> bool {
         let types = &self.session.types;
         let Some(bytes) = types.jdk_class(name) else { return false };
         let Ok(class) = ClassFile::parse(&bytes) else { return false };
         let never =
             |class: &[u8], method: &[u8], descriptor: &[u8]| self.session.is_untouchable(class, method, descriptor);
         let decision = self.session.setup.rules.decide(&class, &LoaderView::of_boot(types), &never);
-        decision.chosen().next().is_none() && decision.unresolved.is_empty()
+        let loader = || loaded.with_loader(self.jvmti, self.jni, |loader| self.jvmti.identity_hash(loader));
+        let wrapped = &self.session.wrapped;
+        let wrapped = if wrapped.is_empty() { None } else { wrapped.of_class(name, loader()) };
+        let plan = ClassPlan::new(&class, &decision, &Coming::Again(wrapped));
+        let unwanted = plan.methods.is_empty() && decision.unresolved.is_empty();
+        if unwanted {
+            self.session.statistics.refuse_methods(&class, &plan.refused);
+        }
+        unwanted
     }
 }
 

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use classfile::ClassFile;
+use instrument_core::Refused;
 use parking_lot::Mutex;
 use serde::Serialize;
 
@@ -77,6 +79,16 @@ impl Statistics {
         *reasons.refused.entry(key.to_owned()).or_default() += 1;
         if reasons.refused_methods.len() < LISTED {
             reasons.refused_methods.push(method);
+        }
+    }
+
+    /// Counts methods of a class that could not be instrumented.
+    pub(crate) fn refuse_methods(&self, file: &ClassFile<'_>, refused: &[Refused]) {
+        for Refused { method_index, reason } in refused {
+            let method = file.methods().get(*method_index);
+            let method = method.map(|method| format!("{}{}", method.name, method.descriptor)).unwrap_or_default();
+            let (class, text) = (file.this_class().to_string(), reason.to_string());
+            self.refuse(reason.key(), RefusedMethod { class, method, reason: text });
         }
     }
 

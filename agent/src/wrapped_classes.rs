@@ -53,11 +53,15 @@ pub(crate) struct WrappedClasses {
 impl WrappedClasses {
     /// Notes what was wrapped in a class that this loader is about to define.
     pub(crate) fn note(&self, name: &[u8], loader: LoaderId, methods: WrappedMethods) {
+        if methods.methods.is_empty() && self.is_empty() {
+            return;
+        }
         let mut classes = self.classes.lock();
-        let loaders = classes.entry(name.into()).or_default();
-        loaders.retain(|(known, _)| *known != loader);
+        if let Some(loaders) = classes.get_mut(name) {
+            loaders.retain(|(known, _)| *known != loader);
+        }
         if !methods.methods.is_empty() {
-            loaders.push((loader, Arc::new(methods)));
+            classes.entry(name.into()).or_default().push((loader, Arc::new(methods)));
             self.some.store(true, Ordering::Release);
         }
     }
@@ -76,17 +80,12 @@ impl WrappedClasses {
         classes.get(name)?.iter().find(|(known, _)| *known == loader).map(|(_, methods)| Arc::clone(methods))
     }
 
-    /// A loaded class comes again: what is wrapped in it.
-    pub(crate) fn of_retransformed(&self, class: &jvm::ClassFile<'_>) -> Option<Arc<WrappedMethods>> {
+    /// A class is retransformed while nobody wants anything of it: the wrappers stay and only pass calls on.
+    pub(crate) fn without_templates(&self, class: &jvm::ClassFile<'_>) -> Option<Vec<u8>> {
         if self.is_empty() || !class.is_loaded() {
             return None;
         }
-        self.of_class(class.name?, class.jvmti.identity_hash(class.loader))
-    }
-
-    /// A class is retransformed while nobody wants anything of it: the wrappers stay and only pass calls on.
-    pub(crate) fn without_templates(&self, class: &jvm::ClassFile<'_>) -> Option<Vec<u8>> {
-        let wrapped = self.of_retransformed(class)?;
+        let wrapped = self.of_class(class.name?, class.jvmti.identity_hash(class.loader))?;
         let file = ClassFile::parse(class.bytes).ok()?;
         let methods = file.methods().iter().enumerate().filter(|(_, method)| wrapped.contains(method));
         let plan: Vec<MethodPlan> = methods.map(|(index, _)| MethodPlan::wrapper(index, Vec::new())).collect();

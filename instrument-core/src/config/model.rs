@@ -189,7 +189,8 @@ pub struct Rule {
     /// What a probe does: `off`, `watch` (default), `time` or `full`.
     #[schemars(with = "Level")]
     pub level: Option<Spanned<Level>>,
-    /// `inline` (default) puts the template into the method, `wrapper` puts a new method around it.
+    /// `inline` (default) puts the template into the method, `wrapper` puts a new method around it, which is possible only while
+    /// a class is loaded (docs/modes.md).
     #[schemars(with = "Mode")]
     pub mode: Option<Mode>,
     /// Rules that come with the agent: `ejb`, `http-server`, `jdbc`, `jsp`, `servlet` or `socket`. They stand where this rule

@@ -93,10 +93,15 @@ pub(crate) fn check(class: &ClassFile<'_>, method: &Member<'_>) -> Result<(), Re
     refused.map_or(Ok(()), |reason| Err(reason.into()))
 }
 
-/// Packages of annotations that the JVM and the JDK's core look for on methods, such as `@CallerSensitive`, `@ForceInline`,
+/// Beginnings of annotations that the JVM and the JDK's core look for on methods, such as `@CallerSensitive`, `@ForceInline`,
 /// `@Scoped` and `@Hidden`. No method outside the JDK carries them.
-const ANNOTATIONS_OF_JVM: [&[u8]; 4] =
-    [b"Ljdk/internal/vm/annotation/", b"Ljdk/internal/reflect/", b"Ljdk/internal/misc/", b"Ljava/lang/invoke/"];
+const ANNOTATIONS_OF_JVM: [&[u8]; 5] = [
+    b"Ljdk/internal/vm/annotation/",
+    b"Ljdk/internal/reflect/",
+    b"Ljdk/internal/misc/",
+    b"Ljdk/internal/HotSpot",
+    b"Ljava/lang/invoke/",
+];
 
 fn is_annotated_for_jvm(class: &ClassFile<'_>, method: &Member<'_>) -> bool {
     let mut types = Vec::new();

@@ -22,7 +22,7 @@ public final class Retransformer implements ClassFileTransformer {
     }
 
     /** Says how it went. */
-    static String again(Class<?>... types) {
+    public static String again(Class<?>... types) {
         try {
             instrumentation.retransformClasses(types);
             return "done";

@@ -14,6 +14,7 @@ import io.instr.jvmtests.jvm.RunDirectories;
 import io.instr.jvmtests.jvm.Stats;
 import io.instr.jvmtests.jvm.Tool;
 import io.instr.jvmtests.jvm.Trace;
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -91,6 +92,7 @@ class WrapperModeIT {
         Finished run = Program.target(jdk, ALL).with("-Xverify:all").compare(config);
         assertTrue(run.stats().figure("methods_wrapped") > 100, run.stats() + "");
         assertTrue(run.stats().refused().get("loaded-before") > 100, "those that came before the agent");
+        assertEquals(0, run.stats().figure("classes_retransformed"), "nothing can be done for them, so they are left in peace");
     }
 
     @EachJdk
@@ -178,6 +180,37 @@ class WrapperModeIT {
             assertEquals("retransform done", program.ask("retransform"));
             quit(program);
         }
+    }
+
+    /** In inline mode a method of almost 8,000 bytes gets a wrapper while its class is loaded, and keeps it like any other. */
+    @EachJdk
+    void aWrapperInPlaceOfAHugeBodyIsKeptAsWell(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        Path source = Files.writeString(directory.resolve("Big.java"), """
+                public class Big {
+                    static int huge(int x) {
+                        %s
+                        return x;
+                    }
+                    static void show() {
+                        System.out.println("huge " + huge(3));
+                    }
+                    public static void main(String[] arguments) {
+                        show();
+                        System.out.println("retransform " + targets.Retransformer.again(Big.class));
+                        show();
+                    }
+                }
+                """.formatted("x = x * 31 + 7;\n".repeat(999)));
+        Compilation.javac(List.of("--release", "11", "-cp", BuildResult.TARGETS.path().toString(), "-d", directory.toString(), source.toString()));
+        String classPath = directory + File.pathSeparator + BuildResult.TARGETS.path();
+        Program program =
+                Program.of(jdk, List.of("-cp", classPath, "-javaagent:" + retransformer(directory), "-Xverify:all"), List.of("Big"));
+        Finished run = program.compare(AgentConfig.timed("Big"));
+        assertTrue(run.stdout().contains("retransform done"), run.stdout());
+        assertEquals(2, run.trace().count("Big.huge"));
+        assertEquals(2, run.trace().count("Big.show"));
+        assertEquals(Map.of(), run.stats().refused());
     }
 
     private static String wrapper(String classes) {
