@@ -8,8 +8,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use classfile::ClassFile;
 use instrument_core::level::Level;
+use instrument_core::outcome::{FREQ_INLINE_SIZE, MAX_INLINE_SIZE};
 use instrument_core::selection::{ClassDecision, MethodDecision, Supertypes};
-use instrument_core::{Insertion, MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, Workspace};
+use instrument_core::{Insertion, MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, RewrittenMethod, Workspace};
 
 use crate::class_plan::{ClassPlan, Coming};
 use crate::hierarchy::LoaderView;
@@ -229,6 +230,13 @@ fn count_rewritten(session: &Session, file: &ClassFile<'_>, rewritten: &Rewritte
     Statistics::add(&statistics.probes, rewritten.probes.len());
     Statistics::add(&statistics.bytes_in, file.bytes().len());
     Statistics::add(&statistics.bytes_out, rewritten.bytes.len());
+    let in_place = || instrumented().filter(|method| method.renamed.is_none());
+    let sum = |bytes: fn(&RewrittenMethod) -> u32| in_place().map(|method| bytes(method) as usize).sum();
+    Statistics::add(&statistics.code_bytes_in, sum(|method| method.length_before));
+    Statistics::add(&statistics.code_bytes_out, sum(|method| method.length_after));
+    let past = |limit: u32| in_place().filter(|method| method.grew_past(limit)).count();
+    Statistics::add(&statistics.past_max_inline_size, past(MAX_INLINE_SIZE));
+    Statistics::add(&statistics.past_freq_inline_size, past(FREQ_INLINE_SIZE));
     session.note_rewritten(file.this_class().as_bytes());
 }
 

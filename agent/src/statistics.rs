@@ -31,6 +31,14 @@ pub(crate) struct Statistics {
     pub(crate) bytes_in: AtomicU64,
     /// Bytes of the rewritten classes after.
     pub(crate) bytes_out: AtomicU64,
+    /// Bytes of code of the instrumented methods before.
+    pub(crate) code_bytes_in: AtomicU64,
+    /// Bytes of code of the instrumented methods after.
+    pub(crate) code_bytes_out: AtomicU64,
+    /// Methods that grew past what HotSpot inlines without knowing how often they are called.
+    pub(crate) past_max_inline_size: AtomicU64,
+    /// Methods that grew past what HotSpot inlines at all.
+    pub(crate) past_freq_inline_size: AtomicU64,
     /// CPU time of the hook, of all threads together.
     pub(crate) hook_cpu_nanos: AtomicU64,
     /// Classes loaded before the hook was on that were presented to it again.
@@ -100,6 +108,10 @@ impl Statistics {
             probes: get(&self.probes),
             bytes_in: get(&self.bytes_in),
             bytes_out: get(&self.bytes_out),
+            code_bytes_in: get(&self.code_bytes_in),
+            code_bytes_out: get(&self.code_bytes_out),
+            past_max_inline_size: get(&self.past_max_inline_size),
+            past_freq_inline_size: get(&self.past_freq_inline_size),
             refused: &reasons.refused,
             skipped: &reasons.skipped,
             hook_cpu_ns: get(&self.hook_cpu_nanos),
@@ -146,6 +158,10 @@ struct File<'a> {
     probes: u64,
     bytes_in: u64,
     bytes_out: u64,
+    code_bytes_in: u64,
+    code_bytes_out: u64,
+    past_max_inline_size: u64,
+    past_freq_inline_size: u64,
     refused: &'a BTreeMap<String, u64>,
     skipped: &'a BTreeMap<String, u64>,
     hook_cpu_ns: u64,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use classfile::descriptor::MethodDescriptor;
 use classfile::{ByteWriter, ClassFile, ConstantPoolWriter, Member};
 
-use crate::body::input::{BodyInput, TableKind};
+use crate::body::input::{BodyInput, Table, TableKind};
 use crate::level::Mode;
 use crate::merge::constructor;
 use crate::merge::emit::TargetMethod;
@@ -139,8 +139,9 @@ impl Engine {
         let mut input = BodyInput::of_code(&code, class.constant_pool())?;
         let mut done = self.inline(workspace, class, method, planned, &input);
         // The JVM verifies a class of version 50 without its frames if they are wrong.
+        let is_frames = |table: &&Table<'_>| table.kind == TableKind::StackMap;
         let faulty = matches!(done, Err(Refusal::Malformed(_) | Refusal::SelfCheck(_)));
-        if faulty && class.major_version() == 50 && input.table(TableKind::StackMap).is_some() {
+        if faulty && class.major_version() == 50 && input.tables.iter().filter(is_frames).count() == 1 {
             workspace.rewind(marks);
             input.tables.retain(|table| table.kind != TableKind::StackMap);
             done = self.inline(workspace, class, method, planned, &input);
@@ -283,7 +284,6 @@ impl Workspace {
         self.pool.rewind(marks.pool);
         self.probes.truncate(marks.probes);
         self.bootstrap.appended.truncate(marks.bootstrap);
-        // They may name constants that are gone now.
         self.placed.iter_mut().for_each(PlacedSymbols::clear);
     }
 

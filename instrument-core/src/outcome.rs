@@ -85,6 +85,18 @@ pub struct RewrittenMethod {
     pub renamed: Option<Box<[u8]>>,
 }
 
+/// Bytes of code up to which HotSpot inlines a method however seldom it is called (`-XX:MaxInlineSize`).
+pub const MAX_INLINE_SIZE: u32 = 35;
+/// Bytes of code up to which HotSpot inlines a method that is called often (`-XX:FreqInlineSize`).
+pub const FREQ_INLINE_SIZE: u32 = 325;
+
+impl RewrittenMethod {
+    /// True if the method was within a limit, and is not any more.
+    pub fn grew_past(&self, limit: u32) -> bool {
+        self.length_before <= limit && self.length_after > limit
+    }
+}
+
 /// A method that was planned but left as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {

@@ -3,8 +3,10 @@
 use classfile::opcode::*;
 
 use crate::assembler::{Type, class_with};
-use crate::fixtures::merged;
-use crate::inspect::body;
+use crate::fixtures::{merged, merged_with};
+use crate::hostile::Random;
+use crate::inspect::{Body, body};
+use crate::same_behaviour::all_options;
 
 const THROWABLE: Type = Type::Object("java/lang/Throwable");
 
@@ -110,4 +112,61 @@ fn typed_handlers_of_a_template_keep_their_order_and_type() {
     assert_eq!(over_target, ["probe/Refusing", "java/lang/RuntimeException", "any"]);
     let before_target = merged.rows.iter().filter(|row| u32::from(row.end) <= start).count();
     assert_eq!(before_target, 1, "the prolog's own");
+}
+
+/// Blocks of random length, jumps between them, and rows from any block to any later one with any block as handler.
+fn random_rows(random: &mut Random) -> Vec<u8> {
+    let blocks = 2 + random.below(12);
+    class_with("RandomRows", 52, "(I)I", |code| {
+        let labels: Vec<_> = (0..=blocks).map(|_| code.limits(2, 1).label()).collect();
+        for block in 0..blocks {
+            code.place(labels[block]).frame(&[Type::Int], &[]).repeat(NOP, 1 + random.below(9));
+            match random.below(4) {
+                0 => drop(code.iload(0).jump(IFEQ, labels[random.below(blocks)])),
+                1 => drop(code.iload(0).op(IRETURN)),
+                2 => drop(code.jump(GOTO, labels[random.below(blocks)])),
+                _ => {}
+            }
+        }
+        code.frame(&[Type::Int], &[]).iload(0).op(IRETURN).place(labels[blocks]);
+        for _ in 0..random.below(8) {
+            let start = random.below(blocks);
+            let end = start + 1 + random.below(blocks - start);
+            let catches = [None, Some("java/lang/Error"), Some("java/lang/RuntimeException")][random.below(3)];
+            code.row(labels[start], labels[end], labels[random.below(blocks)], catches);
+        }
+    })
+}
+
+/// Handler and type of each row over an instruction, in order.
+fn covering(body: &Body, offset: u32) -> Vec<(u32, u16)> {
+    let rows = body.rows.iter().filter(|row| (u32::from(row.start)..u32::from(row.end)).contains(&offset));
+    rows.map(|row| (u32::from(row.handler), row.catch_type)).collect()
+}
+
+#[test]
+fn random_rows_keep_their_meaning_whatever_is_put_in() {
+    let templates = ["bare", "straight", "bracket", "clock", "loops", "catches"];
+    for seed in 0..300 {
+        let mut random = Random::new(seed);
+        let class = random_rows(&mut random);
+        let mut stack = Vec::new();
+        for _ in 0..=random.below(3) {
+            stack.push(templates[random.below(templates.len())]);
+        }
+        let original = body(&class, 0);
+        let options = all_options()[random.below(5)];
+        let output = merged_with(options.1, &class, &stack);
+        let (map, merged) = (&output.methods[0].offset_map, body(&output.bytes, 0));
+        let new = |offset: u32| map.to_new(offset).unwrap();
+        for step in original.steps.iter().filter(|step| !(IRETURN..=RETURN).contains(&step.opcode)) {
+            let before: Vec<_> = covering(&original, step.offset);
+            let before: Vec<_> = before.into_iter().map(|(handler, class)| (new(handler), class)).collect();
+            let after = covering(&merged, new(step.offset));
+            // The target's rows first; what the templates add comes behind them.
+            assert_eq!(after[..before.len()], before, "seed {seed}, {stack:?}, {}, at {}", options.0, step.offset);
+            let handlers = original.rows.iter().map(|row| new(row.handler.into())).collect::<Vec<_>>();
+            assert!(after[before.len()..].iter().all(|(handler, _)| !handlers.contains(handler)), "seed {seed}");
+        }
+    }
 }

@@ -18,6 +18,12 @@ public final class Log {
         EVENTS.add("exit");
     }
 
+    /** A probe that fails. */
+    public static void exitAndThrow(int id) {
+        EVENTS.add("exit");
+        throw new UnsupportedOperationException("probe");
+    }
+
     public static void note(String text) {
         EVENTS.add(text);
     }

@@ -42,9 +42,13 @@ class HugeMethodIT {
         Finished run = program(jdk).compare(AgentConfig.timed("huge.Methods"));
 
         Map<String, Long> counts = run.trace().counts();
-        for (String method : List.of("fits", "nearLimit", "vast")) {
+        for (String method : List.of("inlined", "inlinedIfHot", "fits", "nearLimit", "vast")) {
             assertEquals(CALLS, counts.get("huge.Methods." + method), () -> method + " in " + counts);
         }
+        assertEquals(1, run.stats().figure("past_max_inline_size"), "inlined");
+        assertEquals(1, run.stats().figure("past_freq_inline_size"), "inlinedIfHot");
+        long growth = run.stats().figure("code_bytes_out") - run.stats().figure("code_bytes_in");
+        assertTrue(growth > 5 * 15 && growth < 5 * 40, () -> growth + " bytes for main and four others in place");
     }
 
     private static Program program(Jdk jdk) {

@@ -142,9 +142,11 @@ final class OddClasses {
         });
     }
 
-    /** Methods around the 8,000 bytes above which HotSpot compiles nothing, and a main method that calls each this often. */
+    /** Methods around the sizes above which HotSpot inlines no more, and compiles no more, and a main method that calls each this often. */
     void withMethodsAroundTheLimitOfTheJit(String name, int calls) {
         Map<String, Integer> lengths = new LinkedHashMap<>();
+        lengths.put("inlined", 34);
+        lengths.put("inlinedIfHot", 322);
         lengths.put("fits", 7_900);
         lengths.put("nearLimit", 7_990);
         lengths.put("vast", 64_999);
