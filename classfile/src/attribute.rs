@@ -57,6 +57,7 @@ impl<'p, 'a> Attributes<'p, 'a> {
         Ok(None)
     }
 
+    #[inline]
     fn read(&mut self) -> Result<Option<Attribute<'a>>> {
         let left = match self.left {
             Some(left) => left,
@@ -66,9 +67,10 @@ impl<'p, 'a> Attributes<'p, 'a> {
         if left == 0 {
             return Ok(None);
         }
-        let name_index = self.reader.u2()?;
+        let [name_high, name_low, length @ ..] = self.reader.array::<6>()?;
+        let name_index = u16::from_be_bytes([name_high, name_low]);
         let name = self.pool.utf8(name_index)?;
-        let length = self.reader.u4()? as usize;
+        let length = u32::from_be_bytes(length) as usize;
         let offset = self.reader.offset();
         Ok(Some(Attribute { name, name_index, content: self.reader.take(length)?, offset }))
     }

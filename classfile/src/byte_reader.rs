@@ -67,7 +67,7 @@ impl<'a> ByteReader<'a> {
     }
 
     #[inline]
-    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         match self.bytes.get(self.position..).and_then(|rest| rest.first_chunk::<N>()) {
             Some(chunk) => {
                 self.position += N;

@@ -29,7 +29,7 @@ pub enum Tag {
 impl Tag {
     /// The tag of this byte, if the JVMS knows it.
     #[inline]
-    pub fn from_byte(byte: u8) -> Option<Tag> {
+    pub const fn from_byte(byte: u8) -> Option<Tag> {
         Some(match byte {
             1 => Tag::Utf8,
             3 => Tag::Integer,
@@ -54,7 +54,7 @@ impl Tag {
 
     /// Bytes of an entry behind its tag; `None` for Utf8, whose length stands in the entry.
     #[inline]
-    pub fn payload_length(self) -> Option<usize> {
+    pub const fn payload_length(self) -> Option<usize> {
         Some(match self {
             Tag::Utf8 => return None,
             Tag::Class | Tag::String | Tag::MethodType | Tag::Module | Tag::Package => 2,
@@ -104,6 +104,25 @@ pub struct MemberRef<'a> {
 
 const CONTEXT: &str = "constant_pool";
 
+/// Bytes of an entry with its tag, by tag; of Utf8 without its text. 0 for what is no tag.
+static ENTRY_LENGTHS: [u8; 256] = entry_lengths();
+
+#[allow(clippy::indexing_slicing, reason = "evaluated by the compiler: an index out of bounds does not compile")]
+const fn entry_lengths() -> [u8; 256] {
+    let mut lengths = [0; 256];
+    let mut byte = 0u8;
+    while byte < 21 {
+        if let Some(tag) = Tag::from_byte(byte) {
+            lengths[byte as usize] = match tag.payload_length() {
+                Some(length) => 1 + length as u8,
+                None => 3,
+            };
+        }
+        byte += 1;
+    }
+    lengths
+}
+
 /// The constant pool of a class: the file's bytes and where each entry begins.
 #[derive(Clone, Debug)]
 pub struct ConstantPool<'a> {
@@ -126,21 +145,24 @@ impl<'a> ConstantPool<'a> {
         offsets.clear();
         offsets.reserve(usize::from(count).max(1));
         offsets.push(0);
+        let mut offset = reader.offset();
         while offsets.len() < usize::from(count) {
-            let offset = reader.offset();
-            let byte = reader.u1()?;
-            let tag = Tag::from_byte(byte).ok_or(Error::new(ErrorKind::UnknownConstantTag(byte), offset, CONTEXT))?;
-            let length = match tag.payload_length() {
-                Some(length) => length,
-                None => usize::from(reader.u2()?),
-            };
-            reader.skip(length)?;
+            let truncated = Error::new(ErrorKind::Truncated, offset.min(file.len()), CONTEXT);
+            let &[byte, high, low] = file.get(offset..).and_then(|rest| rest.first_chunk::<3>()).ok_or(truncated)?;
             // A class file is shorter than 4 GiB: its attribute lengths are u4 and JVMs take int lengths.
             offsets.push(offset as u32);
-            if tag.is_wide() {
-                offsets.push(0);
-            }
+            offset += match ENTRY_LENGTHS.get(usize::from(byte)).copied().unwrap_or(0) {
+                0 => return Err(Error::new(ErrorKind::UnknownConstantTag(byte), offset, CONTEXT)),
+                // Utf8: the length stands in the entry.
+                3 if byte == Tag::Utf8 as u8 => 3 + usize::from(u16::from_be_bytes([high, low])),
+                9 => {
+                    offsets.push(0);
+                    9
+                }
+                length => usize::from(length),
+            };
         }
+        reader.skip(offset - reader.offset())?;
         // A count of zero, or a wide entry whose second place would lie behind the count.
         if offsets.len() != usize::from(count) {
             return Err(reader.error(ErrorKind::BadValue));
@@ -306,6 +328,22 @@ impl<'a> ConstantPool<'a> {
         let owner = self.class_name(self.u2_at(payload, 0)?)?;
         let (name, descriptor) = self.name_and_type(self.u2_at(payload, 2)?)?;
         Ok(MemberRef { kind, owner, name, descriptor })
+    }
+
+    /// Descriptor of a field, method or interface method, or of a dynamically computed constant or call site.
+    #[inline]
+    pub fn descriptor_of(&self, index: u16) -> Result<ModifiedUtf8<'a>> {
+        let offset = self.offset_of(index)?;
+        let &[tag, _, _, high, low] = self
+            .file
+            .get(offset..)
+            .and_then(|entry| entry.first_chunk::<5>())
+            .ok_or(Error::new(ErrorKind::Truncated, offset, CONTEXT))?;
+        if !matches!(tag, 9..=11 | 17 | 18) {
+            return Err(Error::new(ErrorKind::WrongConstantKind(index), offset, CONTEXT));
+        }
+        let payload = self.payload(u16::from_be_bytes([high, low]), Tag::NameAndType)?;
+        self.utf8(self.u2_at(payload, 2)?)
     }
 
     /// Kind (1 to 9, JVMS table 4.4.8-A) and index of the member of a `CONSTANT_MethodHandle`.

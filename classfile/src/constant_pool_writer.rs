@@ -266,89 +266,56 @@ fn entry_at<'b>(appended: &'b [u8], places: &[u32], number: u32) -> Option<(Tag,
     Some((tag, rest.get(skip..skip + length)?))
 }
 
-/// Of kind and content, all of it: a class with thousands of similar names must not make the index slow.
+/// Of kind, length, beginning and end of an entry. Hashing long names whole would cost more than comparing those that agree
+/// in all of these.
 #[inline]
 fn hash(tag: u8, content: &[u8]) -> u32 {
-    const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
-    let mix = |hash: u64, word: u64| (hash.rotate_left(29) ^ word).wrapping_mul(FACTOR);
-    let mut state = (content.len() as u64) << 8 | u64::from(tag);
-    if content.len() > 8 {
-        for word in content.as_chunks::<8>().0 {
-            state = mix(state, u64::from_le_bytes(*word));
-        }
-    }
-    // The last eight bytes, some of them once more, are read faster than single ones.
-    let tail = content.last_chunk::<8>().map(|tail| u64::from_le_bytes(*tail));
-    state = mix(state, tail.unwrap_or_else(|| short_tail(content)));
-    (state >> 32) as u32
-}
-
-#[inline]
-fn short_tail(bytes: &[u8]) -> u64 {
-    match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+    let ends = match (content.first_chunk::<4>(), content.last_chunk::<4>()) {
         (Some(first), Some(last)) => u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last)),
-        _ => bytes.iter().fold(0, |tail, &byte| tail << 8 | u64::from(byte)),
-    }
+        _ => content.iter().fold(0, |ends, &byte| ends << 8 | u64::from(byte)),
+    };
+    let state = (content.len() as u64) << 8 | u64::from(tag);
+    ((ends ^ state.rotate_left(20)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32
 }
 
-/// A hash table from the hash of an entry to its index, emptied for each class without giving its memory back.
+/// A hash table with chains from the hash of an entry to its index, emptied for each class without giving its memory back.
 #[derive(Debug, Default)]
 struct EntryIndex {
-    /// Upper half: the hash; lower half: the entry's index, 0 for an empty place.
-    slots: Vec<u64>,
-    used: usize,
+    /// By the upper bits of the hash: the last entry put there; 0 for none.
+    heads: Vec<u16>,
+    /// By entry: the one put to the same place before it.
+    before: Vec<u16>,
+    shift: u32,
 }
 
 impl EntryIndex {
-    /// Empties the table and makes room for `entries` and some more.
+    /// Empties the table; it is made for `entries` entries but takes more.
     fn begin(&mut self, entries: usize) {
-        self.slots.clear();
-        self.slots.resize((entries * 2 + 64).next_power_of_two(), 0);
-        self.used = 0;
+        let size = (entries + 32).next_power_of_two();
+        self.shift = 32 - size.trailing_zeros();
+        self.heads.clear();
+        self.heads.resize(size, 0);
+        self.before.resize(self.before.len().max(entries + 32), 0);
     }
 
     #[inline]
     fn find(&self, hash: u32, is_wanted: impl Fn(u16) -> bool) -> Option<u16> {
-        let mut place = hash as usize;
-        loop {
-            // The table is never full, so there is an empty place.
-            let slot = *self.slots.get(place & self.slots.len().wrapping_sub(1)).filter(|slot| **slot != 0)?;
-            if (slot >> 32) as u32 == hash && is_wanted(slot as u16) {
-                return Some(slot as u16);
-            }
-            place = place.wrapping_add(1);
+        let mut index = self.heads.get((hash >> self.shift) as usize).copied()?;
+        while index != 0 && !is_wanted(index) {
+            index = self.before.get(usize::from(index)).copied()?;
         }
+        (index != 0).then_some(index)
     }
 
     #[inline]
     fn insert(&mut self, hash: u32, index: u16) {
-        if (self.used + 1) * 8 > self.slots.len() * 7 {
-            self.grow();
+        if self.before.len() <= usize::from(index) {
+            self.before.resize(usize::from(index) + 32, 0);
         }
-        self.put(hash, index);
-        self.used += 1;
-    }
-
-    #[inline]
-    fn put(&mut self, hash: u32, index: u16) {
-        let mask = self.slots.len().wrapping_sub(1);
-        let mut place = hash as usize;
-        while let Some(slot) = self.slots.get_mut(place & mask) {
-            if *slot == 0 {
-                *slot = u64::from(hash) << 32 | u64::from(index);
-                return;
-            }
-            place = place.wrapping_add(1);
-        }
-    }
-
-    #[cold]
-    fn grow(&mut self) {
-        let larger = vec![0; self.slots.len().max(32) * 2];
-        for slot in std::mem::replace(&mut self.slots, larger) {
-            if slot != 0 {
-                self.put((slot >> 32) as u32, slot as u16);
-            }
+        let head = self.heads.get_mut((hash >> self.shift) as usize);
+        if let (Some(head), Some(before)) = (head, self.before.get_mut(usize::from(index))) {
+            *before = *head;
+            *head = index;
         }
     }
 }

@@ -87,11 +87,10 @@ pub fn info(opcode: u8) -> Option<&'static OpcodeInfo> {
 /// Length in bytes of instructions with this opcode; 0 where the operands decide (switches, `wide`) and for unknown opcodes.
 #[inline]
 pub fn fixed_length(opcode: u8) -> usize {
-    // The array has 256 entries, so this never falls back.
-    usize::from(LENGTHS.get(usize::from(opcode)).copied().unwrap_or(0))
+    usize::from(outline(opcode).length)
 }
 
-static LENGTHS: [u8; 256] = lengths();
+const LENGTHS: [u8; 256] = lengths();
 
 #[allow(clippy::indexing_slicing, reason = "evaluated by the compiler: an index out of bounds does not compile")]
 const fn lengths() -> [u8; 256] {
@@ -111,25 +110,46 @@ const fn lengths() -> [u8; 256] {
     lengths
 }
 
-/// Slots of the locals that an opcode needs which names its slot itself: 1 for `iload_0`, 4 for `aload_3`. A long's second
-/// slot is not counted. 0 for all other opcodes.
-#[inline]
-pub fn implied_slots(opcode: u8) -> u8 {
-    IMPLIED_SLOTS.get(usize::from(opcode)).copied().unwrap_or(0)
+/// What a walk over code needs to know of an opcode, packed for one look-up.
+#[derive(Clone, Copy, Debug)]
+pub struct Outline {
+    /// Length in bytes; 0 where the operands decide and for unknown opcodes.
+    pub length: u8,
+    /// Slots of the locals that the opcode needs which names its slot itself: 1 for `iload_0`, 4 for `aload_3`; a long's
+    /// second slot is not counted. 0 for all other opcodes.
+    pub implied_slots: u8,
+    /// True for a known opcode without operands, or with operands that are only numbers.
+    pub is_plain: bool,
 }
 
-static IMPLIED_SLOTS: [u8; 256] = implied_slots_table();
+/// The outline of an opcode.
+#[inline]
+pub fn outline(opcode: u8) -> Outline {
+    // The array has 256 entries, so this never falls back.
+    OUTLINES.get(usize::from(opcode)).copied().unwrap_or(UNKNOWN)
+}
+
+const UNKNOWN: Outline = Outline { length: 0, implied_slots: 0, is_plain: false };
+
+static OUTLINES: [Outline; 256] = outlines();
 
 #[allow(clippy::indexing_slicing, reason = "evaluated by the compiler: an index out of bounds does not compile")]
-const fn implied_slots_table() -> [u8; 256] {
-    let mut slots = [0; 256];
+const fn outlines() -> [Outline; 256] {
+    let mut outlines = [UNKNOWN; 256];
+    let mut opcode = 0;
+    while opcode < ROWS.len() {
+        outlines[opcode].length = LENGTHS[opcode];
+        outlines[opcode].is_plain =
+            matches!(ROWS[opcode].form, Form::None | Form::Byte | Form::Short | Form::ArrayType);
+        opcode += 1;
+    }
     let mut number = 0;
     while number < 20 {
-        slots[ILOAD_0 as usize + number] = number as u8 % 4 + 1;
-        slots[ISTORE_0 as usize + number] = number as u8 % 4 + 1;
+        outlines[ILOAD_0 as usize + number].implied_slots = number as u8 % 4 + 1;
+        outlines[ISTORE_0 as usize + number].implied_slots = number as u8 % 4 + 1;
         number += 1;
     }
-    slots
+    outlines
 }
 
 /// All opcodes of class files, in order of their number.

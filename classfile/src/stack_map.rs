@@ -50,6 +50,7 @@ impl VerificationType {
         })
     }
 
+    #[inline]
     pub(crate) fn write(self, out: &mut ByteWriter) {
         match self {
             VerificationType::Top => out.u1(0),
@@ -77,6 +78,7 @@ pub struct FrameDecoder<'a, 'b> {
     reader: ByteReader<'a>,
     left: u16,
     offset: Option<u32>,
+    locals_changed: bool,
     locals: &'b mut Vec<VerificationType>,
     stack: &'b mut Vec<VerificationType>,
 }
@@ -92,12 +94,18 @@ impl<'a, 'b> FrameDecoder<'a, 'b> {
         reader.set_context("StackMapTable");
         let left = reader.u2()?;
         stack.clear();
-        Ok(FrameDecoder { reader, left, offset: None, locals, stack })
+        Ok(FrameDecoder { reader, left, offset: None, locals_changed: true, locals, stack })
     }
 
     /// Locals of the present frame.
     pub fn locals(&self) -> &[VerificationType] {
         self.locals
+    }
+
+    /// False if the present frame is written as having the locals of the one before it.
+    #[inline]
+    pub fn locals_changed(&self) -> bool {
+        self.locals_changed
     }
 
     /// Operand stack of the present frame.
@@ -114,6 +122,7 @@ impl<'a, 'b> FrameDecoder<'a, 'b> {
         self.left -= 1;
         let tag = self.reader.u1()?;
         self.stack.clear();
+        self.locals_changed = !matches!(tag, 0..=247 | 251);
         let delta = match tag {
             0..=63 => u16::from(tag),
             64..=127 => {
@@ -220,6 +229,26 @@ impl FrameEncoder {
         true
     }
 
+    /// Appends a frame with the locals of the frame before it, which must exist; else like [`FrameEncoder::frame`].
+    #[inline]
+    pub fn same_locals(&mut self, offset: u32, stack: &[VerificationType]) -> bool {
+        let delta = match self.previous_offset {
+            Some(previous) if offset > previous => (offset - previous - 1).min(0xFFFF) as u16,
+            previous => return previous == Some(offset),
+        };
+        match stack {
+            [] => self.out.frame_tag(0, 251, delta),
+            [only] => {
+                self.out.frame_tag(64, 247, delta);
+                only.write(&mut self.out);
+            }
+            _ => full_frame(&mut self.out, delta, &self.previous_locals, stack),
+        }
+        self.count = self.count.saturating_add(1);
+        self.previous_offset = Some(offset);
+        true
+    }
+
     fn encode(&mut self, delta: u16, locals: &[VerificationType], stack: &[VerificationType]) {
         let common = self.previous_locals.iter().zip(locals).take_while(|(a, b)| a == b).count();
         let removed = self.previous_locals.len() - common;
@@ -227,18 +256,9 @@ impl FrameEncoder {
         let out = &mut self.out;
         match (removed, added, stack) {
             _ if !self.previous_known => full_frame(out, delta, locals, stack),
-            (0, 0, []) if delta < 64 => out.u1(delta as u8),
-            (0, 0, []) => {
-                out.u1(251);
-                out.u2(delta);
-            }
+            (0, 0, []) => out.frame_tag(0, 251, delta),
             (0, 0, [only]) => {
-                if delta < 64 {
-                    out.u1(64 + delta as u8);
-                } else {
-                    out.u1(247);
-                    out.u2(delta);
-                }
+                out.frame_tag(64, 247, delta);
                 only.write(out);
             }
             (1..=3, 0, []) => {
@@ -258,6 +278,19 @@ impl FrameEncoder {
     pub fn finish(&mut self) -> &[u8] {
         self.out.patch_u2(0, self.count);
         self.out.as_slice()
+    }
+}
+
+impl ByteWriter {
+    /// The start of a frame that has a form for deltas below 64, and one for all.
+    #[inline]
+    fn frame_tag(&mut self, short: u8, long: u8, delta: u16) {
+        if delta < 64 {
+            self.u1(short + delta as u8);
+        } else {
+            self.u1(long);
+            self.u2(delta);
+        }
     }
 }
 

@@ -173,7 +173,7 @@ impl Engine {
             length_before: input.bytecode.len() as u32,
             length_after: merged.code.len() as u32,
             passes: merged.passes,
-            offset_map: if self.options.offset_maps { merged.offset_map } else { OffsetMap::default() },
+            offset_map: workspace.memory.recycle(merged),
             renamed: None,
         })
     }
@@ -230,7 +230,7 @@ impl Engine {
                     workspace.splice(class, method, target, (id, template), &body, probe_constant)?
                 }
             };
-            merged = Some(join(merged, next));
+            merged = Some(workspace.memory.join(merged, next));
         }
         Ok(merged)
     }
@@ -257,15 +257,6 @@ struct Marks {
     bootstrap: usize,
 }
 
-/// The outer merge's offset map speaks of the inner one's output: go through both.
-fn join(inner: Option<MergedBody>, mut outer: MergedBody) -> MergedBody {
-    if let Some(inner) = inner {
-        outer.offset_map = inner.offset_map.then(&outer.offset_map);
-        outer.passes = outer.passes.max(inner.passes);
-    }
-    outer
-}
-
 impl Workspace {
     fn mark(&self) -> Marks {
         Marks {
@@ -284,6 +275,7 @@ impl Workspace {
         self.pool.rewind(marks.pool);
         self.probes.truncate(marks.probes);
         self.bootstrap.appended.truncate(marks.bootstrap);
+        // They may name constants that are gone now.
         self.placed.iter_mut().for_each(PlacedSymbols::clear);
     }
 
@@ -323,7 +315,7 @@ impl Workspace {
         method: &'m Member<'a>,
         target: &'m TargetMethod<'a>,
         (id, template): (TemplateId, &'m Template),
-        body: &'m BodyInput<'m>,
+        body: &'m BodyInput<'_>,
         probe_constant: Option<u16>,
     ) -> Result<MergedBody, Refusal> {
         if target.is_constructor && template.needs.receiver != crate::template::Use::Nowhere {
@@ -341,7 +333,7 @@ impl Workspace {
 
     fn check(&mut self, class: &ClassFile<'_>, merged: &MergedBody) -> Result<(), Refusal> {
         let table = merged.tables.iter().find(|table| table.kind == TableKind::StackMap);
-        let frames = table.map(|table| table.content.as_slice());
+        let frames = table.map(|table| merged.content(table));
         let body = Body {
             code: &merged.code,
             rows: &merged.rows,

@@ -76,22 +76,25 @@ impl Checker {
     fn instructions(&mut self, body: &Body<'_>) -> Check {
         self.starts.reset(body.code.len());
         self.targets.clear();
-        let (mut at, mut last, mut last_at, mut slots) = (0, Flow::Next, 0, 0);
+        let (mut at, mut last_at, mut slots) = (0, 0, 0);
         while let Some(&opcode) = body.code.get(at) {
             self.starts.set(at);
-            let info = opcode::info(opcode).ok_or("unknown opcode")?;
-            (last, last_at) = (info.flow, at);
-            slots = slots.max(opcode::implied_slots(opcode));
-            let length = match opcode::fixed_length(opcode) {
-                0 => instruction::length_at(body.code, at).map_err(|_| "undecodable instruction")?,
-                length => length,
-            };
-            match info.form {
-                Form::None | Form::Byte | Form::Short | Form::ArrayType => {}
-                form => self.operand(form, at, body)?,
+            last_at = at;
+            let outline = opcode::outline(opcode);
+            slots = slots.max(outline.implied_slots);
+            if outline.is_plain {
+                at += usize::from(outline.length);
+                continue;
             }
+            let info = opcode::info(opcode).ok_or("unknown opcode")?;
+            let length = match outline.length {
+                0 => instruction::length_at(body.code, at).map_err(|_| "undecodable instruction")?,
+                length => usize::from(length),
+            };
+            self.operand(info.form, at, body)?;
             at += length;
         }
+        let last = body.code.get(last_at).and_then(|&opcode| opcode::info(opcode)).map_or(Flow::Next, |info| info.flow);
         if at != body.code.len() {
             return Err("undecodable instruction");
         }

@@ -1,6 +1,7 @@
 //! A method body before it is lifted: the parts of its `Code` attribute.
 
 use classfile::{Attribute, Code, ConstantPool, ExceptionRow};
+use smallvec::SmallVec;
 
 /// What a table inside `Code` is, as far as the merge must know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,13 +46,13 @@ pub(crate) struct BodyInput<'a> {
     pub(crate) max_stack: u16,
     pub(crate) max_locals: u16,
     pub(crate) bytecode: &'a [u8],
-    pub(crate) rows: Vec<ExceptionRow>,
-    pub(crate) tables: Vec<Table<'a>>,
+    pub(crate) rows: SmallVec<[ExceptionRow; 4]>,
+    pub(crate) tables: SmallVec<[Table<'a>; 6]>,
 }
 
 impl<'a> BodyInput<'a> {
     pub(crate) fn of_code(code: &Code<'a>, pool: &ConstantPool<'a>) -> classfile::Result<BodyInput<'a>> {
-        let mut tables = Vec::new();
+        let mut tables = SmallVec::new();
         for attribute in code.attributes_in(pool) {
             tables.push(Table::of(&attribute?));
         }

@@ -156,6 +156,7 @@ impl NodeList {
     }
 
     /// Appends bytes to a straight node at the end of the list, starting one if need be.
+    #[inline]
     pub(crate) fn push_bytes(&mut self, bytes: &[u8]) {
         let start = self.made.len() as u32;
         self.made.extend_from_slice(bytes);
@@ -177,6 +178,26 @@ impl NodeList {
         let index = behind.checked_sub(1)?;
         let node = nodes.get(index)?;
         Some(Position { node: NodeId((first + index) as u32), within: original - node.original })
+    }
+
+    /// Like [`NodeList::position_of`], looking first at the target's node number `near` and the few behind it.
+    #[inline]
+    pub(crate) fn position_near(&self, original: u32, near: &mut usize) -> Option<Position> {
+        let first = self.target.start as usize;
+        let nodes = self.nodes.get(first..self.target.end as usize)?;
+        for index in *near..*near + 4 {
+            let node = nodes.get(index)?;
+            if node.original > original {
+                break;
+            }
+            if nodes.get(index + 1).is_none_or(|next| next.original > original) {
+                *near = index;
+                return Some(Position { node: NodeId((first + index) as u32), within: original - node.original });
+            }
+        }
+        let place = self.position_of(original)?;
+        *near = (place.node.0 as usize).saturating_sub(first);
+        Some(place)
     }
 
     /// New code offset of a position, after layout.

@@ -1,6 +1,5 @@
 //! Words on the operand stack: the effect of single instructions, from the one table and the constant pool.
 
-use classfile::descriptor::{FieldType, MethodDescriptor};
 use classfile::{ConstantPool, ModifiedUtf8, opcode};
 
 /// Effects of instructions with a constant, remembered by constant for the whole class.
@@ -52,10 +51,7 @@ impl CallEffects {
 
     #[cold]
     fn compute(&mut self, pool: &ConstantPool<'_>, constant: u16) -> Option<i16> {
-        let descriptor = match pool.member_ref(constant) {
-            Ok(member) => member.descriptor,
-            Err(_) => pool.dynamic(constant).ok()?.2,
-        };
+        let descriptor = pool.descriptor_of(constant).ok()?;
         let effect = effect_of(descriptor)?;
         if let Some(place) = self.calls.get_mut(usize::from(constant)) {
             *place = effect;
@@ -66,11 +62,33 @@ impl CallEffects {
 
 /// Words of a field's type, or words of a method's result minus those of its parameters.
 fn effect_of(descriptor: ModifiedUtf8<'_>) -> Option<i16> {
-    if descriptor.as_bytes().first() != Some(&b'(') {
-        let (field_type, _) = FieldType::take(descriptor.as_bytes())?;
-        return i16::try_from(field_type.kind().words()).ok();
+    let mut bytes = descriptor.as_bytes().iter();
+    let (mut sign, mut words) = (1i32, 0i32);
+    while let Some(&byte) = bytes.next() {
+        words += match byte {
+            b'(' => {
+                sign = -1;
+                0
+            }
+            b')' => {
+                sign = 1;
+                0
+            }
+            b'V' => 0,
+            b'J' | b'D' => 2 * sign,
+            b'B' | b'C' | b'F' | b'I' | b'S' | b'Z' => sign,
+            b'L' | b'[' => {
+                let mut element = byte;
+                while element == b'[' {
+                    element = *bytes.next()?;
+                }
+                if element == b'L' {
+                    bytes.find(|byte| **byte == b';')?;
+                }
+                sign
+            }
+            _ => return None,
+        };
     }
-    let method = MethodDescriptor::parse(descriptor.as_bytes()).ok()?;
-    let result = method.return_type().map_or(0, |result| result.kind().words());
-    Some(i16::try_from(result).ok()? - i16::try_from(method.parameter_words()).ok()?)
+    i16::try_from(words).ok()
 }

@@ -102,8 +102,9 @@ fn write_code(out: &mut ByteWriter, merged: &MergedBody) {
     }
     out.u2(merged.tables.len() as u16);
     for table in &merged.tables {
+        let content = merged.content(table);
         out.u2(table.name_index);
-        out.u4(table.content.len() as u32);
-        out.bytes(&table.content);
+        out.u4(content.len() as u32);
+        out.bytes(content);
     }
 }

@@ -47,6 +47,7 @@ pub(crate) struct Emitter<'e, 's, 'a> {
 }
 
 impl Emitter<'_, '_, '_> {
+    #[inline]
     fn bytes(&mut self, bytes: &[u8]) {
         self.list.push_bytes(bytes);
     }

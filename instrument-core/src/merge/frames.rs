@@ -54,6 +54,13 @@ impl<P> Frames<P> {
         self.entries.push(Entry { place, locals: (locals, stack), stack: (stack, end) });
     }
 
+    /// Appends types and says where they stand.
+    fn append(&mut self, types: &[VerificationType]) -> (u32, u32) {
+        let start = self.mark();
+        self.types.extend_from_slice(types);
+        (start, self.mark())
+    }
+
     fn mark(&self) -> u32 {
         self.types.len() as u32
     }
@@ -92,11 +99,10 @@ impl TargetFrames {
         self.locals.extend_from_slice(&self.implied);
         let mut decoder = FrameDecoder::new(table, &mut self.locals, &mut self.stack)?;
         while let Some(offset) = decoder.advance()? {
-            let locals = self.frames.mark();
-            self.frames.types.extend_from_slice(decoder.locals());
-            let stack = self.frames.mark();
-            self.frames.types.extend_from_slice(decoder.stack());
-            self.frames.push(offset, locals, stack);
+            let known = self.frames.entries.last().filter(|_| !decoder.locals_changed()).map(|last| last.locals);
+            let locals = known.unwrap_or_else(|| self.frames.append(decoder.locals()));
+            let stack = self.frames.append(decoder.stack());
+            self.frames.entries.push(Entry { place: offset, locals, stack });
             let words: usize = decoder.stack().iter().map(|entry| entry.slots()).sum();
             self.depths.push((offset, words.min(0xFFFF) as u16));
         }
@@ -209,20 +215,37 @@ impl FrameMerger {
         }
         behind.extend_from_slice(self.frames.types.get(mark as usize..).unwrap_or_default());
         self.frames.types.truncate(mark as usize);
-        for (offset, frame_locals, frame_stack) in target.iter() {
-            let locals = self.frames.mark();
-            let (kept, moved) = split_at_slot(frame_locals, renumbering);
-            self.frames.types.extend_from_slice(kept);
-            self.fill_up(locals, context.slots.target)?;
-            self.frames.types.extend_from_slice(&behind);
-            self.frames.types.extend_from_slice(moved);
-            let stack = self.frames.mark();
-            self.frames.types.extend_from_slice(frame_stack);
-            let place = list.position_of(offset).ok_or(Refusal::SelfCheck("frame outside the code"))?;
-            self.frames.push(place, locals, stack);
+        let mut last = None;
+        let mut near = 0;
+        for entry in &target.frames.entries {
+            let locals = match last {
+                Some((of_target, merged)) if of_target == entry.locals => merged,
+                _ => self.extended(target.frames.slice(entry.locals), &behind, context.slots)?,
+            };
+            last = Some((entry.locals, locals));
+            let stack = self.frames.append(target.frames.slice(entry.stack));
+            let place =
+                list.position_near(entry.place, &mut near).ok_or(Refusal::SelfCheck("frame outside the code"))?;
+            self.frames.entries.push(Entry { place, locals, stack });
         }
         self.buffer = behind;
         Ok(())
+    }
+
+    /// Appends the target's locals with what stands behind them or, if some are renumbered, among them.
+    fn extended(
+        &mut self,
+        of_target: &[VerificationType],
+        behind: &[VerificationType],
+        slots: &SlotPlan<'_>,
+    ) -> Result<(u32, u32), Refusal> {
+        let start = self.frames.mark();
+        let (kept, moved) = split_at_slot(of_target, slots.renumbering);
+        self.frames.types.extend_from_slice(kept);
+        self.fill_up(start, slots.target)?;
+        self.frames.types.extend_from_slice(behind);
+        self.frames.types.extend_from_slice(moved);
+        Ok((start, self.frames.mark()))
     }
 
     fn epilog_entry(&mut self, context: &mut FrameContext<'_, '_, '_>) -> Result<(), Refusal> {
@@ -353,17 +376,22 @@ impl FrameMerger {
         }
         self.order.sort_by_key(|(offset, _)| *offset);
         self.encoder.begin(implied);
+        let mut last = None;
         for (at, &(offset, index)) in self.order.iter().enumerate() {
             // A target's last return may leave no bytes: then the epilog's entry, which expects less, stands for both.
             if self.order.get(at + 1).is_some_and(|next| next.0 == offset) {
                 continue;
             }
             let Some(entry) = self.frames.entries.get(index as usize) else { continue };
-            let locals = self.frames.slice(entry.locals);
-            let stack = self.frames.slice(entry.stack);
-            moved(locals, list, operations, &mut self.buffer);
-            moved(stack, list, operations, &mut self.stack_buffer);
-            if !self.encoder.frame(offset, &self.buffer, &self.stack_buffer) {
+            let (locals, stack) = (self.frames.slice(entry.locals), self.frames.slice(entry.stack));
+            let stack = moved(stack, list, operations, &mut self.stack_buffer);
+            let in_order = if last == Some(entry.locals) {
+                self.encoder.same_locals(offset, stack)
+            } else {
+                last = Some(entry.locals);
+                self.encoder.frame(offset, moved(locals, list, operations, &mut self.buffer), stack)
+            };
+            if !in_order {
                 return Err(Refusal::SelfCheck("frames out of order"));
             }
         }
@@ -384,10 +412,18 @@ fn split_at_slot(locals: &[VerificationType], renumbering: Renumbering) -> (&[Ve
     locals.split_at(kept.count())
 }
 
-/// Uninitialised objects are named by the offset of their `new`, which has moved.
-fn moved(types: &[VerificationType], list: &NodeList, operations: &[Position], out: &mut Vec<VerificationType>) {
-    out.clear();
-    out.extend(types.iter().map(|&entry| match entry {
+/// Uninitialised objects are named by the offset of their `new`, which has moved; without any the types stay where they are.
+fn moved<'t>(
+    types: &'t [VerificationType],
+    list: &NodeList,
+    operations: &[Position],
+    buffer: &'t mut Vec<VerificationType>,
+) -> &'t [VerificationType] {
+    if !types.iter().any(|entry| matches!(entry, VerificationType::Uninitialized(_))) {
+        return types;
+    }
+    buffer.clear();
+    buffer.extend(types.iter().map(|&entry| match entry {
         VerificationType::Uninitialized(of_template) if of_template & OF_TEMPLATE != 0 => {
             let place = operations.get((of_template & !OF_TEMPLATE) as usize).copied().unwrap_or_default();
             VerificationType::Uninitialized(list.offset_of(place))
@@ -398,6 +434,7 @@ fn moved(types: &[VerificationType], list: &NodeList, operations: &[Position], o
         }
         other => other,
     }));
+    buffer
 }
 
 /// The verification type of a field type.

@@ -1,9 +1,11 @@
 //! The merge itself, step by step (requirements S0.44 to S0.54).
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use classfile::stack_map::{VerificationType, implied_locals};
 use classfile::{ByteReader, ClassFile, ExceptionRow, Member, ModifiedUtf8, opcode};
+use smallvec::SmallVec;
 
 use super::constructor;
 use super::emit::{Emitter, TargetMethod};
@@ -41,10 +43,28 @@ pub(crate) struct MergeMemory {
     positions: Vec<Position>,
     handler_offsets: Vec<u32>,
     pub(crate) effects: CallEffects,
+    /// Bodies that are not needed any more, for their memory.
+    pub(crate) spare: Vec<MergedBody>,
     pub(crate) options: EngineOptions,
 }
 
 impl MergeMemory {
+    /// The outer merge's offset map speaks of the inner one's output: go through both.
+    pub(crate) fn join(&mut self, inner: Option<MergedBody>, mut outer: MergedBody) -> MergedBody {
+        if let Some(inner) = inner {
+            outer.passes = outer.passes.max(inner.passes);
+            outer.offset_map = self.recycle(inner).then(&outer.offset_map);
+        }
+        outer
+    }
+
+    /// Keeps the memory of a body that has been written; gives its offset map.
+    pub(crate) fn recycle(&mut self, mut body: MergedBody) -> OffsetMap {
+        let map = std::mem::take(&mut body.offset_map);
+        self.spare.push(body);
+        map
+    }
+
     /// Locals that the descriptor of the last merged method implies; empty if it had no frames to relate to.
     pub(crate) fn implied_locals(&self) -> &[VerificationType] {
         &self.target_frames.implied
@@ -59,69 +79,89 @@ pub(crate) struct MergedBody {
     pub(crate) code: Vec<u8>,
     pub(crate) rows: Vec<ExceptionRow>,
     pub(crate) tables: Vec<MergedTable>,
+    /// Contents of the tables, one behind the other.
+    pub(crate) table_bytes: Vec<u8>,
     pub(crate) passes: u32,
     pub(crate) offset_map: OffsetMap,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct MergedTable {
     pub(crate) kind: TableKind,
     pub(crate) name_index: u16,
-    pub(crate) content: Vec<u8>,
+    /// Where its content stands in [`MergedBody::table_bytes`].
+    content: Range<usize>,
 }
 
 impl MergedBody {
     /// A body without any template.
     pub(crate) fn unchanged(body: &BodyInput<'_>) -> MergedBody {
-        let tables = body.tables.iter().map(|table| MergedTable {
-            kind: table.kind,
-            name_index: table.name_index,
-            content: table.content.to_vec(),
-        });
-        MergedBody {
+        let mut merged = MergedBody {
             max_stack: body.max_stack,
             max_locals: body.max_locals,
             code: body.bytecode.to_vec(),
-            rows: body.rows.clone(),
-            tables: tables.collect(),
+            rows: body.rows.to_vec(),
             passes: 1,
-            offset_map: OffsetMap::default(),
+            ..MergedBody::default()
+        };
+        for table in &body.tables {
+            let start = merged.table_bytes.len();
+            merged.table_bytes.extend_from_slice(table.content);
+            merged.add_table(table.kind, table.name_index, start);
         }
+        merged
     }
 
     /// The body as input of the next merge.
     pub(crate) fn as_input(&self) -> BodyInput<'_> {
-        let table = |table: &'_ MergedTable| (table.kind, table.name_index);
+        let table = |merged: &MergedTable| Table {
+            kind: merged.kind,
+            name_index: merged.name_index,
+            content: self.content(merged),
+            offset: 0,
+        };
         BodyInput {
             max_stack: self.max_stack,
             max_locals: self.max_locals,
             bytecode: &self.code,
-            rows: self.rows.clone(),
-            tables: self
-                .tables
-                .iter()
-                .map(|merged| {
-                    let (kind, name_index) = table(merged);
-                    Table { kind, name_index, content: &merged.content, offset: 0 }
-                })
-                .collect(),
+            rows: SmallVec::from_slice(&self.rows),
+            tables: self.tables.iter().map(table).collect(),
         }
+    }
+
+    /// The content of one of its tables.
+    pub(crate) fn content(&self, table: &MergedTable) -> &[u8] {
+        self.table_bytes.get(table.content.clone()).unwrap_or_default()
+    }
+
+    /// Notes a table whose content was appended to the table bytes from `start` on.
+    fn add_table(&mut self, kind: TableKind, name_index: u16, start: usize) {
+        self.tables.push(MergedTable { kind, name_index, content: start..self.table_bytes.len() });
+    }
+
+    /// Empties it, keeping the memory.
+    fn clear(&mut self) {
+        self.code.clear();
+        self.rows.clear();
+        self.tables.clear();
+        self.table_bytes.clear();
+        self.offset_map.clear();
     }
 }
 
 /// One merge.
-pub(crate) struct Splice<'m, 's, 'a> {
+pub(crate) struct Splice<'m, 'b, 's, 'a> {
     pub(crate) class: &'m ClassFile<'a>,
     pub(crate) method: &'m Member<'a>,
     pub(crate) target: &'m TargetMethod<'a>,
     pub(crate) template: &'m Template,
-    pub(crate) body: &'m BodyInput<'m>,
+    pub(crate) body: &'m BodyInput<'b>,
     pub(crate) sink: SymbolSink<'s, 'a>,
     /// Constant that holds the probe's number.
     pub(crate) probe_constant: Option<u16>,
 }
 
-impl<'m, 'a> Splice<'m, '_, 'a> {
+impl<'a> Splice<'_, '_, '_, 'a> {
     pub(crate) fn run(mut self, memory: &mut MergeMemory) -> Result<MergedBody, Refusal> {
         let frames_wanted = self.read_frames(memory)?;
         let border = self.border(memory.options.slots)?;
@@ -132,7 +172,7 @@ impl<'m, 'a> Splice<'m, '_, 'a> {
         self.lift(memory, border)?;
         self.distrust(memory)?;
         let kind = self.target.descriptor.return_type().map(|result| result.kind());
-        let ending = returns::ending(&memory.lifted, &memory.list, epilog_is_straight(self.template), kind);
+        let ending = returns::ending(&memory.lifted, &memory.list, self.template.epilog_is_straight, kind);
         if returns::operands_matter(&memory.lifted, kind) {
             memory.lifted.operands = self.operands(&memory.handler_offsets, &memory.target_frames);
         }
@@ -168,13 +208,12 @@ impl<'m, 'a> Splice<'m, '_, 'a> {
         }
         let (length, passes) = layout::assign_offsets(&mut memory.list, memory.options.layout)?;
         self.check_length(length as usize)?;
-        let mut merged = MergedBody {
-            max_stack: self.body.max_stack.max(prolog_stack).max(epilog_stack),
-            max_locals: slots.max_locals,
-            code: Vec::with_capacity(length as usize),
-            passes,
-            ..MergedBody::default()
-        };
+        let mut merged = memory.spare.pop().unwrap_or_default();
+        merged.clear();
+        merged.max_stack = self.body.max_stack.max(prolog_stack).max(epilog_stack);
+        merged.max_locals = slots.max_locals;
+        merged.passes = passes;
+        merged.code.reserve(length as usize);
         layout::write(&memory.list, self.body.bytecode, &mut merged.code)?;
         let places = HandlerPlaces {
             operations: &memory.positions,
@@ -198,7 +237,9 @@ impl<'m, 'a> Splice<'m, '_, 'a> {
         if frames_wanted {
             self.frames(memory, frames_name, &mut merged)?;
         }
-        offset_map(&memory.list, &mut merged.offset_map);
+        if memory.options.offset_maps {
+            offset_map(&memory.list, &mut merged.offset_map);
+        }
         Ok(merged)
     }
 
@@ -351,9 +392,9 @@ impl<'m, 'a> Splice<'m, '_, 'a> {
                 TableKind::StackMap => frames_name = Some(table.name_index),
                 TableKind::Dropped => {}
                 kind => {
-                    let mut content = Vec::new();
-                    tables::write(table, moves, &mut content)?;
-                    merged.tables.push(MergedTable { kind, name_index: table.name_index, content });
+                    let start = merged.table_bytes.len();
+                    tables::write(table, moves, &mut merged.table_bytes)?;
+                    merged.add_table(kind, table.name_index, start);
                 }
             }
         }
@@ -367,8 +408,9 @@ impl<'m, 'a> Splice<'m, '_, 'a> {
                 Some(index) => index,
                 None => self.sink.writer.utf8(self.sink.pool, ModifiedUtf8(b"StackMapTable"))?,
             };
-            let content = content.to_vec();
-            merged.tables.push(MergedTable { kind: TableKind::StackMap, name_index, content });
+            let start = merged.table_bytes.len();
+            merged.table_bytes.extend_from_slice(content);
+            merged.add_table(TableKind::StackMap, name_index, start);
         }
         Ok(())
     }
@@ -409,17 +451,6 @@ impl<'m, 'a> Splice<'m, '_, 'a> {
 enum Part {
     Prolog,
     Epilog,
-}
-
-/// True if the epilog's normal way has nothing that needs a frame or the result, so that operands may lie below.
-fn epilog_is_straight(template: &Template) -> bool {
-    use crate::template::OperationKind::{Branch, Return, Switch};
-    let normal = || template.operations.iter().enumerate().filter(|(_, operation)| operation.normal);
-    !template.needs.result
-        && normal().filter(|(_, operation)| operation.kind == Return).count() == 1
-        && !normal().any(|(_, operation)| matches!(operation.kind, Branch { .. } | Switch { .. }))
-        && !normal().any(|(index, _)| template.handlers.iter().any(|row| row.covers(index)))
-        && !template.frames.iter().any(|frame| normal().any(|(index, _)| index == frame.operation))
 }
 
 /// True if the code has no jump, switch or handler.

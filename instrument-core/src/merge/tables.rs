@@ -1,6 +1,6 @@
 //! Debug tables and type annotations of the target, moved to the new offsets. Their size never changes.
 
-use classfile::{ByteReader, ByteWriter, ErrorKind};
+use classfile::{ByteReader, ErrorKind};
 
 use super::renumber::Renumbering;
 use crate::body::input::{Table, TableKind};
@@ -25,6 +25,12 @@ impl Moves<'_> {
         self.list.offset_of(place).min(0xFFFF) as u16
     }
 
+    /// Of an instruction, looked for first where the last search ended.
+    fn instruction_near(&self, original: u16, near: &mut usize) -> u16 {
+        let place = self.list.position_near(u32::from(original), near).unwrap_or_default();
+        self.list.offset_of(place).min(0xFFFF) as u16
+    }
+
     /// Of a place where something begins that also holds for the prolog: what began with the method still does.
     fn start(&self, original: u16) -> u16 {
         if original == 0 { 0 } else { self.instruction(original) }
@@ -39,33 +45,46 @@ impl Moves<'_> {
     }
 }
 
-/// Writes the content of a table to `out`.
+/// The copy of a table whose offsets are overwritten.
+struct Copied<'c>(&'c mut [u8]);
+
+impl Copied<'_> {
+    fn patch_u2(&mut self, position: usize, value: u16) {
+        if let Some(place) = self.0.get_mut(position..).and_then(|rest| rest.first_chunk_mut::<2>()) {
+            *place = value.to_be_bytes();
+        }
+    }
+}
+
+/// Appends the content of a table to `out`.
 pub(crate) fn write(table: &Table<'_>, moves: &Moves<'_>, out: &mut Vec<u8>) -> classfile::Result<()> {
-    out.clear();
+    let start = out.len();
     out.extend_from_slice(table.content);
-    let mut content = ByteWriter::from_vec(std::mem::take(out));
+    let mut content = Copied(out.get_mut(start..).unwrap_or_default());
     let reader = ByteReader::new(table.content, table.offset, "debug table");
-    let done = match table.kind {
+    match table.kind {
         TableKind::LineNumbers => line_numbers(reader, moves, &mut content),
         TableKind::LocalVariables => local_variables(reader, moves, &mut content),
         TableKind::TypeAnnotations => type_annotations(reader, moves, &mut content),
         TableKind::StackMap | TableKind::Dropped | TableKind::Other => Ok(()),
-    };
-    *out = content.into_vec();
-    done
+    }
 }
 
-fn line_numbers(mut reader: ByteReader<'_>, moves: &Moves<'_>, content: &mut ByteWriter) -> classfile::Result<()> {
-    for _ in 0..reader.u2()? {
-        let position = reader.position();
-        let start = reader.u2()?;
-        content.patch_u2(position, moves.start(start));
-        reader.skip(2)?;
+fn line_numbers(mut reader: ByteReader<'_>, moves: &Moves<'_>, content: &mut Copied<'_>) -> classfile::Result<()> {
+    let count = usize::from(reader.u2()?);
+    reader.skip(count * 4)?;
+    let (rows, _) = content.0.get_mut(2..2 + count * 4).unwrap_or_default().as_chunks_mut::<4>();
+    // Lines mostly stand in the order of the code, so the search goes on where the last one ended.
+    let mut near = 0;
+    for [high, low, ..] in rows {
+        let start = u16::from_be_bytes([*high, *low]);
+        let moved = if start == 0 { 0 } else { moves.instruction_near(start, &mut near) };
+        [*high, *low] = moved.to_be_bytes();
     }
     Ok(())
 }
 
-fn local_variables(mut reader: ByteReader<'_>, moves: &Moves<'_>, content: &mut ByteWriter) -> classfile::Result<()> {
+fn local_variables(mut reader: ByteReader<'_>, moves: &Moves<'_>, content: &mut Copied<'_>) -> classfile::Result<()> {
     for _ in 0..reader.u2()? {
         range(&mut reader, moves, content)?;
         reader.skip(4)?;
@@ -74,14 +93,14 @@ fn local_variables(mut reader: ByteReader<'_>, moves: &Moves<'_>, content: &mut 
     Ok(())
 }
 
-fn slot(reader: &mut ByteReader<'_>, moves: &Moves<'_>, content: &mut ByteWriter) -> classfile::Result<()> {
+fn slot(reader: &mut ByteReader<'_>, moves: &Moves<'_>, content: &mut Copied<'_>) -> classfile::Result<()> {
     let position = reader.position();
     content.patch_u2(position, moves.renumbering.slot(reader.u2()?));
     Ok(())
 }
 
 /// A start and a length.
-fn range(reader: &mut ByteReader<'_>, moves: &Moves<'_>, content: &mut ByteWriter) -> classfile::Result<()> {
+fn range(reader: &mut ByteReader<'_>, moves: &Moves<'_>, content: &mut Copied<'_>) -> classfile::Result<()> {
     let position = reader.position();
     let (start, length) = (reader.u2()?, reader.u2()?);
     let (new_start, new_end) = (moves.start(start), moves.end(u32::from(start) + u32::from(length)));
@@ -90,7 +109,7 @@ fn range(reader: &mut ByteReader<'_>, moves: &Moves<'_>, content: &mut ByteWrite
     Ok(())
 }
 
-fn type_annotations(mut reader: ByteReader<'_>, moves: &Moves<'_>, content: &mut ByteWriter) -> classfile::Result<()> {
+fn type_annotations(mut reader: ByteReader<'_>, moves: &Moves<'_>, content: &mut Copied<'_>) -> classfile::Result<()> {
     for _ in 0..reader.u2()? {
         match reader.u1()? {
             0x40 | 0x41 => {

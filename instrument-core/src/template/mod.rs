@@ -42,6 +42,8 @@ pub struct Template {
     pub(crate) live_locals: Vec<(u16, TemplateType)>,
     pub(crate) max_locals: u16,
     pub(crate) needs: Needs,
+    /// The epilog's normal way has nothing that needs a frame or the result, so that operands may lie below it.
+    pub(crate) epilog_is_straight: bool,
     /// Lowest `major_version` of a class that can hold the template's instructions.
     pub(crate) minimum_version: u16,
 }
@@ -156,4 +158,15 @@ impl TemplateHandler {
     pub(crate) fn covers(&self, operation: usize) -> bool {
         (self.start..self.end).contains(&operation)
     }
+}
+
+/// True if the epilog's normal way has one end and no jumps, handlers and frames, and does not use the result.
+fn epilog_is_straight(template: &Template) -> bool {
+    use OperationKind::{Branch, Return, Switch};
+    let normal = || template.operations.iter().enumerate().filter(|(_, operation)| operation.normal);
+    !template.needs.result
+        && normal().filter(|(_, operation)| operation.kind == Return).count() == 1
+        && !normal().any(|(_, operation)| matches!(operation.kind, Branch { .. } | Switch { .. }))
+        && !normal().any(|(index, _)| template.handlers.iter().any(|row| row.covers(index)))
+        && !template.frames.iter().any(|frame| normal().any(|(index, _)| index == frame.operation))
 }

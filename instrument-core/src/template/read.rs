@@ -185,10 +185,12 @@ fn template(place: &mut Place<'_>, marks: Marks) -> Result<Template, Problems> {
         live_locals: Vec::new(),
         max_locals: code.max_locals,
         needs: super::Needs::default(),
+        epilog_is_straight: false,
         minimum_version: 0,
     };
     let offsets = lifted.offsets;
     lint::complete(&mut template, &|operation| offsets.get(operation).copied().unwrap_or(0), place)?;
+    template.epilog_is_straight = super::epilog_is_straight(&template);
     Ok(template)
 }
 

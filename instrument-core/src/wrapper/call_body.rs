@@ -4,6 +4,7 @@ use classfile::attributes::{LineNumber, Structure, Table as Rows};
 use classfile::descriptor::MethodDescriptor;
 use classfile::{ByteWriter, ClassFile, Code, ConstantPool, ConstantPoolWriter, Member, ModifiedUtf8, Tag};
 use classfile::{access, opcode};
+use smallvec::SmallVec;
 
 use crate::body::input::{BodyInput, Table, TableKind};
 use crate::merge::emit::{load_opcode, local_bytes, return_opcode};
@@ -69,7 +70,7 @@ impl CallBody {
         original: &Code<'_>,
         pool: &ConstantPool<'_>,
     ) -> classfile::Result<BodyInput<'b>> {
-        let mut tables = Vec::new();
+        let mut tables = SmallVec::new();
         if let Some(attribute) = original.attributes_in(pool).find(b"LineNumberTable")? {
             let rows = Rows::<LineNumber>::read(&mut attribute.reader("LineNumberTable"), 0)?;
             if let Some(first) = rows.iter().min_by_key(|row| row.start) {
@@ -89,7 +90,7 @@ impl CallBody {
             max_stack: self.argument_words.max(self.result_words),
             max_locals: self.argument_words,
             bytecode: &self.bytecode,
-            rows: Vec::new(),
+            rows: SmallVec::new(),
             tables,
         })
     }
