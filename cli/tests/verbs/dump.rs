@@ -215,6 +215,19 @@ fn javap_instructions(text: &str) -> Vec<Vec<(u64, String)>> {
     methods
 }
 
+/// The agent runs in the application's directory, the command line anywhere: both look beside the configuration first.
+#[test]
+fn jars_of_templates_stand_relative_to_the_configuration() {
+    let sandbox = sandbox();
+    fs::create_dir_all(sandbox.path("conf/own/com/machin")).unwrap();
+    let template = "com/machin/Timing.class";
+    fs::copy(classes().join(template), sandbox.path("conf/own").join(template)).unwrap();
+    sandbox.write("conf/rules.toml", format!("[agent]\ntemplates = \"own\"\n\n{RULES}"));
+    let said =
+        sandbox.instr(&["dump", "--config", "conf/rules.toml", "com.machin.Bidule", "twoParameters", "machin.jar"]);
+    assert!(said.code == 0 && said.stdout.contains("real-timer at level time"), "{}{}", said.stdout, said.stderr);
+}
+
 #[test]
 fn methods_of_the_jdk_that_the_probes_use_stay_as_they_are() {
     let sandbox = Sandbox::new();
