@@ -4,9 +4,11 @@
 //! * Constants are appended, so an index behind the pool's end would come to mean something.
 //! * Local slots are added, so arguments and variables that have no room would find some.
 //! * Tables are written anew, so rows outside the code would be put right.
+//! * The epilog follows the code, so code that runs off its end would run into it.
 
 use classfile::descriptor::MethodDescriptor;
 use classfile::instruction::Instructions;
+use classfile::opcode::{self, Flow};
 use classfile::{ByteReader, ConstantPool, Error, ErrorKind, ExceptionRow, Result, Tag};
 
 use super::input::{BodyInput, Table, TableKind};
@@ -40,14 +42,19 @@ pub(crate) fn check_body(
     if u32::from(descriptor.parameter_words()) + u32::from(!is_static) > u32::from(body.max_locals) {
         return Err(Error::new(ErrorKind::BadValue, 0, "max_locals"));
     }
+    let mut last = None;
     for instruction in Instructions::new(body.bytecode) {
         let instruction = instruction?;
+        last = opcode::info(instruction.opcode).map(|info| info.flow);
         if let Some(index) = instruction.constant() {
             check_index(index, pool, instruction.offset as usize)?;
         }
         if instruction.last_local().is_some_and(|slot| slot >= u32::from(body.max_locals)) {
             return Err(Error::new(ErrorKind::BadValue, instruction.offset as usize, "local slot"));
         }
+    }
+    if matches!(last, None | Some(Flow::Next | Flow::Conditional | Flow::Subroutine)) {
+        return Err(Error::new(ErrorKind::BadValue, body.bytecode.len(), "end of the code"));
     }
     for row in &body.rows {
         check_row(row, body, pool)?;
