@@ -21,6 +21,7 @@ mod error;
 pub mod instruction;
 mod modified_utf8;
 pub mod opcode;
+pub mod opcode_outline;
 pub mod stack_map;
 
 pub use attribute::{Attribute, Attributes};

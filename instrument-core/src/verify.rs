@@ -7,7 +7,7 @@
 
 use classfile::opcode::{self, Flow, Form};
 use classfile::stack_map::{FrameDecoder, VerificationType};
-use classfile::{ByteReader, ExceptionRow, instruction};
+use classfile::{ByteReader, ExceptionRow, instruction, opcode_outline};
 
 /// What is checked.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +80,7 @@ impl Checker {
         while let Some(&opcode) = body.code.get(at) {
             self.starts.set(at);
             last_at = at;
-            let outline = opcode::outline(opcode);
+            let outline = opcode_outline::outline(opcode);
             slots = slots.max(outline.implied_slots);
             if outline.is_plain {
                 at += usize::from(outline.length);
@@ -115,7 +115,7 @@ impl Checker {
             if constant == 0 || constant >= body.constants { Err("constant out of bounds") } else { Ok(()) }
         };
         let local = |slot: u16, opcode: u8| {
-            let end = u32::from(slot) + u32::from(opcode::slots_taken(opcode));
+            let end = u32::from(slot) + u32::from(opcode_outline::slots_taken(opcode));
             if end > u32::from(body.max_locals) { Err("local slot out of bounds") } else { Ok(()) }
         };
         let word = |behind: usize| body.code.get(at + behind..).and_then(|rest| rest.first_chunk::<2>());

@@ -4,10 +4,12 @@
 //! * Constants are appended, so an index behind the pool's end would come to mean something.
 //! * Local slots are added, so arguments and variables that have no room would find some.
 //! * Tables are written anew, so rows outside the code would be put right.
+//! * The epilog follows the code, so code that runs off its end would run into it.
 
 use classfile::descriptor::MethodDescriptor;
 use classfile::instruction::Instructions;
-use classfile::{ByteReader, ConstantPool, Error, ErrorKind, ExceptionRow, Result, opcode};
+use classfile::opcode::{self, Flow};
+use classfile::{ByteReader, ConstantPool, Error, ErrorKind, ExceptionRow, Result, opcode_outline};
 
 use super::input::{BodyInput, Table, TableKind};
 
@@ -59,9 +61,10 @@ pub(crate) fn check_body(
 
 fn check_operands(body: &BodyInput<'_>, pool: &ConstantPool<'_>) -> Result<()> {
     let code = body.bytecode;
-    let (mut at, mut implied) = (0, 0);
+    let (mut at, mut last, mut implied) = (0, 0, 0);
     while let Some(&opcode) = code.get(at) {
-        let outline = opcode::outline(opcode);
+        last = at;
+        let outline = opcode_outline::outline(opcode);
         implied = implied.max(outline.implied_slots);
         if outline.is_plain {
             at += usize::from(outline.length);
@@ -76,6 +79,12 @@ fn check_operands(body: &BodyInput<'_>, pool: &ConstantPool<'_>) -> Result<()> {
             return Err(Error::new(ErrorKind::BadValue, at, "local slot"));
         }
         at += instruction.bytes.len();
+    }
+    let end = code.get(last..).unwrap_or_default();
+    let flow = end.first().and_then(|&opcode| opcode::info(opcode)).map(|info| info.flow);
+    let goes_on = matches!(flow, None | Some(Flow::Next | Flow::Conditional | Flow::Subroutine));
+    if goes_on && !matches!(end, [opcode::WIDE, opcode::RET, ..]) {
+        return Err(Error::new(ErrorKind::BadValue, code.len(), "end of the code"));
     }
     let fits = u16::from(implied) <= body.max_locals;
     if fits { Ok(()) } else { Err(Error::new(ErrorKind::BadValue, 0, "local slot")) }

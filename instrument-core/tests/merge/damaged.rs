@@ -98,6 +98,17 @@ fn handlers_cover_something() {
 }
 
 #[test]
+fn code_does_not_run_off_its_end() {
+    let class = |last: u8| {
+        with_code("()V", |code| {
+            code.limits(1, 0).op(RETURN).op(NOP).op(last);
+        })
+    };
+    merged(&class(RETURN), &["bracket"]);
+    refused_as(&class(NOP), ErrorKind::BadValue);
+}
+
+#[test]
 fn nothing_may_follow_the_attributes_of_the_code() {
     let good = with_code("()V", |code| {
         code.limits(0, 0).attribute("Deprecated", &[]).op(RETURN);

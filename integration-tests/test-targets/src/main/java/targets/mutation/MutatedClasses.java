@@ -100,8 +100,10 @@ public final class MutatedClasses {
             if (TELL) {
                 System.err.println(refused);
             }
-            boolean noRoom = String.valueOf(refused.getMessage()).contains("Exceeded max stack size");
-            return "defined-then-" + refused.getClass().getSimpleName() + (noRoom ? "-no-room-for-operands" : "");
+            String message = String.valueOf(refused.getMessage());
+            String detail = message.contains("Exceeded max stack size") ? "-no-room-for-operands"
+                    : message.contains("Wrong return type in function") ? "-wrong-result" : "";
+            return "defined-then-" + refused.getClass().getSimpleName() + detail;
         }
     }
 

@@ -15,7 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
 /**
@@ -29,8 +29,11 @@ class MutatedClassesIT {
     private static final long SEED = Long.getLong("instr.seed", 1);
     /** What the agent may need: its buffers (32 MiB), the chunk being written (16), and what instrumented code is larger. */
     private static final long MOST_MEMORY_KIB = 200 * 1024;
-    /** Room for operands that a method lacks is the one fault that merging mends: a template needs room, too. */
-    private static final String MENDED = "defined-then-VerifyError-no-room-for-operands";
+    /**
+     * The two faults that merging mends: room for operands that a method lacks (a template needs room, too), and before
+     * version 50 a result whose type the JVM cannot infer (it is cast to the declared type, where returns meet).
+     */
+    private static final Pattern MENDED = Pattern.compile("defined-then-VerifyError-(no-room-for-operands|wrong-result)");
 
     @EachJdk
     void damagedClassesEndAsWithoutTheAgent(Jdk jdk) throws IOException {
@@ -69,8 +72,8 @@ class MutatedClassesIT {
         assertEquals(MUTATIONS, expected.size());
         assertEquals(expected.size(), found.size(), "mutations tried");
         return IntStream.range(0, expected.size())
-                .filter(i -> !expected.get(i).contains(MENDED) && !Objects.equals(comparable(expected.get(i)),
-                comparable(found.get(i))))
+                .filter(i -> !MENDED.matcher(expected.get(i)).find())
+                .filter(i -> !comparable(expected.get(i)).equals(comparable(found.get(i))))
                 .mapToObj(i -> expected.get(i) + " became " + found.get(i))
                 .toList();
     }
@@ -79,7 +82,7 @@ class MutatedClassesIT {
         return run.stdout().lines().filter(line -> Character.isDigit(line.charAt(0))).toList();
     }
 
-    /** A class with several faults that come out when it is linked has one of their errors: instrumented code is checked in another order. */
+    /** Of several faults that come out when a class is linked, one is told: instrumented code is checked in another order. */
     private static String comparable(String outcome) {
         return outcome.replaceFirst("defined-then-.*", "defined-then-refused");
     }
