@@ -48,6 +48,11 @@ impl<'p, 'a> Attributes<'p, 'a> {
         self.try_find_map(|attribute| (attribute.name.0 == name).then_some(attribute))
     }
 
+    /// Fails if bytes follow the attributes; to be asked when all have been read.
+    pub fn expect_end(&self) -> Result<()> {
+        self.reader.expect_end()
+    }
+
     fn try_find_map<T>(&mut self, wanted: impl Fn(Attribute<'a>) -> Option<T>) -> Result<Option<T>> {
         for attribute in self {
             if let Some(found) = wanted(attribute?) {

@@ -44,6 +44,26 @@ impl<'a> Instruction<'a> {
         }
     }
 
+    /// The last local slot that the instruction uses, if it uses any: for long and double the one behind its operand.
+    pub fn last_local(&self) -> Option<u32> {
+        use opcode::{ALOAD_3, ASTORE_3, DLOAD, DSTORE, ILOAD, ILOAD_0, ISTORE, ISTORE_0, LLOAD, LSTORE};
+        let (opcode, slot) = match opcode::info(self.opcode)?.form {
+            Form::Local | Form::Increment => (self.opcode, u16::from(self.u1(0))),
+            Form::Wide => (self.u1(0), self.u2(1)),
+            // Four short forms for each of the five types, in the order of the long forms.
+            Form::None if (ILOAD_0..=ALOAD_3).contains(&self.opcode) => {
+                let short = self.opcode - ILOAD_0;
+                (ILOAD + short / 4, u16::from(short % 4))
+            }
+            Form::None if (ISTORE_0..=ASTORE_3).contains(&self.opcode) => {
+                let short = self.opcode - ISTORE_0;
+                (ISTORE + short / 4, u16::from(short % 4))
+            }
+            _ => return None,
+        };
+        Some(u32::from(slot) + u32::from(matches!(opcode, LLOAD | DLOAD | LSTORE | DSTORE)))
+    }
+
     /// Keys and targets of a switch; `None` for other instructions.
     pub fn switch(&self) -> Option<Switch<'a>> {
         Switch::read(self)
@@ -202,6 +222,19 @@ mod tests {
         let switch = instructions[1].switch().unwrap();
         assert_eq!(switch.default, 20);
         assert_eq!(switch.cases().collect::<Vec<_>>(), [(1, 21), (2, 22)]);
+    }
+
+    #[test]
+    fn the_last_local_of_a_long_is_its_second_slot() {
+        let last = |bytes: &[u8]| Instructions::new(bytes).next().unwrap().unwrap().last_local();
+        assert_eq!(last(&[opcode::ILOAD, 7]), Some(7));
+        assert_eq!(last(&[opcode::LSTORE, 7]), Some(8));
+        assert_eq!(last(&[opcode::ALOAD_3]), Some(3));
+        assert_eq!(last(&[opcode::DLOAD_3]), Some(4));
+        assert_eq!(last(&[opcode::ISTORE_0]), Some(0));
+        assert_eq!(last(&[opcode::IINC, 9, 1]), Some(9));
+        assert_eq!(last(&[opcode::WIDE, opcode::DSTORE, 0xff, 0xff]), Some(0x10000));
+        assert_eq!(last(&[opcode::SIPUSH, 1, 2]), None);
     }
 
     #[test]

@@ -115,11 +115,16 @@ const fn lengths() -> [u8; 256] {
 pub struct Outline {
     /// Length in bytes; 0 where the operands decide and for unknown opcodes.
     pub length: u8,
-    /// Slots of the locals that the opcode needs which names its slot itself: 1 for `iload_0`, 4 for `aload_3`; a long's
-    /// second slot is not counted. 0 for all other opcodes.
+    /// Slots of the locals that an opcode needs which names its slot itself: 1 for `iload_0`, 5 for `lload_3`. 0 for all others.
     pub implied_slots: u8,
     /// True for a known opcode without operands, or with operands that are only numbers.
     pub is_plain: bool,
+}
+
+/// Slots that a load or store takes whose slot is an operand: 2 for longs and doubles.
+#[inline]
+pub fn slots_taken(opcode: u8) -> u16 {
+    if matches!(opcode, LLOAD | DLOAD | LSTORE | DSTORE) { 2 } else { 1 }
 }
 
 /// The outline of an opcode.
@@ -145,8 +150,10 @@ const fn outlines() -> [Outline; 256] {
     }
     let mut number = 0;
     while number < 20 {
-        outlines[ILOAD_0 as usize + number].implied_slots = number as u8 % 4 + 1;
-        outlines[ISTORE_0 as usize + number].implied_slots = number as u8 % 4 + 1;
+        // The families are int, long, float, double, reference.
+        let words = if matches!(number / 4, 1 | 3) { 2 } else { 1 };
+        outlines[ILOAD_0 as usize + number].implied_slots = number as u8 % 4 + words;
+        outlines[ISTORE_0 as usize + number].implied_slots = number as u8 % 4 + words;
         number += 1;
     }
     outlines

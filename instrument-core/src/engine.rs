@@ -5,8 +5,9 @@ mod assembly;
 use std::sync::Arc;
 
 use classfile::descriptor::MethodDescriptor;
-use classfile::{ByteWriter, ClassFile, ConstantPoolWriter, Member};
+use classfile::{ByteWriter, ClassFile, ConstantPoolWriter, ErrorKind, Member};
 
+use crate::body::definition_checks;
 use crate::body::input::{BodyInput, Table, TableKind};
 use crate::level::Mode;
 use crate::merge::constructor;
@@ -81,6 +82,9 @@ impl Engine {
     pub fn instrument(&self, workspace: &mut Workspace, class: &ClassFile<'_>, plan: &[MethodPlan]) -> Outcome {
         workspace.begin(class);
         workspace.memory.options = self.options;
+        if let Err(error) = definition_checks::check_pool(class.constant_pool()) {
+            return refuse_all(plan, &error.into());
+        }
         let mut rewritten = Vec::new();
         let mut refused = Vec::new();
         let file = class.bytes();
@@ -95,6 +99,10 @@ impl Engine {
                 Ok(done) => {
                     copied = method.end;
                     rewritten.push(done);
+                }
+                // Constants that other methods append could give it a meaning, here or where it is copied unread.
+                Err(Refusal::Malformed(error)) if matches!(error.kind, ErrorKind::BadConstantIndex(_)) => {
+                    return refuse_all(plan, &error.into());
                 }
                 Err(reason) => {
                     workspace.rewind(marks);
@@ -112,12 +120,7 @@ impl Engine {
                 let probes = workspace.probes.clone();
                 Outcome::Rewritten(Rewritten { bytes, probes, methods: rewritten, refused })
             }
-            Err(reason) => {
-                let all = plan.iter().map(|planned| planned.method_index);
-                Outcome::Unchanged {
-                    refused: all.map(|method_index| Refused { method_index, reason: reason.clone() }).collect(),
-                }
-            }
+            Err(reason) => refuse_all(plan, &reason),
         }
     }
 
@@ -137,6 +140,8 @@ impl Engine {
         let marks = workspace.mark();
         let code = method.code(class)?.ok_or(Refusal::NoCode)?;
         let mut input = BodyInput::of_code(&code, class.constant_pool())?;
+        let target = target_method(class, method)?;
+        definition_checks::check_body(&input, &target.descriptor, target.is_static(), class.constant_pool())?;
         let mut done = self.inline(workspace, class, method, planned, &input);
         // The JVM verifies a class of version 50 without its frames if they are wrong.
         let is_frames = |table: &&Table<'_>| table.kind == TableKind::StackMap;
@@ -166,7 +171,7 @@ impl Engine {
         let target = target_method(class, method)?;
         let merged = self.merge(workspace, class, method, &target, planned, input)?;
         let merged = merged.ok_or(Refusal::UnknownTemplate)?;
-        workspace.check(class, &merged)?;
+        workspace.check(&merged, class.major_version() >= 51 && !input.lacks_frames())?;
         workspace.write_method(class, method, &merged)?;
         Ok(RewrittenMethod {
             method_index: planned.method_index,
@@ -196,7 +201,8 @@ impl Engine {
         let input = call.as_input(&code, input_pool)?;
         let merged = self.merge(workspace, class, method, &target, planned, &input)?;
         let merged = merged.unwrap_or_else(|| MergedBody::unchanged(&input));
-        workspace.check(class, &merged)?;
+        // A call and a return need no frames unless a template brings jumps, which the merge then frames.
+        workspace.check(&merged, class.major_version() >= 51)?;
         workspace.write_method(class, method, &merged)?;
         workspace.added.original(class, method, &renamed, &mut workspace.pool)?;
         Ok(RewrittenMethod {
@@ -234,6 +240,12 @@ impl Engine {
         }
         Ok(merged)
     }
+}
+
+/// The class stays as it is.
+fn refuse_all(plan: &[MethodPlan], reason: &Refusal) -> Outcome {
+    let all = plan.iter().map(|planned| planned.method_index);
+    Outcome::Unchanged { refused: all.map(|method_index| Refused { method_index, reason: reason.clone() }).collect() }
 }
 
 fn target_method<'a>(class: &ClassFile<'a>, method: &Member<'a>) -> Result<TargetMethod<'a>, Refusal> {
@@ -331,7 +343,7 @@ impl Workspace {
         Splice { class, method, target, template, body, sink, probe_constant }.run(&mut self.memory)
     }
 
-    fn check(&mut self, class: &ClassFile<'_>, merged: &MergedBody) -> Result<(), Refusal> {
+    fn check(&mut self, merged: &MergedBody, frames_required: bool) -> Result<(), Refusal> {
         let table = merged.tables.iter().find(|table| table.kind == TableKind::StackMap);
         let frames = table.map(|table| merged.content(table));
         let body = Body {
@@ -340,7 +352,7 @@ impl Workspace {
             max_locals: merged.max_locals,
             frames,
             implied: self.memory.implied_locals(),
-            frames_required: class.major_version() >= 51,
+            frames_required,
             constants: self.pool.count(),
         };
         self.checker.check(&body).map_err(Refusal::SelfCheck)

@@ -114,13 +114,17 @@ impl Checker {
         let constant = |constant: u16| {
             if constant == 0 || constant >= body.constants { Err("constant out of bounds") } else { Ok(()) }
         };
-        let local = |slot: u16| if slot >= body.max_locals { Err("local slot out of bounds") } else { Ok(()) };
+        let local = |slot: u16, opcode: u8| {
+            let end = u32::from(slot) + u32::from(opcode::slots_taken(opcode));
+            if end > u32::from(body.max_locals) { Err("local slot out of bounds") } else { Ok(()) }
+        };
         let word = |behind: usize| body.code.get(at + behind..).and_then(|rest| rest.first_chunk::<2>());
-        let byte = || body.code.get(at + 1).copied().unwrap_or_default();
+        let byte_at = |behind: usize| body.code.get(at + behind).copied().unwrap_or_default();
+        let byte = || byte_at(1);
         let pair = |behind: usize| word(behind).map_or(0, |bytes| u16::from_be_bytes(*bytes));
         match form {
-            Form::Local | Form::Increment => local(u16::from(byte())),
-            Form::Wide => local(pair(2)),
+            Form::Local | Form::Increment => local(u16::from(byte()), byte_at(0)),
+            Form::Wide => local(pair(2), byte()),
             Form::ShortConstant => constant(u16::from(byte())),
             Form::Constant | Form::InvokeInterface | Form::InvokeDynamic | Form::MultiNewArray => constant(pair(1)),
             Form::Branch => {

@@ -1,5 +1,6 @@
 //! A method body before it is lifted: the parts of its `Code` attribute.
 
+use classfile::instruction::Instructions;
 use classfile::{Attribute, Code, ConstantPool, ExceptionRow};
 use smallvec::SmallVec;
 
@@ -53,9 +54,11 @@ pub(crate) struct BodyInput<'a> {
 impl<'a> BodyInput<'a> {
     pub(crate) fn of_code(code: &Code<'a>, pool: &ConstantPool<'a>) -> classfile::Result<BodyInput<'a>> {
         let mut tables = SmallVec::new();
-        for attribute in code.attributes_in(pool) {
+        let mut attributes = code.attributes_in(pool);
+        for attribute in &mut attributes {
             tables.push(Table::of(&attribute?));
         }
+        attributes.expect_end()?;
         Ok(BodyInput {
             max_stack: code.max_stack,
             max_locals: code.max_locals,
@@ -63,6 +66,15 @@ impl<'a> BodyInput<'a> {
             rows: code.exception_table.rows().collect(),
             tables,
         })
+    }
+
+    /// True for code that would need frames (JVMS 4.10.1) and has none: up to version 50 it is verified by type inference, from
+    /// 51 on by nobody. HotSpot up to 17 keeps no frames of classes that it does not verify, such as those of the JDK itself
+    /// that are in no archive, so this is what they look like when they are retransformed.
+    pub(crate) fn lacks_frames(&self) -> bool {
+        let mut instructions = Instructions::new(self.bytecode).flatten();
+        let mut jumps = || instructions.any(|step| step.branch_target().is_some() || step.switch().is_some());
+        self.table(TableKind::StackMap).is_none() && (!self.rows.is_empty() || jumps())
     }
 
     pub(crate) fn table(&self, kind: TableKind) -> Option<&Table<'a>> {

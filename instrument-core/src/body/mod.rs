@@ -1,5 +1,6 @@
 //! Method bodies as lists of nodes, whose jumps and tables point at nodes instead of offsets.
 
+pub(crate) mod definition_checks;
 pub(crate) mod input;
 pub(crate) mod layout;
 pub(crate) mod lift;

@@ -248,10 +248,7 @@ impl<'a> Splice<'_, '_, '_, 'a> {
         let frames = &mut memory.target_frames;
         frames.clear();
         let table = self.body.table(TableKind::StackMap);
-        let version = self.class.major_version();
-        // Version 50 may go without frames, and is then verified by type inference; so is everything before it.
-        let wanted = version >= 51 || (version == 50 && (table.is_some() || needs_no_frames(self.body)));
-        if !wanted {
+        if self.class.major_version() < 50 || self.body.lacks_frames() {
             return Ok(false);
         }
         let prolog_frames = self.template.frames.iter().any(|frame| frame.operation <= self.template.sentinel);
@@ -451,13 +448,6 @@ impl<'a> Splice<'_, '_, '_, 'a> {
 enum Part {
     Prolog,
     Epilog,
-}
-
-/// True if the code has no jump, switch or handler.
-fn needs_no_frames(body: &BodyInput<'_>) -> bool {
-    let mut instructions = classfile::instruction::Instructions::new(body.bytecode).flatten();
-    let jumps = instructions.any(|instruction| instruction.branch_target().is_some() || instruction.switch().is_some());
-    body.rows.is_empty() && !jumps
 }
 
 /// Where each stretch of the target went; a return's replacement stands for it.

@@ -13,6 +13,7 @@ mod arithmetic;
 mod branches;
 mod constants;
 mod constructors;
+mod damaged;
 mod debug_tables;
 mod exits;
 mod far_jumps;

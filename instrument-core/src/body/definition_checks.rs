@@ -1,0 +1,128 @@
+//! What the JVM checks when it defines a class and what rewriting would heal: a class that is refused without the agent must
+//! be refused with it. Whatever is copied as it stands is left to the JVM.
+//!
+//! * Constants are appended, so an index behind the pool's end would come to mean something.
+//! * Local slots are added, so arguments and variables that have no room would find some.
+//! * Tables are written anew, so rows outside the code would be put right.
+
+use classfile::descriptor::MethodDescriptor;
+use classfile::instruction::Instructions;
+use classfile::{ByteReader, ConstantPool, Error, ErrorKind, ExceptionRow, Result, opcode};
+
+use super::input::{BodyInput, Table, TableKind};
+
+/// Fails if a constant names one behind the end of the pool.
+pub(crate) fn check_pool(pool: &ConstantPool<'_>) -> Result<()> {
+    let mut outside = None;
+    let count = pool.count();
+    pool.visit_contents(|index, tag, content| {
+        let part = |at: usize| {
+            let bytes = content.get(at..).and_then(|rest| rest.first_chunk::<2>());
+            bytes.map_or(0, |bytes| u16::from_be_bytes(*bytes))
+        };
+        let highest = match tag {
+            1..=6 => return,
+            9..=12 => part(0).max(part(2)),
+            15 => part(1),
+            17 | 18 => part(2),
+            _ => part(0),
+        };
+        if highest >= count {
+            outside = outside.or(Some(index));
+        }
+    });
+    match outside {
+        Some(index) => Err(Error::new(ErrorKind::BadConstantIndex(index), pool.offset_of(index)?, "constant_pool")),
+        None => Ok(()),
+    }
+}
+
+/// Fails if something in the body lies outside of it.
+pub(crate) fn check_body(
+    body: &BodyInput<'_>,
+    descriptor: &MethodDescriptor<'_>,
+    is_static: bool,
+    pool: &ConstantPool<'_>,
+) -> Result<()> {
+    if u32::from(descriptor.parameter_words()) + u32::from(!is_static) > u32::from(body.max_locals) {
+        return Err(Error::new(ErrorKind::BadValue, 0, "max_locals"));
+    }
+    check_operands(body, pool)?;
+    for row in &body.rows {
+        check_row(row, body, pool)?;
+    }
+    if body.tables.iter().filter(|table| table.kind == TableKind::StackMap).count() > 1 {
+        return Err(Error::new(ErrorKind::BadValue, 0, "second StackMapTable"));
+    }
+    body.tables.iter().try_for_each(|table| check_table(table, body, pool))
+}
+
+fn check_operands(body: &BodyInput<'_>, pool: &ConstantPool<'_>) -> Result<()> {
+    let code = body.bytecode;
+    let (mut at, mut implied) = (0, 0);
+    while let Some(&opcode) = code.get(at) {
+        let outline = opcode::outline(opcode);
+        implied = implied.max(outline.implied_slots);
+        if outline.is_plain {
+            at += usize::from(outline.length);
+            continue;
+        }
+        let mut instructions = Instructions::starting_at(code, at);
+        let Some(instruction) = instructions.next().transpose()? else { break };
+        if let Some(index) = instruction.constant() {
+            check_index(index, pool, at)?;
+        }
+        if instruction.last_local().is_some_and(|slot| slot >= u32::from(body.max_locals)) {
+            return Err(Error::new(ErrorKind::BadValue, at, "local slot"));
+        }
+        at += instruction.bytes.len();
+    }
+    let fits = u16::from(implied) <= body.max_locals;
+    if fits { Ok(()) } else { Err(Error::new(ErrorKind::BadValue, 0, "local slot")) }
+}
+
+fn check_index(index: u16, pool: &ConstantPool<'_>, offset: usize) -> Result<()> {
+    let outside = index >= pool.count();
+    if outside { Err(Error::new(ErrorKind::BadConstantIndex(index), offset, "constant index")) } else { Ok(()) }
+}
+
+fn check_row(row: &ExceptionRow, body: &BodyInput<'_>, pool: &ConstantPool<'_>) -> Result<()> {
+    check_index(row.catch_type, pool, 0)?;
+    let length = body.bytecode.len();
+    let inside = row.start < row.end && usize::from(row.end) <= length && usize::from(row.handler) < length;
+    if inside { Ok(()) } else { Err(Error::new(ErrorKind::BadValue, 0, "exception_table")) }
+}
+
+fn check_table(table: &Table<'_>, body: &BodyInput<'_>, pool: &ConstantPool<'_>) -> Result<()> {
+    let reader = ByteReader::new(table.content, table.offset, "debug table");
+    match table.kind {
+        TableKind::LineNumbers => check_line_numbers(reader, body.bytecode.len()),
+        TableKind::LocalVariables => check_variables(reader, body, pool),
+        TableKind::StackMap | TableKind::TypeAnnotations | TableKind::Dropped | TableKind::Other => Ok(()),
+    }
+}
+
+fn check_line_numbers(mut reader: ByteReader<'_>, code_length: usize) -> Result<()> {
+    for _ in 0..reader.u2()? {
+        if usize::from(reader.u2()?) >= code_length {
+            return Err(reader.error(ErrorKind::BadValue));
+        }
+        reader.skip(2)?;
+    }
+    Ok(())
+}
+
+fn check_variables(mut reader: ByteReader<'_>, body: &BodyInput<'_>, pool: &ConstantPool<'_>) -> Result<()> {
+    for _ in 0..reader.u2()? {
+        let (start, length) = (usize::from(reader.u2()?), usize::from(reader.u2()?));
+        reader.skip(2)?;
+        let (descriptor, slot) = (reader.u2()?, reader.u2()?);
+        let is_wide = matches!(pool.utf8(descriptor)?.as_bytes(), b"J" | b"D");
+        let last_slot = u32::from(slot) + u32::from(is_wide);
+        let code_length = body.bytecode.len();
+        if start >= code_length || start + length > code_length || last_slot >= u32::from(body.max_locals) {
+            return Err(reader.error(ErrorKind::BadValue));
+        }
+    }
+    Ok(())
+}

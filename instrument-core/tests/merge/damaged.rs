@@ -1,0 +1,130 @@
+//! Is a class that the JVM refuses left as it is? Appended constants, added locals and tables written anew must not heal it.
+
+use classfile::opcode::*;
+use classfile::{Error, ErrorKind, Tag};
+use instrument_core::{Outcome, Refusal};
+
+use crate::assembler::{ClassBuilder, CodeBuilder, PUBLIC_STATIC, class_with};
+use crate::fixtures::{instrument, merged, plan, refusal};
+use crate::inspect::body;
+
+#[track_caller]
+fn refused_as(class: &[u8], kind: ErrorKind) {
+    match refusal(class, "bracket") {
+        Refusal::Malformed(Error { kind: found, .. }) => assert_eq!(found, kind),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn with_code(descriptor: &str, body: impl FnOnce(&mut CodeBuilder<'_>)) -> Vec<u8> {
+    class_with("Damaged", 50, descriptor, body)
+}
+
+#[test]
+fn a_constant_behind_the_pool_stays_there() {
+    let class = |index: u16| {
+        with_code("()V", |code| {
+            code.limits(1, 0).bytes(&[LDC_W]).bytes(&index.to_be_bytes()).op(POP).op(RETURN);
+        })
+    };
+    // The last constant of the class, and what would be the probe's number.
+    let count = classfile::ClassFile::parse(&class(1)).unwrap().constant_pool().count();
+    merged(&class(count - 1), &["bracket"]);
+    refused_as(&class(count), ErrorKind::BadConstantIndex(count));
+}
+
+#[test]
+fn a_class_with_such_a_constant_gets_no_constants_at_all() {
+    let mut class = ClassBuilder::new("Dangling", 50);
+    for name in ["one", "two"] {
+        class.method(PUBLIC_STATIC, name, "()V", |code| {
+            code.limits(0, 0).op(RETURN);
+        });
+    }
+    let far = class.pool.count() + 40;
+    class.pool.pair(Tag::NameAndType, 1, far);
+    let Outcome::Unchanged { refused } = instrument(&class.finish(), &[plan(0, &["bracket"]), plan(1, &["bracket"])])
+    else {
+        panic!("rewritten")
+    };
+    assert_eq!(refused.len(), 2);
+    assert!(refused.iter().all(|method| method.reason.key() == "malformed"));
+}
+
+#[test]
+fn arguments_and_variables_need_room() {
+    let class = |max_locals| {
+        with_code("(IJ)V", |code| {
+            code.limits(2, max_locals).op(RETURN);
+        })
+    };
+    merged(&class(3), &["bracket"]);
+    refused_as(&class(2), ErrorKind::BadValue);
+
+    let storing = |max_locals| {
+        with_code("()V", |code| {
+            code.limits(2, max_locals).op(LCONST_0).op(LSTORE_1).op(RETURN);
+        })
+    };
+    merged(&storing(3), &["bracket"]);
+    refused_as(&storing(2), ErrorKind::BadValue);
+}
+
+#[test]
+fn tables_must_lie_inside_the_code() {
+    let class = |name: &'static str, content: &'static [u8]| {
+        with_code("()V", |code| {
+            code.limits(1, 1).attribute(name, content).op(NOP).op(RETURN);
+        })
+    };
+    merged(&class("LineNumberTable", &[0, 1, 0, 1, 0, 9]), &["bracket"]);
+    refused_as(&class("LineNumberTable", &[0, 1, 0, 2, 0, 9]), ErrorKind::BadValue);
+    merged(&class("LocalVariableTable", &[0, 1, 0, 0, 0, 2, 0, 1, 0, 1, 0, 0]), &["bracket"]);
+    refused_as(&class("LocalVariableTable", &[0, 1, 0, 0, 0, 3, 0, 1, 0, 1, 0, 0]), ErrorKind::BadValue);
+    refused_as(&class("LocalVariableTable", &[0, 1, 0, 0, 0, 2, 0, 1, 0, 1, 0, 1]), ErrorKind::BadValue);
+}
+
+#[test]
+fn handlers_cover_something() {
+    let class = |length: usize| {
+        with_code("()V", |code| {
+            let (start, end, handler) = (code.limits(1, 0).here(), code.label(), code.label());
+            code.repeat(NOP, length).place(end).op(RETURN).place(handler).op(ATHROW);
+            code.row(start, end, handler, None);
+        })
+    };
+    merged(&class(1), &["bracket"]);
+    refused_as(&class(0), ErrorKind::BadValue);
+}
+
+#[test]
+fn nothing_may_follow_the_attributes_of_the_code() {
+    let good = with_code("()V", |code| {
+        code.limits(0, 0).attribute("Deprecated", &[]).op(RETURN);
+    });
+    let mut class = good.clone();
+    // attributes_count of the code: the attribute becomes bytes that nobody reads.
+    let class_file = classfile::ClassFile::parse(&good).unwrap();
+    let count = class_file.methods()[0].end - 8;
+    assert_eq!(class[count..count + 2], [0, 1]);
+    class[count + 1] = 0;
+    merged(&good, &["bracket"]);
+    refused_as(&class, ErrorKind::TrailingBytes);
+}
+
+/// As HotSpot up to 17 shows its own classes when they are retransformed: it neither verifies them nor keeps their frames.
+#[test]
+fn code_that_the_jvm_keeps_without_frames_gets_none() {
+    let jumping = class_with("Stripped", 61, "(I)I", |code| {
+        let (other, end) = (code.limits(1, 1).label(), code.label());
+        code.iload(0).jump(IFEQ, other).op(ICONST_1).op(IRETURN).place(other).op(ICONST_0).place(end).op(IRETURN);
+    });
+    for templates in [&["bracket"][..], &["catches"], &["catches", "bracket"]] {
+        let output = merged(&jumping, templates);
+        assert!(body(&output.bytes, 0).attribute("StackMapTable").is_none(), "{templates:?}");
+    }
+    let straight = class_with("Straight", 61, "()I", |code| {
+        code.limits(1, 0).op(ICONST_1).op(IRETURN);
+    });
+    assert!(body(&merged(&straight, &["catches"]).bytes, 0).attribute("StackMapTable").is_some());
+}
