@@ -369,7 +369,7 @@ impl<'a> ConstantPool<'a> {
     pub fn visit_contents(&self, mut visit: impl FnMut(u16, u8, &'a [u8])) {
         let last = self.offsets.last().copied().unwrap_or(0);
         let pairs = self.offsets.windows(2).filter_map(|pair| pair.first_chunk::<2>()).copied();
-        for (index, [begin, next]) in (0u16..).zip(pairs.chain(std::iter::once([last, self.end as u32]))) {
+        for (index, [begin, next]) in (0..=u16::MAX).zip(pairs.chain(std::iter::once([last, self.end as u32]))) {
             // Only the second place of a long or double has no offset: where it follows, the entry has nine bytes.
             let end = if next == 0 { begin + 9 } else { next };
             let Some(entry) = self.file.get(begin as usize..end as usize) else { continue };
