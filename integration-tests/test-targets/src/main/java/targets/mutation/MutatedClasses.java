@@ -112,10 +112,15 @@ public final class MutatedClasses {
     private static String describe(Executable executable) {
         String text = executable.toString();
         try {
+            // Not the annotations' own text: it follows the order that the JVM gave to their methods in this run.
             return text + executable.toGenericString() + Arrays.toString(executable.getParameters())
-                    + Arrays.toString(executable.getAnnotations());
+                    + Arrays.stream(executable.getAnnotations())
+                            .map(annotation -> annotation.annotationType().getName())
+                            .collect(Collectors.toList());
         } catch (LinkageError | AnnotationFormatError | RuntimeException refused) {
-            return text + refused.getClass();
+            // An annotation may name a constant behind the pool's end. Constants of the agent may stand there, so that
+            // reflection finds another fault than without.
+            return text + " cannot be described";
         }
     }
 
