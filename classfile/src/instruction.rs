@@ -1,7 +1,7 @@
 //! Instructions in place: lengths, switch operands, and an iterator over a body.
 
 use crate::opcode::{self, Form};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, opcode_outline};
 
 /// One instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl<'a> Instruction<'a> {
 
     /// The last local slot that the instruction uses, if it uses any: for long and double the one behind its operand.
     pub fn last_local(&self) -> Option<u32> {
-        use opcode::{ALOAD_3, ASTORE_3, DLOAD, DSTORE, ILOAD, ILOAD_0, ISTORE, ISTORE_0, LLOAD, LSTORE};
+        use opcode::{ALOAD_3, ASTORE_3, ILOAD, ILOAD_0, ISTORE, ISTORE_0};
         let (opcode, slot) = match opcode::info(self.opcode)?.form {
             Form::Local | Form::Increment => (self.opcode, u16::from(self.u1(0))),
             Form::Wide => (self.u1(0), self.u2(1)),
@@ -61,7 +61,7 @@ impl<'a> Instruction<'a> {
             }
             _ => return None,
         };
-        Some(u32::from(slot) + u32::from(matches!(opcode, LLOAD | DLOAD | LSTORE | DSTORE)))
+        Some(u32::from(slot) + u32::from(opcode_outline::slots_taken(opcode)) - 1)
     }
 
     /// Keys and targets of a switch; `None` for other instructions.

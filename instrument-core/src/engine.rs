@@ -172,7 +172,7 @@ impl Engine {
         let target = target_method(class, method)?;
         let merged = self.merge(workspace, class, method, &target, planned, input)?;
         let merged = merged.ok_or(Refusal::UnknownTemplate)?;
-        workspace.check(&merged, class.major_version() >= 51 && !input.lacks_frames())?;
+        workspace.check(class, &merged)?;
         workspace.write_method(class, method, &merged)?;
         Ok(RewrittenMethod {
             method_index: planned.method_index,
@@ -202,8 +202,7 @@ impl Engine {
         let input = call.as_input(&code, input_pool)?;
         let merged = self.merge(workspace, class, method, &target, planned, &input)?;
         let merged = merged.unwrap_or_else(|| MergedBody::unchanged(&input));
-        // A call and a return need no frames unless a template brings jumps, which the merge then frames.
-        workspace.check(&merged, class.major_version() >= 51)?;
+        workspace.check(class, &merged)?;
         workspace.write_method(class, method, &merged)?;
         workspace.added.original(class, method, &renamed, &mut workspace.pool)?;
         Ok(RewrittenMethod {
@@ -344,7 +343,7 @@ impl Workspace {
         Splice { class, method, target, template, body, sink, probe_constant }.run(&mut self.memory)
     }
 
-    fn check(&mut self, merged: &MergedBody, frames_required: bool) -> Result<(), Refusal> {
+    fn check(&mut self, class: &ClassFile<'_>, merged: &MergedBody) -> Result<(), Refusal> {
         let table = merged.tables.iter().find(|table| table.kind == TableKind::StackMap);
         let frames = table.map(|table| merged.content(table));
         let body = Body {
@@ -353,7 +352,7 @@ impl Workspace {
             max_locals: merged.max_locals,
             frames,
             implied: self.memory.implied_locals(),
-            frames_required,
+            frames_required: class.major_version() >= 51 && merged.has_frames,
             constants: self.pool.count(),
         };
         self.checker.check(&body).map_err(Refusal::SelfCheck)

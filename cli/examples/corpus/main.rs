@@ -65,20 +65,9 @@ fn run() -> Result<bool> {
         bail!("no JDK and no jar is named");
     }
     let start = Instant::now();
-    let tally = check_all(sources, &wanted, &Arc::new(library()?))?;
+    let tally = check_all(sources, &wanted, &Arc::new(embedded::library()?))?;
     println!("{}in {:.1} s", tally.text("all"), start.elapsed().as_secs_f64());
     Ok(tally.is_good())
-}
-
-fn library() -> Result<TemplateLibrary> {
-    let mut library = TemplateLibrary::new();
-    for (name, bytes) in embedded::TEMPLATE_CLASSES {
-        if let Err(problems) = library.add_class(bytes, "built-in") {
-            let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
-            bail!("{name}: {}", problems.join("\n"));
-        }
-    }
-    Ok(library)
 }
 
 /// Works on several sources at once, each on one thread.

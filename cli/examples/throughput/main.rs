@@ -54,7 +54,7 @@ fn run() -> Result<()> {
             Ok(())
         })?;
     }
-    let library = Arc::new(library()?);
+    let library = Arc::new(embedded::library()?);
     let template = library.find("timed", level).context("there is no template `timed`")?;
     for pass in 1..=passes {
         println!("{}", one_pass(pass, &classes, &library, template)?);
@@ -69,17 +69,6 @@ fn level_named(name: &str) -> Result<Level> {
         "time" => Level::Time,
         _ => bail!("there is no level `{name}`"),
     })
-}
-
-fn library() -> Result<TemplateLibrary> {
-    let mut library = TemplateLibrary::new();
-    for (name, bytes) in embedded::TEMPLATE_CLASSES {
-        if let Err(problems) = library.add_class(bytes, "built-in") {
-            let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
-            bail!("{name}: {}", problems.join("\n"));
-        }
-    }
-    Ok(library)
 }
 
 fn jars_of(path: PathBuf) -> Result<Vec<PathBuf>> {

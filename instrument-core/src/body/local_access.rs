@@ -2,6 +2,7 @@
 
 use classfile::instruction::Instruction;
 use classfile::opcode::{self, Form};
+use classfile::opcode_outline;
 
 /// Opcode of the form with an operand, slot and, of `iinc`, the value added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +32,6 @@ impl LocalAccess {
     }
 
     pub(crate) fn is_of_two_slots(self) -> bool {
-        matches!(self.opcode, opcode::LLOAD | opcode::DLOAD | opcode::LSTORE | opcode::DSTORE)
+        opcode_outline::slots_taken(self.opcode) == 2
     }
 }

@@ -54,7 +54,7 @@ impl Workspace {
         let sink = SymbolSink { pool, writer, bootstrap, placed: &mut placed };
         let splice = Splice { class, method, target: &target, template, body: &body, sink, probe_constant: None };
         let merged = splice.unchanged(&mut self.memory)?;
-        self.check(&merged, class.major_version() >= 51 && !body.lacks_frames())?;
+        self.check(class, &merged)?;
         let content = |table: &MergedTable| (table.name_index, merged.content(table).to_vec());
         let tables = merged.tables.iter().map(content).collect();
         let MergedBody { code, rows, .. } = merged;

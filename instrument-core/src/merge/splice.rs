@@ -78,6 +78,8 @@ impl MergeMemory {
 pub(crate) struct MergedBody {
     pub(crate) max_stack: u16,
     pub(crate) max_locals: u16,
+    /// False for code that the JVM verifies without frames, or not at all.
+    pub(crate) has_frames: bool,
     pub(crate) code: Vec<u8>,
     pub(crate) rows: Vec<ExceptionRow>,
     pub(crate) tables: Vec<MergedTable>,
@@ -103,6 +105,7 @@ impl MergedBody {
             max_locals: body.max_locals,
             code: body.bytecode.to_vec(),
             rows: body.rows.to_vec(),
+            has_frames: !body.lacks_frames(),
             passes: 1,
             ..MergedBody::default()
         };
@@ -215,6 +218,7 @@ impl<'a> Splice<'_, '_, '_, 'a> {
         merged.max_stack = self.body.max_stack.max(prolog_stack).max(epilog_stack);
         merged.max_locals = slots.max_locals;
         merged.passes = passes;
+        merged.has_frames = frames_wanted;
         merged.code.reserve(length as usize);
         layout::write(&memory.list, self.body.bytecode, &mut merged.code)?;
         let places = HandlerPlaces {

@@ -59,7 +59,8 @@ impl Splice<'_, '_, '_, '_> {
         }
         let (length, passes) = layout::assign_offsets(&mut memory.list, Layout::Shortest)?;
         let (max_stack, max_locals) = (self.body.max_stack, self.body.max_locals);
-        let mut lowered = MergedBody { max_stack, max_locals, passes, ..MergedBody::default() };
+        let mut lowered =
+            MergedBody { max_stack, max_locals, passes, has_frames: frames_wanted, ..MergedBody::default() };
         layout::write(&memory.list, self.body.bytecode, &mut lowered.code)?;
         let places = HandlerPlaces {
             operations: &memory.positions,
