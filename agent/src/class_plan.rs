@@ -5,7 +5,7 @@ use std::sync::Arc;
 use classfile::ClassFile;
 use instrument_core::level::Mode;
 use instrument_core::selection::{ClassDecision, MethodDecision};
-use instrument_core::{MethodPlan, NotWrapped, Refused};
+use instrument_core::{MethodPlan, NotWrapped, Refused, Templates};
 
 use crate::jvm;
 use crate::wrapped_classes::{WrappedClasses, WrappedMethods};
@@ -55,11 +55,11 @@ impl ClassPlan {
                 Some(MethodDecision::Chosen(chosen)) => Some(chosen),
                 _ => None,
             };
-            let templates = chosen.map(|chosen| chosen.templates.to_vec());
+            let templates = chosen.map(|chosen| Templates::from(&chosen.templates));
             let first = matches!(coming, Coming::First);
             match (coming, templates, chosen.map(|chosen| chosen.mode)) {
                 (Coming::Again(Some(wrapped)), templates, _) if wrapped.contains(method) => {
-                    plan.methods.push(MethodPlan::wrapper(method_index, templates.unwrap_or_default()));
+                    plan.methods.push(MethodPlan::wrapper(method_index, templates.unwrap_or(Vec::new().into()));
                 }
                 (Coming::First, Some(templates), Some(Mode::Wrapper)) => {
                     plan.methods.push(MethodPlan::wrapper(method_index, templates));
@@ -81,7 +81,7 @@ impl ClassPlan {
     pub(crate) fn strip(&mut self, refused: &[Refused]) {
         let is_refused = |plan: &MethodPlan| refused.iter().any(|refused| refused.method_index == plan.method_index);
         self.methods.retain(|plan| plan.mode == Mode::Wrapper || !is_refused(plan));
-        self.methods.iter_mut().filter(|plan| is_refused(plan)).for_each(|plan| plan.templates.clear());
+        self.methods.iter_mut().filter(|plan| is_refused(plan)).for_each(|plan| plan.templates = Vec::new().into());
     }
 
     /// Whether anything is put around the method.

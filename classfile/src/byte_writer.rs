@@ -27,6 +27,11 @@ impl ByteWriter {
         &self.bytes
     }
 
+    /// What was written from `position` on, to be overwritten.
+    pub fn written_from(&mut self, position: usize) -> &mut [u8] {
+        self.bytes.get_mut(position..).unwrap_or_default()
+    }
+
     /// Number of bytes written.
     pub fn len(&self) -> usize {
         self.bytes.len()

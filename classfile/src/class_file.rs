@@ -2,7 +2,7 @@
 
 use crate::attribute::Attributes;
 use crate::code::Code;
-use crate::{ByteReader, ConstantPool, Error, ErrorKind, ModifiedUtf8, Result};
+use crate::{ByteReader, ConstantPool, Error, ErrorKind, ModifiedUtf8, PoolTables, Result};
 
 /// A class file: names, members and where their attributes stand. Method bodies are not looked at.
 ///
@@ -48,19 +48,19 @@ pub struct Member<'a> {
 impl<'a> ClassFile<'a> {
     /// Reads the outline. The whole file must be one class: bytes behind it are an error.
     pub fn parse(bytes: &'a [u8]) -> Result<ClassFile<'a>> {
-        ClassFile::parse_reusing(bytes, Vec::new())
+        ClassFile::parse_reusing(bytes, PoolTables::default())
     }
 
-    /// Like [`ClassFile::parse`], with memory for the constant-pool table that an earlier class gave back
-    /// ([`ClassFile::into_pool_table`]).
-    pub fn parse_reusing(bytes: &'a [u8], pool_table: Vec<u32>) -> Result<ClassFile<'a>> {
+    /// Like [`ClassFile::parse`], with memory for the tables of the constant pool that an earlier class gave back
+    /// ([`ClassFile::into_pool_tables`]).
+    pub fn parse_reusing(bytes: &'a [u8], pool_tables: PoolTables) -> Result<ClassFile<'a>> {
         let mut reader = ByteReader::new(bytes, 0, "ClassFile");
         if reader.u4()? != 0xCAFE_BABE {
             return Err(Error::new(ErrorKind::BadMagic, 0, "ClassFile"));
         }
         let minor_version = reader.u2()?;
         let major_version = reader.u2()?;
-        let constant_pool = ConstantPool::locate(bytes, &mut reader, pool_table)?;
+        let constant_pool = ConstantPool::locate(bytes, &mut reader, pool_tables)?;
         reader.set_context("ClassFile");
         let access_flags = reader.u2()?;
         let this_class = constant_pool.class_name(reader.u2()?)?;
@@ -162,9 +162,9 @@ impl<'a> ClassFile<'a> {
         Attributes::at(self.bytes, self.attributes_offset, &self.constant_pool)
     }
 
-    /// Gives back the memory of the constant-pool table, for [`ClassFile::parse_reusing`].
-    pub fn into_pool_table(self) -> Vec<u32> {
-        self.constant_pool.into_offsets()
+    /// Gives back the memory of the constant pool's tables, for [`ClassFile::parse_reusing`].
+    pub fn into_pool_tables(self) -> PoolTables {
+        self.constant_pool.into_tables()
     }
 }
 

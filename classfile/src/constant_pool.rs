@@ -1,6 +1,6 @@
 //! The constant pool (JVMS 4.4), read in place.
 
-use crate::{ByteReader, Error, ErrorKind, ModifiedUtf8, Result};
+use crate::{ByteReader, Error, ErrorKind, ModifiedUtf8, Result, entry_key};
 
 /// Tags of constant-pool entries (JVMS table 4.4-A).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -104,23 +104,65 @@ pub struct MemberRef<'a> {
 
 const CONTEXT: &str = "constant_pool";
 
-/// Bytes of an entry with its tag, by tag; of Utf8 without its text. 0 for what is no tag.
-static ENTRY_LENGTHS: [u8; 256] = entry_lengths();
+/// What is known of an entry by its tag.
+#[derive(Clone, Copy, Debug)]
+struct EntryForm {
+    /// Bytes with the tag; of Utf8 without its text.
+    length: u8,
+    /// Bytes behind the tag; none of Utf8.
+    content: u8,
+    /// All bits for Utf8, whose length stands in the entry.
+    text: u16,
+    /// What is no tag, takes two places, or refers to an entry from between its bytes.
+    is_odd: bool,
+    /// Which of the four bytes behind the tag are two indexes of other entries.
+    references: u32,
+}
+
+static ENTRY_FORMS: [EntryForm; 256] = entry_forms();
+
+const NO_ENTRY: EntryForm = EntryForm { length: 0, content: 0, text: 0, is_odd: true, references: 0 };
 
 #[allow(clippy::indexing_slicing, reason = "evaluated by the compiler: an index out of bounds does not compile")]
-const fn entry_lengths() -> [u8; 256] {
-    let mut lengths = [0; 256];
+const fn entry_forms() -> [EntryForm; 256] {
+    let mut forms = [NO_ENTRY; 256];
     let mut byte = 0u8;
     while byte < 21 {
         if let Some(tag) = Tag::from_byte(byte) {
-            lengths[byte as usize] = match tag.payload_length() {
-                Some(length) => 1 + length as u8,
-                None => 3,
-            };
+            let is_odd = matches!(tag, Tag::Long | Tag::Double | Tag::MethodHandle);
+            forms[byte as usize] = EntryForm { references: references(tag), is_odd, ..NO_ENTRY };
+            match tag.payload_length() {
+                Some(length) => {
+                    forms[byte as usize].length = 1 + length as u8;
+                    forms[byte as usize].content = length as u8;
+                }
+                None => {
+                    forms[byte as usize].length = 3;
+                    forms[byte as usize].text = 0xFFFF;
+                }
+            }
         }
         byte += 1;
     }
-    lengths
+    forms
+}
+
+const fn references(tag: Tag) -> u32 {
+    match tag {
+        Tag::Class | Tag::String | Tag::MethodType | Tag::Module | Tag::Package => 0xFFFF_0000,
+        Tag::Fieldref | Tag::Methodref | Tag::InterfaceMethodref | Tag::NameAndType => 0xFFFF_FFFF,
+        // The other index is one of bootstrap methods.
+        Tag::Dynamic | Tag::InvokeDynamic => 0x0000_FFFF,
+        // A method handle's stands between its bytes and is looked at apart.
+        Tag::MethodHandle | Tag::Utf8 | Tag::Integer | Tag::Float | Tag::Long | Tag::Double => 0,
+    }
+}
+
+/// Memory of the tables of a pool, to be used again for the next class.
+#[derive(Debug, Default)]
+pub struct PoolTables {
+    offsets: Vec<u32>,
+    keys: Vec<u32>,
 }
 
 /// The constant pool of a class: the file's bytes and where each entry begins.
@@ -129,8 +171,12 @@ pub struct ConstantPool<'a> {
     file: &'a [u8],
     /// Offset in the file of the tag of each entry; 0 for the unusable places.
     offsets: Vec<u32>,
+    /// The key of each entry (`entry_key.rs`); 0 for the unusable places.
+    keys: Vec<u32>,
     /// Offset in the file behind the last entry.
     end: usize,
+    /// The highest index that an entry refers to.
+    highest_reference: u16,
 }
 
 impl<'a> ConstantPool<'a> {
@@ -138,36 +184,51 @@ impl<'a> ConstantPool<'a> {
     pub(crate) fn locate(
         file: &'a [u8],
         reader: &mut ByteReader<'a>,
-        mut offsets: Vec<u32>,
+        tables: PoolTables,
     ) -> Result<ConstantPool<'a>> {
         reader.set_context(CONTEXT);
-        let count = reader.u2()?;
-        offsets.clear();
-        offsets.reserve(usize::from(count).max(1));
-        offsets.push(0);
+        let count = usize::from(reader.u2()?);
+        let PoolTables { mut offsets, mut keys } = tables;
+        for table in [&mut offsets, &mut keys] {
+            table.clear();
+            table.resize(count.max(1), 0);
+        }
         let mut offset = reader.offset();
-        while offsets.len() < usize::from(count) {
-            let truncated = Error::new(ErrorKind::Truncated, offset.min(file.len()), CONTEXT);
-            let &[byte, high, low] = file.get(offset..).and_then(|rest| rest.first_chunk::<3>()).ok_or(truncated)?;
+        let mut highest = 0;
+        let mut places = offsets.iter_mut().zip(&mut keys).skip(1);
+        while let Some((place, key)) = places.next() {
+            let truncated = || Error::new(ErrorKind::Truncated, offset.min(file.len()), CONTEXT);
+            let rest = file.get(offset..).ok_or_else(truncated)?;
+            // Behind the last entry of a whole class there is more than this.
+            let &[byte, a, b, c, d] = rest.first_chunk::<5>().ok_or_else(truncated)?;
+            let form = ENTRY_FORMS.get(usize::from(byte)).copied().unwrap_or(NO_ENTRY);
+            let text = usize::from(u16::from_be_bytes([a, b]) & form.text);
+            let end = offset + usize::from(form.length) + text;
+            // The file's first ten bytes stand before every entry.
+            let last = file.get(end - 4..end).and_then(|last| last.first_chunk::<4>()).ok_or_else(truncated)?;
             // A class file is shorter than 4 GiB: its attribute lengths are u4 and JVMs take int lengths.
-            offsets.push(offset as u32);
-            offset += match ENTRY_LENGTHS.get(usize::from(byte)).copied().unwrap_or(0) {
-                0 => return Err(Error::new(ErrorKind::UnknownConstantTag(byte), offset, CONTEXT)),
-                // Utf8: the length stands in the entry.
-                3 if byte == Tag::Utf8 as u8 => 3 + usize::from(u16::from_be_bytes([high, low])),
-                9 => {
-                    offsets.push(0);
-                    9
+            *place = offset as u32;
+            *key = entry_key::of_entry(byte, usize::from(form.content) + text, u32::from_be_bytes(*last));
+            let references = u32::from_be_bytes([a, b, c, d]) & form.references;
+            highest = highest.max(references >> 16).max(references & 0xFFFF);
+            if form.is_odd {
+                match Tag::from_byte(byte) {
+                    Some(Tag::MethodHandle) => highest = highest.max(u32::from(u16::from_be_bytes([b, c]))),
+                    // The second place of a long or double stays unused; it must lie below the count.
+                    Some(_) => match places.next() {
+                        Some(_) => {}
+                        None => return Err(Error::new(ErrorKind::BadValue, end, CONTEXT)),
+                    },
+                    None => return Err(Error::new(ErrorKind::UnknownConstantTag(byte), offset, CONTEXT)),
                 }
-                length => usize::from(length),
-            };
+            }
+            offset = end;
         }
         reader.skip(offset - reader.offset())?;
-        // A count of zero, or a wide entry whose second place would lie behind the count.
-        if offsets.len() != usize::from(count) {
+        if count == 0 {
             return Err(reader.error(ErrorKind::BadValue));
         }
-        Ok(ConstantPool { file, offsets, end: reader.offset() })
+        Ok(ConstantPool { file, offsets, keys, end: reader.offset(), highest_reference: highest as u16 })
     }
 
     /// `constant_pool_count`: one more than the highest index.
@@ -181,9 +242,20 @@ impl<'a> ConstantPool<'a> {
         self.end
     }
 
-    /// Gives the memory of the offset table back for the next class.
-    pub fn into_offsets(self) -> Vec<u32> {
-        self.offsets
+    /// Gives the memory of the tables back for the next class.
+    pub fn into_tables(self) -> PoolTables {
+        PoolTables { offsets: self.offsets, keys: self.keys }
+    }
+
+    /// The highest index that an entry refers to; 0 if none does.
+    pub fn highest_reference(&self) -> u16 {
+        self.highest_reference
+    }
+
+    /// The entry of this kind and content, the first if there are several.
+    pub(crate) fn find(&self, key: u32, tag: Tag, content: &[u8]) -> Option<u16> {
+        let places = entry_key::places(&self.keys, key).filter_map(|place| u16::try_from(place).ok());
+        places.into_iter().find(|place| self.content(*place, tag) == Ok(content))
     }
 
     #[cold]
@@ -330,9 +402,9 @@ impl<'a> ConstantPool<'a> {
         Ok(MemberRef { kind, owner, name, descriptor })
     }
 
-    /// Descriptor of a field, method or interface method, or of a dynamically computed constant or call site.
+    /// Index of the descriptor of a field, method or interface method, or of a dynamically computed constant or call site.
     #[inline]
-    pub fn descriptor_of(&self, index: u16) -> Result<ModifiedUtf8<'a>> {
+    pub fn descriptor_index_of(&self, index: u16) -> Result<u16> {
         let offset = self.offset_of(index)?;
         let &[tag, _, _, high, low] = self
             .file
@@ -343,7 +415,7 @@ impl<'a> ConstantPool<'a> {
             return Err(Error::new(ErrorKind::WrongConstantKind(index), offset, CONTEXT));
         }
         let payload = self.payload(u16::from_be_bytes([high, low]), Tag::NameAndType)?;
-        self.utf8(self.u2_at(payload, 2)?)
+        self.u2_at(payload, 2)
     }
 
     /// Kind (1 to 9, JVMS table 4.4.8-A) and index of the member of a `CONSTANT_MethodHandle`.

@@ -1,6 +1,6 @@
 //! Appends to a constant pool: the input's entries stay as they are, so every index in untouched code stays valid.
 
-use crate::{ByteWriter, ConstantPool, ModifiedUtf8, Tag};
+use crate::{ByteWriter, ConstantPool, ModifiedUtf8, Tag, entry_key};
 
 /// The pool would need more than 65,535 places (JVMS 4.1, `constant_pool_count`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,25 +21,34 @@ pub struct ConstantPoolWriter {
     appended: ByteWriter,
     /// Offset in `appended` of each appended entry, [`OWN`] added if nobody else may use it; wide entries have two places.
     places: Vec<u32>,
+    /// The key of each appended entry.
+    keys: Vec<u32>,
     /// Entries of the class; the appended ones follow.
     existing: u32,
     count: u32,
-    index: EntryIndex,
-    indexed: Indexed,
+    found: Found,
     limit: u32,
 }
 
 /// Marks an entry that is never found again.
 const OWN: u32 = 1 << 31;
 
-/// Which entries of the class the index knows. Most classes are never asked for more than names.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Indexed {
-    #[default]
-    Nothing,
-    /// `CONSTANT_Utf8` and `CONSTANT_Class`, and what was appended.
-    Names,
-    Everything,
+/// Entries that were asked for, by the upper bits of their key: many methods of a class ask for the same ones. 0 for none.
+#[derive(Debug)]
+struct Found([u16; 1 << Found::BITS]);
+
+impl Found {
+    const BITS: u32 = 7;
+
+    fn place(&mut self, key: u32) -> Option<&mut u16> {
+        self.0.get_mut((key >> (32 - Found::BITS)) as usize)
+    }
+}
+
+impl Default for Found {
+    fn default() -> Found {
+        Found([0; 1 << Found::BITS])
+    }
 }
 
 impl ConstantPoolWriter {
@@ -52,7 +61,8 @@ impl ConstantPoolWriter {
     pub fn begin(&mut self, pool: &ConstantPool<'_>) {
         self.appended.clear();
         self.places.clear();
-        self.indexed = Indexed::Nothing;
+        self.keys.clear();
+        self.found = Found::default();
         self.existing = u32::from(pool.count());
         self.count = self.existing;
     }
@@ -79,8 +89,8 @@ impl ConstantPoolWriter {
             self.count = count;
             self.appended.truncate(length);
             self.places.truncate((count - self.existing) as usize);
-            // Taking entries out of the index would break its chains; it is built again when it is asked next.
-            self.indexed = Indexed::Nothing;
+            self.keys.truncate(self.places.len());
+            self.found = Found::default();
         }
     }
 
@@ -96,34 +106,6 @@ impl ConstantPoolWriter {
         Ok(index as u16)
     }
 
-    /// Indexes what the class has as far as it is asked for.
-    fn build_index(&mut self, pool: &ConstantPool<'_>, wanted: Indexed) {
-        let is_name = |tag: u8| tag == Tag::Utf8 as u8 || tag == Tag::Class as u8;
-        let index = &mut self.index;
-        if self.indexed == Indexed::Nothing {
-            index.begin(self.count as usize);
-            pool.visit_contents(|place, tag, content| {
-                if is_name(tag) {
-                    index.insert(hash(tag, content), place);
-                }
-            });
-            for place in self.existing..self.count {
-                let entry = entry_at(self.appended.as_slice(), &self.places, place - self.existing);
-                if let Some((tag, content)) = entry {
-                    index.insert(hash(tag as u8, content), place as u16);
-                }
-            }
-        }
-        if wanted == Indexed::Everything {
-            pool.visit_contents(|place, tag, content| {
-                if !is_name(tag) {
-                    index.insert(hash(tag, content), place);
-                }
-            });
-        }
-        self.indexed = wanted;
-    }
-
     fn is(&self, pool: &ConstantPool<'_>, index: u16, tag: Tag, content: &[u8]) -> bool {
         if u32::from(index) < self.existing {
             return pool.content(index, tag) == Ok(content);
@@ -132,17 +114,34 @@ impl ConstantPoolWriter {
         entry_at(self.appended.as_slice(), &self.places, place) == Some((tag, content))
     }
 
-    fn intern(&mut self, pool: &ConstantPool<'_>, tag: Tag, content: &[u8], wanted: Indexed) -> Result<u16, PoolFull> {
-        if self.indexed < wanted {
-            self.build_index(pool, wanted);
+    /// The entry of this kind and content, appended if there is none; `only_appended` if the class itself cannot have it.
+    fn intern(
+        &mut self,
+        pool: &ConstantPool<'_>,
+        tag: Tag,
+        content: &[u8],
+        only_appended: bool,
+    ) -> Result<u16, PoolFull> {
+        let key = entry_key::of_content(tag as u8, content);
+        let known = self.found.place(key).copied().unwrap_or(0);
+        if known != 0 && self.is(pool, known, tag, content) {
+            return Ok(known);
         }
-        let hash = hash(tag as u8, content);
-        if let Some(index) = self.index.find(hash, |index| self.is(pool, index, tag, content)) {
-            return Ok(index);
+        let of_class = if only_appended { None } else { pool.find(key, tag, content) };
+        let index = match of_class.or_else(|| self.find_appended(pool, key, tag, content)) {
+            Some(index) => index,
+            None => self.append(tag, content)?,
+        };
+        if let Some(place) = self.found.place(key) {
+            *place = index;
         }
-        let index = self.append(tag, content)?;
-        self.index.insert(hash, index);
         Ok(index)
+    }
+
+    fn find_appended(&self, pool: &ConstantPool<'_>, key: u32, tag: Tag, content: &[u8]) -> Option<u16> {
+        let places = entry_key::places(&self.keys, key);
+        let mut indexes = places.filter_map(|place| u16::try_from(self.existing as usize + place).ok());
+        indexes.find(|index| self.is(pool, *index, tag, content))
     }
 
     fn append(&mut self, tag: Tag, content: &[u8]) -> Result<u16, PoolFull> {
@@ -152,6 +151,7 @@ impl ConstantPoolWriter {
             self.appended.u2(content.len().min(0xFFFF) as u16);
         }
         self.appended.bytes(content);
+        self.keys.resize(self.places.len(), entry_key::of_content(tag as u8, content));
         Ok(index)
     }
 
@@ -160,19 +160,17 @@ impl ConstantPoolWriter {
         if text.0.len() > 0xFFFF {
             return Err(PoolFull);
         }
-        self.intern(pool, Tag::Utf8, text.0, Indexed::Names)
+        self.intern(pool, Tag::Utf8, text.0, false)
     }
 
-    /// What must be indexed to find an entry made of these: none of the class's own refers to an appended one.
-    fn made_of(&self, parts: &[u16]) -> Indexed {
-        let all_existed = parts.iter().all(|part| u32::from(*part) < self.existing);
-        if all_existed { Indexed::Everything } else { Indexed::Names }
+    /// True if an entry made of these was appended if it exists: none of the class's own refers to an appended one.
+    fn is_new(&self, parts: &[u16]) -> bool {
+        parts.iter().any(|part| u32::from(*part) >= self.existing)
     }
 
     fn named(&mut self, pool: &ConstantPool<'_>, tag: Tag, name: ModifiedUtf8<'_>) -> Result<u16, PoolFull> {
         let name = self.utf8(pool, name)?;
-        let wanted = if tag == Tag::Class { Indexed::Names } else { self.made_of(&[name]) };
-        self.intern(pool, tag, &name.to_be_bytes(), wanted)
+        self.intern(pool, tag, &name.to_be_bytes(), self.is_new(&[name]))
     }
 
     /// A `CONSTANT_Class`.
@@ -192,12 +190,12 @@ impl ConstantPoolWriter {
 
     /// A `CONSTANT_Integer` or `CONSTANT_Float` by its bits.
     pub fn word(&mut self, pool: &ConstantPool<'_>, tag: Tag, bits: u32) -> Result<u16, PoolFull> {
-        self.intern(pool, tag, &bits.to_be_bytes(), Indexed::Everything)
+        self.intern(pool, tag, &bits.to_be_bytes(), false)
     }
 
     /// A `CONSTANT_Long` or `CONSTANT_Double` by its bits.
     pub fn double_word(&mut self, pool: &ConstantPool<'_>, tag: Tag, bits: u64) -> Result<u16, PoolFull> {
-        self.intern(pool, tag, &bits.to_be_bytes(), Indexed::Everything)
+        self.intern(pool, tag, &bits.to_be_bytes(), false)
     }
 
     /// A `CONSTANT_Integer` of its own, whose value is written later: the index and the offset of the value in
@@ -228,8 +226,8 @@ impl ConstantPoolWriter {
         let [c, d] = second.to_be_bytes();
         // The first part of a dynamic constant is no place in the pool.
         let is_dynamic = matches!(tag, Tag::Dynamic | Tag::InvokeDynamic);
-        let wanted = if is_dynamic { self.made_of(&[second]) } else { self.made_of(&[first, second]) };
-        self.intern(pool, tag, &[a, b, c, d], wanted)
+        let is_new = if is_dynamic { self.is_new(&[second]) } else { self.is_new(&[first, second]) };
+        self.intern(pool, tag, &[a, b, c, d], is_new)
     }
 
     /// A field, method or interface-method reference.
@@ -249,8 +247,8 @@ impl ConstantPoolWriter {
     /// A `CONSTANT_MethodHandle`.
     pub fn method_handle(&mut self, pool: &ConstantPool<'_>, kind: u8, member: u16) -> Result<u16, PoolFull> {
         let [a, b] = member.to_be_bytes();
-        let wanted = self.made_of(&[member]);
-        self.intern(pool, Tag::MethodHandle, &[kind, a, b], wanted)
+        let is_new = self.is_new(&[member]);
+        self.intern(pool, Tag::MethodHandle, &[kind, a, b], is_new)
     }
 }
 
@@ -264,58 +262,4 @@ fn entry_at<'b>(appended: &'b [u8], places: &[u32], number: u32) -> Option<(Tag,
         None => (2, usize::from(u16::from_be_bytes(*rest.first_chunk::<2>()?))),
     };
     Some((tag, rest.get(skip..skip + length)?))
-}
-
-/// Of kind, length, beginning and end of an entry. Hashing long names whole would cost more than comparing those that agree
-/// in all of these.
-#[inline]
-fn hash(tag: u8, content: &[u8]) -> u32 {
-    let ends = match (content.first_chunk::<4>(), content.last_chunk::<4>()) {
-        (Some(first), Some(last)) => u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last)),
-        _ => content.iter().fold(0, |ends, &byte| ends << 8 | u64::from(byte)),
-    };
-    let state = (content.len() as u64) << 8 | u64::from(tag);
-    ((ends ^ state.rotate_left(20)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32
-}
-
-/// A hash table with chains from the hash of an entry to its index, emptied for each class without giving its memory back.
-#[derive(Debug, Default)]
-struct EntryIndex {
-    /// By the upper bits of the hash: the last entry put there; 0 for none.
-    heads: Vec<u16>,
-    /// By entry: the one put to the same place before it.
-    before: Vec<u16>,
-    shift: u32,
-}
-
-impl EntryIndex {
-    /// Empties the table; it is made for `entries` entries but takes more.
-    fn begin(&mut self, entries: usize) {
-        let size = (entries + 32).next_power_of_two();
-        self.shift = 32 - size.trailing_zeros();
-        self.heads.clear();
-        self.heads.resize(size, 0);
-        self.before.resize(self.before.len().max(entries + 32), 0);
-    }
-
-    #[inline]
-    fn find(&self, hash: u32, is_wanted: impl Fn(u16) -> bool) -> Option<u16> {
-        let mut index = self.heads.get((hash >> self.shift) as usize).copied()?;
-        while index != 0 && !is_wanted(index) {
-            index = self.before.get(usize::from(index)).copied()?;
-        }
-        (index != 0).then_some(index)
-    }
-
-    #[inline]
-    fn insert(&mut self, hash: u32, index: u16) {
-        if self.before.len() <= usize::from(index) {
-            self.before.resize(usize::from(index) + 32, 0);
-        }
-        let head = self.heads.get_mut((hash >> self.shift) as usize);
-        if let (Some(head), Some(before)) = (head, self.before.get_mut(usize::from(index))) {
-            *before = *head;
-            *head = index;
-        }
-    }
 }

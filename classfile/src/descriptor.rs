@@ -38,7 +38,7 @@ impl<'a> FieldType<'a> {
         let dimensions = bytes.iter().take_while(|&&byte| byte == b'[').count();
         let length = match bytes.get(dimensions)? {
             b'B' | b'C' | b'D' | b'F' | b'I' | b'J' | b'S' | b'Z' => dimensions + 1,
-            b'L' => dimensions + bytes.get(dimensions..)?.iter().position(|&byte| byte == b';')? + 1,
+            b'L' => dimensions + end_of_name(bytes.get(dimensions..)?)?,
             _ => return None,
         };
         Some((FieldType(bytes.get(..length)?), bytes.get(length..)?))
@@ -64,6 +64,22 @@ impl<'a> FieldType<'a> {
             _ => None,
         }
     }
+}
+
+/// Length of what ends with the first `;`, which is counted. Eight bytes at a time: names are most of a descriptor.
+#[inline]
+pub fn end_of_name(bytes: &[u8]) -> Option<usize> {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (number, word) in words.iter().enumerate() {
+        // A byte of it is zero where there is a semicolon.
+        let differs = u64::from_le_bytes(*word) ^ (ONES * b';' as u64);
+        let zeros = differs.wrapping_sub(ONES) & !differs & (ONES << 7);
+        if zeros != 0 {
+            return Some(number * 8 + zeros.trailing_zeros() as usize / 8 + 1);
+        }
+    }
+    rest.iter().position(|&byte| byte == b';').map(|place| words.len() * 8 + place + 1)
 }
 
 /// A method descriptor, checked.
@@ -124,6 +140,15 @@ impl<'a> MethodDescriptor<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn finds_the_end_of_a_name_wherever_it_is() {
+        for length in 0..40 {
+            let text = [vec![b'L'; length], vec![b';', b':', b';', 0xBB]].concat();
+            assert_eq!(end_of_name(&text), Some(length + 1));
+            assert_eq!(end_of_name(&text[..length]), None);
+        }
+    }
 
     #[test]
     fn walks_signatures() {

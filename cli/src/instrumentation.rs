@@ -7,7 +7,7 @@ use std::time::Duration;
 use classfile::ClassFile;
 use instrument_core::selection::internal_name::to_source;
 use instrument_core::selection::{Chosen, Never};
-use instrument_core::{Engine, EngineOptions, Insertion, MethodPlan, Outcome, Refused, Rewritten, Workspace};
+use instrument_core::{Engine, EngineOptions, Insertion, MethodPlan, Outcome, Refused, Rewritten, Templates, Workspace};
 
 use crate::classes::Classes;
 use crate::configuration::Configuration;
@@ -124,7 +124,7 @@ impl<'a> Instrumentation<'a> {
         let decision = self.configuration.rules.decide(class, self.classes, &*self.never);
         let plan = |(method_index, chosen): (usize, &Chosen)| MethodPlan {
             method_index,
-            templates: chosen.templates.to_vec(),
+            templates: Templates::from(&chosen.templates),
             mode: chosen.mode,
             // Whoever loads the class loads it as it is written here.
             wrapper_allowed: true,

@@ -6,7 +6,7 @@ use classfile::instruction::Instructions;
 use classfile::{ByteWriter, ClassFile, class_writer};
 use instrument_core::engine::unchanged::lift_and_lower;
 use instrument_core::level::Level;
-use instrument_core::options::{Layout, SentinelForm, SlotScheme};
+use instrument_core::options::{Layout, MergeWay, SentinelForm, SlotScheme};
 use instrument_core::template::TemplateId;
 use instrument_core::{Engine, EngineOptions, MethodPlan, Outcome, Refusal, Rewritten, Workspace};
 
@@ -22,7 +22,9 @@ pub fn check(data: &[u8]) {
     // One way for each class, chosen by its bytes: fast, and yet the same for the same class.
     let sum = data.iter().fold(0usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(*byte)));
     let engine = Engine::new(Arc::clone(built_in::library()), options(sum));
-    let make = [MethodPlan::inline, MethodPlan::inline, MethodPlan::inline, MethodPlan::wrapper][sum / 32 % 4];
+    let ways: [fn(usize, Vec<TemplateId>) -> MethodPlan; 4] =
+        [MethodPlan::inline, MethodPlan::inline, MethodPlan::inline, MethodPlan::wrapper];
+    let make = ways[sum / 32 % 4];
     if let Some(templates) = stacks().get(sum % stacks().len()) {
         let plan: Vec<_> =
             (0..class.methods().len()).map(|method_index| make(method_index, templates.clone())).collect();
@@ -47,6 +49,9 @@ pub fn check(data: &[u8]) {
             );
         }
         assert!(outcome == engine.instrument(&mut Workspace::new(), &class, &plan), "another result the second time");
+        let by_nodes = EngineOptions { way: MergeWay::Nodes, ..options(sum) };
+        let by_nodes = Engine::new(Arc::clone(built_in::library()), by_nodes).instrument(&mut workspace, &class, &plan);
+        assert!(outcome == by_nodes, "another result by way of nodes");
     }
 }
 
@@ -72,6 +77,7 @@ fn options(sum: usize) -> EngineOptions {
     let usual = EngineOptions { offset_maps: true, ..EngineOptions::default() };
     let sentinel = SentinelForm::NoOperations;
     match sum / 8 % 4 {
+        0 => EngineOptions::default(),
         2 => EngineOptions { layout: Layout::Long, ..usual },
         3 => EngineOptions { slots: SlotScheme::BehindParameters, sentinel, ..usual },
         _ => usual,

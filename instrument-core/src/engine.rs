@@ -14,6 +14,7 @@ use crate::level::Mode;
 use crate::merge::constructor;
 use crate::merge::emit::TargetMethod;
 use crate::merge::splice::{MergeMemory, MergedBody, Splice};
+use crate::merge::straight::{NotStraight, StraightMemory, StraightMerge};
 use crate::offset_map::OffsetMap;
 use crate::options::EngineOptions;
 use crate::outcome::{MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, RewrittenMethod};
@@ -38,11 +39,14 @@ pub struct Workspace {
     /// By template.
     placed: Vec<PlacedSymbols>,
     memory: MergeMemory,
+    straight: StraightMemory,
     checker: Checker,
     methods: ByteWriter,
     /// Behind the methods of the class.
     added: AddedMethods,
     probes: Vec<ProbeSlot>,
+    /// Memory for the rewritten class.
+    written: Vec<u8>,
 }
 
 impl Default for Workspace {
@@ -52,10 +56,12 @@ impl Default for Workspace {
             bootstrap: BootstrapRows::default(),
             placed: Vec::new(),
             memory: MergeMemory::default(),
+            straight: StraightMemory::default(),
             checker: Checker::default(),
             methods: ByteWriter::new(),
             added: AddedMethods::default(),
             probes: Vec::new(),
+            written: Vec::new(),
         }
     }
 }
@@ -64,6 +70,11 @@ impl Workspace {
     /// A workspace without memory yet.
     pub fn new() -> Workspace {
         Workspace::default()
+    }
+
+    /// Takes the memory of a rewritten class back that is not needed any more, for the next one.
+    pub fn recycle(&mut self, bytes: Vec<u8>) {
+        self.written = bytes;
     }
 }
 
@@ -86,7 +97,7 @@ impl Engine {
         if let Err(error) = definition_checks::check_pool(class.constant_pool()) {
             return refuse_all(plan, &error.into());
         }
-        let mut rewritten = Vec::new();
+        let mut rewritten = Vec::with_capacity(plan.len());
         let mut refused = Vec::new();
         let file = class.bytes();
         // Everything between two rewritten methods is copied in one piece.
@@ -139,6 +150,10 @@ impl Engine {
             return self.wrap(workspace, class, method, planned);
         }
         let marks = workspace.mark();
+        match self.merge_straight(workspace, class, method, planned) {
+            Ok(done) => return Ok(done),
+            Err(NotStraight) => workspace.rewind(marks),
+        }
         let code = method.code(class)?.ok_or(Refusal::NoCode)?;
         let mut input = BodyInput::of_code(&code, class.constant_pool())?;
         let target = target_method(class, method)?;
@@ -159,6 +174,39 @@ impl Engine {
             }
             done => done,
         }
+    }
+
+    /// The straight merge, if options, template, class and method allow it.
+    fn merge_straight(
+        &self,
+        workspace: &mut Workspace,
+        class: &ClassFile<'_>,
+        method: &Member<'_>,
+        planned: &MethodPlan,
+    ) -> Result<RewrittenMethod, NotStraight> {
+        let [id] = *planned.templates else { return Err(NotStraight) };
+        let template = self.library.get(id).ok_or(NotStraight)?;
+        let form = template.straight.filter(|_| self.options == EngineOptions::default()).ok_or(NotStraight)?;
+        // Older code has no frames.
+        if class.major_version() < 50 {
+            return Err(NotStraight);
+        }
+        let target = target_method(class, method).map_err(|_| NotStraight)?;
+        let probe_constant =
+            workspace.probe(class, planned.method_index, template, id).map_err(|_| NotStraight)?;
+        let sink = symbol_sink(class, id, &mut workspace.pool, &mut workspace.bootstrap, &mut workspace.placed)?;
+        let (effects, out) = (&mut workspace.memory.effects, &mut workspace.methods);
+        let target = &target;
+        let merge = StraightMerge { class, method, target, template, form, sink, effects, probe_constant, out };
+        let lengths = merge.run(&mut workspace.straight)?;
+        Ok(RewrittenMethod {
+            method_index: planned.method_index,
+            length_before: lengths.before,
+            length_after: lengths.after,
+            passes: 1,
+            offset_map: OffsetMap::default(),
+            renamed: None,
+        })
     }
 
     fn inline(
@@ -248,6 +296,22 @@ fn refuse_all(plan: &[MethodPlan], reason: &Refusal) -> Outcome {
     Outcome::Unchanged { refused: all.map(|method_index| Refused { method_index, reason: reason.clone() }).collect() }
 }
 
+/// Where the constants of a template go.
+fn symbol_sink<'s, 'a>(
+    class: &'s ClassFile<'a>,
+    id: TemplateId,
+    writer: &'s mut ConstantPoolWriter,
+    bootstrap: &'s mut BootstrapRows,
+    placed: &'s mut Vec<PlacedSymbols>,
+) -> Result<SymbolSink<'s, 'a>, NotStraight> {
+    let number = id.0 as usize;
+    if placed.len() <= number {
+        placed.resize_with(number + 1, PlacedSymbols::default);
+    }
+    let placed = placed.get_mut(number).ok_or(NotStraight)?;
+    Ok(SymbolSink { pool: class.constant_pool(), writer, bootstrap, placed })
+}
+
 fn target_method<'a>(class: &ClassFile<'a>, method: &Member<'a>) -> Result<TargetMethod<'a>, Refusal> {
     Ok(TargetMethod {
         class_name: class.this_class(),
@@ -289,11 +353,13 @@ impl Workspace {
         self.bootstrap.appended.truncate(marks.bootstrap);
         // They may name constants that are gone now.
         self.placed.iter_mut().for_each(PlacedSymbols::clear);
+        self.straight.forget_constants();
     }
 
     fn begin(&mut self, class: &ClassFile<'_>) {
         self.pool.begin(class.constant_pool());
         self.memory.effects.begin(class.constant_pool());
+        self.straight.begin(class.constant_pool());
         self.placed.iter_mut().for_each(PlacedSymbols::clear);
         self.methods.clear();
         self.added.clear();
@@ -333,13 +399,8 @@ impl Workspace {
         if target.is_constructor && template.needs.receiver != crate::template::Use::Nowhere {
             return Err(Refusal::ReceiverInConstructor);
         }
-        let number = id.0 as usize;
-        if self.placed.len() <= number {
-            self.placed.resize_with(number + 1, PlacedSymbols::default);
-        }
-        let placed = self.placed.get_mut(number).ok_or(Refusal::UnknownTemplate)?;
-        let (pool, writer, bootstrap) = (class.constant_pool(), &mut self.pool, &mut self.bootstrap);
-        let sink = SymbolSink { pool, writer, bootstrap, placed };
+        let sink = symbol_sink(class, id, &mut self.pool, &mut self.bootstrap, &mut self.placed);
+        let sink = sink.map_err(|_| Refusal::UnknownTemplate)?;
         Splice { class, method, target, template, body, sink, probe_constant }.run(&mut self.memory)
     }
 

@@ -1,5 +1,8 @@
 //! What the engine hands back.
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use crate::level::Mode;
 use crate::offset_map::OffsetMap;
 use crate::refusal::Refusal;
@@ -11,7 +14,7 @@ pub struct MethodPlan {
     /// Place of the method in the class.
     pub method_index: usize,
     /// Templates, outermost first. None at all is allowed in wrapper mode only: the wrapper then just passes the call on.
-    pub templates: Vec<TemplateId>,
+    pub templates: Templates,
     /// How they are attached.
     pub mode: Mode,
     /// In inline mode: whether the method may get a wrapper where its body cannot take the templates. Only while the class
@@ -19,15 +22,65 @@ pub struct MethodPlan {
     pub wrapper_allowed: bool,
 }
 
+/// Templates around one method, outermost first. One alone, which is most often the case, takes no memory of its own.
+#[derive(Clone, Debug)]
+pub enum Templates {
+    /// One.
+    One(TemplateId),
+    /// None at all or several.
+    Several(Arc<[TemplateId]>),
+}
+
+impl Deref for Templates {
+    type Target = [TemplateId];
+
+    #[inline]
+    fn deref(&self) -> &[TemplateId] {
+        match self {
+            Templates::One(id) => std::slice::from_ref(id),
+            Templates::Several(ids) => ids,
+        }
+    }
+}
+
+impl PartialEq for Templates {
+    fn eq(&self, other: &Templates) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Templates {}
+
+impl From<&Arc<[TemplateId]>> for Templates {
+    fn from(ids: &Arc<[TemplateId]>) -> Templates {
+        match **ids {
+            [id] => Templates::One(id),
+            _ => Templates::Several(Arc::clone(ids)),
+        }
+    }
+}
+
+impl From<Vec<TemplateId>> for Templates {
+    fn from(ids: Vec<TemplateId>) -> Templates {
+        Templates::from(&Arc::from(ids))
+    }
+}
+
+impl From<TemplateId> for Templates {
+    fn from(id: TemplateId) -> Templates {
+        Templates::One(id)
+    }
+}
+
 impl MethodPlan {
     /// A method whose body takes the templates in.
-    pub fn inline(method_index: usize, templates: Vec<TemplateId>) -> MethodPlan {
-        MethodPlan { method_index, templates, mode: Mode::Inline, wrapper_allowed: false }
+    pub fn inline(method_index: usize, templates: impl Into<Templates>) -> MethodPlan {
+        MethodPlan { method_index, templates: templates.into(), mode: Mode::Inline, wrapper_allowed: false }
     }
 
     /// A method that is renamed and called by a new one of its name.
-    pub fn wrapper(method_index: usize, templates: Vec<TemplateId>) -> MethodPlan {
-        MethodPlan { method_index, templates, mode: Mode::Wrapper, wrapper_allowed: true }
+    pub fn wrapper(method_index: usize, templates: impl Into<Templates>) -> MethodPlan {
+        MethodPlan { method_index, templates: templates.into(), mode: Mode::Wrapper, wrapper_allowed: true }
     }
 }
 

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use classfile::{ByteWriter, ClassFile, class_writer};
 use instrument_core::level::{Level, Mode};
 use instrument_core::template::{TemplateId, TemplateLibrary};
-use instrument_core::{Engine, EngineOptions, MethodPlan, NotWrapped, Outcome, Workspace};
+use instrument_core::{Engine, EngineOptions, MergeWay, MethodPlan, NotWrapped, Outcome, Workspace};
 
 use crate::lowering;
 use crate::tally::Tally;
@@ -24,6 +24,8 @@ const WAYS: [(&str, Level, Mode); 4] = [
 /// Checks class after class.
 pub(crate) struct ClassCheck {
     engine: Engine,
+    /// Merges by way of nodes only.
+    by_nodes: Engine,
     workspace: Workspace,
     /// The catch-all for each way.
     templates: Vec<TemplateId>,
@@ -38,8 +40,10 @@ impl ClassCheck {
         let templates: Option<Vec<_>> = WAYS.iter().map(|(_, level, _)| library.find("timed", *level)).collect();
         let templates = templates.context("the template `timed` lacks a level")?;
         let engine = Engine::new(Arc::clone(library), EngineOptions::default());
+        let options = EngineOptions { way: MergeWay::Nodes, ..EngineOptions::default() };
+        let by_nodes = Engine::new(Arc::clone(library), options);
         let (workspace, written, tally) = (Workspace::default(), ByteWriter::new(), Tally::default());
-        Ok(ClassCheck { engine, workspace, templates, written, tally, into: None })
+        Ok(ClassCheck { engine, by_nodes, workspace, templates, written, tally, into: None })
     }
 
     pub(crate) fn class(&mut self, name: &str, bytes: &[u8]) {
@@ -97,7 +101,12 @@ impl ClassCheck {
                 (Mode::Wrapper, Some(reason)) => *figures.excepted.entry(reason.key()).or_default() += 1,
             }
         }
-        match self.engine.instrument(&mut self.workspace, class, &plan) {
+        let outcome = self.engine.instrument(&mut self.workspace, class, &plan);
+        if mode == Mode::Inline && outcome != self.by_nodes.instrument(&mut self.workspace, class, &plan) {
+            self.tally.problem("merged otherwise by way of nodes", name.to_owned());
+        }
+        let figures = self.tally.ways.entry(way).or_default();
+        match outcome {
             Outcome::Rewritten(rewritten) => {
                 figures.instrumented += rewritten.methods.len() as u64;
                 figures.bytes_out += rewritten.bytes.len() as u64;

@@ -16,7 +16,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use class_source::{ClassPath, JavaHome, JdkImage};
-use classfile::ClassFile;
+use classfile::{ClassFile, PoolTables, access};
 use instrument_core::level::Level;
 use instrument_core::template::{TemplateId, TemplateLibrary};
 use instrument_core::{Engine, EngineOptions, MethodPlan, Outcome, Workspace};
@@ -107,21 +107,24 @@ fn one_pass(number: u32, classes: &[Vec<u8>], library: &Arc<TemplateLibrary>, te
     let mut before = start;
     let engine = Engine::new(Arc::clone(library), EngineOptions::default());
     let mut workspace = Workspace::default();
+    let mut pool_tables = PoolTables::default();
     for (bytes, nanoseconds) in classes.iter().zip(&mut nanoseconds) {
         bytes_in += bytes.len();
-        let class = ClassFile::parse(bytes)?;
+        let class = ClassFile::parse_reusing(bytes, std::mem::take(&mut pool_tables))?;
         let plan = plan(&class, template);
         match engine.instrument(&mut workspace, &class, &plan) {
             Outcome::Rewritten(rewritten) => {
                 bytes_out += rewritten.bytes.len();
                 methods += rewritten.methods.len();
                 refused += rewritten.refused.len();
+                workspace.recycle(rewritten.bytes);
             }
             Outcome::Unchanged { refused: left } => {
                 bytes_out += bytes.len();
                 refused += left.len();
             }
         }
+        pool_tables = class.into_pool_tables();
         let now = Instant::now();
         *nanoseconds = (now - before).as_nanos() as u64;
         before = now;
@@ -151,6 +154,6 @@ fn one_pass(number: u32, classes: &[Vec<u8>], library: &Arc<TemplateLibrary>, te
 /// Every method with code that is neither a constructor nor a class initialiser.
 fn plan(class: &ClassFile<'_>, template: TemplateId) -> Vec<MethodPlan> {
     let named = class.methods().iter().enumerate().filter(|(_, method)| !method.name.as_bytes().starts_with(b"<"));
-    let bodies = named.filter(|(_, method)| matches!(method.code(class), Ok(Some(_))));
-    bodies.map(|(method_index, _)| MethodPlan::inline(method_index, vec![template])).collect()
+    let bodies = named.filter(|(_, method)| method.access_flags & (access::ABSTRACT | access::NATIVE) == 0);
+    bodies.map(|(method_index, _)| MethodPlan::inline(method_index, template)).collect()
 }

@@ -1,5 +1,6 @@
 //! Words on the operand stack: the effect of single instructions, from the one table and the constant pool.
 
+use classfile::descriptor::end_of_name;
 use classfile::{ConstantPool, ModifiedUtf8, opcode};
 
 /// Effects of instructions with a constant, remembered by constant for the whole class.
@@ -7,6 +8,8 @@ use classfile::{ConstantPool, ModifiedUtf8, opcode};
 pub(crate) struct CallEffects {
     /// Words pushed minus words popped by a call through this constant, receiver not counted; `UNKNOWN` until asked.
     calls: Vec<i16>,
+    /// The same by descriptor, because many constants share one.
+    descriptors: Vec<i16>,
 }
 
 const UNKNOWN: i16 = i16::MIN;
@@ -14,8 +17,13 @@ const UNKNOWN: i16 = i16::MIN;
 impl CallEffects {
     /// Forgets the last class.
     pub(crate) fn begin(&mut self, pool: &ConstantPool<'_>) {
-        self.calls.clear();
-        self.calls.resize(usize::from(pool.count()), UNKNOWN);
+        for effects in [&mut self.calls, &mut self.descriptors] {
+            effects.clear();
+            effects.resize(usize::from(pool.count()), UNKNOWN);
+        }
+        if let Some(nothing) = self.calls.first_mut() {
+            *nothing = 0;
+        }
     }
 
     /// Remembers the effect of a constant that is appended to the pool and so cannot be looked up in it.
@@ -29,6 +37,15 @@ impl CallEffects {
         }
     }
 
+    /// Words of a field, or words pushed minus words popped by a call, receiver not counted; none for constant 0.
+    #[inline]
+    pub(crate) fn of_member(&mut self, pool: &ConstantPool<'_>, constant: u16) -> Option<i32> {
+        match self.calls.get(usize::from(constant)) {
+            Some(&known) if known != UNKNOWN => Some(i32::from(known)),
+            _ => self.compute(pool, constant).map(i32::from),
+        }
+    }
+
     /// Words pushed minus words popped; `None` if the constant is not what the instruction needs.
     pub(crate) fn of(&mut self, pool: &ConstantPool<'_>, opcode: u8, constant: u16, dimensions: u8) -> Option<i32> {
         match opcode {
@@ -36,9 +53,10 @@ impl CallEffects {
             opcode::GETSTATIC..=opcode::INVOKEDYNAMIC => {}
             _ => return None,
         }
-        let known = self.calls.get(usize::from(constant)).copied().unwrap_or(UNKNOWN);
-        let base = if known == UNKNOWN { self.compute(pool, constant)? } else { known };
-        let base = i32::from(base);
+        if constant == 0 {
+            return None;
+        }
+        let base = self.of_member(pool, constant)?;
         Some(match opcode {
             opcode::GETSTATIC => base,
             opcode::PUTSTATIC => -base,
@@ -49,10 +67,14 @@ impl CallEffects {
         })
     }
 
-    #[cold]
+    #[inline(never)]
     fn compute(&mut self, pool: &ConstantPool<'_>, constant: u16) -> Option<i16> {
-        let descriptor = pool.descriptor_of(constant).ok()?;
-        let effect = effect_of(descriptor)?;
+        let descriptor = pool.descriptor_index_of(constant).ok()?;
+        let of_descriptor = self.descriptors.get_mut(usize::from(descriptor))?;
+        if *of_descriptor == UNKNOWN {
+            *of_descriptor = effect_of(pool.utf8(descriptor).ok()?)?;
+        }
+        let effect = *of_descriptor;
         if let Some(place) = self.calls.get_mut(usize::from(constant)) {
             *place = effect;
         }
@@ -62,10 +84,11 @@ impl CallEffects {
 
 /// Words of a field's type, or words of a method's result minus those of its parameters.
 fn effect_of(descriptor: ModifiedUtf8<'_>) -> Option<i16> {
-    let mut bytes = descriptor.as_bytes().iter();
+    let mut rest = descriptor.as_bytes();
     let (mut sign, mut words) = (1i32, 0i32);
-    while let Some(&byte) = bytes.next() {
-        words += match byte {
+    while let [first, behind @ ..] = rest {
+        rest = behind;
+        words += match first {
             b'(' => {
                 sign = -1;
                 0
@@ -77,14 +100,16 @@ fn effect_of(descriptor: ModifiedUtf8<'_>) -> Option<i16> {
             b'V' => 0,
             b'J' | b'D' => 2 * sign,
             b'B' | b'C' | b'F' | b'I' | b'S' | b'Z' => sign,
-            b'L' | b'[' => {
-                let mut element = byte;
-                while element == b'[' {
-                    element = *bytes.next()?;
+            b'L' => {
+                rest = rest.get(end_of_name(rest)?..)?;
+                sign
+            }
+            b'[' => {
+                while let [b'[', behind @ ..] = rest {
+                    rest = behind;
                 }
-                if element == b'L' {
-                    bytes.find(|byte| **byte == b';')?;
-                }
+                let (element, behind) = rest.split_first()?;
+                rest = if *element == b'L' { behind.get(end_of_name(behind)?..)? } else { behind };
                 sign
             }
             _ => return None,

@@ -41,7 +41,9 @@ impl Workspace {
             self.pool.utf8(class.constant_pool(), ModifiedUtf8(b"BootstrapMethods"))?;
         }
         let capacity = file.len() + self.pool.appended().len() + self.methods.len();
-        let mut out = ByteWriter::from_vec(Vec::with_capacity(capacity));
+        let mut out = ByteWriter::from_vec(std::mem::take(&mut self.written));
+        out.clear();
+        out.reserve(capacity);
         let pool_end = class.constant_pool().end_offset();
         out.bytes(file.get(..8).unwrap_or_default());
         out.u2(self.pool.count());

@@ -191,13 +191,8 @@ impl Emitter<'_, '_, '_> {
     }
 
     fn increment(&mut self, slot: u16, by: i16) {
-        match (u8::try_from(slot), i8::try_from(by)) {
-            (Ok(slot), Ok(by)) => self.bytes(&[opcode::IINC, slot, by as u8]),
-            _ => {
-                let ([a, b], [c, d]) = (slot.to_be_bytes(), by.to_be_bytes());
-                self.bytes(&[opcode::WIDE, opcode::IINC, a, b, c, d]);
-            }
-        }
+        let (bytes, length) = increment_bytes(slot, by);
+        self.bytes(bytes.get(..length).unwrap_or_default());
     }
 
     fn constant(&mut self, opcode: u8, constant: u16, suffix: &[u8]) {
@@ -365,6 +360,16 @@ pub(crate) fn local_bytes(opcode: u8, slot: u16) -> ([u8; 4], usize) {
         0..=3 => ([short + (opcode - base) * 4 + low, 0, 0, 0], 1),
         4..=255 => ([opcode, low, 0, 0], 2),
         _ => ([opcode::WIDE, opcode, high, low], 4),
+    }
+}
+
+/// The shortest form of `iinc`.
+pub(crate) fn increment_bytes(slot: u16, by: i16) -> ([u8; 6], usize) {
+    let ([a, b], [c, d]) = (slot.to_be_bytes(), by.to_be_bytes());
+    if a == 0 && i8::try_from(by).is_ok() {
+        ([opcode::IINC, b, d, 0, 0, 0], 3)
+    } else {
+        ([opcode::WIDE, opcode::IINC, a, b, c, d], 6)
     }
 }
 

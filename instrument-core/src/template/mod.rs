@@ -15,6 +15,7 @@ pub use library::TemplateLibrary;
 pub use problem::TemplateProblem;
 
 use crate::level::Level;
+use crate::merge::straight::StraightForm;
 use symbol::Symbol;
 
 /// A template, ready to be merged. It is never changed.
@@ -44,6 +45,8 @@ pub struct Template {
     pub(crate) needs: Needs,
     /// The epilog's normal way has nothing that needs a frame or the result, so that operands may lie below it.
     pub(crate) epilog_is_straight: bool,
+    /// Set if the straight merge can take it.
+    pub(crate) straight: Option<StraightForm>,
     /// Lowest `major_version` of a class that can hold the template's instructions.
     pub(crate) minimum_version: u16,
 }

@@ -11,6 +11,7 @@ use super::symbol::{BootstrapRow, Symbol, SymbolReader};
 use super::type_walk::class_symbol;
 use super::{Operation, OperationKind, Template, TemplateFrame, TemplateHandler, TemplateProblem, TemplateType, lint};
 use crate::level::Level;
+use crate::merge::straight::StraightForm;
 
 /// What the annotation says.
 struct Marks {
@@ -186,11 +187,13 @@ fn template(place: &mut Place<'_>, marks: Marks) -> Result<Template, Problems> {
         max_locals: code.max_locals,
         needs: super::Needs::default(),
         epilog_is_straight: false,
+        straight: None,
         minimum_version: 0,
     };
     let offsets = lifted.offsets;
     lint::complete(&mut template, &|operation| offsets.get(operation).copied().unwrap_or(0), place)?;
     template.epilog_is_straight = super::epilog_is_straight(&template);
+    template.straight = StraightForm::of(&template);
     Ok(template)
 }
 

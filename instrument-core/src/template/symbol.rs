@@ -161,6 +161,7 @@ impl PlacedSymbols {
 
 impl SymbolSink<'_, '_> {
     /// Index of one of the template's constants, and whether it was placed only now; `None` if there is no such constant.
+    #[inline]
     pub(crate) fn symbol(&mut self, symbols: &[Symbol], number: usize) -> Result<Option<(u16, bool)>, PoolFull> {
         if let Some(index) = self.placed.get(number) {
             return Ok(Some((index, false)));

@@ -46,7 +46,7 @@ pub(crate) fn template(name: &str) -> TemplateId {
 }
 
 pub(crate) fn plan(method_index: usize, templates: &[&str]) -> MethodPlan {
-    MethodPlan::inline(method_index, templates.iter().map(|name| template(name)).collect())
+    MethodPlan::inline(method_index, templates.iter().map(|name| template(name)).collect::<Vec<_>>())
 }
 
 pub(crate) fn instrument(class: &[u8], plan: &[MethodPlan]) -> Outcome {
@@ -55,7 +55,24 @@ pub(crate) fn instrument(class: &[u8], plan: &[MethodPlan]) -> Outcome {
 
 pub(crate) fn instrument_with(options: EngineOptions, class: &[u8], plan: &[MethodPlan]) -> Outcome {
     let class = ClassFile::parse(class).expect("the test's class can be read");
-    engine_with(options).instrument(&mut Workspace::new(), &class, plan)
+    let outcome = engine_with(options).instrument(&mut Workspace::new(), &class, plan);
+    if options == EngineOptions::default() {
+        // Without offset maps the engine takes the straight way where it can.
+        let straight = Engine::new(library(), options).instrument(&mut Workspace::new(), &class, plan);
+        assert_same_but_for_offset_maps(&straight, &outcome);
+    }
+    outcome
+}
+
+fn assert_same_but_for_offset_maps(straight: &Outcome, by_nodes: &Outcome) {
+    match (straight, by_nodes) {
+        (Outcome::Rewritten(straight), Outcome::Rewritten(by_nodes)) => {
+            assert!(straight.bytes == by_nodes.bytes, "other bytes by way of nodes");
+            assert_eq!(straight.probes, by_nodes.probes);
+            assert_eq!(straight.refused, by_nodes.refused);
+        }
+        (straight, by_nodes) => assert_eq!(straight, by_nodes),
+    }
 }
 
 /// The class with the templates merged into its method `index`.

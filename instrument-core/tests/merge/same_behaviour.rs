@@ -43,6 +43,7 @@ const LONG: EngineOptions = EngineOptions {
     layout: Layout::Long,
     sentinel: SentinelForm::Removed,
     slots: SlotScheme::BehindLocals,
+    way: instrument_core::MergeWay::Shortest,
 };
 
 /// The options that change the code, each alone and all at once.

@@ -15,7 +15,7 @@ use crate::inspect::{body, needed_stack};
 use crate::jvm::{TARGETS, events, folder, lines, run};
 
 fn wrapper(method_index: usize, templates: &[&str]) -> MethodPlan {
-    MethodPlan::wrapper(method_index, templates.iter().map(|name| template(name)).collect())
+    MethodPlan::wrapper(method_index, templates.iter().map(|name| template(name)).collect::<Vec<_>>())
 }
 
 fn wrapped(class: &[u8], templates: &[&str]) -> Rewritten {

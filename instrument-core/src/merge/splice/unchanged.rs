@@ -30,6 +30,7 @@ pub(crate) fn empty_template() -> Template {
         max_locals: 0,
         needs: Needs::default(),
         epilog_is_straight: true,
+        straight: None,
         minimum_version: 0,
     }
 }

@@ -1,0 +1,326 @@
+//! The target's frames, copied from bytes to bytes while its code is walked (JVMS 4.7.4): offsets moved, locals filled up and
+//! followed by the template's. What comes out is what [`classfile::stack_map::FrameEncoder`] would write.
+
+use classfile::{ByteReader, ByteWriter};
+
+use super::NotStraight;
+use super::places::Places;
+
+const FULL: u8 = 255;
+
+/// Memory of the copy.
+#[derive(Debug, Default)]
+pub(crate) struct FrameMemory {
+    /// The present locals of the target, in the form of the file.
+    locals: Vec<u8>,
+    /// Where each of them begins.
+    starts: Vec<u32>,
+    /// Slots they fill.
+    slots: usize,
+    stack: Vec<u8>,
+    /// Locals of the frame that was written last, trailing tops left out.
+    previous: Listed,
+    present: Listed,
+    out: ByteWriter,
+}
+
+/// Verification types in the form of the file.
+#[derive(Debug, Default)]
+pub(super) struct Listed {
+    bytes: Vec<u8>,
+    count: usize,
+    /// Bytes and entries up to the last that is no top.
+    solid: (usize, usize),
+}
+
+impl Listed {
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.count = 0;
+        self.solid = (0, 0);
+    }
+
+    pub(super) fn push(&mut self, entry: &[u8]) {
+        self.bytes.extend_from_slice(entry);
+        self.count += 1;
+        if entry != [0] {
+            self.solid = (self.bytes.len(), self.count);
+        }
+    }
+
+    pub(super) fn tops(&mut self, count: usize) {
+        self.bytes.resize(self.bytes.len() + count, 0);
+        self.count += count;
+    }
+
+    pub(super) fn append(&mut self, other: &Listed) {
+        self.solid = (self.bytes.len() + other.solid.0, self.count + other.solid.1);
+        self.bytes.extend_from_slice(&other.bytes);
+        self.count += other.count;
+    }
+
+    /// Trailing tops say nothing; the verifier fills up with them.
+    pub(super) fn without_trailing_tops(&mut self) -> &Listed {
+        self.bytes.truncate(self.solid.0);
+        self.count = self.solid.1;
+        self
+    }
+}
+
+impl FrameMemory {
+    /// Starts a method. `implied` are the locals that its descriptor implies, if something depends on them.
+    fn begin(&mut self, implied: &Listed) {
+        self.locals.clear();
+        self.locals.extend_from_slice(&implied.bytes);
+        self.starts.clear();
+        self.slots = 0;
+        self.previous.clear();
+        self.previous.append(implied);
+        self.out.clear();
+        self.out.u2(0);
+    }
+}
+
+/// Reads frames and writes them.
+pub(super) struct FrameCopy<'f, 'm> {
+    reader: ByteReader<'f>,
+    left: u16,
+    tag: u8,
+    /// Original offset of the frame that [`FrameCopy::copy`] takes next.
+    offset: Option<u32>,
+    written: u16,
+    last_written: Option<u32>,
+    previous_known: bool,
+    locals_changed: bool,
+    max_locals: usize,
+    /// What stands behind the target's locals in all of its frames; it does not end in a top.
+    behind: &'f Listed,
+    memory: &'m mut FrameMemory,
+}
+
+impl<'f, 'm> FrameCopy<'f, 'm> {
+    /// A copy of the frames in `content`; `implied` gives the locals that the descriptor implies.
+    pub(super) fn new(
+        content: Option<&'f [u8]>,
+        implied: &Listed,
+        max_locals: u16,
+        behind: &'f Listed,
+        memory: &'m mut FrameMemory,
+    ) -> Result<FrameCopy<'f, 'm>, NotStraight> {
+        let mut reader = ByteReader::new(content.unwrap_or(&[0, 0]), 0, "StackMapTable");
+        let left = reader.u2()?;
+        memory.begin(implied);
+        let mut at = 0;
+        while let Some(&tag) = implied.bytes.get(at) {
+            memory.starts.push(at as u32);
+            memory.slots += slots_of(tag);
+            at += length_of(tag)?;
+        }
+        Ok(FrameCopy {
+            reader,
+            left,
+            tag: 0,
+            offset: None,
+            written: 0,
+            last_written: None,
+            previous_known: content.is_some(),
+            locals_changed: true,
+            max_locals: usize::from(max_locals),
+            behind,
+            memory,
+        })
+    }
+
+    /// Original offset of the next frame; `u32::MAX` behind the last.
+    pub(super) fn next_offset(&mut self) -> Result<u32, NotStraight> {
+        if self.left == 0 {
+            self.reader.expect_end()?;
+            return Ok(u32::MAX);
+        }
+        self.left -= 1;
+        self.tag = self.reader.u1()?;
+        let delta = match self.tag {
+            tag @ 0..=63 => u32::from(tag),
+            tag @ 64..=127 => u32::from(tag - 64),
+            128..=246 => return Err(NotStraight),
+            _ => u32::from(self.reader.u2()?),
+        };
+        let offset = self.offset.map_or(delta, |before| before + delta + 1);
+        self.offset = Some(offset);
+        Ok(offset)
+    }
+
+    /// Reads the rest of the next frame and writes it at its new offset, unless it is not `wanted`. Gives the words on its stack.
+    pub(super) fn copy(&mut self, new_offset: u32, wanted: bool, places: &Places<'_>) -> Result<i32, NotStraight> {
+        self.memory.stack.clear();
+        let (mut count, mut words) = (0, 0);
+        match self.tag {
+            0..=63 | 251 => {}
+            64..=127 | 247 => (count, words) = (1, self.stack_entries(1, places)?),
+            tag @ 248..=250 => self.chop(usize::from(251 - tag))?,
+            tag @ 252..=254 => self.locals(u16::from(tag - 251), places)?,
+            _ => {
+                self.memory.locals.clear();
+                self.memory.starts.clear();
+                self.memory.slots = 0;
+                let locals = self.reader.u2()?;
+                self.locals(locals, places)?;
+                self.locals_changed = true;
+                count = usize::from(self.reader.u2()?);
+                words = self.stack_entries(count, places)?;
+            }
+        }
+        if wanted {
+            self.write_copied(new_offset, count)?;
+        }
+        Ok(words)
+    }
+
+    fn chop(&mut self, count: usize) -> Result<(), NotStraight> {
+        let memory = &mut *self.memory;
+        for _ in 0..count {
+            let start = memory.starts.pop().ok_or(NotStraight)? as usize;
+            memory.slots -= memory.locals.get(start).map_or(0, |&tag| slots_of(tag));
+            memory.locals.truncate(start);
+        }
+        self.locals_changed = true;
+        Ok(())
+    }
+
+    fn locals(&mut self, count: u16, places: &Places<'_>) -> Result<(), NotStraight> {
+        let memory = &mut *self.memory;
+        for _ in 0..count {
+            memory.starts.push(memory.locals.len() as u32);
+            memory.slots += entry(&mut self.reader, places, &mut memory.locals)?;
+        }
+        self.locals_changed = true;
+        Ok(())
+    }
+
+    fn stack_entries(&mut self, count: usize, places: &Places<'_>) -> Result<i32, NotStraight> {
+        let mut words = 0;
+        for _ in 0..count {
+            words += entry(&mut self.reader, places, &mut self.memory.stack)?;
+        }
+        Ok(words as i32)
+    }
+
+    /// True if the present locals hold the object of a constructor that was not constructed yet.
+    pub(super) fn holds_uninitialized_this(&self) -> bool {
+        let memory = &*self.memory;
+        memory.starts.iter().any(|&start| memory.locals.get(start as usize) == Some(&6))
+    }
+
+    fn write_copied(&mut self, new_offset: u32, stack_count: usize) -> Result<(), NotStraight> {
+        let memory = &mut *self.memory;
+        if self.locals_changed {
+            let tops = self.max_locals.checked_sub(memory.slots).ok_or(NotStraight)?;
+            memory.present.clear();
+            memory.present.bytes.extend_from_slice(&memory.locals);
+            memory.present.count = memory.starts.len();
+            memory.present.tops(tops);
+            memory.present.append(self.behind);
+        }
+        let stack = std::mem::take(&mut memory.stack);
+        let written = self.write(new_offset, &stack, stack_count);
+        self.memory.stack = stack;
+        self.locals_changed = false;
+        written
+    }
+
+    /// Writes a frame with other locals than the target's.
+    pub(super) fn add(&mut self, new_offset: u32, locals: &Listed, stack: &Listed) -> Result<(), NotStraight> {
+        let present = &mut self.memory.present;
+        present.clear();
+        present.append(locals);
+        self.locals_changed = true;
+        self.write(new_offset, &stack.bytes, stack.count)
+    }
+
+    /// Writes the frame with the locals in `present`, in the shortest form.
+    fn write(&mut self, offset: u32, stack: &[u8], stack_count: usize) -> Result<(), NotStraight> {
+        let delta = match self.last_written {
+            None => offset,
+            Some(before) => offset.checked_sub(before + 1).ok_or(NotStraight)?,
+        };
+        let delta = u16::try_from(delta).map_err(|_| NotStraight)?;
+        let FrameMemory { previous, present, out, .. } = &mut *self.memory;
+        let same = self.written > 0 && !self.locals_changed || self.previous_known && previous.bytes == present.bytes;
+        if same && stack_count == 0 {
+            tag(out, 0, 251, delta);
+        } else if same && stack_count == 1 {
+            tag(out, 64, 247, delta);
+            out.bytes(stack);
+        } else if let Some(behind) = appended(previous, present).filter(|_| self.previous_known && stack_count == 0) {
+            out.u1(251 + (present.count - previous.count) as u8);
+            out.u2(delta);
+            out.bytes(behind);
+        } else if self.previous_known && stack_count == 0 && appended(present, previous).is_some() {
+            out.u1(251 - (previous.count - present.count) as u8);
+            out.u2(delta);
+        } else {
+            out.u1(FULL);
+            out.u2(delta);
+            out.u2(present.count.min(0xFFFF) as u16);
+            out.bytes(&present.bytes);
+            out.u2(stack_count.min(0xFFFF) as u16);
+            out.bytes(stack);
+        }
+        if !same {
+            previous.clear();
+            previous.append(present);
+        }
+        self.previous_known = true;
+        self.written = self.written.saturating_add(1);
+        self.last_written = Some(offset);
+        Ok(())
+    }
+
+    /// The content of the merged method's `StackMapTable`; `None` if it has no frame.
+    pub(super) fn finish(self) -> Option<&'m [u8]> {
+        self.memory.out.patch_u2(0, self.written);
+        (self.written > 0).then(|| self.memory.out.as_slice())
+    }
+}
+
+/// What `longer` has behind `shorter`, if that is one to three entries.
+fn appended<'l>(shorter: &Listed, longer: &'l Listed) -> Option<&'l [u8]> {
+    let added = longer.count.checked_sub(shorter.count)?;
+    if (1..=3).contains(&added) { longer.bytes.strip_prefix(shorter.bytes.as_slice()) } else { None }
+}
+
+fn tag(out: &mut ByteWriter, short: u8, long: u8, delta: u16) {
+    if delta < 64 {
+        out.u1(short + delta as u8);
+    } else {
+        out.u1(long);
+        out.u2(delta);
+    }
+}
+
+/// Copies a verification type; gives its slots.
+#[inline]
+fn entry(reader: &mut ByteReader<'_>, places: &Places<'_>, to: &mut Vec<u8>) -> Result<usize, NotStraight> {
+    let tag = reader.u1()?;
+    to.push(tag);
+    match tag {
+        0..=6 => {}
+        7 => to.extend_from_slice(&reader.u2()?.to_be_bytes()),
+        // Named by the offset of its `new`, which stands before it in whatever compilers write.
+        8 => to.extend_from_slice(&places.instruction(reader.u2()?)?.to_be_bytes()),
+        _ => return Err(NotStraight),
+    }
+    Ok(slots_of(tag))
+}
+
+fn slots_of(tag: u8) -> usize {
+    if matches!(tag, 3 | 4) { 2 } else { 1 }
+}
+
+fn length_of(tag: u8) -> Result<usize, NotStraight> {
+    match tag {
+        0..=6 => Ok(1),
+        7 | 8 => Ok(3),
+        _ => Err(NotStraight),
+    }
+}

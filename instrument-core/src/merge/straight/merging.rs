@@ -1,0 +1,433 @@
+//! A straight merge from beginning to end.
+
+use std::ops::Range;
+
+use classfile::descriptor::{FieldType, Kind};
+use classfile::{ByteWriter, ClassFile, Member, ModifiedUtf8, opcode};
+
+use super::frame_copy::{FrameCopy, Listed};
+use super::parts::Parts;
+use super::places::Places;
+use super::walk::{Exit, Walk, WalkMemory, Walked, write_jumps};
+use super::{GaveUp, NotStraight, StraightForm, StraightMemory, tables};
+use crate::body::stack_depth::CallEffects;
+use crate::merge::emit::{TargetMethod, increment_bytes, load_opcode, local_bytes, return_opcode, store_opcode};
+use crate::merge::splice::HUGE_METHOD;
+use crate::template::symbol::{Symbol, SymbolSink};
+use crate::template::{Intrinsic, Operation, OperationKind, Template, TemplateHandler, TemplateType};
+
+/// One merge.
+pub(crate) struct StraightMerge<'m, 's, 'a> {
+    pub(crate) class: &'m ClassFile<'a>,
+    pub(crate) method: &'m Member<'a>,
+    pub(crate) target: &'m TargetMethod<'a>,
+    pub(crate) template: &'m Template,
+    pub(crate) form: StraightForm,
+    pub(crate) sink: SymbolSink<'s, 'a>,
+    pub(crate) effects: &'m mut CallEffects,
+    /// Constant that holds the probe's number.
+    pub(crate) probe_constant: Option<u16>,
+    pub(crate) out: &'m mut ByteWriter,
+}
+
+/// Bytes of code before and after.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lengths {
+    pub(crate) before: u32,
+    pub(crate) after: u32,
+}
+
+/// Where the pieces of the merged code begin, counted from its first byte.
+#[derive(Clone, Copy, Debug)]
+struct CodePlaces {
+    /// The first byte itself, counted from the beginning of the output.
+    start: usize,
+    /// Bytes of the prolog.
+    prolog: usize,
+    epilog: usize,
+    length: usize,
+    walked: Walked,
+}
+
+/// How the target's result comes to the epilog, and where the locals of merge and template lie.
+#[derive(Clone, Copy, Debug)]
+struct Ending<'a> {
+    result: Option<FieldType<'a>>,
+    /// There is one return at the very end, and the result stays on the stack.
+    keeps_result: bool,
+    result_slot: Option<u16>,
+    /// Words of a result on the stack.
+    kept: u16,
+    /// Words of a result in a slot.
+    stored: u16,
+    template_slot: u16,
+    all_slots: u16,
+}
+
+impl<'a> Ending<'a> {
+    fn new(
+        result: Option<FieldType<'a>>,
+        keeps_result: bool,
+        max_locals: u16,
+        template: &Template,
+    ) -> Result<Ending<'a>, NotStraight> {
+        let words = result.map_or(0, |result| result.kind().words());
+        let (kept, stored) = if keeps_result { (words, 0) } else { (0, words) };
+        let template_slot = max_locals.checked_add(stored).ok_or(NotStraight)?;
+        let all_slots = template_slot.checked_add(template.max_locals).ok_or(NotStraight)?;
+        let result_slot = (stored > 0).then_some(max_locals);
+        Ok(Ending { result, keeps_result, result_slot, kept, stored, template_slot, all_slots })
+    }
+
+    fn slot(&self, of_template: u16) -> Result<u16, NotStraight> {
+        self.template_slot.checked_add(of_template).ok_or(NotStraight)
+    }
+
+    /// The instruction that stores the result, if it is stored.
+    fn store(&self) -> ([u8; 4], usize) {
+        match (self.result_slot, self.result) {
+            (Some(slot), Some(result)) => local_bytes(store_opcode(result.kind()), slot),
+            _ => ([0; 4], 0),
+        }
+    }
+}
+
+/// Tags of verification types (JVMS 4.7.4).
+const UNINITIALIZED_THIS: u8 = 6;
+const OBJECT: u8 = 7;
+
+impl<'a> StraightMerge<'_, '_, 'a> {
+    /// Appends the merged method from its `attributes_count` on.
+    pub(crate) fn run(mut self, memory: &mut StraightMemory) -> Result<Lengths, NotStraight> {
+        let parts = Parts::read(self.class, self.method, &mut memory.names)?;
+        let arguments = self.target.descriptor.parameter_words().checked_add(u16::from(!self.target.is_static()));
+        // Code without frames jumps nowhere and handles nothing.
+        if arguments.is_none_or(|slots| slots > parts.max_locals) || parts.frames.is_none() && !parts.rows.is_empty() {
+            return Err(NotStraight);
+        }
+        memory.implied.clear();
+        if parts.frames.is_some() {
+            self.implied_locals(&mut memory.implied, &mut memory.receiver)?;
+        }
+        let start = self.out.len();
+        // A result can stay on the stack if there is one return, at the end: try that first.
+        if matches!(parts.bytecode.last(), Some(opcode::IRETURN..=opcode::ARETURN)) {
+            match self.attempt(&parts, true, memory) {
+                Err(GaveUp::SeveralExits) => self.out.truncate(start),
+                done => return done.map_err(|_| NotStraight),
+            }
+        }
+        self.attempt(&parts, false, memory).map_err(|_| NotStraight)
+    }
+
+    fn attempt(&mut self, parts: &Parts<'a>, keeps_result: bool, memory: &mut StraightMemory) -> Result<Lengths, GaveUp> {
+        let result = self.target.descriptor.return_type();
+        let ending = Ending::new(result, keeps_result, parts.max_locals, self.template)?;
+        self.out.bytes(parts.before);
+        let attribute = self.out.len();
+        self.out.u4(0);
+        self.out.u2(parts.max_stack.max(self.form.stack).max(self.form.normal_stack + ending.kept).max(ending.stored));
+        self.out.u2(ending.all_slots);
+        self.out.u4(0);
+
+        let StraightMemory { walk, frames, implied, behind, lists, operations, .. } = memory;
+        behind.clear();
+        behind.tops(usize::from(ending.stored));
+        self.live_locals(behind)?;
+        let content = parts.frames.map(|table| table.content);
+        let mut copy = FrameCopy::new(content, implied, parts.max_locals, behind, frames)?;
+        let code = self.code(parts, &ending, walk, operations, &mut copy)?;
+        let places = Places { entries: &walk.places, epilog: code.epilog as u16 };
+        write_jumps(walk, &places, code.start, self.out)?;
+        self.epilog_frames(parts.max_locals, &ending, &code, operations, lists, &mut copy)?;
+        self.rows(parts.rows, &places, &code, operations)?;
+        self.tables(parts, &places, copy)?;
+        self.out.patch_u4(attribute, (self.out.len() - attribute - 4) as u32);
+        self.out.bytes(parts.behind);
+        Ok(Lengths { before: parts.bytecode.len() as u32, after: code.length as u32 })
+    }
+
+    /// Writes prolog, target and epilog.
+    fn code(
+        &mut self,
+        parts: &Parts<'a>,
+        ending: &Ending<'_>,
+        walk: &mut WalkMemory,
+        operations: &mut Vec<u32>,
+        frames: &mut FrameCopy<'_, '_>,
+    ) -> Result<CodePlaces, GaveUp> {
+        let (start, sentinel) = (self.out.len(), self.template.sentinel);
+        operations.clear();
+        operations.resize(self.template.operations.len(), 0);
+        self.operations(0..sentinel, ending, start, operations)?;
+        let prolog = self.out.len() - start;
+        if let Some(place) = operations.get_mut(sentinel) {
+            *place = prolog as u32;
+        }
+        let (store, store_length) = ending.store();
+        let target = Walk {
+            code: parts.bytecode,
+            window: parts.window,
+            pool: self.sink.pool,
+            effects: self.effects,
+            max_locals: parts.max_locals,
+            exit: Exit {
+                opcode: ending.result.map_or(opcode::RETURN, |result| return_opcode(result.kind())),
+                keeps_result: ending.keeps_result,
+                store: store.get(..store_length).unwrap_or_default(),
+            },
+            is_constructor: self.target.is_constructor,
+            frames,
+            memory: walk,
+            out: self.out,
+        };
+        let walked = target.run(prolog)?;
+        let epilog = self.out.len() - start;
+        self.operations(sentinel + 1..self.template.operations.len(), ending, start, operations)?;
+        let length = self.out.len() - start;
+        let grows_huge = parts.bytecode.len() <= HUGE_METHOD && length > HUGE_METHOD;
+        if length > i16::MAX as usize || grows_huge {
+            return Err(GaveUp::NotStraight);
+        }
+        self.out.patch_u4(start - 4, length as u32);
+        Ok(CodePlaces { start, prolog, epilog, length, walked })
+    }
+
+    /// Appends operations of the template and notes where each begins.
+    fn operations(
+        &mut self,
+        range: Range<usize>,
+        ending: &Ending<'_>,
+        start: usize,
+        places: &mut [u32],
+    ) -> Result<(), NotStraight> {
+        let template = self.template;
+        let operations = template.operations.get(range.clone()).unwrap_or_default();
+        for (operation, place) in operations.iter().zip(places.get_mut(range).unwrap_or_default()) {
+            *place = (self.out.len() - start) as u32;
+            self.operation(operation, ending)?;
+        }
+        Ok(())
+    }
+
+    fn operation(&mut self, operation: &Operation, ending: &Ending<'_>) -> Result<(), NotStraight> {
+        match &operation.kind {
+            OperationKind::Plain(bytes) => match bytes.as_slice() {
+                [byte] => self.out.u1(*byte),
+                bytes => self.out.bytes(bytes),
+            },
+            OperationKind::Local { opcode, slot } => self.local(*opcode, ending.slot(*slot)?),
+            OperationKind::Increment { slot, by } => {
+                let (bytes, length) = increment_bytes(ending.slot(*slot)?, *by);
+                self.out.bytes(bytes.get(..length).unwrap_or_default());
+            }
+            OperationKind::Constant { opcode, symbol, suffix, suffix_length } => {
+                let index = self.symbol(*symbol)?;
+                self.constant(*opcode, index);
+                if *suffix_length > 0 {
+                    self.out.bytes(suffix.get(..usize::from(*suffix_length)).unwrap_or_default());
+                }
+            }
+            OperationKind::Intrinsic(Intrinsic::ProbeId) => {
+                self.constant(opcode::LDC, self.probe_constant.ok_or(NotStraight)?);
+            }
+            OperationKind::Return => {
+                if let (Some(slot), Some(result)) = (ending.result_slot, ending.result) {
+                    self.local(load_opcode(result.kind()), slot);
+                }
+                self.out.u1(ending.result.map_or(opcode::RETURN, |result| return_opcode(result.kind())));
+            }
+            OperationKind::Intrinsic(Intrinsic::Proceed) | OperationKind::Folded => {}
+            _ => return Err(NotStraight),
+        }
+        Ok(())
+    }
+
+    fn local(&mut self, opcode: u8, slot: u16) {
+        match local_bytes(opcode, slot) {
+            ([byte, ..], 1) => self.out.u1(byte),
+            ([first, second, ..], 2) => self.out.bytes(&[first, second]),
+            (bytes, _) => self.out.bytes(&bytes),
+        }
+    }
+
+    fn constant(&mut self, opcode: u8, index: u16) {
+        let [high, low] = index.to_be_bytes();
+        match (opcode, high) {
+            (opcode::LDC, 0) => self.out.bytes(&[opcode::LDC, low]),
+            (opcode::LDC, _) => self.out.bytes(&[opcode::LDC_W, high, low]),
+            _ => self.out.bytes(&[opcode, high, low]),
+        }
+    }
+
+    /// The index of one of the template's constants in the class.
+    fn symbol(&mut self, number: usize) -> Result<u16, NotStraight> {
+        let symbols = &self.template.symbols;
+        let (index, is_new) = self.sink.symbol(symbols, number)?.ok_or(NotStraight)?;
+        if let Some(descriptor) = symbols.get(number).filter(|_| is_new).and_then(Symbol::descriptor) {
+            // Other methods of the class may be merged by way of nodes, more than once.
+            self.effects.note(index, ModifiedUtf8(descriptor));
+        }
+        Ok(index)
+    }
+
+    fn implied_locals(&mut self, implied: &mut Listed, receiver: &mut Option<u16>) -> Result<(), NotStraight> {
+        if self.target.is_constructor {
+            implied.push(&[UNINITIALIZED_THIS]);
+        } else if !self.target.is_static() {
+            let class = match *receiver {
+                Some(class) => class,
+                None => self.sink.writer.class(self.sink.pool, self.target.class_name)?,
+            };
+            *receiver = Some(class);
+            let [high, low] = class.to_be_bytes();
+            implied.push(&[OBJECT, high, low]);
+        }
+        self.target.descriptor.parameters().try_for_each(|parameter| self.push_type(parameter, implied))
+    }
+
+    fn push_class(&mut self, name: &[u8], list: &mut Listed) -> Result<(), NotStraight> {
+        let [high, low] = self.sink.writer.class(self.sink.pool, ModifiedUtf8(name))?.to_be_bytes();
+        list.push(&[OBJECT, high, low]);
+        Ok(())
+    }
+
+    fn push_type(&mut self, field_type: FieldType<'_>, list: &mut Listed) -> Result<(), NotStraight> {
+        if let Some(name) = field_type.class_name() {
+            return self.push_class(name, list);
+        }
+        list.push(&[match field_type.kind() {
+            Kind::Int | Kind::Reference => 1,
+            Kind::Float => 2,
+            Kind::Double => 3,
+            Kind::Long => 4,
+        }]);
+        Ok(())
+    }
+
+    fn live_locals(&mut self, list: &mut Listed) -> Result<(), NotStraight> {
+        let mut next = 0;
+        for &(slot, entry) in &self.template.live_locals {
+            list.tops(usize::from(slot.saturating_sub(next)));
+            self.template_type(entry, list)?;
+            next = slot + if matches!(entry, TemplateType::Long | TemplateType::Double) { 2 } else { 1 };
+        }
+        Ok(())
+    }
+
+    fn template_type(&mut self, entry: TemplateType, list: &mut Listed) -> Result<(), NotStraight> {
+        match entry {
+            TemplateType::Top => list.tops(1),
+            TemplateType::Integer => list.push(&[1]),
+            TemplateType::Float => list.push(&[2]),
+            TemplateType::Double => list.push(&[3]),
+            TemplateType::Long => list.push(&[4]),
+            TemplateType::Null => list.push(&[5]),
+            TemplateType::Object(symbol) => {
+                let [high, low] = self.symbol(symbol)?.to_be_bytes();
+                list.push(&[OBJECT, high, low]);
+            }
+            TemplateType::Uninitialized(_) => return Err(NotStraight),
+        }
+        Ok(())
+    }
+
+    /// The frames behind the target: where returns arrive, and where exceptions do.
+    fn epilog_frames(
+        &mut self,
+        max_locals: u16,
+        ending: &Ending<'_>,
+        code: &CodePlaces,
+        operations: &[u32],
+        (locals, stack): &mut (Listed, Listed),
+        frames: &mut FrameCopy<'_, '_>,
+    ) -> Result<(), NotStraight> {
+        if !code.walked.has_single_exit {
+            locals.clear();
+            stack.clear();
+            locals.tops(usize::from(max_locals));
+            if let Some(result) = ending.result {
+                self.push_type(result, locals)?;
+            }
+            self.live_locals(locals)?;
+            frames.add(code.epilog as u32, locals.without_trailing_tops(), stack)?;
+        }
+        for frame in &self.template.frames {
+            locals.clear();
+            stack.clear();
+            locals.tops(usize::from(max_locals + ending.stored));
+            frame.locals.iter().try_for_each(|entry| self.template_type(*entry, locals))?;
+            frame.stack.iter().try_for_each(|entry| self.template_type(*entry, stack))?;
+            let place = operations.get(frame.operation).copied().ok_or(NotStraight)?;
+            frames.add(place, locals.without_trailing_tops(), stack)?;
+        }
+        Ok(())
+    }
+
+    /// The exception table: the target's rows first, so that inner handlers win.
+    fn rows(
+        &mut self,
+        rows: &[[u8; 8]],
+        places: &Places<'_>,
+        code: &CodePlaces,
+        operations: &[u32],
+    ) -> Result<(), NotStraight> {
+        let count_position = self.out.len();
+        self.out.u2(0);
+        let mut count = tables::rows(rows, places, self.sink.pool.count(), self.out)?;
+        let protected_from = match code.walked.behind_super {
+            Some(original) => places.instruction(original as u16)?.into(),
+            None if self.target.is_constructor => return Err(NotStraight),
+            None => code.prolog as u32,
+        };
+        for row in &self.template.handlers {
+            let catch_type = row.catch_type.map_or(Ok(0), |symbol| self.symbol(symbol))?;
+            let [start, end, handler] = self.template_row(row, code, protected_from, operations);
+            if start < end {
+                [start, end, handler].into_iter().for_each(|place| self.out.u2(place as u16));
+                self.out.u2(catch_type);
+                count += 1;
+            }
+        }
+        self.out.patch_u2(count_position, count);
+        Ok(())
+    }
+
+    fn template_row(
+        &self,
+        row: &TemplateHandler,
+        code: &CodePlaces,
+        protected_from: u32,
+        operations: &[u32],
+    ) -> [u32; 3] {
+        let sentinel = self.template.sentinel;
+        let at = |operation: usize| operations.get(operation).copied().unwrap_or(code.length as u32);
+        let covers = row.covers(sentinel);
+        // Before super() nothing that a handler behind it expects is there yet.
+        let from_target = covers && (row.start == sentinel || self.target.is_constructor);
+        let start = if from_target { protected_from } else { at(row.start) };
+        let end = if covers && row.end == sentinel + 1 { code.epilog as u32 } else { at(row.end) };
+        [start, end, at(row.handler)]
+    }
+
+    fn tables(&mut self, parts: &Parts<'a>, places: &Places<'_>, frames: FrameCopy<'_, '_>) -> Result<(), NotStraight> {
+        let count_position = self.out.len();
+        self.out.u2(0);
+        for table in &parts.tables {
+            tables::table(table, places, (parts.max_locals, self.sink.pool), self.out)?;
+        }
+        let mut count = parts.tables.len() as u16;
+        if let Some(content) = frames.finish() {
+            count += 1;
+            let name = match parts.frames {
+                Some(table) => table.name_index,
+                None => self.sink.writer.utf8(self.sink.pool, ModifiedUtf8(b"StackMapTable"))?,
+            };
+            self.out.u2(name);
+            self.out.u4(content.len() as u32);
+            self.out.bytes(content);
+        }
+        self.out.patch_u2(count_position, count);
+        Ok(())
+    }
+}
