@@ -1,4 +1,4 @@
-//! `cargo xtask bench startup|percall|transform`: builds what is measured, then leaves the measuring to the scripts in bench/.
+//! `cargo xtask bench startup|percall|transform|unwanted`: builds what is measured, then leaves the measuring to the scripts in bench/.
 
 use anyhow::{Context, Result, bail};
 use class_source::JavaHome;
@@ -8,7 +8,7 @@ use crate::{prerequisites, project};
 
 /// Everything behind the name of the benchmark is passed on to its script.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let (what, rest) = arguments.split_first().context("bench what? startup, percall or transform")?;
+    let (what, rest) = arguments.split_first().context("bench what? startup, percall, transform or unwanted")?;
     let java = prerequisites::check()?;
     let script = project::root().join("bench").join(format!("{what}.py"));
     let mut measure = command("python3");
@@ -23,7 +23,13 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             execute(cargo().args(["build", "--release", "--package", "cli", "--example", "throughput"]))?;
             measure.arg("--program").arg(project::target().join("release/examples/throughput"));
         }
-        other => bail!("there is no benchmark `{other}`; there are startup, percall and transform"),
+        "unwanted" => {
+            execute(cargo().args(["build", "--release", "--package", "agent"]))?;
+            execute(cargo().args(["build", "--release", "--package", "cli", "--example", "unwanted"]))?;
+            measure.arg("--agent").arg(project::agent());
+            measure.arg("--program").arg(project::target().join("release/examples/unwanted"));
+        }
+        other => bail!("there is no benchmark `{other}`; there are startup, percall, transform and unwanted"),
     }
     execute(measure.args(rest))
 }
@@ -31,7 +37,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 /// Maven's build of what the benchmark runs.
 fn measured_program(what: &str, java: &JavaHome) -> std::process::Command {
     let mut package = maven(java.path());
-    if what == "startup" {
+    if what != "percall" {
         package.args([
             "--quiet",
             "--projects",
