@@ -47,6 +47,11 @@ def run(variants, rounds, measure):
     return results
 
 
+def median(figures, column):
+    """The median of the rounds that went well."""
+    return statistics.median(found[column] for found in figures if "error" not in found)
+
+
 def table(results, columns):
     """Prints medians of each column, each with its ratio to the first variant."""
     print("| variant | rounds | " + " | ".join(f"{column} | ratio" for column in columns) + " |")

@@ -25,9 +25,16 @@ thread_local! {
     static WORKSPACE: RefCell<Workspace> = RefCell::new(Workspace::default());
 }
 
-/// Decides about a class and rewrites it; `None` leaves it as it is.
-pub(crate) fn class_file(session: &Session, class: &jvm::ClassFile<'_>) -> Option<Vec<u8>> {
+/// Whether nothing but the name is needed to leave the class alone. Calls nobody, as the session is locked meanwhile.
+pub(crate) fn ends_at_its_name(session: &Session, class: &jvm::ClassFile<'_>) -> bool {
     Statistics::add(&session.statistics.classes_seen, 1);
+    let rules = &session.setup.rules;
+    let unwanted = || class.name.is_some_and(|name| !rules.wants_name(name));
+    class.is_new() && !rules.needs_hierarchy() && unwanted()
+}
+
+/// Decides about a class that did not end at its name and rewrites it; `None` leaves it as it is.
+pub(crate) fn class_file(session: &Session, class: &jvm::ClassFile<'_>) -> Option<Vec<u8>> {
     let rules = &session.setup.rules;
     let coming = Coming::of(class, session.wrapped);
     let wanted = class.name.is_none_or(|name| rules.wants_name(name)) || coming.has_wrappers();

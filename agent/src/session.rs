@@ -172,9 +172,15 @@ impl JvmEvents for Agent {
     }
 
     fn class_file(&self, class: &ClassFile<'_>) -> Option<Vec<u8>> {
-        match self.session() {
-            Some(session) if !session.is_leaving() => class_load_hook::class_file(&session, class),
-            _ => WRAPPED.get()?.without_templates(class),
+        let present = match &*self.session.read() {
+            Some(session) if session.is_leaving() => None,
+            // Most classes end here, before the session is shared once more.
+            Some(session) if class_load_hook::ends_at_its_name(session, class) => return None,
+            session => session.clone(),
+        };
+        match present {
+            Some(session) => class_load_hook::class_file(&session, class),
+            None => WRAPPED.get()?.without_templates(class),
         }
     }
 

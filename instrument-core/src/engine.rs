@@ -10,6 +10,7 @@ use classfile::{ByteWriter, ClassFile, ConstantPoolWriter, ErrorKind, Member};
 
 use crate::body::definition_checks;
 use crate::body::input::{BodyInput, Table, TableKind};
+use crate::body::meeting_references;
 use crate::level::Mode;
 use crate::merge::constructor;
 use crate::merge::emit::TargetMethod;
@@ -136,9 +137,10 @@ impl Engine {
         }
     }
 
-    /// Tries what there is, cheapest for the program first: the templates in the method's own body, then in a wrapper. (There
-    /// is no smaller form of a template to try in between: the built-in `timed` is two calls, and what it adds besides is
-    /// the way out for exceptions, 19 bytes in all.)
+    /// Tries what there is, cheapest for the program first: the templates in the method's own body, then in a wrapper; the other
+    /// way round where the verifier might ask too much of a body with a template in it. (There is no smaller form of a template
+    /// to try in between: the built-in `timed` is two calls, and what it adds besides is the way out for exceptions, 19 bytes in
+    /// all.)
     fn rewrite(
         &self,
         workspace: &mut Workspace,
@@ -158,6 +160,12 @@ impl Engine {
         let mut input = BodyInput::of_code(&code, class.constant_pool())?;
         let target = target_method(class, method)?;
         definition_checks::check_body(&input, &target.descriptor, target.is_static(), class.constant_pool())?;
+        if planned.wrapper_allowed && may_load_more_when_verified(class, &target, &input)? {
+            match self.wrap(workspace, class, method, planned) {
+                Err(_) => workspace.rewind(marks),
+                done => return done,
+            }
+        }
         let mut done = self.inline(workspace, class, method, planned, &input);
         // The JVM verifies a class of version 50 without its frames if they are wrong.
         let is_frames = |table: &&Table<'_>| table.kind == TableKind::StackMap;
@@ -321,6 +329,20 @@ fn target_method<'a>(class: &ClassFile<'a>, method: &Member<'a>) -> Result<Targe
         access_flags: method.access_flags,
         is_constructor: constructor::starts_uninitialised(class, method),
     })
+}
+
+/// Whether the verifier could load classes for the body with a template in it that it does not load for the body alone.
+fn may_load_more_when_verified(
+    class: &ClassFile<'_>,
+    target: &TargetMethod<'_>,
+    body: &BodyInput<'_>,
+) -> Result<bool, Refusal> {
+    let is_inferred = match class.major_version() {
+        ..=49 => true,
+        50 => body.lacks_frames(),
+        _ => false,
+    };
+    Ok(is_inferred && meeting_references::meet(body.bytecode, &target.descriptor, target.is_static())?)
 }
 
 /// A state of the workspace to go back to.

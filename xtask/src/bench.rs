@@ -1,4 +1,4 @@
-//! `cargo xtask bench startup|percall|transform`: builds what is measured, then leaves the measuring to the scripts in bench/.
+//! `cargo xtask bench startup|percall|transform|unwanted|memory`: builds what is measured, then leaves the measuring to the scripts in bench/.
 
 use anyhow::{Context, Result, bail};
 use class_source::JavaHome;
@@ -8,13 +8,14 @@ use crate::{prerequisites, project};
 
 /// Everything behind the name of the benchmark is passed on to its script.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let (what, rest) = arguments.split_first().context("bench what? startup, percall or transform")?;
+    let (what, rest) =
+        arguments.split_first().context("bench what? startup, percall, transform, unwanted or memory")?;
     let java = prerequisites::check()?;
     let script = project::root().join("bench").join(format!("{what}.py"));
     let mut measure = command("python3");
     measure.arg(script).arg("--java").arg(java.path());
     match what.as_str() {
-        "startup" | "percall" => {
+        "startup" | "percall" | "memory" => {
             execute(cargo().args(["build", "--release", "--package", "agent", "--package", "cli"]))?;
             execute(&mut measured_program(what, &java))?;
             measure.arg("--agent").arg(project::agent());
@@ -23,7 +24,13 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             execute(cargo().args(["build", "--release", "--package", "cli", "--example", "throughput"]))?;
             measure.arg("--program").arg(project::target().join("release/examples/throughput"));
         }
-        other => bail!("there is no benchmark `{other}`; there are startup, percall and transform"),
+        "unwanted" => {
+            execute(cargo().args(["build", "--release", "--package", "agent"]))?;
+            execute(cargo().args(["build", "--release", "--package", "cli", "--example", "unwanted"]))?;
+            measure.arg("--agent").arg(project::agent());
+            measure.arg("--program").arg(project::target().join("release/examples/unwanted"));
+        }
+        other => bail!("there is no benchmark `{other}`; there are startup, percall, transform, unwanted and memory"),
     }
     execute(measure.args(rest))
 }
@@ -31,7 +38,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 /// Maven's build of what the benchmark runs.
 fn measured_program(what: &str, java: &JavaHome) -> std::process::Command {
     let mut package = maven(java.path());
-    if what == "startup" {
+    if what != "percall" {
         package.args([
             "--quiet",
             "--projects",

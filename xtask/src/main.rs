@@ -28,7 +28,7 @@ cargo xtask COMMAND
                        and of every JDK (of version N); --sample: the part of it that `test` runs, without the jars;
                        --link: lets every JDK verify every instrumented class of the jars and of its own modules
   bench WHAT [--rounds N] [--only NAME,NAME] [--peers DIR]
-                       WHAT = startup | percall: medians and ratios, interleaved with no agent and with the peers' agents
+                       WHAT = startup | percall | transform | unwanted | memory: medians and ratios, interleaved with no agent and with the peers' agents
                        found in DIR (bench/README.md says how they are called)
   fuzz [--seconds N] [TARGET]
                        runs cargo-fuzz on every target, or on one, for N seconds each (default 60); a finding ends the run and

@@ -3,6 +3,7 @@
 use std::ffi::{CStr, c_char};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use jvmti_bindings::sys::{jni, jvmti};
 
@@ -30,6 +31,11 @@ pub(crate) struct ClassFile<'callback> {
 }
 
 impl ClassFile<'_> {
+    /// Whether the class is surely about to be defined.
+    pub(crate) fn is_new(&self) -> bool {
+        self.redefined.is_none()
+    }
+
     /// Whether the class exists already and only gets new bodies. While the JVM retransforms a class, it also presents others in
     /// passing that it loads for the first time and says the same of them, so the name must agree.
     pub(crate) fn is_loaded(&self) -> bool {
@@ -55,6 +61,9 @@ pub(crate) trait JvmEvents: Sync {
 }
 
 static LISTENER: OnceLock<&'static dyn JvmEvents> = OnceLock::new();
+
+/// Between VMInit and VMDeath there is no need to ask the JVM for its phase at each class, which takes longer than most answers.
+static SURELY_LIVE: AtomicBool = AtomicBool::new(false);
 
 /// Connects the listener; no event is delivered until it is switched on.
 pub(crate) fn install(jvmti: Jvmti, listener: &'static dyn JvmEvents) -> Result<(), JvmtiError> {
@@ -98,7 +107,7 @@ fn in_live_phase<R: Default>(
         let Some(listener) = LISTENER.get() else { return R::default() };
         // SAFETY: the JVM passes the environment for which the callback was installed.
         let Some(jvmti) = (unsafe { Jvmti::from_raw(env) }) else { return R::default() };
-        if jvmti.phase() != Phase::Live {
+        if !SURELY_LIVE.load(Ordering::Acquire) && jvmti.phase() != Phase::Live {
             return R::default();
         }
         // SAFETY: in the LIVE phase the JVM passes the JNI environment of the current thread; it does not leave `body`.
@@ -108,10 +117,12 @@ fn in_live_phase<R: Default>(
 }
 
 unsafe extern "system" fn vm_init(env: *mut jvmti::jvmtiEnv, jni_env: *mut jni::JNIEnv, _thread: jni::jthread) {
+    SURELY_LIVE.store(true, Ordering::Release);
     in_live_phase(Event::VmInit, env, jni_env, |listener, jvmti, jni| listener.vm_init(jvmti, jni));
 }
 
 unsafe extern "system" fn vm_death(env: *mut jvmti::jvmtiEnv, jni_env: *mut jni::JNIEnv) {
+    SURELY_LIVE.store(false, Ordering::Release);
     in_live_phase(Event::VmDeath, env, jni_env, |listener, jvmti, jni| listener.vm_death(jvmti, jni));
 }
 

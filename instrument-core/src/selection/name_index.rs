@@ -8,6 +8,9 @@ use super::name_glob::NameGlob;
 /// then the longest other text with which that one begins, and so on. So one binary search finds them all.
 #[derive(Debug, Default)]
 pub(super) struct NameIndex {
+    /// The [`head`] of each node's text. They lie side by side and tell most names apart without a look at the texts, each of
+    /// which lies somewhere else: the index is asked once for each class that is loaded, when none of it is in a cache.
+    heads: Vec<u64>,
     nodes: Vec<Node>,
 }
 
@@ -36,16 +39,32 @@ impl NameIndex {
                 }
             }
         }
-        NameIndex { nodes }
+        NameIndex { heads: nodes.iter().map(|node| head(&node.prefix)).collect(), nodes }
     }
 
     /// Numbers of the rules with a pattern that matches, in no order, a rule once for each of its patterns.
     pub(super) fn rules<'i>(&'i self, name: &'i [u8]) -> impl Iterator<Item = usize> + 'i {
-        let last = self.nodes.partition_point(|node| *node.prefix <= *name).checked_sub(1);
-        chain(&self.nodes, last)
+        chain(&self.nodes, self.last_not_greater(name))
             .flat_map(|(_, node)| &node.patterns)
             .filter(move |(_, glob)| glob.matches(name))
             .map(|(rule, _)| *rule)
+    }
+
+    /// The last node whose text is not greater than the name.
+    fn last_not_greater(&self, name: &[u8]) -> Option<usize> {
+        let head = head(name);
+        let smaller = self.heads.partition_point(|other| *other < head);
+        let equal = self.heads.get(smaller..)?.partition_point(|other| *other == head);
+        let nodes = self.nodes.get(smaller..smaller + equal)?;
+        (smaller + nodes.partition_point(|node| *node.prefix <= *name)).checked_sub(1)
+    }
+}
+
+/// The first eight bytes as a number that has the order of the texts, as far as they go.
+fn head(text: &[u8]) -> u64 {
+    match text.first_chunk() {
+        Some(bytes) => u64::from_be_bytes(*bytes),
+        None => text.iter().zip((0..8u32).rev()).map(|(byte, place)| u64::from(*byte) << (8 * place)).sum(),
     }
 }
 
@@ -76,6 +95,9 @@ mod tests {
             "com.acme.**",
             "**Shop",
             "z",
+            "com.acme2",
+            "com.acme.x",
+            "com.acm*2",
         ];
         let patterns: Vec<_> = globs.iter().map(|glob| NameGlob::class(glob).unwrap()).enumerate().collect();
         let index = NameIndex::new(patterns.clone());

@@ -1,12 +1,13 @@
 //! Classes from before frames, and from the years in which frames could be left out.
 
 use classfile::opcode::*;
-use instrument_core::Refusal;
+use instrument_core::{MethodPlan, Outcome, Refusal};
 
 use crate::assembler::{ClassBuilder, CodeBuilder, PUBLIC_STATIC, Type, class_with};
 use crate::branches::assert_same_flow;
-use crate::fixtures::{merged, refusal};
+use crate::fixtures::{classes, instrument, merged, plan, refusal};
 use crate::inspect::{body, needed_stack};
+use crate::jvm::{folder, run};
 
 /// A finally block as javac wrote it before 1.4.2: a subroutine, called on each way out.
 fn subroutine(code: &mut CodeBuilder<'_>) {
@@ -121,4 +122,76 @@ fn a_template_with_newer_instructions_is_refused() {
     merged(&of(51), &["concatenation"]);
     assert_eq!(refusal(&of(48), "constants"), Refusal::ClassVersion { needed: 49, found: 48 });
     merged(&of(49), &["constants"]);
+}
+
+const TWO_MISSING: &str = "(Lmissing/One;)V";
+
+/// The parameter's local holds objects of two classes that are nowhere to be found, one after the other and never both.
+fn two_missing_classes(code: &mut CodeBuilder<'_>) {
+    code.limits(1, 1).invoke_static("missing/Maker", "other", "()Lmissing/Other;").bytes(&[ASTORE_0, NOP, RETURN]);
+}
+
+/// The same in a local that is empty at first, each in a branch that returns.
+fn two_missing_classes_at_returns(code: &mut CodeBuilder<'_>) {
+    let second = code.limits(1, 2).label();
+    code.iload(0).jump(IFEQ, second);
+    code.invoke_static("missing/Maker", "one", "()Lmissing/One;").bytes(&[ASTORE_1, RETURN]);
+    code.place(second).invoke_static("missing/Maker", "other", "()Lmissing/Other;").bytes(&[ASTORE_1, RETURN]);
+}
+
+/// The class as it comes out where a wrapper is allowed, and whether there is one.
+fn where_wrappers_are_allowed(class: &[u8]) -> (Vec<u8>, bool) {
+    let allowed = MethodPlan { wrapper_allowed: true, ..plan(0, &["catches"]) };
+    let Outcome::Rewritten(output) = instrument(class, &[allowed]) else { panic!("refused") };
+    (output.bytes, output.methods[0].renamed.is_some())
+}
+
+#[test]
+fn where_types_are_inferred_references_that_would_meet_ask_for_a_wrapper() {
+    let with_two = |major| class_with("Two", major, TWO_MISSING, two_missing_classes);
+    for major in [45, 48, 49] {
+        assert!(where_wrappers_are_allowed(&with_two(major)).1, "{major}");
+        assert!(merged(&with_two(major), &["catches"]).methods[0].renamed.is_none(), "the only way there is");
+    }
+    for major in [50, 51, 52] {
+        assert!(!where_wrappers_are_allowed(&with_two(major)).1, "nothing is inferred in version {major}");
+    }
+    let without_frames = |major| class_with("NoFrames", major, "(I)V", two_missing_classes_at_returns);
+    assert!(where_wrappers_are_allowed(&without_frames(50)).1);
+    assert!(!where_wrappers_are_allowed(&without_frames(51)).1, "nobody verifies it");
+    let only_numbers = class_with("Old48", 48, "(I)I", loop_and_junk);
+    assert!(!where_wrappers_are_allowed(&only_numbers).1);
+}
+
+#[test]
+fn a_constructor_that_asks_for_a_wrapper_takes_the_template_in() {
+    let mut class = ClassBuilder::new("Made", 48);
+    class.method(classfile::access::PUBLIC, "<init>", "(Ljava/lang/String;)V", |code| {
+        code.limits(1, 2).aload(0).invoke_special("java/lang/Object", "<init>", "()V");
+        code.bytes(&[ACONST_NULL, ASTORE_1, RETURN]);
+    });
+    let class = class.finish();
+    let (bytes, wrapped) = where_wrappers_are_allowed(&class);
+    assert!(!wrapped);
+    assert_eq!(bytes, merged(&class, &["catches"]).bytes, "nothing is left of the first try");
+}
+
+#[test]
+fn the_jvm_is_not_made_to_look_for_classes_that_are_missing() {
+    let samples = [
+        ("Handler", class_with("Handler", 48, TWO_MISSING, two_missing_classes)),
+        ("Returns", class_with("Returns", 48, "(I)V", two_missing_classes_at_returns)),
+        ("NoFrames", class_with("NoFrames", 50, "(I)V", two_missing_classes_at_returns)),
+    ];
+    for (name, class) in samples {
+        let link = |way: &str, bytes: &[u8]| {
+            let folder = folder(&format!("missing-{name}-{way}"));
+            std::fs::write(folder.join(format!("{name}.class")), bytes).unwrap();
+            run(&[&classes()], &["targets.LinkAll", &folder.display().to_string()])
+        };
+        assert_eq!(link("as-it-is", &class).trim(), "linked 1", "{name}");
+        assert_eq!(link("wrapper", &where_wrappers_are_allowed(&class).0).trim(), "linked 1", "{name}");
+        let inline = link("inline", &merged(&class, &["catches"]).bytes);
+        assert!(inline.contains("NoClassDefFoundError: missing/"), "{name}: the reason for the wrapper: {inline}");
+    }
 }

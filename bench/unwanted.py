@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""What the agent takes of the loading of a class that no rule wants: nanoseconds of the whole hook in a running JVM."""
+import glob
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+
+import rounds
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROWS = ("median ns", "mean ns", "p99 ns")
+
+# Twenty applications that are not there.
+NAMES = "\n".join(
+    f'[[rule]]\nclass = ["com.acme.app{number}.**", "com.acme.**.Service{number}", "org.acme{number}.*Dao"]\n'
+    'template = "timed"\nlevel = "time"\n'
+    for number in range(20)
+)
+# Super types and annotations that no class of the jars has; every class is asked for them.
+EXTENDS = '[[rule]]\nextends = ["javax.servlet.jsp.HttpJspPage", "com.acme.Plugin"]\ntemplate = "timed"\nlevel = "time"\n'
+ANNOTATED = '[[rule]]\nannotated = ["javax.ejb.Stateless", "com.acme.Monitored"]\ntemplate = "timed"\nlevel = "time"\n'
+# Super types are noted for later, but the names leave every class of the jars out.
+EXTENDS_ELSEWHERE = f'[[rule]]\nclass = "com.acme.**"\n{EXTENDS.split(chr(10), 1)[1]}'
+
+
+def options():
+    parser = rounds.arguments(__doc__)
+    parser.add_argument("--program", help="the example `unwanted` of the package cli, for the decision alone")
+    parser.add_argument("--jars", required=True, help="a directory: every class of its jars is loaded")
+    return parser.parse_args()
+
+
+def variants(o, stopwatch, directory):
+    """Name -> the agent between the two halves of the stopwatch; nothing for the first one, which is subtracted."""
+
+    def own(name, rules):
+        path = os.path.join(directory, name + ".toml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f'[trace]\nfile = "{directory}/{name}.jfr"\n{rules}')
+        return [f"-agentpath:{os.path.abspath(o.agent)}={path}"]
+
+    return {
+        "none": [],
+        "an agent that does nothing": [f"-agentpath:{stopwatch}=nothing"],
+        "by name": own("names", NAMES),
+        "by name, a rule elsewhere has `extends`": own("elsewhere", EXTENDS_ELSEWHERE),
+        "by `annotated`": own("annotated", ANNOTATED),
+        "by `extends`": own("extends", EXTENDS),
+    }
+
+
+def compiled(o, directory):
+    """The stopwatch and the folder of the program."""
+    library = os.path.join(directory, "stopwatch.so")
+    source = os.path.join(HERE, "unwanted")
+    include = os.path.join(o.java, "include")
+    flags = ["-O2", "-shared", "-fPIC", f"-I{include}", f"-I{include}/linux"]
+    subprocess.run(["cc", *flags, "-o", library, f"{source}/stopwatch.c"], check=True)
+    subprocess.run([o.java + "/bin/javac", "-d", directory, f"{source}/LoadEveryClass.java"], check=True)
+    return library
+
+
+def measure(agent, stopwatch, directory, o):
+    lines = os.path.join(directory, "lines")
+    jars = sorted(glob.glob(os.path.join(os.path.abspath(o.jars), "*.jar")))
+    command = [o.java + "/bin/java", "-Xms512m", "-Xmx512m", "-XX:+UseSerialGC", f"-agentpath:{stopwatch}=start", *agent]
+    command += [f"-agentpath:{stopwatch}=stop:{lines}", "-cp", directory, "LoadEveryClass", *jars]
+    run = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
+    if run.returncode != 0:
+        return {"error": (run.stdout + run.stderr)[-300:]}
+    with open(lines, encoding="utf-8", errors="replace") as file:
+        nanos = sorted(int(line.split(" ", 1)[0]) for line in file)
+    at = lambda share: nanos[round(share * (len(nanos) - 1))]
+    return {"median ns": at(0.5), "mean ns": statistics.fmean(nanos), "p99 ns": at(0.99), "classes": len(nanos)}
+
+
+def table(results):
+    """Medians over the rounds, less what the JVM and the clock take between two agents."""
+    middle = lambda found, row: statistics.median(figures[row] for figures in found)
+    base = results["none"]
+    print("| not wanted | rounds | classes | " + " | ".join(ROWS) + " |")
+    print("|---" * (3 + len(ROWS)) + "|")
+    for name, found in results.items():
+        good = [figures for figures in found if "error" not in figures]
+        for error in {figures["error"] for figures in found if "error" in figures}:
+            print(f"{name}: {error}")
+        if good and len(good) == len(found):
+            less = (lambda row: 0) if name == "none" else (lambda row: middle(base, row))
+            cells = [f"{middle(good, row) - less(row):.0f}" for row in ROWS]
+            print(f"| {name} | {len(good)} | {middle(good, 'classes'):.0f} | " + " | ".join(cells) + " |")
+
+
+def main():
+    o = options()
+    directory = tempfile.mkdtemp(prefix="instr-unwanted-")
+    if o.program:
+        subprocess.run([o.program, "--jdk", o.java, o.jars], check=True)
+        print(flush=True)
+    try:
+        stopwatch = compiled(o, directory)
+        agents = rounds.chosen(variants(o, stopwatch, directory), o.only)
+        table(rounds.run(agents, o.rounds, lambda name: measure(agents[name], stopwatch, directory, o)))
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+main()
