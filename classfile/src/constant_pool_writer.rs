@@ -201,11 +201,18 @@ impl ConstantPoolWriter {
     /// A `CONSTANT_Integer` of its own, whose value is written later: the index and the offset of the value in
     /// [`ConstantPoolWriter::appended`].
     pub fn own_integer(&mut self, value: u32) -> Result<(u16, usize), PoolFull> {
-        let index = self.append(Tag::Integer, &value.to_be_bytes())?;
-        if let Some(place) = self.places.last_mut() {
-            *place |= OWN;
+        let index = self.count;
+        if index + 1 > self.limit {
+            return Err(PoolFull);
         }
-        Ok((index, self.appended.len() - 4))
+        self.count = index + 1;
+        let offset = self.appended.len();
+        let [a, b, c, d] = value.to_be_bytes();
+        self.appended.bytes(&[Tag::Integer as u8, a, b, c, d]);
+        self.places.push(offset as u32 | OWN);
+        // Nobody looks for it, so any key will do.
+        self.keys.push(0);
+        Ok((index as u16, offset + 1))
     }
 
     /// A `CONSTANT_NameAndType`.
