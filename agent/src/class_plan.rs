@@ -59,7 +59,8 @@ impl ClassPlan {
             let first = matches!(coming, Coming::First);
             match (coming, templates, chosen.map(|chosen| chosen.mode)) {
                 (Coming::Again(Some(wrapped)), templates, _) if wrapped.contains(method) => {
-                    plan.methods.push(MethodPlan::wrapper(method_index, templates.unwrap_or(Vec::new().into()));
+                    plan.methods
+                        .push(MethodPlan::wrapper(method_index, templates.unwrap_or_else(|| Vec::new().into())));
                 }
                 (Coming::First, Some(templates), Some(Mode::Wrapper)) => {
                     plan.methods.push(MethodPlan::wrapper(method_index, templates));

@@ -181,11 +181,7 @@ pub struct ConstantPool<'a> {
 
 impl<'a> ConstantPool<'a> {
     /// Reads `constant_pool_count` at offset 8 of the file and locates all entries.
-    pub(crate) fn locate(
-        file: &'a [u8],
-        reader: &mut ByteReader<'a>,
-        tables: PoolTables,
-    ) -> Result<ConstantPool<'a>> {
+    pub(crate) fn locate(file: &'a [u8], reader: &mut ByteReader<'a>, tables: PoolTables) -> Result<ConstantPool<'a>> {
         reader.set_context(CONTEXT);
         let count = usize::from(reader.u2()?);
         let PoolTables { mut offsets, mut keys } = tables;

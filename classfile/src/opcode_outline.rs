@@ -1,8 +1,8 @@
 //! The opcode table boiled down to what a quick walk over code asks for.
 
 use crate::opcode::{
-    DLOAD, DSTORE, Flow, Form, GETFIELD, GETSTATIC, ILOAD_0, INVOKEDYNAMIC, INVOKEINTERFACE, INVOKESPECIAL, INVOKESTATIC,
-    INVOKEVIRTUAL, ISTORE_0, LENGTHS, LLOAD, LSTORE, PUTFIELD, PUTSTATIC, ROWS,
+    DLOAD, DSTORE, Flow, Form, GETFIELD, GETSTATIC, ILOAD_0, INVOKEDYNAMIC, INVOKEINTERFACE, INVOKESPECIAL,
+    INVOKESTATIC, INVOKEVIRTUAL, ISTORE_0, LENGTHS, LLOAD, LSTORE, PUTFIELD, PUTSTATIC, ROWS,
 };
 
 /// What a walk over code needs to know of an opcode, packed for one look-up.
@@ -41,15 +41,8 @@ pub struct Step {
 }
 
 impl Step {
-    const NONE: Step = Step {
-        length: 0,
-        effect: 0,
-        slot_mask: 0,
-        slots: 0,
-        constant_mask: 0,
-        constants: 0,
-        member_sign: 0,
-    };
+    const NONE: Step =
+        Step { length: 0, effect: 0, slot_mask: 0, slots: 0, constant_mask: 0, constants: 0, member_sign: 0 };
 
     /// Slots that the method must have for the instruction, given the byte behind the opcode.
     #[inline]

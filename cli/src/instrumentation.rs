@@ -7,7 +7,9 @@ use std::time::Duration;
 use classfile::ClassFile;
 use instrument_core::selection::internal_name::to_source;
 use instrument_core::selection::{Chosen, Never};
-use instrument_core::{Engine, EngineOptions, Insertion, MethodPlan, Outcome, Refused, Rewritten, Templates, Workspace};
+use instrument_core::{
+    Engine, EngineOptions, Insertion, MethodPlan, Outcome, Refused, Rewritten, Templates, Workspace,
+};
 
 use crate::classes::Classes;
 use crate::configuration::Configuration;

@@ -200,12 +200,11 @@ impl Engine {
             return Err(NotStraight);
         }
         let target = target_method(class, method).map_err(|_| NotStraight)?;
-        let probe_constant =
-            workspace.probe(class, planned.method_index, template, id).map_err(|_| NotStraight)?;
+        let probe_constant = workspace.probe(class, planned.method_index, template, id).map_err(|_| NotStraight)?;
         let sink = symbol_sink(class, id, &mut workspace.pool, &mut workspace.bootstrap, &mut workspace.placed)?;
         let (effects, out) = (&mut workspace.memory.effects, &mut workspace.methods);
         let target = &target;
-        let merge = StraightMerge { class, method, target, template, form, sink, effects, probe_constant, out };
+        let merge = StraightMerge { class, method, target, id, template, form, sink, effects, probe_constant, out };
         let lengths = merge.run(&mut workspace.straight)?;
         Ok(RewrittenMethod {
             method_index: planned.method_index,

@@ -107,11 +107,12 @@ fn one_pass(number: u32, classes: &[Vec<u8>], library: &Arc<TemplateLibrary>, te
     let mut before = start;
     let engine = Engine::new(Arc::clone(library), EngineOptions::default());
     let mut workspace = Workspace::default();
+    let mut plan = Vec::new();
     let mut pool_tables = PoolTables::default();
     for (bytes, nanoseconds) in classes.iter().zip(&mut nanoseconds) {
         bytes_in += bytes.len();
         let class = ClassFile::parse_reusing(bytes, std::mem::take(&mut pool_tables))?;
-        let plan = plan(&class, template);
+        plan_of(&class, template, &mut plan);
         match engine.instrument(&mut workspace, &class, &plan) {
             Outcome::Rewritten(rewritten) => {
                 bytes_out += rewritten.bytes.len();
@@ -152,8 +153,9 @@ fn one_pass(number: u32, classes: &[Vec<u8>], library: &Arc<TemplateLibrary>, te
 }
 
 /// Every method with code that is neither a constructor nor a class initialiser.
-fn plan(class: &ClassFile<'_>, template: TemplateId) -> Vec<MethodPlan> {
+fn plan_of(class: &ClassFile<'_>, template: TemplateId, plan: &mut Vec<MethodPlan>) {
+    plan.clear();
     let named = class.methods().iter().enumerate().filter(|(_, method)| !method.name.as_bytes().starts_with(b"<"));
     let bodies = named.filter(|(_, method)| method.access_flags & (access::ABSTRACT | access::NATIVE) == 0);
-    bodies.map(|(method_index, _)| MethodPlan::inline(method_index, template)).collect()
+    plan.extend(bodies.map(|(method_index, _)| MethodPlan::inline(method_index, template)));
 }

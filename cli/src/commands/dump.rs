@@ -125,6 +125,7 @@ fn engine_options(arguments: &Arguments) -> EngineOptions {
             SlotChoice::BehindLocals => SlotScheme::BehindLocals,
             SlotChoice::BehindParameters => SlotScheme::BehindParameters,
         },
+        ..EngineOptions::default()
     }
 }
 

@@ -168,6 +168,11 @@ pub(crate) struct Splice<'m, 'b, 's, 'a> {
 
 impl<'a> Splice<'_, '_, '_, 'a> {
     pub(crate) fn run(mut self, memory: &mut MergeMemory) -> Result<MergedBody, Refusal> {
+        if self.template.straight.is_some() {
+            // As the straight merge does, so that both write the same.
+            let effects = &mut memory.effects;
+            self.sink.place_all(&self.template.symbols, |index, descriptor| effects.note(index, descriptor))?;
+        }
         let frames_wanted = self.read_frames(memory)?;
         let border = self.border(memory.options.slots)?;
         memory.list.clear();

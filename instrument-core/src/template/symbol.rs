@@ -160,6 +160,24 @@ impl PlacedSymbols {
 }
 
 impl SymbolSink<'_, '_> {
+    /// Places all of the template's constants, in order, and tells of the descriptors of those that were placed only now.
+    pub(crate) fn place_all(
+        &mut self,
+        symbols: &[Symbol],
+        mut tell: impl FnMut(u16, ModifiedUtf8<'_>),
+    ) -> Result<(), PoolFull> {
+        // They are placed together, so the last one tells of all.
+        if symbols.len().checked_sub(1).is_none_or(|last| self.placed.get(last).is_some()) {
+            return Ok(());
+        }
+        for (number, symbol) in symbols.iter().enumerate() {
+            if let (Some((index, true)), Some(descriptor)) = (self.symbol(symbols, number)?, symbol.descriptor()) {
+                tell(index, ModifiedUtf8(descriptor));
+            }
+        }
+        Ok(())
+    }
+
     /// Index of one of the template's constants, and whether it was placed only now; `None` if there is no such constant.
     #[inline]
     pub(crate) fn symbol(&mut self, symbols: &[Symbol], number: usize) -> Result<Option<(u16, bool)>, PoolFull> {

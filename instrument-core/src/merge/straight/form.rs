@@ -59,8 +59,7 @@ fn leaves_a_local(template: &Template) -> bool {
 fn stack_of(template: &Template, counts: impl Fn(usize, &Operation) -> bool) -> u16 {
     let operations = template.operations.iter().enumerate().filter(|(index, _)| *index != template.sentinel);
     let counted = operations.filter(|(index, operation)| counts(*index, operation));
-    let needed = |operation: &Operation| {
-        operation.depth + u16::from(matches!(operation.kind, OperationKind::Intrinsic(_)))
-    };
+    let needed =
+        |operation: &Operation| operation.depth + u16::from(matches!(operation.kind, OperationKind::Intrinsic(_)));
     counted.map(|(_, operation)| needed(operation)).max().unwrap_or(0)
 }

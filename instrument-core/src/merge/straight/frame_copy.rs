@@ -54,7 +54,9 @@ impl Listed {
     }
 
     pub(super) fn append(&mut self, other: &Listed) {
-        self.solid = (self.bytes.len() + other.solid.0, self.count + other.solid.1);
+        if other.solid.1 > 0 {
+            self.solid = (self.bytes.len() + other.solid.0, self.count + other.solid.1);
+        }
         self.bytes.extend_from_slice(&other.bytes);
         self.count += other.count;
     }

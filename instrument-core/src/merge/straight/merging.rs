@@ -1,26 +1,26 @@
 //! A straight merge from beginning to end.
 
-use std::ops::Range;
-
 use classfile::descriptor::{FieldType, Kind};
 use classfile::{ByteWriter, ClassFile, Member, ModifiedUtf8, opcode};
 
+use super::class_form::{ClassForm, OBJECT, Particulars, Piece};
 use super::frame_copy::{FrameCopy, Listed};
 use super::parts::Parts;
 use super::places::Places;
 use super::walk::{Exit, Walk, WalkMemory, Walked, write_jumps};
 use super::{GaveUp, NotStraight, StraightForm, StraightMemory, tables};
 use crate::body::stack_depth::CallEffects;
-use crate::merge::emit::{TargetMethod, increment_bytes, load_opcode, local_bytes, return_opcode, store_opcode};
+use crate::merge::emit::{TargetMethod, load_opcode, local_bytes, return_opcode, store_opcode};
 use crate::merge::splice::HUGE_METHOD;
-use crate::template::symbol::{Symbol, SymbolSink};
-use crate::template::{Intrinsic, Operation, OperationKind, Template, TemplateHandler, TemplateType};
+use crate::template::symbol::SymbolSink;
+use crate::template::{Template, TemplateHandler, TemplateId};
 
 /// One merge.
 pub(crate) struct StraightMerge<'m, 's, 'a> {
     pub(crate) class: &'m ClassFile<'a>,
     pub(crate) method: &'m Member<'a>,
     pub(crate) target: &'m TargetMethod<'a>,
+    pub(crate) id: TemplateId,
     pub(crate) template: &'m Template,
     pub(crate) form: StraightForm,
     pub(crate) sink: SymbolSink<'s, 'a>,
@@ -79,22 +79,17 @@ impl<'a> Ending<'a> {
         Ok(Ending { result, keeps_result, result_slot, kept, stored, template_slot, all_slots })
     }
 
-    fn slot(&self, of_template: u16) -> Result<u16, NotStraight> {
-        self.template_slot.checked_add(of_template).ok_or(NotStraight)
-    }
-
-    /// The instruction that stores the result, if it is stored.
-    fn store(&self) -> ([u8; 4], usize) {
+    /// The instruction that stores or loads the result, if it is stored.
+    fn access(&self, opcode: impl Fn(Kind) -> u8) -> ([u8; 4], usize) {
         match (self.result_slot, self.result) {
-            (Some(slot), Some(result)) => local_bytes(store_opcode(result.kind()), slot),
+            (Some(slot), Some(result)) => local_bytes(opcode(result.kind()), slot),
             _ => ([0; 4], 0),
         }
     }
 }
 
-/// Tags of verification types (JVMS 4.7.4).
+/// Tag of a verification type (JVMS 4.7.4).
 const UNINITIALIZED_THIS: u8 = 6;
-const OBJECT: u8 = 7;
 
 impl<'a> StraightMerge<'_, '_, 'a> {
     /// Appends the merged method from its `attributes_count` on.
@@ -105,6 +100,8 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         if arguments.is_none_or(|slots| slots > parts.max_locals) || parts.frames.is_none() && !parts.rows.is_empty() {
             return Err(NotStraight);
         }
+        self.sink.place_all(&self.template.symbols, |index, descriptor| self.effects.note(index, descriptor))?;
+        memory.form.prepare(self.id, self.template, &mut self.sink)?;
         memory.implied.clear();
         if parts.frames.is_some() {
             self.implied_locals(&mut memory.implied, &mut memory.receiver)?;
@@ -120,7 +117,12 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         self.attempt(&parts, false, memory).map_err(|_| NotStraight)
     }
 
-    fn attempt(&mut self, parts: &Parts<'a>, keeps_result: bool, memory: &mut StraightMemory) -> Result<Lengths, GaveUp> {
+    fn attempt(
+        &mut self,
+        parts: &Parts<'a>,
+        keeps_result: bool,
+        memory: &mut StraightMemory,
+    ) -> Result<Lengths, GaveUp> {
         let result = self.target.descriptor.return_type();
         let ending = Ending::new(result, keeps_result, parts.max_locals, self.template)?;
         self.out.bytes(parts.before);
@@ -130,17 +132,17 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         self.out.u2(ending.all_slots);
         self.out.u4(0);
 
-        let StraightMemory { walk, frames, implied, behind, lists, operations, .. } = memory;
+        let StraightMemory { walk, frames, implied, behind, locals, operations, form, .. } = memory;
         behind.clear();
         behind.tops(usize::from(ending.stored));
-        self.live_locals(behind)?;
+        behind.append(&form.live);
         let content = parts.frames.map(|table| table.content);
         let mut copy = FrameCopy::new(content, implied, parts.max_locals, behind, frames)?;
-        let code = self.code(parts, &ending, walk, operations, &mut copy)?;
+        let code = self.code(parts, &ending, form, walk, operations, &mut copy)?;
         let places = Places { entries: &walk.places, epilog: code.epilog as u16 };
         write_jumps(walk, &places, code.start, self.out)?;
-        self.epilog_frames(parts.max_locals, &ending, &code, operations, lists, &mut copy)?;
-        self.rows(parts.rows, &places, &code, operations)?;
+        self.epilog_frames(parts.max_locals, &ending, &code, (form, operations), locals, &mut copy)?;
+        self.rows(parts.rows, &places, &code, (form, operations))?;
         self.tables(parts, &places, copy)?;
         self.out.patch_u4(attribute, (self.out.len() - attribute - 4) as u32);
         self.out.bytes(parts.behind);
@@ -152,19 +154,24 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         &mut self,
         parts: &Parts<'a>,
         ending: &Ending<'_>,
+        form: &ClassForm,
         walk: &mut WalkMemory,
         operations: &mut Vec<u32>,
         frames: &mut FrameCopy<'_, '_>,
     ) -> Result<CodePlaces, GaveUp> {
-        let (start, sentinel) = (self.out.len(), self.template.sentinel);
+        let start = self.out.len();
+        let return_opcode = ending.result.map_or(opcode::RETURN, |result| return_opcode(result.kind()));
+        let method = Particulars {
+            template_slot: ending.template_slot,
+            probe_constant: self.probe_constant,
+            load_result: ending.access(load_opcode),
+            return_opcode,
+        };
         operations.clear();
         operations.resize(self.template.operations.len(), 0);
-        self.operations(0..sentinel, ending, start, operations)?;
+        self.pieces(form.prolog(), &method, start, operations)?;
         let prolog = self.out.len() - start;
-        if let Some(place) = operations.get_mut(sentinel) {
-            *place = prolog as u32;
-        }
-        let (store, store_length) = ending.store();
+        let (store, store_length) = ending.access(store_opcode);
         let target = Walk {
             code: parts.bytecode,
             window: parts.window,
@@ -172,7 +179,7 @@ impl<'a> StraightMerge<'_, '_, 'a> {
             effects: self.effects,
             max_locals: parts.max_locals,
             exit: Exit {
-                opcode: ending.result.map_or(opcode::RETURN, |result| return_opcode(result.kind())),
+                opcode: return_opcode,
                 keeps_result: ending.keeps_result,
                 store: store.get(..store_length).unwrap_or_default(),
             },
@@ -183,7 +190,10 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         };
         let walked = target.run(prolog)?;
         let epilog = self.out.len() - start;
-        self.operations(sentinel + 1..self.template.operations.len(), ending, start, operations)?;
+        self.pieces(form.epilog(), &method, start, operations)?;
+        if let Some(place) = operations.get_mut(self.template.sentinel) {
+            *place = prolog as u32;
+        }
         let length = self.out.len() - start;
         let grows_huge = parts.bytecode.len() <= HUGE_METHOD && length > HUGE_METHOD;
         if length > i16::MAX as usize || grows_huge {
@@ -193,82 +203,22 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         Ok(CodePlaces { start, prolog, epilog, length, walked })
     }
 
-    /// Appends operations of the template and notes where each begins.
-    fn operations(
+    /// Appends pieces of the template and notes where each operation begins.
+    fn pieces(
         &mut self,
-        range: Range<usize>,
-        ending: &Ending<'_>,
+        pieces: &[Piece],
+        method: &Particulars,
         start: usize,
-        places: &mut [u32],
+        operations: &mut [u32],
     ) -> Result<(), NotStraight> {
-        let template = self.template;
-        let operations = template.operations.get(range.clone()).unwrap_or_default();
-        for (operation, place) in operations.iter().zip(places.get_mut(range).unwrap_or_default()) {
-            *place = (self.out.len() - start) as u32;
-            self.operation(operation, ending)?;
+        for piece in pieces {
+            let at = (self.out.len() - start) as u32;
+            if let Some(place) = operations.get_mut(usize::from(piece.operation)).filter(|place| **place == 0) {
+                *place = at;
+            }
+            piece.write(method, self.out)?;
         }
         Ok(())
-    }
-
-    fn operation(&mut self, operation: &Operation, ending: &Ending<'_>) -> Result<(), NotStraight> {
-        match &operation.kind {
-            OperationKind::Plain(bytes) => match bytes.as_slice() {
-                [byte] => self.out.u1(*byte),
-                bytes => self.out.bytes(bytes),
-            },
-            OperationKind::Local { opcode, slot } => self.local(*opcode, ending.slot(*slot)?),
-            OperationKind::Increment { slot, by } => {
-                let (bytes, length) = increment_bytes(ending.slot(*slot)?, *by);
-                self.out.bytes(bytes.get(..length).unwrap_or_default());
-            }
-            OperationKind::Constant { opcode, symbol, suffix, suffix_length } => {
-                let index = self.symbol(*symbol)?;
-                self.constant(*opcode, index);
-                if *suffix_length > 0 {
-                    self.out.bytes(suffix.get(..usize::from(*suffix_length)).unwrap_or_default());
-                }
-            }
-            OperationKind::Intrinsic(Intrinsic::ProbeId) => {
-                self.constant(opcode::LDC, self.probe_constant.ok_or(NotStraight)?);
-            }
-            OperationKind::Return => {
-                if let (Some(slot), Some(result)) = (ending.result_slot, ending.result) {
-                    self.local(load_opcode(result.kind()), slot);
-                }
-                self.out.u1(ending.result.map_or(opcode::RETURN, |result| return_opcode(result.kind())));
-            }
-            OperationKind::Intrinsic(Intrinsic::Proceed) | OperationKind::Folded => {}
-            _ => return Err(NotStraight),
-        }
-        Ok(())
-    }
-
-    fn local(&mut self, opcode: u8, slot: u16) {
-        match local_bytes(opcode, slot) {
-            ([byte, ..], 1) => self.out.u1(byte),
-            ([first, second, ..], 2) => self.out.bytes(&[first, second]),
-            (bytes, _) => self.out.bytes(&bytes),
-        }
-    }
-
-    fn constant(&mut self, opcode: u8, index: u16) {
-        let [high, low] = index.to_be_bytes();
-        match (opcode, high) {
-            (opcode::LDC, 0) => self.out.bytes(&[opcode::LDC, low]),
-            (opcode::LDC, _) => self.out.bytes(&[opcode::LDC_W, high, low]),
-            _ => self.out.bytes(&[opcode, high, low]),
-        }
-    }
-
-    /// The index of one of the template's constants in the class.
-    fn symbol(&mut self, number: usize) -> Result<u16, NotStraight> {
-        let symbols = &self.template.symbols;
-        let (index, is_new) = self.sink.symbol(symbols, number)?.ok_or(NotStraight)?;
-        if let Some(descriptor) = symbols.get(number).filter(|_| is_new).and_then(Symbol::descriptor) {
-            // Other methods of the class may be merged by way of nodes, more than once.
-            self.effects.note(index, ModifiedUtf8(descriptor));
-        }
-        Ok(index)
     }
 
     fn implied_locals(&mut self, implied: &mut Listed, receiver: &mut Option<u16>) -> Result<(), NotStraight> {
@@ -305,61 +255,31 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         Ok(())
     }
 
-    fn live_locals(&mut self, list: &mut Listed) -> Result<(), NotStraight> {
-        let mut next = 0;
-        for &(slot, entry) in &self.template.live_locals {
-            list.tops(usize::from(slot.saturating_sub(next)));
-            self.template_type(entry, list)?;
-            next = slot + if matches!(entry, TemplateType::Long | TemplateType::Double) { 2 } else { 1 };
-        }
-        Ok(())
-    }
-
-    fn template_type(&mut self, entry: TemplateType, list: &mut Listed) -> Result<(), NotStraight> {
-        match entry {
-            TemplateType::Top => list.tops(1),
-            TemplateType::Integer => list.push(&[1]),
-            TemplateType::Float => list.push(&[2]),
-            TemplateType::Double => list.push(&[3]),
-            TemplateType::Long => list.push(&[4]),
-            TemplateType::Null => list.push(&[5]),
-            TemplateType::Object(symbol) => {
-                let [high, low] = self.symbol(symbol)?.to_be_bytes();
-                list.push(&[OBJECT, high, low]);
-            }
-            TemplateType::Uninitialized(_) => return Err(NotStraight),
-        }
-        Ok(())
-    }
-
     /// The frames behind the target: where returns arrive, and where exceptions do.
     fn epilog_frames(
         &mut self,
         max_locals: u16,
         ending: &Ending<'_>,
         code: &CodePlaces,
-        operations: &[u32],
-        (locals, stack): &mut (Listed, Listed),
+        (form, operations): (&ClassForm, &[u32]),
+        locals: &mut Listed,
         frames: &mut FrameCopy<'_, '_>,
     ) -> Result<(), NotStraight> {
         if !code.walked.has_single_exit {
             locals.clear();
-            stack.clear();
             locals.tops(usize::from(max_locals));
             if let Some(result) = ending.result {
                 self.push_type(result, locals)?;
             }
-            self.live_locals(locals)?;
-            frames.add(code.epilog as u32, locals.without_trailing_tops(), stack)?;
+            locals.append(&form.live);
+            frames.add(code.epilog as u32, locals.without_trailing_tops(), &Listed::default())?;
         }
-        for frame in &self.template.frames {
+        for frame in &form.frames {
             locals.clear();
-            stack.clear();
             locals.tops(usize::from(max_locals + ending.stored));
-            frame.locals.iter().try_for_each(|entry| self.template_type(*entry, locals))?;
-            frame.stack.iter().try_for_each(|entry| self.template_type(*entry, stack))?;
+            locals.append(&frame.locals);
             let place = operations.get(frame.operation).copied().ok_or(NotStraight)?;
-            frames.add(place, locals.without_trailing_tops(), stack)?;
+            frames.add(place, locals.without_trailing_tops(), &frame.stack)?;
         }
         Ok(())
     }
@@ -370,7 +290,7 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         rows: &[[u8; 8]],
         places: &Places<'_>,
         code: &CodePlaces,
-        operations: &[u32],
+        (form, operations): (&ClassForm, &[u32]),
     ) -> Result<(), NotStraight> {
         let count_position = self.out.len();
         self.out.u2(0);
@@ -380,8 +300,7 @@ impl<'a> StraightMerge<'_, '_, 'a> {
             None if self.target.is_constructor => return Err(NotStraight),
             None => code.prolog as u32,
         };
-        for row in &self.template.handlers {
-            let catch_type = row.catch_type.map_or(Ok(0), |symbol| self.symbol(symbol))?;
+        for (row, &catch_type) in self.template.handlers.iter().zip(&form.catch_types) {
             let [start, end, handler] = self.template_row(row, code, protected_from, operations);
             if start < end {
                 [start, end, handler].into_iter().for_each(|place| self.out.u2(place as u16));

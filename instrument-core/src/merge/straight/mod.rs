@@ -4,6 +4,7 @@
 //! It writes the same bytes as the merge by way of nodes (a test and `cargo xtask corpus` compare them), several times faster.
 //! Whatever is unusual makes it give up, and nothing it did remains: then the other merge decides what is to be done or said.
 
+mod class_form;
 mod form;
 mod frame_copy;
 mod merging;
@@ -59,8 +60,9 @@ pub(crate) struct StraightMemory {
     implied: frame_copy::Listed,
     /// What stands behind the target's locals in its frames.
     behind: frame_copy::Listed,
-    /// Locals and stack of a frame of the epilog.
-    lists: (frame_copy::Listed, frame_copy::Listed),
+    /// Locals of a frame of the epilog.
+    locals: frame_copy::Listed,
+    form: class_form::ClassForm,
     /// Place of each operation of the template, counted from the first byte of the code.
     operations: Vec<u32>,
 }
@@ -69,11 +71,12 @@ impl StraightMemory {
     /// Forgets the last class.
     pub(crate) fn begin(&mut self, pool: &ConstantPool<'_>) {
         self.names.begin(pool);
-        self.receiver = None;
+        self.forget_constants();
     }
 
     /// Forgets the constants that were appended to the class.
     pub(crate) fn forget_constants(&mut self) {
         self.receiver = None;
+        self.form.forget();
     }
 }

@@ -110,7 +110,17 @@ impl<'a> Parts<'a> {
         let bytecode = reader.take(length)?;
         let rows = usize::from(reader.u2()?);
         let (rows, _) = reader.take(rows * 8)?.as_chunks::<8>();
-        let mut parts = Parts { before, behind, max_stack, max_locals, bytecode, window, rows, frames: None, tables: SmallVec::new() };
+        let mut parts = Parts {
+            before,
+            behind,
+            max_stack,
+            max_locals,
+            bytecode,
+            window,
+            rows,
+            frames: None,
+            tables: SmallVec::new(),
+        };
         for _ in 0..reader.u2()? {
             let name_index = reader.u2()?;
             let Name::Table(kind) = names.of(name_index, pool)? else { return Err(NotStraight) };

@@ -130,7 +130,9 @@ impl Walk<'_, '_, '_, '_> {
             } else {
                 self.steps::<false>(&mut state, next_frame)?;
             }
-            if state.at < next_frame && let Some(&opcode) = code.get(state.at) {
+            if state.at < next_frame
+                && let Some(&opcode) = code.get(state.at)
+            {
                 let outline = opcode_outline::outline(opcode);
                 state.depth += i32::from(outline.effect);
                 self.other(opcode, usize::from(outline.length), &mut state)?;
@@ -353,7 +355,10 @@ impl Walk<'_, '_, '_, '_> {
     fn note_distance(&mut self, at: usize, new_at: usize, state: &State) -> Result<(), NotStraight> {
         let distance = i64::from(self.i4(at)?);
         let from = (state.at + state.shift) as u32;
-        self.note(Jump { at: new_at as u32, from, target: 0, depth: state.depth, wide: true }, state.at as i64 + distance)
+        self.note(
+            Jump { at: new_at as u32, from, target: 0, depth: state.depth, wide: true },
+            state.at as i64 + distance,
+        )
     }
 
     /// An access to a local with a two-byte slot.
