@@ -10,7 +10,7 @@ use classfile::ClassFile;
 use instrument_core::level::Level;
 use instrument_core::outcome::{FREQ_INLINE_SIZE, MAX_INLINE_SIZE};
 use instrument_core::selection::{ClassDecision, MethodDecision, Supertypes};
-use instrument_core::{Insertion, MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, RewrittenMethod, Workspace};
+use instrument_core::{Insertion, MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, Workspace};
 
 use crate::class_plan::{ClassPlan, Coming};
 use crate::hierarchy::LoaderView;
@@ -217,21 +217,34 @@ fn write_number(bytes: &mut [u8], offset: usize, number: u32) -> Option<()> {
 }
 
 fn count_rewritten(session: &Session, file: &ClassFile<'_>, rewritten: &Rewritten, plan: &ClassPlan) {
+    let (mut instrumented, mut wrapped, mut past_max, mut past_freq) = (0, 0, 0, 0);
+    let (mut code_before, mut code_after) = (0, 0);
+    for method in rewritten.methods.iter().filter(|method| plan.has_templates(method.method_index)) {
+        instrumented += 1;
+        if method.renamed.is_some() {
+            wrapped += 1;
+            continue;
+        }
+        code_before += method.length_before as usize;
+        code_after += method.length_after as usize;
+        past_max += usize::from(method.grew_past(MAX_INLINE_SIZE));
+        past_freq += usize::from(method.grew_past(FREQ_INLINE_SIZE));
+    }
     let statistics = &session.statistics;
-    let instrumented = || rewritten.methods.iter().filter(|method| plan.has_templates(method.method_index));
-    Statistics::add(&statistics.classes_rewritten, 1);
-    Statistics::add(&statistics.methods_instrumented, instrumented().count());
-    Statistics::add(&statistics.methods_wrapped, instrumented().filter(|method| method.renamed.is_some()).count());
-    Statistics::add(&statistics.probes, rewritten.probes.len());
-    Statistics::add(&statistics.bytes_in, file.bytes().len());
-    Statistics::add(&statistics.bytes_out, rewritten.bytes.len());
-    let in_place = || instrumented().filter(|method| method.renamed.is_none());
-    let sum = |bytes: fn(&RewrittenMethod) -> u32| in_place().map(|method| bytes(method) as usize).sum();
-    Statistics::add(&statistics.code_bytes_in, sum(|method| method.length_before));
-    Statistics::add(&statistics.code_bytes_out, sum(|method| method.length_after));
-    let past = |limit: u32| in_place().filter(|method| method.grew_past(limit)).count();
-    Statistics::add(&statistics.past_max_inline_size, past(MAX_INLINE_SIZE));
-    Statistics::add(&statistics.past_freq_inline_size, past(FREQ_INLINE_SIZE));
+    for (counter, amount) in [
+        (&statistics.classes_rewritten, 1),
+        (&statistics.methods_instrumented, instrumented),
+        (&statistics.methods_wrapped, wrapped),
+        (&statistics.probes, rewritten.probes.len()),
+        (&statistics.bytes_in, file.bytes().len()),
+        (&statistics.bytes_out, rewritten.bytes.len()),
+        (&statistics.code_bytes_in, code_before),
+        (&statistics.code_bytes_out, code_after),
+        (&statistics.past_max_inline_size, past_max),
+        (&statistics.past_freq_inline_size, past_freq),
+    ] {
+        Statistics::add(counter, amount);
+    }
     session.note_rewritten(file.this_class().as_bytes());
 }
 

@@ -87,6 +87,8 @@ impl ClassPlan {
 
     /// Whether anything is put around the method.
     pub(crate) fn has_templates(&self, method_index: usize) -> bool {
-        self.methods.iter().any(|plan| plan.method_index == method_index && !plan.templates.is_empty())
+        // The plan is in the order of the class.
+        let place = self.methods.binary_search_by_key(&method_index, |plan| plan.method_index);
+        place.ok().and_then(|place| self.methods.get(place)).is_some_and(|plan| !plan.templates.is_empty())
     }
 }

@@ -34,6 +34,26 @@ fn a_constant_behind_the_pool_stays_there() {
 }
 
 #[test]
+fn a_class_behind_the_pool_in_a_frame_stays_there() {
+    let class = |index: u16| {
+        with_code("(I)V", |code| {
+            let [high, low] = index.to_be_bytes();
+            // One frame at the return: a local of the class has come.
+            let frame = [0, 1, 252, 0, 4, 7, high, low];
+            code.limits(1, 2).op(ILOAD_0).bytes(&[IFEQ, 0, 3]).op(RETURN).attribute("StackMapTable", &frame);
+        })
+    };
+    let count = classfile::ClassFile::parse(&class(1)).unwrap().constant_pool().count();
+    for template in ["bracket", "clock"] {
+        let sound = instrument(&class(count - 1), &[plan(0, &[template])]);
+        assert!(matches!(sound, Outcome::Rewritten(_)), "{template}");
+        let damaged = instrument(&class(count), &[plan(0, &[template])]);
+        let Outcome::Unchanged { refused } = damaged else { panic!("{template}: healed") };
+        assert!(refused.iter().all(|method| method.reason.key() == "malformed"), "{template}: {refused:?}");
+    }
+}
+
+#[test]
 fn a_class_with_such_a_constant_gets_no_constants_at_all() {
     let mut class = ClassBuilder::new("Dangling", 50);
     for name in ["one", "two"] {

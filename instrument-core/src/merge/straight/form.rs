@@ -20,7 +20,7 @@ impl StraightForm {
             && Needs { probe_id: false, ..template.needs.clone() } == Needs::default()
             && operations.all(|(index, operation)| is_straight(&operation.kind, index > template.sentinel))
             && template.frames.iter().all(|frame| is_at_a_handler(frame, template))
-            && leaves_a_local(template);
+            && !template.live_locals.iter().any(|(_, entry)| matches!(entry, TemplateType::Uninitialized(_)));
         is_straight.then(|| StraightForm {
             stack: stack_of(template, |index, operation| index < template.sentinel || !operation.normal),
             normal_stack: stack_of(template, |index, operation| index > template.sentinel && operation.normal),
@@ -44,16 +44,6 @@ fn is_at_a_handler(frame: &TemplateFrame, template: &Template) -> bool {
     frame.operation > template.sentinel
         && operation.is_some_and(|operation| operation.exceptional && !operation.normal)
         && !types().any(|entry| matches!(entry, TemplateType::Uninitialized(_)))
-}
-
-/// Something of the template lives while the target runs, so that every frame ends in a local of it; and its type is no class,
-/// whose constant would have to be placed earlier than the merge by way of nodes does.
-fn leaves_a_local(template: &Template) -> bool {
-    let is_simple = |entry: &TemplateType| {
-        use TemplateType::{Double, Float, Integer, Long};
-        matches!(entry, Integer | Float | Long | Double)
-    };
-    !template.live_locals.is_empty() && template.live_locals.iter().all(|(_, entry)| is_simple(entry))
 }
 
 fn stack_of(template: &Template, counts: impl Fn(usize, &Operation) -> bool) -> u16 {

@@ -7,6 +7,8 @@ use super::NotStraight;
 use super::places::Places;
 
 const FULL: u8 = 255;
+/// Tag of the verification type of a local that holds nothing usable.
+const TOP: u8 = 0;
 
 /// Memory of the copy.
 #[derive(Debug, Default)]
@@ -43,7 +45,7 @@ impl Listed {
     pub(super) fn push(&mut self, entry: &[u8]) {
         self.bytes.extend_from_slice(entry);
         self.count += 1;
-        if entry != [0] {
+        if entry != [TOP] {
             self.solid = (self.bytes.len(), self.count);
         }
     }
@@ -95,7 +97,7 @@ pub(super) struct FrameCopy<'f, 'm> {
     previous_known: bool,
     locals_changed: bool,
     max_locals: usize,
-    /// What stands behind the target's locals in all of its frames; it does not end in a top.
+    /// What stands behind the target's locals in all of its frames.
     behind: &'f Listed,
     memory: &'m mut FrameMemory,
 }
@@ -217,11 +219,15 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
         let memory = &mut *self.memory;
         if self.locals_changed {
             let tops = self.max_locals.checked_sub(memory.slots).ok_or(NotStraight)?;
+            let is_solid = |start: &&u32| memory.locals.get(**start as usize) != Some(&TOP);
+            let solid = memory.starts.iter().rev().skip_while(|start| !is_solid(start)).count();
             memory.present.clear();
             memory.present.bytes.extend_from_slice(&memory.locals);
             memory.present.count = memory.starts.len();
+            memory.present.solid = (memory.starts.get(solid).map_or(memory.locals.len(), |end| *end as usize), solid);
             memory.present.tops(tops);
             memory.present.append(self.behind);
+            memory.present.without_trailing_tops();
         }
         let stack = std::mem::take(&mut memory.stack);
         let written = self.write(new_offset, &stack, stack_count);
@@ -307,7 +313,13 @@ fn entry(reader: &mut ByteReader<'_>, places: &Places<'_>, to: &mut Vec<u8>) -> 
     to.push(tag);
     match tag {
         0..=6 => {}
-        7 => to.extend_from_slice(&reader.u2()?.to_be_bytes()),
+        7 => {
+            let class = reader.u2()?;
+            if class >= places.constants {
+                return Err(NotStraight);
+            }
+            to.extend_from_slice(&class.to_be_bytes());
+        }
         // Named by the offset of its `new`, which stands before it in whatever compilers write.
         8 => to.extend_from_slice(&places.instruction(reader.u2()?)?.to_be_bytes()),
         _ => return Err(NotStraight),

@@ -107,14 +107,18 @@ impl<'a> StraightMerge<'_, '_, 'a> {
             self.implied_locals(&mut memory.implied, &mut memory.receiver)?;
         }
         let start = self.out.len();
-        // A result can stay on the stack if there is one return, at the end: try that first.
-        if matches!(parts.bytecode.last(), Some(opcode::IRETURN..=opcode::ARETURN)) {
-            match self.attempt(&parts, true, memory) {
-                Err(GaveUp::SeveralExits) => self.out.truncate(start),
-                done => return done.map_err(|_| NotStraight),
+        // A result stays on the stack if there is one return, at the end. A byte that looks like another one may be no opcode.
+        let keeps_result = match parts.bytecode.split_last() {
+            Some((last @ opcode::IRETURN..=opcode::ARETURN, before)) => !before.contains(last),
+            _ => false,
+        };
+        match self.attempt(&parts, keeps_result, memory) {
+            Err(GaveUp::OtherEnding) => {
+                self.out.truncate(start);
+                self.attempt(&parts, !keeps_result, memory).map_err(|_| NotStraight)
             }
+            done => done.map_err(|_| NotStraight),
         }
-        self.attempt(&parts, false, memory).map_err(|_| NotStraight)
     }
 
     fn attempt(
@@ -139,7 +143,7 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         let content = parts.frames.map(|table| table.content);
         let mut copy = FrameCopy::new(content, implied, parts.max_locals, behind, frames)?;
         let code = self.code(parts, &ending, form, walk, operations, &mut copy)?;
-        let places = Places { entries: &walk.places, epilog: code.epilog as u16 };
+        let places = Places { entries: &walk.places, epilog: code.epilog as u16, constants: self.sink.pool.count() };
         write_jumps(walk, &places, code.start, self.out)?;
         self.epilog_frames(parts.max_locals, &ending, &code, (form, operations), locals, &mut copy)?;
         self.rows(parts.rows, &places, &code, (form, operations))?;
@@ -180,6 +184,7 @@ impl<'a> StraightMerge<'_, '_, 'a> {
             max_locals: parts.max_locals,
             exit: Exit {
                 opcode: return_opcode,
+                has_result: ending.result.is_some(),
                 keeps_result: ending.keeps_result,
                 store: store.get(..store_length).unwrap_or_default(),
             },
@@ -294,7 +299,7 @@ impl<'a> StraightMerge<'_, '_, 'a> {
     ) -> Result<(), NotStraight> {
         let count_position = self.out.len();
         self.out.u2(0);
-        let mut count = tables::rows(rows, places, self.sink.pool.count(), self.out)?;
+        let mut count = tables::rows(rows, places, self.out)?;
         let protected_from = match code.walked.behind_super {
             Some(original) => places.instruction(original as u16)?.into(),
             None if self.target.is_constructor => return Err(NotStraight),

@@ -38,8 +38,8 @@ impl From<PoolFull> for NotStraight {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GaveUp {
     NotStraight,
-    /// The target was taken for one with a single return at its end, and is not.
-    SeveralExits,
+    /// The target was taken for one with a single return at its end and is not, or the other way round.
+    OtherEnding,
 }
 
 impl From<NotStraight> for GaveUp {

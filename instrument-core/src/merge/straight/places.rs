@@ -21,6 +21,8 @@ pub(super) struct Places<'p> {
     pub(super) entries: &'p [u32],
     /// Where the target ends.
     pub(super) epilog: u16,
+    /// `constant_pool_count` of the class as it came.
+    pub(super) constants: u16,
 }
 
 impl Places<'_> {

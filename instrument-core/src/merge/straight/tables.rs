@@ -11,16 +11,11 @@ use crate::body::input::TableKind;
 const THROWN: i32 = 1;
 
 /// Appends the target's exception rows; gives how many remain, because those that cover nothing any more are left out.
-pub(super) fn rows(
-    rows: &[[u8; 8]],
-    places: &Places<'_>,
-    constants: u16,
-    out: &mut ByteWriter,
-) -> Result<u16, NotStraight> {
+pub(super) fn rows(rows: &[[u8; 8]], places: &Places<'_>, out: &mut ByteWriter) -> Result<u16, NotStraight> {
     let mut written = 0;
     for &[a, b, c, d, e, f, g, h] in rows {
         let [start, end, handler, catch_type] = [[a, b], [c, d], [e, f], [g, h]].map(u16::from_be_bytes);
-        if start >= end || catch_type >= constants {
+        if start >= end || catch_type >= places.constants {
             return Err(NotStraight);
         }
         let (start, end) = (places.instruction(start)?, places.end(end.into())?);

@@ -35,7 +35,9 @@ pub(super) struct Jump {
 pub(super) struct Exit<'e> {
     /// The opcode of all returns.
     pub(super) opcode: u8,
-    /// True if a result stays on the stack, which goes only with one return at the very end.
+    /// The target gives a result.
+    pub(super) has_result: bool,
+    /// The result stays on the stack, which it does with one return at the very end and not otherwise.
     pub(super) keeps_result: bool,
     /// The instruction that stores the result otherwise.
     pub(super) store: &'e [u8],
@@ -147,7 +149,7 @@ impl Walk<'_, '_, '_, '_> {
         let has_single_exit = state.returns_at_end && state.early_returns == 0;
         match (state.uninitialized, state.behind_super) {
             (Some(frame), Some(behind)) if frame >= behind => Err(GaveUp::NotStraight),
-            _ if self.exit.keeps_result && !has_single_exit => Err(GaveUp::SeveralExits),
+            _ if self.exit.has_result && self.exit.keeps_result != has_single_exit => Err(GaveUp::OtherEnding),
             (_, behind_super) => Ok(Walked { has_single_exit, behind_super }),
         }
     }
@@ -193,7 +195,7 @@ impl Walk<'_, '_, '_, '_> {
         // A void return at the end leaves no bytes: the frame of the epilog, which expects less, stands for both.
         let is_last = state.at + 1 == self.code.len();
         let vanishes = is_last && opcode == opcode::RETURN && state.early_returns > 0;
-        let places = Places { entries: &self.memory.places, epilog: 0 };
+        let places = Places { entries: &self.memory.places, epilog: 0, constants: self.pool.count() };
         let depth = self.frames.copy((state.at + state.shift) as u32, !vanishes, &places)?;
         // What is true of all ways to all frames is true of the code, whatever a verifier would say of the frames.
         if state.reachable && state.depth != depth || depth > DEEPEST {
@@ -318,7 +320,7 @@ impl Walk<'_, '_, '_, '_> {
                 state.shift += store.len() + 2;
             }
         } else if !is_last {
-            return Err(GaveUp::SeveralExits);
+            return Err(GaveUp::OtherEnding);
         }
         state.reachable = false;
         state.at += 1;
