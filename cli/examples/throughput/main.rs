@@ -1,7 +1,7 @@
-//! Speed of the engine alone: `throughput --jdk HOME [--passes N] [--level L] [JAR | DIRECTORY]...`
+//! Speed of the engine alone: `throughput --jdk HOME [--passes N] [--level L] [--nodes] [JAR | DIRECTORY]...`
 //!
 //! All classes of `java.base` and of the jars are held in memory; each pass puts the template `timed` into every method that
-//! is neither a constructor nor a class initialiser, on one thread. Prints one line of JSON a pass, the first one cold.
+//! is neither a constructor nor a class initialiser, on one thread (`--nodes`: never the straight way). Prints one line of JSON a pass, the first one cold.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program talks to its user")]
 
@@ -18,8 +18,8 @@ use anyhow::{Context, Result, bail};
 use class_source::{ClassPath, JavaHome, JdkImage};
 use classfile::{ClassFile, PoolTables, access};
 use instrument_core::level::Level;
-use instrument_core::template::{TemplateId, TemplateLibrary};
-use instrument_core::{Engine, EngineOptions, MethodPlan, Outcome, Workspace};
+use instrument_core::template::TemplateId;
+use instrument_core::{Engine, EngineOptions, MergeWay, MethodPlan, Outcome, Workspace};
 
 fn main() -> ExitCode {
     match run() {
@@ -34,6 +34,7 @@ fn main() -> ExitCode {
 fn run() -> Result<()> {
     let mut passes = 4;
     let mut level = Level::Time;
+    let mut way = MergeWay::Shortest;
     let mut classes = Vec::new();
     let mut jars = Vec::new();
     let mut arguments = std::env::args().skip(1);
@@ -41,6 +42,7 @@ fn run() -> Result<()> {
         match argument.as_str() {
             "--passes" => passes = arguments.next().context("--passes needs a number")?.parse()?,
             "--jdk" => java_base(&arguments.next().context("--jdk needs a directory")?, &mut classes)?,
+            "--nodes" => way = MergeWay::Nodes,
             "--level" => level = level_named(&arguments.next().context("--level needs a name")?)?,
             option if option.starts_with('-') => bail!("`{option}` is not known"),
             path => jars.extend(jars_of(PathBuf::from(path))?),
@@ -56,8 +58,9 @@ fn run() -> Result<()> {
     }
     let library = Arc::new(embedded::library()?);
     let template = library.find("timed", level).context("there is no template `timed`")?;
+    let engine = Engine::new(library, EngineOptions { way, ..EngineOptions::default() });
     for pass in 1..=passes {
-        println!("{}", one_pass(pass, &classes, &library, template)?);
+        println!("{}", one_pass(pass, &classes, &engine, template)?);
     }
     Ok(())
 }
@@ -99,13 +102,12 @@ fn cpu_nanoseconds() -> Result<u64> {
 }
 
 #[inline(never)]
-fn one_pass(number: u32, classes: &[Vec<u8>], library: &Arc<TemplateLibrary>, template: TemplateId) -> Result<String> {
+fn one_pass(number: u32, classes: &[Vec<u8>], engine: &Engine, template: TemplateId) -> Result<String> {
     let mut nanoseconds = vec![0u64; classes.len()];
     let (mut bytes_in, mut bytes_out, mut methods, mut refused) = (0, 0, 0, 0);
     let cpu = cpu_nanoseconds()?;
     let start = Instant::now();
     let mut before = start;
-    let engine = Engine::new(Arc::clone(library), EngineOptions::default());
     let mut workspace = Workspace::default();
     let mut plan = Vec::new();
     let mut pool_tables = PoolTables::default();
