@@ -41,8 +41,8 @@ pub(crate) struct Statistics {
     pub(crate) past_max_inline_size: AtomicU64,
     /// Methods that grew past what HotSpot inlines at all.
     pub(crate) past_freq_inline_size: AtomicU64,
-    /// CPU time of the hook, of all threads together.
-    pub(crate) hook_cpu_nanos: AtomicU64,
+    /// Time spent in the hook on classes that did not end at their names, of all threads together.
+    pub(crate) hook_nanos: AtomicU64,
     /// Classes loaded before the hook was on that were presented to it again.
     pub(crate) classes_retransformed: AtomicU64,
     reasons: Mutex<Reasons>,
@@ -126,7 +126,7 @@ impl Statistics {
             past_freq_inline_size: get(&self.past_freq_inline_size),
             refused: &reasons.refused,
             skipped: &reasons.skipped,
-            hook_cpu_ns: get(&self.hook_cpu_nanos),
+            hook_ns: get(&self.hook_nanos),
             records: end.records.records,
             lost: end.records.lost,
             malformed_segments: end.records.malformed,
@@ -176,7 +176,7 @@ struct File<'a> {
     past_freq_inline_size: u64,
     refused: &'a BTreeMap<String, u64>,
     skipped: &'a BTreeMap<String, u64>,
-    hook_cpu_ns: u64,
+    hook_ns: u64,
     records: u64,
     lost: u64,
     malformed_segments: u64,

@@ -51,7 +51,7 @@ pub fn check(data: &[u8]) {
         assert!(outcome == engine.instrument(&mut Workspace::new(), &class, &plan), "another result the second time");
         let by_nodes = EngineOptions { way: MergeWay::Nodes, ..options(sum) };
         let by_nodes = Engine::new(Arc::clone(built_in::library()), by_nodes).instrument(&mut workspace, &class, &plan);
-        assert!(outcome == by_nodes, "another result by way of nodes");
+        assert!(outcome == by_nodes, "another result by way of nodes: {}", difference(&outcome, &by_nodes));
     }
 }
 
@@ -121,4 +121,21 @@ fn sound(class: &ClassFile<'_>, rewritten: &Rewritten, writable: bool) {
         }
         assert!(original <= method.length_before && new <= method.length_after, "the offset map leaves the code");
     }
+}
+
+/// Where two outcomes part.
+fn difference(straight: &Outcome, by_nodes: &Outcome) -> String {
+    let (Outcome::Rewritten(straight), Outcome::Rewritten(by_nodes)) = (straight, by_nodes) else {
+        let refused = |outcome: &Outcome| match outcome {
+            Outcome::Rewritten(_) => "rewritten".to_owned(),
+            Outcome::Unchanged { refused } => format!("{refused:?}"),
+        };
+        return format!("{} and {}", refused(straight), refused(by_nodes));
+    };
+    if straight.refused != by_nodes.refused {
+        return format!("refused {:?} and {:?}", straight.refused, by_nodes.refused);
+    }
+    let pairs = straight.bytes.iter().zip(&by_nodes.bytes);
+    let same = pairs.take_while(|(straight, by_nodes)| straight == by_nodes).count();
+    format!("{} and {} bytes, alike up to {same}", straight.bytes.len(), by_nodes.bytes.len())
 }

@@ -37,5 +37,5 @@ pub(crate) use loaded_classes::{LoadedClass, LoadedClasses, retransform};
 pub(crate) use modules::export_to_class;
 pub(crate) use nano_time::NanoClock;
 pub(crate) use natives::{RecorderNatives, register_recorder_natives};
-pub(crate) use operating_system::{block_signals, current_thread_id, thread_cpu_nanos};
+pub(crate) use operating_system::{block_signals, current_thread_id};
 pub(crate) use static_members::{StaticLongField, call_static_void};

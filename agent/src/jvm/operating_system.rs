@@ -2,17 +2,6 @@
 
 use std::mem::MaybeUninit;
 
-/// CPU time used by the current thread so far, in nanoseconds.
-pub(crate) fn thread_cpu_nanos() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: out-parameter on our stack.
-    if unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) } != 0 {
-        return 0;
-    }
-    let (seconds, nanos) = (u64::try_from(time.tv_sec).unwrap_or(0), u64::try_from(time.tv_nsec).unwrap_or(0));
-    seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
-}
-
 /// The operating system's number of the current thread.
 pub(crate) fn current_thread_id() -> u64 {
     // SAFETY: gettid has no preconditions.

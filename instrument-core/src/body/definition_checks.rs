@@ -167,7 +167,10 @@ fn check_variables(mut reader: ByteReader<'_>, body: &BodyInput<'_>, pool: &Cons
         let (start, length) = (usize::from(reader.u2()?), usize::from(reader.u2()?));
         reader.skip(2)?;
         let (descriptor, slot) = (reader.u2()?, reader.u2()?);
-        let is_wide = matches!(pool.utf8(descriptor)?.as_bytes(), b"J" | b"D");
+        check_index(descriptor, pool, reader.offset())?;
+        // Only in the last slot does it matter whether there would be room for two.
+        let is_last = slot.checked_add(1) == Some(body.max_locals);
+        let is_wide = is_last && matches!(pool.utf8(descriptor)?.as_bytes(), b"J" | b"D");
         let last_slot = u32::from(slot) + u32::from(is_wide);
         let code_length = body.bytecode.len();
         if start >= code_length || start + length > code_length || last_slot >= u32::from(body.max_locals) {
