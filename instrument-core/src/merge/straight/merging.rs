@@ -136,7 +136,7 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         self.out.u2(ending.all_slots);
         self.out.u4(0);
 
-        let StraightMemory { walk, frames, implied, behind, locals, operations, form, .. } = memory;
+        let StraightMemory { walk, frames, implied, behind, locals, operations, form, frames_name, .. } = memory;
         behind.clear();
         behind.tops(usize::from(ending.stored));
         behind.append(&form.live);
@@ -147,7 +147,7 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         write_jumps(walk, &places, code.start, self.out)?;
         self.epilog_frames(parts.max_locals, &ending, &code, (form, operations), locals, &mut copy)?;
         self.rows(parts.rows, &places, &code, (form, operations))?;
-        self.tables(parts, &places, copy)?;
+        self.tables(parts, &places, copy, frames_name)?;
         self.out.patch_u4(attribute, (self.out.len() - attribute - 4) as u32);
         self.out.bytes(parts.behind);
         Ok(Lengths { before: parts.bytecode.len() as u32, after: code.length as u32 })
@@ -334,7 +334,22 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         [start, end, at(row.handler)]
     }
 
-    fn tables(&mut self, parts: &Parts<'a>, places: &Places<'_>, frames: FrameCopy<'_, '_>) -> Result<(), NotStraight> {
+    fn frames_name(&mut self, known: &mut Option<u16>) -> Result<u16, NotStraight> {
+        let name = match *known {
+            Some(name) => name,
+            None => self.sink.writer.utf8(self.sink.pool, ModifiedUtf8(b"StackMapTable"))?,
+        };
+        *known = Some(name);
+        Ok(name)
+    }
+
+    fn tables(
+        &mut self,
+        parts: &Parts<'a>,
+        places: &Places<'_>,
+        frames: FrameCopy<'_, '_>,
+        frames_name: &mut Option<u16>,
+    ) -> Result<(), NotStraight> {
         let count_position = self.out.len();
         self.out.u2(0);
         for table in &parts.tables {
@@ -345,7 +360,7 @@ impl<'a> StraightMerge<'_, '_, 'a> {
             count += 1;
             let name = match parts.frames {
                 Some(table) => table.name_index,
-                None => self.sink.writer.utf8(self.sink.pool, ModifiedUtf8(b"StackMapTable"))?,
+                None => self.frames_name(frames_name)?,
             };
             self.out.u2(name);
             self.out.u4(content.len() as u32);

@@ -56,6 +56,8 @@ pub(crate) struct StraightMemory {
     frames: frame_copy::FrameMemory,
     /// The constant of the class itself, once a method has asked for it.
     receiver: Option<u16>,
+    /// The name of the frames' table, once a method without one has asked for it.
+    frames_name: Option<u16>,
     /// Locals that the descriptor implies.
     implied: frame_copy::Listed,
     /// What stands behind the target's locals in its frames.
@@ -77,6 +79,7 @@ impl StraightMemory {
     /// Forgets the constants that were appended to the class.
     pub(crate) fn forget_constants(&mut self) {
         self.receiver = None;
+        self.frames_name = None;
         self.form.forget();
     }
 }
