@@ -1,4 +1,4 @@
-//! `cargo xtask bench startup|percall|transform|unwanted|memory`: builds what is measured, then leaves the measuring to the scripts in bench/.
+//! `cargo xtask bench startup|percall|transform|instructions|unwanted|memory`: builds what is measured, then leaves the measuring to the scripts in bench/.
 
 use anyhow::{Context, Result, bail};
 use class_source::JavaHome;
@@ -9,7 +9,7 @@ use crate::{prerequisites, project};
 /// Everything behind the name of the benchmark is passed on to its script.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let (what, rest) =
-        arguments.split_first().context("bench what? startup, percall, transform, unwanted or memory")?;
+        arguments.split_first().context("bench what? startup, percall, transform, instructions, unwanted or memory")?;
     let java = prerequisites::check()?;
     let script = project::root().join("bench").join(format!("{what}.py"));
     let mut measure = command("python3");
@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             execute(&mut measured_program(what, &java))?;
             measure.arg("--agent").arg(project::agent());
         }
-        "transform" => {
+        "transform" | "instructions" => {
             execute(cargo().args(["build", "--release", "--package", "cli", "--example", "throughput"]))?;
             measure.arg("--program").arg(project::target().join("release/examples/throughput"));
         }
@@ -30,7 +30,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             measure.arg("--agent").arg(project::agent());
             measure.arg("--program").arg(project::target().join("release/examples/unwanted"));
         }
-        other => bail!("there is no benchmark `{other}`; there are startup, percall, transform, unwanted and memory"),
+        other => bail!(
+            "there is no benchmark `{other}`; there are startup, percall, transform, instructions, unwanted and memory"
+        ),
     }
     execute(measure.args(rest))
 }
