@@ -310,7 +310,7 @@ impl<'a> StraightMerge<'_, '_, 'a> {
             if start < end {
                 [start, end, handler].into_iter().for_each(|place| self.out.u2(place as u16));
                 self.out.u2(catch_type);
-                count += 1;
+                count = count.checked_add(1).ok_or(NotStraight)?;
             }
         }
         self.out.patch_u2(count_position, count);
@@ -355,9 +355,10 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         for table in &parts.tables {
             tables::table(table, places, (parts.max_locals, self.sink.pool), self.out)?;
         }
-        let mut count = parts.tables.len() as u16;
+        // One table more than there were could be one too many.
+        let mut count = u16::try_from(parts.tables.len()).map_err(|_| NotStraight)?;
         if let Some(content) = frames.finish() {
-            count += 1;
+            count = count.checked_add(1).ok_or(NotStraight)?;
             let name = match parts.frames {
                 Some(table) => table.name_index,
                 None => self.frames_name(frames_name)?,
