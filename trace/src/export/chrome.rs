@@ -2,8 +2,9 @@
 //!
 //! Format: "Trace Event Format" of the Chromium project,
 //! <https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU>. Each call is a complete event (`X`);
-//! `ts` and `dur` are microseconds with three decimals, `ts` since the start of the recording. Events need no order in the
-//! file; ours go from the end of the recording to its start, a caller before what it called.
+//! `ts` and `dur` are microseconds with three decimals, `ts` since the start of the recording; `cat` is `exact`, or
+//! `estimated` for calls of level watch. Events need no order in the file; ours go from the end of the recording to its
+//! start, a caller before what it called.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -108,13 +109,13 @@ impl<W: Write> Events<'_, W> {
         }
         let Some(head) = self.heads.get_mut(index) else { return Ok(()) };
         if head.is_empty() {
-            let (name, template) = (json_string(&slice.frame.full_name()), json_string(&slice.frame.template));
-            *head = format!(",\n{{\"name\":{name},\"cat\":{template},\"ph\":\"X\",\"pid\":{},\"tid\":", self.pid);
+            let name = json_string(&slice.frame.full_name());
+            *head = format!(",\n{{\"name\":{name},\"ph\":\"X\",\"pid\":{},\"tid\":", self.pid);
         }
         let ts = Microseconds(slice.start.saturating_sub(self.origin));
         let dur = Microseconds(slice.end.saturating_sub(slice.start));
-        let estimated = if slice.exact { "" } else { ",\"args\":{\"estimated\":true}" };
-        write!(self.out, "{head}{},\"ts\":{ts},\"dur\":{dur}{estimated}}}", slice.thread)
+        let category = if slice.exact { "exact" } else { "estimated" };
+        write!(self.out, "{head}{},\"cat\":\"{category}\",\"ts\":{ts},\"dur\":{dur}}}", slice.thread)
     }
 }
 
