@@ -30,7 +30,7 @@ fn sample_file() -> Written {
         let mut recording = write_sample(file).unwrap();
         recording.define_thread(32, "pool;1\nworker", 4713, false);
         recording.set_thread(32);
-        // `query` lies behind the end of its caller, and `größe` reaches into the call after it.
+        // `query` lies behind the end of its caller, and `größe` began, rounded, before its caller.
         let calls = [(2, 7_300, 500), (3, 5_000, 2_000), (1, 4_000, 3_000), (3, 20_000, 1_900), (2, 21_000, 2_000)];
         for (probe, start, duration) in calls {
             recording.calls(&[record(probe, start, duration)]);
@@ -221,6 +221,25 @@ fn chrome_has_an_event_for_each_call_and_those_of_a_thread_nest() {
             }
         }
     }
+}
+
+#[test]
+fn exact_calls_keep_their_times_beside_estimated_ones() {
+    let (_folder, file) = recorded(|file| {
+        let mut recording = Recording::create(file, options()).unwrap();
+        recording.define_method(1, method("com/acme/A", "exact", true));
+        recording.define_method(2, method("com/acme/A", "watched", false));
+        recording.set_thread(1);
+        // Two exact calls in one that was watched, in another that was watched; all behind their rounded ends.
+        let calls = [(1, 7_300, 7_800), (1, 7_810, 7_900), (2, 6_000, 7_000), (2, 5_000, 7_000), (1, 8_000, 8_200)];
+        for (probe, start, end) in calls {
+            recording.calls(&[record(probe, start, end - start)]);
+        }
+        recording
+    });
+    let events = complete_events(&serde_json::from_str(&chrome(&file)).unwrap());
+    let expected = [(8_000, 8_200), (5_000, 7_900), (6_000, 7_900), (7_810, 7_900), (7_300, 7_800)];
+    assert_eq!(events[&1], expected);
 }
 
 #[test]

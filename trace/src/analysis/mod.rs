@@ -7,6 +7,7 @@ mod builder;
 mod details;
 mod frames;
 mod histogram;
+mod likely_times;
 mod nesting;
 mod relations;
 mod slices;

@@ -11,6 +11,7 @@
 use rustc_hash::FxHashMap;
 
 use super::frames::Frames;
+use super::likely_times::likely_times;
 use super::slices::{Slice, SliceVisitor};
 use super::tree::{CallTree, NodeId};
 use super::{FrameId, threads::ThreadTotals};
@@ -25,8 +26,18 @@ pub(super) struct CallRecord {
 }
 
 impl CallRecord {
-    fn end(&self) -> u64 {
+    pub(super) fn end(&self) -> u64 {
         self.start.saturating_add(self.duration)
+    }
+
+    /// Whether the call is inside one that began at `start` and ended after it. The start of an estimate was rounded
+    /// down, perhaps to before that of its caller; but calls do not overlap, so one that still ran then is inside.
+    pub(super) fn is_inside_from(&self, start: u64) -> bool {
+        start <= self.start || (!self.exact && start < self.end())
+    }
+
+    fn times(&self) -> (u64, u64) {
+        (self.start, self.end())
     }
 }
 
@@ -60,11 +71,12 @@ impl OpenCalls {
         }
     }
 
-    /// Start and end of a call inside the open ones and before all that has been seen. Only estimates (level watch) and
-    /// damaged files do not fit by themselves.
-    fn fit(&mut self, record: &CallRecord) -> (u64, u64) {
-        self.latest = self.latest.min(record.end());
-        (record.start.min(self.latest), self.latest)
+    /// Start and end of a call, moved inside the innermost open one and before all that has been seen. Only what is
+    /// left of rounding and damaged files need that.
+    fn fit(&mut self, (start, end): (u64, u64)) -> (u64, u64) {
+        let earliest = self.calls.last().map_or(0, |inner| inner.fitted_start);
+        self.latest = end.max(earliest).min(self.latest);
+        (start.max(earliest).min(self.latest), self.latest)
     }
 }
 
@@ -86,16 +98,21 @@ struct VirtualThread {
 impl Nesting {
     /// Adds the calls of a platform thread in one chunk, in the order of the file. They come through one ring, so this
     /// is the order of their ends, whatever the times say (those of level watch are rounded).
-    pub(super) fn add_platform(
+    pub(super) fn add_platform<V: SliceVisitor>(
         &mut self,
         thread: u64,
         records: &[CallRecord],
         totals: &mut ThreadTotals,
-        visitor: &mut impl SliceVisitor,
+        visitor: &mut V,
     ) {
         let open = self.platform.entry(thread).or_default();
         let mut place = Place { frames: &mut self.frames, tree: &mut self.tree, totals, visitor };
-        records.iter().rev().for_each(|record| place.add(thread, open, record));
+        if V::SEES_TIMES {
+            let times = likely_times(records).into_iter();
+            records.iter().zip(times).rev().for_each(|(record, times)| place.add(thread, open, record, times));
+        } else {
+            records.iter().rev().for_each(|record| place.add(thread, open, record, record.times()));
+        }
     }
 
     /// Adds the calls of a virtual thread in one chunk, in the order of the file.
@@ -124,7 +141,7 @@ impl VirtualThread {
         self.held_back.sort_by_key(|record| (std::cmp::Reverse(record.end()), record.start));
         let ready = self.held_back.partition_point(|record| record.end() > start);
         for record in self.held_back.drain(..ready) {
-            place.add(id, &mut self.open, &record);
+            place.add(id, &mut self.open, &record, record.times());
         }
         self.held_back.reverse();
     }
@@ -140,12 +157,12 @@ struct Place<'a, V> {
 
 impl<V: SliceVisitor> Place<'_, V> {
     /// Adds a call that ends before all those that are open: it is inside the innermost one that began before it.
-    fn add(&mut self, thread: u64, open: &mut OpenCalls, record: &CallRecord) {
-        open.close_while(|inner| inner.start > record.start);
+    fn add(&mut self, thread: u64, open: &mut OpenCalls, record: &CallRecord, times: (u64, u64)) {
+        open.close_while(|inner| !record.is_inside_from(inner.start));
         let parent = open.calls.last().map_or(NodeId::ROOT, |inner| inner.node);
         let depth = open.calls.len();
         let (node, is_outermost) = self.tree.add(parent, record.frame, record.duration, record.exact);
-        let (start, end) = open.fit(record);
+        let (start, end) = open.fit(times);
         open.calls.push(Open { start: record.start, fitted_start: start, node });
         let CallRecord { frame: frame_id, duration, exact, .. } = *record;
         if let Some(frame) = self.frames.get_mut(frame_id) {

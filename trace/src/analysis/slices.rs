@@ -4,7 +4,7 @@ use super::{Frame, FrameId, NodeId};
 use crate::reader::Thread;
 
 /// A call. Slices of a thread nest: each lies inside that of its caller and overlaps no other. Times that do not (level
-/// watch rounds them to ticks) are moved as little as that takes.
+/// watch rounds them to ticks) are moved; those of exact calls only if there is no other way.
 #[derive(Debug, Clone, Copy)]
 pub struct Slice<'a> {
     /// Id of the thread, see [`SliceVisitor::thread`].
@@ -32,6 +32,9 @@ pub struct Slice<'a> {
 /// Sees the calls of a recording **from its end to its start**: of each thread a caller before what it called, and of two
 /// calls the later one first.
 pub trait SliceVisitor {
+    /// Whether start and end of slices are looked at; estimates are then made better where that is possible.
+    const SEES_TIMES: bool = true;
+
     /// A thread, before its calls; perhaps again and again, and the first name is the last it had.
     fn thread(&mut self, thread: &Thread);
 
@@ -49,6 +52,8 @@ pub trait SliceVisitor {
 pub(super) struct Unseen;
 
 impl SliceVisitor for Unseen {
+    const SEES_TIMES: bool = false;
+
     #[inline]
     fn thread(&mut self, _thread: &Thread) {}
 

@@ -84,6 +84,8 @@ impl ByThread {
 }
 
 impl SliceVisitor for ByThread {
+    const SEES_TIMES: bool = false;
+
     fn thread(&mut self, thread: &Thread) {
         if !thread.is_virtual {
             let name = || format!("[{} tid={}]", thread_name(thread), thread.id);
