@@ -163,7 +163,9 @@ impl<V: SliceVisitor> Place<'_, V> {
         let depth = open.calls.len();
         let (node, is_outermost) = self.tree.add(parent, record.frame, record.duration, record.exact);
         let (start, end) = open.fit(times);
-        open.calls.push(Open { start: record.start, fitted_start: start, node });
+        // A rounded start may lie before that of the caller; what ended in between is inside neither.
+        let caller_start = open.calls.last().map_or(0, |inner| inner.start);
+        open.calls.push(Open { start: record.start.max(caller_start), fitted_start: start, node });
         let CallRecord { frame: frame_id, duration, exact, .. } = *record;
         if let Some(frame) = self.frames.get_mut(frame_id) {
             frame.add(duration, exact, is_outermost);
