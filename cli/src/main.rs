@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use commands::{check, dump, explain, pre, report, schema, templates};
+use commands::{check, dump, explain, export, pre, report, schema, templates};
 
 /// Exact times from inside a running JVM: checks configurations, explains decisions, instruments jars, prints reports.
 #[derive(Debug, Parser)]
@@ -33,6 +33,7 @@ enum Command {
     Check(check::Arguments),
     Dump(dump::Arguments),
     Explain(explain::Arguments),
+    Export(export::Arguments),
     Pre(pre::Arguments),
     Report(report::Arguments),
     Schema(schema::Arguments),
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Dump(arguments) => dump::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
+        Command::Export(arguments) => export::run(&arguments),
         Command::Pre(arguments) => pre::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),

@@ -4,10 +4,12 @@
 //! * [`TraceReader`] reads such files (and any other JFR file, of which it understands the events of instr).
 //! * [`Analysis`] turns a file into a call tree, flat tables and totals, with memory that does not grow with the events.
 //! * [`report`] prints an analysis in a terminal, or as one self-contained HTML page.
+//! * [`export`] writes a recording in the formats of other tools: collapsed stacks, speedscope, Chrome's trace events.
 //! * [`repair()`] cuts the torn tail that a crash may have left.
 
 pub mod analysis;
 mod chunk_header;
+pub mod export;
 mod modified_utf8;
 pub mod reader;
 pub mod recording;

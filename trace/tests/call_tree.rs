@@ -181,6 +181,22 @@ fn watched_calls_are_marked_and_nested_although_their_times_are_rounded() {
 }
 
 #[test]
+fn a_watched_call_is_inside_the_exact_one_in_which_it_ran_although_its_start_was_rounded_to_before_that() {
+    let mut script = Script::new();
+    // `x` really began behind 4,300; `y` and the exact `b` had ended before.
+    script.calls(&[
+        ('y', 3_000, 4_000),
+        ('b', 4_100, 4_200),
+        ('x', 4_000, 6_000),
+        ('a', 4_300, 6_800),
+        ('w', 3_000, 6_000),
+    ]);
+    let analysis = script.analyse();
+    let rows = [("w", 1, 3_000), ("w/a", 1, 2_500), ("w/a/x", 1, 2_000), ("w/b", 1, 100), ("w/y", 1, 1_000)];
+    assert_eq!(tree(&analysis), expected(rows));
+}
+
+#[test]
 fn callers_and_callees_of_a_method() {
     let mut script = Script::new();
     script.calls(&[('c', 1, 2), ('a', 0, 3), ('c', 11, 15), ('b', 10, 20), ('c', 30, 36)]);

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod dump;
 pub(crate) mod explain;
+pub(crate) mod export;
 pub(crate) mod pre;
 pub(crate) mod report;
 pub(crate) mod schema;

@@ -86,7 +86,7 @@ fn copies(arguments: &Arguments) -> Result<Vec<(PathBuf, PathBuf)>> {
     Ok(copies)
 }
 
-fn same_file(jar: &Path, copy: &Path) -> bool {
+pub(super) fn same_file(jar: &Path, copy: &Path) -> bool {
     matches!((jar.canonicalize(), copy.canonicalize()), (Ok(jar), Ok(copy)) if jar == copy)
 }
 

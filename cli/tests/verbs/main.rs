@@ -7,6 +7,7 @@
 mod check;
 mod dump;
 mod explain;
+mod export;
 mod pre;
 mod report;
 mod sandbox;

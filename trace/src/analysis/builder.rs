@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::details::DetailTable;
 use super::nesting::{CallRecord, Nesting};
+use super::slices::SliceVisitor;
 use super::threads::ThreadRows;
 use super::{Analysis, RecordingInfo};
 use crate::reader::{Call, Chunk, Event, ReadError, Thread, TraceReader};
@@ -86,14 +87,14 @@ impl Builder {
     }
 
     /// Adds a chunk, as far as it can be read.
-    pub(super) fn add_chunk(&mut self, chunk: Result<Chunk, ReadError>, index: usize) {
+    pub(super) fn add_chunk(&mut self, chunk: Result<Chunk, ReadError>, index: usize, visitor: &mut impl SliceVisitor) {
         match chunk {
-            Ok(chunk) => self.add_events(&chunk, index),
+            Ok(chunk) => self.add_events(&chunk, index, visitor),
             Err(error) => self.warn(format!("chunk {index} was left out: {error}")),
         }
     }
 
-    fn add_events(&mut self, chunk: &Chunk, index: usize) {
+    fn add_events(&mut self, chunk: &Chunk, index: usize, visitor: &mut impl SliceVisitor) {
         let mut frame_ids = FxHashMap::default();
         let mut calls = CallsByThread::default();
         for event in chunk.events() {
@@ -119,14 +120,15 @@ impl Builder {
         let start = if index == 0 { 0 } else { chunk.start_epoch_nanos() };
         for (thread, records) in calls.threads {
             self.analysis.calls += records.len() as u64;
+            visitor.thread(&thread);
             if thread.is_virtual {
                 self.nesting.add_virtual(thread.id, &records);
             } else {
                 let totals = self.rows.platform(&thread);
-                self.nesting.add_platform(thread.id, &records, totals);
+                self.nesting.add_platform(thread.id, &records, totals, visitor);
             }
         }
-        self.nesting.chunk_done(start, &mut self.rows.virtual_threads);
+        self.nesting.chunk_done(start, &mut self.rows.virtual_threads, visitor);
     }
 
     /// Whether the event is of a call before the part that is wanted.

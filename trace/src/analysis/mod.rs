@@ -7,8 +7,10 @@ mod builder;
 mod details;
 mod frames;
 mod histogram;
+mod likely_times;
 mod nesting;
 mod relations;
+mod slices;
 mod threads;
 mod tree;
 
@@ -18,11 +20,13 @@ pub use details::DetailRow;
 pub use frames::{Frame, FrameId};
 pub use histogram::Histogram;
 pub use relations::Relation;
+pub use slices::{Slice, SliceVisitor};
 pub use threads::ThreadRow;
 pub use tree::{CallTree, Node, NodeId};
 
 use crate::reader::{ReadError, TraceReader};
 use builder::Builder;
+use slices::Unseen;
 
 /// How to analyse.
 #[derive(Debug, Clone, Copy, Default)]
@@ -95,15 +99,31 @@ impl Analysis {
     /// # Errors
     /// When the file cannot be read or is no recording. A damaged part is left out with a warning.
     pub fn of_file(path: &Path, options: AnalysisOptions) -> Result<Analysis, ReadError> {
-        let mut reader = TraceReader::open(path)?;
-        let mut builder = Builder::new(&reader);
+        Ok(Analysis::of_reader(&mut TraceReader::open(path)?, options))
+    }
+
+    /// Analyses a recording that has been opened. A damaged part is left out with a warning.
+    pub fn of_reader(reader: &mut TraceReader, options: AnalysisOptions) -> Analysis {
+        Analysis::with_slices(reader, options, &mut Unseen)
+    }
+
+    /// Analyses a recording, and shows each call to `visitor` on the way. A damaged part is left out with a warning.
+    pub fn with_slices(
+        reader: &mut TraceReader,
+        options: AnalysisOptions,
+        visitor: &mut impl SliceVisitor,
+    ) -> Analysis {
+        let mut builder = Builder::new(reader);
         if options.after_start_up {
-            builder.find_start_up(&mut reader);
+            builder.find_start_up(reader);
         }
         for index in (0..reader.chunk_count()).rev() {
-            builder.add_chunk(reader.chunk(index), index);
+            if !visitor.goes_on() {
+                break;
+            }
+            builder.add_chunk(reader.chunk(index), index, visitor);
         }
-        Ok(builder.finish(&reader))
+        builder.finish(reader)
     }
 
     /// The figures of a method.

@@ -1,0 +1,131 @@
+//! `instr export`: a recording for other tools.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write, stdout};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use trace::export::{CollapsedOptions, Weight, chrome, collapsed, speedscope};
+use trace::{Analysis, AnalysisOptions, TraceReader};
+
+use super::pre::same_file;
+use crate::failure::Failure;
+
+/// Who shall read it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Stacks as lines, `frame;frame;frame weight`: flamegraph.pl, async-profiler's converter
+    Collapsed,
+    /// JSON of <https://www.speedscope.app>: every call, by threads
+    Speedscope,
+    /// Trace Event JSON: <https://ui.perfetto.dev>, <chrome://tracing>
+    Chrome,
+}
+
+/// What the numbers of collapsed stacks count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum WeightChoice {
+    /// Microseconds in the method itself
+    SelfTime,
+    /// Calls
+    Calls,
+}
+
+/// Write a recording in the format of another tool: flame graphs, speedscope, Perfetto.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The format.
+    #[arg(long, value_enum)]
+    format: Format,
+    /// Where to write; without it, standard output.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Only for collapsed: what the numbers count. Default: self-time.
+    #[arg(long, value_enum)]
+    weight: Option<WeightChoice>,
+    /// Only for collapsed: begin each line with the thread.
+    #[arg(long)]
+    threads: bool,
+    /// Leave out what happened before the application was up.
+    #[arg(long)]
+    after_start_up: bool,
+    /// The recording.
+    trace: PathBuf,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    check_options(arguments)?;
+    // The recording comes first: what cannot be read leaves no output behind.
+    let mut reader = TraceReader::open(&arguments.trace).with_context(|| {
+        Failure::new(
+            format!("cannot export {}", arguments.trace.display()),
+            "name a recording of the agent: instr-<pid>.jfr, or what [trace] file says",
+        )
+    })?;
+    let analysis = match &arguments.output {
+        Some(file) => write_file(file, arguments, &mut reader)?,
+        None => write_to(stdout().lock(), arguments, &mut reader).context("cannot write to the standard output")?,
+    };
+    tell(arguments, &analysis);
+    Ok(())
+}
+
+fn check_options(arguments: &Arguments) -> Result<()> {
+    let only_collapsed = arguments.weight.is_some() || arguments.threads;
+    if only_collapsed && arguments.format != Format::Collapsed {
+        let help = "leave them out: the other formats hold every call with its time and its thread";
+        return Err(Failure::new("--weight and --threads are for --format collapsed", help).into());
+    }
+    match &arguments.output {
+        Some(file) if same_file(&arguments.trace, file) => {
+            let what = format!("the output would overwrite the recording {}", file.display());
+            Err(Failure::new(what, "give another --output").into())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn write_file(file: &Path, arguments: &Arguments, reader: &mut TraceReader) -> Result<Analysis> {
+    let failure = || {
+        let help =
+            "give an --output in a directory that exists, may be written and has room, or none for standard output";
+        Failure::new(format!("cannot write {}", file.display()), help)
+    };
+    let output = File::create(file).with_context(failure)?;
+    write_to(output, arguments, reader).with_context(failure)
+}
+
+fn write_to(output: impl Write, arguments: &Arguments, reader: &mut TraceReader) -> io::Result<Analysis> {
+    let mut output = BufWriter::with_capacity(1 << 16, output);
+    let options = AnalysisOptions { after_start_up: arguments.after_start_up };
+    let analysis = match arguments.format {
+        Format::Collapsed => collapsed(reader, &collapsed_options(arguments, options), &mut output),
+        Format::Speedscope => speedscope(reader, options, &mut output),
+        Format::Chrome => chrome(reader, options, &mut output),
+    }?;
+    output.flush()?;
+    Ok(analysis)
+}
+
+fn collapsed_options(arguments: &Arguments, analysis: AnalysisOptions) -> CollapsedOptions {
+    let weight = match arguments.weight {
+        Some(WeightChoice::Calls) => Weight::Calls,
+        Some(WeightChoice::SelfTime) | None => Weight::OwnTime,
+    };
+    CollapsedOptions { analysis, weight, threads: arguments.threads }
+}
+
+/// To standard error: standard output may be what was exported.
+fn tell(arguments: &Arguments, analysis: &Analysis) {
+    for warning in &analysis.warnings {
+        eprintln!("warning: {warning}");
+    }
+    if analysis.calls == 0 {
+        eprintln!("warning: no calls recorded; `instr report` says what to check");
+    }
+    if let Some(file) = &arguments.output {
+        let calls = analysis.calls;
+        eprintln!("{}: {calls} {}", file.display(), if calls == 1 { "call" } else { "calls" });
+    }
+}

@@ -1,0 +1,147 @@
+//! Trace Event Format: a JSON object with `traceEvents`, which chrome://tracing and <https://ui.perfetto.dev> open.
+//!
+//! Format: "Trace Event Format" of the Chromium project,
+//! <https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU>. Each call is a complete event (`X`);
+//! `ts` and `dur` are microseconds with three decimals, `ts` since the start of the recording; `cat` is `exact`, or
+//! `estimated` for calls of level watch. Events need no order in the file; ours go from the end of the recording to its
+//! start, a caller before what it called.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use rustc_hash::FxHashSet;
+
+use super::{json_string, thread_name};
+use crate::analysis::{Slice, SliceVisitor};
+use crate::reader::{Event, Thread};
+use crate::{Analysis, AnalysisOptions, TraceReader};
+
+/// Writes all calls as one JSON object, each as soon as it is read: memory is that of [`Analysis::with_slices`].
+///
+/// # Errors
+/// When `out` cannot be written. What cannot be read is left out with a warning.
+pub fn chrome(reader: &mut TraceReader, options: AnalysisOptions, out: &mut impl Write) -> io::Result<Analysis> {
+    let process = Process::of(reader);
+    write_head(out, &process)?;
+    let mut events = Events {
+        out,
+        result: Ok(()),
+        origin: reader.start_epoch_nanos(),
+        pid: process.pid,
+        heads: Vec::new(),
+        threads: FxHashSet::default(),
+    };
+    let analysis = Analysis::with_slices(reader, options, &mut events);
+    events.result?;
+    write_tail(out, &analysis)?;
+    Ok(analysis)
+}
+
+/// What must be known before the first call is written.
+#[derive(Debug, Default)]
+struct Process {
+    pid: u64,
+    name: String,
+}
+
+impl Process {
+    /// The first chunk tells of the JVM.
+    fn of(reader: &mut TraceReader) -> Process {
+        let Ok(chunk) = reader.chunk(0) else { return Process::default() };
+        let process = chunk.events().flatten().find_map(|event| match event {
+            // Without the arguments of the program: the file is made to be passed on.
+            Event::Jvm { pid, command_line, .. } => {
+                let name = command_line.split_whitespace().next().unwrap_or("JVM").to_owned();
+                Some(Process { pid, name })
+            }
+            _ => None,
+        });
+        process.unwrap_or_default()
+    }
+}
+
+fn write_head(out: &mut impl Write, process: &Process) -> io::Result<()> {
+    let Process { pid, name } = process;
+    let name = json_string(name);
+    write!(
+        out,
+        "{{\"traceEvents\":[\n{{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":{pid},\"tid\":0,\"args\":{{\"name\":{name}}}}}"
+    )
+}
+
+fn write_tail(out: &mut impl Write, analysis: &Analysis) -> io::Result<()> {
+    let other = serde_json::json!({
+        "exporter": concat!("instr ", env!("CARGO_PKG_VERSION")),
+        "start_epoch_nanos": analysis.recording.start_epoch_nanos.to_string(),
+        "jvm": analysis.recording.jvm,
+        "lost": analysis.lost,
+        "warnings": analysis.warnings,
+    });
+    writeln!(out, "\n],\"displayTimeUnit\":\"ns\",\"otherData\":{other}}}")
+}
+
+struct Events<'w, W> {
+    out: &'w mut W,
+    /// The first failure; nothing is written after it.
+    result: io::Result<()>,
+    /// Start of the recording, in nanoseconds since 1970.
+    origin: u64,
+    pid: u64,
+    /// By method: what all its events begin with.
+    heads: Vec<String>,
+    /// Threads whose names have been written.
+    threads: FxHashSet<u64>,
+}
+
+impl<W: Write> Events<'_, W> {
+    fn write_thread(&mut self, thread: &Thread) -> io::Result<()> {
+        let (pid, tid, name) = (self.pid, thread.id, json_string(&thread_name(thread)));
+        write!(
+            self.out,
+            ",\n{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{pid},\"tid\":{tid},\"args\":{{\"name\":{name}}}}}"
+        )
+    }
+
+    fn write_slice(&mut self, slice: &Slice<'_>) -> io::Result<()> {
+        let index = slice.frame_id.index();
+        if index >= self.heads.len() {
+            self.heads.resize(index + 1, String::new());
+        }
+        let Some(head) = self.heads.get_mut(index) else { return Ok(()) };
+        if head.is_empty() {
+            let name = json_string(&slice.frame.full_name());
+            *head = format!(",\n{{\"name\":{name},\"ph\":\"X\",\"pid\":{},\"tid\":", self.pid);
+        }
+        let ts = Microseconds(slice.start.saturating_sub(self.origin));
+        let dur = Microseconds(slice.end.saturating_sub(slice.start));
+        let category = if slice.exact { "exact" } else { "estimated" };
+        write!(self.out, "{head}{},\"cat\":\"{category}\",\"ts\":{ts},\"dur\":{dur}}}", slice.thread)
+    }
+}
+
+impl<W: Write> SliceVisitor for Events<'_, W> {
+    fn thread(&mut self, thread: &Thread) {
+        if self.result.is_ok() && self.threads.insert(thread.id) {
+            self.result = self.write_thread(thread);
+        }
+    }
+
+    fn slice(&mut self, slice: &Slice<'_>) {
+        if self.result.is_ok() {
+            self.result = self.write_slice(slice);
+        }
+    }
+
+    fn goes_on(&self) -> bool {
+        self.result.is_ok()
+    }
+}
+
+/// Nanoseconds, shown as microseconds with all three decimals: nothing is rounded.
+struct Microseconds(u64);
+
+impl fmt::Display for Microseconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:03}", self.0 / 1_000, self.0 % 1_000)
+    }
+}

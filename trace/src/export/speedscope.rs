@@ -1,0 +1,96 @@
+//! The JSON format of <https://www.speedscope.app>: one evented profile for each thread.
+//!
+//! Format: <https://www.speedscope.app/file-format-schema.json>. Times are nanoseconds since the start of the recording,
+//! so that threads can be compared; the thread with the most time comes first. The events of a profile must be in the order
+//! of time, but a recording is read from its end: they are kept in a compact form until all are known.
+
+use std::io::{self, Write};
+
+use rustc_hash::FxHashMap;
+
+use super::timeline::{Mark, Timeline};
+use super::{json_string, thread_name};
+use crate::analysis::{Frame, Slice, SliceVisitor};
+use crate::reader::Thread;
+use crate::{Analysis, AnalysisOptions, TraceReader};
+
+/// Writes all calls. Needs about as much memory as the recording is long, beyond that of [`Analysis::with_slices`].
+///
+/// # Errors
+/// When `out` cannot be written. What cannot be read is left out with a warning.
+pub fn speedscope(reader: &mut TraceReader, options: AnalysisOptions, out: &mut impl Write) -> io::Result<Analysis> {
+    let mut threads = Threads::default();
+    let analysis = Analysis::with_slices(reader, options, &mut threads);
+    write_head(out, reader, &analysis.frames)?;
+    let clock = Clock { origin: reader.start_epoch_nanos(), end: reader.duration_nanos() };
+    for (index, (name, timeline)) in threads.busiest_first().into_iter().enumerate() {
+        out.write_all(if index == 0 { b"\n" } else { b",\n" })?;
+        write_profile(out, &name, timeline, &clock)?;
+    }
+    writeln!(out, "\n]}}")?;
+    Ok(analysis)
+}
+
+fn write_head(out: &mut impl Write, reader: &TraceReader, frames: &[Frame]) -> io::Result<()> {
+    let name = reader.path().file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let exporter = concat!("instr ", env!("CARGO_PKG_VERSION"));
+    writeln!(out, "{{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",")?;
+    writeln!(out, "\"exporter\":\"{exporter}\",\"name\":{},\"activeProfileIndex\":0,", json_string(&name))?;
+    write!(out, "\"shared\":{{\"frames\":[")?;
+    for (index, frame) in frames.iter().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
+        write!(out, "{comma}\n{{\"name\":{}}}", json_string(&frame.full_name()))?;
+    }
+    write!(out, "\n]}},\n\"profiles\":[")
+}
+
+/// Both in nanoseconds: start of the recording since 1970, and its end since then.
+struct Clock {
+    origin: u64,
+    end: u64,
+}
+
+fn write_profile(out: &mut impl Write, name: &str, timeline: Timeline, clock: &Clock) -> io::Result<()> {
+    write!(
+        out,
+        "{{\"type\":\"evented\",\"name\":{},\"unit\":\"nanoseconds\",\"startValue\":0,\"events\":[",
+        json_string(name)
+    )?;
+    let mut comma = "";
+    let mut end = clock.end;
+    for mark in timeline.into_marks() {
+        let (kind, at, frame) = match mark {
+            Mark::Begin(at, frame) => ('O', at, frame),
+            Mark::End(at, frame) => ('C', at, frame),
+        };
+        let at = at.saturating_sub(clock.origin);
+        write!(out, "{comma}\n{{\"type\":\"{kind}\",\"at\":{at},\"frame\":{}}}", frame.index())?;
+        comma = ",";
+        end = end.max(at);
+    }
+    write!(out, "\n],\"endValue\":{end}}}")
+}
+
+#[derive(Debug, Default)]
+struct Threads(FxHashMap<u64, (String, Timeline)>);
+
+impl Threads {
+    fn busiest_first(self) -> Vec<(String, Timeline)> {
+        let mut threads: Vec<_> = self.0.into_iter().collect();
+        threads.sort_by_key(|(id, (_, timeline))| (std::cmp::Reverse(timeline.total), *id));
+        threads.into_iter().map(|(_, thread)| thread).collect()
+    }
+}
+
+impl SliceVisitor for Threads {
+    fn thread(&mut self, thread: &Thread) {
+        let named = || (thread_name(thread).into_owned(), Timeline::default());
+        self.0.entry(thread.id).or_insert_with(named);
+    }
+
+    fn slice(&mut self, slice: &Slice<'_>) {
+        if let Some((_, timeline)) = self.0.get_mut(&slice.thread) {
+            timeline.add(slice);
+        }
+    }
+}

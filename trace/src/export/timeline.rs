@@ -1,0 +1,168 @@
+//! Begin and end of the calls of a thread: collected from the last to the first, as a recording is read, and given back
+//! from the first to the last. A call takes about as many bytes as in the recording.
+
+use crate::analysis::{FrameId, Slice};
+
+/// Begin or end of a call, in nanoseconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    Begin(u64, FrameId),
+    End(u64, FrameId),
+}
+
+/// The calls of a thread.
+#[derive(Debug, Default)]
+pub(super) struct Timeline {
+    /// Two integers for each mark, written backward so that they can be read from the end: nanoseconds to the mark
+    /// that was added before (which is later), and 0 for an end, 1 + the method for a begin.
+    bytes: Vec<u8>,
+    /// Time of the mark added last, which is the earliest.
+    first: Option<u64>,
+    /// Calls whose begin is not added yet, the outermost first.
+    open: Vec<(u64, FrameId)>,
+    /// Time of the outermost calls, in nanoseconds.
+    pub(super) total: u64,
+}
+
+impl Timeline {
+    /// Adds a call: it lies inside one of those that are open, or before all that were added.
+    pub(super) fn add(&mut self, slice: &Slice<'_>) {
+        self.begin_beyond(slice.depth);
+        if self.open.is_empty() {
+            self.total = self.total.saturating_add(slice.duration);
+        }
+        self.mark(slice.end, 0);
+        self.open.push((slice.start, slice.frame_id));
+    }
+
+    /// Adds the begin of the open calls that have `depth` or more around them.
+    fn begin_beyond(&mut self, depth: usize) {
+        while self.open.len() > depth
+            && let Some((start, frame)) = self.open.pop()
+        {
+            self.mark(start, 1 + frame.index() as u64);
+        }
+    }
+
+    fn mark(&mut self, at: u64, kind: u64) {
+        let later = self.first.unwrap_or(at);
+        self.first = Some(at.min(later));
+        self.push(later.saturating_sub(at));
+        self.push(kind);
+    }
+
+    /// Nothing more comes: the marks, from the first to the last.
+    pub(super) fn into_marks(mut self) -> Marks {
+        self.begin_beyond(0);
+        Marks { at: self.first.unwrap_or(0), bytes: self.bytes, open: Vec::new() }
+    }
+
+    /// Seven bits a byte, the lowest last; all but the first byte say that more follow before them.
+    fn push(&mut self, number: u64) {
+        let mut groups = [0; 10];
+        let mut count = 0;
+        let mut rest = number;
+        for group in &mut groups {
+            *group = (rest & 0x7f) as u8;
+            rest >>= 7;
+            count += 1;
+            if rest == 0 {
+                break;
+            }
+            *group |= 0x80;
+        }
+        self.bytes.extend(groups.iter().take(count).rev());
+    }
+}
+
+/// The marks of a thread, from the first to the last; each begin has its end.
+#[derive(Debug)]
+pub(super) struct Marks {
+    bytes: Vec<u8>,
+    at: u64,
+    open: Vec<FrameId>,
+}
+
+impl Marks {
+    fn pop(&mut self) -> Option<u64> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.bytes.pop()?;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                break;
+            }
+        }
+        Some(number)
+    }
+}
+
+impl Iterator for Marks {
+    type Item = Mark;
+
+    fn next(&mut self) -> Option<Mark> {
+        let at = self.at;
+        let kind = self.pop()?;
+        let until_next = self.pop()?;
+        self.at = at.saturating_add(until_next);
+        match kind.checked_sub(1) {
+            None => self.open.pop().map(|frame| Mark::End(at, frame)),
+            Some(frame) => {
+                let frame = FrameId(u32::try_from(frame).unwrap_or(u32::MAX));
+                self.open.push(frame);
+                Some(Mark::Begin(at, frame))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::{Frame, NodeId};
+
+    fn timeline(calls: &[(u32, usize, u64, u64)]) -> Timeline {
+        let frame = Frame::default();
+        let mut timeline = Timeline::default();
+        for (id, depth, start, end) in calls.iter().copied() {
+            let (node, parent, duration) = (NodeId::ROOT, NodeId::ROOT, end - start);
+            let frame_id = FrameId(id);
+            let frame = &frame;
+            timeline.add(&Slice { thread: 1, frame_id, frame, node, parent, depth, start, end, duration, exact: true });
+        }
+        timeline
+    }
+
+    #[test]
+    fn what_is_added_from_the_end_comes_back_from_the_start() {
+        let far = 1 << 63;
+        let calls =
+            [(0, 0, far, u64::MAX), (70_000, 0, 10, 900), (2, 1, 300, 900), (3, 1, 20, 20), (u32::MAX - 1, 0, 0, 5)];
+        let timeline = timeline(&calls);
+        assert_eq!(timeline.total, far - 1 + 890 + 5);
+        let frame = FrameId;
+        let expected = [
+            Mark::Begin(0, frame(u32::MAX - 1)),
+            Mark::End(5, frame(u32::MAX - 1)),
+            Mark::Begin(10, frame(70_000)),
+            Mark::Begin(20, frame(3)),
+            Mark::End(20, frame(3)),
+            Mark::Begin(300, frame(2)),
+            Mark::End(900, frame(2)),
+            Mark::End(900, frame(70_000)),
+            Mark::Begin(far, frame(0)),
+            Mark::End(u64::MAX, frame(0)),
+        ];
+        assert_eq!(timeline.into_marks().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn times_that_do_not_fit_are_moved_but_never_out_of_order() {
+        let marks = timeline(&[(1, 0, 50, 60), (2, 0, 40, 99), (3, 1, 70, 80)]).into_marks().collect::<Vec<_>>();
+        let at = |mark: &Mark| match mark {
+            Mark::Begin(at, _) | Mark::End(at, _) => *at,
+        };
+        assert!(marks.is_sorted_by_key(at), "{marks:?}");
+        assert_eq!(marks.len(), 6);
+    }
+}
