@@ -5,17 +5,17 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program talks to its user")]
 
+mod classes_in_memory;
 #[path = "../corpus/embedded.rs"]
 mod embedded;
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use class_source::{ClassPath, JavaHome, JdkImage};
+use classes_in_memory::{add_jars, add_java_base};
 use classfile::{ClassFile, PoolTables, access};
 use instrument_core::level::Level;
 use instrument_core::template::TemplateId;
@@ -36,25 +36,16 @@ fn run() -> Result<()> {
     let mut level = Level::Time;
     let mut way = MergeWay::Shortest;
     let mut classes = Vec::new();
-    let mut jars = Vec::new();
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--passes" => passes = arguments.next().context("--passes needs a number")?.parse()?,
-            "--jdk" => java_base(&arguments.next().context("--jdk needs a directory")?, &mut classes)?,
+            "--jdk" => add_java_base(&arguments.next().context("--jdk needs a directory")?, &mut classes)?,
             "--nodes" => way = MergeWay::Nodes,
             "--level" => level = level_named(&arguments.next().context("--level needs a name")?)?,
             option if option.starts_with('-') => bail!("`{option}` is not known"),
-            path => jars.extend(jars_of(PathBuf::from(path))?),
+            path => add_jars(path, &mut classes)?,
         }
-    }
-    for jar in &jars {
-        ClassPath::open(std::slice::from_ref(jar))?.for_each(|class| -> Result<()> {
-            if !class.path.starts_with("META-INF/") && !class.path.ends_with("module-info.class") {
-                classes.push(class.bytes.to_vec());
-            }
-            Ok(())
-        })?;
     }
     let library = Arc::new(embedded::library()?);
     let template = library.find("timed", level).context("there is no template `timed`")?;
@@ -72,27 +63,6 @@ fn level_named(name: &str) -> Result<Level> {
         "time" => Level::Time,
         _ => bail!("there is no level `{name}`"),
     })
-}
-
-fn jars_of(path: PathBuf) -> Result<Vec<PathBuf>> {
-    if !path.is_dir() {
-        return Ok(vec![path]);
-    }
-    let mut jars: Vec<PathBuf> = fs::read_dir(&path)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
-    jars.retain(|jar| jar.extension().is_some_and(|extension| extension == "jar"));
-    jars.sort();
-    Ok(jars)
-}
-
-fn java_base(home: &str, classes: &mut Vec<Vec<u8>>) -> Result<()> {
-    let image = JdkImage::open(JavaHome::read(home)?.path())?;
-    for class in image.classes() {
-        let class = class?;
-        if class.module() == "java.base" && class.name() != "module-info" {
-            classes.push(image.read(&class)?);
-        }
-    }
-    Ok(())
 }
 
 /// Nanoseconds of CPU that this thread has used so far.

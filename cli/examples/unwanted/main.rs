@@ -9,16 +9,17 @@
 #[path = "../corpus/embedded.rs"]
 mod embedded;
 
+#[path = "../throughput/classes_in_memory.rs"]
+mod classes_in_memory;
+
 use std::collections::HashMap;
-use std::fs;
 use std::hint::black_box;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
-use class_source::{ClassPath, JavaHome, JdkImage};
+use classes_in_memory::{add_jars, add_java_base};
 use classfile::ClassFile;
 use instrument_core::config;
 use instrument_core::selection::{Hierarchy, RuleSet, Supertypes};
@@ -38,45 +39,15 @@ fn main() -> ExitCode {
 
 fn run() -> Result<()> {
     let mut classes = Vec::new();
-    let mut jars = Vec::new();
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
-            "--jdk" => java_base(&arguments.next().context("--jdk needs a directory")?, &mut classes)?,
+            "--jdk" => add_java_base(&arguments.next().context("--jdk needs a directory")?, &mut classes)?,
             option if option.starts_with('-') => bail!("`{option}` is not known"),
-            path => jars.extend(jars_of(PathBuf::from(path))?),
+            path => add_jars(path, &mut classes)?,
         }
-    }
-    for jar in &jars {
-        ClassPath::open(std::slice::from_ref(jar))?.for_each(|class| -> Result<()> {
-            if !class.path.starts_with("META-INF/") && !class.path.ends_with("module-info.class") {
-                classes.push(class.bytes.to_vec());
-            }
-            Ok(())
-        })?;
     }
     measure(&classes)
-}
-
-fn jars_of(path: PathBuf) -> Result<Vec<PathBuf>> {
-    if !path.is_dir() {
-        return Ok(vec![path]);
-    }
-    let mut jars: Vec<PathBuf> = fs::read_dir(&path)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
-    jars.retain(|jar| jar.extension().is_some_and(|extension| extension == "jar"));
-    jars.sort();
-    Ok(jars)
-}
-
-fn java_base(home: &str, classes: &mut Vec<Vec<u8>>) -> Result<()> {
-    let image = JdkImage::open(JavaHome::read(home)?.path())?;
-    for class in image.classes() {
-        let class = class?;
-        if class.module() == "java.base" && class.name() != "module-info" {
-            classes.push(image.read(&class)?);
-        }
-    }
-    Ok(())
 }
 
 /// Knows all classes that are measured.
