@@ -34,6 +34,7 @@ final class Ring {
     private static final long END_RECORD = 4L << 24;
     private static final long THREAD_NAME = 5L << 24;
     private static final int MAX_NAME = 200;
+    private static final String ATTACHING = "(being attached)";
 
     /** Super class of all virtual threads; null before JDK 21. */
     private static final Class<?> VIRTUAL_THREAD = find("java.lang.BaseVirtualThread");
@@ -92,9 +93,11 @@ final class Ring {
     @DontInline
     static long prepare(long ring, int bytes) {
         Thread current = Thread.currentThread();
-        long id = U.getLong(current, THREAD_ID);
+        long named = U.getLong(current, THREAD_ID);
+        // A thread that is being attached has no id yet; until then its ring's address tells it from all others.
+        long id = named == 0 ? ring : named;
         boolean moved = id != U.getLong(ring + THREAD);
-        String name = moved && !isVirtual(current) ? current.getName() : null;
+        String name = !moved || isVirtual(current) ? null : named == 0 ? ATTACHING : current.getName();
         int needed = bytes + (moved ? 16 + nameBytes(name) : 0);
         if (room(ring) < needed && !nextSegment(ring, needed)) {
             U.putLongRelease(null, ring + LOST, U.getLong(ring + LOST) + 1);
