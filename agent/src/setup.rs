@@ -183,11 +183,10 @@ mod tests {
         for image in images() {
             let untouchable = setup.untouchable(&|name| image.find(name).ok().flatten());
             let used = untouchable.used_by_runtime();
-            let reached: [(&str, &str, &str); 5] = [
+            let reached: [(&str, &str, &str); 4] = [
                 ("java/lang/System", "nanoTime", "()J"),
                 ("java/lang/Thread", "currentThread", "()Ljava/lang/Thread;"),
                 ("java/lang/Thread", "getName", "()Ljava/lang/String;"),
-                ("java/lang/ThreadLocal", "get", "()Ljava/lang/Object;"),
                 ("java/lang/Object", "<init>", "()V"),
             ];
             for (class, name, descriptor) in reached {
@@ -196,15 +195,13 @@ mod tests {
                     "{class}.{name}"
                 );
             }
-            // Only where there are virtual threads; reached because the runtime has a sub class of it.
-            if image.find("jdk/internal/misc/CarrierThreadLocal").unwrap().is_some() {
-                assert!(used.contains(b"jdk/internal/misc/CarrierThreadLocal", b"get", b"()Ljava/lang/Object;"));
+            // Asked for the carrier where there are virtual threads.
+            if image.find("java/lang/BaseVirtualThread").unwrap().is_some() {
                 let door = |class: &[u8]| class.starts_with(b"java/lang/System$");
                 assert!(used.classes().any(door), "the implementation of JavaLangAccess");
-                assert!(used.classes().any(|class| class == b"java/lang/Thread"));
+                assert!(used.contains(b"java/lang/Thread", b"currentCarrierThread", b"()Ljava/lang/Thread;"));
             }
-            // Reached only through ThreadLocal.get.
-            assert!(used.classes().any(|class| class == b"java/lang/ThreadLocal$ThreadLocalMap"));
+            assert!(!used.classes().any(|class| class.starts_with(b"java/lang/ThreadLocal")));
             assert!(!untouchable.contains(b"java/util/ArrayList", b"add", b"(Ljava/lang/Object;)Z"));
             assert!(!untouchable.contains(
                 b"java/util/HashMap",
