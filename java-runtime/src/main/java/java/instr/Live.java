@@ -18,7 +18,7 @@ public final class Live {
 
     private Live() {}
 
-    /** The address of the table. The first three bytes belong to no probe and say off, watch, time. */
+    /** The address of the byte of probe 0. Those of the probes -3, -2 and -1, which no method has, say off, watch and time. */
     private static native long levels();
 
     /** The start of a call. */
@@ -50,8 +50,8 @@ public final class Live {
      */
     static void warmUp() {
         for (int i = 0; i < WARM_UPS; i++) {
-            int level = i % 3;
-            exit(enter(level), level);
+            int id = i % 3 - 3;
+            exit(enter(id), id);
         }
     }
 }
