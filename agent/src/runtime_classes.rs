@@ -31,7 +31,7 @@ impl RuntimeClasses {
         jni: &Jni<'_>,
         natives: &'static dyn RecorderNatives,
     ) -> Result<RuntimeClasses, String> {
-        let (mut recorder, mut ring, mut watch, mut exported) = (None, None, None, false);
+        let (mut recorder, mut ring, mut live, mut watch, mut exported) = (None, None, None, None, false);
         let (with_virtual_threads, plain): (Vec<_>, Vec<_>) =
             embedded::RUNTIME_CLASSES.iter().partition(|(name, _)| *name == CARRIER);
         for (name, bytes) in plain {
@@ -42,6 +42,7 @@ impl RuntimeClasses {
             match name {
                 "java/instr/Recorder" => recorder = Some(class),
                 "java/instr/Ring" => ring = Some(class),
+                "java/instr/Live" => live = Some(class),
                 "java/instr/Watch" => watch = Some(class),
                 _ => {}
             }
@@ -51,12 +52,17 @@ impl RuntimeClasses {
                 export(jvmti, jni, CARRIER_USES_PACKAGE, define(jni, name, bytes)?)?;
             }
         }
-        let (Some(recorder), Some(ring), Some(watch)) = (recorder, ring, watch) else {
+        let (Some(recorder), Some(ring), Some(live), Some(watch)) = (recorder, ring, live, watch) else {
             return Err("this build of the agent has no runtime classes".to_owned());
         };
-        jvm::register_recorder_natives(jni, ring, natives).map_err(|error| error.to_string())?;
+        jvm::register_recorder_natives(jni, ring, live, natives).map_err(|error| error.to_string())?;
         let tick = StaticLongField::find(jni, watch, c"tick").map_err(|error| error.to_string())?;
         Ok(RuntimeClasses { recorder, tick })
+    }
+
+    /// Gets the probes ready whose level can change; before they are switched on.
+    pub(crate) fn warm_up(&self, jni: &Jni<'_>) -> Result<(), String> {
+        jvm::call_static_void(jni, self.recorder, c"warmUp").map_err(|error| error.to_string())
     }
 
     /// Switches all probes on.

@@ -22,6 +22,7 @@ mod modules;
 mod nano_time;
 mod natives;
 mod operating_system;
+mod shared_bytes;
 mod static_members;
 mod system_properties;
 
@@ -37,5 +38,6 @@ pub(crate) use loaded_classes::{LoadedClass, LoadedClasses, retransform};
 pub(crate) use modules::export_to_class;
 pub(crate) use nano_time::NanoClock;
 pub(crate) use natives::{RecorderNatives, register_recorder_natives};
-pub(crate) use operating_system::{block_signals, current_thread_id};
+pub(crate) use operating_system::{block_signals, current_thread_id, process_cpu_time};
+pub(crate) use shared_bytes::zeroed_for_ever;
 pub(crate) use static_members::{StaticLongField, call_static_void};

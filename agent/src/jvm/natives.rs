@@ -1,4 +1,4 @@
-//! The native methods of `java.instr.Ring`.
+//! The native methods of `java.instr.Ring` and `java.instr.Live`.
 
 use std::ffi::c_void;
 use std::sync::OnceLock;
@@ -12,6 +12,8 @@ use super::jni::{Jni, jni_call};
 
 /// The native side of `java.instr.Ring`.
 pub(crate) trait RecorderNatives: Sync {
+    /// Address of the byte that says the level of probe 0 (`java.instr.Live`); never 0.
+    fn levels(&self) -> i64;
     /// Address of the table of headers.
     fn table(&self) -> i64;
     /// The calling carrier thread, with this Java id, wants its ring: returns the address of the header.
@@ -28,7 +30,8 @@ static RECORDER: OnceLock<&'static dyn RecorderNatives> = OnceLock::new();
 /// Binds the native methods. The first recorder stays for the life of the JVM.
 pub(crate) fn register_recorder_natives(
     jni: &Jni<'_>,
-    class: GlobalClass,
+    ring: GlobalClass,
+    live: GlobalClass,
     recorder: &'static dyn RecorderNatives,
 ) -> Result<(), JavaError> {
     RECORDER.get_or_init(|| recorder);
@@ -40,10 +43,20 @@ pub(crate) fn register_recorder_natives(
         method(c"open", c"(J)J", open as *const c_void),
         method(c"next", c"(J)V", next as *const c_void),
     ];
-    // SAFETY: valid environment, live class; the functions have the signatures that are registered, and the agent's library
-    // is never unloaded.
-    let result = unsafe { jni_call!(jni, RegisterNatives, class.raw(), methods.as_ptr(), 3) };
+    register(jni, ring, &methods)?;
+    register(jni, live, &[method(c"levels", c"()J", levels as *const c_void)])
+}
+
+/// The functions must have the signatures that are registered.
+fn register(jni: &Jni<'_>, class: GlobalClass, methods: &[jni::JNINativeMethod]) -> Result<(), JavaError> {
+    let count = jni::jint::try_from(methods.len()).unwrap_or(0);
+    // SAFETY: valid environment, live class, as many methods as are counted; the agent's library is never unloaded.
+    let result = unsafe { jni_call!(jni, RegisterNatives, class.raw(), methods.as_ptr(), count) };
     if result == jni::JNI_OK { Ok(()) } else { Err(jni.failure("binding the runtime's native methods")) }
+}
+
+extern "system" fn levels(_env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jlong {
+    RECORDER.get().map_or(0, |recorder| recorder.levels())
 }
 
 extern "system" fn table(_env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jlong {

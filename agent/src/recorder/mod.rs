@@ -6,6 +6,7 @@
 //! The table of headers and the segments belong to the process and outlive a detach, because Java code knows their addresses;
 //! drainer and trace file belong to one recording.
 
+mod call_rates;
 mod drainer;
 mod header_table;
 mod record_stream;
@@ -21,10 +22,12 @@ use std::thread::Thread;
 
 use parking_lot::Mutex;
 
-pub(crate) use drainer::Drainer;
+pub(crate) use call_rates::{CallRates, Calls};
+pub(crate) use drainer::{Drainer, Watcher};
 pub(crate) use ticker::Ticker;
 pub(crate) use trace_sink::{RecordCounts, TraceSink};
 
+use crate::live_levels;
 use crate::jvm::{NanoClock, RecorderNatives, current_thread_id};
 use header_table::{Header, HeaderTable};
 use ring::Ring;
@@ -127,6 +130,10 @@ impl Rings {
 }
 
 impl RecorderNatives for Rings {
+    fn levels(&self) -> i64 {
+        live_levels::of_process().address() as i64
+    }
+
     fn table(&self) -> i64 {
         self.headers.address() as i64
     }

@@ -1,9 +1,12 @@
 //! From ring records to the trace file.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use trace::{MethodInfo, Recording};
 
+use super::call_rates::CallRates;
 use super::record_stream::{Detail, RecordSink, RecordThread};
 use crate::probe_registry::{Definitions, ProbeRegistry};
 
@@ -26,6 +29,8 @@ pub(crate) struct TraceSink {
     counts: RecordCounts,
     probes: &'static ProbeRegistry,
     definitions: Definitions,
+    /// For those who ask while the program runs.
+    rates: Option<Arc<Mutex<CallRates>>>,
     os_thread: u64,
     unwritten: bool,
     failed: bool,
@@ -37,7 +42,12 @@ pub(crate) struct TraceSink {
 
 impl TraceSink {
     /// A sink for `recording`, whose file is `path`.
-    pub(crate) fn new(recording: Option<Recording>, path: PathBuf, probes: &'static ProbeRegistry) -> TraceSink {
+    pub(crate) fn new(
+        recording: Option<Recording>,
+        path: PathBuf,
+        probes: &'static ProbeRegistry,
+        rates: Option<Arc<Mutex<CallRates>>>,
+    ) -> TraceSink {
         let counts = RecordCounts::default();
         let definitions = Definitions::default();
         TraceSink {
@@ -46,6 +56,7 @@ impl TraceSink {
             counts,
             probes,
             definitions,
+            rates,
             os_thread: 0,
             unwritten: false,
             failed: false,
@@ -116,6 +127,12 @@ impl TraceSink {
         !self.full
     }
 
+    fn count_rate(&self, probe: u32, nanos: u64) {
+        if let Some(rates) = &self.rates {
+            rates.lock().add_call(probe as usize, nanos);
+        }
+    }
+
     /// One message, not one every two seconds.
     fn report(&mut self, error: &std::io::Error) {
         if !std::mem::replace(&mut self.failed, true) {
@@ -162,6 +179,9 @@ impl RecordSink for TraceSink {
     }
 
     fn calls(&mut self, calls: &[[u64; 2]]) {
+        if let Some(rates) = &self.rates {
+            rates.lock().add(calls);
+        }
         if !self.has_room(calls.len() as u64) {
             return;
         }
@@ -173,6 +193,7 @@ impl RecordSink for TraceSink {
     }
 
     fn long_call(&mut self, probe: u32, start: u64, duration: u64) {
+        self.count_rate(probe, duration);
         if !self.has_room(1) {
             return;
         }
@@ -184,6 +205,7 @@ impl RecordSink for TraceSink {
     }
 
     fn detail(&mut self, detail: Detail<'_>) {
+        self.count_rate(detail.probe, detail.duration);
         if !self.has_room(1) {
             return;
         }

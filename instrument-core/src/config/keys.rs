@@ -1,7 +1,7 @@
 //! The keys of each table, as they are spelled in documentation and suggestions.
 
 /// Tables and lists of tables at the top level.
-pub(super) const TOP: &[&str] = &["trace", "agent", "filter", "exclude", "rule"];
+pub(super) const TOP: &[&str] = &["trace", "agent", "filter", "exclude", "control", "governor", "rule"];
 /// `[trace]`
 pub(super) const TRACE: &[&str] = &["file", "buffer-mb", "max-file-mb"];
 /// `[agent]`
@@ -10,6 +10,10 @@ pub(super) const AGENT: &[&str] = &["stats", "on_error", "templates", "log", "du
 pub(super) const FILTER: &[&str] = &["leaf", "max-bytes"];
 /// `[exclude]`
 pub(super) const EXCLUDE: &[&str] = &["class"];
+/// `[control]`
+pub(super) const CONTROL: &[&str] = &["live", "socket"];
+/// `[governor]`
+pub(super) const GOVERNOR: &[&str] = &["budget-percent"];
 /// `[[rule]]`
 pub(super) const RULE: &[&str] = &[
     "name",
@@ -26,8 +30,9 @@ pub(super) const RULE: &[&str] = &[
     "constructors",
     "class-initialisers",
     "bridges",
+    "governed",
 ];
 
 /// All tables with their keys; `rule` first, because most keys belong there.
 pub(super) const TABLES: &[(&str, &[&str])] =
-    &[("rule", RULE), ("trace", TRACE), ("agent", AGENT), ("filter", FILTER), ("exclude", EXCLUDE)];
+    &[("rule", RULE), ("trace", TRACE), ("agent", AGENT), ("filter", FILTER), ("exclude", EXCLUDE), ("control", CONTROL), ("governor", GOVERNOR)];

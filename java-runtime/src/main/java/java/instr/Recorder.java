@@ -15,6 +15,11 @@ public final class Recorder {
 
     private Recorder() {}
 
+    /** Gets the probes ready whose level can change. */
+    static void warmUp() {
+        Live.warmUp();
+    }
+
     /** Switches all probes on. */
     static void start() {
         Watch.tick = System.nanoTime();
