@@ -61,12 +61,7 @@ pub(crate) struct Governor {
 impl Governor {
     /// A governor with a budget in percent of the process's CPU time.
     pub(crate) fn new(budget_percent: u32, nanos_per_call: f64) -> Governor {
-        Governor {
-            budget: f64::from(budget_percent) / 100.0,
-            nanos_per_call,
-            demoted: BTreeMap::new(),
-            percent: 0.0,
-        }
+        Governor { budget: f64::from(budget_percent) / 100.0, nanos_per_call, demoted: BTreeMap::new(), percent: 0.0 }
     }
 
     /// Percent of the process's CPU time that exact times took in the last interval.

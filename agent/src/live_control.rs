@@ -62,12 +62,7 @@ impl LiveControl {
         let levels = live_levels::of_process();
         levels.forget(probes.live_probes().into_iter().map(|(probe, _)| probe));
         let governor = budget_percent.map(|percent| Governor::new(percent, nanos_per_call()));
-        LiveControl {
-            levels,
-            probes,
-            began: Instant::now(),
-            state: Mutex::new(State { governor, ..State::default() }),
-        }
+        LiveControl { levels, probes, began: Instant::now(), state: Mutex::new(State { governor, ..State::default() }) }
     }
 
     /// A method got this live probe.

@@ -1,8 +1,8 @@
 //! The agent of this process and its present session: the time between start (or attach) and end (or detach).
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock, Weak};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
 use instrument_core::selection::{Chosen, CompiledRule, Untouchable};
 use instrument_core::{Engine, EngineOptions};
@@ -10,9 +10,10 @@ use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashSet;
 
 use crate::class_dump::ClassDump;
-use crate::hierarchy::TypeIndex;
-use crate::jvm::{ClassFile, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, NanoClock};
 use crate::control::{ControlSocket, Status};
+use crate::hierarchy::TypeIndex;
+use crate::jvm::process_cpu_time;
+use crate::jvm::{ClassFile, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, NanoClock};
 use crate::late_decisions::LateDecisions;
 use crate::live_control::LiveControl;
 use crate::probe_registry::ProbeRegistry;
@@ -21,7 +22,6 @@ use crate::runtime_classes::RuntimeClasses;
 use crate::setup::Setup;
 use crate::statistics::{End, Statistics};
 use crate::wrapped_classes::WrappedClasses;
-use crate::jvm::process_cpu_time;
 use crate::{class_load_hook, loaded_before, message, trace_file};
 
 /// The agent: connected to the JVM for good.
@@ -255,14 +255,19 @@ impl Session {
         }
     }
 
-    fn start_recording(self: &Arc<Self>, jni: &Jni<'_>, rings: &'static Rings, runtime: &RuntimeClasses) -> Result<(), String> {
+    fn start_recording(
+        self: &Arc<Self>,
+        jni: &Jni<'_>,
+        rings: &'static Rings,
+        runtime: &RuntimeClasses,
+    ) -> Result<(), String> {
         let clock = NanoClock::calibrate(jni).map_err(|error| error.to_string())?;
         let path = trace_file::path(self.setup.config.trace.file.as_deref());
         let recording = trace_file::create(&path, self.jvmti, clock, &self.setup.config);
         let trace_file = recording.is_some().then(|| path.clone());
         let sink = TraceSink::new(recording, path, self.probes, self.rates.clone());
-        let drainer =
-            Drainer::start(rings, clock, sink, SessionWatcher(Arc::downgrade(self))).map_err(|error| format!("no thread for the recorder: {error}"))?;
+        let drainer = Drainer::start(rings, clock, sink, SessionWatcher(Arc::downgrade(self)))
+            .map_err(|error| format!("no thread for the recorder: {error}"))?;
         let (clock, drainer, tick) = (Some(clock), Some(drainer), Some(runtime.tick));
         *self.running.lock() = Running { clock, drainer, ticker: None, tick, trace_file, control: None };
         Ok(())

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use class_source::ClassPath;
 use instrument_core::config::{self, Config, Diagnostic, OnError};
-use instrument_core::selection::used_by_runtime::{ClassBytes, TemplateCode};
 use instrument_core::level::Level;
+use instrument_core::selection::used_by_runtime::{ClassBytes, TemplateCode};
 use instrument_core::selection::{RuleSet, TemplateCatalog, Untouchable};
 use instrument_core::template::{TemplateId, TemplateLibrary};
 

@@ -32,7 +32,12 @@ pub(crate) struct Drainer {
 
 impl Drainer {
     /// Starts draining into `sink`.
-    pub(crate) fn start(rings: &'static Rings, clock: NanoClock, mut sink: TraceSink, mut watcher: impl Watcher + 'static) -> std::io::Result<Drainer> {
+    pub(crate) fn start(
+        rings: &'static Rings,
+        clock: NanoClock,
+        mut sink: TraceSink,
+        mut watcher: impl Watcher + 'static,
+    ) -> std::io::Result<Drainer> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = std::thread::Builder::new().name("instr-drainer".to_owned()).spawn(move || {

@@ -27,8 +27,8 @@ pub(crate) use drainer::{Drainer, Watcher};
 pub(crate) use ticker::Ticker;
 pub(crate) use trace_sink::{RecordCounts, TraceSink};
 
-use crate::live_levels;
 use crate::jvm::{NanoClock, RecorderNatives, current_thread_id};
+use crate::live_levels;
 use header_table::{Header, HeaderTable};
 use ring::Ring;
 use segment_pool::SegmentPool;

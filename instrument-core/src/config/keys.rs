@@ -34,5 +34,12 @@ pub(super) const RULE: &[&str] = &[
 ];
 
 /// All tables with their keys; `rule` first, because most keys belong there.
-pub(super) const TABLES: &[(&str, &[&str])] =
-    &[("rule", RULE), ("trace", TRACE), ("agent", AGENT), ("filter", FILTER), ("exclude", EXCLUDE), ("control", CONTROL), ("governor", GOVERNOR)];
+pub(super) const TABLES: &[(&str, &[&str])] = &[
+    ("rule", RULE),
+    ("trace", TRACE),
+    ("agent", AGENT),
+    ("filter", FILTER),
+    ("exclude", EXCLUDE),
+    ("control", CONTROL),
+    ("governor", GOVERNOR),
+];

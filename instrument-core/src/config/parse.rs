@@ -7,7 +7,9 @@ use toml::de::{DeTable, DeValue};
 
 use super::diagnostic::Diagnostic;
 use super::keys;
-use super::model::{AgentConfig, Config, ControlConfig, ExcludeConfig, FilterConfig, GovernorConfig, LogLevel, OnError, TraceConfig};
+use super::model::{
+    AgentConfig, Config, ControlConfig, ExcludeConfig, FilterConfig, GovernorConfig, LogLevel, OnError, TraceConfig,
+};
 use super::problems::Problems;
 use super::read_rule::{check_rules, doubt_class_patterns, read_rule};
 use super::source_text::SourceText;
