@@ -7,6 +7,7 @@
 //! * no panic crosses into the JVM ([`event_guard`]).
 #![allow(unsafe_code, reason = "the border to the JVM's C interfaces; every block says why it is sound")]
 
+mod application_loader;
 mod capabilities;
 mod class_resource;
 mod define_class;
@@ -26,6 +27,7 @@ mod shared_bytes;
 mod static_members;
 mod system_properties;
 
+pub(crate) use application_loader::is_application_loader;
 pub(crate) use capabilities::negotiate;
 pub(crate) use class_resource::read_class_resource;
 pub(crate) use define_class::{GlobalClass, define_boot_class};
