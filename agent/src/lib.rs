@@ -26,6 +26,7 @@ mod late_decisions;
 mod loaded_before;
 mod logging;
 mod message;
+mod metrics;
 mod probe_registry;
 mod recorder;
 mod runtime_classes;

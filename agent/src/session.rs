@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use instrument_core::level::Level;
 use instrument_core::selection::Untouchable;
 use instrument_core::{Engine, EngineOptions};
 use parking_lot::{Mutex, RwLock};
@@ -14,8 +15,9 @@ use crate::class_dump::ClassDump;
 use crate::hierarchy::TypeIndex;
 use crate::jvm::{ClassFile, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, NanoClock};
 use crate::late_decisions::LateDecisions;
+use crate::metrics::{FullCalls, Metrics, Origin};
 use crate::probe_registry::ProbeRegistry;
-use crate::recorder::{Drainer, RecordCounts, Rings, Ticker, TraceSink};
+use crate::recorder::{Drainer, RecordCounts, RecordSinks, Rings, Ticker, TraceSink};
 use crate::runtime_classes::RuntimeClasses;
 use crate::setup::Setup;
 use crate::statistics::{End, Statistics};
@@ -73,6 +75,7 @@ struct Running {
     clock: Option<NanoClock>,
     drainer: Option<Drainer>,
     ticker: Option<Ticker>,
+    metrics: Option<Metrics>,
     tick: Option<crate::jvm::StaticLongField>,
     /// The trace file, if it could be created.
     trace_file: Option<PathBuf>,
@@ -140,6 +143,9 @@ impl Agent {
             }
         };
         session.start_recording(jni, rings, &runtime)?;
+        if session.setup.config.metrics.is_wanted() && session.setup.uses_level(Level::Full) {
+            FullCalls::of_process().map_or(Ok(()), |calls| runtime.start_full(jni, calls))?;
+        }
         runtime.start(jni)?;
         // The hook is never switched on before: that would cost an AOT cache, and with it the start-up time.
         for event in [Event::VmDeath, Event::ThreadEnd, Event::ClassFileLoad] {
@@ -225,11 +231,13 @@ impl Session {
         let path = trace_file::path(self.setup.config.trace.file.as_deref());
         let recording = trace_file::create(&path, self.jvmti, clock, &self.setup.config);
         let trace_file = recording.is_some().then(|| path.clone());
+        let metrics = Metrics::start(&self.setup.config.metrics, Origin { vm: self.vm, clock, probes: self.probes });
         let sink = TraceSink::new(recording, path, self.probes);
+        let sink = RecordSinks::new(sink, metrics.as_ref().map(Metrics::sink));
         let drainer =
             Drainer::start(rings, clock, sink).map_err(|error| format!("no thread for the recorder: {error}"))?;
         let (clock, drainer, tick) = (Some(clock), Some(drainer), Some(runtime.tick));
-        *self.running.lock() = Running { clock, drainer, ticker: None, tick, trace_file };
+        *self.running.lock() = Running { clock, drainer, ticker: None, metrics, tick, trace_file };
         Ok(())
     }
 
@@ -285,6 +293,10 @@ impl Session {
             ticker.stop();
         }
         let records = running.drainer.map(Drainer::stop).unwrap_or_default();
+        // After the drainer: what it found last is published, too.
+        if let Some(metrics) = running.metrics {
+            metrics.stop();
+        }
         self.write_statistics(records, running.trace_file.as_deref().map(|path| path.to_string_lossy()).as_deref());
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use class_source::ClassPath;
 use instrument_core::config::{self, Config, Diagnostic, OnError};
+use instrument_core::level::Level;
 use instrument_core::selection::used_by_runtime::{ClassBytes, TemplateCode};
 use instrument_core::selection::{RuleSet, Untouchable};
 use instrument_core::template::TemplateLibrary;
@@ -36,6 +37,12 @@ pub(crate) struct SetupError {
 }
 
 impl Setup {
+    /// Whether some rule uses a template's variant of this level.
+    pub(crate) fn uses_level(&self, level: Level) -> bool {
+        let templates = self.rules.rules().iter().flat_map(|rule| rule.templates().iter());
+        templates.filter_map(|id| self.templates.get(*id)).any(|template| template.level == level)
+    }
+
     /// Methods of the JDK that must be left alone with these rules; `jdk` gives its class files.
     pub(crate) fn untouchable(&self, jdk: &ClassBytes<'_>) -> Untouchable {
         let own = self.own_templates.iter().map(Vec::as_slice);

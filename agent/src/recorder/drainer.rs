@@ -6,7 +6,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::Rings;
-use super::trace_sink::{RecordCounts, TraceSink};
+use super::record_sinks::RecordSinks;
+use super::trace_sink::RecordCounts;
 use crate::jvm::{NanoClock, block_signals};
 
 /// Pause after a round that found nothing.
@@ -26,7 +27,7 @@ pub(crate) struct Drainer {
 
 impl Drainer {
     /// Starts draining into `sink`.
-    pub(crate) fn start(rings: &'static Rings, clock: NanoClock, mut sink: TraceSink) -> std::io::Result<Drainer> {
+    pub(crate) fn start(rings: &'static Rings, clock: NanoClock, mut sink: RecordSinks) -> std::io::Result<Drainer> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = std::thread::Builder::new().name("instr-drainer".to_owned()).spawn(move || {
@@ -46,7 +47,7 @@ impl Drainer {
     }
 }
 
-fn run(rings: &Rings, clock: NanoClock, stop: &AtomicBool, sink: &mut TraceSink) {
+fn run(rings: &Rings, clock: NanoClock, stop: &AtomicBool, sink: &mut RecordSinks) {
     let mut flushed = Instant::now();
     loop {
         let last = stop.load(Ordering::Acquire);

@@ -2,11 +2,13 @@
 //!
 //! ```text
 //! carrier thread --Java, no lock--> ring (header + segments) --drainer thread--> TraceSink --> trace file
+//!                                                                                  MetricsSink --> figures, spans
 //! ```
 //! Rings and their memory belong to the process and outlive a detach, because Java code holds their addresses; drainer and
 //! trace file belong to one recording.
 
 mod drainer;
+mod record_sinks;
 mod record_stream;
 mod ring;
 mod segment_pool;
@@ -21,6 +23,8 @@ use std::thread::Thread;
 use parking_lot::Mutex;
 
 pub(crate) use drainer::Drainer;
+pub(crate) use record_sinks::RecordSinks;
+pub(crate) use record_stream::{Detail, RecordSink, RecordThread};
 pub(crate) use ticker::Ticker;
 pub(crate) use trace_sink::{RecordCounts, TraceSink};
 
@@ -72,7 +76,7 @@ impl Rings {
     }
 
     /// Reads all rings; whether there was anything.
-    fn drain(&self, clock: NanoClock, sink: &mut TraceSink) -> bool {
+    fn drain(&self, clock: NanoClock, sink: &mut RecordSinks) -> bool {
         self.drainer_called.store(false, Ordering::Relaxed);
         let rings = self.threads.lock().used.clone();
         let mut found = false;

@@ -1,9 +1,23 @@
 //! The keys of each table, as they are spelled in documentation and suggestions.
 
 /// Tables and lists of tables at the top level.
-pub(super) const TOP: &[&str] = &["trace", "agent", "filter", "exclude", "rule"];
+pub(super) const TOP: &[&str] = &["trace", "metrics", "agent", "filter", "exclude", "rule"];
 /// `[trace]`
 pub(super) const TRACE: &[&str] = &["file", "buffer-mb", "max-file-mb"];
+/// `[metrics]`
+pub(super) const METRICS: &[&str] = &[
+    "openmetrics",
+    "allow-remote",
+    "otlp",
+    "otlp-traces",
+    "interval",
+    "stalled-after",
+    "service",
+    "headers",
+    "resource",
+    "trace-threshold",
+    "trace-percent",
+];
 /// `[agent]`
 pub(super) const AGENT: &[&str] = &["stats", "on_error", "templates", "log", "dump", "discard"];
 /// `[filter]`
@@ -29,5 +43,11 @@ pub(super) const RULE: &[&str] = &[
 ];
 
 /// All tables with their keys; `rule` first, because most keys belong there.
-pub(super) const TABLES: &[(&str, &[&str])] =
-    &[("rule", RULE), ("trace", TRACE), ("agent", AGENT), ("filter", FILTER), ("exclude", EXCLUDE)];
+pub(super) const TABLES: &[(&str, &[&str])] = &[
+    ("rule", RULE),
+    ("trace", TRACE),
+    ("metrics", METRICS),
+    ("agent", AGENT),
+    ("filter", FILTER),
+    ("exclude", EXCLUDE),
+];

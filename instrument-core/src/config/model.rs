@@ -6,6 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde_spanned::Spanned;
 
+use super::metrics_table::MetricsConfig;
 use super::schema::string_or_list;
 use super::source_text::SourceText;
 use crate::level::{Level, Mode};
@@ -19,6 +20,9 @@ pub struct Config {
     /// The recording.
     #[schemars(default)]
     pub trace: TraceConfig,
+    /// Figures of the running program, for monitoring systems.
+    #[schemars(default)]
+    pub metrics: MetricsConfig,
     /// The agent itself.
     #[schemars(default)]
     pub agent: AgentConfig,

@@ -7,6 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::diagnostic::Diagnostic;
 use super::keys;
+use super::metrics_table::read_metrics;
 use super::model::{AgentConfig, Config, ExcludeConfig, FilterConfig, LogLevel, OnError, TraceConfig};
 use super::problems::Problems;
 use super::read_rule::{check_rules, doubt_class_patterns, read_rule};
@@ -57,6 +58,7 @@ pub fn asks_to_abort(text: &str) -> bool {
 fn read_config(document: &DeTable<'_>, source: Arc<SourceText>, problems: &mut Problems) -> Config {
     let top = TableReader::new("", keys::TOP, document, problems);
     let trace = table("trace", keys::TRACE, &top, problems).map(|table| read_trace(&table, problems));
+    let metrics = table("metrics", keys::METRICS, &top, problems).map(|table| read_metrics(&table, problems));
     let agent = table("agent", keys::AGENT, &top, problems).map(|table| read_agent(&table, problems));
     let filter = table("filter", keys::FILTER, &top, problems).map(|table| read_filter(&table, problems));
     let exclude = table("exclude", keys::EXCLUDE, &top, problems).map(|table| read_exclude(&table, problems));
@@ -68,6 +70,7 @@ fn read_config(document: &DeTable<'_>, source: Arc<SourceText>, problems: &mut P
     check_rules(&rules, problems);
     Config {
         trace: trace.unwrap_or_default(),
+        metrics: metrics.unwrap_or_default(),
         agent: agent.unwrap_or_default(),
         filter: filter.unwrap_or_default(),
         exclude: exclude.unwrap_or_default(),
