@@ -231,7 +231,8 @@ impl Session {
         let path = trace_file::path(self.setup.config.trace.file.as_deref());
         let recording = trace_file::create(&path, self.jvmti, clock, &self.setup.config);
         let trace_file = recording.is_some().then(|| path.clone());
-        let metrics = Metrics::start(&self.setup.config.metrics, Origin { vm: self.vm, clock, probes: self.probes });
+        let origin = Origin { vm: self.vm, clock, probes: self.probes };
+        let metrics = Metrics::start(&self.setup.config.metrics, origin, &trace_file::program_name(self.jvmti));
         let sink = TraceSink::new(recording, path, self.probes);
         let sink = RecordSinks::new(sink, metrics.as_ref().map(Metrics::sink));
         let drainer =

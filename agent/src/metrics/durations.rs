@@ -59,6 +59,11 @@ impl Durations {
         self.count
     }
 
+    /// Of these, durations of 0 ns, which no bucket holds.
+    pub(crate) fn zeros(&self) -> u64 {
+        self.zeros
+    }
+
     /// All durations together, in nanoseconds.
     pub(crate) fn sum(&self) -> u64 {
         self.sum

@@ -50,6 +50,11 @@ impl MethodNames {
 }
 
 impl NamedProbe {
+    /// Class and method.
+    pub(crate) fn function(&self) -> &str {
+        self.attributes.first().map_or("", |(_, function)| function)
+    }
+
     fn of(probe: &ProbeDefinition<'_>) -> NamedProbe {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let name = text(probe.name);

@@ -1,7 +1,8 @@
 //! Figures of the running program, published while it runs.
 //!
 //! ```text
-//! drainer --MetricsSink--> MethodTable <--reads-- keeper thread --families--> scrape_server (OpenMetrics page)
+//! drainer --MetricsSink--> MethodTable, SpanTable <--reads-- keeper thread --families--> scrape_server (OpenMetrics page)
+//!                                                                          --messages--> otlp (exporter thread)
 //! ```
 //! The drainer adds each record to the figures of its method; all else happens on threads of its own. Who publishes never
 //! holds up the drainer for longer than a copy of the figures takes, and the application never.
@@ -14,8 +15,10 @@ mod keeper;
 mod method_families;
 mod method_table;
 mod openmetrics;
+mod otlp;
 mod perf_counters;
 mod scrape_server;
+mod spans;
 
 use std::sync::Arc;
 
@@ -26,10 +29,12 @@ use crate::jvm::{JavaVm, NanoClock};
 use crate::message;
 use crate::probe_registry::ProbeRegistry;
 use crate::recorder::{Detail, RecordSink, RecordThread};
+use family::Family;
 pub(crate) use full_calls::FullCalls;
-use keeper::{Keeper, Times};
+use keeper::{IntervalEnd, Keeper, Times};
 use method_table::{MethodSink, MethodTable};
 use scrape_server::ScrapeServer;
+use spans::{SpanSink, SpanTable};
 
 /// Where the figures come from.
 #[derive(Debug, Clone, Copy)]
@@ -46,19 +51,26 @@ pub(crate) struct Origin {
 #[derive(Debug)]
 pub(crate) struct Metrics {
     table: Arc<Mutex<MethodTable>>,
+    spans: Option<Arc<Mutex<SpanTable>>>,
     keeper: Keeper,
     page: Option<ScrapeServer>,
 }
 
 impl Metrics {
     /// Starts what the configuration wants; `None` if that is nothing, or if there are no threads for it.
-    pub(crate) fn start(config: &MetricsConfig, origin: Origin) -> Option<Metrics> {
+    /// `service` is the name of the program, should the configuration give none.
+    pub(crate) fn start(config: &MetricsConfig, origin: Origin, service: &str) -> Option<Metrics> {
         if !config.is_wanted() {
             return None;
         }
         let table = Arc::default();
+        let spans = config.otlp_traces.then(|| {
+            let threshold = u64::try_from(config.trace_threshold.as_nanos()).unwrap_or(u64::MAX);
+            Arc::new(Mutex::new(SpanTable::new(threshold)))
+        });
+        let receiver = receiver(config, origin, service, spans.clone());
         let times = Times { interval: config.interval, stalled_after: config.stalled_after };
-        let keeper = Keeper::start(origin, times, Arc::clone(&table), Box::new(NoReceiver));
+        let keeper = Keeper::start(origin, times, Arc::clone(&table), receiver);
         let keeper = keeper
             .inspect_err(|error| message::say(&format!("no thread for metrics: {error}; there are none")))
             .ok()?;
@@ -76,12 +88,12 @@ impl Metrics {
             };
             server.inspect_err(explain).ok()
         });
-        Some(Metrics { table, keeper, page })
+        Some(Metrics { table, spans, keeper, page })
     }
 
     /// The end that the drainer writes to.
     pub(crate) fn sink(&self) -> MetricsSink {
-        MetricsSink { methods: MethodSink(Arc::clone(&self.table)) }
+        MetricsSink { methods: MethodSink(Arc::clone(&self.table)), spans: self.spans.clone().map(SpanSink::new) }
     }
 
     /// Publishes the last figures and stops all threads.
@@ -93,10 +105,29 @@ impl Metrics {
     }
 }
 
+/// Who is told when an interval ends.
+fn receiver(
+    config: &MetricsConfig,
+    origin: Origin,
+    service: &str,
+    spans: Option<Arc<Mutex<SpanTable>>>,
+) -> Box<dyn IntervalEnd> {
+    let publisher = config.otlp.as_deref().map(|url| otlp::Publisher::start(url, config, origin, service, spans));
+    match publisher {
+        Some(Ok(publisher)) => Box::new(publisher),
+        Some(Err(error)) => {
+            message::say(&format!("no thread for `otlp` in [metrics]: {error}; nothing is sent"));
+            Box::new(NoReceiver)
+        }
+        None => Box::new(NoReceiver),
+    }
+}
+
 /// What the drainer writes to.
 #[derive(Debug)]
 pub(crate) struct MetricsSink {
     methods: MethodSink,
+    spans: Option<SpanSink>,
 }
 
 impl MetricsSink {
@@ -109,22 +140,37 @@ impl MetricsSink {
 impl RecordSink for MetricsSink {
     fn thread(&mut self, thread: RecordThread) {
         self.methods.thread(thread);
+        if let Some(spans) = &mut self.spans {
+            spans.thread(thread);
+        }
     }
 
     fn thread_name(&mut self, thread: u64, name: &[u8]) {
         self.methods.thread_name(thread, name);
+        if let Some(spans) = &mut self.spans {
+            spans.thread_name(thread, name);
+        }
     }
 
     fn calls(&mut self, calls: &[[u64; 2]]) {
         self.methods.calls(calls);
+        if let Some(spans) = &mut self.spans {
+            spans.calls(calls);
+        }
     }
 
     fn long_call(&mut self, probe: u32, start: u64, duration: u64) {
         self.methods.long_call(probe, start, duration);
+        if let Some(spans) = &mut self.spans {
+            spans.long_call(probe, start, duration);
+        }
     }
 
     fn detail(&mut self, detail: Detail<'_>) {
         self.methods.detail(detail);
+        if let Some(spans) = &mut self.spans {
+            spans.detail(detail);
+        }
     }
 }
 
@@ -132,6 +178,6 @@ impl RecordSink for MetricsSink {
 #[derive(Debug)]
 struct NoReceiver;
 
-impl keeper::IntervalEnd for NoReceiver {
-    fn interval_ended(&mut self, _last: bool, _collect: &mut dyn FnMut() -> Vec<family::Family>) {}
+impl IntervalEnd for NoReceiver {
+    fn interval_ended(&mut self, _last: bool, _collect: &mut dyn FnMut() -> Vec<Family>) {}
 }
