@@ -61,9 +61,9 @@ impl RuntimeClasses {
         jvm::call_static_void(jni, self.recorder, c"start").map_err(|error| error.to_string())
     }
 
-    /// Lets the probes of level full write their figures into this memory.
-    pub(crate) fn start_full(&self, jni: &Jni<'_>, calls: &FullCalls) -> Result<(), String> {
-        for (name, value) in calls.java_fields() {
+    /// Lets the probes of level full write their figures into this memory, processor time among them or not.
+    pub(crate) fn start_full(&self, jni: &Jni<'_>, calls: &FullCalls, cpu_times: bool) -> Result<(), String> {
+        for (name, value) in calls.java_fields(cpu_times) {
             let field = StaticLongField::find(jni, self.full, name).map_err(|error| error.to_string())?;
             field.set(jni, value);
         }

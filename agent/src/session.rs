@@ -143,8 +143,9 @@ impl Agent {
             }
         };
         session.start_recording(jni, rings, &runtime)?;
-        if session.setup.config.metrics.is_wanted() && session.setup.uses_level(Level::Full) {
-            FullCalls::of_process().map_or(Ok(()), |calls| runtime.start_full(jni, calls))?;
+        let metrics = &session.setup.config.metrics;
+        if metrics.is_wanted() && session.setup.uses_level(Level::Full) {
+            FullCalls::of_process().map_or(Ok(()), |calls| runtime.start_full(jni, calls, metrics.cpu_time))?;
         }
         runtime.start(jni)?;
         // The hook is never switched on before: that would cost an AOT cache, and with it the start-up time.
@@ -229,7 +230,8 @@ impl Session {
     fn start_recording(&self, jni: &Jni<'_>, rings: &'static Rings, runtime: &RuntimeClasses) -> Result<(), String> {
         let clock = NanoClock::calibrate(jni).map_err(|error| error.to_string())?;
         let path = trace_file::path(self.setup.config.trace.file.as_deref());
-        let recording = trace_file::create(&path, self.jvmti, clock, &self.setup.config);
+        let wanted = self.setup.config.trace.write;
+        let recording = wanted.then(|| trace_file::create(&path, self.jvmti, clock, &self.setup.config)).flatten();
         let trace_file = recording.is_some().then(|| path.clone());
         let origin = Origin { vm: self.vm, clock, probes: self.probes };
         let metrics = Metrics::start(&self.setup.config.metrics, origin, &trace_file::program_name(self.jvmti));

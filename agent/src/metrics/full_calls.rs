@@ -69,8 +69,9 @@ impl FullCalls {
         Some(FullCalls { figures, calls, allocation })
     }
 
-    /// Static fields of `java.instr.Full` and what they must be, in the order in which they must be set.
-    pub(crate) fn java_fields(&self) -> [(&'static CStr, i64); 8] {
+    /// Static fields of `java.instr.Full` and what they must be, in the order in which they must be set. `cpu_times`: whether
+    /// processor time is taken.
+    pub(crate) fn java_fields(&self, cpu_times: bool) -> [(&'static CStr, i64); 9] {
         let offset = |of: fn(&AllocationFields) -> usize| self.allocation.as_ref().map_or(0, of) as i64;
         [
             (c"figures", self.figures.as_ptr() as i64),
@@ -80,6 +81,7 @@ impl FullCalls {
             (c"bufferStart", offset(|fields| fields.buffer_start)),
             (c"bufferTop", offset(|fields| fields.buffer_top)),
             (c"allocatedBytes", offset(|fields| fields.allocated_bytes)),
+            (c"cpuTimes", i64::from(cpu_times)),
             (c"on", 1),
         ]
     }

@@ -3,7 +3,7 @@
 /// Tables and lists of tables at the top level.
 pub(super) const TOP: &[&str] = &["trace", "metrics", "agent", "filter", "exclude", "rule"];
 /// `[trace]`
-pub(super) const TRACE: &[&str] = &["file", "buffer-mb", "max-file-mb"];
+pub(super) const TRACE: &[&str] = &["file", "write", "buffer-mb", "max-file-mb"];
 /// `[metrics]`
 pub(super) const METRICS: &[&str] = &[
     "openmetrics",
@@ -12,6 +12,7 @@ pub(super) const METRICS: &[&str] = &[
     "otlp-traces",
     "interval",
     "stalled-after",
+    "cpu-time",
     "service",
     "headers",
     "resource",

@@ -30,6 +30,8 @@ pub struct MetricsConfig {
     /// A call at level `full` that is still running after this time counts as stalled.
     #[schemars(with = "String", extend("default" = "10 s"))]
     pub stalled_after: Duration,
+    /// Whether level `full` takes the processor time of each call: most of what that level costs. Default: true.
+    pub cpu_time: bool,
     /// The service name that a monitoring system shows. Default: the main class or jar.
     #[schemars(with = "String")]
     pub service: Option<String>,
@@ -59,6 +61,7 @@ impl Default for MetricsConfig {
             otlp_traces: false,
             interval: Duration::from_secs(10),
             stalled_after: Duration::from_secs(10),
+            cpu_time: true,
             service: None,
             headers: Vec::new(),
             resource: Vec::new(),
@@ -97,6 +100,7 @@ pub(super) fn read_metrics(table: &TableReader<'_, '_>, problems: &mut Problems)
         otlp_traces,
         interval,
         stalled_after,
+        cpu_time: table.boolean("cpu-time", problems).unwrap_or(default.cpu_time),
         service: table.string("service", problems).map(Spanned::into_inner),
         headers: key_values(table, "headers", problems),
         resource: key_values(table, "resource", problems),
@@ -188,7 +192,7 @@ mod tests {
     fn every_key_is_read() {
         let read = metrics(
             "openmetrics = '127.0.0.1:9464'\notlp = 'http://localhost:4318/'\notlp-traces = true\ninterval = '500 ms'\n\
-             stalled-after = '2 min'\nservice = 'shop'\nheaders = 'a=b=c'\nresource = ['x=1', 'y = 2']\n\
+             stalled-after = '2 min'\ncpu-time = false\nservice = 'shop'\nheaders = 'a=b=c'\nresource = ['x=1', 'y = 2']\n\
              trace-threshold = '3s'\ntrace-percent = 5",
         );
         let expected = MetricsConfig {
@@ -198,6 +202,7 @@ mod tests {
             otlp_traces: true,
             interval: Duration::from_millis(500),
             stalled_after: Duration::from_secs(120),
+            cpu_time: false,
             service: Some("shop".to_owned()),
             headers: vec![("a".to_owned(), "b=c".to_owned())],
             resource: vec![("x".to_owned(), "1".to_owned()), ("y".to_owned(), "2".to_owned())],

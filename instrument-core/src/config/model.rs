@@ -47,6 +47,8 @@ pub struct TraceConfig {
     /// The trace file, a JFR recording. Default: `instr-<pid>.jfr` in the working directory.
     #[schemars(with = "String")]
     pub file: Option<String>,
+    /// Whether the trace file is written. Without it calls are counted, and told by `[metrics]` alone. Default: true.
+    pub write: bool,
     /// Memory for records that are not written yet, of all threads together, in MiB. When it is full, records are lost and counted.
     #[schemars(range(min = 1, max = 4096))]
     pub buffer_mb: u32,
@@ -57,7 +59,7 @@ pub struct TraceConfig {
 
 impl Default for TraceConfig {
     fn default() -> TraceConfig {
-        TraceConfig { file: None, buffer_mb: 32, max_file_mb: 2048 }
+        TraceConfig { file: None, write: true, buffer_mb: 32, max_file_mb: 2048 }
     }
 }
 

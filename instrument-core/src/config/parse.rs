@@ -121,6 +121,7 @@ fn rule_tables<'t, 'i>(top: &TableReader<'t, 'i>, problems: &mut Problems) -> Ve
 fn read_trace(table: &TableReader<'_, '_>, problems: &mut Problems) -> TraceConfig {
     TraceConfig {
         file: table.string("file", problems).map(Spanned::into_inner),
+        write: table.boolean("write", problems).unwrap_or(true),
         buffer_mb: table.number("buffer-mb", 1..4097, problems).unwrap_or(TraceConfig::default().buffer_mb),
         max_file_mb: table.number("max-file-mb", 1..1_048_577, problems).unwrap_or(TraceConfig::default().max_file_mb),
     }

@@ -21,6 +21,8 @@ public final class Full {
     static long calls;
     /** Number of its places, a power of two, less 1. */
     static long callMask;
+    /** Whether processor time is taken: two system calls, most of what a call costs. */
+    static long cpuTimes;
     /** Where HotSpot counts in a thread's own structure what the thread has allocated; 0 if that is unknown. */
     static long allocatedBytes;
     /** Where the thread's present allocation buffer begins, and how far it is used. */
@@ -47,6 +49,8 @@ public final class Full {
     private static final long WITHOUT_PLACE = 1;
     /** Start of a call whose place is being filled; never a time. */
     private static final long FILLING = 1;
+    /** In the place of the processor time, which is never so small: the call is measured, but without it. */
+    private static final long NOT_TAKEN = 1;
 
     private Full() {}
 
@@ -62,7 +66,7 @@ public final class Full {
         if (on == 0 || id >= probes) return NOT_COUNTED;
         Thread thread = Thread.currentThread();
         boolean alone = !Recorder.isVirtual(thread);
-        long cpu = alone ? cpuTime() : 0;
+        long cpu = !alone ? 0 : cpuTimes == 0 ? NOT_TAKEN : cpuTime();
         long bytes = alone ? allocated(thread) : 0;
         long of = figures + ((long) id << 6);
         long place = takePlace(System.nanoTime(), id, cpu, bytes);
@@ -102,7 +106,7 @@ public final class Full {
         if (call != WITHOUT_PLACE) {
             long cpuBefore = U.getLong(call + 16);
             if (cpuBefore != 0) {
-                U.getAndAddLong(null, of + CPU, cpuTime() - cpuBefore);
+                if (cpuBefore != NOT_TAKEN) U.getAndAddLong(null, of + CPU, cpuTime() - cpuBefore);
                 long bytes = allocated(Thread.currentThread()) - U.getLong(call + 24);
                 if (bytes > 0) U.getAndAddLong(null, of + ALLOCATED, bytes);
                 U.getAndAddLong(null, of + MEASURED, 1);

@@ -12,12 +12,16 @@ import io.instr.jvmtests.jvm.Jdk;
 import io.instr.jvmtests.jvm.OpenMetrics;
 import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
+import io.instr.jvmtests.jvm.Trace.Call;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /** Figures of a running program against what the program knows of itself. */
 class MetricsIT {
@@ -96,10 +100,22 @@ class MetricsIT {
             OpenMetrics.await(port, now -> now.value("instr_method_rate", named("paced")) == 0
                     && now.value("instr_method_concurrency", named("paced")) == 0);
 
+            // Also such calls as take no time.
+            ask(program, "fail 12345");
+            ask(program, "allocate 100 10");
+            OpenMetrics live = OpenMetrics.await(port, now -> now.has("instr_method_duration_seconds_count", named("allocating"))
+                    && now.value("instr_method_duration_seconds_count", named("allocating")) == 100);
             program.send("quit");
             Finished run = program.finish().assertExitCode(0);
-            // Both sinks of the drainer saw the same calls.
-            assertEquals(calls, run.trace().count(LOAD + "paced"));
+            // Both sinks of the drainer saw the same calls: what was told live is what the file says.
+            Map<String, Long> counts = run.trace().counts();
+            assertEquals(Set.of(LOAD + "paced", LOAD + "failing", LOAD + "allocating"), counts.keySet());
+            counts.forEach((method, count) ->
+                    assertEquals((double) count, live.value("instr_method_duration_seconds_count", "\"" + method + "\""), method));
+            Map<String, Long> nanos = run.trace().calls().stream()
+                    .collect(Collectors.groupingBy(Call::name, Collectors.summingLong(Call::duration)));
+            nanos.forEach((method, sum) ->
+                    assertEquals(sum / 1e9, live.value("instr_method_duration_seconds_sum", "\"" + method + "\""), 1e-9, method));
         }
     }
 
@@ -182,6 +198,35 @@ class MetricsIT {
                 .filter(sample -> sample.getKey().startsWith("jvm_gc_duration_seconds_count"))
                 .mapToDouble(sample -> sample.getValue())
                 .sum();
+    }
+
+    @EachJdk
+    void withoutATraceFileTheFiguresAreThereAllTheSame(Jdk jdk) throws IOException {
+        int port = OpenMetrics.freePort();
+        AgentConfig config = AgentConfig.verbatim(config(port, "", "time").text().replace("[agent]", "write = false\n[agent]"));
+        try (Dialog program = start(jdk, config)) {
+            ask(program, "fail 5000");
+            OpenMetrics.await(port, page -> page.has("instr_method_duration_seconds_count", named("failing"))
+                    && page.value("instr_method_duration_seconds_count", named("failing")) == 5000);
+            program.send("quit");
+            Finished run = program.finish().assertExitCode(0);
+            assertFalse(Files.exists(run.directory().resolve("trace.jfr")));
+            assertEquals(5000, run.stats().figure("records"));
+        }
+    }
+
+    @EachJdk
+    void watchTellsEstimatesAndSaysSo(Jdk jdk) throws IOException {
+        int port = OpenMetrics.freePort();
+        try (Dialog program = start(jdk, config(port, "", "watch"))) {
+            ask(program, "steady 1 20 20");
+            // Every call is longer than a tick, so each is recorded; its time is that of the ticks.
+            OpenMetrics page = OpenMetrics.await(port, now -> now.has("instr_method_duration_seconds_count", named("paced"))
+                    && now.value("instr_method_duration_seconds_count", named("paced")) == 20);
+            assertTrue(page.has("instr_method_duration_seconds_sum", named("paced"), "instr_precision=\"estimate\""), page.text());
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
     }
 
     @EachJdk
