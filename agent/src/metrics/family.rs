@@ -88,3 +88,45 @@ impl Family {
         self
     }
 }
+
+/// The same families in parts of at most `most` series; a family may stand in two of them.
+pub(crate) fn in_parts(families: Vec<Family>, most: usize) -> Vec<Vec<Family>> {
+    let (mut parts, mut part, mut room) = (Vec::new(), Vec::new(), most);
+    for mut family in families {
+        while family.series.len() > room {
+            let rest = family.series.split_off(room);
+            let head = Family { series: std::mem::replace(&mut family.series, rest), ..family };
+            part.push(head);
+            parts.push(std::mem::take(&mut part));
+            room = most;
+        }
+        room -= family.series.len();
+        part.push(family);
+    }
+    parts.push(part);
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_hold_every_series_once_and_none_holds_too_many() {
+        let family = |name: &'static str, series: u64| {
+            let empty = Family::new(name, Unit::Bytes, Kind::Gauge, "");
+            (0..series).fold(empty, |family, value| family.with(&[], Value::Integer(value)))
+        };
+        for sizes in [[0, 0, 0], [10, 1, 0], [9, 11, 35], [10, 10, 10]] {
+            let names = ["a", "b", "c"];
+            let families = names.iter().zip(sizes).map(|(name, size)| family(name, size)).collect();
+            let parts = in_parts(families, 10);
+            let of_part = |part: &Vec<Family>| part.iter().map(|family| family.series.len()).sum::<usize>();
+            assert!(parts.iter().all(|part| of_part(part) <= 10), "{sizes:?}");
+            for (name, size) in names.iter().zip(sizes) {
+                let found = parts.iter().flatten().filter(|family| family.name == *name);
+                assert_eq!(found.map(|family| family.series.len() as u64).sum::<u64>(), size, "{sizes:?}");
+            }
+        }
+    }
+}

@@ -40,11 +40,13 @@ pub(crate) trait IntervalEnd: Send {
 
 /// What the keeper goes by.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Times {
+pub(crate) struct Limits {
     /// Length of an interval.
     pub(crate) interval: Duration,
     /// Calls that run longer are stalled.
     pub(crate) stalled_after: Duration,
+    /// Methods with series of their own.
+    pub(crate) most_methods: usize,
 }
 
 /// The state of the thread.
@@ -53,14 +55,14 @@ struct Figures {
     names: MethodNames,
     environment: Environment,
     clock: NanoClock,
-    stalled_after: Duration,
+    limits: Limits,
 }
 
 impl Keeper {
     /// Starts the thread.
     pub(crate) fn start(
         origin: Origin,
-        times: Times,
+        limits: Limits,
         table: Arc<Mutex<MethodTable>>,
         mut listener: Box<dyn IntervalEnd>,
     ) -> std::io::Result<Keeper> {
@@ -72,10 +74,10 @@ impl Keeper {
                 names: MethodNames::new(origin.probes),
                 environment: Environment::find(),
                 clock: origin.clock,
-                stalled_after: times.stalled_after,
+                limits,
             };
             let ran = origin.vm.with_attached_daemon(c"instr-metrics", |jni| {
-                figures.keep(jni, times.interval, &questions, &mut *listener);
+                figures.keep(jni, limits.interval, &questions, &mut *listener);
             });
             if ran.is_none() {
                 tracing::error!("the thread for metrics cannot attach to the JVM; there are none");
@@ -127,10 +129,10 @@ impl Figures {
 
     fn collect(&mut self, jni: &Jni<'_>) -> Vec<Family> {
         self.names.update();
-        let snapshot = self.table.lock().snapshot();
+        let snapshot = self.table.lock().snapshot(self.limits.most_methods);
         let mut families = method_families::families(&snapshot, &self.names);
         if let Some(calls) = FullCalls::known() {
-            families.extend(calls.families(&self.names, self.clock.now(), self.stalled_after));
+            families.extend(calls.families(&self.names, self.clock.now(), self.limits.stalled_after));
         }
         families.extend(self.environment.families(jni));
         families

@@ -82,7 +82,7 @@ type Reading = fn(&MethodFigures) -> f64;
 
 const CALLS: Unit = Unit::Things("{call}");
 
-/// What the records tell, for every method that has been called.
+/// What the records tell of the methods in the snapshot.
 pub(crate) fn families(snapshot: &MethodSnapshot, names: &MethodNames) -> Vec<Family> {
     use Kind::{Distribution, Gauge};
     let mut duration =
@@ -152,10 +152,17 @@ fn socket_bytes(snapshot: &MethodSnapshot, names: &MethodNames) -> Family {
     family
 }
 
-fn totals(snapshot: &MethodSnapshot) -> [Family; 2] {
+fn totals(snapshot: &MethodSnapshot) -> [Family; 3] {
     let family = |name, help, count| Family::new(name, CALLS, Kind::Counter, help).with(&[], Value::Integer(count));
     [
         family("instr.records", "Calls that were recorded", snapshot.records),
         family("instr.records.lost", "Calls that were not recorded because there was no memory", snapshot.lost),
+        Family::new(
+            "instr.methods.omitted",
+            Unit::Things("{method}"),
+            Kind::Gauge,
+            "Methods that were called and have no series, because `max-methods` others took more time",
+        )
+        .with(&[], Value::Integer(snapshot.omitted as u64)),
     ]
 }

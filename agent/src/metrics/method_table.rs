@@ -1,5 +1,6 @@
 //! Figures of each method that has been called, kept up while the program runs. The drainer writes, whoever publishes reads.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,8 +44,10 @@ pub(crate) struct Interval {
 /// A copy of the table.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MethodSnapshot {
-    /// Probe number and figures of every method that has been called.
+    /// Probe number and figures of methods that have been called, by number.
     pub(crate) methods: Vec<(u32, MethodFigures)>,
+    /// Methods that have been called and are not among them.
+    pub(crate) omitted: usize,
     /// Records that reached the table.
     pub(crate) records: u64,
     /// Calls for which there was no memory.
@@ -84,11 +87,19 @@ impl MethodTable {
         }
     }
 
-    /// Everything as it stands. Costs the drainer a few milliseconds with twenty thousand methods.
-    pub(crate) fn snapshot(&self) -> MethodSnapshot {
-        let methods = (0..).zip(&self.methods);
+    /// The methods with the most time, at most so many, as they stand.
+    pub(crate) fn snapshot(&self, most: usize) -> MethodSnapshot {
+        let called = (0..).zip(&self.methods).filter_map(|(probe, slot)| Some((probe, slot.as_deref()?)));
+        let mut methods: Vec<(u32, &MethodFigures)> = called.collect();
+        let omitted = methods.len().saturating_sub(most);
+        if omitted > 0 {
+            methods.select_nth_unstable_by_key(most, |(_, method)| Reverse(method.durations.sum()));
+            methods.truncate(most);
+            methods.sort_unstable_by_key(|(probe, _)| *probe);
+        }
         MethodSnapshot {
-            methods: methods.filter_map(|(probe, slot)| Some((probe, (**slot.as_ref()?).clone()))).collect(),
+            methods: methods.into_iter().map(|(probe, method)| (probe, method.clone())).collect(),
+            omitted,
             records: self.records,
             lost: self.lost,
         }
@@ -145,11 +156,23 @@ mod tests {
         sink.long_call(3, 40, 1 << 41);
         sink.detail(Detail { kind: b'S', probe: 2, start: 50, duration: 4, number: 1000, text: b"peer" });
         sink.lost(6);
-        let snapshot = table.lock().snapshot();
+        let snapshot = table.lock().snapshot(10);
         let counts: Vec<_> =
             snapshot.methods.iter().map(|(probe, method)| (*probe, method.durations.count())).collect();
         assert_eq!(counts, [(1, 1), (2, 1), (3, 3)]);
         assert_eq!((snapshot.records, snapshot.lost, snapshot.methods[1].1.socket_bytes), (5, 6, 1000));
+    }
+
+    #[test]
+    fn only_the_methods_with_the_most_time_are_told() {
+        let mut table = MethodTable::default();
+        for (probe, nanos) in [(1, 5), (2, 50), (3, 7), (4, 40), (5, 6)] {
+            table.add(probe, nanos);
+        }
+        let snapshot = table.snapshot(2);
+        let told: Vec<u32> = snapshot.methods.iter().map(|(probe, _)| *probe).collect();
+        assert_eq!((told, snapshot.omitted, snapshot.records), (vec![2, 4], 3, 5));
+        assert_eq!((table.snapshot(5).methods.len(), table.snapshot(5).omitted), (5, 0));
     }
 
     #[test]
@@ -160,10 +183,10 @@ mod tests {
         // 20 calls of half a second within two seconds: five at a time.
         (0..20).for_each(|_| table.add(1, 500_000_000));
         table.end_interval(Duration::from_secs(2));
-        let interval = table.snapshot().methods[0].1.interval;
+        let interval = table.snapshot(10).methods[0].1.interval;
         assert_eq!((interval.rate, interval.mean, interval.concurrency), (10.0, 0.5, 5.0));
         table.end_interval(Duration::from_secs(2));
-        let interval = table.snapshot().methods[0].1.interval;
+        let interval = table.snapshot(10).methods[0].1.interval;
         assert_eq!((interval.rate, interval.mean, interval.concurrency), (0.0, 0.0, 0.0));
     }
 }

@@ -31,7 +31,7 @@ use crate::probe_registry::ProbeRegistry;
 use crate::recorder::{Detail, RecordSink, RecordThread};
 use family::Family;
 pub(crate) use full_calls::FullCalls;
-use keeper::{IntervalEnd, Keeper, Times};
+use keeper::{IntervalEnd, Keeper, Limits};
 use method_table::{MethodSink, MethodTable};
 use scrape_server::ScrapeServer;
 use spans::{SpanSink, SpanTable};
@@ -69,8 +69,12 @@ impl Metrics {
             Arc::new(Mutex::new(SpanTable::new(threshold)))
         });
         let receiver = receiver(config, origin, service, spans.clone());
-        let times = Times { interval: config.interval, stalled_after: config.stalled_after };
-        let keeper = Keeper::start(origin, times, Arc::clone(&table), receiver);
+        let limits = Limits {
+            interval: config.interval,
+            stalled_after: config.stalled_after,
+            most_methods: config.max_methods as usize,
+        };
+        let keeper = Keeper::start(origin, limits, Arc::clone(&table), receiver);
         let keeper = keeper
             .inspect_err(|error| message::say(&format!("no thread for metrics: {error}; there are none")))
             .ok()?;

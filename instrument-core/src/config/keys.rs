@@ -13,6 +13,7 @@ pub(super) const METRICS: &[&str] = &[
     "interval",
     "stalled-after",
     "cpu-time",
+    "max-methods",
     "service",
     "headers",
     "resource",

@@ -10,7 +10,7 @@ use crate::jvm::block_signals;
 use crate::message;
 
 /// Requests that wait.
-const QUEUE: usize = 8;
+const QUEUE: usize = 16;
 /// Time for one attempt.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Time that the end of the JVM waits for the last requests.

@@ -18,13 +18,16 @@ use parking_lot::Mutex;
 use prost::Message as _;
 
 use super::Origin;
-use super::family::{Family, Kind, Unit, Value};
+use super::family::{self, Family, Kind, Unit, Value};
 use super::keeper::IntervalEnd;
 use super::method_families::MethodNames;
 use super::spans::SpanTable;
 use exporter::{ExportCounts, Exporter, Parcel, Signal};
 use resource::Sender;
 use trace_request::SpanWriter;
+
+/// Series of one request, which then has about a megabyte: receivers refuse large ones.
+const SERIES_PER_REQUEST: usize = 3_000;
 
 /// Sends all metrics, and spans if they are wanted, at the end of each interval.
 #[derive(Debug)]
@@ -92,11 +95,13 @@ impl Publisher {
         families
     }
 
-    fn send_metrics(&self, exporter: &Exporter, families: &[Family]) {
+    fn send_metrics(&self, exporter: &Exporter, families: Vec<Family>) {
         let span = metrics_request::Span { start: self.began, now: unix_nanos() };
-        let body = metrics_request::request(families, &self.sender, span).encode_to_vec();
-        let items = families.iter().map(|family| family.series.len() as u64).sum();
-        exporter.offer(Parcel { signal: Signal::Metrics, body, items });
+        for part in family::in_parts(families, SERIES_PER_REQUEST) {
+            let body = metrics_request::request(&part, &self.sender, span).encode_to_vec();
+            let items = part.iter().map(|family| family.series.len() as u64).sum();
+            exporter.offer(Parcel { signal: Signal::Metrics, body, items });
+        }
     }
 }
 
@@ -108,7 +113,7 @@ impl IntervalEnd for Publisher {
         }
         let mut families = collect();
         families.extend(self.own_families());
-        self.send_metrics(&exporter, &families);
+        self.send_metrics(&exporter, families);
         if last {
             exporter.stop();
         } else {
