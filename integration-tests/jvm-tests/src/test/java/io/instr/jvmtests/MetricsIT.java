@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.BuildResult;
 import io.instr.jvmtests.jvm.Dialog;
 import io.instr.jvmtests.jvm.EachJdk;
 import io.instr.jvmtests.jvm.Finished;
@@ -12,6 +13,7 @@ import io.instr.jvmtests.jvm.Jdk;
 import io.instr.jvmtests.jvm.OpenMetrics;
 import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
+import io.instr.jvmtests.jvm.Tool;
 import io.instr.jvmtests.jvm.Trace.Call;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -227,6 +229,45 @@ class MetricsIT {
             program.send("quit");
             program.finish().assertExitCode(0);
         }
+    }
+
+    @EachJdk(having = "jcmd")
+    void callsThatRunWhileTheAgentGoesAreCountedToTheirEnd(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        int first = OpenMetrics.freePort();
+        try (Dialog program = Program.target(jdk, "targets.KnownLoad").with("-XX:+EnableDynamicAgentLoading").talk(List.of(), directory)) {
+            assertEquals("ready", program.next());
+            load(jdk, program, write(directory, "first", first));
+            ask(program, "hold 3 0");
+            assertEquals(3, OpenMetrics.scrape(first).value("instr_method_active", named("held")));
+            load(jdk, program, "detach");
+            assertEquals(3, ask(program, "release")[0]);
+
+            int second = OpenMetrics.freePort();
+            load(jdk, program, write(directory, "second", second));
+            ask(program, "hold 2 0");
+            assertEquals(2, OpenMetrics.scrape(second).value("instr_method_active", named("held")));
+            ask(program, "release");
+            assertEquals(0, OpenMetrics.scrape(second).value("instr_method_active", named("held")));
+            program.send("quit");
+            Finished run = program.finish().assertExitCode(0);
+            assertEquals("", run.stderr());
+        }
+    }
+
+    private static String write(Path parent, String name, int port) throws IOException {
+        Path directory = Files.createDirectory(parent.resolve(name));
+        String text = config(port, "", "full").text()
+                .replace("\"trace.jfr\"", "\"" + directory.resolve("trace.jfr") + "\"")
+                .replace("\"stats.json\"", "\"" + directory.resolve("stats.json") + "\"");
+        return Files.writeString(directory.resolve("instr.toml"), text).toString();
+    }
+
+    private static void load(Jdk jdk, Dialog program, String options) {
+        List<String> command =
+                List.of(String.valueOf(program.pid()), "JVMTI.agent_load", BuildResult.AGENT.path().toString(), "\"" + options + "\"");
+        Finished answer = Tool.run(jdk, "jcmd", command).assertExitCode(0);
+        assertTrue(answer.stdout().contains("return code: 0"), answer.stdout() + answer.stderr());
     }
 
     @EachJdk
