@@ -25,6 +25,9 @@ pub(crate) struct Arguments {
     /// Leave out what happened before the application was up.
     #[arg(long)]
     after_start_up: bool,
+    /// Show the lines of the source at which samples were taken, too.
+    #[arg(long)]
+    lines: bool,
     /// Rows of each table.
     #[arg(long, default_value_t = TerminalOptions::default().rows)]
     rows: usize,
@@ -59,5 +62,11 @@ fn terminal_options(arguments: &Arguments) -> TerminalOptions {
     let colours = stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let standard = TerminalOptions::default();
-    TerminalOptions { width: width.unwrap_or(standard.width), colours, rows: arguments.rows, ..standard }
+    TerminalOptions {
+        width: width.unwrap_or(standard.width),
+        colours,
+        rows: arguments.rows,
+        lines: arguments.lines,
+        ..standard
+    }
 }
