@@ -16,6 +16,10 @@ pub(crate) enum Event {
     ClassFileLoad,
     /// A class was linked.
     ClassPrepare,
+    /// A class was loaded. Nothing is done then, but AsyncGetCallTrace wants it to be listened to.
+    ClassLoad,
+    /// A platform thread begins.
+    ThreadStart,
     /// A platform thread ends.
     ThreadEnd,
     /// A native method of the Java runtime.
@@ -23,7 +27,7 @@ pub(crate) enum Event {
 }
 
 impl Event {
-    const COUNT: usize = 7;
+    const COUNT: usize = 9;
 
     fn index(self) -> usize {
         match self {
@@ -34,6 +38,8 @@ impl Event {
             Event::ClassPrepare => 4,
             Event::Native => 5,
             Event::ThreadEnd => 6,
+            Event::ThreadStart => 7,
+            Event::ClassLoad => 8,
         }
     }
 }
