@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use sample::{START, method, options};
 use trace::analysis::SampleProfile;
 use trace::export::{collapsed_samples, speedscope_samples};
-use trace::report::{TerminalOptions, json, terminal};
+use trace::report::{TerminalOptions, json, moved, terminal};
 use trace::{Analysis, AnalysisOptions, Recording, RecordingOptions, SampleFrame, SamplerSettings, TraceReader};
 
 const MILLISECOND: u64 = 1_000_000;
@@ -169,4 +169,16 @@ fn exported_samples_are_the_recorded_ones() {
     let weights: u64 = busy["weights"].as_array().unwrap().iter().map(|weight| weight.as_u64().unwrap()).sum();
     assert_eq!(weights, 80 * MILLISECOND);
     assert_eq!(busy["samples"].as_array().unwrap().len(), busy["weights"].as_array().unwrap().len());
+}
+
+#[test]
+fn a_share_that_moved_is_told_and_one_that_did_not_is_not() {
+    let (_folder, file) = written();
+    let all = profile(&file, AnalysisOptions::default());
+    let later = profile(&file, AnalysisOptions { after_start_up: true });
+    let text = moved(&all, &later, 6.0, &TerminalOptions::default());
+    // b: 2 of 11, then 2 of 8; c: 8 of 11, then 5 of 8.
+    let rows: Vec<&str> = text.lines().skip(2).map(str::trim).collect();
+    assert_eq!(rows, ["72.7   62.5   -10.2  com.acme.Work.c", "18.2   25.0    +6.8  com.acme.Work.b"], "{text}");
+    assert!(moved(&all, &all, 0.5, &TerminalOptions::default()).contains("none"));
 }

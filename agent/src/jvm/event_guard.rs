@@ -18,6 +18,8 @@ pub(crate) enum Event {
     ClassPrepare,
     /// A class was loaded. Nothing is done then, but AsyncGetCallTrace wants it to be listened to.
     ClassLoad,
+    /// A method was compiled. Nothing is done then, but while it is listened to, compiled code knows the lines of all its parts.
+    CompiledMethodLoad,
     /// A platform thread begins.
     ThreadStart,
     /// A platform thread ends.
@@ -27,7 +29,7 @@ pub(crate) enum Event {
 }
 
 impl Event {
-    const COUNT: usize = 9;
+    const COUNT: usize = 10;
 
     fn index(self) -> usize {
         match self {
@@ -40,6 +42,7 @@ impl Event {
             Event::ThreadEnd => 6,
             Event::ThreadStart => 7,
             Event::ClassLoad => 8,
+            Event::CompiledMethodLoad => 9,
         }
     }
 }

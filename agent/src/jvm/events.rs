@@ -76,6 +76,7 @@ pub(crate) fn install(jvmti: Jvmti, listener: &'static dyn JvmEvents) -> Result<
     callbacks.ClassFileLoadHook = Some(class_file_load_hook);
     callbacks.ClassPrepare = Some(class_prepare);
     callbacks.ClassLoad = Some(class_load);
+    callbacks.CompiledMethodLoad = Some(compiled_method_load);
     callbacks.ThreadStart = Some(thread_start);
     callbacks.ThreadEnd = Some(thread_end);
     let size = jni::jint::try_from(size_of::<jvmti::jvmtiEventCallbacks>()).unwrap_or(0);
@@ -92,6 +93,7 @@ impl Jvmti {
             Event::ClassFileLoad => jvmti::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK,
             Event::ClassPrepare => jvmti::JVMTI_EVENT_CLASS_PREPARE,
             Event::ClassLoad => jvmti::JVMTI_EVENT_CLASS_LOAD,
+            Event::CompiledMethodLoad => jvmti::JVMTI_EVENT_COMPILED_METHOD_LOAD,
             Event::ThreadStart => jvmti::JVMTI_EVENT_THREAD_START,
             Event::ThreadEnd => jvmti::JVMTI_EVENT_THREAD_END,
             Event::Entry | Event::Native => return Ok(()),
@@ -151,6 +153,17 @@ unsafe extern "system" fn class_load(
     _jni_env: *mut jni::JNIEnv,
     _thread: jni::jthread,
     _class: jni::jclass,
+) {
+}
+
+unsafe extern "system" fn compiled_method_load(
+    _env: *mut jvmti::jvmtiEnv,
+    _method: jni::jmethodID,
+    _code_size: jni::jint,
+    _code: *const std::ffi::c_void,
+    _map_length: jni::jint,
+    _map: *const jvmti::jvmtiAddrLocationMap,
+    _compile_info: *const std::ffi::c_void,
 ) {
 }
 

@@ -48,7 +48,9 @@ pub(crate) use sample_buffer::{Sample, SampleBuffer};
 pub(crate) use sample_signal::ThreadSlot;
 pub(crate) mod signal {
     //! Samples by signals.
-    pub(crate) use super::sample_signal::{has_signal, monotonic_nanos, prepare, slot, switch_off, switch_on};
+    pub(crate) use super::sample_signal::{
+        has_signal, kernel_tick, monotonic_nanos, prepare, slot, switch_off, switch_on,
+    };
 }
 pub(crate) use static_members::{StaticLongField, call_static_void};
 pub(crate) use threads::{

@@ -266,6 +266,15 @@ fn timespec(time: Duration) -> libc::timespec {
     libc::timespec { tv_sec: seconds, tv_nsec: time.subsec_nanos().into() }
 }
 
+/// How often the kernel looks at timers of processor time: at each of its own ticks.
+pub(crate) fn kernel_tick() -> Duration {
+    let mut tick = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: out-parameter on our stack.
+    unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &mut tick) };
+    let known = u64::try_from(tick.tv_nsec).ok().filter(|nanos| *nanos > 0 && tick.tv_sec == 0);
+    Duration::from_nanos(known.unwrap_or(4_000_000))
+}
+
 /// Time on the clock that samples carry, in nanoseconds.
 pub(crate) fn monotonic_nanos() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -157,6 +157,7 @@ pub(crate) fn ask_for_sampling(jvmti: Jvmti) -> Result<(), JvmtiError> {
     unsafe { jvmti_call!(jvmti, GetPotentialCapabilities, &mut potential) }?;
     let mut wanted = jvmti::jvmtiCapabilities::default();
     wanted.set_can_get_line_numbers(potential.can_get_line_numbers());
+    wanted.set_can_generate_compiled_method_load_events(potential.can_generate_compiled_method_load_events());
     wanted.set_can_get_thread_cpu_time(potential.can_get_thread_cpu_time());
     // SAFETY: valid environment, the structure lives through the call.
     unsafe { jvmti_call!(jvmti, AddCapabilities, &wanted) }

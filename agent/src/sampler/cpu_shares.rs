@@ -1,6 +1,6 @@
 //! Samples by JVMTI: whoever has used an interval of processor time since its last sample is asked for its stack.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 
@@ -23,6 +23,7 @@ pub(super) struct ShareSample {
 pub(super) struct CpuShares {
     threads: FxHashMap<u64, Share>,
     round: u64,
+    last_round: Option<Instant>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +41,7 @@ impl CpuShares {
         depth: usize,
     ) -> Result<Vec<ShareSample>, JvmtiError> {
         self.round += 1;
+        let elapsed = self.last_round.replace(Instant::now()).map_or(Duration::ZERO, |last| last.elapsed());
         let threads = AllThreads::of_jvm(jvmti, jni)?;
         let mut due: Vec<(ObjectRef<'_>, ThreadFacts, u32)> = Vec::new();
         for thread in threads.as_slice() {
@@ -48,7 +50,7 @@ impl CpuShares {
                 continue;
             }
             let used = thread_cpu_nanos(jvmti, *thread).unwrap_or(0);
-            let ticks = self.ticks(facts.java_id, used, interval);
+            let ticks = self.ticks(facts.java_id, used, (interval, elapsed));
             if ticks > 0 {
                 due.push((*thread, facts, ticks));
             }
@@ -64,11 +66,12 @@ impl CpuShares {
         Ok(samples.map(|((_, thread, ticks), frames)| ShareSample { thread, ticks, frames }).collect())
     }
 
-    /// Whole intervals that the thread has used and that were not counted yet. What it used before it was first seen counts
-    /// only in the rounds after the first: then the thread is new.
-    fn ticks(&mut self, thread: u64, used_nanos: u64, interval: Duration) -> u32 {
-        let interval = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX).max(1);
-        let begin = if self.round == 1 { used_nanos } else { 0 };
+    /// Whole intervals that the thread has used and that were not counted yet. A thread that is new here cannot have used more
+    /// than the time since the last round: what goes beyond belongs to something else that ran on the same thread before.
+    fn ticks(&mut self, thread: u64, used_nanos: u64, (interval, elapsed): (Duration, Duration)) -> u32 {
+        let [interval, elapsed] = [interval, elapsed].map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        let interval = interval.max(1);
+        let begin = used_nanos.saturating_sub(elapsed);
         let share = self.threads.entry(thread).or_insert(Share { counted_nanos: begin, round: 0 });
         share.round = self.round;
         let ticks = used_nanos.saturating_sub(share.counted_nanos) / interval;
@@ -83,12 +86,12 @@ mod tests {
 
     #[test]
     fn ticks_add_up_to_the_time_used() {
-        let interval = Duration::from_nanos(10);
-        let mut shares = CpuShares { round: 1, ..CpuShares::default() };
-        assert_eq!(shares.ticks(1, 1_000, interval), 0, "used before sampling began");
-        shares.round = 2;
-        assert_eq!([1_009, 1_010, 1_045, 1_049].map(|used| shares.ticks(1, used, interval)), [0, 1, 3, 0]);
-        assert_eq!(shares.ticks(1, 1_050, interval), 1);
-        assert_eq!(shares.ticks(2, 35, interval), 3, "a thread that has begun since");
+        let time = |elapsed| (Duration::from_nanos(10), Duration::from_nanos(elapsed));
+        let mut shares = CpuShares::default();
+        assert_eq!(shares.ticks(1, 1_000, time(0)), 0, "used before sampling began");
+        assert_eq!([1_009, 1_010, 1_045, 1_049].map(|used| shares.ticks(1, used, time(40))), [0, 1, 3, 0]);
+        assert_eq!(shares.ticks(1, 1_050, time(40)), 1);
+        assert_eq!(shares.ticks(2, 35, time(40)), 3, "a thread that has begun since");
+        assert_eq!(shares.ticks(3, 9_000, time(40)), 4, "a second life of a thread that had worked before");
     }
 }

@@ -34,6 +34,7 @@ struct Timed {
 #[derive(Debug, Default)]
 struct Timers {
     interval: Duration,
+    kernel_tick: Duration,
     by_os_thread: FxHashMap<i32, Timed>,
     free: Vec<usize>,
     slots: usize,
@@ -61,7 +62,11 @@ fn timers() -> &'static Mutex<Timers> {
 /// Gives every class method ids and every thread a timer. The class events must be on.
 pub(super) fn start(jvmti: Jvmti, jni: &Jni<'_>, interval: Duration, depth: usize) -> Result<(), jvm::JvmtiError> {
     ACTIVE.store(true, Ordering::SeqCst);
-    timers().lock().interval = interval;
+    {
+        let mut timers = timers().lock();
+        (timers.interval, timers.kernel_tick) = (interval, signal::kernel_tick());
+        timers.hidden.clear();
+    }
     let started = give_ids_and_timers(jvmti, jni, depth);
     if started.is_err() {
         stop(jvmti);
@@ -71,6 +76,9 @@ pub(super) fn start(jvmti: Jvmti, jni: &Jni<'_>, interval: Duration, depth: usiz
 
 fn give_ids_and_timers(jvmti: Jvmti, jni: &Jni<'_>, depth: usize) -> Result<(), jvm::JvmtiError> {
     jvmti.set_event(Event::ClassLoad, true)?;
+    if let Err(error) = jvmti.set_event(Event::CompiledMethodLoad, true) {
+        tracing::info!(%error, "lines in compiled code are those of the nearest call");
+    }
     for class in LoadedClasses::all(jvmti, jni)?.as_slice().iter().filter(|class| class.is_prepared(jvmti)) {
         class_prepared(jvmti, *class);
     }
@@ -107,7 +115,7 @@ pub(super) fn stop(jvmti: Jvmti) {
     if !ACTIVE.swap(false, Ordering::SeqCst) {
         return;
     }
-    for event in [Event::ClassLoad, Event::ThreadStart] {
+    for event in [Event::ClassLoad, Event::CompiledMethodLoad, Event::ThreadStart] {
         if let Err(error) = jvmti.set_event(event, false) {
             tracing::error!(%error, ?event, "cannot be switched off");
         }
@@ -165,7 +173,7 @@ impl Timers {
         self.slots = self.slots.max(number + 1);
         self.registrations += 1;
         let registration = self.registrations;
-        let times = (first_tick(registration, self.interval), self.interval);
+        let times = (first_tick(registration, self.interval, self.kernel_tick), self.interval);
         if let Err(error) = slot.start(number, os_thread, jni, registration, times) {
             tracing::debug!(%error, os_thread, "no timer for a thread");
             self.without_timer += 1;
@@ -209,15 +217,18 @@ impl Timers {
     }
 }
 
-/// Processor time until the first tick: a random part of an interval, so that threads that end before a whole one are seen
-/// as often as their time says.
-fn first_tick(registration: u64, interval: Duration) -> Duration {
+/// Processor time until the first tick: a random part of an interval, so that threads that end before a whole one are seen as
+/// often as their time says. The kernel looks at the timer only at ticks of its own, the first of which comes at a random
+/// moment of the thread's time; with whole ticks each of them is as likely as the others to carry a sample.
+fn first_tick(registration: u64, interval: Duration, kernel_tick: Duration) -> Duration {
     // SplitMix64, a well-known mixing function: neighbours get values that have nothing to do with each other.
     let mut mixed = registration.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     let share = ((mixed ^ (mixed >> 31)) >> 40) as f64 / (1_u64 << 24) as f64;
-    interval.mul_f64(share).max(Duration::from_nanos(1))
+    let tick = kernel_tick.as_nanos().max(1);
+    let whole_ticks = interval.mul_f64(share).as_nanos() / tick * tick;
+    Duration::from_nanos(u64::try_from(whole_ticks).unwrap_or(u64::MAX).max(1))
 }
 
 /// Takes the timers of threads that are none of Java's away.
@@ -266,12 +277,32 @@ pub(super) fn take_without_timer() -> u64 {
 mod tests {
     use super::*;
 
+    /// A thread with so much processor time that meets ticks of the kernel from a random moment on: how many samples?
+    fn samples(registration: u64, used: u64, phase: u64, interval: u64, tick: u64) -> u64 {
+        let nanos = Duration::from_nanos;
+        let first = first_tick(registration, nanos(interval), nanos(tick)).as_nanos() as u64;
+        let (mut next, mut samples) = (first, 0);
+        for at in (phase..=used).step_by(tick as usize) {
+            if at >= next {
+                // Timers keep their own rhythm; what was missed is in the overrun.
+                let missed = (at - next) / interval;
+                samples += 1 + missed;
+                next += (1 + missed) * interval;
+            }
+        }
+        samples
+    }
+
     #[test]
-    fn first_ticks_lie_anywhere_in_the_interval() {
-        let interval = Duration::from_millis(10);
-        let ticks: Vec<Duration> = (1..=10_000).map(|registration| first_tick(registration, interval)).collect();
-        assert!(ticks.iter().all(|tick| !tick.is_zero() && *tick <= interval));
-        let early = ticks.iter().filter(|tick| **tick < interval / 4).count();
-        assert!((2_200..2_800).contains(&early), "{early} of 10,000 in the first quarter");
+    fn threads_of_any_length_are_seen_as_often_as_their_time_says() {
+        let (interval, tick) = (10_000_000, 4_000_000);
+        for used in [100_000_u64, 1_000_000, 5_000_000, 9_000_000, 33_000_000] {
+            let threads = 200_000_u64;
+            let phase = |thread: u64| 1 + thread.wrapping_mul(2_654_435_761) % tick;
+            let seen: u64 = (1..=threads).map(|thread| samples(thread, used, phase(thread), interval, tick)).sum();
+            let expected = (threads * used / interval) as f64;
+            let ratio = seen as f64 / expected;
+            assert!((0.9..1.1).contains(&ratio), "{used} ns: {seen} samples, not {expected}");
+        }
     }
 }

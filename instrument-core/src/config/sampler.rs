@@ -18,6 +18,7 @@ const DEEPEST: u32 = 2048;
 #[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct SamplerConfig {
     /// Whether samples are taken. Default: `true` where the table `[sampler]` stands.
+    #[schemars(default = "yes")]
     pub enabled: bool,
     /// Processor time of a thread between two of its samples, from `1 ms` to `10 s`.
     #[schemars(rename = "interval", schema_with = "interval_schema", default = "interval_text")]
@@ -51,6 +52,10 @@ pub enum SamplerEngine {
 
 fn interval_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "pattern": "^ *[0-9]+ *(ms|s) *$" })
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn interval_text() -> Cow<'static, str> {

@@ -1,9 +1,12 @@
 //! A report as text for a terminal.
 
+mod moved;
 mod samples;
 mod table;
 mod text;
 mod tree;
+
+pub use moved::moved;
 
 use super::advice::{NO_CALLS, WHAT_TO_CHECK};
 use super::units::{bytes, count, date, duration, percent};

@@ -146,10 +146,12 @@ public final class Busy {
 
     /** What each of the dropped loaders defines. */
     public static final class Dropped implements Runnable {
+        private long result;
+
         @Override
         public void run() {
             for (int i = 0; i < 20; i++) {
-                sink += work(i);
+                result += work(i);
             }
         }
 
