@@ -34,6 +34,7 @@ mod metrics;
 mod probe_registry;
 mod recorder;
 mod runtime_classes;
+mod sampler;
 mod session;
 mod setup;
 mod statistics;

@@ -14,13 +14,14 @@ use crate::class_dump::ClassDump;
 use crate::control::{ControlSocket, Status};
 use crate::hierarchy::TypeIndex;
 use crate::jvm::process_cpu_time;
-use crate::jvm::{ClassFile, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, NanoClock};
+use crate::jvm::{ClassFile, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, NanoClock, ObjectRef};
 use crate::late_decisions::LateDecisions;
 use crate::live_control::LiveControl;
 use crate::metrics::{FullCalls, Metrics, Origin};
 use crate::probe_registry::ProbeRegistry;
 use crate::recorder::{CallRates, Drainer, RecordCounts, RecordSinks, Rings, Ticker, TraceSink, Watcher};
 use crate::runtime_classes::RuntimeClasses;
+use crate::sampler::{self, SampleCounts, SampleQueue, Sampler, Surroundings};
 use crate::setup::Setup;
 use crate::statistics::{End, Statistics};
 use crate::wrapped_classes::WrappedClasses;
@@ -73,6 +74,7 @@ pub(crate) struct Session {
     /// Names of the classes that were handed back changed.
     rewritten: Mutex<FxHashSet<Box<[u8]>>>,
     running: Mutex<Running>,
+    samples: Arc<SampleQueue>,
     vm: JavaVm,
     jvmti: Jvmti,
 }
@@ -84,6 +86,7 @@ struct Running {
     drainer: Option<Drainer>,
     ticker: Option<Ticker>,
     metrics: Option<Metrics>,
+    sampler: Option<Sampler>,
     tick: Option<crate::jvm::StaticLongField>,
     control: Option<ControlSocket>,
     /// The trace file, if it could be created.
@@ -128,7 +131,9 @@ impl Agent {
 
     /// Ends the session; the hook and the probes must be off.
     pub(crate) fn end_session(&self) {
-        if let Some(session) = self.session.write().take() {
+        // The lock is free again before threads are waited for: those that end ask for the session, too.
+        let ended = self.session.write().take();
+        if let Some(session) = ended {
             session.end();
         }
     }
@@ -166,6 +171,7 @@ impl Agent {
             self.jvmti.set_event(event, true).map_err(|error| error.to_string())?;
         }
         loaded_before::instrument(self.jvmti, jni, session);
+        session.start_sampler(jni);
         Ok(())
     }
 }
@@ -205,12 +211,18 @@ impl JvmEvents for Agent {
     }
 
     fn class_prepared(&self, jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>) {
+        sampler::class_prepared(jvmti, class);
         if let Some(session) = self.session() {
             session.late.class_prepared(jvmti, jni, &session, class);
         }
     }
 
+    fn thread_started(&self, jvmti: Jvmti, jni: &Jni<'_>, thread: ObjectRef<'_>) {
+        sampler::thread_started(jvmti, jni, thread);
+    }
+
     fn thread_ended(&self) {
+        sampler::thread_ended();
         if let Some(rings) = self.rings.get() {
             rings.thread_ended();
         }
@@ -256,6 +268,7 @@ impl Session {
             late: LateDecisions::default(),
             statistics: Statistics::default(),
             running: Mutex::new(Running::default()),
+            samples: Arc::default(),
             vm: agent.vm,
             jvmti: agent.jvmti,
             setup,
@@ -275,13 +288,23 @@ impl Session {
         let trace_file = recording.is_some().then(|| path.clone());
         let origin = Origin { vm: self.vm, clock, probes: self.probes };
         let metrics = Metrics::start(&self.setup.config.metrics, origin, &trace_file::program_name(self.jvmti));
-        let sink = TraceSink::new(recording, path, self.probes, self.rates.clone());
+        let sink = TraceSink::new(recording, path, self.probes, Arc::clone(&self.samples), self.rates.clone());
         let sink = RecordSinks::new(sink, metrics.as_ref().map(Metrics::sink));
         let drainer = Drainer::start(rings, clock, sink, SessionWatcher(Arc::downgrade(self)))
             .map_err(|error| format!("no thread for the recorder: {error}"))?;
         let (clock, drainer, tick) = (Some(clock), Some(drainer), Some(runtime.tick));
-        *self.running.lock() = Running { clock, drainer, ticker: None, metrics, tick, trace_file, control: None };
+        *self.running.lock() = Running { clock, drainer, metrics, tick, trace_file, ..Running::default() };
         Ok(())
+    }
+
+    /// Takes samples if the configuration asks for them.
+    fn start_sampler(&self, jni: &Jni<'_>) {
+        let config = &self.setup.config.sampler;
+        let Some(clock) = self.running.lock().clock.filter(|_| config.enabled) else { return };
+        let (vm, jvmti, java_version) = (self.vm, self.jvmti, self.java_version);
+        let surroundings = Surroundings { vm, jvmti, clock, java_version };
+        let listen = || self.late.keep_listening(jvmti);
+        self.running.lock().sampler = Sampler::start(surroundings, jni, config, Arc::clone(&self.samples), listen);
     }
 
     fn start_control(self: &Arc<Self>) {
@@ -357,17 +380,19 @@ impl Session {
             ticker.stop();
         }
         drop(running.control);
+        let samples = running.sampler.map(Sampler::stop);
         let records = running.drainer.map(Drainer::stop).unwrap_or_default();
         // After the drainer: what it found last is published, too.
         if let Some(metrics) = running.metrics {
             metrics.stop();
         }
-        self.write_statistics(records, running.trace_file.as_deref().map(|path| path.to_string_lossy()).as_deref());
+        let trace_file = running.trace_file.as_deref().map(|path| path.to_string_lossy());
+        self.write_statistics(records, samples.as_ref(), trace_file.as_deref());
     }
 
-    fn write_statistics(&self, records: RecordCounts, trace_file: Option<&str>) {
+    fn write_statistics(&self, records: RecordCounts, samples: Option<&SampleCounts>, trace_file: Option<&str>) {
         let agent = &self.setup.config.agent;
-        let end = End { records, trace_file, discard: agent.discard, warnings: &self.setup.warnings };
+        let end = End { records, samples, trace_file, discard: agent.discard, warnings: &self.setup.warnings };
         let Some(path) = agent.stats.as_deref().map(trace_file::with_process_id) else { return };
         if let Err(error) = self.statistics.write(path.as_ref(), &end) {
             message::say(&format!("cannot write the statistics file {path}: {error}"));

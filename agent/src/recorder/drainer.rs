@@ -62,7 +62,7 @@ fn run(rings: &Rings, clock: NanoClock, stop: &AtomicBool, sink: &mut RecordSink
     let mut flushed = Instant::now();
     loop {
         let last = stop.load(Ordering::Acquire);
-        let found = rings.drain(clock, sink);
+        let found = rings.drain(clock, sink) | sink.take_samples();
         watcher.look(sink.counts());
         if last {
             break;

@@ -13,6 +13,7 @@ mod header_table;
 mod record_sinks;
 mod record_stream;
 mod ring;
+mod sample_sink;
 mod segment_pool;
 mod ticker;
 mod trace_sink;

@@ -36,6 +36,11 @@ impl RecordSinks {
         self.trace.malformed(count);
     }
 
+    /// Writes the samples that have come; whether there were any.
+    pub(crate) fn take_samples(&mut self) -> bool {
+        self.trace.take_samples()
+    }
+
     /// Figures up to now.
     pub(crate) fn counts(&self) -> RecordCounts {
         self.trace.counts()

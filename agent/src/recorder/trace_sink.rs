@@ -8,7 +8,9 @@ use trace::{MethodInfo, Recording};
 
 use super::call_rates::CallRates;
 use super::record_stream::{Detail, RecordSink, RecordThread};
+use super::sample_sink::{SampleSink, ticks_of};
 use crate::probe_registry::{Definitions, ProbeRegistry};
+use crate::sampler::SampleQueue;
 
 /// Figures of one recording.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +31,7 @@ pub(crate) struct TraceSink {
     counts: RecordCounts,
     probes: &'static ProbeRegistry,
     definitions: Definitions,
+    samples: SampleSink,
     /// For those who ask while the program runs.
     rates: Option<Arc<Mutex<CallRates>>>,
     os_thread: u64,
@@ -41,11 +44,12 @@ pub(crate) struct TraceSink {
 }
 
 impl TraceSink {
-    /// A sink for `recording`, whose file is `path`.
+    /// A sink for `recording`, whose file is `path`, that also writes the samples that come by `samples`.
     pub(crate) fn new(
         recording: Option<Recording>,
         path: PathBuf,
         probes: &'static ProbeRegistry,
+        samples: Arc<SampleQueue>,
         rates: Option<Arc<Mutex<CallRates>>>,
     ) -> TraceSink {
         let counts = RecordCounts::default();
@@ -56,6 +60,7 @@ impl TraceSink {
             counts,
             probes,
             definitions,
+            samples: SampleSink::new(samples),
             rates,
             os_thread: 0,
             unwritten: false,
@@ -83,6 +88,23 @@ impl TraceSink {
     /// Notes segments that could not be read to their end.
     pub(crate) fn malformed(&mut self, count: u64) {
         self.counts.malformed += count;
+    }
+
+    /// Writes the samples that have come; whether there were any.
+    pub(crate) fn take_samples(&mut self) -> bool {
+        let items = self.samples.take();
+        let found = !items.is_empty();
+        for item in items {
+            let ticks = ticks_of(&item);
+            if ticks > 0 && !self.has_room(ticks) {
+                continue;
+            }
+            if let Some(recording) = &mut self.recording {
+                self.samples.write(recording, item);
+                self.unwritten = true;
+            }
+        }
+        found
     }
 
     /// Figures up to now.

@@ -1,7 +1,8 @@
 //! The keys of each table, as they are spelled in documentation and suggestions.
 
 /// Tables and lists of tables at the top level.
-pub(super) const TOP: &[&str] = &["trace", "metrics", "agent", "filter", "exclude", "control", "governor", "rule"];
+pub(super) const TOP: &[&str] =
+    &["trace", "metrics", "agent", "sampler", "filter", "exclude", "control", "governor", "rule"];
 /// `[trace]`
 pub(super) const TRACE: &[&str] = &["file", "write", "buffer-mb", "max-file-mb"];
 /// `[metrics]`
@@ -22,6 +23,8 @@ pub(super) const METRICS: &[&str] = &[
 ];
 /// `[agent]`
 pub(super) const AGENT: &[&str] = &["stats", "on_error", "templates", "log", "dump", "discard"];
+/// `[sampler]`
+pub(super) const SAMPLER: &[&str] = &["enabled", "interval", "engine", "depth"];
 /// `[filter]`
 pub(super) const FILTER: &[&str] = &["leaf", "max-bytes"];
 /// `[exclude]`
@@ -55,6 +58,7 @@ pub(super) const TABLES: &[(&str, &[&str])] = &[
     ("trace", TRACE),
     ("metrics", METRICS),
     ("agent", AGENT),
+    ("sampler", SAMPLER),
     ("filter", FILTER),
     ("exclude", EXCLUDE),
     ("control", CONTROL),

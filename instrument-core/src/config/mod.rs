@@ -9,6 +9,7 @@ pub mod nearest_name;
 mod parse;
 mod problems;
 mod read_rule;
+mod sampler;
 mod schema;
 mod source_text;
 mod table_reader;
@@ -23,5 +24,6 @@ pub use model::{
     OnError, Rule, TraceConfig,
 };
 pub use parse::{asks_to_abort, parse};
+pub use sampler::{SamplerConfig, SamplerEngine};
 pub use schema::schema;
 pub use source_text::SourceText;

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::details::DetailTable;
 use super::nesting::{CallRecord, Nesting};
+use super::samples::{ChunkSamples, SampleTotals};
 use super::slices::SliceVisitor;
 use super::threads::ThreadRows;
 use super::{Analysis, RecordingInfo};
@@ -21,6 +22,7 @@ pub(super) struct Builder {
     statements: DetailTable,
     http_requests: DetailTable,
     sockets: DetailTable,
+    samples: SampleTotals,
     start_up: Option<u64>,
     /// Calls that end before this moment are left out.
     begin: u64,
@@ -97,6 +99,7 @@ impl Builder {
     fn add_events(&mut self, chunk: &Chunk, index: usize, visitor: &mut impl SliceVisitor) {
         let mut frame_ids = FxHashMap::default();
         let mut calls = CallsByThread::default();
+        let mut samples = ChunkSamples::default();
         for event in chunk.events() {
             match event {
                 Ok(event) if self.is_early(&event) => self.analysis.events += 1,
@@ -111,11 +114,12 @@ impl Builder {
                 }
                 Ok(event) => {
                     self.analysis.events += 1;
-                    self.add_event(event);
+                    self.add_event(event, &mut samples);
                 }
                 Err(error) => self.warn(format!("the rest of chunk {index} was left out: {error}")),
             }
         }
+        self.samples.chunk_done(chunk, samples);
         // Before the first chunk there is nothing that could still come.
         let start = if index == 0 { 0 } else { chunk.start_epoch_nanos() };
         for (thread, records) in calls.threads {
@@ -138,12 +142,15 @@ impl Builder {
             | Event::Statement { call, .. }
             | Event::HttpRequest { call, .. }
             | Event::SocketTransfer { call, .. } => call.start.saturating_add(call.duration) < self.begin,
+            Event::Sample { at, .. } | Event::FailedSample { at, .. } => *at < self.begin,
             _ => false,
         }
     }
 
-    fn add_event(&mut self, event: Event<'_>) {
+    fn add_event(&mut self, event: Event<'_>, samples: &mut ChunkSamples) {
         match event {
+            Event::Sample { thread, stack, .. } => samples.add(thread, stack),
+            Event::FailedSample { thread, reason, .. } => samples.add_failed(thread, &reason),
             Event::Statement { call, statement } => drop(self.statements.add(&statement, call.duration)),
             Event::HttpRequest { call, http_method, path, status } => {
                 let row = self.http_requests.add(&format!("{http_method} {path}"), call.duration);
@@ -157,6 +164,7 @@ impl Builder {
             Event::Loss { lost, .. } => self.analysis.lost = self.analysis.lost.saturating_add(lost),
             Event::StartUpDone { at } => self.start_up = Some(at),
             Event::Configuration { key, value } => {
+                self.samples.setting(&key, &value);
                 self.analysis.recording.configuration.push((key.into_owned(), value.into_owned()));
             }
             Event::Note { at, kind, message } => {
@@ -192,6 +200,7 @@ impl Builder {
         analysis.statements = self.statements.finish();
         analysis.http_requests = self.http_requests.finish();
         analysis.sockets = self.sockets.finish();
+        analysis.samples = self.samples.finish();
 
         describe(&mut analysis.recording, reader, self.start_up);
         add_warnings(&mut analysis, self.notes_left_out);

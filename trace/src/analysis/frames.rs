@@ -60,7 +60,7 @@ impl Frame {
     /// Class and method: `com.acme.Handler.handle`.
     #[must_use]
     pub fn full_name(&self) -> String {
-        format!("{}.{}", self.class, self.method)
+        if self.class.is_empty() { self.method.clone() } else { format!("{}.{}", self.class, self.method) }
     }
 
     pub(super) fn add(&mut self, duration: u64, exact: bool, is_outermost: bool) {

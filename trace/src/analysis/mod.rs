@@ -10,6 +10,7 @@ mod histogram;
 mod likely_times;
 mod nesting;
 mod relations;
+mod samples;
 mod slices;
 mod threads;
 mod tree;
@@ -20,6 +21,7 @@ pub use details::DetailRow;
 pub use frames::{Frame, FrameId};
 pub use histogram::Histogram;
 pub use relations::Relation;
+pub use samples::{LineRow, SampleProfile, SampledThread};
 pub use slices::{Slice, SliceVisitor};
 pub use threads::ThreadRow;
 pub use tree::{CallTree, Node, NodeId};
@@ -83,6 +85,8 @@ pub struct Analysis {
     pub tree: CallTree,
     /// The threads, the busiest first.
     pub threads: Vec<ThreadRow>,
+    /// What samples of running threads say, if the recording has some.
+    pub samples: Option<SampleProfile>,
     /// Statements of databases, the one with the most time first.
     pub statements: Vec<DetailRow>,
     /// HTTP requests, the one with the most time first.

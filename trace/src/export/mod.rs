@@ -5,6 +5,7 @@
 
 mod chrome;
 mod collapsed;
+mod samples;
 mod speedscope;
 mod timeline;
 
@@ -12,6 +13,7 @@ use std::borrow::Cow;
 
 pub use chrome::chrome;
 pub use collapsed::{CollapsedOptions, Weight, collapsed};
+pub use samples::{collapsed_samples, speedscope_samples};
 pub use speedscope::speedscope;
 
 use crate::reader::Thread;
