@@ -1,9 +1,10 @@
 //! From a recording to figures: call tree, methods, threads, statements, requests, peers.
 //!
-//! Memory is bounded by the number of distinct call paths, methods and threads, not by the number of calls: the file is
-//! read chunk by chunk, from its end to its start.
+//! Memory is bounded by the number of distinct call paths (of a million of them at most), methods and threads, not by the
+//! number of calls: the file is read chunk by chunk, from its end to its start.
 
 mod builder;
+mod decoding;
 mod details;
 mod frames;
 mod histogram;
@@ -26,6 +27,7 @@ pub use tree::{CallTree, Node, NodeId};
 
 use crate::reader::{ReadError, TraceReader};
 use builder::Builder;
+use decoding::decode_backward;
 use slices::Unseen;
 
 /// How to analyse.
@@ -117,12 +119,13 @@ impl Analysis {
         if options.after_start_up {
             builder.find_start_up(reader);
         }
-        for index in (0..reader.chunk_count()).rev() {
-            if !visitor.goes_on() {
-                break;
-            }
-            builder.add_chunk(reader.chunk(index), index, visitor);
-        }
+        let mut left = reader.file_bytes();
+        decode_backward(reader, builder.begin(), |index, chunk| {
+            builder.add_chunk(chunk, index, visitor);
+            left = left.saturating_sub(reader.chunk_bytes(index));
+            reader.tell_progress(reader.file_bytes() - left);
+            visitor.goes_on()
+        });
         builder.finish(reader)
     }
 
@@ -136,6 +139,7 @@ impl Analysis {
     #[must_use]
     pub fn frames_by_own_time(&self) -> Vec<FrameId> {
         let mut ids: Vec<FrameId> = (0..self.frames.len() as u32).map(FrameId).collect();
+        ids.retain(|id| self.frame(*id).is_some_and(|frame| frame.calls > 0));
         ids.sort_by_key(|id| {
             let frame = self.frame(*id);
             (std::cmp::Reverse(frame.map(|frame| (frame.own, frame.total, frame.calls))), *id)

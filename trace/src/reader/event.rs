@@ -182,7 +182,16 @@ pub struct Events<'c> {
 
 impl<'c> Events<'c> {
     pub(super) fn new(chunk: &'c Chunk) -> Events<'c> {
-        Events { chunk, position: HEADER_LENGTH }
+        Events::at(chunk, HEADER_LENGTH)
+    }
+
+    pub(super) fn at(chunk: &'c Chunk, position: usize) -> Events<'c> {
+        Events { chunk, position }
+    }
+
+    /// Where the next event, or something to be skipped before it, begins.
+    pub(crate) fn position(&self) -> usize {
+        self.position
     }
 
     /// The next event that is no metadata and no checkpoint: the place of its fields and its type.
