@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use trace::export::{CollapsedOptions, Weight, chrome, collapsed, speedscope};
+use trace::export::{CollapsedOptions, Weight, chrome, collapsed, otlp, perfetto, pprof, speedscope};
 use trace::{Analysis, AnalysisOptions, TraceReader};
 
 use super::pre::same_file;
 use crate::failure::Failure;
+use crate::progress::show_progress;
 
 /// Who shall read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -21,6 +22,12 @@ enum Format {
     Speedscope,
     /// Trace Event JSON: <https://ui.perfetto.dev>, <chrome://tracing>
     Chrome,
+    /// Perfetto's own format, a fifth of the size: <https://ui.perfetto.dev>, trace_processor
+    Perfetto,
+    /// Call paths with calls and time: `go tool pprof`
+    Pprof,
+    /// OTLP/JSON lines, a span for each call: OpenTelemetry Collector (receiver otlpjsonfile)
+    Otlp,
 }
 
 /// What the numbers of collapsed stacks count.
@@ -63,6 +70,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             "name a recording of the agent: instr-<pid>.jfr, or what [trace] file says",
         )
     })?;
+    show_progress(&mut reader);
     let analysis = match &arguments.output {
         Some(file) => write_file(file, arguments, &mut reader)?,
         None => write_to(stdout().lock(), arguments, &mut reader).context("cannot write to the standard output")?,
@@ -103,6 +111,9 @@ fn write_to(output: impl Write, arguments: &Arguments, reader: &mut TraceReader)
         Format::Collapsed => collapsed(reader, &collapsed_options(arguments, options), &mut output),
         Format::Speedscope => speedscope(reader, options, &mut output),
         Format::Chrome => chrome(reader, options, &mut output),
+        Format::Perfetto => perfetto(reader, options, &mut output),
+        Format::Pprof => pprof(reader, options, &mut output),
+        Format::Otlp => otlp(reader, options, &mut output),
     }?;
     output.flush()?;
     Ok(analysis)

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use trace::report::{TerminalOptions, html, json, method, terminal};
-use trace::{Analysis, AnalysisOptions};
+use trace::{Analysis, AnalysisOptions, TraceReader};
 
 use crate::failure::Failure;
+use crate::progress::show_progress;
 
 /// Print what a recording says: methods by their own time, call tree, threads, statements, requests.
 #[derive(Debug, clap::Args)]
@@ -34,19 +35,21 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let options = AnalysisOptions { after_start_up: arguments.after_start_up };
-    let analysis = Analysis::of_file(&arguments.trace, options).with_context(|| {
+    let mut reader = TraceReader::open(&arguments.trace).with_context(|| {
         Failure::new(
             format!("cannot report on {}", arguments.trace.display()),
             "name a recording of the agent: instr-<pid>.jfr, or what [trace] file says",
         )
     })?;
+    show_progress(&mut reader);
+    let analysis = Analysis::of_reader(&mut reader, options);
     if let Some(page) = &arguments.html {
         fs::write(page, html(&analysis)).with_context(|| format!("cannot write {}", page.display()))?;
     }
     let text = match &arguments.method {
         _ if arguments.json => json(&analysis) + "\n",
-        Some(pattern) => method(&analysis, pattern, &terminal_options(arguments)),
-        None => terminal(&analysis, &terminal_options(arguments)),
+        Some(pattern) => method(&analysis, pattern, &terminal_options(arguments.rows)),
+        None => terminal(&analysis, &terminal_options(arguments.rows)),
     };
     stdout().write_all(text.as_bytes())?;
     if let Some(page) = &arguments.html {
@@ -55,9 +58,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn terminal_options(arguments: &Arguments) -> TerminalOptions {
+/// What the terminal looks like that is written to.
+pub(crate) fn terminal_options(rows: usize) -> TerminalOptions {
     let colours = stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let standard = TerminalOptions::default();
-    TerminalOptions { width: width.unwrap_or(standard.width), colours, rows: arguments.rows, ..standard }
+    TerminalOptions { width: width.unwrap_or(standard.width), colours, rows, ..standard }
 }

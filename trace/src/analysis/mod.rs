@@ -4,6 +4,7 @@
 //! number of calls: the file is read chunk by chunk, from its end to its start.
 
 mod builder;
+mod comparison;
 mod decoding;
 mod details;
 mod frames;
@@ -17,6 +18,7 @@ mod tree;
 
 use std::path::{Path, PathBuf};
 
+pub use comparison::{Comparison, Figures, Measure, MethodChange};
 pub use details::DetailRow;
 pub use frames::{Frame, FrameId};
 pub use histogram::Histogram;

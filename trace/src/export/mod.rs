@@ -5,6 +5,10 @@
 
 mod chrome;
 mod collapsed;
+mod otlp;
+mod perfetto;
+mod pprof;
+mod process;
 mod speedscope;
 mod timeline;
 
@@ -12,6 +16,9 @@ use std::borrow::Cow;
 
 pub use chrome::chrome;
 pub use collapsed::{CollapsedOptions, Weight, collapsed};
+pub use otlp::otlp;
+pub use perfetto::perfetto;
+pub use pprof::pprof;
 pub use speedscope::speedscope;
 
 use crate::reader::Thread;

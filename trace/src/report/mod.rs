@@ -8,4 +8,4 @@ mod units;
 
 pub use data::json;
 pub use html::html;
-pub use terminal::{TerminalOptions, method, terminal};
+pub use terminal::{TerminalOptions, comparison, method, terminal};

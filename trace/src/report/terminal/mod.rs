@@ -1,8 +1,11 @@
 //! A report as text for a terminal.
 
+mod comparison;
 mod table;
 mod text;
 mod tree;
+
+pub use comparison::comparison;
 
 use super::advice::{NO_CALLS, WHAT_TO_CHECK};
 use super::units::{bytes, count, date, duration, percent};
