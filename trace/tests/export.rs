@@ -116,19 +116,19 @@ fn bytes(
 }
 
 fn perfetto(file: &Path) -> Vec<u8> {
-    bytes(file, |reader, options, out| export::perfetto(reader, options, out))
+    bytes(file, export::perfetto)
 }
 
 /// Without the compression, whose bytes are the business of a library.
 fn pprof(file: &Path) -> Vec<u8> {
-    let compressed = bytes(file, |reader, options, out| export::pprof(reader, options, out));
+    let compressed = bytes(file, export::pprof);
     let mut plain = Vec::new();
     flate2::read::GzDecoder::new(compressed.as_slice()).read_to_end(&mut plain).unwrap();
     plain
 }
 
 fn otlp(file: &Path) -> String {
-    String::from_utf8(bytes(file, |reader, options, out| export::otlp(reader, options, out))).unwrap()
+    String::from_utf8(bytes(file, export::otlp)).unwrap()
 }
 
 fn analysis(file: &Path) -> Analysis {
@@ -415,7 +415,7 @@ fn fields(mut message: &[u8]) -> Vec<(u64, u64, Vec<u8>)> {
                 message = rest;
                 found.push((key >> 3, 0, content.to_vec()));
             }
-            other => panic!("wire type {other}"),
+            other => unreachable!("wire type {other}"),
         }
     }
     found
@@ -465,7 +465,7 @@ fn in_perfettos_format_each_begin_has_its_end_and_times_never_go_back() {
         match field(&event, 9).unwrap().0 {
             1 => (*depth, begun) = (*depth + 1, begun + 1),
             2 => *depth -= 1,
-            other => panic!("{other}"),
+            other => unreachable!("type {other}"),
         }
     }
     assert_eq!(begun, analysis(&file).calls);

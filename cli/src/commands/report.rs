@@ -5,7 +5,8 @@ use std::io::{IsTerminal, Write, stdout};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use trace::report::{TerminalOptions, html, json, method, terminal};
+use trace::analysis::TimeLine;
+use trace::report::{TerminalOptions, html_with_time_line, json, method, terminal};
 use trace::{Analysis, AnalysisOptions, TraceReader};
 
 use crate::failure::Failure;
@@ -42,10 +43,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         )
     })?;
     show_progress(&mut reader);
-    let analysis = Analysis::of_reader(&mut reader, options);
-    if let Some(page) = &arguments.html {
-        fs::write(page, html(&analysis)).with_context(|| format!("cannot write {}", page.display()))?;
-    }
+    let analysis = match &arguments.html {
+        Some(page) => {
+            let mut time_line = TimeLine::of(&reader);
+            let analysis = Analysis::with_slices(&mut reader, options, &mut time_line);
+            let text = html_with_time_line(&analysis, &time_line);
+            fs::write(page, text).with_context(|| format!("cannot write {}", page.display()))?;
+            analysis
+        }
+        None => Analysis::of_reader(&mut reader, options),
+    };
     let text = match &arguments.method {
         _ if arguments.json => json(&analysis) + "\n",
         Some(pattern) => method(&analysis, pattern, &terminal_options(arguments.rows)),

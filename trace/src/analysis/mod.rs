@@ -14,6 +14,7 @@ mod nesting;
 mod relations;
 mod slices;
 mod threads;
+mod time_line;
 mod tree;
 
 use std::path::{Path, PathBuf};
@@ -25,6 +26,7 @@ pub use histogram::Histogram;
 pub use relations::Relation;
 pub use slices::{Slice, SliceVisitor};
 pub use threads::ThreadRow;
+pub use time_line::{Lane, LongCall, TimeLine};
 pub use tree::{CallTree, Node, NodeId};
 
 use crate::reader::{ReadError, TraceReader};

@@ -108,7 +108,7 @@ impl Nesting {
     ) {
         let open = self.platform.entry(thread).or_default();
         let mut place = Place { frames: &mut self.frames, tree: &mut self.tree, totals, visitor };
-        if V::SEES_TIMES {
+        if V::SEES_TIMES && records.iter().any(|record| !record.exact) {
             let times = likely_times(records).into_iter();
             records.iter().zip(times).rev().for_each(|(record, times)| place.add(thread, open, record, times));
         } else {

@@ -24,7 +24,7 @@ pub use speedscope::speedscope;
 use crate::reader::Thread;
 
 /// What a thread is called; virtual threads usually have no name of their own.
-fn thread_name(thread: &Thread) -> Cow<'_, str> {
+pub(crate) fn thread_name(thread: &Thread) -> Cow<'_, str> {
     match (thread.name.as_str(), thread.is_virtual) {
         ("", true) => Cow::Owned(format!("virtual thread {}", thread.id)),
         ("", false) => Cow::Owned(format!("thread {}", thread.id)),

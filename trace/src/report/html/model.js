@@ -50,7 +50,7 @@ function simpleName(className) {
 }
 
 function fullName(frame) {
-  return `${frame.class}.${frame.method}`;
+  return frame.class ? `${frame.class}.${frame.method}` : frame.method;
 }
 
 function nodeName(node) {

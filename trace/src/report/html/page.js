@@ -54,6 +54,7 @@ const errors = data.http.some((row) => row.client_errors + row.server_errors > 0
   ? [number("4xx", (row) => row.client_errors), number("5xx", (row) => row.server_errors)] : [];
 const views = [
   ["flame", "Flame graph", data.calls ? flamePanel : emptyPanel, null],
+  ["timeline", "Time line", timelinePanel, data.time_line ? null : 0],
   ["methods", "Methods", methodsPanel, frames.length],
   ["tree", "Call tree", treePanel, null],
   ["threads", "Threads", threadsPanel, data.threads.length],
@@ -76,10 +77,13 @@ function showTab(name) {
   for (const tab of document.getElementById("tabs").children) tab.setAttribute("aria-selected", String(tab.dataset.view === view[0]));
   if (location.hash.slice(1) !== view[0]) history.replaceState(null, "", `#${view[0]}`);
   if (view[0] === "flame" && data.calls) drawFlame();
+  if (view[0] === "timeline") drawTimeline();
 }
 
 document.getElementById("tabs").append(...views.map(([key, title, , rows]) => make("button",
   { role: "tab", "data-view": key, onclick: () => showTab(key) }, title, rows === null ? null : make("small", {}, count(rows)))));
 head();
+keyboard();
+themeButton();
 showTab(location.hash.slice(1));
 addEventListener("hashchange", () => showTab(location.hash.slice(1)));

@@ -90,8 +90,9 @@ function detailsPanel(rows, title, extra) {
 }
 
 function treePanel() {
-  const body = make("tbody");
+  const body = make("tbody", { onkeydown: treeKey });
   const open = new Set([0]);
+  const found = { text: "", at: -1, list: [] };
   // The hottest path is open at the beginning.
   for (let node = 0; children[node].length && open.size < 16; ) {
     node = children[node][0];
@@ -125,7 +126,7 @@ function treePanel() {
     const sign = make("button", { class: "toggle", "data-node": node, "aria-label": "Open or close", "aria-expanded": String(open.has(node)), onclick: () => toggle(node) }, open.has(node) ? "▾" : "▸");
     const text = make("td", { class: "text" }, hasMore ? sign : make("span", { class: "toggle" }, "·"), node === 0 ? "all threads" : methodLink(nodes.frame[node]));
     text.style.paddingLeft = `${10 + layout.depth[node] * 16}px`;
-    return make("tr", {},
+    return make("tr", { "data-row": node, class: node === found.at ? "found" : "" },
       make("td", {}, estimate(isEstimate, time(nodes.total[node]))), shareCell(nodes.total[node], data.total, share(nodes.total[node], data.total)),
       make("td", {}, estimate(isEstimate, time(nodes.own[node]))), make("td", {}, count(nodes.calls[node])), text);
   };
@@ -134,9 +135,35 @@ function treePanel() {
     if (focus !== undefined) body.querySelector(`[data-node="${focus}"]`)?.focus();
   };
   fill();
+  // Each Enter goes to the next path of a method with this name, the one with the most time first.
+  const next = (step) => {
+    const wanted = finder.value.trim().toLowerCase();
+    if (wanted !== found.text) {
+      Object.assign(found, { text: wanted, at: -1, list: [] });
+      const isMatch = frames.map((frame) => wanted !== "" && fullName(frame).toLowerCase().includes(wanted));
+      for (let node = 1; node < nodes.parent.length; node++) if (isMatch[nodes.frame[node]]) found.list.push(node);
+      found.list.sort((a, b) => nodes.total[b] - nodes.total[a]);
+    }
+    const { list } = found;
+    if (list.length) found.at = list[(list.indexOf(found.at) + step + list.length) % list.length];
+    places.textContent = wanted === "" ? "" : list.length ? `${count(list.indexOf(found.at) + 1)} of ${count(list.length)} places` : "not found";
+    if (found.at < 0) return fill();
+    for (let at = nodes.parent[found.at]; ; at = nodes.parent[at]) {
+      open.add(at);
+      if (at === 0) break;
+    }
+    fill();
+    body.querySelector(`[data-row="${found.at}"]`)?.scrollIntoView({ block: "center" });
+  };
+  const places = make("span", { class: "faint" });
+  const finder = make("input", {
+    type: "search", placeholder: "Find a method…", "aria-label": "Find a method in the tree",
+    onkeydown: (event) => { if (event.key === "Enter") next(event.shiftKey ? -1 : 1); },
+    oninput: () => next(1),
+  });
   const close = make("button", { onclick: () => { open.clear(); open.add(0); fill(); } }, "Close all");
   const head = make("tr", {}, ...["Total", "%", "Own", "Calls"].map((title) => make("th", {}, title)), make("th", { class: "text" }, "Call tree of all threads"));
-  return make("div", { class: "panel" }, make("div", { class: "tools" }, close),
+  return make("div", { class: "panel" }, make("div", { class: "tools" }, finder, places, close),
     make("div", { class: "scroll" }, make("table", { class: "tree" }, make("thead", {}, head), body)));
 }
 
