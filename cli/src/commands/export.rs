@@ -1,7 +1,7 @@
 //! `instr export`: a recording for other tools.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write, stdout};
+use std::io::{self, BufWriter, IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -84,6 +84,10 @@ fn check_options(arguments: &Arguments) -> Result<()> {
     if only_collapsed && arguments.format != Format::Collapsed {
         let help = "leave them out: the other formats hold every call with its time and its thread";
         return Err(Failure::new("--weight and --threads are for --format collapsed", help).into());
+    }
+    let is_binary = matches!(arguments.format, Format::Perfetto | Format::Pprof);
+    if is_binary && arguments.output.is_none() && stdout().is_terminal() {
+        return Err(Failure::new("this format is no text for a terminal", "give --output FILE, or pipe it").into());
     }
     match &arguments.output {
         Some(file) if same_file(&arguments.trace, file) => {
