@@ -119,7 +119,7 @@ impl Service {
                 continue;
             }
             // Now and then a loop.
-            let times = if method % 11 == 0 { 1 + self.below(8) } else { 1 };
+            let times = if method.is_multiple_of(11) { 1 + self.below(8) } else { 1 };
             for _ in 0..times {
                 self.call(callee, depth + 1, now);
                 *now += 20 + self.below(200);

@@ -66,6 +66,29 @@ fn the_terminal_shows_the_sample_as_expected() {
 }
 
 #[test]
+fn the_first_method_is_the_one_with_the_most_of_what_is_asked_for() {
+    let many = |recording: &mut Recording| {
+        recording.set_thread(1);
+        for (probe, name) in [(1, "outer"), (2, "frequent"), (3, "slow")] {
+            recording.define_method(probe, method("com/acme/Top", name, true));
+        }
+        (0..9).for_each(|call| recording.call(2, START + 1_000 + call * 10, 5));
+        recording.statement(3, START + 5_000, 50_000, "select 1");
+        recording.call(1, START, 60_000);
+    };
+    let analysis = analysis(many, |file| Recording::create(file, options()).unwrap());
+    let first = |by| {
+        let text = report::terminal(&analysis, &TerminalOptions { by, rows: 1, ..TerminalOptions::default() });
+        let line = text.lines().skip_while(|line| !line.starts_with("Methods by")).nth(2).unwrap().to_owned();
+        line.rsplit_once('.').unwrap().1.to_owned()
+    };
+    assert_eq!([Measure::Own, Measure::Total, Measure::Calls].map(first), ["slow", "outer", "frequent"]);
+    let text = report::terminal(&analysis, &TerminalOptions::default());
+    let io = text.split("Methods by input and output").nth(1).unwrap();
+    assert!(io.contains("com.acme.Top.slow") && !io.contains("frequent"), "{io}");
+}
+
+#[test]
 fn lines_fit_the_terminal_whatever_its_width() {
     let long_names = |recording: &mut Recording| {
         for depth in 1..=30 {

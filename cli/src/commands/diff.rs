@@ -4,28 +4,14 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use clap::ValueEnum;
 use serde_json::json;
 use trace::analysis::{Comparison, Figures, Measure, MethodChange};
 use trace::report::{TerminalOptions, comparison};
 use trace::{Analysis, AnalysisOptions, TraceReader};
 
-use super::report::terminal_options;
+use super::report::{By, terminal_options};
 use crate::failure::{Complete, Failure};
 use crate::progress::show_progress;
-
-/// What is compared.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum By {
-    /// Time in the method itself
-    Own,
-    /// Time in the method and all that it called
-    Total,
-    /// Mean time of a call
-    PerCall,
-    /// Number of calls
-    Calls,
-}
 
 /// Compare two recordings: which methods became slower or faster, which are new or gone.
 #[derive(Debug, clap::Args)]
@@ -64,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let before = analysis(&arguments.before, arguments)?;
     let after = analysis(&arguments.after, arguments)?;
     let changes = Comparison::of(&before, &after);
-    let by = measure(arguments.by);
+    let by = arguments.by.measure();
     let text =
         if arguments.json { json(&changes, by) } else { comparison(&changes, by, &terminal_options(arguments.rows)) };
     stdout().write_all(text.as_bytes())?;
@@ -81,15 +67,6 @@ fn analysis(file: &Path, arguments: &Arguments) -> Result<Analysis> {
     })?;
     show_progress(&mut reader);
     Ok(Analysis::of_reader(&mut reader, AnalysisOptions { after_start_up: arguments.after_start_up }))
-}
-
-fn measure(by: By) -> Measure {
-    match by {
-        By::Own => Measure::Own,
-        By::Total => Measure::Total,
-        By::PerCall => Measure::Average,
-        By::Calls => Measure::Calls,
-    }
 }
 
 fn check(changes: &Comparison, by: Measure, limit: f64, smallest_share: f64) -> Result<()> {

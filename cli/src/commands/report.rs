@@ -5,12 +5,36 @@ use std::io::{IsTerminal, Write, stdout};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use trace::analysis::TimeLine;
+use trace::analysis::{Measure, TimeLine};
 use trace::report::{TerminalOptions, html_with_time_line, json, method, terminal};
 use trace::{Analysis, AnalysisOptions, TraceReader};
 
 use crate::failure::Failure;
 use crate::progress::show_progress;
+
+/// What is looked at, of methods.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum By {
+    /// Time in the method itself
+    Own,
+    /// Time in the method and all that it called
+    Total,
+    /// Mean time of a call
+    PerCall,
+    /// Number of calls
+    Calls,
+}
+
+impl By {
+    pub(crate) fn measure(self) -> Measure {
+        match self {
+            By::Own => Measure::Own,
+            By::Total => Measure::Total,
+            By::PerCall => Measure::Average,
+            By::Calls => Measure::Calls,
+        }
+    }
+}
 
 /// Print what a recording says: methods by their own time, call tree, threads, statements, requests.
 #[derive(Debug, clap::Args)]
@@ -27,6 +51,9 @@ pub(crate) struct Arguments {
     /// Leave out what happened before the application was up.
     #[arg(long)]
     after_start_up: bool,
+    /// By what the methods are sorted.
+    #[arg(long, value_enum, default_value = "own")]
+    by: By,
     /// Rows of each table.
     #[arg(long, default_value_t = TerminalOptions::default().rows)]
     rows: usize,
@@ -56,7 +83,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let text = match &arguments.method {
         _ if arguments.json => json(&analysis) + "\n",
         Some(pattern) => method(&analysis, pattern, &terminal_options(arguments.rows)),
-        None => terminal(&analysis, &terminal_options(arguments.rows)),
+        None => {
+            let by = arguments.by.measure();
+            terminal(&analysis, &TerminalOptions { by, ..terminal_options(arguments.rows) })
+        }
     };
     stdout().write_all(text.as_bytes())?;
     if let Some(page) = &arguments.html {

@@ -107,5 +107,9 @@ fn an_output_that_cannot_be_written_is_named() {
 fn a_format_that_does_not_exist_is_a_wrong_command_line() {
     let said = export(&sandbox(), "svg", &[]);
     assert_eq!(said.code, 2);
-    assert!(said.stderr.contains("[possible values: collapsed, speedscope, chrome]"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("[possible values: collapsed, speedscope, chrome, perfetto, pprof, otlp]"),
+        "{}",
+        said.stderr
+    );
 }

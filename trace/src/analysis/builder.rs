@@ -3,6 +3,7 @@
 use super::decoding::DecodedChunk;
 use super::details::DetailTable;
 use super::frames::LEFT_OUT;
+use super::input_output::InputOutput;
 use super::nesting::Nesting;
 use super::slices::SliceVisitor;
 use super::threads::ThreadRows;
@@ -21,6 +22,7 @@ pub(super) struct Builder {
     statements: DetailTable,
     http_requests: DetailTable,
     sockets: DetailTable,
+    input_output: InputOutput,
     start_up: Option<u64>,
     /// Calls that end before this moment are left out.
     begin: u64,
@@ -74,11 +76,13 @@ impl Builder {
 
     fn add_events(&mut self, decoded: DecodedChunk, index: usize, visitor: &mut impl SliceVisitor) {
         self.analysis.events += decoded.early;
+        self.input_output.next_chunk();
         for event in decoded.other_events() {
             match event {
                 Ok(event) if self.is_early(&event) => self.analysis.events += 1,
                 Ok(event) => {
                     self.analysis.events += 1;
+                    self.input_output.see(&decoded.chunk, &event);
                     self.add_event(event);
                 }
                 Err(error) => self.warn(format!("the rest of chunk {index} was left out: {error}")),
@@ -168,6 +172,7 @@ impl Builder {
         analysis.statements = self.statements.finish();
         analysis.http_requests = self.http_requests.finish();
         analysis.sockets = self.sockets.finish();
+        analysis.input_output = self.input_output.finish();
 
         describe(&mut analysis.recording, reader, self.start_up);
         add_warnings(&mut analysis, self.notes_left_out);

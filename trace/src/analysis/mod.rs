@@ -9,6 +9,7 @@ mod decoding;
 mod details;
 mod frames;
 mod histogram;
+mod input_output;
 mod likely_times;
 mod nesting;
 mod relations;
@@ -23,6 +24,7 @@ pub use comparison::{Comparison, Figures, Measure, MethodChange};
 pub use details::DetailRow;
 pub use frames::{Frame, FrameId};
 pub use histogram::Histogram;
+pub use input_output::InputOutputRow;
 pub use relations::Relation;
 pub use slices::{Slice, SliceVisitor};
 pub use threads::ThreadRow;
@@ -95,6 +97,8 @@ pub struct Analysis {
     pub http_requests: Vec<DetailRow>,
     /// Peers of sockets, the one with the most time first.
     pub sockets: Vec<DetailRow>,
+    /// Methods that execute statements, handle requests or move bytes, the one with the most time first.
+    pub input_output: Vec<InputOutputRow>,
     /// What the reader should know about the quality of the figures.
     pub warnings: Vec<String>,
 }
@@ -142,11 +146,23 @@ impl Analysis {
     /// Ids of the methods, the one with the most own time first.
     #[must_use]
     pub fn frames_by_own_time(&self) -> Vec<FrameId> {
+        self.frames_by(Measure::Own)
+    }
+
+    /// Ids of the methods, the one with the most of what is asked for first.
+    #[must_use]
+    pub fn frames_by(&self, measure: Measure) -> Vec<FrameId> {
         let mut ids: Vec<FrameId> = (0..self.frames.len() as u32).map(FrameId).collect();
         ids.retain(|id| self.frame(*id).is_some_and(|frame| frame.calls > 0));
         ids.sort_by_key(|id| {
             let frame = self.frame(*id);
-            (std::cmp::Reverse(frame.map(|frame| (frame.own, frame.total, frame.calls))), *id)
+            let value = |frame: &Frame| match measure {
+                Measure::Own => (frame.own, frame.total, frame.calls),
+                Measure::Total => (frame.total, frame.own, frame.calls),
+                Measure::Average => (frame.average(), frame.own, frame.calls),
+                Measure::Calls => (frame.calls, frame.own, frame.total),
+            };
+            (std::cmp::Reverse(frame.map(value)), *id)
         });
         ids
     }

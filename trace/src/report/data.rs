@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::advice::WHAT_TO_CHECK;
 use super::time_line::TimeLineData;
 use crate::Analysis;
-use crate::analysis::{DetailRow, Frame, Node, RecordingInfo, TimeLine};
+use crate::analysis::{DetailRow, Frame, InputOutputRow, Node, RecordingInfo, TimeLine};
 
 /// Nodes of the call tree in a report; of larger trees the nodes with the least time are left out.
 const MOST_NODES: usize = 40_000;
@@ -44,6 +44,7 @@ struct Page<'a> {
     statements: Vec<Detail<'a>>,
     http: Vec<Detail<'a>>,
     sockets: Vec<Detail<'a>>,
+    input_output: Vec<InputOutputData<'a>>,
     warnings: &'a [String],
     check: &'static [&'static str],
 }
@@ -116,6 +117,23 @@ struct Detail<'a> {
     server_errors: u64,
 }
 
+#[derive(Serialize)]
+struct InputOutputData<'a> {
+    method: &'a str,
+    statements: u64,
+    requests: u64,
+    transfers: u64,
+    bytes: u64,
+    total: u64,
+}
+
+impl<'a> InputOutputData<'a> {
+    fn of(row: &'a InputOutputRow) -> InputOutputData<'a> {
+        let InputOutputRow { ref method, statements, requests, transfers, bytes, total } = *row;
+        InputOutputData { method, statements, requests, transfers, bytes, total }
+    }
+}
+
 impl<'a> Page<'a> {
     fn of(analysis: &'a Analysis) -> Page<'a> {
         let threads = analysis.threads.iter();
@@ -135,6 +153,7 @@ impl<'a> Page<'a> {
             statements: Detail::largest(&analysis.statements),
             http: Detail::largest(&analysis.http_requests),
             sockets: Detail::largest(&analysis.sockets),
+            input_output: analysis.input_output.iter().take(MOST_DETAILS).map(InputOutputData::of).collect(),
             warnings: &analysis.warnings,
             check: WHAT_TO_CHECK,
         }

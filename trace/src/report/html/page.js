@@ -34,6 +34,18 @@ function threadsPanel() {
   });
 }
 
+function ioPanel() {
+  const counted = (title, key) => number(title, (row) => row[key]);
+  return tablePanel({
+    rows: data.input_output, sort: 0, filter: (row) => row.method,
+    columns: [
+      number("Total", (row) => row.total, time), counted("Statements", "statements"), counted("Requests", "requests"),
+      counted("Transfers", "transfers"), number("Bytes", (row) => row.bytes, size), { title: "Method", text: true, value: (row) => row.method },
+    ],
+    note: "Methods whose calls were recorded with a statement, a request or a transfer",
+  });
+}
+
 function recordingPanel() {
   const facts = [
     ["File", recording.file], ["Command", recording.command_line], ["JVM", recording.jvm], ["JVM options", recording.jvm_options],
@@ -61,6 +73,7 @@ const views = [
   ["statements", "Statements", () => detailsPanel(data.statements, "Statement", []), data.statements.length],
   ["http", "HTTP", () => detailsPanel(data.http, "Request", errors), data.http.length],
   ["sockets", "Sockets", () => detailsPanel(data.sockets, "Peer", [number("Bytes", (row) => row.bytes, size)]), data.sockets.length],
+  ["io", "Input and output", ioPanel, data.input_output.length],
   ["recording", "Recording", recordingPanel, null],
 ].filter(([name, , , rows]) => rows !== 0 && (data.calls || ["flame", "recording"].includes(name)));
 const panels = new Map();

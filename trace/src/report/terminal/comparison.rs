@@ -39,7 +39,7 @@ pub fn comparison(comparison: &Comparison, by: Measure, options: &TerminalOption
     lines.join("\n") + "\n"
 }
 
-fn name_of(measure: Measure) -> &'static str {
+pub(super) fn name_of(measure: Measure) -> &'static str {
     match measure {
         Measure::Own => "own time",
         Measure::Total => "total time",
