@@ -29,6 +29,7 @@ mod message;
 mod probe_registry;
 mod recorder;
 mod runtime_classes;
+mod sampler;
 mod session;
 mod setup;
 mod statistics;

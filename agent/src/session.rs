@@ -12,11 +12,12 @@ use rustc_hash::FxHashSet;
 
 use crate::class_dump::ClassDump;
 use crate::hierarchy::TypeIndex;
-use crate::jvm::{ClassFile, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, NanoClock};
+use crate::jvm::{ClassFile, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, NanoClock, ObjectRef};
 use crate::late_decisions::LateDecisions;
 use crate::probe_registry::ProbeRegistry;
 use crate::recorder::{Drainer, RecordCounts, Rings, Ticker, TraceSink};
 use crate::runtime_classes::RuntimeClasses;
+use crate::sampler::{self, SampleCounts, SampleQueue, Sampler, Surroundings};
 use crate::setup::Setup;
 use crate::statistics::{End, Statistics};
 use crate::wrapped_classes::WrappedClasses;
@@ -63,6 +64,7 @@ pub(crate) struct Session {
     /// Names of the classes that were handed back changed.
     rewritten: Mutex<FxHashSet<Box<[u8]>>>,
     running: Mutex<Running>,
+    samples: Arc<SampleQueue>,
     vm: JavaVm,
     jvmti: Jvmti,
 }
@@ -73,6 +75,7 @@ struct Running {
     clock: Option<NanoClock>,
     drainer: Option<Drainer>,
     ticker: Option<Ticker>,
+    sampler: Option<Sampler>,
     tick: Option<crate::jvm::StaticLongField>,
     /// The trace file, if it could be created.
     trace_file: Option<PathBuf>,
@@ -116,7 +119,9 @@ impl Agent {
 
     /// Ends the session; the hook and the probes must be off.
     pub(crate) fn end_session(&self) {
-        if let Some(session) = self.session.write().take() {
+        // The lock is free again before threads are waited for: those that end ask for the session, too.
+        let ended = self.session.write().take();
+        if let Some(session) = ended {
             session.end();
         }
     }
@@ -146,6 +151,7 @@ impl Agent {
             self.jvmti.set_event(event, true).map_err(|error| error.to_string())?;
         }
         loaded_before::instrument(self.jvmti, jni, session);
+        session.start_sampler(jni);
         Ok(())
     }
 }
@@ -185,12 +191,18 @@ impl JvmEvents for Agent {
     }
 
     fn class_prepared(&self, jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>) {
+        sampler::class_prepared(jvmti, class);
         if let Some(session) = self.session() {
             session.late.class_prepared(jvmti, jni, &session, class);
         }
     }
 
+    fn thread_started(&self, jvmti: Jvmti, jni: &Jni<'_>, thread: ObjectRef<'_>) {
+        sampler::thread_started(jvmti, jni, thread);
+    }
+
     fn thread_ended(&self) {
+        sampler::thread_ended();
         if let Some(rings) = self.rings.get() {
             rings.thread_ended();
         }
@@ -214,6 +226,7 @@ impl Session {
             late: LateDecisions::default(),
             statistics: Statistics::default(),
             running: Mutex::new(Running::default()),
+            samples: Arc::default(),
             vm: agent.vm,
             jvmti: agent.jvmti,
             setup,
@@ -225,12 +238,22 @@ impl Session {
         let path = trace_file::path(self.setup.config.trace.file.as_deref());
         let recording = trace_file::create(&path, self.jvmti, clock, &self.setup.config);
         let trace_file = recording.is_some().then(|| path.clone());
-        let sink = TraceSink::new(recording, path, self.probes);
+        let sink = TraceSink::new(recording, path, self.probes, Arc::clone(&self.samples));
         let drainer =
             Drainer::start(rings, clock, sink).map_err(|error| format!("no thread for the recorder: {error}"))?;
         let (clock, drainer, tick) = (Some(clock), Some(drainer), Some(runtime.tick));
-        *self.running.lock() = Running { clock, drainer, ticker: None, tick, trace_file };
+        *self.running.lock() = Running { clock, drainer, tick, trace_file, ..Running::default() };
         Ok(())
+    }
+
+    /// Takes samples if the configuration asks for them.
+    fn start_sampler(&self, jni: &Jni<'_>) {
+        let config = &self.setup.config.sampler;
+        let Some(clock) = self.running.lock().clock.filter(|_| config.enabled) else { return };
+        let (vm, jvmti, java_version) = (self.vm, self.jvmti, self.java_version);
+        let surroundings = Surroundings { vm, jvmti, clock, java_version };
+        let listen = || self.late.keep_listening(jvmti);
+        self.running.lock().sampler = Sampler::start(surroundings, jni, config, Arc::clone(&self.samples), listen);
     }
 
     /// Some class got a probe of level watch: there must be a tick.
@@ -284,13 +307,15 @@ impl Session {
         if let Some(ticker) = running.ticker {
             ticker.stop();
         }
+        let samples = running.sampler.map(Sampler::stop);
         let records = running.drainer.map(Drainer::stop).unwrap_or_default();
-        self.write_statistics(records, running.trace_file.as_deref().map(|path| path.to_string_lossy()).as_deref());
+        let trace_file = running.trace_file.as_deref().map(|path| path.to_string_lossy());
+        self.write_statistics(records, samples.as_ref(), trace_file.as_deref());
     }
 
-    fn write_statistics(&self, records: RecordCounts, trace_file: Option<&str>) {
+    fn write_statistics(&self, records: RecordCounts, samples: Option<&SampleCounts>, trace_file: Option<&str>) {
         let agent = &self.setup.config.agent;
-        let end = End { records, trace_file, discard: agent.discard, warnings: &self.setup.warnings };
+        let end = End { records, samples, trace_file, discard: agent.discard, warnings: &self.setup.warnings };
         let Some(path) = agent.stats.as_deref().map(trace_file::with_process_id) else { return };
         if let Err(error) = self.statistics.write(path.as_ref(), &end) {
             message::say(&format!("cannot write the statistics file {path}: {error}"));

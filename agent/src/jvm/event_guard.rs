@@ -16,6 +16,12 @@ pub(crate) enum Event {
     ClassFileLoad,
     /// A class was linked.
     ClassPrepare,
+    /// A class was loaded. Nothing is done then, but AsyncGetCallTrace wants it to be listened to.
+    ClassLoad,
+    /// A method was compiled. Nothing is done then, but while it is listened to, compiled code knows the lines of all its parts.
+    CompiledMethodLoad,
+    /// A platform thread begins.
+    ThreadStart,
     /// A platform thread ends.
     ThreadEnd,
     /// A native method of the Java runtime.
@@ -23,7 +29,7 @@ pub(crate) enum Event {
 }
 
 impl Event {
-    const COUNT: usize = 7;
+    const COUNT: usize = 10;
 
     fn index(self) -> usize {
         match self {
@@ -34,6 +40,9 @@ impl Event {
             Event::ClassPrepare => 4,
             Event::Native => 5,
             Event::ThreadEnd => 6,
+            Event::ThreadStart => 7,
+            Event::ClassLoad => 8,
+            Event::CompiledMethodLoad => 9,
         }
     }
 }

@@ -56,6 +56,8 @@ pub(crate) trait JvmEvents: Sync {
     fn class_file(&self, class: &ClassFile<'_>) -> Option<Vec<u8>>;
     /// A class has been linked.
     fn class_prepared(&self, jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>);
+    /// The current thread, a platform thread, is about to run its first Java code.
+    fn thread_started(&self, jvmti: Jvmti, jni: &Jni<'_>, thread: ObjectRef<'_>);
     /// The current thread has run its last Java code.
     fn thread_ended(&self);
 }
@@ -73,6 +75,9 @@ pub(crate) fn install(jvmti: Jvmti, listener: &'static dyn JvmEvents) -> Result<
     callbacks.VMDeath = Some(vm_death);
     callbacks.ClassFileLoadHook = Some(class_file_load_hook);
     callbacks.ClassPrepare = Some(class_prepare);
+    callbacks.ClassLoad = Some(class_load);
+    callbacks.CompiledMethodLoad = Some(compiled_method_load);
+    callbacks.ThreadStart = Some(thread_start);
     callbacks.ThreadEnd = Some(thread_end);
     let size = jni::jint::try_from(size_of::<jvmti::jvmtiEventCallbacks>()).unwrap_or(0);
     // SAFETY: valid environment; the JVM copies at most `size` bytes, and the functions live as long as the library.
@@ -87,6 +92,9 @@ impl Jvmti {
             Event::VmDeath => jvmti::JVMTI_EVENT_VM_DEATH,
             Event::ClassFileLoad => jvmti::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK,
             Event::ClassPrepare => jvmti::JVMTI_EVENT_CLASS_PREPARE,
+            Event::ClassLoad => jvmti::JVMTI_EVENT_CLASS_LOAD,
+            Event::CompiledMethodLoad => jvmti::JVMTI_EVENT_COMPILED_METHOD_LOAD,
+            Event::ThreadStart => jvmti::JVMTI_EVENT_THREAD_START,
             Event::ThreadEnd => jvmti::JVMTI_EVENT_THREAD_END,
             Event::Entry | Event::Native => return Ok(()),
         };
@@ -136,6 +144,34 @@ unsafe extern "system" fn class_prepare(
         // SAFETY: the JVM's reference lives through the callback.
         if let Some(class) = unsafe { LoadedClass::from_raw(class) } {
             listener.class_prepared(jvmti, jni, class);
+        }
+    });
+}
+
+unsafe extern "system" fn class_load(
+    _env: *mut jvmti::jvmtiEnv,
+    _jni_env: *mut jni::JNIEnv,
+    _thread: jni::jthread,
+    _class: jni::jclass,
+) {
+}
+
+unsafe extern "system" fn compiled_method_load(
+    _env: *mut jvmti::jvmtiEnv,
+    _method: jni::jmethodID,
+    _code_size: jni::jint,
+    _code: *const std::ffi::c_void,
+    _map_length: jni::jint,
+    _map: *const jvmti::jvmtiAddrLocationMap,
+    _compile_info: *const std::ffi::c_void,
+) {
+}
+
+unsafe extern "system" fn thread_start(env: *mut jvmti::jvmtiEnv, jni_env: *mut jni::JNIEnv, thread: jni::jthread) {
+    in_live_phase(Event::ThreadStart, env, jni_env, |listener, jvmti, jni| {
+        // SAFETY: the JVM's reference lives through the callback.
+        if let Some(thread) = unsafe { ObjectRef::from_raw(thread) } {
+            listener.thread_started(jvmti, jni, thread);
         }
     });
 }

@@ -50,7 +50,7 @@ fn run(rings: &Rings, clock: NanoClock, stop: &AtomicBool, sink: &mut TraceSink)
     let mut flushed = Instant::now();
     loop {
         let last = stop.load(Ordering::Acquire);
-        let found = rings.drain(clock, sink);
+        let found = rings.drain(clock, sink) | sink.take_samples();
         if last {
             break;
         }

@@ -9,6 +9,7 @@
 mod drainer;
 mod record_stream;
 mod ring;
+mod sample_sink;
 mod segment_pool;
 mod ticker;
 mod trace_sink;

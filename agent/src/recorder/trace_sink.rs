@@ -1,11 +1,14 @@
 //! From ring records to the trace file.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use trace::{MethodInfo, Recording};
 
 use super::record_stream::{Detail, RecordSink, RecordThread};
+use super::sample_sink::{SampleSink, ticks_of};
 use crate::probe_registry::{Definitions, ProbeRegistry};
+use crate::sampler::SampleQueue;
 
 /// Figures of one recording.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +29,7 @@ pub(crate) struct TraceSink {
     counts: RecordCounts,
     probes: &'static ProbeRegistry,
     definitions: Definitions,
+    samples: SampleSink,
     os_thread: u64,
     unwritten: bool,
     failed: bool,
@@ -36,8 +40,13 @@ pub(crate) struct TraceSink {
 }
 
 impl TraceSink {
-    /// A sink for `recording`, whose file is `path`.
-    pub(crate) fn new(recording: Option<Recording>, path: PathBuf, probes: &'static ProbeRegistry) -> TraceSink {
+    /// A sink for `recording`, whose file is `path`, that also writes the samples that come by `samples`.
+    pub(crate) fn new(
+        recording: Option<Recording>,
+        path: PathBuf,
+        probes: &'static ProbeRegistry,
+        samples: Arc<SampleQueue>,
+    ) -> TraceSink {
         let counts = RecordCounts::default();
         let definitions = Definitions::default();
         TraceSink {
@@ -46,6 +55,7 @@ impl TraceSink {
             counts,
             probes,
             definitions,
+            samples: SampleSink::new(samples),
             os_thread: 0,
             unwritten: false,
             failed: false,
@@ -72,6 +82,23 @@ impl TraceSink {
     /// Notes segments that could not be read to their end.
     pub(crate) fn malformed(&mut self, count: u64) {
         self.counts.malformed += count;
+    }
+
+    /// Writes the samples that have come; whether there were any.
+    pub(crate) fn take_samples(&mut self) -> bool {
+        let items = self.samples.take();
+        let found = !items.is_empty();
+        for item in items {
+            let ticks = ticks_of(&item);
+            if ticks > 0 && !self.has_room(ticks) {
+                continue;
+            }
+            if let Some(recording) = &mut self.recording {
+                self.samples.write(recording, item);
+                self.unwritten = true;
+            }
+        }
+        found
     }
 
     /// Figures up to now.

@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use trace::export::{CollapsedOptions, Weight, chrome, collapsed, otlp, perfetto, pprof, speedscope};
+use trace::export::{
+    CollapsedOptions, Weight, chrome, collapsed, collapsed_samples, otlp, perfetto, pprof, speedscope,
+    speedscope_samples,
+};
 use trace::{Analysis, AnalysisOptions, TraceReader};
 
 use super::pre::same_file;
@@ -54,6 +57,9 @@ pub(crate) struct Arguments {
     /// Only for collapsed: begin each line with the thread.
     #[arg(long)]
     threads: bool,
+    /// Export the samples of running threads in place of the calls: collapsed or speedscope.
+    #[arg(long)]
+    samples: bool,
     /// Leave out what happened before the application was up.
     #[arg(long)]
     after_start_up: bool,
@@ -85,6 +91,7 @@ fn check_options(arguments: &Arguments) -> Result<()> {
         let help = "leave them out: the other formats hold every call with its time and its thread";
         return Err(Failure::new("--weight and --threads are for --format collapsed", help).into());
     }
+    check_samples(arguments)?;
     let is_binary = matches!(arguments.format, Format::Perfetto | Format::Pprof);
     if is_binary && arguments.output.is_none() && stdout().is_terminal() {
         return Err(Failure::new("this format is no text for a terminal", "give --output FILE, or pipe it").into());
@@ -96,6 +103,18 @@ fn check_options(arguments: &Arguments) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+fn check_samples(arguments: &Arguments) -> Result<()> {
+    let has_samples = matches!(arguments.format, Format::Collapsed | Format::Speedscope);
+    if arguments.samples && !has_samples {
+        let help = "leave it out, or write --format collapsed or --format speedscope";
+        return Err(Failure::new("--samples is for collapsed stacks and speedscope", help).into());
+    }
+    if arguments.samples && arguments.weight.is_some() {
+        return Err(Failure::new("--weight is for calls, samples are only counted", "leave one of them out").into());
+    }
+    Ok(())
 }
 
 fn write_file(file: &Path, arguments: &Arguments, reader: &mut TraceReader) -> Result<Analysis> {
@@ -112,6 +131,8 @@ fn write_to(output: impl Write, arguments: &Arguments, reader: &mut TraceReader)
     let mut output = BufWriter::with_capacity(1 << 16, output);
     let options = AnalysisOptions { after_start_up: arguments.after_start_up };
     let analysis = match arguments.format {
+        Format::Collapsed if arguments.samples => collapsed_samples(reader, options, arguments.threads, &mut output),
+        Format::Speedscope if arguments.samples => speedscope_samples(reader, options, &mut output),
         Format::Collapsed => collapsed(reader, &collapsed_options(arguments, options), &mut output),
         Format::Speedscope => speedscope(reader, options, &mut output),
         Format::Chrome => chrome(reader, options, &mut output),
@@ -136,7 +157,19 @@ fn tell(arguments: &Arguments, analysis: &Analysis) {
     for warning in &analysis.warnings {
         eprintln!("warning: {warning}");
     }
-    if analysis.calls == 0 {
+    let samples = analysis.samples.as_ref().map_or(0, |profile| profile.ticks);
+    if arguments.samples {
+        if samples == 0 {
+            eprintln!("warning: no samples recorded; write `[sampler]` into the configuration");
+        }
+        if let Some(file) = &arguments.output {
+            eprintln!("{}: {samples} samples", file.display());
+        }
+        return;
+    }
+    if analysis.calls == 0 && samples > 0 {
+        eprintln!("warning: no calls recorded, but {samples} samples: export them with --samples");
+    } else if analysis.calls == 0 {
         eprintln!("warning: no calls recorded; `instr report` says what to check");
     }
     if let Some(file) = &arguments.output {

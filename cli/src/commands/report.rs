@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::io::{IsTerminal, Write, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use trace::analysis::{Measure, TimeLine};
-use trace::report::{TerminalOptions, html_with_time_line, json, method, terminal};
+use trace::report::{TerminalOptions, html_with_time_line, json, method, moved, terminal};
 use trace::{Analysis, AnalysisOptions, TraceReader};
 
 use crate::failure::Failure;
@@ -36,6 +36,9 @@ impl By {
     }
 }
 
+/// Smaller changes of a share of the samples are what chance makes of a few thousand of them.
+const MOVED_POINTS: f64 = 2.0;
+
 /// Print what a recording says: methods by their own time, call tree, threads, statements, requests.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -48,12 +51,18 @@ pub(crate) struct Arguments {
     /// Print callers and callees of the methods whose name contains TEXT.
     #[arg(long, value_name = "TEXT")]
     method: Option<String>,
+    /// Print which methods' shares of the samples have moved by more than two points since another recording.
+    #[arg(long, value_name = "OTHER", conflicts_with_all = ["method", "json"])]
+    before: Option<PathBuf>,
     /// Leave out what happened before the application was up.
     #[arg(long)]
     after_start_up: bool,
     /// By what the methods are sorted.
     #[arg(long, value_enum, default_value = "own")]
     by: By,
+    /// Show the lines of the source at which samples were taken, too.
+    #[arg(long)]
+    lines: bool,
     /// Rows of each table.
     #[arg(long, default_value_t = TerminalOptions::default().rows)]
     rows: usize,
@@ -63,13 +72,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let options = AnalysisOptions { after_start_up: arguments.after_start_up };
-    let mut reader = TraceReader::open(&arguments.trace).with_context(|| {
-        Failure::new(
-            format!("cannot report on {}", arguments.trace.display()),
-            "name a recording of the agent: instr-<pid>.jfr, or what [trace] file says",
-        )
-    })?;
-    show_progress(&mut reader);
+    let mut reader = open(&arguments.trace)?;
     let analysis = match &arguments.html {
         Some(page) => {
             let mut time_line = TimeLine::of(&reader);
@@ -82,10 +85,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     };
     let text = match &arguments.method {
         _ if arguments.json => json(&analysis) + "\n",
+        _ if arguments.before.is_some() => shift(arguments, &analysis, options)?,
         Some(pattern) => method(&analysis, pattern, &terminal_options(arguments.rows)),
         None => {
-            let by = arguments.by.measure();
-            terminal(&analysis, &TerminalOptions { by, ..terminal_options(arguments.rows) })
+            let (by, lines) = (arguments.by.measure(), arguments.lines);
+            terminal(&analysis, &TerminalOptions { by, lines, ..terminal_options(arguments.rows) })
         }
     };
     stdout().write_all(text.as_bytes())?;
@@ -93,6 +97,33 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         eprintln!("HTML page: {}", page.display());
     }
     Ok(())
+}
+
+fn open(trace: &Path) -> Result<TraceReader> {
+    let mut reader = TraceReader::open(trace).with_context(|| {
+        Failure::new(
+            format!("cannot report on {}", trace.display()),
+            "name a recording of the agent: instr-<pid>.jfr, or what [trace] file says",
+        )
+    })?;
+    show_progress(&mut reader);
+    Ok(reader)
+}
+
+/// What has moved since the recording `--before`.
+fn shift(arguments: &Arguments, analysis: &Analysis, options: AnalysisOptions) -> Result<String> {
+    let Some(other) = &arguments.before else { return Ok(String::new()) };
+    let earlier = Analysis::of_reader(&mut open(other)?, options);
+    let samples = |analysis: &Analysis, file: &Path| {
+        analysis.samples.clone().with_context(|| {
+            Failure::new(
+                format!("there are no samples in {}", file.display()),
+                "write `[sampler]` into the configuration and record again",
+            )
+        })
+    };
+    let (earlier, later) = (samples(&earlier, other)?, samples(analysis, &arguments.trace)?);
+    Ok(moved(&earlier, &later, MOVED_POINTS, &terminal_options(arguments.rows)))
 }
 
 /// What the terminal looks like that is written to.

@@ -1,11 +1,13 @@
 //! The keys of each table, as they are spelled in documentation and suggestions.
 
 /// Tables and lists of tables at the top level.
-pub(super) const TOP: &[&str] = &["trace", "agent", "filter", "exclude", "rule"];
+pub(super) const TOP: &[&str] = &["trace", "agent", "sampler", "filter", "exclude", "rule"];
 /// `[trace]`
 pub(super) const TRACE: &[&str] = &["file", "buffer-mb", "max-file-mb"];
 /// `[agent]`
 pub(super) const AGENT: &[&str] = &["stats", "on_error", "templates", "log", "dump", "discard"];
+/// `[sampler]`
+pub(super) const SAMPLER: &[&str] = &["enabled", "interval", "engine", "depth"];
 /// `[filter]`
 pub(super) const FILTER: &[&str] = &["leaf", "max-bytes"];
 /// `[exclude]`
@@ -29,5 +31,11 @@ pub(super) const RULE: &[&str] = &[
 ];
 
 /// All tables with their keys; `rule` first, because most keys belong there.
-pub(super) const TABLES: &[(&str, &[&str])] =
-    &[("rule", RULE), ("trace", TRACE), ("agent", AGENT), ("filter", FILTER), ("exclude", EXCLUDE)];
+pub(super) const TABLES: &[(&str, &[&str])] = &[
+    ("rule", RULE),
+    ("trace", TRACE),
+    ("agent", AGENT),
+    ("sampler", SAMPLER),
+    ("filter", FILTER),
+    ("exclude", EXCLUDE),
+];

@@ -8,6 +8,7 @@ pub mod nearest_name;
 mod parse;
 mod problems;
 mod read_rule;
+mod sampler;
 mod schema;
 mod source_text;
 mod table_reader;
@@ -20,5 +21,6 @@ pub use model::{
     AgentConfig, Config, DEFAULT_MAX_BYTES, ExcludeConfig, FilterConfig, LogLevel, OnError, Rule, TraceConfig,
 };
 pub use parse::{asks_to_abort, parse};
+pub use sampler::{SamplerConfig, SamplerEngine};
 pub use schema::schema;
 pub use source_text::SourceText;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde_spanned::Spanned;
 
+use super::sampler::SamplerConfig;
 use super::schema::string_or_list;
 use super::source_text::SourceText;
 use crate::level::{Level, Mode};
@@ -22,6 +23,9 @@ pub struct Config {
     /// The agent itself.
     #[schemars(default)]
     pub agent: AgentConfig,
+    /// Samples of running threads, beside or without probes. Off unless this table is there.
+    #[schemars(default)]
+    pub sampler: SamplerConfig,
     /// Methods too small to be worth a probe at level `watch`.
     #[schemars(default)]
     pub filter: FilterConfig,

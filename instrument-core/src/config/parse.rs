@@ -10,6 +10,7 @@ use super::keys;
 use super::model::{AgentConfig, Config, ExcludeConfig, FilterConfig, LogLevel, OnError, TraceConfig};
 use super::problems::Problems;
 use super::read_rule::{check_rules, doubt_class_patterns, read_rule};
+use super::sampler::read_sampler;
 use super::source_text::SourceText;
 use super::table_reader::{TableReader, kind};
 use crate::selection::class_pattern::ClassPattern;
@@ -58,6 +59,7 @@ fn read_config(document: &DeTable<'_>, source: Arc<SourceText>, problems: &mut P
     let top = TableReader::new("", keys::TOP, document, problems);
     let trace = table("trace", keys::TRACE, &top, problems).map(|table| read_trace(&table, problems));
     let agent = table("agent", keys::AGENT, &top, problems).map(|table| read_agent(&table, problems));
+    let sampler = table("sampler", keys::SAMPLER, &top, problems).map(|table| read_sampler(&table, problems));
     let filter = table("filter", keys::FILTER, &top, problems).map(|table| read_filter(&table, problems));
     let exclude = table("exclude", keys::EXCLUDE, &top, problems).map(|table| read_exclude(&table, problems));
     let mut rules = Vec::new();
@@ -65,10 +67,14 @@ fn read_config(document: &DeTable<'_>, source: Arc<SourceText>, problems: &mut P
         let reader = TableReader::new("rule", keys::RULE, rule, problems);
         rules.push(read_rule(&reader, span, &source, problems));
     }
-    check_rules(&rules, problems);
+    let sampler = sampler.unwrap_or_default();
+    if !(rules.is_empty() && sampler.enabled) {
+        check_rules(&rules, problems);
+    }
     Config {
         trace: trace.unwrap_or_default(),
         agent: agent.unwrap_or_default(),
+        sampler,
         filter: filter.unwrap_or_default(),
         exclude: exclude.unwrap_or_default(),
         rules,

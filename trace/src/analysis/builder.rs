@@ -5,6 +5,7 @@ use super::details::DetailTable;
 use super::frames::LEFT_OUT;
 use super::input_output::InputOutput;
 use super::nesting::Nesting;
+use super::samples::{ChunkSamples, SampleTotals};
 use super::slices::SliceVisitor;
 use super::threads::ThreadRows;
 use super::{Analysis, FrameId, RecordingInfo};
@@ -23,6 +24,7 @@ pub(super) struct Builder {
     http_requests: DetailTable,
     sockets: DetailTable,
     input_output: InputOutput,
+    samples: SampleTotals,
     start_up: Option<u64>,
     /// Calls that end before this moment are left out.
     begin: u64,
@@ -75,6 +77,7 @@ impl Builder {
     }
 
     fn add_events(&mut self, decoded: DecodedChunk, index: usize, visitor: &mut impl SliceVisitor) {
+        let mut samples = ChunkSamples::default();
         self.analysis.events += decoded.early;
         self.input_output.next_chunk();
         for event in decoded.other_events() {
@@ -83,11 +86,12 @@ impl Builder {
                 Ok(event) => {
                     self.analysis.events += 1;
                     self.input_output.see(&decoded.chunk, &event);
-                    self.add_event(event);
+                    self.add_event(event, &mut samples);
                 }
                 Err(error) => self.warn(format!("the rest of chunk {index} was left out: {error}")),
             }
         }
+        self.samples.chunk_done(&decoded.chunk, samples);
         let DecodedChunk { chunk, methods, threads, .. } = decoded;
         let name = |(method, template)| (chunk.method(method), chunk.template(template).unwrap_or_default());
         let frames: Vec<FrameId> = methods.into_iter().map(name).map(|name| self.nesting.frames.id(name)).collect();
@@ -116,12 +120,15 @@ impl Builder {
             Event::Statement { call, .. } | Event::HttpRequest { call, .. } | Event::SocketTransfer { call, .. } => {
                 call.start.saturating_add(call.duration) < self.begin
             }
+            Event::Sample { at, .. } | Event::FailedSample { at, .. } => *at < self.begin,
             _ => false,
         }
     }
 
-    fn add_event(&mut self, event: Event<'_>) {
+    fn add_event(&mut self, event: Event<'_>, samples: &mut ChunkSamples) {
         match event {
+            Event::Sample { thread, stack, .. } => samples.add(thread, stack),
+            Event::FailedSample { thread, reason, .. } => samples.add_failed(thread, &reason),
             Event::Statement { call, statement } => drop(self.statements.add(&statement, call.duration)),
             Event::HttpRequest { call, http_method, path, status } => {
                 let row = self.http_requests.add(&format!("{http_method} {path}"), call.duration);
@@ -135,6 +142,7 @@ impl Builder {
             Event::Loss { lost, .. } => self.analysis.lost = self.analysis.lost.saturating_add(lost),
             Event::StartUpDone { at } => self.start_up = Some(at),
             Event::Configuration { key, value } => {
+                self.samples.setting(&key, &value);
                 self.analysis.recording.configuration.push((key.into_owned(), value.into_owned()));
             }
             Event::Note { at, kind, message } => {
@@ -173,6 +181,7 @@ impl Builder {
         analysis.http_requests = self.http_requests.finish();
         analysis.sockets = self.sockets.finish();
         analysis.input_output = self.input_output.finish();
+        analysis.samples = self.samples.finish();
 
         describe(&mut analysis.recording, reader, self.start_up);
         add_warnings(&mut analysis, self.notes_left_out);

@@ -13,6 +13,7 @@ mod input_output;
 mod likely_times;
 mod nesting;
 mod relations;
+mod samples;
 mod slices;
 mod threads;
 mod time_line;
@@ -26,6 +27,7 @@ pub use frames::{Frame, FrameId};
 pub use histogram::Histogram;
 pub use input_output::InputOutputRow;
 pub use relations::Relation;
+pub use samples::{LineRow, SampleProfile, SampledThread};
 pub use slices::{Slice, SliceVisitor};
 pub use threads::ThreadRow;
 pub use time_line::{Lane, LongCall, TimeLine};
@@ -91,6 +93,8 @@ pub struct Analysis {
     pub tree: CallTree,
     /// The threads, the busiest first.
     pub threads: Vec<ThreadRow>,
+    /// What samples of running threads say, if the recording has some.
+    pub samples: Option<SampleProfile>,
     /// Statements of databases, the one with the most time first.
     pub statements: Vec<DetailRow>,
     /// HTTP requests, the one with the most time first.

@@ -121,6 +121,21 @@ impl CallTree {
     /// Adds a call of `frame` by the path `parent`: the node, and whether no call around it is of the same method (which
     /// is not known of a node that stands for several paths).
     pub(super) fn add(&mut self, parent: NodeId, frame: FrameId, duration: u64, exact: bool) -> (NodeId, bool) {
+        self.add_many(parent, frame, (1, u64::from(!exact)), duration)
+    }
+
+    /// Adds ticks of the sampler at which `frame` was running or waiting for what it had called.
+    pub(super) fn add_ticks(&mut self, parent: NodeId, frame: FrameId, ticks: u64) -> (NodeId, bool) {
+        self.add_many(parent, frame, (ticks, 0), ticks)
+    }
+
+    fn add_many(
+        &mut self,
+        parent: NodeId,
+        frame: FrameId,
+        (calls, estimated_calls): (u64, u64),
+        total: u64,
+    ) -> (NodeId, bool) {
         if self.is_left_out(parent) {
             return (parent, false);
         }
@@ -128,13 +143,13 @@ impl CallTree {
         if parent == NodeId::ROOT
             && let Some(root) = self.nodes.first_mut()
         {
-            root.calls += 1;
-            root.total = root.total.saturating_add(duration);
+            root.calls += calls;
+            root.total = root.total.saturating_add(total);
         }
         let Some(node) = self.nodes.get_mut(id.index()) else { return (id, true) };
-        node.calls += 1;
-        node.estimated_calls += u64::from(!exact);
-        node.total = node.total.saturating_add(duration);
+        node.calls += calls;
+        node.estimated_calls += estimated_calls;
+        node.total = node.total.saturating_add(total);
         (id, node.is_outermost)
     }
 

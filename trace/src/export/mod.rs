@@ -9,6 +9,7 @@ mod otlp;
 mod perfetto;
 mod pprof;
 mod process;
+mod samples;
 mod speedscope;
 mod timeline;
 
@@ -19,6 +20,7 @@ pub use collapsed::{CollapsedOptions, Weight, collapsed};
 pub use otlp::otlp;
 pub use perfetto::perfetto;
 pub use pprof::pprof;
+pub use samples::{collapsed_samples, speedscope_samples};
 pub use speedscope::speedscope;
 
 use crate::reader::Thread;

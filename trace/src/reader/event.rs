@@ -89,6 +89,24 @@ pub enum Event<'c> {
         /// What to know.
         message: Cow<'c, str>,
     },
+    /// `jdk.ExecutionSample`
+    Sample {
+        /// Key for [`Chunk::thread`].
+        thread: u64,
+        /// Key for [`Chunk::stack`].
+        stack: u64,
+        /// Nanoseconds since 1970.
+        at: u64,
+    },
+    /// `instr.FailedSample`
+    FailedSample {
+        /// Key for [`Chunk::thread`].
+        thread: u64,
+        /// Nanoseconds since 1970.
+        at: u64,
+        /// Why there is no stack.
+        reason: Cow<'c, str>,
+    },
     /// `jdk.JVMInformation`
     Jvm {
         /// Process id.
@@ -116,6 +134,8 @@ enum Kind {
     StartUpDone,
     Configuration,
     Note,
+    Sample,
+    FailedSample,
     Jvm,
 }
 
@@ -143,6 +163,8 @@ const KINDS: &[(&str, Kind, Wanted)] = &[
     ("instr.StartUpDone", Kind::StartUpDone, wanted(&["startTime"], &[])),
     ("instr.Configuration", Kind::Configuration, wanted(&["startTime"], &["key", "value"])),
     ("instr.Note", Kind::Note, wanted(&["startTime"], &["kind", "message"])),
+    ("jdk.ExecutionSample", Kind::Sample, wanted(&["startTime", "", "sampledThread", "stackTrace"], &[])),
+    ("instr.FailedSample", Kind::FailedSample, wanted(&["startTime", "", "eventThread"], &["reason"])),
     (
         "jdk.JVMInformation",
         Kind::Jvm,
@@ -250,6 +272,9 @@ impl<'c> Events<'c> {
             Kind::StartUpDone => Event::StartUpDone { at },
             Kind::Configuration => Event::Configuration { key: first, value: second },
             Kind::Note => Event::Note { at, kind: first, message: second },
+            // The fourth field that is kept is the stack here.
+            Kind::Sample => Event::Sample { thread, stack: call.method, at },
+            Kind::FailedSample => Event::FailedSample { thread, at, reason: first },
             Kind::Jvm => Event::Jvm { pid: extra, name: first, version: second, options: third, command_line: fourth },
         })
     }

@@ -8,6 +8,7 @@ mod error;
 mod event;
 mod metadata;
 mod plan;
+mod stacks;
 
 use std::fmt;
 use std::fs::File;
@@ -19,6 +20,7 @@ use std::sync::Mutex;
 pub use constants::{Method, Thread};
 pub use error::ReadError;
 pub use event::{Call, Event, Events};
+pub use stacks::{StackFrame, StackTrace};
 
 use crate::chunk_header::ChunkHeader;
 use crate::repair::{ChunkPlace, whole_chunks};
@@ -197,6 +199,12 @@ impl Chunk {
     #[must_use]
     pub fn method(&self, key: u64) -> Option<Method<'_>> {
         self.constants.method(key)
+    }
+
+    /// The sampled stack with a key.
+    #[must_use]
+    pub fn stack(&self, key: u64) -> Option<&StackTrace> {
+        self.constants.stack(key)
     }
 
     /// The name of the template with a key.

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::advice::WHAT_TO_CHECK;
 use super::time_line::TimeLineData;
 use crate::Analysis;
-use crate::analysis::{DetailRow, Frame, InputOutputRow, Node, RecordingInfo, TimeLine};
+use crate::analysis::{DetailRow, Frame, InputOutputRow, Node, RecordingInfo, SampleProfile, TimeLine};
 
 /// Nodes of the call tree in a report; of larger trees the nodes with the least time are left out.
 const MOST_NODES: usize = 40_000;
@@ -41,6 +41,8 @@ struct Page<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     time_line: Option<TimeLineData<'a>>,
     threads: Vec<ThreadData<'a>>,
+    /// The same from samples of running threads: figures are ticks. `null` if there are none.
+    samples: Option<Samples<'a>>,
     statements: Vec<Detail<'a>>,
     http: Vec<Detail<'a>>,
     sockets: Vec<Detail<'a>>,
@@ -105,6 +107,28 @@ struct ThreadData<'a> {
 }
 
 #[derive(Serialize)]
+struct Samples<'a> {
+    engine: &'a str,
+    bias: &'a str,
+    interval: Option<u64>,
+    ticks: u64,
+    truncated: u64,
+    failed: &'a [(String, u64)],
+    frames: Vec<SampledFrame<'a>>,
+    nodes: Nodes,
+    threads: Vec<ThreadData<'a>>,
+}
+
+#[derive(Serialize)]
+struct SampledFrame<'a> {
+    class: &'a str,
+    method: &'a str,
+    descriptor: &'a str,
+    own: u64,
+    total: u64,
+}
+
+#[derive(Serialize)]
 struct Detail<'a> {
     text: &'a str,
     calls: u64,
@@ -150,6 +174,7 @@ impl<'a> Page<'a> {
             threads: threads
                 .map(|row| ThreadData { name: &row.name, id: row.id, calls: row.calls, total: row.total })
                 .collect(),
+            samples: analysis.samples.as_ref().map(Samples::of),
             statements: Detail::largest(&analysis.statements),
             http: Detail::largest(&analysis.http_requests),
             sockets: Detail::largest(&analysis.sockets),
@@ -176,6 +201,32 @@ impl<'a> Recording<'a> {
             command_line: &recording.command_line,
             configuration: &recording.configuration,
             notes: &recording.notes,
+        }
+    }
+}
+
+impl<'a> Samples<'a> {
+    fn of(profile: &'a SampleProfile) -> Samples<'a> {
+        let frame = |frame: &'a Frame| SampledFrame {
+            class: &frame.class,
+            method: &frame.method,
+            descriptor: &frame.descriptor,
+            own: frame.own,
+            total: frame.total,
+        };
+        let threads = profile.threads.iter();
+        Samples {
+            engine: &profile.engine,
+            bias: &profile.bias,
+            interval: profile.interval_nanos,
+            ticks: profile.ticks,
+            truncated: profile.truncated,
+            failed: &profile.failed,
+            frames: profile.frames.iter().map(frame).collect(),
+            nodes: Nodes::of(profile.tree.nodes()),
+            threads: threads
+                .map(|row| ThreadData { name: &row.name, id: row.id, calls: row.ticks, total: row.ticks })
+                .collect(),
         }
     }
 }

@@ -9,4 +9,4 @@ mod units;
 
 pub use data::json;
 pub use html::{html, html_with_time_line};
-pub use terminal::{TerminalOptions, comparison, method, terminal};
+pub use terminal::{TerminalOptions, comparison, method, moved, terminal};

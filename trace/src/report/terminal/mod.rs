@@ -1,11 +1,14 @@
 //! A report as text for a terminal.
 
 mod comparison;
+mod moved;
+mod samples;
 mod table;
 mod text;
 mod tree;
 
 pub use comparison::comparison;
+pub use moved::moved;
 
 use super::advice::{NO_CALLS, WHAT_TO_CHECK};
 use super::units::{bytes, count, date, duration, percent};
@@ -13,6 +16,7 @@ use crate::Analysis;
 use crate::analysis::{DetailRow, Frame, FrameId, Measure, Relation};
 use table::{Cell, Table};
 use text::{Style, cut_end, printable, shorten_name};
+use tree::TreeView;
 
 /// How a report for a terminal looks.
 #[derive(Debug, Clone, Copy)]
@@ -29,27 +33,44 @@ pub struct TerminalOptions {
     pub smallest_share: f64,
     /// Calls shown in the tree, at most.
     pub tree_lines: usize,
+    /// Show the lines of the source at which samples were taken.
+    pub lines: bool,
 }
 
 impl Default for TerminalOptions {
     fn default() -> Self {
-        TerminalOptions { width: 120, colours: false, rows: 25, by: Measure::Own, smallest_share: 1.0, tree_lines: 150 }
+        TerminalOptions {
+            width: 120,
+            colours: false,
+            rows: 25,
+            by: Measure::Own,
+            smallest_share: 1.0,
+            tree_lines: 150,
+            lines: false,
+        }
     }
 }
 
-/// The whole report: the recording, methods by own time, call tree, threads, statements, requests, peers.
+/// The whole report: the recording, methods by own time, call tree, threads, the same from samples, statements, requests, peers.
 #[must_use]
 pub fn terminal(analysis: &Analysis, options: &TerminalOptions) -> String {
     let mut report = Report { style: Style { colours: options.colours }, options, lines: Vec::new() };
     report.head(analysis);
-    if analysis.calls == 0 {
-        report.title(NO_CALLS);
-        report.lines.extend(WHAT_TO_CHECK.iter().map(|line| format!("  - {line}")));
-    } else {
+    if analysis.calls > 0 {
         report.methods(analysis);
         report.title("Call tree");
-        report.lines.extend(tree::lines(analysis, options));
+        let (tree, frames, root) = (&analysis.tree, &analysis.frames, "all threads");
+        let view = TreeView { tree, frames, unit: duration, root, calls: Some("calls") };
+        report.lines.extend(tree::lines(&view, options));
         report.threads(analysis);
+    }
+    match &analysis.samples {
+        Some(profile) => samples::sections(&mut report, profile),
+        None if analysis.calls == 0 => {
+            report.title(NO_CALLS);
+            report.lines.extend(WHAT_TO_CHECK.iter().map(|line| format!("  - {line}")));
+        }
+        None => {}
     }
     report.details("Statements", &analysis.statements);
     report.details("HTTP requests", &analysis.http_requests);
