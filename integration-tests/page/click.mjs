@@ -143,6 +143,22 @@ if (await page.locator('nav button[data-view="timeline"]').count()) {
     await page.keyboard.press("Escape");
   });
 }
+if (await page.locator("#source").isVisible()) {
+  await step("samples in place of calls", async () => {
+    const methods = await page.evaluate(() => frames.length);
+    await Promise.all([page.waitForNavigation(), page.click("#source")]);
+    const [ticks, interval, total, own] = await page.evaluate(() =>
+      [data.samples.ticks, data.samples.interval, nodes.total[0], nodes.own.reduce((sum, own) => sum + own, 0) + nodes.hidden_total.reduce((sum, hidden) => sum + hidden, 0)]);
+    assert.equal(total, ticks * interval);
+    assert.equal(own, total);
+    await tab("flame");
+    const { x, y } = await box(await page.evaluate(() => children[0][0]));
+    await page.mouse.move(x, y);
+    assert.match(await page.innerText("#tooltip"), /samples/);
+    await Promise.all([page.waitForNavigation(), page.click("#source")]);
+    assert.equal(await page.evaluate(() => frames.length), methods);
+  });
+}
 await step("dark and light", async () => {
   const light = await background();
   await page.click("#theme");

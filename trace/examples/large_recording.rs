@@ -7,6 +7,7 @@
 
 use std::path::Path;
 
+use trace::recording::{SampleFrame, SampledMethod, SamplerSettings};
 use trace::{MethodInfo, ProcessInfo, Recording, RecordingOptions};
 
 const METHODS: u32 = 4_000;
@@ -43,6 +44,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// A program whose methods call only later ones, each always the same two or three.
 struct Service {
     recording: Recording,
+    /// The methods, as samples name them.
+    sampled: Vec<SampledMethod>,
     /// Calls around each other, at most.
     deepest: u32,
     random: u64,
@@ -54,25 +57,28 @@ struct Service {
 
 impl Service {
     fn new(mut recording: Recording, deepest: u32) -> Service {
+        let mut sampled = Vec::new();
         for probe in 1..=METHODS {
             let class = format!("com/acme/shop/part{}/Service{}", probe / 400, probe / 8);
             let name = format!("operation{}", probe % 8);
-            recording.define_method(
-                probe,
-                MethodInfo {
-                    class: class.as_bytes(),
-                    name: name.as_bytes(),
-                    descriptor: b"(Ljava/lang/String;I)V",
-                    access_flags: 1,
-                    exact: true,
-                    template: "timed",
-                },
-            );
+            let (class, name, descriptor) = (class.as_bytes(), name.as_bytes(), &b"(Ljava/lang/String;I)V"[..]);
+            let method = MethodInfo { class, name, descriptor, access_flags: 1, exact: true, template: "timed" };
+            recording.define_method(probe, method);
+            sampled.push(recording.sampled_method(method));
         }
+        recording
+            .sampler_started(START, SamplerSettings { engine: "none", interval_nanos: 1_000_000, bias: "invented" });
         for thread in 0..THREADS {
             recording.define_thread(20 + thread, &format!("http-exec-{thread}"), 900 + thread, false);
         }
-        Service { recording, deepest, random: 0x9e37_79b9, clocks: vec![0; THREADS as usize], records: Vec::new() }
+        Service {
+            recording,
+            sampled,
+            deepest,
+            random: 0x9e37_79b9,
+            clocks: vec![0; THREADS as usize],
+            records: Vec::new(),
+        }
     }
 
     fn below(&mut self, limit: u64) -> u64 {
@@ -100,6 +106,9 @@ impl Service {
         let status = if self.below(200) == 0 { 500 } else { 200 };
         let path = format!("/shop/{}", entry);
         self.recording.http_request(entry as u32, START + began, now - began, "GET", &path, status);
+        if self.below(10) == 0 {
+            self.sample(entry, now);
+        }
         self.records = records;
         if let Some(clock) = self.clocks.get_mut(thread) {
             *clock = now;
@@ -107,12 +116,24 @@ impl Service {
         if self.below(1_000) == 0 { self.recording.flush_chunk() } else { Ok(()) }
     }
 
+    /// A sample of a thread that is somewhere on the way of first callees.
+    fn sample(&mut self, entry: u64, now: u64) {
+        let depth = 2 + self.below(12);
+        let path = std::iter::successors(Some(entry), |method| Some(callee(*method, 0)));
+        let methods = path.take(depth as usize).filter_map(|method| self.sampled.get(method as usize - 1));
+        let frame =
+            |method: &SampledMethod| SampleFrame { method: *method, line: 10, bytecode_index: 0, is_native: false };
+        let mut frames: Vec<SampleFrame> = methods.map(frame).collect();
+        frames.reverse();
+        self.recording.sample(START + now, &frames, false);
+    }
+
     fn call(&mut self, method: u64, depth: u32, now: &mut u64) {
         let start = *now;
         *now += 40 + self.below(400);
         let callees = 1 + method % 3;
         for index in 0..callees {
-            let callee = method + 1 + (method * 7 + index * 131) % (40 + method / 8);
+            let callee = callee(method, index);
             let is_over = depth >= self.deepest || callee > u64::from(METHODS) || self.records.len() > LONGEST_REQUEST;
             // Most branches are taken now and then, the first of each method nearly always.
             if is_over || (index > 0 && self.below(100) >= 40) || self.below(100) >= 93 {
@@ -127,4 +148,8 @@ impl Service {
         }
         self.records.push([START + start, (*now - start) << 24 | method]);
     }
+}
+
+fn callee(method: u64, index: u64) -> u64 {
+    method + 1 + (method * 7 + index * 131) % (40 + method / 8)
 }

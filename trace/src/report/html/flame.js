@@ -236,10 +236,11 @@ function nodeFacts(node) {
   const rows = [
     ["total", `${estimate(isEstimate, time(nodes.total[node]))} · ${share(nodes.total[node], data.total)} of all, ${share(nodes.total[node], nodes.total[nodes.parent[node]])} of the caller`],
     ["own", `${estimate(isEstimate, time(nodes.own[node]))} · ${share(nodes.own[node], data.total)}`],
-    ["calls", `${count(nodes.calls[node])} · ${time(Math.round(nodes.total[node] / Math.max(nodes.calls[node], 1)))} on average`],
+    isSampled ? ["samples", count(nodes.calls[node])]
+      : ["calls", `${count(nodes.calls[node])} · ${time(Math.round(nodes.total[node] / Math.max(nodes.calls[node], 1)))} on average`],
   ];
   if (frame) rows.push(["signature", frame.method + frame.descriptor]);
   if (frame && frame.template) rows.push(["template", frame.template]);
-  if (isEstimate) rows.push(["~", "level watch: estimated from ticks"]);
+  if (isEstimate) rows.push(["~", isSampled ? "estimated from samples" : "level watch: estimated from ticks"]);
   return [make("b", {}, nodeName(node)), factList(rows)];
 }

@@ -1,4 +1,4 @@
-// Keys and the choice of light or dark.
+// Keys, and the choices: light or dark, calls or samples.
 
 // `/` goes to the search of the view; arrow keys go from tab to tab.
 function keyboard() {
@@ -56,4 +56,12 @@ function themeButton() {
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { show(); redraw(); });
   show();
+}
+
+// A recording may hold both.
+function sourceButton() {
+  const button = document.getElementById("source");
+  button.hidden = !data.samples || data.calls === 0;
+  button.textContent = isSampled ? "Show calls" : "Show samples";
+  button.addEventListener("click", () => { location.search = isSampled ? "" : "?samples"; });
 }

@@ -68,14 +68,20 @@ function methodsPanel() {
     rows: frames.map((_, index) => index),
     columns: [
       measured("Own", "own"), portion("%", "own"), measured("Total", "total"), portion("%", "total"),
-      number("Calls", (index) => frames[index].calls), measured("Average", "average"),
-      measured("p50", "p50"), measured("p95", "p95"), measured("p99", "p99"), measured("Max", "max"),
+      number(isSampled ? "Samples" : "Calls", (index) => frames[index].calls),
+      ...(isSampled ? [] : [measured("Average", "average"), measured("p50", "p50"), measured("p95", "p95"), measured("p99", "p99"), measured("Max", "max")]),
       { title: "Method", text: true, value: (index) => fullName(frames[index]), show: name },
     ],
     sort: 0,
     filter: (index) => `${fullName(frames[index])} ${frames[index].template}`,
-    note: frames.some((frame) => frame.estimated) ? "~ level watch: only calls that met a tick are counted, times are estimates from ticks" : null,
+    note: isSampled ? samplesNote() : frames.some((frame) => frame.estimated) ? "~ level watch: only calls that met a tick are counted, times are estimates from ticks" : null,
   });
+}
+
+function samplesNote() {
+  const { engine, interval, ticks, truncated, failed } = data.samples;
+  const parts = [`${count(ticks)} samples`, interval ? `one each ${time(interval)}` : "", engine, truncated ? `${count(truncated)} cut stacks` : ""];
+  return [...parts, ...failed.map(([reason, number]) => `${count(number)} without a stack: ${reason}`)].filter(Boolean).join(" · ");
 }
 
 function detailsPanel(rows, title, extra) {
@@ -162,7 +168,7 @@ function treePanel() {
     oninput: () => next(1),
   });
   const close = make("button", { onclick: () => { open.clear(); open.add(0); fill(); } }, "Close all");
-  const head = make("tr", {}, ...["Total", "%", "Own", "Calls"].map((title) => make("th", {}, title)), make("th", { class: "text" }, "Call tree of all threads"));
+  const head = make("tr", {}, ...["Total", "%", "Own", isSampled ? "Samples" : "Calls"].map((title) => make("th", {}, title)), make("th", { class: "text" }, "Call tree of all threads"));
   return make("div", { class: "panel" }, make("div", { class: "tools" }, finder, places, close),
     make("div", { class: "scroll" }, make("table", { class: "tree" }, make("thead", {}, head), body)));
 }
@@ -172,13 +178,13 @@ function openMethod(index) {
   const frame = frames[index];
   const side = (title, rows) => make("div", {}, make("h2", {}, title), rows.length
     ? make("div", { class: "scroll" }, make("table", {}, make("tbody", {}, ...rows.slice(0, 100).map((row) => make("tr", {},
-      make("td", {}, time(row.total)), make("td", {}, `${count(row.calls)} calls`), make("td", { class: "text" }, methodLink(row.frame)))))))
+      make("td", {}, time(row.total)), make("td", {}, `${count(row.calls)} ${isSampled ? "samples" : "calls"}`), make("td", { class: "text" }, methodLink(row.frame)))))))
     : make("p", { class: "faint" }, "none that was measured"));
   const { callers, callees } = relations(index);
   const facts = [
     ["Total", `${estimate(frame.estimated, time(frame.total))} · ${share(frame.total, data.total)}`],
     ["Own", `${estimate(frame.estimated, time(frame.own))} · ${share(frame.own, data.total)}`],
-    ["Calls", `${count(frame.calls)} · average ${time(frame.average)} · p50 ${time(frame.p50)} · p95 ${time(frame.p95)} · p99 ${time(frame.p99)} · max ${time(frame.max)}`],
+    isSampled ? ["Samples", count(frame.calls)] : ["Calls", `${count(frame.calls)} · average ${time(frame.average)} · p50 ${time(frame.p50)} · p95 ${time(frame.p95)} · p99 ${time(frame.p99)} · max ${time(frame.max)}`],
     ["Signature", frame.method + frame.descriptor],
     ["Template", frame.template || "–"],
   ];
