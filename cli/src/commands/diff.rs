@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     /// What is compared.
     #[arg(long, value_enum, default_value = "own")]
     by: By,
-    /// Fail (exit status 1) if a method of both recordings got worse by more than this, and by more than chance explains.
+    /// Fail (exit status 1) if a method of both recordings got worse by more than this, chance put aside.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     fail_above: Option<f64>,
     /// For --fail-above: methods with a smaller share of the time do not matter.

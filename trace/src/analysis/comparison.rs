@@ -188,8 +188,8 @@ impl Comparison {
         methods
     }
 
-    /// Methods of both recordings that got worse by more than `percent`, chance put aside. Those with less than
-    /// `smallest_share` percent of the time of both recordings do not matter.
+    /// Methods of both recordings that got worse by more than `percent`, even without what chance may have made of it.
+    /// Those with less than `smallest_share` percent of the time of both recordings do not matter.
     #[must_use]
     pub fn worse_by(&self, measure: Measure, percent: f64, smallest_share: f64) -> Vec<&MethodChange> {
         let [before, after] = self.total;
@@ -197,9 +197,9 @@ impl Comparison {
             figures.is_some_and(|figures| figures.total as f64 * 100.0 >= whole as f64 * smallest_share)
         };
         let is_worse = |method: &&MethodChange| {
-            method.percent(measure).is_some_and(|change| change > percent)
+            let noise = method.noise_percent(measure).unwrap_or(0.0);
+            method.percent(measure).is_some_and(|change| change - noise > percent)
                 && method.after.is_some()
-                && !method.is_noise(measure)
                 && (matters(&method.before, before) || matters(&method.after, after))
         };
         self.by_difference(measure).into_iter().filter(is_worse).collect()
