@@ -16,13 +16,17 @@ compile_error!("the agent must be built with panic = \"unwind\": an abort would 
 mod class_dump;
 mod class_load_hook;
 mod class_plan;
+mod control;
 mod detach;
 mod embedded;
 mod entry;
+mod governor;
 mod hierarchy;
 mod hotspot_hazards;
 mod jvm;
 mod late_decisions;
+mod live_control;
+mod live_levels;
 mod loaded_before;
 mod logging;
 mod message;

@@ -3,14 +3,18 @@
 //! Every class loader delegates `java.*`, so instrumented code finds them wherever it lives; no file is written and no boot
 //! path is appended (which would cost class data sharing).
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 
 use crate::embedded;
 use crate::jvm::{self, GlobalClass, Jni, Jvmti, RecorderNatives, StaticLongField};
 
-/// Extends a class of `jdk.internal.misc`, and exists only where that class does.
-const CARRIER_RINGS: &str = "java/instr/CarrierRings";
-const CARRIER_RINGS_SINCE: u32 = 21;
+/// The package of `java.base` that the runtime uses.
+const USED_PACKAGE: &CStr = c"jdk.internal.misc";
+
+/// Uses another package, and calls a method of the JDK that exists only where there are virtual threads.
+const CARRIER: &str = "java/instr/Carrier";
+const CARRIER_USES_PACKAGE: &CStr = c"jdk.internal.access";
+const CARRIER_SINCE: u32 = 21;
 
 /// The classes that the agent talks to.
 #[derive(Debug, Clone, Copy)]
@@ -27,29 +31,38 @@ impl RuntimeClasses {
         jni: &Jni<'_>,
         natives: &'static dyn RecorderNatives,
     ) -> Result<RuntimeClasses, String> {
-        let (mut recorder, mut watch, mut exported) = (None, None, false);
-        let (after_export, plain): (Vec<_>, Vec<_>) =
-            embedded::RUNTIME_CLASSES.iter().partition(|(name, _)| *name == CARRIER_RINGS);
+        let (mut recorder, mut ring, mut live, mut watch, mut exported) = (None, None, None, None, false);
+        let (with_virtual_threads, plain): (Vec<_>, Vec<_>) =
+            embedded::RUNTIME_CLASSES.iter().partition(|(name, _)| *name == CARRIER);
         for (name, bytes) in plain {
             let class = define(jni, name, bytes)?;
             if !std::mem::replace(&mut exported, true) {
-                jvm::export_to_class(jvmti, jni, c"jdk.internal.misc", class).map_err(|error| error.to_string())?;
+                export(jvmti, jni, USED_PACKAGE, class)?;
             }
             match name {
                 "java/instr/Recorder" => recorder = Some(class),
+                "java/instr/Ring" => ring = Some(class),
+                "java/instr/Live" => live = Some(class),
                 "java/instr/Watch" => watch = Some(class),
                 _ => {}
             }
         }
-        if jvmti.java_version() >= CARRIER_RINGS_SINCE {
-            after_export.iter().try_for_each(|(name, bytes)| define(jni, name, bytes).map(drop))?;
+        if jvmti.java_version() >= CARRIER_SINCE {
+            for (name, bytes) in with_virtual_threads {
+                export(jvmti, jni, CARRIER_USES_PACKAGE, define(jni, name, bytes)?)?;
+            }
         }
-        let (Some(recorder), Some(watch)) = (recorder, watch) else {
+        let (Some(recorder), Some(ring), Some(live), Some(watch)) = (recorder, ring, live, watch) else {
             return Err("this build of the agent has no runtime classes".to_owned());
         };
-        jvm::register_recorder_natives(jni, recorder, natives).map_err(|error| error.to_string())?;
+        jvm::register_recorder_natives(jni, ring, live, natives).map_err(|error| error.to_string())?;
         let tick = StaticLongField::find(jni, watch, c"tick").map_err(|error| error.to_string())?;
         Ok(RuntimeClasses { recorder, tick })
+    }
+
+    /// Gets the probes ready whose level can change; before they are switched on.
+    pub(crate) fn warm_up(&self, jni: &Jni<'_>) -> Result<(), String> {
+        jvm::call_static_void(jni, self.recorder, c"warmUp").map_err(|error| error.to_string())
     }
 
     /// Switches all probes on.
@@ -63,6 +76,10 @@ impl RuntimeClasses {
             tracing::error!(%error, "the probes cannot be switched off");
         }
     }
+}
+
+fn export(jvmti: Jvmti, jni: &Jni<'_>, package: &CStr, class: GlobalClass) -> Result<(), String> {
+    jvm::export_to_class(jvmti, jni, package, class).map_err(|error| error.to_string())
 }
 
 fn define(jni: &Jni<'_>, name: &str, bytes: &[u8]) -> Result<GlobalClass, String> {

@@ -1,21 +1,23 @@
 //! The agent of this process and its present session: the time between start (or attach) and end (or detach).
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
-use instrument_core::selection::Untouchable;
+use instrument_core::selection::{Chosen, CompiledRule, Untouchable};
 use instrument_core::{Engine, EngineOptions};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashSet;
 
 use crate::class_dump::ClassDump;
+use crate::control::{ControlSocket, Status};
 use crate::hierarchy::TypeIndex;
+use crate::jvm::process_cpu_time;
 use crate::jvm::{ClassFile, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, NanoClock, ObjectRef};
 use crate::late_decisions::LateDecisions;
+use crate::live_control::LiveControl;
 use crate::probe_registry::ProbeRegistry;
-use crate::recorder::{Drainer, RecordCounts, Rings, Ticker, TraceSink};
+use crate::recorder::{CallRates, Drainer, RecordCounts, Rings, Ticker, TraceSink, Watcher};
 use crate::runtime_classes::RuntimeClasses;
 use crate::sampler::{self, SampleCounts, SampleQueue, Sampler, Surroundings};
 use crate::setup::Setup;
@@ -55,6 +57,12 @@ pub(crate) struct Session {
     untouchable: OnceLock<Untouchable>,
     /// Classes whose decision needs super types that were unknown.
     pub(crate) late: LateDecisions,
+    /// What can be changed while the program runs.
+    pub(crate) live: LiveControl,
+    /// Calls up to now, if somebody may ask.
+    pub(crate) rates: Option<Arc<Mutex<CallRates>>>,
+    /// What the drainer has seen up to now.
+    pub(crate) records: Mutex<RecordCounts>,
     /// Where rewritten classes are written to, for people.
     pub(crate) dump: ClassDump,
     /// Counters.
@@ -77,6 +85,7 @@ struct Running {
     ticker: Option<Ticker>,
     sampler: Option<Sampler>,
     tick: Option<crate::jvm::StaticLongField>,
+    control: Option<ControlSocket>,
     /// The trace file, if it could be created.
     trace_file: Option<PathBuf>,
 }
@@ -144,8 +153,12 @@ impl Agent {
                 *self.runtime.get_or_init(|| defined)
             }
         };
+        if session.setup.has_live_probes() {
+            runtime.warm_up(jni)?;
+        }
         session.start_recording(jni, rings, &runtime)?;
         runtime.start(jni)?;
+        session.start_control();
         // The hook is never switched on before: that would cost an AOT cache, and with it the start-up time.
         for event in [Event::VmDeath, Event::ThreadEnd, Event::ClassFileLoad] {
             self.jvmti.set_event(event, true).map_err(|error| error.to_string())?;
@@ -209,13 +222,35 @@ impl JvmEvents for Agent {
     }
 }
 
+/// Keeps a session's figures up to date and lets the governor look at them.
+struct SessionWatcher(Weak<Session>);
+
+impl Watcher for SessionWatcher {
+    fn look(&mut self, counts: RecordCounts) {
+        let Some(session) = self.0.upgrade() else { return };
+        *session.records.lock() = counts;
+        if session.live.is_due()
+            && let Some(rates) = &session.rates
+        {
+            let calls = rates.lock().snapshot();
+            session.live.govern(calls, process_cpu_time());
+        }
+    }
+}
+
 impl Session {
     fn new(agent: &Agent, setup: Setup) -> Session {
         let java_home = agent.jvmti.system_property(c"java.home").unwrap_or_default();
         let types = TypeIndex::new(PathBuf::from(java_home));
+        let probes = PROBES.get_or_init(ProbeRegistry::default);
+        let (control, budget) = (&setup.config.control, setup.config.governor.budget_percent);
+        let rates = (control.socket || budget.is_some()).then(Arc::default);
         Session {
             engine: Engine::new(Arc::clone(&setup.templates), EngineOptions::default()),
-            probes: PROBES.get_or_init(ProbeRegistry::default),
+            probes,
+            live: LiveControl::new(probes, budget),
+            rates,
+            records: Mutex::new(RecordCounts::default()),
             wrapped: WRAPPED.get_or_init(WrappedClasses::default),
             leaving: AtomicBool::new(false),
             types,
@@ -233,14 +268,19 @@ impl Session {
         }
     }
 
-    fn start_recording(&self, jni: &Jni<'_>, rings: &'static Rings, runtime: &RuntimeClasses) -> Result<(), String> {
+    fn start_recording(
+        self: &Arc<Self>,
+        jni: &Jni<'_>,
+        rings: &'static Rings,
+        runtime: &RuntimeClasses,
+    ) -> Result<(), String> {
         let clock = NanoClock::calibrate(jni).map_err(|error| error.to_string())?;
         let path = trace_file::path(self.setup.config.trace.file.as_deref());
         let recording = trace_file::create(&path, self.jvmti, clock, &self.setup.config);
         let trace_file = recording.is_some().then(|| path.clone());
-        let sink = TraceSink::new(recording, path, self.probes, Arc::clone(&self.samples));
-        let drainer =
-            Drainer::start(rings, clock, sink).map_err(|error| format!("no thread for the recorder: {error}"))?;
+        let sink = TraceSink::new(recording, path, self.probes, Arc::clone(&self.samples), self.rates.clone());
+        let drainer = Drainer::start(rings, clock, sink, SessionWatcher(Arc::downgrade(self)))
+            .map_err(|error| format!("no thread for the recorder: {error}"))?;
         let (clock, drainer, tick) = (Some(clock), Some(drainer), Some(runtime.tick));
         *self.running.lock() = Running { clock, drainer, tick, trace_file, ..Running::default() };
         Ok(())
@@ -254,6 +294,27 @@ impl Session {
         let surroundings = Surroundings { vm, jvmti, clock, java_version };
         let listen = || self.late.keep_listening(jvmti);
         self.running.lock().sampler = Sampler::start(surroundings, jni, config, Arc::clone(&self.samples), listen);
+    }
+
+    fn start_control(self: &Arc<Self>) {
+        if self.setup.config.control.socket {
+            match ControlSocket::open(Arc::downgrade(self)) {
+                Ok(socket) => self.running.lock().control = Some(socket),
+                Err(error) => tracing::info!(%error, "`instr status` and `instr level` cannot reach this process"),
+            }
+        }
+    }
+
+    /// A method got a live probe of this number.
+    pub(crate) fn begin_live(&self, probe: u32, chosen: &Chosen) {
+        let is_governed = self.setup.rules.rules().get(chosen.rule).is_none_or(CompiledRule::is_governed);
+        self.live.begin(probe, chosen, is_governed);
+    }
+
+    /// What people are told who ask while the program runs.
+    pub(crate) fn status(&self) -> Status {
+        let trace_file = self.running.lock().trace_file.clone();
+        Status::of(self, trace_file)
     }
 
     /// Some class got a probe of level watch: there must be a tick.
@@ -307,6 +368,7 @@ impl Session {
         if let Some(ticker) = running.ticker {
             ticker.stop();
         }
+        drop(running.control);
         let samples = running.sampler.map(Sampler::stop);
         let records = running.drainer.map(Drainer::stop).unwrap_or_default();
         let trace_file = running.trace_file.as_deref().map(|path| path.to_string_lossy());

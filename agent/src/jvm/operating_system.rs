@@ -1,6 +1,7 @@
 //! The few things that the agent needs from the operating system and that `std` does not offer.
 
 use std::mem::MaybeUninit;
+use std::time::Duration;
 
 /// The operating system's number of the current thread.
 pub(crate) fn current_thread_id() -> u64 {
@@ -21,4 +22,15 @@ pub(crate) fn block_signals() {
         }
         libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), std::ptr::null_mut());
     }
+}
+
+/// CPU time that the process has used, all threads together; zero if the system does not say.
+pub(crate) fn process_cpu_time() -> Duration {
+    let mut time = MaybeUninit::<libc::timespec>::zeroed();
+    // SAFETY: the call writes the structure it is given, which is valid as zero, too.
+    let time = unsafe {
+        libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, time.as_mut_ptr());
+        time.assume_init()
+    };
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }

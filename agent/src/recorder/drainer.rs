@@ -17,6 +17,12 @@ const BUSY: Duration = Duration::from_millis(10);
 /// How long recorded data may stay in memory: a kill loses no more.
 const FLUSH: Duration = Duration::from_secs(2);
 
+/// Somebody who looks at the figures after each round.
+pub(crate) trait Watcher: Send {
+    /// What has been recorded up to now.
+    fn look(&mut self, counts: RecordCounts);
+}
+
 /// A running drainer.
 #[derive(Debug)]
 pub(crate) struct Drainer {
@@ -26,13 +32,18 @@ pub(crate) struct Drainer {
 
 impl Drainer {
     /// Starts draining into `sink`.
-    pub(crate) fn start(rings: &'static Rings, clock: NanoClock, mut sink: TraceSink) -> std::io::Result<Drainer> {
+    pub(crate) fn start(
+        rings: &'static Rings,
+        clock: NanoClock,
+        mut sink: TraceSink,
+        mut watcher: impl Watcher + 'static,
+    ) -> std::io::Result<Drainer> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = std::thread::Builder::new().name("instr-drainer".to_owned()).spawn(move || {
             block_signals();
             rings.wake_this_thread();
-            run(rings, clock, &stopped, &mut sink);
+            run(rings, clock, &stopped, &mut sink, &mut watcher);
             sink.counts()
         })?;
         Ok(Drainer { thread, stop })
@@ -46,11 +57,12 @@ impl Drainer {
     }
 }
 
-fn run(rings: &Rings, clock: NanoClock, stop: &AtomicBool, sink: &mut TraceSink) {
+fn run(rings: &Rings, clock: NanoClock, stop: &AtomicBool, sink: &mut TraceSink, watcher: &mut impl Watcher) {
     let mut flushed = Instant::now();
     loop {
         let last = stop.load(Ordering::Acquire);
         let found = rings.drain(clock, sink) | sink.take_samples();
+        watcher.look(sink.counts());
         if last {
             break;
         }

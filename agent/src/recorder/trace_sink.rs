@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use trace::{MethodInfo, Recording};
 
+use super::call_rates::CallRates;
 use super::record_stream::{Detail, RecordSink, RecordThread};
 use super::sample_sink::{SampleSink, ticks_of};
 use crate::probe_registry::{Definitions, ProbeRegistry};
@@ -30,6 +32,8 @@ pub(crate) struct TraceSink {
     probes: &'static ProbeRegistry,
     definitions: Definitions,
     samples: SampleSink,
+    /// For those who ask while the program runs.
+    rates: Option<Arc<Mutex<CallRates>>>,
     os_thread: u64,
     unwritten: bool,
     failed: bool,
@@ -46,6 +50,7 @@ impl TraceSink {
         path: PathBuf,
         probes: &'static ProbeRegistry,
         samples: Arc<SampleQueue>,
+        rates: Option<Arc<Mutex<CallRates>>>,
     ) -> TraceSink {
         let counts = RecordCounts::default();
         let definitions = Definitions::default();
@@ -56,6 +61,7 @@ impl TraceSink {
             probes,
             definitions,
             samples: SampleSink::new(samples),
+            rates,
             os_thread: 0,
             unwritten: false,
             failed: false,
@@ -143,6 +149,12 @@ impl TraceSink {
         !self.full
     }
 
+    fn count_rate(&self, probe: u32, nanos: u64) {
+        if let Some(rates) = &self.rates {
+            rates.lock().add_call(probe as usize, nanos);
+        }
+    }
+
     /// One message, not one every two seconds.
     fn report(&mut self, error: &std::io::Error) {
         if !std::mem::replace(&mut self.failed, true) {
@@ -189,6 +201,9 @@ impl RecordSink for TraceSink {
     }
 
     fn calls(&mut self, calls: &[[u64; 2]]) {
+        if let Some(rates) = &self.rates {
+            rates.lock().add(calls);
+        }
         if !self.has_room(calls.len() as u64) {
             return;
         }
@@ -200,6 +215,7 @@ impl RecordSink for TraceSink {
     }
 
     fn long_call(&mut self, probe: u32, start: u64, duration: u64) {
+        self.count_rate(probe, duration);
         if !self.has_room(1) {
             return;
         }
@@ -211,6 +227,7 @@ impl RecordSink for TraceSink {
     }
 
     fn detail(&mut self, detail: Detail<'_>) {
+        self.count_rate(detail.probe, detail.duration);
         if !self.has_room(1) {
             return;
         }

@@ -1,7 +1,7 @@
 //! The keys of each table, as they are spelled in documentation and suggestions.
 
 /// Tables and lists of tables at the top level.
-pub(super) const TOP: &[&str] = &["trace", "agent", "sampler", "filter", "exclude", "rule"];
+pub(super) const TOP: &[&str] = &["trace", "agent", "sampler", "filter", "exclude", "control", "governor", "rule"];
 /// `[trace]`
 pub(super) const TRACE: &[&str] = &["file", "buffer-mb", "max-file-mb"];
 /// `[agent]`
@@ -12,6 +12,10 @@ pub(super) const SAMPLER: &[&str] = &["enabled", "interval", "engine", "depth"];
 pub(super) const FILTER: &[&str] = &["leaf", "max-bytes"];
 /// `[exclude]`
 pub(super) const EXCLUDE: &[&str] = &["class"];
+/// `[control]`
+pub(super) const CONTROL: &[&str] = &["live", "socket"];
+/// `[governor]`
+pub(super) const GOVERNOR: &[&str] = &["budget-percent"];
 /// `[[rule]]`
 pub(super) const RULE: &[&str] = &[
     "name",
@@ -28,6 +32,7 @@ pub(super) const RULE: &[&str] = &[
     "constructors",
     "class-initialisers",
     "bridges",
+    "governed",
 ];
 
 /// All tables with their keys; `rule` first, because most keys belong there.
@@ -38,4 +43,6 @@ pub(super) const TABLES: &[(&str, &[&str])] = &[
     ("sampler", SAMPLER),
     ("filter", FILTER),
     ("exclude", EXCLUDE),
+    ("control", CONTROL),
+    ("governor", GOVERNOR),
 ];

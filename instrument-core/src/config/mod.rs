@@ -18,7 +18,8 @@ mod tests;
 
 pub use diagnostic::{Diagnostic, Severity};
 pub use model::{
-    AgentConfig, Config, DEFAULT_MAX_BYTES, ExcludeConfig, FilterConfig, LogLevel, OnError, Rule, TraceConfig,
+    AgentConfig, Config, ControlConfig, DEFAULT_MAX_BYTES, ExcludeConfig, FilterConfig, GovernorConfig, LogLevel,
+    OnError, Rule, TraceConfig,
 };
 pub use parse::{asks_to_abort, parse};
 pub use sampler::{SamplerConfig, SamplerEngine};

@@ -32,6 +32,12 @@ pub struct Config {
     /// What is never instrumented, whatever the rules say.
     #[schemars(default)]
     pub exclude: ExcludeConfig,
+    /// What can be changed while the program runs.
+    #[schemars(default)]
+    pub control: ControlConfig,
+    /// Keeps the cost of exact times below a budget.
+    #[schemars(default)]
+    pub governor: GovernorConfig,
     /// The rules, in order: the first that matches a method decides.
     #[schemars(default, rename = "rule")]
     pub rules: Vec<Rule>,
@@ -82,6 +88,32 @@ pub struct AgentConfig {
     pub dump: Option<String>,
     /// For measuring: compute every rewrite, then throw it away and let the application run unchanged.
     pub discard: bool,
+}
+
+/// What `instr status`, `instr top` and `instr level` may do with the running program.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct ControlConfig {
+    /// Probes whose level can be changed at any time, without touching the class again: half a nanosecond more a call. Only templates with
+    /// a live variant, such as the built-in `timed`, can do that.
+    pub live: bool,
+    /// Listen to the same user's `instr` commands on a Unix domain socket in `/tmp/instr-<user id>`. Default: true.
+    pub socket: bool,
+}
+
+impl Default for ControlConfig {
+    fn default() -> ControlConfig {
+        ControlConfig { live: false, socket: true }
+    }
+}
+
+/// Keeps the cost of exact times below a budget: the methods that are called most are set to level `watch`, and back when it is quiet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct GovernorConfig {
+    /// Most of the process's CPU time that probes may take, in percent. Without it nobody governs. Turns `live` on.
+    #[schemars(with = "u32", range(min = 1, max = 100))]
+    pub budget_percent: Option<u32>,
 }
 
 /// What happens when the agent cannot start.
@@ -210,6 +242,9 @@ pub struct Rule {
     /// Take bridge methods, which the compiler makes and which only forward. Default: false.
     #[schemars(with = "bool")]
     pub bridges: Option<bool>,
+    /// Whether the governor may change the level of this rule's methods. Default: true.
+    #[schemars(with = "bool")]
+    pub governed: Option<bool>,
     /// Where the rule stands.
     #[schemars(skip)]
     pub span: Range<usize>,

@@ -7,7 +7,9 @@ use toml::de::{DeTable, DeValue};
 
 use super::diagnostic::Diagnostic;
 use super::keys;
-use super::model::{AgentConfig, Config, ExcludeConfig, FilterConfig, LogLevel, OnError, TraceConfig};
+use super::model::{
+    AgentConfig, Config, ControlConfig, ExcludeConfig, FilterConfig, GovernorConfig, LogLevel, OnError, TraceConfig,
+};
 use super::problems::Problems;
 use super::read_rule::{check_rules, doubt_class_patterns, read_rule};
 use super::sampler::read_sampler;
@@ -62,6 +64,8 @@ fn read_config(document: &DeTable<'_>, source: Arc<SourceText>, problems: &mut P
     let sampler = table("sampler", keys::SAMPLER, &top, problems).map(|table| read_sampler(&table, problems));
     let filter = table("filter", keys::FILTER, &top, problems).map(|table| read_filter(&table, problems));
     let exclude = table("exclude", keys::EXCLUDE, &top, problems).map(|table| read_exclude(&table, problems));
+    let control = table("control", keys::CONTROL, &top, problems).map(|table| read_control(&table, problems));
+    let governor = table("governor", keys::GOVERNOR, &top, problems).map(|table| read_governor(&table, problems));
     let mut rules = Vec::new();
     for (span, rule) in rule_tables(&top, problems) {
         let reader = TableReader::new("rule", keys::RULE, rule, problems);
@@ -77,6 +81,8 @@ fn read_config(document: &DeTable<'_>, source: Arc<SourceText>, problems: &mut P
         sampler,
         filter: filter.unwrap_or_default(),
         exclude: exclude.unwrap_or_default(),
+        control: control.unwrap_or_default(),
+        governor: governor.unwrap_or_default(),
         rules,
         source,
     }
@@ -149,6 +155,18 @@ fn read_filter(table: &TableReader<'_, '_>, problems: &mut Problems) -> FilterCo
         leaf: table.boolean("leaf", problems).unwrap_or(default.leaf),
         max_bytes: table.number("max-bytes", 0..65_536, problems).unwrap_or(default.max_bytes),
     }
+}
+
+fn read_control(table: &TableReader<'_, '_>, problems: &mut Problems) -> ControlConfig {
+    let default = ControlConfig::default();
+    ControlConfig {
+        live: table.boolean("live", problems).unwrap_or(default.live),
+        socket: table.boolean("socket", problems).unwrap_or(default.socket),
+    }
+}
+
+fn read_governor(table: &TableReader<'_, '_>, problems: &mut Problems) -> GovernorConfig {
+    GovernorConfig { budget_percent: table.number("budget-percent", 1..101, problems) }
 }
 
 fn read_exclude(table: &TableReader<'_, '_>, problems: &mut Problems) -> ExcludeConfig {

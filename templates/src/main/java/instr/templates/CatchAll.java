@@ -2,6 +2,7 @@ package instr.templates;
 
 import java.instr.Guard;
 import java.instr.Level;
+import java.instr.Live;
 import java.instr.Target;
 import java.instr.Template;
 import java.instr.Timer;
@@ -28,6 +29,16 @@ final class CatchAll {
             Target.proceed();
         } finally {
             Watch.exit(start, Target.id());
+        }
+    }
+
+    @Template(name = "timed", category = "catch-all", live = true)
+    static void timedLive() throws Throwable {
+        long start = Live.enter(Target.id());
+        try {
+            Target.proceed();
+        } finally {
+            Live.exit(start, Target.id());
         }
     }
 

@@ -10,6 +10,8 @@ public final class Unsafe {
 
     public native long getLong(Object object, long offset);
 
+    public native byte getByte(long address);
+
     public native int getInt(Object object, long offset);
 
     public native Object getReference(Object object, long offset);

@@ -29,20 +29,21 @@ class SamplerIT {
 
     @EachJdk
     void aKnownStackComesOutWithItsLines(Jdk jdk) {
-        checkChain(Program.target(jdk, "targets.Busy", "chain", "1500"), "async");
+        checkChain(Program.target(jdk, "targets.Busy", "chain", "1500"), "async", true);
     }
 
+    /** The interpreter notes where it is only at calls and jumps, so the innermost line is not exact here. */
     @EachJdk
     void interpretedMethodsAreSeen(Jdk jdk) {
-        checkChain(Program.target(jdk, "targets.Busy", "chain", "1500").with("-Xint"), "async");
+        checkChain(Program.target(jdk, "targets.Busy", "chain", "1500").with("-Xint"), "async", false);
     }
 
     @EachJdk
     void jvmtiSeesTheSame(Jdk jdk) {
-        checkChain(Program.target(jdk, "targets.Busy", "chain", "1500"), "jvmti");
+        checkChain(Program.target(jdk, "targets.Busy", "chain", "1500"), "jvmti", true);
     }
 
-    private static void checkChain(Program program, String engine) {
+    private static void checkChain(Program program, String engine, boolean isExact) {
         Finished run = program.withAgent(sampler("engine = \"" + engine + "\"")).assertExitCode(0);
         assertEquals("", run.stderr());
         Samples samples = Samples.of(run);
@@ -55,7 +56,8 @@ class SamplerIT {
                 "targets.Busy.b:" + run.line("line b"),
                 "targets.Busy.a:" + run.line("line a"));
         long exact = samples.taken().stream()
-                .filter(sample -> sample.frames().size() == 5 && sample.frames().subList(0, 3).equals(chain))
+                .filter(sample -> sample.frames().size() == 5 && sample.has("targets.Busy.c"))
+                .filter(sample -> sample.frames().subList(isExact ? 0 : 1, 3).equals(chain.subList(isExact ? 0 : 1, 3)))
                 .count();
         assertTrue(exact >= 0.8 * samples.all(), () -> exact + " of " + samples.all() + " are " + chain);
         assertClose(run.line("cpu main"), samples.ofThread("main"), 0.15);
