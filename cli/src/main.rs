@@ -13,13 +13,14 @@ mod jar;
 mod listing;
 mod method_dump;
 mod probe_table;
+mod progress;
 mod running_agent;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use commands::{check, dump, explain, export, level, pre, report, schema, status, templates, top};
+use commands::{check, diff, dump, explain, export, level, pre, report, schema, status, templates, top};
 
 /// Exact times from inside a running JVM: checks configurations, explains decisions, instruments jars, prints reports.
 #[derive(Debug, Parser)]
@@ -32,6 +33,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Check(check::Arguments),
+    Diff(diff::Arguments),
     Dump(dump::Arguments),
     Explain(explain::Arguments),
     Export(export::Arguments),
@@ -48,6 +50,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Check(arguments) => check::run(&arguments),
+        Command::Diff(arguments) => diff::run(&arguments),
         Command::Dump(arguments) => dump::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),

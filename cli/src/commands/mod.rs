@@ -1,6 +1,7 @@
 //! One file for each verb of the command line.
 
 pub(crate) mod check;
+pub(crate) mod diff;
 pub(crate) mod dump;
 pub(crate) mod explain;
 pub(crate) mod export;

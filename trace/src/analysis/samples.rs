@@ -162,7 +162,7 @@ impl SampleTotals {
         let frames = stack.map(|stack| &*stack.frames).unwrap_or_default();
         let mut innermost = None;
         for frame in frames.iter().rev() {
-            let id = self.frames.id(chunk.method(frame.method), "");
+            let id = self.frames.id((chunk.method(frame.method), ""));
             node = self.add_frame(node, id, ticks);
             innermost = Some((id, frame.line));
         }
@@ -176,7 +176,7 @@ impl SampleTotals {
     }
 
     fn pseudo_frame(&mut self, name: &str) -> FrameId {
-        self.frames.id(Some(Method { class: "", name, descriptor: "" }), "")
+        self.frames.id((Some(Method { class: "", name, descriptor: "" }), ""))
     }
 
     fn add_frame(&mut self, parent: NodeId, frame: FrameId, ticks: u64) -> NodeId {

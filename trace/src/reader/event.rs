@@ -200,11 +200,22 @@ impl EventPlans {
 pub struct Events<'c> {
     chunk: &'c Chunk,
     position: usize,
+    /// Type of the event read last, and how it is read: events of a type come in runs.
+    last: Option<(u64, &'c EventPlan)>,
 }
 
 impl<'c> Events<'c> {
     pub(super) fn new(chunk: &'c Chunk) -> Events<'c> {
-        Events { chunk, position: HEADER_LENGTH }
+        Events::at(chunk, HEADER_LENGTH)
+    }
+
+    pub(super) fn at(chunk: &'c Chunk, position: usize) -> Events<'c> {
+        Events { chunk, position, last: None }
+    }
+
+    /// Where the next event, or something to be skipped before it, begins.
+    pub(crate) fn position(&self) -> usize {
+        self.position
     }
 
     /// The next event that is no metadata and no checkpoint: the place of its fields and its type.
@@ -229,8 +240,20 @@ impl<'c> Events<'c> {
         }
     }
 
-    fn read(&self, mut cursor: Cursor<'c>, type_id: u64) -> Result<Event<'c>, ReadError> {
-        let Some(event) = self.chunk.event_plans.0.get(&type_id) else { return Ok(Event::Other) };
+    #[inline]
+    fn plan(&mut self, type_id: u64) -> Option<&'c EventPlan> {
+        match self.last {
+            Some((last, plan)) if last == type_id => Some(plan),
+            _ => {
+                let plan = self.chunk.event_plans.0.get(&type_id)?;
+                self.last = Some((type_id, plan));
+                Some(plan)
+            }
+        }
+    }
+
+    fn read(&mut self, mut cursor: Cursor<'c>, type_id: u64) -> Result<Event<'c>, ReadError> {
+        let Some(event) = self.plan(type_id) else { return Ok(Event::Other) };
         if let Kind::MethodCall = event.kind {
             let numbers = event.plan.read_numbers(&mut cursor, &self.chunk.types)?;
             return Ok(Event::MethodCall(self.call(&numbers, event.says_exact)));

@@ -3,18 +3,28 @@
 use serde::Serialize;
 
 use super::advice::WHAT_TO_CHECK;
+use super::time_line::TimeLineData;
 use crate::Analysis;
-use crate::analysis::{DetailRow, Frame, Node, RecordingInfo, SampleProfile};
+use crate::analysis::{DetailRow, Frame, InputOutputRow, Node, RecordingInfo, SampleProfile, TimeLine};
 
 /// Nodes of the call tree in a report; of larger trees the nodes with the least time are left out.
 const MOST_NODES: usize = 40_000;
+/// Statements, requests and peers in a report: so many of each, and letters of each.
+const MOST_DETAILS: usize = 2_000;
+const LONGEST_TEXT: usize = 4_000;
 
 /// The analysis as JSON. Times are nanoseconds. The nodes of the call tree are columns (`parent`, `frame`, ...) in which
 /// parents stand before their children, node 0 is the root, and `frame` is a position in `frames` (-1 for the root).
 #[must_use]
 pub fn json(analysis: &Analysis) -> String {
+    page_json(analysis, None)
+}
+
+/// The data of the page; the time line only stands there.
+pub(super) fn page_json(analysis: &Analysis, time_line: Option<&TimeLine>) -> String {
+    let page = Page { time_line: time_line.map(TimeLineData::of), ..Page::of(analysis) };
     // Numbers and text only: nothing that could fail to be written as JSON.
-    serde_json::to_string(&Page::of(analysis)).unwrap_or_default()
+    serde_json::to_string(&page).unwrap_or_default()
 }
 
 #[derive(Serialize)]
@@ -26,12 +36,17 @@ struct Page<'a> {
     total: u64,
     frames: Vec<FrameData<'a>>,
     nodes: Nodes,
+    /// Nodes of the whole tree; `nodes` has the largest.
+    paths: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time_line: Option<TimeLineData<'a>>,
     threads: Vec<ThreadData<'a>>,
     /// The same from samples of running threads: figures are ticks. `null` if there are none.
     samples: Option<Samples<'a>>,
     statements: Vec<Detail<'a>>,
     http: Vec<Detail<'a>>,
     sockets: Vec<Detail<'a>>,
+    input_output: Vec<InputOutputData<'a>>,
     warnings: &'a [String],
     check: &'static [&'static str],
 }
@@ -126,6 +141,23 @@ struct Detail<'a> {
     server_errors: u64,
 }
 
+#[derive(Serialize)]
+struct InputOutputData<'a> {
+    method: &'a str,
+    statements: u64,
+    requests: u64,
+    transfers: u64,
+    bytes: u64,
+    total: u64,
+}
+
+impl<'a> InputOutputData<'a> {
+    fn of(row: &'a InputOutputRow) -> InputOutputData<'a> {
+        let InputOutputRow { ref method, statements, requests, transfers, bytes, total } = *row;
+        InputOutputData { method, statements, requests, transfers, bytes, total }
+    }
+}
+
 impl<'a> Page<'a> {
     fn of(analysis: &'a Analysis) -> Page<'a> {
         let threads = analysis.threads.iter();
@@ -137,13 +169,16 @@ impl<'a> Page<'a> {
             total: analysis.tree.total(),
             frames: analysis.frames.iter().map(FrameData::of).collect(),
             nodes: Nodes::of(analysis.tree.nodes()),
+            paths: analysis.tree.nodes().len(),
+            time_line: None,
             threads: threads
                 .map(|row| ThreadData { name: &row.name, id: row.id, calls: row.calls, total: row.total })
                 .collect(),
             samples: analysis.samples.as_ref().map(Samples::of),
-            statements: analysis.statements.iter().map(Detail::of).collect(),
-            http: analysis.http_requests.iter().map(Detail::of).collect(),
-            sockets: analysis.sockets.iter().map(Detail::of).collect(),
+            statements: Detail::largest(&analysis.statements),
+            http: Detail::largest(&analysis.http_requests),
+            sockets: Detail::largest(&analysis.sockets),
+            input_output: analysis.input_output.iter().take(MOST_DETAILS).map(InputOutputData::of).collect(),
             warnings: &analysis.warnings,
             check: WHAT_TO_CHECK,
         }
@@ -218,9 +253,15 @@ impl<'a> FrameData<'a> {
 }
 
 impl<'a> Detail<'a> {
+    /// Those with the most time, so that the size of a page is bounded.
+    fn largest(rows: &'a [DetailRow]) -> Vec<Detail<'a>> {
+        rows.iter().take(MOST_DETAILS).map(Detail::of).collect()
+    }
+
     fn of(row: &'a DetailRow) -> Detail<'a> {
+        let end = row.text.char_indices().nth(LONGEST_TEXT).map_or(row.text.len(), |(end, _)| end);
         Detail {
-            text: &row.text,
+            text: row.text.get(..end).unwrap_or_default(),
             calls: row.calls,
             total: row.total,
             average: row.average(),
