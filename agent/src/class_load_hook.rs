@@ -7,14 +7,14 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-use classfile::ClassFile;
+use classfile::{ClassFile, HeadMemory};
 use instrument_core::level::Level;
 use instrument_core::outcome::{FREQ_INLINE_SIZE, MAX_INLINE_SIZE};
-use instrument_core::selection::{ClassDecision, MethodDecision, Supertypes};
+use instrument_core::selection::{ClassDecision, MethodDecision};
 use instrument_core::{Insertion, MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, Workspace};
 
 use crate::class_plan::{ClassPlan, Coming};
-use crate::hierarchy::LoaderView;
+use crate::hierarchy::{BOOT, LoaderView};
 use crate::jvm;
 use crate::probe_registry::ProbeRequest;
 use crate::session::Session;
@@ -24,6 +24,8 @@ use crate::wrapped_classes::WrappedMethods;
 thread_local! {
     /// Memory of the engine, reused from class to class.
     static WORKSPACE: RefCell<Workspace> = RefCell::new(Workspace::default());
+    /// Memory for reading the heads of classes.
+    static HEAD: RefCell<HeadMemory> = RefCell::new(HeadMemory::default());
 }
 
 /// Whether nothing but the name is needed to leave the class alone. Calls nobody, as the session is locked meanwhile.
@@ -57,29 +59,24 @@ pub(crate) fn class_file(session: &Session, class: &jvm::ClassFile<'_>) -> Optio
 
 fn examine(session: &Session, class: &jvm::ClassFile<'_>, wanted: bool, coming: &Coming) -> Option<Vec<u8>> {
     let rules = &session.setup.rules;
+    if wanted {
+        Statistics::add(&session.statistics.classes_examined, 1);
+    }
+    // Only questions about super types depend on the loader.
+    let loader = if rules.needs_hierarchy() { class.jvmti.identity_hash(class.loader) } else { BOOT };
+    let view = LoaderView::of_class(&session.types, loader, class);
+    if !passes_first_look(session, class, &view, wanted, coming) {
+        return None;
+    }
     let file = match ClassFile::parse(class.bytes) {
         Ok(file) => file,
         Err(error) => {
-            if wanted {
-                let class = text(class.name.unwrap_or(b"?"));
-                session
-                    .statistics
-                    .refuse("class-format", RefusedMethod { class, method: String::new(), reason: error.to_string() });
-            }
+            let class = text(class.name.unwrap_or(b"?"));
+            session
+                .statistics
+                .refuse("class-format", RefusedMethod { class, method: String::new(), reason: error.to_string() });
             return None;
         }
-    };
-    let loader = class.jvmti.identity_hash(class.loader);
-    if rules.needs_hierarchy() {
-        session.types.learn(file.this_class().as_bytes(), loader, Supertypes::of(&file));
-    }
-    if !wanted {
-        return None;
-    }
-    Statistics::add(&session.statistics.classes_examined, 1);
-    let view = match class.loader {
-        Some(object) => LoaderView::of_loader(&session.types, loader, class.jni, object),
-        None => LoaderView::of_boot(&session.types),
     };
     let never = |class: &[u8], method: &[u8], descriptor: &[u8]| session.is_untouchable(class, method, descriptor);
     let decision = rules.decide(&file, &view, &never);
@@ -90,9 +87,31 @@ fn examine(session: &Session, class: &jvm::ClassFile<'_>, wanted: bool, coming: 
     if matches!(coming, Coming::First) && !session.setup.config.agent.discard {
         let renamed = rewritten.methods.iter().filter(|method| method.renamed.is_some());
         let wrapped: WrappedMethods = renamed.filter_map(|method| file.methods().get(method.method_index)).collect();
-        session.wrapped.note(file.this_class().as_bytes(), loader, wrapped);
+        session.wrapped.note(file.this_class().as_bytes(), class.jvmti.identity_hash(class.loader), wrapped);
     }
     Some(rewritten.bytes)
+}
+
+/// Learns the super types of the class, if rules ask for any, and says whether the rest of it must be looked at.
+fn passes_first_look(
+    session: &Session,
+    class: &jvm::ClassFile<'_>,
+    view: &LoaderView<'_>,
+    wanted: bool,
+    coming: &Coming,
+) -> bool {
+    let rules = &session.setup.rules;
+    HEAD.with(|memory| {
+        let (mut reused, mut own) = (memory.try_borrow_mut(), HeadMemory::default());
+        // A class that cannot be read is told below, if somebody wants it.
+        let Ok(head) = rules.first_look(class.bytes, reused.as_deref_mut().unwrap_or(&mut own)) else { return wanted };
+        if rules.needs_hierarchy() {
+            view.learn(&head);
+        }
+        // Whoever reads the log wants to know the reason for each method.
+        let is_told = tracing::enabled!(tracing::Level::DEBUG);
+        wanted && (is_told || coming.has_wrappers() || rules.may_take(&head, &view.without_asking()))
+    })
 }
 
 /// Merges the templates and gives the probes their numbers.

@@ -3,7 +3,6 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use instrument_core::selection::Supertypes;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -110,12 +109,11 @@ fn learn_super_types(
     }
     class.with_super_types(jvmti, jni, |super_class, interfaces| {
         let super_name = super_class.and_then(|class| class.internal_name(jvmti));
-        let supertypes = Supertypes {
-            super_class: Some(super_name.unwrap_or_else(|| b"java/lang/Object".to_vec())),
-            interfaces: interfaces.iter().filter_map(|class| class.internal_name(jvmti)).collect(),
-        };
+        let super_name = super_name.unwrap_or_else(|| b"java/lang/Object".to_vec());
+        let interface_names: Vec<_> = interfaces.iter().filter_map(|class| class.internal_name(jvmti)).collect();
+        let names = std::iter::once(&super_name).chain(&interface_names).map(Vec::as_slice);
         // Known under the loader whose class asks: that is how the JVM resolved the name for it.
-        types.learn(&name, seen_by, supertypes);
+        types.learn(&name, seen_by, names);
         for class in super_class.into_iter().chain(interfaces.iter().copied()) {
             learn_super_types(jvmti, jni, types, class, seen_by, depth + 1);
         }

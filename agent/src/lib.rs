@@ -30,6 +30,7 @@ mod live_levels;
 mod loaded_before;
 mod logging;
 mod message;
+mod metrics;
 mod probe_registry;
 mod recorder;
 mod runtime_classes;

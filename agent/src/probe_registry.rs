@@ -45,6 +45,8 @@ pub(crate) struct ProbeDefinition<'a> {
     pub(crate) access_flags: u16,
     /// Name of the template.
     pub(crate) template: &'a str,
+    /// Level of the template's variant.
+    pub(crate) level: Level,
     /// Whether times are exact (not multiples of the tick).
     pub(crate) exact: bool,
 }
@@ -165,6 +167,7 @@ impl ProbeRegistry {
                 descriptor: &probe.descriptor,
                 access_flags: probe.access_flags,
                 template: &probe.template,
+                level: probe.level,
                 exact: probe.level != Level::Watch,
             });
         }

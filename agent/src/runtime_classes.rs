@@ -7,6 +7,7 @@ use std::ffi::{CStr, CString};
 
 use crate::embedded;
 use crate::jvm::{self, GlobalClass, Jni, Jvmti, RecorderNatives, StaticLongField};
+use crate::metrics::FullCalls;
 
 /// The package of `java.base` that the runtime uses.
 const USED_PACKAGE: &CStr = c"jdk.internal.misc";
@@ -20,6 +21,7 @@ const CARRIER_SINCE: u32 = 21;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RuntimeClasses {
     recorder: GlobalClass,
+    full: GlobalClass,
     /// `java.instr.Watch.tick`.
     pub(crate) tick: StaticLongField,
 }
@@ -31,7 +33,8 @@ impl RuntimeClasses {
         jni: &Jni<'_>,
         natives: &'static dyn RecorderNatives,
     ) -> Result<RuntimeClasses, String> {
-        let (mut recorder, mut ring, mut live, mut watch, mut exported) = (None, None, None, None, false);
+        let (mut recorder, mut ring, mut live, mut full, mut watch, mut exported) =
+            (None, None, None, None, None, false);
         let (with_virtual_threads, plain): (Vec<_>, Vec<_>) =
             embedded::RUNTIME_CLASSES.iter().partition(|(name, _)| *name == CARRIER);
         for (name, bytes) in plain {
@@ -43,6 +46,7 @@ impl RuntimeClasses {
                 "java/instr/Recorder" => recorder = Some(class),
                 "java/instr/Ring" => ring = Some(class),
                 "java/instr/Live" => live = Some(class),
+                "java/instr/Full" => full = Some(class),
                 "java/instr/Watch" => watch = Some(class),
                 _ => {}
             }
@@ -52,12 +56,14 @@ impl RuntimeClasses {
                 export(jvmti, jni, CARRIER_USES_PACKAGE, define(jni, name, bytes)?)?;
             }
         }
-        let (Some(recorder), Some(ring), Some(live), Some(watch)) = (recorder, ring, live, watch) else {
+        let (Some(recorder), Some(ring), Some(live), Some(full), Some(watch)) = (recorder, ring, live, full, watch)
+        else {
             return Err("this build of the agent has no runtime classes".to_owned());
         };
         jvm::register_recorder_natives(jni, ring, live, natives).map_err(|error| error.to_string())?;
+        jvm::register_full_natives(jni, full).map_err(|error| error.to_string())?;
         let tick = StaticLongField::find(jni, watch, c"tick").map_err(|error| error.to_string())?;
-        Ok(RuntimeClasses { recorder, tick })
+        Ok(RuntimeClasses { recorder, full, tick })
     }
 
     /// Gets the probes ready whose level can change; before they are switched on.
@@ -70,8 +76,21 @@ impl RuntimeClasses {
         jvm::call_static_void(jni, self.recorder, c"start").map_err(|error| error.to_string())
     }
 
+    /// Lets the probes of level full write their figures into this memory, processor time among them or not.
+    pub(crate) fn start_full(&self, jni: &Jni<'_>, calls: &FullCalls, cpu_times: bool) -> Result<(), String> {
+        for (name, value) in calls.java_fields(cpu_times) {
+            let field = StaticLongField::find(jni, self.full, name).map_err(|error| error.to_string())?;
+            field.set(jni, value);
+        }
+        Ok(())
+    }
+
     /// Switches all probes off.
     pub(crate) fn stop(&self, jni: &Jni<'_>) {
+        match StaticLongField::find(jni, self.full, c"on") {
+            Ok(on) => on.set(jni, 0),
+            Err(error) => tracing::error!(%error, "the probes of level full cannot be switched off"),
+        }
         if let Err(error) = jvm::call_static_void(jni, self.recorder, c"stop") {
             tracing::error!(%error, "the probes cannot be switched off");
         }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
+use instrument_core::level::Level;
 use instrument_core::selection::{Chosen, CompiledRule, Untouchable};
 use instrument_core::{Engine, EngineOptions};
 use parking_lot::{Mutex, RwLock};
@@ -16,8 +17,9 @@ use crate::jvm::process_cpu_time;
 use crate::jvm::{ClassFile, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, NanoClock, ObjectRef};
 use crate::late_decisions::LateDecisions;
 use crate::live_control::LiveControl;
+use crate::metrics::{FullCalls, Metrics, Origin};
 use crate::probe_registry::ProbeRegistry;
-use crate::recorder::{CallRates, Drainer, RecordCounts, Rings, Ticker, TraceSink, Watcher};
+use crate::recorder::{CallRates, Drainer, RecordCounts, RecordSinks, Rings, Ticker, TraceSink, Watcher};
 use crate::runtime_classes::RuntimeClasses;
 use crate::sampler::{self, SampleCounts, SampleQueue, Sampler, Surroundings};
 use crate::setup::Setup;
@@ -83,6 +85,7 @@ struct Running {
     clock: Option<NanoClock>,
     drainer: Option<Drainer>,
     ticker: Option<Ticker>,
+    metrics: Option<Metrics>,
     sampler: Option<Sampler>,
     tick: Option<crate::jvm::StaticLongField>,
     control: Option<ControlSocket>,
@@ -157,6 +160,10 @@ impl Agent {
             runtime.warm_up(jni)?;
         }
         session.start_recording(jni, rings, &runtime)?;
+        let metrics = &session.setup.config.metrics;
+        if metrics.is_wanted() && session.setup.uses_level(Level::Full) {
+            FullCalls::of_process().map_or(Ok(()), |calls| runtime.start_full(jni, calls, metrics.cpu_time))?;
+        }
         runtime.start(jni)?;
         session.start_control();
         // The hook is never switched on before: that would cost an AOT cache, and with it the start-up time.
@@ -276,13 +283,17 @@ impl Session {
     ) -> Result<(), String> {
         let clock = NanoClock::calibrate(jni).map_err(|error| error.to_string())?;
         let path = trace_file::path(self.setup.config.trace.file.as_deref());
-        let recording = trace_file::create(&path, self.jvmti, clock, &self.setup.config);
+        let wanted = self.setup.config.trace.write;
+        let recording = wanted.then(|| trace_file::create(&path, self.jvmti, clock, &self.setup.config)).flatten();
         let trace_file = recording.is_some().then(|| path.clone());
+        let origin = Origin { vm: self.vm, clock, probes: self.probes };
+        let metrics = Metrics::start(&self.setup.config.metrics, origin, &trace_file::program_name(self.jvmti));
         let sink = TraceSink::new(recording, path, self.probes, Arc::clone(&self.samples), self.rates.clone());
+        let sink = RecordSinks::new(sink, metrics.as_ref().map(Metrics::sink));
         let drainer = Drainer::start(rings, clock, sink, SessionWatcher(Arc::downgrade(self)))
             .map_err(|error| format!("no thread for the recorder: {error}"))?;
         let (clock, drainer, tick) = (Some(clock), Some(drainer), Some(runtime.tick));
-        *self.running.lock() = Running { clock, drainer, tick, trace_file, ..Running::default() };
+        *self.running.lock() = Running { clock, drainer, metrics, tick, trace_file, ..Running::default() };
         Ok(())
     }
 
@@ -371,6 +382,10 @@ impl Session {
         drop(running.control);
         let samples = running.sampler.map(Sampler::stop);
         let records = running.drainer.map(Drainer::stop).unwrap_or_default();
+        // After the drainer: what it found last is published, too.
+        if let Some(metrics) = running.metrics {
+            metrics.stop();
+        }
         let trace_file = running.trace_file.as_deref().map(|path| path.to_string_lossy());
         self.write_statistics(records, samples.as_ref(), trace_file.as_deref());
     }

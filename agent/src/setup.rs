@@ -42,6 +42,12 @@ impl Setup {
         wants_live(&self.config)
     }
 
+    /// Whether some rule uses a template's variant of this level.
+    pub(crate) fn uses_level(&self, level: Level) -> bool {
+        let templates = self.rules.rules().iter().flat_map(|rule| rule.templates().iter());
+        templates.filter_map(|id| self.templates.get(*id)).any(|template| template.level == level)
+    }
+
     /// Methods of the JDK that must be left alone with these rules; `jdk` gives its class files.
     pub(crate) fn untouchable(&self, jdk: &ClassBytes<'_>) -> Untouchable {
         let own = self.own_templates.iter().map(Vec::as_slice);
@@ -64,7 +70,9 @@ struct LiveVariants<'a>(&'a TemplateLibrary);
 
 impl TemplateCatalog for LiveVariants<'_> {
     fn find(&self, name: &str, level: Level) -> Option<TemplateId> {
-        self.0.find_live(name).or_else(|| self.0.find(name, level))
+        // Level full is more than the levels that a live probe can have.
+        let live = self.0.find_live(name).filter(|_| level != Level::Full);
+        live.or_else(|| self.0.find(name, level))
     }
 
     fn names(&self) -> Vec<String> {

@@ -17,6 +17,7 @@ enum { DEEPEST = 64, MOST = 1 << 18 };
 
 struct presented {
     jlong start;
+    jlong start_cpu;
     const unsigned char *bytes;
 };
 
@@ -26,14 +27,15 @@ static __thread int depth;
 
 static struct {
     jlong nanos;
+    jlong cpu_nanos;
     char *name;
 } lines[MOST];
 static int count;
 static char file[4096];
 
-static jlong now(void) {
+static jlong now(clockid_t clock) {
     struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(clock, &time);
     return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
@@ -42,7 +44,8 @@ static void JNICALL start(jvmtiEnv *env, JNIEnv *jni, jclass redefined, jobject 
                           unsigned char **new_bytes) {
     if (depth < DEEPEST) {
         under_way[depth].bytes = bytes;
-        under_way[depth].start = now();
+        under_way[depth].start_cpu = now(CLOCK_THREAD_CPUTIME_ID);
+        under_way[depth].start = now(CLOCK_MONOTONIC);
     }
     depth++;
 }
@@ -50,7 +53,8 @@ static void JNICALL start(jvmtiEnv *env, JNIEnv *jni, jclass redefined, jobject 
 static void JNICALL stop(jvmtiEnv *env, JNIEnv *jni, jclass redefined, jobject loader, const char *name,
                          jobject domain, jint length, const unsigned char *bytes, jint *new_length,
                          unsigned char **new_bytes) {
-    jlong end = now();
+    jlong end = now(CLOCK_MONOTONIC);
+    jlong end_cpu = now(CLOCK_THREAD_CPUTIME_ID);
     if (--depth < 0) {
         depth = 0;
         return;
@@ -61,6 +65,7 @@ static void JNICALL stop(jvmtiEnv *env, JNIEnv *jni, jclass redefined, jobject l
     int line = __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
     if (line < MOST) {
         lines[line].nanos = end - under_way[depth].start;
+        lines[line].cpu_nanos = end_cpu - under_way[depth].start_cpu;
         lines[line].name = strdup(name);
     }
 }
@@ -72,7 +77,7 @@ static void JNICALL death(jvmtiEnv *env, JNIEnv *jni) {
         return;
     }
     for (int line = 0; line < count && line < MOST; line++) {
-        fprintf(out, "%lld %s\n", (long long)lines[line].nanos, lines[line].name);
+        fprintf(out, "%lld %lld %s\n", (long long)lines[line].nanos, (long long)lines[line].cpu_nanos, lines[line].name);
     }
     fclose(out);
 }

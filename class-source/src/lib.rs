@@ -1,5 +1,5 @@
-//! Where class bytes come from: jars and directories ([`ClassPath`]), JDK run-time images ([`JdkImage`]),
-//! and the Java installations of this machine ([`JavaHome`]).
+//! Where class bytes come from: jars and directories ([`ClassPath`]), the class path of a running JVM ([`ApplicationClassPath`]),
+//! JDK run-time images ([`JdkImage`]), and the Java installations of this machine ([`JavaHome`]).
 //!
 //! Nothing here understands class files, and nothing here loads a class into a JVM: names go in, bytes come out.
 //! Names are JVM-internal (`java/lang/Object`).
@@ -14,11 +14,13 @@
 //! # Ok::<(), class_source::Error>(())
 //! ```
 
+mod application_path;
 mod class_path;
 mod error;
 mod java_home;
 mod jdk_image;
 
+pub use application_path::ApplicationClassPath;
 pub use class_path::{ClassEntry, ClassPath};
 pub use error::{Error, ErrorKind};
 pub use java_home::JavaHome;

@@ -105,21 +105,21 @@ pub struct MemberRef<'a> {
 const CONTEXT: &str = "constant_pool";
 
 /// What is known of an entry by its tag.
-#[derive(Clone, Copy, Debug)]
-struct EntryForm {
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct EntryForm {
     /// Bytes with the tag; of Utf8 without its text.
-    length: u8,
+    pub(crate) length: u8,
     /// Bytes behind the tag; none of Utf8.
     content: u8,
     /// All bits for Utf8, whose length stands in the entry.
-    text: u16,
+    pub(crate) text: u16,
     /// What is no tag, takes two places, or refers to an entry from between its bytes.
-    is_odd: bool,
+    pub(crate) is_odd: bool,
     /// Which of the four bytes behind the tag are two indexes of other entries.
     references: u32,
 }
 
-static ENTRY_FORMS: [EntryForm; 256] = entry_forms();
+pub(crate) static ENTRY_FORMS: [EntryForm; 256] = entry_forms();
 
 const NO_ENTRY: EntryForm = EntryForm { length: 0, content: 0, text: 0, is_odd: true, references: 0 };
 

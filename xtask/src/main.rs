@@ -14,6 +14,7 @@ mod page;
 mod prerequisites;
 mod process;
 mod project;
+mod receivers;
 mod tally;
 mod test;
 
@@ -39,6 +40,8 @@ cargo xtask COMMAND
   fuzz [--seconds N] [TARGET]
                        runs cargo-fuzz on every target, or on one, for N seconds each (default 60); a finding ends the run and
                        is kept in fuzz/found, from where every test run replays it
+  receivers            compares what an OpenTelemetry Collector (built from the Go module proxy) and the OpenMetrics parser of
+                       prometheus_client (from PyPI) read of the agent's metrics and spans with what a program did itself
   bless [PACKAGE...]   runs the tests and takes what they print now as what is expected from now on
 ";
 
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         "fuzz" => fuzz::run(rest),
         "exports" => exports::run(rest),
         "page" => page::run(rest),
+        "receivers" => receivers::run(rest),
         "bless" => bless::run(rest),
         "help" | "--help" | "-h" => {
             print!("{USAGE}");

@@ -3,19 +3,20 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use classfile::ClassFile;
-use instrument_core::selection::{Hierarchy, Supertypes};
+use instrument_core::selection::{FirstLook, Hierarchy, Supertypes};
 
 use super::{BOOT, LoaderId, TypeIndex};
-use crate::jvm::{Jni, ObjectRef, read_class_resource};
+use crate::jvm::{self, Jni, Jvmti, ObjectRef, is_application_loader, read_class_resource};
 
 /// Super types as the loader of a class would find them.
 #[derive(Debug)]
 pub(crate) struct LoaderView<'a> {
     index: &'a TypeIndex,
     loader: LoaderId,
-    /// The loader itself, to ask for resources; absent for the boot loader and where Java code must not run.
-    resources: Option<(&'a Jni<'a>, ObjectRef<'a>)>,
+    /// The loader itself; absent for the boot loader and where Java code must not run.
+    object: Option<(Jvmti, &'a Jni<'a>, ObjectRef<'a>)>,
+    /// Whether the loader may be asked for class files, which takes long.
+    may_ask: bool,
 }
 
 thread_local! {
@@ -26,30 +27,47 @@ thread_local! {
 impl<'a> LoaderView<'a> {
     /// The view of a class defined by the boot loader, or of any class where no Java code may run.
     pub(crate) fn of_boot(index: &'a TypeIndex) -> LoaderView<'a> {
-        LoaderView { index, loader: BOOT, resources: None }
+        LoaderView { index, loader: BOOT, object: None, may_ask: false }
     }
 
-    /// The view of a class defined by `loader`, whose identity is `id`.
-    pub(crate) fn of_loader(
-        index: &'a TypeIndex,
-        id: LoaderId,
-        jni: &'a Jni<'a>,
-        loader: ObjectRef<'a>,
-    ) -> LoaderView<'a> {
-        LoaderView { index, loader: id, resources: Some((jni, loader)) }
+    /// The view of a class that comes to the hook; `loader` is the identity of its loader.
+    pub(crate) fn of_class(index: &'a TypeIndex, loader: LoaderId, class: &'a jvm::ClassFile<'a>) -> LoaderView<'a> {
+        let object = class.loader.map(|object| (class.jvmti, class.jni, object));
+        LoaderView { index, loader, object, may_ask: true }
+    }
+
+    /// The same, as far as it can be told in no time.
+    pub(crate) fn without_asking(&self) -> LoaderView<'a> {
+        LoaderView { may_ask: false, ..*self }
+    }
+
+    /// Notes the super types of the class whose loader this is.
+    pub(crate) fn learn(&self, class: &FirstLook<'_, '_>) {
+        self.index.learn(class.name(), self.loader, class.super_types());
+    }
+
+    fn of_application(&self, name: &[u8]) -> Option<Arc<Supertypes>> {
+        let (jvmti, jni, loader) = self.object?;
+        if !is_application_loader(jvmti, jni, loader) {
+            return None;
+        }
+        let class = self.index.application.class(jvmti, name)?;
+        self.index.learn_from(name, self.loader, &class)
     }
 
     fn ask_loader(&self, name: &[u8]) -> Option<Arc<Supertypes>> {
-        let (jni, loader) = self.resources?;
-        if ASKING.replace(true) {
+        let (_, jni, loader) = self.object.filter(|_| self.may_ask)?;
+        if self.index.is_absent(name, self.loader) || ASKING.replace(true) {
             return None;
         }
         let bytes = read_class_resource(jni, loader, name);
         ASKING.set(false);
-        let bytes = bytes?;
-        let class = ClassFile::parse(&bytes).ok()?;
         // A resource of that name need not hold the class of that name.
-        (class.this_class().as_bytes() == name).then(|| self.index.learn(name, self.loader, Supertypes::of(&class)))
+        let found = bytes.and_then(|bytes| self.index.learn_from(name, self.loader, &bytes));
+        if found.is_none() {
+            self.index.note_absent(name, self.loader);
+        }
+        found
     }
 }
 
@@ -59,7 +77,16 @@ impl Hierarchy for LoaderView<'_> {
         index
             .of_loader(internal_name, self.loader)
             .or_else(|| index.of_jdk(internal_name))
+            .or_else(|| self.of_application(internal_name))
             .or_else(|| index.undisputed(internal_name))
             .or_else(|| self.ask_loader(internal_name))
+    }
+
+    fn is_unasked(&self, internal_name: &[u8]) -> bool {
+        self.index.is_unasked(internal_name, self.loader)
+    }
+
+    fn note_unasked(&self, internal_name: &[u8]) {
+        self.index.note_unasked(internal_name, self.loader);
     }
 }

@@ -3,24 +3,30 @@
 //! A question is answered, in this order, by
 //! 1. what the class hook saw the same loader define;
 //! 2. the JDK's run-time image (for names that the image has);
-//! 3. what the hook saw other loaders define, if they all agree;
-//! 4. the loader's resources, over JNI, never from inside another such question;
-//! 5. nobody: [`LateDecisions`](crate::late_decisions) asks again when the class is linked.
+//! 3. for the application's own loader: the jars and directories of the class path, read natively;
+//! 4. what the hook saw other loaders define, if they all agree;
+//! 5. the loader's resources, over JNI, never from inside another such question;
+//! 6. nobody: [`LateDecisions`](crate::late_decisions) asks again when the class is linked.
+//!
+//! Most questions are not asked at all: a type whose whole ancestry holds nothing that a rule asks for is marked so, and the next
+//! class that extends it needs one look.
 //!
 //! A loader is identified by the identity hash of its object: two loaders with the same hash that both define a class of the
 //! same name with different super types would be confused, which costs at worst a probe too many or too few.
 
+mod application_types;
 mod loader_view;
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use class_source::JdkImage;
-use classfile::ClassFile;
+use classfile::{ClassHead, HeadMemory};
 use instrument_core::selection::Supertypes;
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use application_types::ApplicationTypes;
 pub(crate) use loader_view::LoaderView;
 
 /// Identity of a class loader; 0 is the boot loader.
@@ -29,52 +35,155 @@ pub(crate) type LoaderId = i32;
 /// The boot loader.
 pub(crate) const BOOT: LoaderId = 0;
 
+/// So many absent names are remembered at most.
+const MOST_ABSENT: usize = 10_000;
+
 /// All super types learnt so far.
 #[derive(Debug)]
 pub(crate) struct TypeIndex {
     java_home: PathBuf,
     image: OnceLock<Option<JdkImage>>,
-    known: Mutex<FxHashMap<Box<[u8]>, Candidates>>,
+    application: ApplicationTypes,
+    known: Mutex<Known>,
+    /// What many classes have: Object as the super class and no interface.
+    plain: Arc<Supertypes>,
 }
 
-/// What is known about a name, by loader.
-type Candidates = Vec<(LoaderId, Arc<Supertypes>)>;
+#[derive(Debug, Default)]
+struct Known {
+    names: FxHashMap<Box<[u8]>, Candidates>,
+    /// Names for which a loader was asked in vain. If such a class turns up after all, those that extend it are decided late.
+    absent: FxHashSet<(LoaderId, Box<[u8]>)>,
+    /// How often a name has turned out to mean two types: marks from before may be wrong and count no longer.
+    surprises: u32,
+}
+
+/// What is known about a name, by loader; there is hardly ever more than one.
+#[derive(Debug)]
+struct Candidates {
+    first: Candidate,
+    others: Vec<Candidate>,
+}
+
+#[derive(Debug)]
+struct Candidate {
+    loader: LoaderId,
+    types: Arc<Supertypes>,
+    /// [`Known::surprises`] when it was noted that the rules ask for neither the type nor one of its super types.
+    unasked_since: Option<u32>,
+}
+
+impl Candidates {
+    fn iter(&self) -> impl Iterator<Item = &Candidate> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    fn of_loader(&mut self, loader: LoaderId) -> Option<&mut Candidate> {
+        std::iter::once(&mut self.first).chain(&mut self.others).find(|candidate| candidate.loader == loader)
+    }
+
+    /// What all loaders say, if they agree.
+    fn undisputed(&self) -> Option<&Arc<Supertypes>> {
+        let first = &self.first.types;
+        self.others.iter().all(|other| other.types == *first).then_some(first)
+    }
+}
 
 impl TypeIndex {
     /// An empty index over the JDK at `java_home`, whose image is opened when it is first needed.
     pub(crate) fn new(java_home: PathBuf) -> TypeIndex {
-        TypeIndex { java_home, image: OnceLock::new(), known: Mutex::new(FxHashMap::default()) }
+        TypeIndex {
+            java_home,
+            image: OnceLock::new(),
+            application: ApplicationTypes::default(),
+            known: Mutex::new(Known::default()),
+            plain: Arc::new(Supertypes::named([b"java/lang/Object".as_slice()])),
+        }
     }
 
-    /// Notes the super types of a class that this loader defines or sees.
-    pub(crate) fn learn(&self, name: &[u8], loader: LoaderId, supertypes: Supertypes) -> Arc<Supertypes> {
+    /// Notes the super types of a class that this loader defines or sees: their names, the super class first.
+    pub(crate) fn learn<'n>(
+        &self,
+        name: &[u8],
+        loader: LoaderId,
+        super_types: impl Iterator<Item = &'n [u8]> + Clone,
+    ) -> Arc<Supertypes> {
         let mut known = self.known.lock();
-        let candidates = match known.get_mut(name) {
-            Some(candidates) => candidates,
-            None => known.entry(name.into()).or_default(),
+        let Known { names, surprises, .. } = &mut *known;
+        let Some(candidates) = names.get_mut(name) else {
+            let types = self.supertypes(super_types);
+            let first = Candidate { loader, types: Arc::clone(&types), unasked_since: None };
+            names.insert(name.into(), Candidates { first, others: Vec::new() });
+            return types;
         };
-        if let Some((_, same)) = candidates.iter().find(|(of, types)| *of == loader && **types == supertypes) {
-            return Arc::clone(same);
-        }
-        candidates.retain(|(of, _)| *of != loader);
         // Loaders that see the same class share one entry.
-        let shared = candidates.iter().find(|(_, types)| **types == supertypes).map(|(_, types)| Arc::clone(types));
-        let types = shared.unwrap_or_else(|| Arc::new(supertypes));
-        candidates.push((loader, Arc::clone(&types)));
+        let shared = candidates.iter().find(|candidate| candidate.types.are(super_types.clone()));
+        let types = match shared {
+            Some(candidate) => Arc::clone(&candidate.types),
+            None => {
+                *surprises = surprises.wrapping_add(1);
+                self.supertypes(super_types)
+            }
+        };
+        match candidates.of_loader(loader) {
+            Some(same) if same.types == types => {}
+            Some(changed) => {
+                *surprises = surprises.wrapping_add(1);
+                changed.types = Arc::clone(&types);
+            }
+            None => candidates.others.push(Candidate { loader, types: Arc::clone(&types), unasked_since: None }),
+        }
         types
+    }
+
+    fn supertypes<'n>(&self, names: impl Iterator<Item = &'n [u8]> + Clone) -> Arc<Supertypes> {
+        if self.plain.are(names.clone()) { Arc::clone(&self.plain) } else { Arc::new(Supertypes::named(names)) }
     }
 
     /// What the hook saw this loader define, or what was found out for it.
     fn of_loader(&self, name: &[u8], loader: LoaderId) -> Option<Arc<Supertypes>> {
-        let known = self.known.lock();
-        known.get(name)?.iter().find(|(of, _)| *of == loader).map(|(_, types)| Arc::clone(types))
+        let mut known = self.known.lock();
+        known.names.get_mut(name)?.of_loader(loader).map(|candidate| Arc::clone(&candidate.types))
     }
 
     /// What all loaders that know a class of this name say, if they agree.
     fn undisputed(&self, name: &[u8]) -> Option<Arc<Supertypes>> {
-        let known = self.known.lock();
-        let ((_, first), others) = known.get(name)?.split_first()?;
-        others.iter().all(|(_, other)| other == first).then(|| Arc::clone(first))
+        self.known.lock().names.get(name)?.undisputed().map(Arc::clone)
+    }
+
+    /// Notes that the loader has no class file of this name.
+    fn note_absent(&self, name: &[u8], loader: LoaderId) {
+        let absent = &mut self.known.lock().absent;
+        if absent.len() < MOST_ABSENT {
+            absent.insert((loader, name.into()));
+        }
+    }
+
+    fn is_absent(&self, name: &[u8], loader: LoaderId) -> bool {
+        self.known.lock().absent.contains(&(loader, name.into()))
+    }
+
+    /// Notes that the rules ask for neither this type, as this loader sees it, nor one of its super types.
+    fn note_unasked(&self, name: &[u8], loader: LoaderId) {
+        let mut known = self.known.lock();
+        let Known { names, surprises, .. } = &mut *known;
+        let Some(candidates) = names.get_mut(name) else { return };
+        let unasked_since = Some(*surprises);
+        let asked = if candidates.of_loader(loader).is_some() { loader } else { BOOT };
+        if let Some(candidate) = candidates.of_loader(asked) {
+            candidate.unasked_since = unasked_since;
+        } else if let Some(types) = candidates.undisputed().map(Arc::clone) {
+            candidates.others.push(Candidate { loader, types, unasked_since });
+        }
+    }
+
+    /// Whether that was noted and still holds.
+    fn is_unasked(&self, name: &[u8], loader: LoaderId) -> bool {
+        let mut known = self.known.lock();
+        let Known { names, surprises, .. } = &mut *known;
+        let Some(candidates) = names.get_mut(name) else { return false };
+        let asked = if candidates.of_loader(loader).is_some() { loader } else { BOOT };
+        candidates.of_loader(asked).is_some_and(|candidate| candidate.unasked_since == Some(*surprises))
     }
 
     /// The super types of a class of the JDK.
@@ -83,8 +192,19 @@ impl TypeIndex {
             return Some(known);
         }
         let bytes = self.jdk_class(name)?;
-        let class = ClassFile::parse(&bytes).ok()?;
-        Some(self.learn(name, BOOT, Supertypes::of(&class)))
+        self.learn_from(name, BOOT, &bytes)
+    }
+
+    /// Notes the super types of the class in these bytes, if it has this name.
+    fn learn_from(&self, name: &[u8], loader: LoaderId, class: &[u8]) -> Option<Arc<Supertypes>> {
+        let mut memory = HeadMemory::default();
+        let head = ClassHead::read(class, &mut memory, |_| {}).ok()?;
+        if head.this_class().as_bytes() != name {
+            return None;
+        }
+        let super_types: Vec<&[u8]> =
+            head.super_class().into_iter().chain(head.interfaces()).map(|name| name.0).collect();
+        Some(self.learn(name, loader, super_types.into_iter()))
     }
 
     /// The class file of a class of the JDK, as it was shipped.
@@ -105,8 +225,12 @@ impl TypeIndex {
 mod tests {
     use super::*;
 
+    fn learn(index: &TypeIndex, name: &str, loader: LoaderId, super_class: &str) {
+        index.learn(name.as_bytes(), loader, [super_class.as_bytes()].into_iter());
+    }
+
     fn types(super_class: &str) -> Supertypes {
-        Supertypes { super_class: Some(super_class.as_bytes().to_vec()), interfaces: Vec::new() }
+        Supertypes::named([super_class.as_bytes()])
     }
 
     fn index() -> TypeIndex {
@@ -116,9 +240,9 @@ mod tests {
     #[test]
     fn each_loader_has_its_own_answer_and_a_disputed_name_has_none() {
         let index = index();
-        index.learn(b"a/C", 1, types("a/X"));
+        learn(&index, "a/C", 1, "a/X");
         assert_eq!(index.undisputed(b"a/C").as_deref(), Some(&types("a/X")));
-        index.learn(b"a/C", 2, types("a/Y"));
+        learn(&index, "a/C", 2, "a/Y");
         assert_eq!(index.of_loader(b"a/C", 2).as_deref(), Some(&types("a/Y")));
         assert_eq!(index.of_loader(b"a/C", 3), None);
         assert_eq!(index.undisputed(b"a/C"), None);
@@ -127,8 +251,35 @@ mod tests {
     #[test]
     fn a_class_that_is_defined_again_replaces_what_was_known() {
         let index = index();
-        index.learn(b"a/C", 1, types("a/X"));
-        index.learn(b"a/C", 1, types("a/Y"));
+        learn(&index, "a/C", 1, "a/X");
+        learn(&index, "a/C", 1, "a/Y");
         assert_eq!(index.undisputed(b"a/C").as_deref(), Some(&types("a/Y")));
+    }
+
+    #[test]
+    fn a_mark_holds_for_its_loader_until_a_name_means_two_types() {
+        let index = index();
+        learn(&index, "a/C", 1, "a/X");
+        assert!(!index.is_unasked(b"a/C", 1));
+        index.note_unasked(b"a/C", 1);
+        assert!(index.is_unasked(b"a/C", 1) && !index.is_unasked(b"a/C", 2));
+        // As another loader sees it, when nobody disagrees.
+        index.note_unasked(b"a/C", 2);
+        assert!(index.is_unasked(b"a/C", 2));
+        learn(&index, "a/D", 1, "a/X");
+        learn(&index, "a/C", 1, "a/X");
+        assert!(index.is_unasked(b"a/C", 1), "nothing new was learnt");
+        learn(&index, "a/D", 2, "a/Y");
+        assert!(!index.is_unasked(b"a/C", 1) && !index.is_unasked(b"a/C", 2), "a/D may be one of its super types");
+    }
+
+    #[test]
+    fn a_mark_on_a_class_of_the_jdk_holds_for_loaders_without_their_own() {
+        let index = index();
+        learn(&index, "j/C", BOOT, "j/X");
+        index.note_unasked(b"j/C", 1);
+        assert!(index.is_unasked(b"j/C", 1) && index.is_unasked(b"j/C", BOOT) && index.is_unasked(b"j/C", 2));
+        learn(&index, "j/C", 2, "j/X");
+        assert!(!index.is_unasked(b"j/C", 2), "its own class of that name is not known to be unasked");
     }
 }

@@ -7,6 +7,7 @@
 //! * no panic crosses into the JVM ([`event_guard`]).
 #![allow(unsafe_code, reason = "the border to the JVM's C interfaces; every block says why it is sound")]
 
+mod application_loader;
 mod capabilities;
 mod class_resource;
 mod define_class;
@@ -15,6 +16,7 @@ mod error;
 mod event_guard;
 mod events;
 mod exports;
+mod heap_size;
 mod java_vm;
 mod jni;
 mod loaded_classes;
@@ -29,7 +31,9 @@ mod shared_bytes;
 mod static_members;
 mod system_properties;
 mod threads;
+mod vm_structs;
 
+pub(crate) use application_loader::is_application_loader;
 pub(crate) use capabilities::negotiate;
 pub(crate) use class_resource::read_class_resource;
 pub(crate) use define_class::{GlobalClass, define_boot_class};
@@ -37,14 +41,15 @@ pub(crate) use environment::Jvmti;
 pub(crate) use error::JvmtiError;
 pub(crate) use event_guard::Event;
 pub(crate) use events::{ClassFile, JvmEvents, install};
+pub(crate) use heap_size::{HeapSize, heap_size};
 pub(crate) use java_vm::JavaVm;
 pub(crate) use jni::{Jni, ObjectRef};
 pub(crate) use loaded_classes::{LoadedClass, LoadedClasses, retransform};
 pub(crate) use method_facts::{MethodFacts, MethodId, make_method_ids};
 pub(crate) use modules::export_to_class;
 pub(crate) use nano_time::NanoClock;
-pub(crate) use natives::{RecorderNatives, register_recorder_natives};
-pub(crate) use operating_system::{block_signals, current_thread_id, process_cpu_time};
+pub(crate) use natives::{RecorderNatives, register_full_natives, register_recorder_natives};
+pub(crate) use operating_system::{block_signals, current_thread_id, process_cpu_time, zeroed_words};
 pub(crate) use sample_buffer::{Sample, SampleBuffer};
 pub(crate) use sample_signal::ThreadSlot;
 pub(crate) mod signal {
@@ -59,3 +64,4 @@ pub(crate) use threads::{
     AllThreads, ThreadFacts, ask_for_sampling, thread_cpu_nanos, thread_facts, threads_by_environment,
     threads_have_ids, walk_stacks,
 };
+pub(crate) use vm_structs::{AllocationFields, VmStructs, perf_memory};

@@ -1,4 +1,4 @@
-//! The native methods of `java.instr.Ring` and `java.instr.Live`.
+//! The native methods of `java.instr.Ring`, `java.instr.Live` and `java.instr.Full`.
 
 use std::ffi::c_void;
 use std::sync::OnceLock;
@@ -9,6 +9,7 @@ use super::define_class::GlobalClass;
 use super::error::JavaError;
 use super::event_guard::{self, Event};
 use super::jni::{Jni, jni_call};
+use super::operating_system::thread_cpu_nanos;
 
 /// The native side of `java.instr.Ring`.
 pub(crate) trait RecorderNatives: Sync {
@@ -74,4 +75,19 @@ extern "system" fn next(_env: *mut jni::JNIEnv, _class: jni::jclass, header: jni
             recorder.next(header);
         }
     });
+}
+
+/// Binds the native method of `java.instr.Full`.
+pub(crate) fn register_full_natives(jni: &Jni<'_>, class: GlobalClass) -> Result<(), JavaError> {
+    let function = cpu_time as *const c_void;
+    let method =
+        jni::JNINativeMethod { name: c"cpuTime".as_ptr(), signature: c"()J".as_ptr(), fnPtr: function.cast_mut() };
+    // SAFETY: as for the recorder.
+    let result = unsafe { jni_call!(jni, RegisterNatives, class.raw(), &raw const method, 1) };
+    if result == jni::JNI_OK { Ok(()) } else { Err(jni.failure("binding the runtime's native methods")) }
+}
+
+/// Cannot panic, hence without a fence.
+extern "system" fn cpu_time(_env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jlong {
+    thread_cpu_nanos()
 }

@@ -6,7 +6,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::Rings;
-use super::trace_sink::{RecordCounts, TraceSink};
+use super::record_sinks::RecordSinks;
+use super::trace_sink::RecordCounts;
 use crate::jvm::{NanoClock, block_signals};
 
 /// Pause after a round that found nothing.
@@ -35,7 +36,7 @@ impl Drainer {
     pub(crate) fn start(
         rings: &'static Rings,
         clock: NanoClock,
-        mut sink: TraceSink,
+        mut sink: RecordSinks,
         mut watcher: impl Watcher + 'static,
     ) -> std::io::Result<Drainer> {
         let stop = Arc::new(AtomicBool::new(false));
@@ -57,7 +58,7 @@ impl Drainer {
     }
 }
 
-fn run(rings: &Rings, clock: NanoClock, stop: &AtomicBool, sink: &mut TraceSink, watcher: &mut impl Watcher) {
+fn run(rings: &Rings, clock: NanoClock, stop: &AtomicBool, sink: &mut RecordSinks, watcher: &mut impl Watcher) {
     let mut flushed = Instant::now();
     loop {
         let last = stop.load(Ordering::Acquire);

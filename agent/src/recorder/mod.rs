@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! carrier thread --Java, no lock--> ring (header + segments) --drainer thread--> TraceSink --> trace file
+//!                                                                                  MetricsSink --> figures, spans
 //! ```
 //! The table of headers and the segments belong to the process and outlive a detach, because Java code knows their addresses;
 //! drainer and trace file belong to one recording.
@@ -9,6 +10,7 @@
 mod call_rates;
 mod drainer;
 mod header_table;
+mod record_sinks;
 mod record_stream;
 mod ring;
 mod sample_sink;
@@ -25,6 +27,8 @@ use parking_lot::Mutex;
 
 pub(crate) use call_rates::{CallRates, Calls};
 pub(crate) use drainer::{Drainer, Watcher};
+pub(crate) use record_sinks::RecordSinks;
+pub(crate) use record_stream::{Detail, RecordSink, RecordThread};
 pub(crate) use ticker::Ticker;
 pub(crate) use trace_sink::{RecordCounts, TraceSink};
 
@@ -78,7 +82,7 @@ impl Rings {
     }
 
     /// Reads all rings; whether there was anything.
-    fn drain(&self, clock: NanoClock, sink: &mut TraceSink) -> bool {
+    fn drain(&self, clock: NanoClock, sink: &mut RecordSinks) -> bool {
         self.drainer_called.store(false, Ordering::Relaxed);
         let rings = self.used.lock().clone();
         let mut found = false;

@@ -1,9 +1,26 @@
 //! The keys of each table, as they are spelled in documentation and suggestions.
 
 /// Tables and lists of tables at the top level.
-pub(super) const TOP: &[&str] = &["trace", "agent", "sampler", "filter", "exclude", "control", "governor", "rule"];
+pub(super) const TOP: &[&str] =
+    &["trace", "metrics", "agent", "sampler", "filter", "exclude", "control", "governor", "rule"];
 /// `[trace]`
-pub(super) const TRACE: &[&str] = &["file", "buffer-mb", "max-file-mb"];
+pub(super) const TRACE: &[&str] = &["file", "write", "buffer-mb", "max-file-mb"];
+/// `[metrics]`
+pub(super) const METRICS: &[&str] = &[
+    "openmetrics",
+    "allow-remote",
+    "otlp",
+    "otlp-traces",
+    "interval",
+    "stalled-after",
+    "cpu-time",
+    "max-methods",
+    "service",
+    "headers",
+    "resource",
+    "trace-threshold",
+    "trace-percent",
+];
 /// `[agent]`
 pub(super) const AGENT: &[&str] = &["stats", "on_error", "templates", "log", "dump", "discard"];
 /// `[sampler]`
@@ -39,6 +56,7 @@ pub(super) const RULE: &[&str] = &[
 pub(super) const TABLES: &[(&str, &[&str])] = &[
     ("rule", RULE),
     ("trace", TRACE),
+    ("metrics", METRICS),
     ("agent", AGENT),
     ("sampler", SAMPLER),
     ("filter", FILTER),

@@ -2,6 +2,7 @@
 
 mod diagnostic;
 mod keys;
+mod metrics_table;
 mod model;
 mod name_doubt;
 pub mod nearest_name;
@@ -17,6 +18,7 @@ mod table_reader;
 mod tests;
 
 pub use diagnostic::{Diagnostic, Severity};
+pub use metrics_table::{KeyValue, MetricsConfig};
 pub use model::{
     AgentConfig, Config, ControlConfig, DEFAULT_MAX_BYTES, ExcludeConfig, FilterConfig, GovernorConfig, LogLevel,
     OnError, Rule, TraceConfig,

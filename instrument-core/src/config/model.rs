@@ -6,6 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde_spanned::Spanned;
 
+use super::metrics_table::MetricsConfig;
 use super::sampler::SamplerConfig;
 use super::schema::string_or_list;
 use super::source_text::SourceText;
@@ -20,6 +21,9 @@ pub struct Config {
     /// The recording.
     #[schemars(default)]
     pub trace: TraceConfig,
+    /// Figures of the running program, for monitoring systems.
+    #[schemars(default)]
+    pub metrics: MetricsConfig,
     /// The agent itself.
     #[schemars(default)]
     pub agent: AgentConfig,
@@ -53,6 +57,8 @@ pub struct TraceConfig {
     /// The trace file, a JFR recording. Default: `instr-<pid>.jfr` in the working directory.
     #[schemars(with = "String")]
     pub file: Option<String>,
+    /// Whether the trace file is written. Without it calls are counted, and told by `[metrics]` alone. Default: true.
+    pub write: bool,
     /// Memory for records that are not written yet, of all threads together, in MiB. When it is full, records are lost and counted.
     #[schemars(range(min = 1, max = 4096))]
     pub buffer_mb: u32,
@@ -63,7 +69,7 @@ pub struct TraceConfig {
 
 impl Default for TraceConfig {
     fn default() -> TraceConfig {
-        TraceConfig { file: None, buffer_mb: 32, max_file_mb: 2048 }
+        TraceConfig { file: None, write: true, buffer_mb: 32, max_file_mb: 2048 }
     }
 }
 

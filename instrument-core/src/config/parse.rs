@@ -7,6 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::diagnostic::Diagnostic;
 use super::keys;
+use super::metrics_table::read_metrics;
 use super::model::{
     AgentConfig, Config, ControlConfig, ExcludeConfig, FilterConfig, GovernorConfig, LogLevel, OnError, TraceConfig,
 };
@@ -60,6 +61,7 @@ pub fn asks_to_abort(text: &str) -> bool {
 fn read_config(document: &DeTable<'_>, source: Arc<SourceText>, problems: &mut Problems) -> Config {
     let top = TableReader::new("", keys::TOP, document, problems);
     let trace = table("trace", keys::TRACE, &top, problems).map(|table| read_trace(&table, problems));
+    let metrics = table("metrics", keys::METRICS, &top, problems).map(|table| read_metrics(&table, problems));
     let agent = table("agent", keys::AGENT, &top, problems).map(|table| read_agent(&table, problems));
     let sampler = table("sampler", keys::SAMPLER, &top, problems).map(|table| read_sampler(&table, problems));
     let filter = table("filter", keys::FILTER, &top, problems).map(|table| read_filter(&table, problems));
@@ -77,6 +79,7 @@ fn read_config(document: &DeTable<'_>, source: Arc<SourceText>, problems: &mut P
     }
     Config {
         trace: trace.unwrap_or_default(),
+        metrics: metrics.unwrap_or_default(),
         agent: agent.unwrap_or_default(),
         sampler,
         filter: filter.unwrap_or_default(),
@@ -130,6 +133,7 @@ fn rule_tables<'t, 'i>(top: &TableReader<'t, 'i>, problems: &mut Problems) -> Ve
 fn read_trace(table: &TableReader<'_, '_>, problems: &mut Problems) -> TraceConfig {
     TraceConfig {
         file: table.string("file", problems).map(Spanned::into_inner),
+        write: table.boolean("write", problems).unwrap_or(true),
         buffer_mb: table.number("buffer-mb", 1..4097, problems).unwrap_or(TraceConfig::default().buffer_mb),
         max_file_mb: table.number("max-file-mb", 1..1_048_577, problems).unwrap_or(TraceConfig::default().max_file_mb),
     }

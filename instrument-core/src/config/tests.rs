@@ -180,6 +180,7 @@ fn the_schema_knows_the_same_keys_as_the_reader() {
     assert_eq!(names(&toml::Value::Table(schema.clone())), sorted(keys::TOP));
     for (title, definition) in [
         ("trace", "TraceConfig"),
+        ("metrics", "MetricsConfig"),
         ("agent", "AgentConfig"),
         ("filter", "FilterConfig"),
         ("exclude", "ExcludeConfig"),

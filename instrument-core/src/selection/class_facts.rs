@@ -1,11 +1,12 @@
 //! What rules ask about a class, found out when the first rule asks.
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 use classfile::ClassFile;
 
 use super::annotations::collect_annotation_types;
-use super::hierarchy::{Hierarchy, SupertypeFacts, WantedTypes};
+use super::hierarchy::{Hierarchy, SupertypeFacts, Supertypes, WantedTypes};
 
 /// One class with what is known about it.
 pub(super) struct ClassFacts<'f, 'a> {
@@ -30,7 +31,10 @@ impl<'f, 'a> ClassFacts<'f, 'a> {
     }
 
     pub(super) fn supertypes(&self) -> &SupertypeFacts {
-        self.supertypes.get_or_init(|| SupertypeFacts::walk(self.class, self.hierarchy, self.wanted))
+        self.supertypes.get_or_init(|| {
+            let direct = Arc::new(Supertypes::of(self.class));
+            SupertypeFacts::walk(self.name(), direct, self.hierarchy, self.wanted)
+        })
     }
 
     /// Descriptors of the annotations on the class.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_spanned::Spanned;
 
 use super::class_pattern::TypeName;
+use super::first_look::AskedAnnotations;
 use super::hierarchy::WantedTypes;
 use super::jdk_packages::may_match_jdk;
 use super::name_index::NameIndex;
@@ -54,6 +55,7 @@ fn rule_set(config: &Config, rules: Vec<CompiledRule>, wanted: WantedTypes) -> R
         unnamed: (0..rules.len()).filter(|at| rules.get(*at).is_some_and(CompiledRule::names_no_class)).collect(),
         exclude: config.exclude.class.iter().map(|pattern| pattern.get_ref().glob.clone()).collect(),
         filter: config.filter.clone(),
+        annotations: AskedAnnotations::of(&rules),
         rules,
         wanted,
     }

@@ -6,26 +6,36 @@ use std::sync::Arc;
 use classfile::ClassFile;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-/// The direct super types of one type, as internal names.
+/// The direct super types of one type, as internal names: the super class first. None for `java/lang/Object`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Supertypes {
-    /// `None` only for `java/lang/Object`.
-    pub super_class: Option<Vec<u8>>,
-    /// The direct super interfaces.
-    pub interfaces: Vec<Vec<u8>>,
+    /// All names in one piece of memory, because there are as many of these as classes: a zero, which stands in no name, behind each.
+    names: Box<[u8]>,
 }
 
 impl Supertypes {
+    /// Super types of these names, the super class first.
+    pub fn named<'n>(names: impl IntoIterator<Item = &'n [u8]>) -> Supertypes {
+        let mut text = Vec::new();
+        for name in names {
+            text.extend_from_slice(name);
+            text.push(0);
+        }
+        Supertypes { names: text.into() }
+    }
+
     /// Those of a parsed class.
     pub fn of(class: &ClassFile<'_>) -> Supertypes {
-        Supertypes {
-            super_class: class.super_class().map(|name| name.0.to_vec()),
-            interfaces: class.interfaces().map(|name| name.0.to_vec()).collect(),
-        }
+        Supertypes::named(class.super_class().into_iter().chain(class.interfaces()).map(|name| name.0))
+    }
+
+    /// Whether these are the names, in this order.
+    pub fn are<'n>(&self, names: impl IntoIterator<Item = &'n [u8]>) -> bool {
+        self.names().eq(names)
     }
 
     fn names(&self) -> impl Iterator<Item = &[u8]> {
-        self.super_class.iter().chain(&self.interfaces).map(Vec::as_slice)
+        self.names.split_inclusive(|byte| *byte == 0).filter_map(<[u8]>::split_last).map(|(_, name)| name)
     }
 
     fn name_at(&self, position: usize) -> Option<&[u8]> {
@@ -37,6 +47,14 @@ impl Supertypes {
 pub trait Hierarchy {
     /// The super types of a type, or `None` if they cannot be found now.
     fn supertypes(&self, internal_name: &[u8]) -> Option<Arc<Supertypes>>;
+
+    /// True if it was noted that the rules ask for neither this type nor one of its super types.
+    fn is_unasked(&self, _internal_name: &[u8]) -> bool {
+        false
+    }
+
+    /// Notes that the rules ask for neither this type nor one of its super types, all of which are known.
+    fn note_unasked(&self, _internal_name: &[u8]) {}
 }
 
 /// More super types than any real class has; a hierarchy beyond it is not followed further.
@@ -57,6 +75,10 @@ impl WantedTypes {
     pub(super) fn is_empty(&self) -> bool {
         self.numbers.is_empty()
     }
+
+    pub(super) fn contains(&self, internal_name: &[u8]) -> bool {
+        self.numbers.contains_key(internal_name)
+    }
 }
 
 /// What is known about the super types of one class.
@@ -69,19 +91,23 @@ pub(super) struct SupertypeFacts {
 }
 
 impl SupertypeFacts {
-    /// Walks all super types of a class, the class itself included.
-    pub(super) fn walk(class: &ClassFile<'_>, hierarchy: &dyn Hierarchy, wanted: &WantedTypes) -> SupertypeFacts {
-        let mut walk = Walk { holders: vec![Arc::new(Supertypes::of(class))], seen: Vec::new() };
+    /// Walks all super types of a class with these direct ones, the class itself included.
+    pub(super) fn walk(
+        class: &[u8],
+        direct: Arc<Supertypes>,
+        hierarchy: &dyn Hierarchy,
+        wanted: &WantedTypes,
+    ) -> SupertypeFacts {
+        let mut walk = Walk { holders: vec![direct], seen: Vec::new() };
         let mut facts = SupertypeFacts::default();
-        facts.found.extend(wanted.numbers.get(class.this_class().0));
         let mut next = 0;
         while let Some(holder) = walk.holders.get(next).cloned() {
             for (position, name) in holder.names().enumerate() {
-                if name == class.this_class().0 || !walk.is_new(name, next, position) {
+                if name == class || !walk.is_new(name, next, position) {
                     continue;
                 }
                 facts.found.extend(wanted.numbers.get(name));
-                if name == b"java/lang/Object" {
+                if name == b"java/lang/Object" || hierarchy.is_unasked(name) {
                     continue;
                 }
                 match hierarchy.supertypes(name) {
@@ -89,11 +115,18 @@ impl SupertypeFacts {
                     None => facts.unresolved.push(name.to_vec()),
                 }
                 if walk.seen.len() == MOST_SUPERTYPES {
+                    facts.found.extend(wanted.numbers.get(class));
                     return facts;
                 }
             }
             next += 1;
         }
+        if facts.found.is_empty() && facts.unresolved.is_empty() {
+            // The super types of each of them are among them.
+            let names = walk.holders.iter().flat_map(|holder| holder.names());
+            names.filter(|name| *name != class).for_each(|name| hierarchy.note_unasked(name));
+        }
+        facts.found.extend(wanted.numbers.get(class));
         facts
     }
 

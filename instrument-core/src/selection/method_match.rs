@@ -84,6 +84,12 @@ pub(super) fn match_method(
     MethodMatch::Takes
 }
 
+/// Whether the rule's `method` can hold for some method of the class.
+pub(super) fn names_some_method(rule: &CompiledRule, class: &ClassFile<'_>) -> bool {
+    let is_named = |method: &Member<'_>| match_patterns(rule, method.name.0, method.descriptor.0).is_ok();
+    rule.method.is_empty() || class.methods().iter().any(is_named)
+}
+
 /// `Ok(true)` if a pattern without wildcard names the method.
 fn match_patterns(rule: &CompiledRule, name: &[u8], descriptor: &[u8]) -> Result<bool, MethodMatch> {
     if rule.method.is_empty() {

@@ -18,6 +18,7 @@ mod compile;
 mod decision;
 mod explain;
 mod explain_text;
+mod first_look;
 mod hierarchy;
 pub mod internal_name;
 pub mod jdk_packages;
@@ -41,6 +42,7 @@ mod tests;
 
 pub use decision::{Chosen, ClassDecision, MethodDecision, SkipReason};
 pub use explain::{ClassExplanation, Instrumentation, MethodExplanation, RuleAnswer};
+pub use first_look::FirstLook;
 pub use hierarchy::{Hierarchy, Supertypes};
 pub use name_glob::NameGlob;
 pub use rule::CompiledRule;

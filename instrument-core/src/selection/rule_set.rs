@@ -6,9 +6,10 @@ use classfile::ClassFile;
 use super::class_facts::ClassFacts;
 use super::class_match::{ClassMatch, match_class};
 use super::decision::{Chosen, ClassDecision, MethodDecision, SkipReason};
+use super::first_look::AskedAnnotations;
 use super::hierarchy::{Hierarchy, WantedTypes};
 use super::jdk_packages::is_jdk_class;
-use super::method_match::{MethodFacts, MethodMatch, match_method};
+use super::method_match::{MethodFacts, MethodMatch, match_method, names_some_method};
 use super::name_glob::NameGlob;
 use super::name_index::NameIndex;
 use super::rule::CompiledRule;
@@ -27,6 +28,7 @@ pub struct RuleSet {
     pub(super) exclude: Vec<NameGlob>,
     pub(super) filter: FilterConfig,
     pub(super) wanted: WantedTypes,
+    pub(super) annotations: AskedAnnotations,
     pub(super) may_match_jdk: bool,
 }
 
@@ -64,7 +66,9 @@ impl RuleSet {
         let mut unresolved = false;
         let mut matching = self.candidates(name);
         matching.retain(|at| {
-            let matched = self.rules.get(*at).map(|rule| match_class(rule, &facts));
+            // A class without a method that the rule names is not worth a look at its super types.
+            let names_one = |rule: &&CompiledRule| rule.extends.is_empty() || names_some_method(rule, class);
+            let matched = self.rules.get(*at).filter(names_one).map(|rule| match_class(rule, &facts));
             unresolved |= matched == Some(ClassMatch::Unresolved);
             matched == Some(ClassMatch::Matches)
         });
@@ -118,6 +122,6 @@ impl RuleSet {
 }
 
 /// Does the rule want the class, as far as its name tells?
-fn wants_class(rule: &CompiledRule, name: &[u8]) -> bool {
+pub(super) fn wants_class(rule: &CompiledRule, name: &[u8]) -> bool {
     rule.class_taken_away(name).is_none() && !rule.excludes_class(name)
 }

@@ -118,6 +118,60 @@ fn the_hierarchy_is_asked_once_per_type_and_only_if_needed() {
 }
 
 #[test]
+fn the_first_look_says_no_to_what_has_nothing_that_rules_ask_for() {
+    let types = Types::new(&["a/B: java/lang/Object", "a/Wanted: java/lang/Object", "a/C: a/Wanted"]);
+    let looks_on = |text: &str, class: ClassBuilder| {
+        let (rules, bytes) = (rules(text), class.method("f", "()V", RETURNS).build());
+        let mut memory = classfile::HeadMemory::default();
+        let look = rules.first_look(&bytes, &mut memory).unwrap();
+        rules.may_take(&look, &types)
+    };
+    let extends = "[[rule]]\nextends = 'a.Wanted'";
+    assert!(!looks_on(extends, ClassBuilder::new("a/X", "a/B")));
+    assert!(
+        looks_on(extends, ClassBuilder::new("a/X", "a/C")) && looks_on(extends, ClassBuilder::new("a/X", "a/Lost"))
+    );
+    assert!(looks_on(extends, ClassBuilder::new("a/Wanted", "a/B")), "the type itself");
+    assert!(!looks_on(extends, ClassBuilder::new("java/util/X", "a/C")), "of the JDK");
+    let annotated = "[[rule]]\nannotated = 'a.Mark'\n[[rule]]\nmethod-annotated = 'a.Other'\nextends = 'a.Wanted'";
+    assert!(!looks_on(annotated, plain("a/X")) && looks_on(annotated, plain("a/X").annotated("a/Mark")));
+    assert!(!looks_on(annotated, ClassBuilder::new("a/X", "a/C")), "no method can carry the annotation");
+}
+
+#[test]
+fn a_type_noted_as_unasked_is_not_walked_again() {
+    use crate::selection::Hierarchy;
+    struct Noting(Types, std::cell::RefCell<Vec<Vec<u8>>>);
+    impl crate::selection::Hierarchy for Noting {
+        fn supertypes(&self, name: &[u8]) -> Option<std::sync::Arc<crate::selection::Supertypes>> {
+            assert!(!self.is_unasked(name), "{} is walked again", String::from_utf8_lossy(name));
+            self.0.supertypes(name)
+        }
+        fn is_unasked(&self, name: &[u8]) -> bool {
+            self.1.borrow().iter().any(|noted| noted == name)
+        }
+        fn note_unasked(&self, name: &[u8]) {
+            self.1.borrow_mut().push(name.to_vec());
+        }
+    }
+    let types =
+        Types::new(&["a/B: a/C, a/I", "a/C: java/lang/Object", "a/I: java/lang/Object", "a/W: java/lang/Object"]);
+    let noting = Noting(types, std::cell::RefCell::default());
+    let rules = rules("[[rule]]\nextends = 'a.W'\nlevel = 'time'");
+    let chosen = |class: ClassBuilder| {
+        let bytes = class.method("f", "()V", CALLS).build();
+        rules.decide(&ClassFile::parse(&bytes).unwrap(), &noting, &never_never).chosen().count()
+    };
+    assert_eq!(chosen(ClassBuilder::new("a/X", "a/Lost").interface("a/C")), 0);
+    assert!(noting.1.borrow().is_empty(), "a part is unknown");
+    assert_eq!(chosen(ClassBuilder::new("a/X", "a/B")), 0);
+    assert!([&b"a/B"[..], b"a/C", b"a/I"].into_iter().all(|name| noting.is_unasked(name)));
+    assert_eq!(chosen(ClassBuilder::new("a/Y", "a/B").interface("a/I")), 0);
+    assert_eq!(chosen(ClassBuilder::new("a/Z", "a/B").interface("a/W")), 1);
+    assert!(!noting.is_unasked(b"a/W"));
+}
+
+#[test]
 fn class_annotations() {
     let marked = || plain("a/X").annotated("a/Other").annotated("org/Service");
     assert!(takes("annotated = 'org.Service'", marked(), &Types::default()));

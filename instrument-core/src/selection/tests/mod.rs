@@ -9,10 +9,10 @@ mod presets;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use classfile::ClassFile;
+use classfile::{ClassFile, HeadMemory};
 
 use super::class_builder::ClassBuilder;
-use super::{Hierarchy, MethodDecision, RuleSet, Supertypes, TemplateCatalog};
+use super::{ClassDecision, Hierarchy, MethodDecision, RuleSet, Supertypes, TemplateCatalog};
 use crate::config::{self, Diagnostic};
 use crate::level::Level;
 use crate::template_id::TemplateId;
@@ -44,8 +44,8 @@ impl Types {
 
     fn entry(line: &str) -> (Vec<u8>, Arc<Supertypes>) {
         let (name, supers) = line.split_once(':').unwrap();
-        let mut names = supers.split(',').map(|name| name.trim().as_bytes().to_vec()).filter(|name| !name.is_empty());
-        let supertypes = Supertypes { super_class: names.next(), interfaces: names.collect() };
+        let names = supers.split(',').map(|name| name.trim().as_bytes()).filter(|name| !name.is_empty());
+        let supertypes = Supertypes::named(names);
         (name.as_bytes().to_vec(), Arc::new(supertypes))
     }
 }
@@ -71,10 +71,21 @@ pub(super) fn never_never(_: &[u8], _: &[u8], _: &[u8]) -> bool {
     false
 }
 
+/// The decision; a class that does not pass the first look must have none.
+fn decision_of(rules: &RuleSet, class: &ClassFile<'_>, types: &Types) -> ClassDecision {
+    let decision = rules.decide(class, types, &never_never);
+    let mut memory = HeadMemory::default();
+    let look = rules.first_look(class.bytes(), &mut memory).unwrap();
+    let may_take = rules.may_take(&look, types);
+    let is_none = decision.chosen().next().is_none() && decision.unresolved.is_empty();
+    assert!(may_take || is_none, "the first look must not lose {}", class.this_class());
+    decision
+}
+
 /// For each method `name rule-number` or `name skip-key`.
 pub(super) fn decide(rules: &RuleSet, class: &[u8], types: &Types) -> Vec<String> {
     let class = ClassFile::parse(class).unwrap();
-    let decision = rules.decide(&class, types, &never_never);
+    let decision = decision_of(rules, &class, types);
     assert_eq!(decision.methods.len(), class.methods().len());
     let shown = class.methods().iter().zip(&decision.methods).map(|(method, decision)| match decision {
         MethodDecision::Chosen(chosen) => format!("{} {}", method.name, chosen.rule),
@@ -88,7 +99,7 @@ pub(super) fn takes(rule: &str, class: ClassBuilder, types: &Types) -> bool {
     let rules = rules(&format!("[[rule]]\nlevel = 'time'\n{rule}"));
     let bytes = class.method("run", "()V", super::class_builder::RETURNS).build();
     let class = ClassFile::parse(&bytes).unwrap();
-    let decision = rules.decide(&class, types, &never_never);
+    let decision = decision_of(&rules, &class, types);
     let chosen = decision.chosen().count() == 1;
     assert!(!chosen || rules.wants_name(class.this_class().0), "wants_name must not lose {}", class.this_class());
     chosen

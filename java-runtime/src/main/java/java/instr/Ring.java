@@ -142,7 +142,7 @@ final class Ring {
         return name == null ? 0 : 16 + Utf8.padded(Utf8.length(name, MAX_NAME));
     }
 
-    private static boolean isVirtual(Thread thread) {
+    static boolean isVirtual(Thread thread) {
         if (!VIRTUAL_THREADS) return false;
         Class<?> type = thread.getClass();
         return type.getSuperclass() == VIRTUAL_THREAD;

@@ -1,5 +1,6 @@
 package instr.templates;
 
+import java.instr.Full;
 import java.instr.Guard;
 import java.instr.Level;
 import java.instr.Live;
@@ -19,6 +20,17 @@ final class CatchAll {
             Target.proceed();
         } finally {
             Timer.exit(start, Target.id());
+        }
+    }
+
+    @Template(name = "timed", category = "catch-all", level = Level.FULL)
+    static void timedFull() throws Throwable {
+        long call = Full.enter(Target.id());
+        long start = Timer.enter();
+        try {
+            Target.proceed();
+        } finally {
+            Full.exit(call, start, Target.id(), Target.thrown());
         }
     }
 

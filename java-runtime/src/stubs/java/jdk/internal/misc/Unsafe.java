@@ -22,6 +22,10 @@ public final class Unsafe {
 
     public native void putByte(long address, byte value);
 
+    public native boolean compareAndSetLong(Object object, long offset, long expected, long value);
+
+    public native long getAndAddLong(Object object, long offset, long delta);
+
     public native void loadFence();
 
     public native void putLongRelease(Object object, long offset, long value);

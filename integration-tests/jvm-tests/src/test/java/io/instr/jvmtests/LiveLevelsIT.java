@@ -17,10 +17,13 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.regex.Pattern;
 
 /** Levels change while the program runs: by request and by the governor. */
 class LiveLevelsIT {
 
+    /** Number of the compilation, flags, level 4. */
+    private static final Pattern COMPILED_BY_C2 = Pattern.compile("\\]\\s+\\d+[\\sbsn!]+4\\s");
     private static final String STEP = "targets.Conversation.step";
 
     @EachJdk
@@ -30,7 +33,7 @@ class LiveLevelsIT {
         try (Dialog program = conversation(jdk, "[control]\nlive = true\n", "off", directory)) {
             socket = ControlSocket.path(program);
             program.ask("work 1000");
-            assertEquals("{\"changed\":1,\"live\":6}", ControlSocket.level(program, STEP, "time"));
+            assertEquals("{\"changed\":1,\"live\":8}", ControlSocket.level(program, STEP, "time"));
             program.ask("work 500");
             ControlSocket.level(program, "targets.**", "watch");
             program.ask("work 100");
@@ -38,9 +41,9 @@ class LiveLevelsIT {
             program.ask("work 300");
             ControlSocket.level(program, STEP, "time");
             program.ask("work 7");
-            assertEquals("{\"changed\":0,\"live\":6}", ControlSocket.level(program, "other.**", "time"));
+            assertEquals("{\"changed\":0,\"live\":8}", ControlSocket.level(program, "other.**", "time"));
             assertTrue(ControlSocket.ask(program, "nonsense").contains("error"));
-            assertTrue(ControlSocket.status(program).contains("\"live\":[5,0,1]"), ControlSocket.status(program));
+            assertTrue(ControlSocket.status(program).contains("\"live\":[7,0,1]"), ControlSocket.status(program));
             program.send("quit");
             program.finish().assertExitCode(0);
         }
@@ -68,7 +71,7 @@ class LiveLevelsIT {
             program.finish().assertExitCode(0);
         }
         List<String> thrownAway = Files.readAllLines(log).stream()
-                .filter(line -> line.contains("made not entrant") && line.contains(" 4  ") && !line.contains("%"))
+                .filter(line -> line.contains("made not entrant") && COMPILED_BY_C2.matcher(line).find())
                 .filter(line -> line.contains("targets.Conversation::") || line.contains("java.instr.Live::"))
                 .toList();
         assertEquals(List.of(), thrownAway);

@@ -1,0 +1,142 @@
+package io.instr.jvmtests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.EachJdk;
+import io.instr.jvmtests.jvm.Finished;
+import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.Program;
+import io.instr.jvmtests.jvm.RunDirectories;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * A rule by super type, decided about classes whose super types nobody has loaded yet, over a class path with every kind of element: which
+ * of several classes of a name is the super type is for the loader to say, however the agent finds out.
+ */
+class ClassPathTypesIT {
+
+    private static final String WANTED = "package api; public interface Wanted { void work(); }";
+
+    /** Type in the package, extends or implements, and nothing more. */
+    private static String type(String packageName, String head) {
+        return "package " + packageName + "; public abstract class Type " + head + " {}";
+    }
+
+    private static String worker(String name, String superType) {
+        return "package app; public class " + name + " extends " + superType + " { public void work() { Main.done++; } }";
+    }
+
+    private static final String MAIN = """
+            package app;
+            public class Main {
+                static int done;
+                public static void main(String[] names) throws Exception {
+                    for (String name : names) {
+                        if (name.endsWith(".jar")) {
+                            Door.instrumentation.appendToSystemClassLoaderSearch(new java.util.jar.JarFile(name));
+                            continue;
+                        }
+                        Object worker = Class.forName("app." + name).getConstructor().newInstance();
+                        worker.getClass().getMethod("work").invoke(worker);
+                    }
+                    System.out.println("done " + done);
+                }
+            }
+            """;
+    private static final String DOOR = """
+            package app;
+            public class Door {
+                static java.lang.instrument.Instrumentation instrumentation;
+                public static void premain(String options, java.lang.instrument.Instrumentation given) {
+                    instrumentation = given;
+                }
+            }
+            """;
+
+    @EachJdk
+    void eachElementOfTheClassPath(Jdk jdk) {
+        Path root = RunDirectories.create();
+        Path api = compiled(root, "api", List.of(), WANTED);
+        String isWanted = "implements api.Wanted";
+        // The types that are the super types, and those that the class path hides behind them.
+        Path two = compiled(root, "two", List.of(api), type("one", isWanted), type("other", ""));
+        Path twoHidden = compiled(root, "hidden", List.of(api), type("one", ""), type("other", isWanted));
+        Path named = compiled(root, "named", List.of(api), type("named", isWanted));
+        Path base = compiled(root, "base", List.of(api), type("variant", ""));
+        Path newer = compiled(root, "newer", List.of(api), type("variant", isWanted));
+        Path late = compiled(root, "late", List.of(api), type("late", isWanted));
+        Path main = compiled(root, "main", List.of(api, two, named, base, late), MAIN, DOOR,
+                worker("InFirst", "one.Type"), worker("InSecond", "other.Type"), worker("ByManifest", "named.Type"),
+                worker("ByVariant", "variant.Type"), worker("Appended", "late.Type"));
+
+        write(two.resolve("META-INF/MANIFEST.MF"), "Manifest-Version: 1.0\nClass-Path: named.jar\n\n");
+        write(base.resolve("META-INF/MANIFEST.MF"), "Manifest-Version: 1.0\nMulti-Release: true\n\n");
+        copy(newer.resolve("variant/Type.class"), base.resolve("META-INF/versions/11/variant/Type.class"));
+        write(main.resolve("META-INF/MANIFEST.MF"), "Manifest-Version: 1.0\nPremain-Class: app.Door\n\n");
+        Compilation.jar(named, root.resolve("named.jar"));
+        Path damaged = write(root.resolve("damaged.jar"), "PK but nothing more");
+        Path mainJar = Compilation.jar(main, root.resolve("main.jar"));
+        List<Path> path = List.of(mainJar, api, Compilation.jar(two, root.resolve("two.jar")), twoHidden,
+                Compilation.jar(base, root.resolve("base.jar")));
+
+        assertTraced(jdk, mainJar, path, Compilation.jar(late, root.resolve("late.jar")));
+        List<Path> behindDamaged = new ArrayList<>(path);
+        behindDamaged.add(0, damaged);
+        assertTraced(jdk, mainJar, behindDamaged, root.resolve("late.jar"));
+    }
+
+    private static void assertTraced(Jdk jdk, Path mainJar, List<Path> classPath, Path late) {
+        String path = String.join(":", classPath.stream().map(Path::toString).toList());
+        Program program = Program.of(jdk, List.of("-cp", path, "-javaagent:" + mainJar, "-Xverify:all"),
+                List.of("app.Main", "InFirst", "InSecond", "ByManifest", "ByVariant", late.toString(), "Appended"));
+        Finished run = program.compare(AgentConfig.of("""
+                [[rule]]
+                extends = "api.Wanted"
+                method = "work"
+                level = "time"
+                """));
+        Map<String, Long> expected = new TreeMap<>(Map.of(
+                "app.InFirst.work", 1L, "app.ByManifest.work", 1L, "app.ByVariant.work", 1L, "app.Appended.work", 1L));
+        assertEquals(expected, new TreeMap<>(run.trace().counts()), path);
+    }
+
+    /** A directory with the classes of these sources. */
+    private static Path compiled(Path root, String name, List<Path> classPath, String... sources) {
+        Path classes = root.resolve(name);
+        List<String> arguments = new ArrayList<>(List.of("--release", "11", "-d", classes.toString()));
+        arguments.addAll(List.of("-cp", String.join(":", classPath.stream().map(Path::toString).toList())));
+        for (String source : sources) {
+            String simple = source.replaceAll("(?s).*?public (?:abstract )?(?:class|interface) (\\w+).*", "$1");
+            String folder = source.replaceAll("(?s)^package (\\w+);.*", "$1");
+            arguments.add(write(root.resolve(name + "-sources").resolve(folder).resolve(simple + ".java"), source).toString());
+        }
+        Compilation.javac(arguments);
+        return classes;
+    }
+
+    private static Path write(Path file, String text) {
+        try {
+            Files.createDirectories(file.getParent());
+            return Files.writeString(file, text);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static void copy(Path from, Path to) {
+        try {
+            Files.createDirectories(to.getParent());
+            Files.copy(from, to);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}
