@@ -60,9 +60,6 @@ fn main() -> ExitCode {
         "receivers" => receivers::run(rest),
         "exports" => exports::run(rest),
         "page" => page::run(rest),
-        "exports" => exports::run(rest),
-        "page" => page::run(rest),
-        "receivers" => receivers::run(rest),
         "bless" => bless::run(rest),
         "help" | "--help" | "-h" => {
             print!("{USAGE}");
