@@ -7,14 +7,19 @@ use std::time::{Duration, Instant};
 
 use super::Rings;
 use super::record_sinks::RecordSinks;
+use super::segment_pool::SEGMENT_WORDS;
 use super::trace_sink::RecordCounts;
 use crate::jvm::{NanoClock, block_signals};
 
 /// Pause after a round that found nothing.
 const IDLE: Duration = Duration::from_millis(100);
-/// Pause after a round that found records; short enough that the pool does not run dry at full speed, long enough that the
-/// drainer does not spin.
+/// Pause after a round that found records; long enough that the drainer does not spin.
 const BUSY: Duration = Duration::from_millis(10);
+/// Pause after a round that found many. So the drainer comes back before a thread of the application has to call it, which
+/// would cost that thread a system call.
+const HECTIC: Duration = Duration::from_millis(1);
+/// That many words are many: two segments.
+const MANY: usize = 2 * SEGMENT_WORDS;
 /// How long recorded data may stay in memory: a kill loses no more.
 const FLUSH: Duration = Duration::from_secs(2);
 
@@ -62,7 +67,8 @@ fn run(rings: &Rings, clock: NanoClock, stop: &AtomicBool, sink: &mut RecordSink
     let mut flushed = Instant::now();
     loop {
         let last = stop.load(Ordering::Acquire);
-        let found = rings.drain(clock, sink) | sink.take_samples();
+        let words = rings.drain(clock, sink);
+        let found = sink.take_samples() || words > 0;
         watcher.look(sink.counts());
         if last {
             break;
@@ -72,7 +78,11 @@ fn run(rings: &Rings, clock: NanoClock, stop: &AtomicBool, sink: &mut RecordSink
             flushed = Instant::now();
         }
         // Ends at once if somebody called meanwhile.
-        std::thread::park_timeout(if found { BUSY } else { IDLE });
+        std::thread::park_timeout(match words {
+            MANY.. => HECTIC,
+            _ if found => BUSY,
+            _ => IDLE,
+        });
     }
     sink.finish();
 }
