@@ -33,7 +33,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         )
         .into()),
         Changed { changed, .. } => {
-            println!("{changed} methods are at level {level} now");
+            let methods = if changed == 1 { "method is" } else { "methods are" };
+            println!("{changed} {methods} at level {level} now");
             Ok(())
         }
     }
