@@ -23,6 +23,7 @@ pub(crate) fn detach(agent: &Agent, jni: &Jni<'_>) {
             tracing::error!(%error, ?event, "cannot be switched off");
         }
     }
+    agent.record_jvm_events(&session, false);
     restore(agent.jvmti, jni, &session);
     agent.end_session();
 }

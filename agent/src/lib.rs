@@ -21,6 +21,7 @@ mod embedded;
 mod entry;
 mod hierarchy;
 mod hotspot_hazards;
+mod initial_state;
 mod jvm;
 mod late_decisions;
 mod loaded_before;

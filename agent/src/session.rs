@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use instrument_core::config::JvmEvents as EventKind;
 use instrument_core::selection::Untouchable;
 use instrument_core::{Engine, EngineOptions};
 use parking_lot::{Mutex, RwLock};
@@ -12,15 +13,15 @@ use rustc_hash::FxHashSet;
 
 use crate::class_dump::ClassDump;
 use crate::hierarchy::TypeIndex;
-use crate::jvm::{ClassFile, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, NanoClock};
+use crate::jvm::{self, ClassFile, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, NanoClock, ObjectRef};
 use crate::late_decisions::LateDecisions;
 use crate::probe_registry::ProbeRegistry;
-use crate::recorder::{Drainer, RecordCounts, Rings, Ticker, TraceSink};
+use crate::recorder::{self, Drainer, JvmEvent, JvmEventQueue, RecordCounts, Rings, Ticker, TraceSink};
 use crate::runtime_classes::RuntimeClasses;
 use crate::setup::Setup;
 use crate::statistics::{End, Statistics};
 use crate::wrapped_classes::WrappedClasses;
-use crate::{class_load_hook, loaded_before, message, trace_file};
+use crate::{class_load_hook, initial_state, loaded_before, message, trace_file};
 
 /// The agent: connected to the JVM for good.
 #[derive(Debug)]
@@ -63,6 +64,8 @@ pub(crate) struct Session {
     /// Names of the classes that were handed back changed.
     rewritten: Mutex<FxHashSet<Box<[u8]>>>,
     running: Mutex<Running>,
+    /// What the JVM tells besides classes and calls, if it is recorded.
+    events: OnceLock<Arc<JvmEventQueue>>,
     vm: JavaVm,
     jvmti: Jvmti,
 }
@@ -145,8 +148,26 @@ impl Agent {
         for event in [Event::VmDeath, Event::ThreadEnd, Event::ClassFileLoad] {
             self.jvmti.set_event(event, true).map_err(|error| error.to_string())?;
         }
+        self.record_jvm_events(session, true);
+        if let Some(events) = session.events.get() {
+            initial_state::record(self.jvmti, jni, &session.setup.config.trace.events, events);
+        }
         loaded_before::instrument(self.jvmti, jni, session);
         Ok(())
+    }
+
+    /// Switches on or off what a session records besides calls.
+    pub(crate) fn record_jvm_events(&self, session: &Session, enabled: bool) {
+        let kinds = [
+            (EventKind::Threads, [Event::ThreadStart].as_slice()),
+            (EventKind::Gc, [Event::GcStart, Event::GcFinish].as_slice()),
+        ];
+        let wanted = kinds.into_iter().filter(|(kind, _)| session.records(*kind));
+        for event in wanted.flat_map(|(_, events)| events) {
+            if let Err(error) = self.jvmti.set_event(*event, enabled) {
+                tracing::warn!(%error, ?event, "not recorded");
+            }
+        }
     }
 }
 
@@ -168,6 +189,9 @@ impl JvmEvents for Agent {
         for event in [Event::ClassFileLoad, Event::ClassPrepare] {
             let _ = jvmti.set_event(event, false);
         }
+        if let Some(session) = self.session() {
+            self.record_jvm_events(&session, false);
+        }
         self.end_session();
     }
 
@@ -175,11 +199,18 @@ impl JvmEvents for Agent {
         let present = match &*self.session.read() {
             Some(session) if session.is_leaving() => None,
             // Most classes end here, before the session is shared once more.
-            Some(session) if class_load_hook::ends_at_its_name(session, class) => return None,
+            Some(session)
+                if class_load_hook::ends_at_its_name(session, class) && !session.records(EventKind::Classes) =>
+            {
+                return None;
+            }
             session => session.clone(),
         };
         match present {
-            Some(session) => class_load_hook::class_file(&session, class),
+            Some(session) => {
+                session.tell_class(class);
+                class_load_hook::class_file(&session, class)
+            }
             None => WRAPPED.get()?.without_templates(class),
         }
     }
@@ -190,10 +221,27 @@ impl JvmEvents for Agent {
         }
     }
 
-    fn thread_ended(&self) {
+    fn thread_started(&self, jvmti: Jvmti, jni: &Jni<'_>, thread: ObjectRef<'_>) {
+        let Some(session) = self.session() else { return };
+        if let (Some(events), Some(thread)) = (session.events.get(), jvmti.thread_identity(jni, thread)) {
+            events.add(JvmEvent::ThreadStarted(thread, jvm::current_thread_id()));
+        }
+    }
+
+    fn thread_ended(&self, thread: Option<(&Jni<'_>, ObjectRef<'_>)>) {
         if let Some(rings) = self.rings.get() {
             rings.thread_ended();
         }
+        let Some(session) = self.session().filter(|session| session.records(EventKind::Threads)) else { return };
+        let thread = thread.and_then(|(jni, thread)| jvm::java_thread_id(jni, thread));
+        if let (Some(events), Some(thread)) = (session.events.get(), thread) {
+            events.add(JvmEvent::ThreadEnded(thread));
+        }
+    }
+
+    fn garbage_collection(&self, starts: bool) {
+        // Not by way of the session: its lock may be held by a thread that stands still now.
+        recorder::note_pause(starts);
     }
 }
 
@@ -214,9 +262,26 @@ impl Session {
             late: LateDecisions::default(),
             statistics: Statistics::default(),
             running: Mutex::new(Running::default()),
+            events: OnceLock::new(),
             vm: agent.vm,
             jvmti: agent.jvmti,
             setup,
+        }
+    }
+
+    /// Whether events of this kind are recorded.
+    fn records(&self, kind: EventKind) -> bool {
+        self.setup.config.trace.events.contains(&kind)
+    }
+
+    /// Tells the recording that a class is defined, if it wants to know.
+    fn tell_class(&self, class: &ClassFile<'_>) {
+        if !self.records(EventKind::Classes) || class.is_loaded() {
+            return;
+        }
+        if let (Some(events), Some(name)) = (self.events.get(), class.name) {
+            let thread = class.jvmti.current_java_thread_id(class.jni).unwrap_or(0);
+            events.add(JvmEvent::ClassDefined(name.to_vec(), thread));
         }
     }
 
@@ -226,8 +291,9 @@ impl Session {
         let recording = trace_file::create(&path, self.jvmti, clock, &self.setup.config);
         let trace_file = recording.is_some().then(|| path.clone());
         let sink = TraceSink::new(recording, path, self.probes);
-        let drainer =
-            Drainer::start(rings, clock, sink).map_err(|error| format!("no thread for the recorder: {error}"))?;
+        let events = Arc::clone(self.events.get_or_init(|| Arc::new(JvmEventQueue::new(clock))));
+        let drainer = Drainer::start(rings, clock, events, sink)
+            .map_err(|error| format!("no thread for the recorder: {error}"))?;
         let (clock, drainer, tick) = (Some(clock), Some(drainer), Some(runtime.tick));
         *self.running.lock() = Running { clock, drainer, ticker: None, tick, trace_file };
         Ok(())

@@ -16,14 +16,20 @@ pub(crate) enum Event {
     ClassFileLoad,
     /// A class was linked.
     ClassPrepare,
+    /// A platform thread begins.
+    ThreadStart,
     /// A platform thread ends.
     ThreadEnd,
+    /// The garbage collector stops the application.
+    GcStart,
+    /// The garbage collector lets it go on.
+    GcFinish,
     /// A native method of the Java runtime.
     Native,
 }
 
 impl Event {
-    const COUNT: usize = 7;
+    const COUNT: usize = 10;
 
     fn index(self) -> usize {
         match self {
@@ -34,6 +40,9 @@ impl Event {
             Event::ClassPrepare => 4,
             Event::Native => 5,
             Event::ThreadEnd => 6,
+            Event::ThreadStart => 7,
+            Event::GcStart => 8,
+            Event::GcFinish => 9,
         }
     }
 }

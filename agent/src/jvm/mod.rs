@@ -25,6 +25,7 @@ mod natives;
 mod operating_system;
 mod static_members;
 mod system_properties;
+mod threads;
 
 pub(crate) use application_loader::is_application_loader;
 pub(crate) use capabilities::negotiate;
@@ -41,3 +42,4 @@ pub(crate) use nano_time::NanoClock;
 pub(crate) use natives::{RecorderNatives, register_recorder_natives};
 pub(crate) use operating_system::{block_signals, current_thread_id};
 pub(crate) use static_members::{StaticLongField, call_static_void};
+pub(crate) use threads::{ThreadIdentity, java_thread_id};

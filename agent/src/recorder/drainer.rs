@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::Rings;
 use super::trace_sink::{RecordCounts, TraceSink};
+use super::{JvmEventQueue, Rings};
 use crate::jvm::{NanoClock, block_signals};
 
 /// Pause after a round that found nothing.
@@ -26,13 +26,18 @@ pub(crate) struct Drainer {
 
 impl Drainer {
     /// Starts draining into `sink`.
-    pub(crate) fn start(rings: &'static Rings, clock: NanoClock, mut sink: TraceSink) -> std::io::Result<Drainer> {
+    pub(crate) fn start(
+        rings: &'static Rings,
+        clock: NanoClock,
+        events: Arc<JvmEventQueue>,
+        mut sink: TraceSink,
+    ) -> std::io::Result<Drainer> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = std::thread::Builder::new().name("instr-drainer".to_owned()).spawn(move || {
             block_signals();
             rings.wake_this_thread();
-            run(rings, clock, &stopped, &mut sink);
+            run(rings, clock, &events, &stopped, &mut sink);
             sink.counts()
         })?;
         Ok(Drainer { thread, stop })
@@ -46,11 +51,16 @@ impl Drainer {
     }
 }
 
-fn run(rings: &Rings, clock: NanoClock, stop: &AtomicBool, sink: &mut TraceSink) {
+fn run(rings: &Rings, clock: NanoClock, events: &JvmEventQueue, stop: &AtomicBool, sink: &mut TraceSink) {
     let mut flushed = Instant::now();
     loop {
         let last = stop.load(Ordering::Acquire);
+        let told = events.take();
         let found = rings.drain(clock, sink);
+        told.into_iter().for_each(|(at, event)| sink.jvm_event(at as u64, event));
+        let mut lost = events.take_lost();
+        lost += events.take_pauses(|pause| sink.pause(pause));
+        sink.lost_jvm_events(clock.now() as u64, lost);
         if last {
             break;
         }

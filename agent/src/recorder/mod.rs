@@ -7,6 +7,7 @@
 //! trace file belong to one recording.
 
 mod drainer;
+mod jvm_event_queue;
 mod record_stream;
 mod ring;
 mod segment_pool;
@@ -21,6 +22,7 @@ use std::thread::Thread;
 use parking_lot::Mutex;
 
 pub(crate) use drainer::Drainer;
+pub(crate) use jvm_event_queue::{JvmEvent, JvmEventQueue, note_pause};
 pub(crate) use ticker::Ticker;
 pub(crate) use trace_sink::{RecordCounts, TraceSink};
 

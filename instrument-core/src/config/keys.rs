@@ -3,7 +3,7 @@
 /// Tables and lists of tables at the top level.
 pub(super) const TOP: &[&str] = &["trace", "agent", "filter", "exclude", "rule"];
 /// `[trace]`
-pub(super) const TRACE: &[&str] = &["file", "buffer-mb", "max-file-mb"];
+pub(super) const TRACE: &[&str] = &["file", "buffer-mb", "max-file-mb", "events"];
 /// `[agent]`
 pub(super) const AGENT: &[&str] = &["stats", "on_error", "templates", "log", "dump", "discard"];
 /// `[filter]`

@@ -17,7 +17,8 @@ mod tests;
 
 pub use diagnostic::{Diagnostic, Severity};
 pub use model::{
-    AgentConfig, Config, DEFAULT_MAX_BYTES, ExcludeConfig, FilterConfig, LogLevel, OnError, Rule, TraceConfig,
+    AgentConfig, Config, DEFAULT_MAX_BYTES, ExcludeConfig, FilterConfig, JvmEvents, LogLevel, OnError, Rule,
+    TraceConfig,
 };
 pub use parse::{asks_to_abort, parse};
 pub use schema::schema;
