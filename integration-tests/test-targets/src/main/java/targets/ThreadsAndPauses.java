@@ -16,7 +16,7 @@ public final class ThreadsAndPauses {
         int threads = Integer.parseInt(arguments[0]);
         long before = 0;
         for (int number = 0; number < threads; number++) {
-            if (number == threads / 10) {
+            if (number == threads / 2) {
                 before = residentKilobytes();
             }
             Thread thread = new Thread(ThreadsAndPauses::work, "short-" + number);
