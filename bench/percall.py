@@ -20,6 +20,15 @@ def config(directory, level, mode="inline"):
     return path
 
 
+def full_config(directory, cpu_time):
+    """Level full with somebody who wants its figures; the page gets a port that is free."""
+    path = os.path.join(directory, f"full-cpu-{cpu_time}.toml")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f'[metrics]\nopenmetrics = "127.0.0.1:0"\ncpu-time = {cpu_time}\n')
+        file.write(f'[[rule]]\nclass = "{METHOD}"\nmethod = "call(int)"\nlevel = "full"\n')
+    return path
+
+
 def variants(o, directory):
     """Name -> (body, JVM options)."""
     found = {"none": ("plain", []), "clock-pair": ("clock-pair", [])}
@@ -27,6 +36,9 @@ def variants(o, directory):
         found["instr-" + level] = ("plain", [f"-agentpath:{os.path.abspath(o.agent)}={config(directory, level)}"])
         wrapper = config(directory, level, "wrapper")
         found[f"instr-{level}-wrapper"] = ("plain", [f"-agentpath:{os.path.abspath(o.agent)}={wrapper}"])
+    agent = os.path.abspath(o.agent)
+    found["instr-full"] = ("plain", [f"-agentpath:{agent}={full_config(directory, 'true')}"])
+    found["instr-full-without-cpu-time"] = ("plain", [f"-agentpath:{agent}={full_config(directory, 'false')}"])
     engines = rounds.peer(o.peers, "bench-engines.jar")
     if engines:
         found["asm"] = ("plain", [f"-javaagent:{engines}=asm:{METHOD}"])

@@ -133,7 +133,7 @@ fn instrument(session: &Session, file: &ClassFile<'_>, decision: &ClassDecision,
     }
     refuse_all(refused_of(&outcome));
     let Outcome::Rewritten(mut rewritten) = outcome else { return None };
-    let Some(()) = number_probes(session, file, &mut rewritten) else {
+    let Some(()) = number_probes(session, file, decision, &mut rewritten) else {
         let (class, reason) = (file.this_class().to_string(), "there are no more probe numbers".to_owned());
         session.statistics.refuse("probe-numbers-exhausted", RefusedMethod { class, method: String::new(), reason });
         return None;
@@ -203,25 +203,37 @@ fn count_skipped(session: &Session, decision: &ClassDecision) {
 }
 
 /// Replaces the engine's numbers by those of the process.
-fn number_probes(session: &Session, file: &ClassFile<'_>, rewritten: &mut Rewritten) -> Option<()> {
+fn number_probes(
+    session: &Session,
+    file: &ClassFile<'_>,
+    decision: &ClassDecision,
+    rewritten: &mut Rewritten,
+) -> Option<()> {
     let templates = &session.setup.templates;
     let mut watches = false;
     let requests = rewritten.probes.iter().map(|slot: &ProbeSlot| {
         let method = file.methods().get(slot.method_index);
         let template = templates.get(slot.template);
         let level = template.map_or(Level::Time, |template| template.level);
-        watches |= level == Level::Watch;
+        let live = template.is_some_and(|template| template.live);
+        watches |= live || level == Level::Watch;
         ProbeRequest {
             name: method.map_or(b"?", |method| method.name.as_bytes()),
             descriptor: method.map_or(b"", |method| method.descriptor.as_bytes()),
             access_flags: method.map_or(0, |method| method.access_flags),
             template: template.map_or("?", |template| template.name.as_str()),
             level,
+            live,
         }
     });
     let numbers = session.probes.numbers(file.this_class().as_bytes(), requests)?;
     for (slot, number) in rewritten.probes.iter().zip(&numbers) {
         write_number(&mut rewritten.bytes, slot.offset, *number)?;
+        if templates.get(slot.template).is_some_and(|template| template.live)
+            && let Some(MethodDecision::Chosen(chosen)) = decision.methods.get(slot.method_index)
+        {
+            session.begin_live(*number, chosen);
+        }
     }
     if watches {
         session.need_ticker();

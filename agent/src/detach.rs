@@ -23,8 +23,8 @@ pub(crate) fn detach(agent: &Agent, jni: &Jni<'_>) {
             tracing::error!(%error, ?event, "cannot be switched off");
         }
     }
-    agent.record_jvm_events(&session, false);
     restore(agent.jvmti, jni, &session);
+    session.events.listen(agent.jvmti, false);
     agent.end_session();
 }
 

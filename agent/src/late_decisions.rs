@@ -1,7 +1,7 @@
 //! Classes that could not be decided or rewritten when they came: their super types were unknown, or they were not linked.
 //! They are presented to the class hook once more when the JVM has linked them.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -20,6 +20,8 @@ pub(crate) struct LateDecisions {
     classes: Mutex<Waiting>,
     /// How many there are, to be read without the lock.
     count: AtomicUsize,
+    /// Somebody else listens, too.
+    keeps_listening: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -43,7 +45,16 @@ impl LateDecisions {
         }
     }
 
+    /// From now on the JVM tells of every class that it links, whether one is waiting or not.
+    pub(crate) fn keep_listening(&self, jvmti: Jvmti) {
+        self.keeps_listening.store(true, Ordering::Release);
+        self.listen(jvmti, true);
+    }
+
     fn listen(&self, jvmti: Jvmti, enabled: bool) {
+        if !enabled && self.keeps_listening.load(Ordering::Acquire) {
+            return;
+        }
         if let Err(error) = jvmti.set_event(Event::ClassPrepare, enabled) {
             tracing::warn!(%error, "classes with unknown super types stay undecided");
         }

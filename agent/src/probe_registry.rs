@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 /// The highest number that fits into a record.
-const HIGHEST: usize = 0x00ff_ffff;
+pub(crate) const HIGHEST_PROBE: usize = 0x00ff_ffff;
 
 /// What a probe is asked for by.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +26,8 @@ pub(crate) struct ProbeRequest<'a> {
     pub(crate) template: &'a str,
     /// Level of the template's variant.
     pub(crate) level: Level,
+    /// Whether the variant is live: the number behind the probe's own is then its second one, for times seen by ticks.
+    pub(crate) live: bool,
 }
 
 /// A probe as the trace file names it.
@@ -43,6 +45,8 @@ pub(crate) struct ProbeDefinition<'a> {
     pub(crate) access_flags: u16,
     /// Name of the template.
     pub(crate) template: &'a str,
+    /// Level of the template's variant.
+    pub(crate) level: Level,
     /// Whether times are exact (not multiples of the tick).
     pub(crate) exact: bool,
 }
@@ -78,6 +82,7 @@ struct Probe {
     access_flags: u16,
     template: Arc<str>,
     level: Level,
+    live: bool,
 }
 
 impl Probe {
@@ -86,6 +91,14 @@ impl Probe {
             && *self.descriptor == *request.descriptor
             && *self.template == *request.template
             && self.level == request.level
+            && self.live == request.live
+    }
+}
+
+impl Probe {
+    fn qualified_name(&self) -> String {
+        let class = classfile::ModifiedUtf8(&self.class).to_string().replace('/', ".");
+        format!("{class}.{}", classfile::ModifiedUtf8(&self.name))
     }
 }
 
@@ -97,7 +110,7 @@ impl ProbeRegistry {
         requests: impl ExactSizeIterator<Item = ProbeRequest<'a>>,
     ) -> Option<Vec<u32>> {
         let mut known = self.known.lock();
-        if known.probes.len() + requests.len() > HIGHEST {
+        if known.probes.len() + 2 * requests.len() > HIGHEST_PROBE {
             return None;
         }
         let class =
@@ -110,6 +123,9 @@ impl ProbeRegistry {
             let number = number.unwrap_or_else(|| {
                 let number = known.add(&class, &request);
                 of_class.push(number);
+                if request.live {
+                    of_class.push(known.add(&class, &ProbeRequest { level: Level::Watch, ..request }));
+                }
                 at = of_class.len();
                 number
             });
@@ -118,6 +134,21 @@ impl ProbeRegistry {
         known.by_class.insert(class, of_class);
         self.count.store(known.probes.len(), Ordering::Release);
         Some(numbers)
+    }
+
+    /// Numbers and names of the live probes, as `package.Class.method`, without those of ticks.
+    pub(crate) fn live_probes(&self) -> Vec<(u32, String)> {
+        let known = self.known.lock();
+        let numbered = known.probes.iter().zip(1..);
+        let live = numbered.filter(|(probe, _)| probe.live && probe.level != Level::Watch);
+        live.map(|(probe, number)| (number, probe.qualified_name())).collect()
+    }
+
+    /// The method of a probe, as `package.Class.method`, its level, and whether that can change.
+    pub(crate) fn describe(&self, number: u32) -> Option<(String, Level, bool)> {
+        let known = self.known.lock();
+        let probe = known.probes.get((number as usize).checked_sub(1)?)?;
+        Some((probe.qualified_name(), probe.level, probe.live))
     }
 
     /// Tells `each` about the probes that came since the last time.
@@ -136,6 +167,7 @@ impl ProbeRegistry {
                 descriptor: &probe.descriptor,
                 access_flags: probe.access_flags,
                 template: &probe.template,
+                level: probe.level,
                 exact: probe.level != Level::Watch,
             });
         }
@@ -170,6 +202,7 @@ impl Known {
             access_flags: request.access_flags,
             template,
             level: request.level,
+            live: request.live,
         }));
         u32::try_from(self.probes.len()).unwrap_or(0)
     }
@@ -180,7 +213,7 @@ mod tests {
     use super::*;
 
     fn request<'a>(name: &'a str, template: &'a str, level: Level) -> ProbeRequest<'a> {
-        ProbeRequest { name: name.as_bytes(), descriptor: b"()V", access_flags: 1, template, level }
+        ProbeRequest { name: name.as_bytes(), descriptor: b"()V", access_flags: 1, template, level, live: false }
     }
 
     #[test]
@@ -194,6 +227,19 @@ mod tests {
         assert_eq!(numbers("p/D", &[a]), Some(vec![3]));
         assert_eq!(numbers("p/C", &[a, b]), Some(vec![1, 2]));
         assert_eq!(numbers("p/C", &[b, watched, a]), Some(vec![2, 4, 1]));
+    }
+
+    #[test]
+    fn a_live_probe_has_the_next_number_too_for_times_that_are_not_exact() {
+        let registry = ProbeRegistry::default();
+        let live = ProbeRequest { live: true, ..request("a", "timed", Level::Time) };
+        let ask = || registry.numbers(b"p/C", [live, request("b", "timed", Level::Time)].into_iter());
+        assert_eq!(ask(), Some(vec![1, 3]));
+        assert_eq!(ask(), Some(vec![1, 3]), "the same when the class comes again");
+        assert_eq!(registry.live_probes(), [(1, "p.C.a".to_owned())]);
+        let mut exact = Vec::new();
+        registry.new_definitions(&mut Definitions::default(), |probe| exact.push((probe.id, probe.exact)));
+        assert_eq!(exact, [(1, true), (2, false), (3, true)]);
     }
 
     #[test]

@@ -3,19 +3,25 @@
 //! Every class loader delegates `java.*`, so instrumented code finds them wherever it lives; no file is written and no boot
 //! path is appended (which would cost class data sharing).
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 
 use crate::embedded;
 use crate::jvm::{self, GlobalClass, Jni, Jvmti, RecorderNatives, StaticLongField};
+use crate::metrics::FullCalls;
 
-/// Extends a class of `jdk.internal.misc`, and exists only where that class does.
-const CARRIER_RINGS: &str = "java/instr/CarrierRings";
-const CARRIER_RINGS_SINCE: u32 = 21;
+/// The package of `java.base` that the runtime uses.
+const USED_PACKAGE: &CStr = c"jdk.internal.misc";
+
+/// Uses another package, and calls a method of the JDK that exists only where there are virtual threads.
+const CARRIER: &str = "java/instr/Carrier";
+const CARRIER_USES_PACKAGE: &CStr = c"jdk.internal.access";
+const CARRIER_SINCE: u32 = 21;
 
 /// The classes that the agent talks to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RuntimeClasses {
     recorder: GlobalClass,
+    full: GlobalClass,
     /// `java.instr.Watch.tick`.
     pub(crate) tick: StaticLongField,
 }
@@ -27,29 +33,42 @@ impl RuntimeClasses {
         jni: &Jni<'_>,
         natives: &'static dyn RecorderNatives,
     ) -> Result<RuntimeClasses, String> {
-        let (mut recorder, mut watch, mut exported) = (None, None, false);
-        let (after_export, plain): (Vec<_>, Vec<_>) =
-            embedded::RUNTIME_CLASSES.iter().partition(|(name, _)| *name == CARRIER_RINGS);
+        let (mut recorder, mut ring, mut live, mut full, mut watch, mut exported) =
+            (None, None, None, None, None, false);
+        let (with_virtual_threads, plain): (Vec<_>, Vec<_>) =
+            embedded::RUNTIME_CLASSES.iter().partition(|(name, _)| *name == CARRIER);
         for (name, bytes) in plain {
             let class = define(jni, name, bytes)?;
             if !std::mem::replace(&mut exported, true) {
-                jvm::export_to_class(jvmti, jni, c"jdk.internal.misc", class).map_err(|error| error.to_string())?;
+                export(jvmti, jni, USED_PACKAGE, class)?;
             }
             match name {
                 "java/instr/Recorder" => recorder = Some(class),
+                "java/instr/Ring" => ring = Some(class),
+                "java/instr/Live" => live = Some(class),
+                "java/instr/Full" => full = Some(class),
                 "java/instr/Watch" => watch = Some(class),
                 _ => {}
             }
         }
-        if jvmti.java_version() >= CARRIER_RINGS_SINCE {
-            after_export.iter().try_for_each(|(name, bytes)| define(jni, name, bytes).map(drop))?;
+        if jvmti.java_version() >= CARRIER_SINCE {
+            for (name, bytes) in with_virtual_threads {
+                export(jvmti, jni, CARRIER_USES_PACKAGE, define(jni, name, bytes)?)?;
+            }
         }
-        let (Some(recorder), Some(watch)) = (recorder, watch) else {
+        let (Some(recorder), Some(ring), Some(live), Some(full), Some(watch)) = (recorder, ring, live, full, watch)
+        else {
             return Err("this build of the agent has no runtime classes".to_owned());
         };
-        jvm::register_recorder_natives(jni, recorder, natives).map_err(|error| error.to_string())?;
+        jvm::register_recorder_natives(jni, ring, live, natives).map_err(|error| error.to_string())?;
+        jvm::register_full_natives(jni, full).map_err(|error| error.to_string())?;
         let tick = StaticLongField::find(jni, watch, c"tick").map_err(|error| error.to_string())?;
-        Ok(RuntimeClasses { recorder, tick })
+        Ok(RuntimeClasses { recorder, full, tick })
+    }
+
+    /// Gets the probes ready whose level can change; before they are switched on.
+    pub(crate) fn warm_up(&self, jni: &Jni<'_>) -> Result<(), String> {
+        jvm::call_static_void(jni, self.recorder, c"warmUp").map_err(|error| error.to_string())
     }
 
     /// Switches all probes on.
@@ -57,12 +76,29 @@ impl RuntimeClasses {
         jvm::call_static_void(jni, self.recorder, c"start").map_err(|error| error.to_string())
     }
 
+    /// Lets the probes of level full write their figures into this memory, processor time among them or not.
+    pub(crate) fn start_full(&self, jni: &Jni<'_>, calls: &FullCalls, cpu_times: bool) -> Result<(), String> {
+        for (name, value) in calls.java_fields(cpu_times) {
+            let field = StaticLongField::find(jni, self.full, name).map_err(|error| error.to_string())?;
+            field.set(jni, value);
+        }
+        Ok(())
+    }
+
     /// Switches all probes off.
     pub(crate) fn stop(&self, jni: &Jni<'_>) {
+        match StaticLongField::find(jni, self.full, c"on") {
+            Ok(on) => on.set(jni, 0),
+            Err(error) => tracing::error!(%error, "the probes of level full cannot be switched off"),
+        }
         if let Err(error) = jvm::call_static_void(jni, self.recorder, c"stop") {
             tracing::error!(%error, "the probes cannot be switched off");
         }
     }
+}
+
+fn export(jvmti: Jvmti, jni: &Jni<'_>, package: &CStr, class: GlobalClass) -> Result<(), String> {
+    jvm::export_to_class(jvmti, jni, package, class).map_err(|error| error.to_string())
 }
 
 fn define(jni: &Jni<'_>, name: &str, bytes: &[u8]) -> Result<GlobalClass, String> {

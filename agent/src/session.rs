@@ -1,23 +1,30 @@
 //! The agent of this process and its present session: the time between start (or attach) and end (or detach).
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
 use instrument_core::config::JvmEvents as EventKind;
-use instrument_core::selection::Untouchable;
+use instrument_core::level::Level;
+use instrument_core::selection::{Chosen, CompiledRule, Untouchable};
 use instrument_core::{Engine, EngineOptions};
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashSet;
 
 use crate::class_dump::ClassDump;
+use crate::control::{ControlSocket, Status};
 use crate::hierarchy::TypeIndex;
-use crate::jvm::{self, ClassFile, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, NanoClock, ObjectRef};
+use crate::jvm::{
+    self, ClassFile, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, NanoClock, ObjectRef, process_cpu_time,
+};
+use crate::jvm_event_recording::JvmEventRecording;
 use crate::late_decisions::LateDecisions;
+use crate::live_control::LiveControl;
+use crate::metrics::{FullCalls, Metrics, Origin};
 use crate::probe_registry::ProbeRegistry;
-use crate::recorder::{self, Drainer, JvmEvent, JvmEventQueue, RecordCounts, Rings, Ticker, TraceSink};
+use crate::recorder::{self, CallRates, Drainer, RecordCounts, RecordSinks, Rings, Ticker, TraceSink, Watcher};
 use crate::runtime_classes::RuntimeClasses;
+use crate::sampler::{self, SampleCounts, SampleQueue, Sampler, Surroundings};
 use crate::setup::Setup;
 use crate::statistics::{End, Statistics};
 use crate::wrapped_classes::WrappedClasses;
@@ -55,6 +62,12 @@ pub(crate) struct Session {
     untouchable: OnceLock<Untouchable>,
     /// Classes whose decision needs super types that were unknown.
     pub(crate) late: LateDecisions,
+    /// What can be changed while the program runs.
+    pub(crate) live: LiveControl,
+    /// Calls up to now, if somebody may ask.
+    pub(crate) rates: Option<Arc<Mutex<CallRates>>>,
+    /// What the drainer has seen up to now.
+    pub(crate) records: Mutex<RecordCounts>,
     /// Where rewritten classes are written to, for people.
     pub(crate) dump: ClassDump,
     /// Counters.
@@ -64,8 +77,9 @@ pub(crate) struct Session {
     /// Names of the classes that were handed back changed.
     rewritten: Mutex<FxHashSet<Box<[u8]>>>,
     running: Mutex<Running>,
-    /// What the JVM tells besides classes and calls, if it is recorded.
-    events: OnceLock<Arc<JvmEventQueue>>,
+    /// What of the JVM is recorded besides calls.
+    pub(crate) events: JvmEventRecording,
+    samples: Arc<SampleQueue>,
     vm: JavaVm,
     jvmti: Jvmti,
 }
@@ -76,7 +90,10 @@ struct Running {
     clock: Option<NanoClock>,
     drainer: Option<Drainer>,
     ticker: Option<Ticker>,
+    metrics: Option<Metrics>,
+    sampler: Option<Sampler>,
     tick: Option<crate::jvm::StaticLongField>,
+    control: Option<ControlSocket>,
     /// The trace file, if it could be created.
     trace_file: Option<PathBuf>,
 }
@@ -119,7 +136,9 @@ impl Agent {
 
     /// Ends the session; the hook and the probes must be off.
     pub(crate) fn end_session(&self) {
-        if let Some(session) = self.session.write().take() {
+        // The lock is free again before threads are waited for: those that end ask for the session, too.
+        let ended = self.session.write().take();
+        if let Some(session) = ended {
             session.end();
         }
     }
@@ -142,32 +161,25 @@ impl Agent {
                 *self.runtime.get_or_init(|| defined)
             }
         };
+        if session.setup.has_live_probes() {
+            runtime.warm_up(jni)?;
+        }
         session.start_recording(jni, rings, &runtime)?;
+        let metrics = &session.setup.config.metrics;
+        if metrics.is_wanted() && session.setup.uses_level(Level::Full) {
+            FullCalls::of_process().map_or(Ok(()), |calls| runtime.start_full(jni, calls, metrics.cpu_time))?;
+        }
         runtime.start(jni)?;
+        session.start_control();
         // The hook is never switched on before: that would cost an AOT cache, and with it the start-up time.
         for event in [Event::VmDeath, Event::ThreadEnd, Event::ClassFileLoad] {
             self.jvmti.set_event(event, true).map_err(|error| error.to_string())?;
         }
-        self.record_jvm_events(session, true);
-        if let Some(events) = session.events.get() {
-            initial_state::record(self.jvmti, jni, &session.setup.config.trace.events, events);
-        }
+        session.events.listen(self.jvmti, true);
+        initial_state::record(self.jvmti, jni, &session.events);
         loaded_before::instrument(self.jvmti, jni, session);
+        session.start_sampler(jni);
         Ok(())
-    }
-
-    /// Switches on or off what a session records besides calls.
-    pub(crate) fn record_jvm_events(&self, session: &Session, enabled: bool) {
-        let kinds = [
-            (EventKind::Threads, [Event::ThreadStart].as_slice()),
-            (EventKind::Gc, [Event::GcStart, Event::GcFinish].as_slice()),
-        ];
-        let wanted = kinds.into_iter().filter(|(kind, _)| session.records(*kind));
-        for event in wanted.flat_map(|(_, events)| events) {
-            if let Err(error) = self.jvmti.set_event(*event, enabled) {
-                tracing::warn!(%error, ?event, "not recorded");
-            }
-        }
     }
 }
 
@@ -190,7 +202,7 @@ impl JvmEvents for Agent {
             let _ = jvmti.set_event(event, false);
         }
         if let Some(session) = self.session() {
-            self.record_jvm_events(&session, false);
+            session.events.listen(jvmti, false);
         }
         self.end_session();
     }
@@ -200,7 +212,7 @@ impl JvmEvents for Agent {
             Some(session) if session.is_leaving() => None,
             // Most classes end here, before the session is shared once more.
             Some(session)
-                if class_load_hook::ends_at_its_name(session, class) && !session.records(EventKind::Classes) =>
+                if class_load_hook::ends_at_its_name(session, class) && !session.events.has(EventKind::Classes) =>
             {
                 return None;
             }
@@ -208,7 +220,7 @@ impl JvmEvents for Agent {
         };
         match present {
             Some(session) => {
-                session.tell_class(class);
+                session.events.class_file(class);
                 class_load_hook::class_file(&session, class)
             }
             None => WRAPPED.get()?.without_templates(class),
@@ -216,26 +228,31 @@ impl JvmEvents for Agent {
     }
 
     fn class_prepared(&self, jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>) {
+        sampler::class_prepared(jvmti, class);
         if let Some(session) = self.session() {
             session.late.class_prepared(jvmti, jni, &session, class);
         }
     }
 
     fn thread_started(&self, jvmti: Jvmti, jni: &Jni<'_>, thread: ObjectRef<'_>) {
-        let Some(session) = self.session() else { return };
-        if let (Some(events), Some(thread)) = (session.events.get(), jvmti.thread_identity(jni, thread)) {
-            events.add(JvmEvent::ThreadStarted(thread, jvm::current_thread_id()));
+        let session = self.session().filter(|session| session.events.has(EventKind::Threads));
+        if session.is_none() && !sampler::wants_threads() {
+            return;
+        }
+        let facts = jvm::thread_facts(jvmti, jni, thread);
+        sampler::thread_started(jni, &facts);
+        if let Some(session) = session {
+            session.events.thread_started(facts);
         }
     }
 
     fn thread_ended(&self, thread: Option<(&Jni<'_>, ObjectRef<'_>)>) {
+        sampler::thread_ended();
         if let Some(rings) = self.rings.get() {
             rings.thread_ended();
         }
-        let Some(session) = self.session().filter(|session| session.records(EventKind::Threads)) else { return };
-        let thread = thread.and_then(|(jni, thread)| jvm::java_thread_id(jni, thread));
-        if let (Some(events), Some(thread)) = (session.events.get(), thread) {
-            events.add(JvmEvent::ThreadEnded(thread));
+        if let (Some(session), Some((jni, thread))) = (self.session(), thread) {
+            session.events.thread_ended(jni, thread);
         }
     }
 
@@ -245,13 +262,35 @@ impl JvmEvents for Agent {
     }
 }
 
+/// Keeps a session's figures up to date and lets the governor look at them.
+struct SessionWatcher(Weak<Session>);
+
+impl Watcher for SessionWatcher {
+    fn look(&mut self, counts: RecordCounts) {
+        let Some(session) = self.0.upgrade() else { return };
+        *session.records.lock() = counts;
+        if session.live.is_due()
+            && let Some(rates) = &session.rates
+        {
+            let calls = rates.lock().snapshot();
+            session.live.govern(calls, process_cpu_time());
+        }
+    }
+}
+
 impl Session {
     fn new(agent: &Agent, setup: Setup) -> Session {
         let java_home = agent.jvmti.system_property(c"java.home").unwrap_or_default();
         let types = TypeIndex::new(PathBuf::from(java_home));
+        let probes = PROBES.get_or_init(ProbeRegistry::default);
+        let (control, budget) = (&setup.config.control, setup.config.governor.budget_percent);
+        let rates = (control.socket || budget.is_some()).then(Arc::default);
         Session {
             engine: Engine::new(Arc::clone(&setup.templates), EngineOptions::default()),
-            probes: PROBES.get_or_init(ProbeRegistry::default),
+            probes,
+            live: LiveControl::new(probes, budget),
+            rates,
+            records: Mutex::new(RecordCounts::default()),
             wrapped: WRAPPED.get_or_init(WrappedClasses::default),
             leaving: AtomicBool::new(false),
             types,
@@ -262,41 +301,66 @@ impl Session {
             late: LateDecisions::default(),
             statistics: Statistics::default(),
             running: Mutex::new(Running::default()),
-            events: OnceLock::new(),
+            events: JvmEventRecording::new(&setup.config.trace, setup.config.sampler.enabled),
+            samples: Arc::default(),
             vm: agent.vm,
             jvmti: agent.jvmti,
             setup,
         }
     }
 
-    /// Whether events of this kind are recorded.
-    fn records(&self, kind: EventKind) -> bool {
-        self.setup.config.trace.events.contains(&kind)
-    }
-
-    /// Tells the recording that a class is defined, if it wants to know.
-    fn tell_class(&self, class: &ClassFile<'_>) {
-        if !self.records(EventKind::Classes) || class.is_loaded() {
-            return;
-        }
-        if let (Some(events), Some(name)) = (self.events.get(), class.name) {
-            let thread = class.jvmti.current_java_thread_id(class.jni).unwrap_or(0);
-            events.add(JvmEvent::ClassDefined(name.to_vec(), thread));
-        }
-    }
-
-    fn start_recording(&self, jni: &Jni<'_>, rings: &'static Rings, runtime: &RuntimeClasses) -> Result<(), String> {
+    fn start_recording(
+        self: &Arc<Self>,
+        jni: &Jni<'_>,
+        rings: &'static Rings,
+        runtime: &RuntimeClasses,
+    ) -> Result<(), String> {
         let clock = NanoClock::calibrate(jni).map_err(|error| error.to_string())?;
         let path = trace_file::path(self.setup.config.trace.file.as_deref());
-        let recording = trace_file::create(&path, self.jvmti, clock, &self.setup.config);
+        let wanted = self.setup.config.trace.write;
+        let recording = wanted.then(|| trace_file::create(&path, self.jvmti, clock, &self.setup.config)).flatten();
         let trace_file = recording.is_some().then(|| path.clone());
-        let sink = TraceSink::new(recording, path, self.probes);
-        let events = Arc::clone(self.events.get_or_init(|| Arc::new(JvmEventQueue::new(clock))));
-        let drainer = Drainer::start(rings, clock, events, sink)
-            .map_err(|error| format!("no thread for the recorder: {error}"))?;
+        let origin = Origin { vm: self.vm, clock, probes: self.probes };
+        let metrics = Metrics::start(&self.setup.config.metrics, origin, &trace_file::program_name(self.jvmti));
+        let sink = TraceSink::new(recording, path, self.probes, Arc::clone(&self.samples), self.rates.clone());
+        let sink = RecordSinks::new(sink, metrics.as_ref().map(Metrics::sink));
+        let drainer =
+            Drainer::start(rings, clock, self.events.queue(clock), sink, SessionWatcher(Arc::downgrade(self)))
+                .map_err(|error| format!("no thread for the recorder: {error}"))?;
         let (clock, drainer, tick) = (Some(clock), Some(drainer), Some(runtime.tick));
-        *self.running.lock() = Running { clock, drainer, ticker: None, tick, trace_file };
+        *self.running.lock() = Running { clock, drainer, metrics, tick, trace_file, ..Running::default() };
         Ok(())
+    }
+
+    /// Takes samples if the configuration asks for them.
+    fn start_sampler(&self, jni: &Jni<'_>) {
+        let config = &self.setup.config.sampler;
+        let Some(clock) = self.running.lock().clock.filter(|_| config.enabled) else { return };
+        let (vm, jvmti, java_version) = (self.vm, self.jvmti, self.java_version);
+        let surroundings = Surroundings { vm, jvmti, clock, java_version };
+        let listen = || self.late.keep_listening(jvmti);
+        self.running.lock().sampler = Sampler::start(surroundings, jni, config, Arc::clone(&self.samples), listen);
+    }
+
+    fn start_control(self: &Arc<Self>) {
+        if self.setup.config.control.socket {
+            match ControlSocket::open(Arc::downgrade(self)) {
+                Ok(socket) => self.running.lock().control = Some(socket),
+                Err(error) => tracing::info!(%error, "`instr status` and `instr level` cannot reach this process"),
+            }
+        }
+    }
+
+    /// A method got a live probe of this number.
+    pub(crate) fn begin_live(&self, probe: u32, chosen: &Chosen) {
+        let is_governed = self.setup.rules.rules().get(chosen.rule).is_none_or(CompiledRule::is_governed);
+        self.live.begin(probe, chosen, is_governed);
+    }
+
+    /// What people are told who ask while the program runs.
+    pub(crate) fn status(&self) -> Status {
+        let trace_file = self.running.lock().trace_file.clone();
+        Status::of(self, trace_file)
     }
 
     /// Some class got a probe of level watch: there must be a tick.
@@ -350,13 +414,20 @@ impl Session {
         if let Some(ticker) = running.ticker {
             ticker.stop();
         }
+        drop(running.control);
+        let samples = running.sampler.map(Sampler::stop);
         let records = running.drainer.map(Drainer::stop).unwrap_or_default();
-        self.write_statistics(records, running.trace_file.as_deref().map(|path| path.to_string_lossy()).as_deref());
+        // After the drainer: what it found last is published, too.
+        if let Some(metrics) = running.metrics {
+            metrics.stop();
+        }
+        let trace_file = running.trace_file.as_deref().map(|path| path.to_string_lossy());
+        self.write_statistics(records, samples.as_ref(), trace_file.as_deref());
     }
 
-    fn write_statistics(&self, records: RecordCounts, trace_file: Option<&str>) {
+    fn write_statistics(&self, records: RecordCounts, samples: Option<&SampleCounts>, trace_file: Option<&str>) {
         let agent = &self.setup.config.agent;
-        let end = End { records, trace_file, discard: agent.discard, warnings: &self.setup.warnings };
+        let end = End { records, samples, trace_file, discard: agent.discard, warnings: &self.setup.warnings };
         let Some(path) = agent.stats.as_deref().map(trace_file::with_process_id) else { return };
         if let Err(error) = self.statistics.write(path.as_ref(), &end) {
             message::say(&format!("cannot write the statistics file {path}: {error}"));

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use class_source::ClassPath;
 use instrument_core::config::{self, Config, Diagnostic, OnError};
+use instrument_core::level::Level;
 use instrument_core::selection::used_by_runtime::{ClassBytes, TemplateCode};
-use instrument_core::selection::{RuleSet, Untouchable};
-use instrument_core::template::TemplateLibrary;
+use instrument_core::selection::{RuleSet, TemplateCatalog, Untouchable};
+use instrument_core::template::{TemplateId, TemplateLibrary};
 
 use crate::embedded;
 
@@ -36,6 +37,17 @@ pub(crate) struct SetupError {
 }
 
 impl Setup {
+    /// Whether the level of probes can be changed while they run.
+    pub(crate) fn has_live_probes(&self) -> bool {
+        wants_live(&self.config)
+    }
+
+    /// Whether some rule uses a template's variant of this level.
+    pub(crate) fn uses_level(&self, level: Level) -> bool {
+        let templates = self.rules.rules().iter().flat_map(|rule| rule.templates().iter());
+        templates.filter_map(|id| self.templates.get(*id)).any(|template| template.level == level)
+    }
+
     /// Methods of the JDK that must be left alone with these rules; `jdk` gives its class files.
     pub(crate) fn untouchable(&self, jdk: &ClassBytes<'_>) -> Untouchable {
         let own = self.own_templates.iter().map(Vec::as_slice);
@@ -46,6 +58,25 @@ impl Setup {
             tracing::warn!("the runtime reaches more methods than expected; the rest is not followed");
         }
         untouchable
+    }
+}
+
+fn wants_live(config: &Config) -> bool {
+    config.control.live || config.governor.budget_percent.is_some()
+}
+
+/// A library in which a live variant goes before the one for a level.
+struct LiveVariants<'a>(&'a TemplateLibrary);
+
+impl TemplateCatalog for LiveVariants<'_> {
+    fn find(&self, name: &str, level: Level) -> Option<TemplateId> {
+        // Level full is more than the levels that a live probe can have.
+        let live = self.0.find_live(name).filter(|_| level != Level::Full);
+        live.or_else(|| self.0.find(name, level))
+    }
+
+    fn names(&self) -> Vec<String> {
+        TemplateCatalog::names(self.0)
     }
 }
 
@@ -76,7 +107,11 @@ pub(crate) fn from_text(text: &str, file_name: &str) -> Result<Setup, SetupError
     let abort = config.agent.on_error == OnError::Abort;
     let folder = Path::new(file_name).parent().unwrap_or(Path::new("")).to_owned();
     let (templates, own_templates) = load_templates(&config, &folder).map_err(|text| SetupError { text, abort })?;
-    let compiled = RuleSet::compile(&config, &templates, embedded::PRESETS);
+    let compiled = if wants_live(&config) {
+        RuleSet::compile(&config, &LiveVariants(&templates), embedded::PRESETS)
+    } else {
+        RuleSet::compile(&config, &templates, embedded::PRESETS)
+    };
     let rules = compiled.map_err(|problems| SetupError { text: list(&problems), abort })?;
     let warnings = warnings.iter().map(ToString::to_string).collect();
     Ok(Setup { config, warnings, templates: Arc::new(templates), own_templates, rules })
@@ -183,11 +218,10 @@ mod tests {
         for image in images() {
             let untouchable = setup.untouchable(&|name| image.find(name).ok().flatten());
             let used = untouchable.used_by_runtime();
-            let reached: [(&str, &str, &str); 5] = [
+            let reached: [(&str, &str, &str); 4] = [
                 ("java/lang/System", "nanoTime", "()J"),
                 ("java/lang/Thread", "currentThread", "()Ljava/lang/Thread;"),
                 ("java/lang/Thread", "getName", "()Ljava/lang/String;"),
-                ("java/lang/ThreadLocal", "get", "()Ljava/lang/Object;"),
                 ("java/lang/Object", "<init>", "()V"),
             ];
             for (class, name, descriptor) in reached {
@@ -196,15 +230,13 @@ mod tests {
                     "{class}.{name}"
                 );
             }
-            // Only where there are virtual threads; reached because the runtime has a sub class of it.
-            if image.find("jdk/internal/misc/CarrierThreadLocal").unwrap().is_some() {
-                assert!(used.contains(b"jdk/internal/misc/CarrierThreadLocal", b"get", b"()Ljava/lang/Object;"));
+            // Asked for the carrier where there are virtual threads.
+            if image.find("java/lang/BaseVirtualThread").unwrap().is_some() {
                 let door = |class: &[u8]| class.starts_with(b"java/lang/System$");
                 assert!(used.classes().any(door), "the implementation of JavaLangAccess");
-                assert!(used.classes().any(|class| class == b"java/lang/Thread"));
+                assert!(used.contains(b"java/lang/Thread", b"currentCarrierThread", b"()Ljava/lang/Thread;"));
             }
-            // Reached only through ThreadLocal.get.
-            assert!(used.classes().any(|class| class == b"java/lang/ThreadLocal$ThreadLocalMap"));
+            assert!(!used.classes().any(|class| class.starts_with(b"java/lang/ThreadLocal")));
             assert!(!untouchable.contains(b"java/util/ArrayList", b"add", b"(Ljava/lang/Object;)Z"));
             assert!(!untouchable.contains(
                 b"java/util/HashMap",

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::recorder::RecordCounts;
+use crate::sampler::SampleCounts;
 
 /// So many refused methods are listed by name; all are counted.
 const LISTED: usize = 1000;
@@ -130,6 +131,7 @@ impl Statistics {
             records: end.records.records,
             lost: end.records.lost,
             malformed_segments: end.records.malformed,
+            samples: end.samples,
             trace_file: end.trace_file,
             discard: end.discard,
             warnings: end.warnings,
@@ -149,6 +151,8 @@ impl Statistics {
 pub(crate) struct End<'a> {
     /// Figures of the recorder.
     pub(crate) records: RecordCounts,
+    /// Figures of the sampler, if there was one.
+    pub(crate) samples: Option<&'a SampleCounts>,
     /// The trace file, if one was written.
     pub(crate) trace_file: Option<&'a str>,
     /// Whether rewritten classes were thrown away.
@@ -180,6 +184,8 @@ struct File<'a> {
     records: u64,
     lost: u64,
     malformed_segments: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    samples: Option<&'a SampleCounts>,
     trace_file: Option<&'a str>,
     discard: bool,
     warnings: &'a [String],

@@ -42,6 +42,14 @@ pub(crate) fn create(path: &Path, jvmti: Jvmti, clock: NanoClock, config: &Confi
         .ok()
 }
 
+/// What the program may be called: its main class, or the name of its jar.
+pub(crate) fn program_name(jvmti: Jvmti) -> String {
+    let command = jvmti.system_property(c"sun.java.command").unwrap_or_default();
+    let first = command.split_whitespace().next().unwrap_or("java");
+    let file = first.rsplit('/').next().unwrap_or(first);
+    file.strip_suffix(".jar").unwrap_or(file).to_owned()
+}
+
 fn process(jvmti: Jvmti, config_text: &str) -> ProcessInfo {
     let property = |name| jvmti.system_property(name).unwrap_or_default();
     ProcessInfo {

@@ -13,12 +13,14 @@ mod jar;
 mod listing;
 mod method_dump;
 mod probe_table;
+mod progress;
+mod running_agent;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use commands::{check, dump, explain, export, pre, report, schema, templates};
+use commands::{check, diff, dump, explain, export, level, pre, report, schema, status, templates, top};
 
 /// Exact times from inside a running JVM: checks configurations, explains decisions, instruments jars, prints reports.
 #[derive(Debug, Parser)]
@@ -31,26 +33,34 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Check(check::Arguments),
+    Diff(diff::Arguments),
     Dump(dump::Arguments),
     Explain(explain::Arguments),
     Export(export::Arguments),
+    Level(level::Arguments),
     Pre(pre::Arguments),
     Report(report::Arguments),
     Schema(schema::Arguments),
+    Status(status::Arguments),
     Templates(templates::Arguments),
+    Top(top::Arguments),
 }
 
 /// 0: done. 1: it failed, or what was checked has errors. 2: the command line is wrong (clap's own code).
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Check(arguments) => check::run(&arguments),
+        Command::Diff(arguments) => diff::run(&arguments),
         Command::Dump(arguments) => dump::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
+        Command::Level(arguments) => level::run(&arguments),
         Command::Pre(arguments) => pre::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
+        Command::Status(arguments) => status::run(&arguments),
         Command::Templates(arguments) => templates::run(&arguments),
+        Command::Top(arguments) => top::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -16,7 +16,7 @@ pub enum Level {
     Watch,
     /// Exact start and duration of every call.
     Time,
-    /// Exact times with arguments, result and exception.
+    /// Exact times, and with `[metrics]` what runs, is stalled or failed, processor time and bytes allocated.
     Full,
 }
 

@@ -21,5 +21,8 @@ mod varint;
 pub use analysis::{Analysis, AnalysisOptions};
 pub use modified_utf8::text_of_modified_utf8;
 pub use reader::{ReadError, TraceReader};
-pub use recording::{MethodInfo, ProcessInfo, Recording, RecordingOptions, RecordingStatistics};
+pub use recording::{
+    MethodInfo, ProcessInfo, Recording, RecordingOptions, RecordingStatistics, SampleFrame, SampledMethod,
+    SamplerSettings,
+};
 pub use repair::{Repaired, repair};

@@ -22,6 +22,8 @@ pub(crate) mod id {
     pub(crate) const THREAD_END: u32 = 5025;
     pub(crate) const GARBAGE_COLLECTION: u32 = 5026;
     pub(crate) const CLASS_DEFINE: u32 = 5027;
+    pub(crate) const EXECUTION_SAMPLE: u32 = 5030;
+    pub(crate) const FAILED_SAMPLE: u32 = 5031;
     pub(crate) const BOOLEAN: u32 = 5040;
     pub(crate) const CHAR: u32 = 5041;
     pub(crate) const FLOAT: u32 = 5042;
@@ -39,6 +41,10 @@ pub(crate) mod id {
     pub(crate) const PACKAGE: u32 = 5054;
     pub(crate) const MODULE: u32 = 5055;
     pub(crate) const TEMPLATE: u32 = 5056;
+    pub(crate) const STACK_TRACE: u32 = 5060;
+    pub(crate) const STACK_FRAME: u32 = 5061;
+    pub(crate) const FRAME_TYPE: u32 = 5062;
+    pub(crate) const THREAD_STATE: u32 = 5063;
     pub(crate) const LABEL: u32 = 5070;
     pub(crate) const CATEGORY: u32 = 5071;
     pub(crate) const DESCRIPTION: u32 = 5072;
@@ -49,7 +55,7 @@ pub(crate) mod id {
 }
 
 /// Version of the table above and below; a reader that has seen one id may reuse what it has read for it.
-pub(crate) const METADATA_ID: u64 = 1;
+pub(crate) const METADATA_ID: u64 = 3;
 
 /// One type of the file.
 pub(crate) struct TypeDefinition {
@@ -319,6 +325,27 @@ pub(crate) const TYPES: &[TypeDefinition] = &[
         &[annotation!(LABEL, "Class Define"), IN_JVM],
         &[START, EVENT_THREAD, pooled("definedClass", id::CLASS, &[annotation!(LABEL, "Defined Class")])],
     ),
+    event(
+        id::EXECUTION_SAMPLE,
+        "jdk.ExecutionSample",
+        &[annotation!(LABEL, "Method Profiling Sample"), IN_JVM],
+        &[
+            START,
+            pooled("sampledThread", id::THREAD, &[annotation!(LABEL, "Thread")]),
+            pooled("stackTrace", id::STACK_TRACE, &[annotation!(LABEL, "Stack Trace")]),
+            pooled("state", id::THREAD_STATE, &[annotation!(LABEL, "Thread State")]),
+        ],
+    ),
+    event(
+        id::FAILED_SAMPLE,
+        "instr.FailedSample",
+        &[
+            annotation!(LABEL, "Sample Without Stack"),
+            annotation!(DESCRIPTION, "A tick of the sampler at which the stack could not be read"),
+            IN_INSTR,
+        ],
+        &[START, EVENT_THREAD, field("reason", id::STRING, &[annotation!(LABEL, "Reason")])],
+    ),
     value(id::BOOLEAN, "boolean", &[]),
     value(id::CHAR, "char", &[]),
     value(id::FLOAT, "float", &[]),
@@ -387,6 +414,32 @@ pub(crate) const TYPES: &[TypeDefinition] = &[
         ],
     ),
     simple(id::TEMPLATE, "instr.types.Template", &[field("name", id::STRING, &[])]),
+    value(
+        id::STACK_TRACE,
+        "jdk.types.StackTrace",
+        &[
+            field("truncated", id::BOOLEAN, &[annotation!(LABEL, "Truncated")]),
+            Field {
+                name: "frames",
+                type_id: id::STACK_FRAME,
+                is_pooled: false,
+                is_array: true,
+                annotations: &[annotation!(LABEL, "Stack Frames")],
+            },
+        ],
+    ),
+    value(
+        id::STACK_FRAME,
+        "jdk.types.StackFrame",
+        &[
+            pooled("method", id::METHOD, &[annotation!(LABEL, "Java Method")]),
+            field("lineNumber", id::INT, &[annotation!(LABEL, "Line Number")]),
+            field("bytecodeIndex", id::INT, &[annotation!(LABEL, "Bytecode Index")]),
+            pooled("type", id::FRAME_TYPE, &[annotation!(LABEL, "Frame Type")]),
+        ],
+    ),
+    simple(id::FRAME_TYPE, "jdk.types.FrameType", &[field("description", id::STRING, &[])]),
+    simple(id::THREAD_STATE, "jdk.types.ThreadState", &[field("name", id::STRING, &[])]),
     annotation_type(id::LABEL, "jdk.jfr.Label", &[VALUE]),
     annotation_type(id::CATEGORY, "jdk.jfr.Category", &[VALUES]),
     annotation_type(id::DESCRIPTION, "jdk.jfr.Description", &[VALUE]),

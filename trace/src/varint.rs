@@ -51,6 +51,27 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<(u64, usize)> {
     if first < 0x80 {
         return Some((u64::from(first), 1));
     }
+    if let Some(word) = bytes.first_chunk::<8>() {
+        let word = u64::from_le_bytes(*word);
+        let ends = !word & 0x8080_8080_8080_8080;
+        if ends != 0 {
+            return Some((unpack(word & (ends ^ (ends - 1))), ends.trailing_zeros() as usize / 8 + 1));
+        }
+    }
+    decode_bytewise(bytes, first)
+}
+
+/// The inverse of [`pack`]: joins the 7-bit groups of eight bytes in three doubling steps.
+#[inline(always)]
+fn unpack(bytes: u64) -> u64 {
+    let groups = (bytes & 0x007f_007f_007f_007f) | ((bytes & 0x7f00_7f00_7f00_7f00) >> 1);
+    let quarters = (groups & 0x0000_3fff_0000_3fff) | ((groups & 0x3fff_0000_3fff_0000) >> 2);
+    (quarters & 0x0fff_ffff) | ((quarters & 0x0fff_ffff_0000_0000) >> 4)
+}
+
+/// An integer of nine bytes, or one at the very end of its chunk.
+#[cold]
+fn decode_bytewise(bytes: &[u8], first: u8) -> Option<(u64, usize)> {
     let mut value = u64::from(first & 0x7f);
     for index in 1..8 {
         let byte = *bytes.get(index)?;
@@ -87,6 +108,11 @@ mod tests {
             assert_eq!(bytes.len(), length(value), "length of {value:#x}");
             bytes.push(0xff);
             assert_eq!(decode(&bytes), Some((value, length(value))), "{value:#x}");
+            for following in [0, 0x7f, 0x80, 0xff] {
+                let mut longer = bytes[..length(value)].to_vec();
+                longer.extend([following; 9]);
+                assert_eq!(decode(&longer), Some((value, length(value))), "{value:#x} before {following:#x}");
+            }
         }
     }
 

@@ -7,7 +7,7 @@ mod sample;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use sample::{method, options, record, write_sample};
@@ -106,6 +106,31 @@ fn chrome(file: &Path) -> String {
     String::from_utf8(out).unwrap()
 }
 
+fn bytes(
+    file: &Path,
+    export: impl FnOnce(&mut TraceReader, AnalysisOptions, &mut Vec<u8>) -> io::Result<Analysis>,
+) -> Vec<u8> {
+    let mut out = Vec::new();
+    export(&mut TraceReader::open(file).unwrap(), AnalysisOptions::default(), &mut out).unwrap();
+    out
+}
+
+fn perfetto(file: &Path) -> Vec<u8> {
+    bytes(file, export::perfetto)
+}
+
+/// Without the compression, whose bytes are the business of a library.
+fn pprof(file: &Path) -> Vec<u8> {
+    let compressed = bytes(file, export::pprof);
+    let mut plain = Vec::new();
+    flate2::read::GzDecoder::new(compressed.as_slice()).read_to_end(&mut plain).unwrap();
+    plain
+}
+
+fn otlp(file: &Path) -> String {
+    String::from_utf8(bytes(file, export::otlp)).unwrap()
+}
+
 fn analysis(file: &Path) -> Analysis {
     Analysis::of_file(file, AnalysisOptions::default()).unwrap()
 }
@@ -116,6 +141,14 @@ fn expect(name: &str, text: &str) {
         fs::write(&expected, text).unwrap();
     }
     assert_eq!(text, fs::read_to_string(&expected).unwrap_or_default(), "{name}");
+}
+
+fn expect_bytes(name: &str, found: &[u8]) {
+    let expected = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/expected").join(name);
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&expected, found).unwrap();
+    }
+    assert!(found == fs::read(&expected).unwrap_or_default(), "{name} has other bytes");
 }
 
 fn weights(text: &str) -> u64 {
@@ -141,6 +174,9 @@ fn the_sample_in_every_format() {
     expect("collapsed-threads.txt", &collapsed(&file, Weight::OwnTime, true));
     expect("speedscope.json", &speedscope(&file));
     expect("chrome.json", &chrome(&file));
+    expect("otlp.jsonl", &otlp(&file));
+    expect_bytes("perfetto.pb", &perfetto(&file));
+    expect_bytes("pprof.pb", &pprof(&file));
 }
 
 #[test]
@@ -149,6 +185,8 @@ fn the_same_recording_gives_the_same_bytes() {
     assert_eq!(collapsed(&file, Weight::OwnTime, true), collapsed(&file, Weight::OwnTime, true));
     assert_eq!(speedscope(&file), speedscope(&file));
     assert_eq!(chrome(&file), chrome(&file));
+    assert_eq!(otlp(&file), otlp(&file));
+    assert!(perfetto(&file) == perfetto(&file) && pprof(&file) == pprof(&file));
 }
 
 #[test]
@@ -314,4 +352,122 @@ fn damaged_recordings_give_whole_json_of_what_is_left() {
             collapsed(&file, Weight::OwnTime, true);
         }
     }
+}
+
+/// A span: its trace, its caller, its start and end.
+type Span = (String, Option<String>, u64, u64);
+
+fn spans(text: &str) -> BTreeMap<String, Span> {
+    let mut spans = BTreeMap::new();
+    for line in text.lines() {
+        let request: Value = serde_json::from_str(line).unwrap();
+        for span in request["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap() {
+            let word = |name: &str| span[name].as_str().map(str::to_owned);
+            let number = |name: &str| word(name).unwrap().parse::<u64>().unwrap();
+            let times = (number("startTimeUnixNano"), number("endTimeUnixNano"));
+            let known = (word("traceId").unwrap(), word("parentSpanId"), times.0, times.1);
+            assert!(spans.insert(word("spanId").unwrap(), known).is_none(), "a span id twice");
+        }
+    }
+    spans
+}
+
+#[test]
+fn otlp_has_a_span_for_each_call_inside_that_of_its_caller() {
+    for (_folder, file) in [sample_file(), random_file()] {
+        let analysis = analysis(&file);
+        let spans = spans(&otlp(&file));
+        assert_eq!(spans.len() as u64, analysis.calls);
+        let outermost = spans.values().filter(|(_, parent, _, _)| parent.is_none()).count();
+        assert_eq!(outermost as u64, analysis.tree.node(trace::analysis::NodeId::ROOT).unwrap().calls);
+        for (id, (trace, parent, start, end)) in &spans {
+            assert!((id.len(), trace.len()) == (16, 32) && start <= end);
+            if let Some(parent) = parent {
+                let (of, _, from, to) = &spans[parent];
+                assert!(of == trace && from <= start && end <= to, "{id} in {parent}");
+            }
+        }
+    }
+}
+
+/// The fields of a message: number and content, which is the value itself for integers.
+fn fields(mut message: &[u8]) -> Vec<(u64, u64, Vec<u8>)> {
+    let mut found = Vec::new();
+    let varint = |message: &mut &[u8]| {
+        let mut value = 0;
+        for shift in (0..).step_by(7) {
+            let (byte, rest) = message.split_first().unwrap();
+            *message = rest;
+            value |= u64::from(byte & 0x7f) << shift;
+            if *byte < 0x80 {
+                return value;
+            }
+        }
+        unreachable!()
+    };
+    while !message.is_empty() {
+        let key = varint(&mut message);
+        let value = varint(&mut message);
+        match key & 7 {
+            0 => found.push((key >> 3, value, Vec::new())),
+            2 => {
+                let (content, rest) = message.split_at(value as usize);
+                message = rest;
+                found.push((key >> 3, 0, content.to_vec()));
+            }
+            other => unreachable!("wire type {other}"),
+        }
+    }
+    found
+}
+
+fn field(message: &[u8], wanted: u64) -> Option<(u64, Vec<u8>)> {
+    fields(message).into_iter().find(|(number, _, _)| *number == wanted).map(|(_, value, content)| (value, content))
+}
+
+#[test]
+fn pprof_samples_add_up_to_the_calls_and_the_time_of_the_report() {
+    let (_folder, file) = random_file();
+    let analysis = analysis(&file);
+    let (mut calls, mut time) = (0, 0);
+    let profile = pprof(&file);
+    for (_, _, sample) in fields(&profile).iter().filter(|(number, _, _)| *number == 2) {
+        // Two packed integers.
+        let (_, mut values) = field(sample, 2).unwrap();
+        values.splice(0..0, [0x12, values.len() as u8]);
+        let packed = fields(&values).remove(0).2;
+        let mut numbers = Vec::new();
+        let mut value = (0, 0);
+        for byte in packed {
+            value = (value.0 | u64::from(byte & 0x7f) << value.1, value.1 + 7);
+            if byte < 0x80 {
+                numbers.push(value.0);
+                value = (0, 0);
+            }
+        }
+        calls += numbers[0];
+        time += numbers[1];
+    }
+    assert_eq!((calls, time), (analysis.calls, analysis.tree.total()));
+}
+
+#[test]
+fn in_perfettos_format_each_begin_has_its_end_and_times_never_go_back() {
+    let (_folder, file) = random_file();
+    let mut open: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    let mut begun = 0;
+    for (_, _, packet) in fields(&perfetto(&file)) {
+        let Some((_, event)) = field(&packet, 11) else { continue };
+        let (sequence, at) = (field(&packet, 10).unwrap().0, field(&packet, 8).unwrap().0);
+        let (depth, last) = open.entry(sequence).or_default();
+        assert!(*last <= at);
+        *last = at;
+        match field(&event, 9).unwrap().0 {
+            1 => (*depth, begun) = (*depth + 1, begun + 1),
+            2 => *depth -= 1,
+            other => unreachable!("type {other}"),
+        }
+    }
+    assert_eq!(begun, analysis(&file).calls);
+    assert!(open.len() > 2 && open.values().all(|(depth, _)| *depth == 0));
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use sample::{START, method, options, record, write_sample};
 use serde_json::Value;
-use trace::Recording;
+use trace::{Recording, SampleFrame, SamplerSettings};
 
 /// The `jfr` tool of JAVA_HOME, of the PATH, or beside the `java` of the PATH. Every supported machine has a JDK.
 fn jfr_tool() -> PathBuf {
@@ -151,4 +151,37 @@ fn unknown_probes_and_early_calls_are_no_problem_for_the_tool() {
     assert_eq!(calls.iter().filter(|call| call["method"]["name"] == "unknown").count(), 2);
     assert!(calls.iter().any(|call| call["duration"] == "PT0.0000002S"), "cut at the start: {calls:?}");
     assert!(calls.iter().any(|call| call["duration"] == "PT36M39.023255552S"), "more than 2^40 ns: {calls:?}");
+}
+
+#[test]
+fn samples_are_execution_samples() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("samples.jfr");
+    let mut recording = Recording::create(&file, options()).unwrap();
+    let settings = SamplerSettings { engine: "async", interval_nanos: 10_000_000, bias: "" };
+    recording.sampler_started(START, settings);
+    recording.define_thread(31, "http-1", 4712, false);
+    recording.set_thread(31);
+    let [inner, outer] = ["inner", "outer"].map(|name| recording.sampled_method(method("com/acme/Work", name, true)));
+    let frame = |method, line, is_native| SampleFrame { method, line, bytecode_index: 7, is_native };
+    recording.sample(START + 5, &[frame(inner, 12, false), frame(outer, 34, false)], true);
+    recording.failed_sample(START + 6, "GC active");
+    recording.finish().unwrap();
+
+    let json = jfr(&["print", "--json", "--stack-depth", "64", "--events", "jdk.ExecutionSample"], &file);
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    let sample = &json["recording"]["events"][0]["values"];
+    assert_eq!(sample["sampledThread"]["javaName"], "http-1");
+    assert_eq!(sample["state"], "STATE_RUNNABLE");
+    assert_eq!(sample["stackTrace"]["truncated"], true);
+    let frames = sample["stackTrace"]["frames"].as_array().unwrap();
+    let shown: Vec<_> = frames
+        .iter()
+        .map(|frame| (frame["method"]["name"].as_str().unwrap(), frame["lineNumber"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(shown, [("inner", 12), ("outer", 34)]);
+    assert_eq!(frames[0]["bytecodeIndex"], 7);
+    assert_eq!(events(&file, "instr.FailedSample")[0]["reason"], "GC active");
+    let periods: Vec<Value> = events(&file, "jdk.ActiveSetting");
+    assert!(periods.iter().any(|setting| setting["name"] == "period" && setting["value"] == "10 ms"), "{periods:?}");
 }

@@ -40,7 +40,7 @@ fn seen(chunk: &Chunk, call: Call) -> Seen {
 }
 
 fn chunks(file: &Path) -> Vec<Chunk> {
-    let mut reader = TraceReader::open(file).unwrap();
+    let reader = TraceReader::open(file).unwrap();
     assert!(reader.warnings().is_empty());
     (0..reader.chunk_count()).map(|index| reader.chunk(index).unwrap()).collect()
 }

@@ -10,8 +10,9 @@ use std::path::Path;
 
 use sample::{START, method, options, write_sample};
 use serde_json::Value;
+use trace::analysis::{Comparison, Measure, TimeLine};
 use trace::report::{self, TerminalOptions};
-use trace::{Analysis, AnalysisOptions, Recording};
+use trace::{Analysis, AnalysisOptions, Recording, TraceReader};
 
 /// The analysis of what `write` records, under a file name that is the same on every machine.
 fn analysis(write: impl FnOnce(&mut Recording), recording: impl FnOnce(&Path) -> Recording) -> Analysis {
@@ -62,6 +63,29 @@ fn the_terminal_shows_the_sample_as_expected() {
         fs::write(&expected, &text).unwrap();
     }
     assert_eq!(text, fs::read_to_string(&expected).unwrap());
+}
+
+#[test]
+fn the_first_method_is_the_one_with_the_most_of_what_is_asked_for() {
+    let many = |recording: &mut Recording| {
+        recording.set_thread(1);
+        for (probe, name) in [(1, "outer"), (2, "frequent"), (3, "slow")] {
+            recording.define_method(probe, method("com/acme/Top", name, true));
+        }
+        (0..9).for_each(|call| recording.call(2, START + 1_000 + call * 10, 5));
+        recording.statement(3, START + 5_000, 50_000, "select 1");
+        recording.call(1, START, 60_000);
+    };
+    let analysis = analysis(many, |file| Recording::create(file, options()).unwrap());
+    let first = |by| {
+        let text = report::terminal(&analysis, &TerminalOptions { by, rows: 1, ..TerminalOptions::default() });
+        let line = text.lines().skip_while(|line| !line.starts_with("Methods by")).nth(2).unwrap().to_owned();
+        line.rsplit_once('.').unwrap().1.to_owned()
+    };
+    assert_eq!([Measure::Own, Measure::Total, Measure::Calls].map(first), ["slow", "outer", "frequent"]);
+    let text = report::terminal(&analysis, &TerminalOptions::default());
+    let io = text.split("Methods by input and output").nth(1).unwrap();
+    assert!(io.contains("com.acme.Top.slow") && !io.contains("frequent"), "{io}");
 }
 
 #[test]
@@ -133,6 +157,80 @@ fn the_page_holds_the_figures_of_the_analysis() {
     assert_eq!((&nodes["total"][query], &nodes["total"][caller]), (&4_500.into(), &8_100.into()));
     assert_eq!(nodes["own"][caller], 3_600);
     assert_eq!(nodes["parent"][caller], 0);
+}
+
+/// A page with a time line, of what `write` records.
+fn page_with_time_line(write: impl FnOnce(&mut Recording)) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sample.jfr");
+    let mut recording = write_sample(&file).unwrap();
+    write(&mut recording);
+    recording.finish().unwrap();
+    let mut reader = TraceReader::open(&file).unwrap();
+    let mut time_line = TimeLine::of(&reader);
+    let analysis = Analysis::with_slices(&mut reader, AnalysisOptions::default(), &mut time_line);
+    report::html_with_time_line(&analysis, &time_line)
+}
+
+#[test]
+fn the_time_line_shows_every_thread_and_all_virtual_ones_as_one() {
+    let page = data(&page_with_time_line(|_| {}));
+    let line = &page["time_line"];
+    assert_eq!(line["lanes"][0]["name"], "virtual threads");
+    assert_eq!(line["lanes"][1]["name"], "http-1");
+    let total = |lane: usize| line["lanes"][lane]["total"].as_u64().unwrap();
+    assert_eq!(total(0) + total(1), page["total"].as_u64().unwrap());
+    // By lanes and start: the watched call, the request with its two queries, the transfer.
+    let column =
+        |name: &str| -> Vec<u64> { line[name].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect() };
+    assert_eq!(column("lane"), [0, 1, 1, 1, 1]);
+    assert_eq!(column("start")[1..], [1_000, 2_000, 5_000, 9_500]);
+    assert_eq!(column("length")[1..], [8_000, 3_000, 1_500, 100]);
+    assert_eq!(column("depth")[1..], [0, 1, 1, 0]);
+}
+
+#[test]
+fn of_many_calls_the_time_line_keeps_the_longest_and_those_around_them() {
+    let many = |recording: &mut Recording| {
+        recording.set_thread(31);
+        for request in 1..=3_000_u64 {
+            let start = START + request * 100_000;
+            recording.call(2, start + 10, request);
+            recording.call(2, start + 5_000, 1_000 + request);
+            recording.call(1, start, 10_000 + request);
+        }
+    };
+    let page = data(&page_with_time_line(many));
+    let lengths: Vec<_> =
+        page["time_line"]["length"].as_array().unwrap().iter().map(|length| length.as_u64().unwrap()).collect();
+    assert_eq!(lengths.len(), 4_000);
+    assert_eq!(lengths.iter().filter(|length| **length > 10_000).count(), 3_001, "every request, and the watched call");
+    assert!(lengths.iter().min().unwrap() > &2_900);
+}
+
+#[test]
+fn a_comparison_shows_what_changed_and_what_may_be_chance() {
+    let calls = |time: u64| {
+        move |recording: &mut Recording| {
+            recording.define_method(1, method("com/acme/Steady", "work", true));
+            recording.define_method(2, method("com/acme/Scattered", "work", true));
+            recording.set_thread(1);
+            for call in 0..50 {
+                recording.call(1, START + call * 100_000, time);
+                recording.call(2, START + call * 100_000 + 50_000, call * 100 + time / 10);
+            }
+        }
+    };
+    let create = |file: &Path| Recording::create(file, options()).unwrap();
+    let (before, after) = (analysis(calls(1_000), create), analysis(calls(1_500), create));
+    let options = TerminalOptions { width: 130, ..TerminalOptions::default() };
+    let text = report::comparison(&Comparison::of(&before, &after), Measure::Own, &options);
+    let line = |name: &str| text.lines().find(|line| line.contains(name)).expect(name);
+    assert!(line("Steady").contains(" +50.0 %") && line("Steady").contains("1.50 µs"), "{text}");
+    assert!(line("Scattered").contains("≈+"), "{text}");
+    let gone = report::comparison(&Comparison::of(&before, &empty()), Measure::Total, &options);
+    assert!(gone.contains(" gone "), "{gone}");
+    assert!(report::comparison(&Comparison::of(&empty(), &after), Measure::Calls, &options).contains(" new "));
 }
 
 #[test]

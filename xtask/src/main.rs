@@ -6,12 +6,15 @@ mod bench;
 mod bless;
 mod corpus;
 mod demo;
+mod exports;
 mod fuzz;
 mod jdks;
 mod link;
+mod page;
 mod prerequisites;
 mod process;
 mod project;
+mod receivers;
 mod tally;
 mod test;
 
@@ -30,9 +33,15 @@ cargo xtask COMMAND
   bench WHAT [--rounds N] [--only NAME,NAME] [--peers DIR]
                        WHAT = startup | percall | transform | unwanted | memory: medians and ratios, interleaved with no agent and with the peers' agents
                        found in DIR (bench/README.md says how they are called)
+  exports              lets go tool pprof, the OpenTelemetry Collector's parser and Perfetto's classes read what
+                       `instr export` writes; needs Go and Python, fetches the parsers
+  page [TRACE]         opens the HTML report of TRACE (default: a recording of 1 GB that it makes) in a headless Chromium,
+                       clicks through it and says how long it took to open; needs Node.js and npm, fetches Chromium
   fuzz [--seconds N] [TARGET]
                        runs cargo-fuzz on every target, or on one, for N seconds each (default 60); a finding ends the run and
                        is kept in fuzz/found, from where every test run replays it
+  receivers            compares what an OpenTelemetry Collector (built from the Go module proxy) and the OpenMetrics parser of
+                       prometheus_client (from PyPI) read of the agent's metrics and spans with what a program did itself
   bless [PACKAGE...]   runs the tests and takes what they print now as what is expected from now on
 ";
 
@@ -48,6 +57,9 @@ fn main() -> ExitCode {
         "corpus" => corpus::run(rest),
         "bench" => bench::run(rest),
         "fuzz" => fuzz::run(rest),
+        "receivers" => receivers::run(rest),
+        "exports" => exports::run(rest),
+        "page" => page::run(rest),
         "bless" => bless::run(rest),
         "help" | "--help" | "-h" => {
             print!("{USAGE}");

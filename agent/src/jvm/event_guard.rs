@@ -16,6 +16,10 @@ pub(crate) enum Event {
     ClassFileLoad,
     /// A class was linked.
     ClassPrepare,
+    /// A class was loaded. Nothing is done then, but AsyncGetCallTrace wants it to be listened to.
+    ClassLoad,
+    /// A method was compiled. Nothing is done then, but while it is listened to, compiled code knows the lines of all its parts.
+    CompiledMethodLoad,
     /// A platform thread begins.
     ThreadStart,
     /// A platform thread ends.
@@ -29,7 +33,7 @@ pub(crate) enum Event {
 }
 
 impl Event {
-    const COUNT: usize = 10;
+    const COUNT: usize = 12;
 
     fn index(self) -> usize {
         match self {
@@ -41,8 +45,10 @@ impl Event {
             Event::Native => 5,
             Event::ThreadEnd => 6,
             Event::ThreadStart => 7,
-            Event::GcStart => 8,
-            Event::GcFinish => 9,
+            Event::ClassLoad => 8,
+            Event::CompiledMethodLoad => 9,
+            Event::GcStart => 10,
+            Event::GcFinish => 11,
         }
     }
 }

@@ -78,6 +78,8 @@ pub(crate) fn install(jvmti: Jvmti, listener: &'static dyn JvmEvents) -> Result<
     callbacks.VMDeath = Some(vm_death);
     callbacks.ClassFileLoadHook = Some(class_file_load_hook);
     callbacks.ClassPrepare = Some(class_prepare);
+    callbacks.ClassLoad = Some(class_load);
+    callbacks.CompiledMethodLoad = Some(compiled_method_load);
     callbacks.ThreadStart = Some(thread_start);
     callbacks.ThreadEnd = Some(thread_end);
     callbacks.GarbageCollectionStart = Some(garbage_collection_start);
@@ -95,6 +97,8 @@ impl Jvmti {
             Event::VmDeath => jvmti::JVMTI_EVENT_VM_DEATH,
             Event::ClassFileLoad => jvmti::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK,
             Event::ClassPrepare => jvmti::JVMTI_EVENT_CLASS_PREPARE,
+            Event::ClassLoad => jvmti::JVMTI_EVENT_CLASS_LOAD,
+            Event::CompiledMethodLoad => jvmti::JVMTI_EVENT_COMPILED_METHOD_LOAD,
             Event::ThreadStart => jvmti::JVMTI_EVENT_THREAD_START,
             Event::ThreadEnd => jvmti::JVMTI_EVENT_THREAD_END,
             Event::GcStart => jvmti::JVMTI_EVENT_GARBAGE_COLLECTION_START,
@@ -149,6 +153,25 @@ unsafe extern "system" fn class_prepare(
             listener.class_prepared(jvmti, jni, class);
         }
     });
+}
+
+unsafe extern "system" fn class_load(
+    _env: *mut jvmti::jvmtiEnv,
+    _jni_env: *mut jni::JNIEnv,
+    _thread: jni::jthread,
+    _class: jni::jclass,
+) {
+}
+
+unsafe extern "system" fn compiled_method_load(
+    _env: *mut jvmti::jvmtiEnv,
+    _method: jni::jmethodID,
+    _code_size: jni::jint,
+    _code: *const std::ffi::c_void,
+    _map_length: jni::jint,
+    _map: *const jvmti::jvmtiAddrLocationMap,
+    _compile_info: *const std::ffi::c_void,
+) {
 }
 
 unsafe extern "system" fn thread_start(env: *mut jvmti::jvmtiEnv, jni_env: *mut jni::JNIEnv, thread: jni::jthread) {

@@ -26,6 +26,10 @@ impl JavaVm {
         NonNull::new(vm).map(|vm| JavaVm { vm })
     }
 
+    pub(super) fn raw(self) -> *mut jni::JavaVM {
+        self.vm.as_ptr()
+    }
+
     /// Creates the agent's JVMTI environment.
     pub(crate) fn jvmti(self) -> Option<Jvmti> {
         let mut env: *mut c_void = null_mut();

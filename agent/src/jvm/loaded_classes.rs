@@ -77,16 +77,31 @@ impl<'jni> LoadedClass<'jni> {
         unsafe { ObjectRef::from_raw(class) }.map(|class| LoadedClass { class })
     }
 
+    pub(super) fn raw(self) -> jni::jclass {
+        self.class.raw()
+    }
+
     /// Internal name (`java/lang/String`); `None` for arrays, primitives and hidden classes, which nobody can rewrite.
     pub(crate) fn internal_name(self, jvmti: Jvmti) -> Option<Vec<u8>> {
+        let name = self.name_in_signature(jvmti)?;
+        // The signature of a hidden class has a dot: `La/b/C.0x1234;`.
+        if name.contains(&b'.') { None } else { Some(name) }
+    }
+
+    /// Internal name of any class but arrays and primitives; that of a hidden class ends with `+` and a number.
+    pub(crate) fn any_internal_name(self, jvmti: Jvmti) -> Option<Vec<u8>> {
+        let mut name = self.name_in_signature(jvmti)?;
+        name.iter_mut().filter(|byte| **byte == b'.').for_each(|byte| *byte = b'+');
+        Some(name)
+    }
+
+    fn name_in_signature(self, jvmti: Jvmti) -> Option<Vec<u8>> {
         let mut signature: *mut c_char = null_mut();
         // SAFETY: valid environment, live class; the generic signature is not asked for.
         unsafe { jvmti_call!(jvmti, GetClassSignature, self.class.raw(), &mut signature, null_mut()) }.ok()?;
         // SAFETY: JVMTI allocated the string for us.
         let signature = unsafe { jvmti.take_string(signature) }?;
-        let name = signature.strip_prefix(b"L")?.strip_suffix(b";")?;
-        // The signature of a hidden class has a dot: `La/b/C.0x1234;`.
-        if name.contains(&b'.') { None } else { Some(name.to_vec()) }
+        Some(signature.strip_prefix(b"L")?.strip_suffix(b";")?.to_vec())
     }
 
     /// Whether the boot loader defined it.

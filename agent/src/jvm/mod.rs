@@ -16,30 +16,52 @@ mod error;
 mod event_guard;
 mod events;
 mod exports;
+mod heap_size;
 mod java_vm;
 mod jni;
 mod loaded_classes;
+mod method_facts;
 mod modules;
 mod nano_time;
 mod natives;
 mod operating_system;
+mod sample_buffer;
+mod sample_signal;
+mod shared_bytes;
 mod static_members;
 mod system_properties;
 mod threads;
+mod vm_structs;
 
 pub(crate) use application_loader::is_application_loader;
 pub(crate) use capabilities::negotiate;
 pub(crate) use class_resource::read_class_resource;
 pub(crate) use define_class::{GlobalClass, define_boot_class};
 pub(crate) use environment::Jvmti;
+pub(crate) use error::JvmtiError;
 pub(crate) use event_guard::Event;
 pub(crate) use events::{ClassFile, JvmEvents, install};
+pub(crate) use heap_size::{HeapSize, heap_size};
 pub(crate) use java_vm::JavaVm;
 pub(crate) use jni::{Jni, ObjectRef};
 pub(crate) use loaded_classes::{LoadedClass, LoadedClasses, retransform};
+pub(crate) use method_facts::{MethodFacts, MethodId, make_method_ids};
 pub(crate) use modules::export_to_class;
 pub(crate) use nano_time::NanoClock;
-pub(crate) use natives::{RecorderNatives, register_recorder_natives};
-pub(crate) use operating_system::{block_signals, current_thread_id};
+pub(crate) use natives::{RecorderNatives, register_full_natives, register_recorder_natives};
+pub(crate) use operating_system::{block_signals, current_thread_id, process_cpu_time, zeroed_words};
+pub(crate) use sample_buffer::{Sample, SampleBuffer};
+pub(crate) use sample_signal::ThreadSlot;
+pub(crate) mod signal {
+    //! Samples by signals.
+    pub(crate) use super::sample_signal::{
+        has_signal, kernel_tick, monotonic_nanos, prepare, slot, switch_off, switch_on,
+    };
+}
+pub(crate) use shared_bytes::zeroed_for_ever;
 pub(crate) use static_members::{StaticLongField, call_static_void};
-pub(crate) use threads::{ThreadIdentity, java_thread_id};
+pub(crate) use threads::{
+    AllThreads, ThreadFacts, ask_for_sampling, current_java_thread_id, java_thread_id, thread_cpu_nanos, thread_facts,
+    threads_by_environment, threads_have_ids, walk_stacks,
+};
+pub(crate) use vm_structs::{AllocationFields, VmStructs, perf_memory};

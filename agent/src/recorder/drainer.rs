@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::trace_sink::{RecordCounts, TraceSink};
+use super::record_sinks::RecordSinks;
+use super::trace_sink::RecordCounts;
 use super::{JvmEventQueue, Rings};
 use crate::jvm::{NanoClock, block_signals};
 
@@ -16,6 +17,12 @@ const IDLE: Duration = Duration::from_millis(100);
 const BUSY: Duration = Duration::from_millis(10);
 /// How long recorded data may stay in memory: a kill loses no more.
 const FLUSH: Duration = Duration::from_secs(2);
+
+/// Somebody who looks at the figures after each round.
+pub(crate) trait Watcher: Send {
+    /// What has been recorded up to now.
+    fn look(&mut self, counts: RecordCounts);
+}
 
 /// A running drainer.
 #[derive(Debug)]
@@ -30,14 +37,16 @@ impl Drainer {
         rings: &'static Rings,
         clock: NanoClock,
         events: Arc<JvmEventQueue>,
-        mut sink: TraceSink,
+        mut sink: RecordSinks,
+        mut watcher: impl Watcher + 'static,
     ) -> std::io::Result<Drainer> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = std::thread::Builder::new().name("instr-drainer".to_owned()).spawn(move || {
             block_signals();
             rings.wake_this_thread();
-            run(rings, clock, &events, &stopped, &mut sink);
+            let sources = Sources { rings, clock, events: &events };
+            run(&sources, &stopped, &mut sink, &mut watcher);
             sink.counts()
         })?;
         Ok(Drainer { thread, stop })
@@ -51,16 +60,33 @@ impl Drainer {
     }
 }
 
-fn run(rings: &Rings, clock: NanoClock, events: &JvmEventQueue, stop: &AtomicBool, sink: &mut TraceSink) {
+/// Where the drainer finds what is to be written.
+struct Sources<'a> {
+    rings: &'a Rings,
+    clock: NanoClock,
+    events: &'a JvmEventQueue,
+}
+
+impl Sources<'_> {
+    /// One round; whether there were calls or samples.
+    fn drain(&self, sink: &mut RecordSinks) -> bool {
+        // Before the rings: calls of a thread whose end is told here must be there already.
+        let told = self.events.take();
+        let found = self.rings.drain(self.clock, sink) | sink.take_samples();
+        sink.jvm_events(told);
+        let mut lost = self.events.take_lost();
+        lost += self.events.take_pauses(|pause| sink.pause(pause));
+        sink.lost_jvm_events(self.clock.now() as u64, lost);
+        found
+    }
+}
+
+fn run(sources: &Sources<'_>, stop: &AtomicBool, sink: &mut RecordSinks, watcher: &mut impl Watcher) {
     let mut flushed = Instant::now();
     loop {
         let last = stop.load(Ordering::Acquire);
-        let told = events.take();
-        let found = rings.drain(clock, sink);
-        told.into_iter().for_each(|(at, event)| sink.jvm_event(at as u64, event));
-        let mut lost = events.take_lost();
-        lost += events.take_pauses(|pause| sink.pause(pause));
-        sink.lost_jvm_events(clock.now() as u64, lost);
+        let found = sources.drain(sink);
+        watcher.look(sink.counts());
         if last {
             break;
         }

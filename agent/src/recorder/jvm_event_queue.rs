@@ -5,19 +5,19 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use crate::jvm::{NanoClock, ThreadIdentity};
+use crate::jvm::{NanoClock, ThreadFacts};
 
 /// An event that waits to be written.
 #[derive(Debug)]
 pub(crate) enum JvmEvent {
     /// Lived already when the recording began.
-    LiveThread(ThreadIdentity),
+    LiveThread(ThreadFacts),
     /// Was loaded already when the recording began, by its internal name.
     LoadedClass(Vec<u8>),
     /// All that was there at the beginning has been told.
     StateComplete,
     /// A platform thread begins; the operating system's number of it.
-    ThreadStarted(ThreadIdentity, u64),
+    ThreadStarted(ThreadFacts, u64),
     /// A platform thread ends.
     ThreadEnded(u64),
     /// This thread defines a class.

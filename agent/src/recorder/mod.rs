@@ -2,54 +2,62 @@
 //!
 //! ```text
 //! carrier thread --Java, no lock--> ring (header + segments) --drainer thread--> TraceSink --> trace file
+//!                                                                                  MetricsSink --> figures, spans
 //! ```
-//! Rings and their memory belong to the process and outlive a detach, because Java code holds their addresses; drainer and
-//! trace file belong to one recording.
+//! The table of headers and the segments belong to the process and outlive a detach, because Java code knows their addresses;
+//! drainer and trace file belong to one recording.
 
+mod call_rates;
 mod drainer;
+mod header_table;
 mod jvm_event_queue;
+mod record_sinks;
 mod record_stream;
 mod ring;
+mod sample_sink;
 mod segment_pool;
 mod ticker;
 mod trace_sink;
 
-use std::cell::Cell;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::Thread;
 
 use parking_lot::Mutex;
 
-pub(crate) use drainer::Drainer;
+pub(crate) use call_rates::{CallRates, Calls};
+pub(crate) use drainer::{Drainer, Watcher};
 pub(crate) use jvm_event_queue::{JvmEvent, JvmEventQueue, note_pause};
+pub(crate) use record_sinks::RecordSinks;
+pub(crate) use record_stream::{Detail, RecordSink, RecordThread};
 pub(crate) use ticker::Ticker;
 pub(crate) use trace_sink::{RecordCounts, TraceSink};
 
 use crate::jvm::{NanoClock, RecorderNatives, current_thread_id};
+use crate::live_levels;
+use header_table::{Header, HeaderTable};
 use ring::Ring;
 use segment_pool::SegmentPool;
 
 /// All rings of the process.
 #[derive(Debug)]
 pub(crate) struct Rings {
+    headers: HeaderTable,
     pool: SegmentPool,
-    threads: Mutex<RingList>,
+    /// The rings in use. The lock is held while a place in the table is taken or given back, too.
+    used: Mutex<Vec<Arc<Ring>>>,
+    /// So many threads have brought a segment of their own into the pool.
+    segments_brought: AtomicUsize,
     drainer: Mutex<Option<Thread>>,
     drainer_called: AtomicBool,
     /// Handed out when there can be no ring: it never has a segment, so everything written to it counts as lost.
-    without_memory: Ring,
-}
-
-#[derive(Debug, Default)]
-struct RingList {
-    used: Vec<&'static Ring>,
-    free: Vec<&'static Ring>,
+    without_memory: Header,
 }
 
 thread_local! {
     /// The ring of this carrier thread.
-    static RING: Cell<Option<&'static Ring>> = const { Cell::new(None) };
+    static RING: RefCell<Option<Arc<Ring>>> = const { RefCell::new(None) };
 }
 
 static RINGS: OnceLock<Rings> = OnceLock::new();
@@ -58,25 +66,27 @@ impl Rings {
     /// The rings of this process; the first caller decides about the size.
     pub(crate) fn of_process(buffer_bytes: usize) -> &'static Rings {
         RINGS.get_or_init(|| Rings {
+            headers: HeaderTable::new(),
             pool: SegmentPool::new(buffer_bytes),
-            threads: Mutex::new(RingList::default()),
+            used: Mutex::new(Vec::new()),
+            segments_brought: AtomicUsize::new(0),
             drainer: Mutex::new(None),
             drainer_called: AtomicBool::new(false),
-            without_memory: Ring::new(),
+            without_memory: Header::without_owner(),
         })
     }
 
-    /// The current thread runs no Java code any more; its ring is free once it has been drained.
+    /// The current thread runs no Java code any more; its ring goes once it has been drained.
     pub(crate) fn thread_ended(&self) {
-        if let Some(ring) = RING.take() {
+        if let Some(ring) = RING.try_with(RefCell::take).ok().flatten() {
             ring.end(&self.pool);
         }
     }
 
     /// Reads all rings; whether there was anything.
-    fn drain(&self, clock: NanoClock, sink: &mut TraceSink) -> bool {
+    fn drain(&self, clock: NanoClock, sink: &mut RecordSinks) -> bool {
         self.drainer_called.store(false, Ordering::Relaxed);
-        let rings = self.threads.lock().used.clone();
+        let rings = self.used.lock().clone();
         let mut found = false;
         for ring in rings {
             let ended = ring.has_ended();
@@ -88,16 +98,16 @@ impl Rings {
                 sink.lost(ring.last_thread(), clock.now() as u64, now.lost);
             }
             if ended {
-                self.reuse(ring);
+                self.remove(&ring);
             }
         }
         found
     }
 
-    fn reuse(&self, ended: &'static Ring) {
-        let mut threads = self.threads.lock();
-        threads.used.retain(|ring| !std::ptr::eq(*ring, ended));
-        threads.free.push(ended);
+    fn remove(&self, ended: &Arc<Ring>) {
+        let mut used = self.used.lock();
+        used.retain(|ring| !Arc::ptr_eq(ring, ended));
+        ended.header().release();
     }
 
     /// The calling thread is the one to be woken when memory runs short.
@@ -115,39 +125,48 @@ impl Rings {
         }
     }
 
-    fn new_ring(&self) -> &'static Ring {
-        let mut threads = self.threads.lock();
-        let ring = threads.free.pop().unwrap_or_else(|| {
+    fn new_ring(&'static self, carrier: u64) -> Option<Arc<Ring>> {
+        let mut used = self.used.lock();
+        let ring = Arc::new(Ring::new(self.headers.claim(carrier)?, current_thread_id()));
+        used.push(Arc::clone(&ring));
+        if used.len() > self.segments_brought.fetch_max(used.len(), Ordering::Relaxed) {
             self.pool.grow();
-            Box::leak(Box::new(Ring::new()))
-        });
-        threads.used.push(ring);
-        ring
+        }
+        Some(ring)
     }
 }
 
 impl RecorderNatives for Rings {
-    fn open(&self) -> i64 {
-        let known = RING.get();
-        let ring = known.unwrap_or_else(|| self.new_ring());
-        if known.is_some() {
-            ring.reopen();
-        } else {
-            ring.begin(current_thread_id(), &self.pool);
-            RING.set(Some(ring));
-        }
-        ring.header_address() as i64
+    fn levels(&self) -> i64 {
+        live_levels::of_process().address() as i64
+    }
+
+    fn table(&self) -> i64 {
+        self.headers.address() as i64
+    }
+
+    fn open(&'static self, carrier: u64) -> i64 {
+        let known = RING.with_borrow(Clone::clone);
+        let ring = known.filter(|ring| ring.header().belongs_to(carrier)).or_else(|| {
+            // A thread that had no id when it asked for the first time.
+            self.thread_ended();
+            let ring = self.new_ring(carrier)?;
+            RING.set(Some(Arc::clone(&ring)));
+            Some(ring)
+        });
+        ring.map_or(self.without_memory(), |ring| ring.header().address() as i64)
     }
 
     fn next(&self, header: i64) {
-        let Some(ring) = RING.get() else { return };
-        if ring.header_address() == header as u64 {
-            ring.next_segment(&self.pool);
-            self.call_drainer();
-        }
+        RING.with_borrow(|ring| {
+            if let Some(ring) = ring.as_ref().filter(|ring| ring.header().address() == header as u64) {
+                ring.next_segment(&self.pool);
+                self.call_drainer();
+            }
+        });
     }
 
     fn without_memory(&self) -> i64 {
-        self.without_memory.header_address() as i64
+        self.without_memory.address() as i64
     }
 }

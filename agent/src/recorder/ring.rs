@@ -9,19 +9,14 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
+use super::header_table::{Header, Word};
 use super::record_stream::{Malformed, RecordSink, RecordThread, decode};
 use super::segment_pool::{SEGMENT_BYTES, SegmentIndex, SegmentPool};
 
-/// Words of the header: write position, end of the segment, lost records, reserved.
-const HEADER_WORDS: usize = 8;
-const POSITION: usize = 0;
-const END: usize = 1;
-const LOST: usize = 2;
-
-/// One ring. Rings live for ever and are reused, because Java code holds the addresses of their headers.
+/// One ring, with the header that its carrier thread finds in the table.
 #[derive(Debug)]
 pub(crate) struct Ring {
-    header: Box<[AtomicU64; HEADER_WORDS]>,
+    header: &'static Header,
     /// Number of the present segment within the ring in the high half, its link in the low half.
     current: AtomicU64,
     /// Filled segments, latest first.
@@ -29,7 +24,7 @@ pub(crate) struct Ring {
     /// Set at the end of the thread: nothing is written any more.
     ended: AtomicBool,
     /// The operating system's number of the carrier thread.
-    os_thread: AtomicU64,
+    os_thread: u64,
     drained: Mutex<Drained>,
 }
 
@@ -42,8 +37,6 @@ struct Drained {
     thread: RecordThread,
     /// Lost records that have been reported.
     lost_reported: u64,
-    /// Lost records counted by a predecessor in Java code of the same thread.
-    lost_before: u64,
 }
 
 /// What draining a ring found.
@@ -58,40 +51,26 @@ pub(crate) struct DrainedNow {
 }
 
 impl Ring {
-    /// A ring without a segment.
-    pub(crate) fn new() -> Ring {
+    /// The ring of the calling thread, without a segment: Java code asks for one before its first record.
+    pub(crate) fn new(header: &'static Header, os_thread: u64) -> Ring {
         Ring {
-            header: Box::new([const { AtomicU64::new(0) }; HEADER_WORDS]),
+            header,
             current: AtomicU64::new(pack(0, None)),
             filled: AtomicU32::new(SegmentIndex::to_link(None)),
             ended: AtomicBool::new(false),
-            os_thread: AtomicU64::new(0),
+            os_thread,
             drained: Mutex::new(Drained::default()),
         }
     }
 
-    /// Address of the header.
-    pub(crate) fn header_address(&self) -> u64 {
-        self.header.as_ptr() as u64
+    /// What Java code reads and writes of the ring.
+    pub(crate) fn header(&self) -> &'static Header {
+        self.header
     }
 
     /// The operating system's number of the thread that writes here.
     pub(crate) fn os_thread(&self) -> u64 {
-        self.os_thread.load(Ordering::Relaxed)
-    }
-
-    /// Makes the ring the calling thread's own.
-    pub(crate) fn begin(&self, os_thread: u64, pool: &SegmentPool) {
-        self.reopen();
-        self.os_thread.store(os_thread, Ordering::Relaxed);
-        self.ended.store(false, Ordering::Release);
-        self.next_segment(pool);
-    }
-
-    /// Java code is about to count lost records from 0 again: for another thread, or because the thread forgot its ring.
-    pub(crate) fn reopen(&self) {
-        let mut drained = self.drained.lock();
-        drained.lost_before += self.word(LOST).swap(0, Ordering::Relaxed);
+        self.os_thread
     }
 
     /// Called by the writer when the segment cannot take its next record: gives the segment to the drainer and installs a
@@ -101,8 +80,8 @@ impl Ring {
         let taken = pool.take();
         if let Some((index, segment)) = taken.and_then(|index| Some((index, pool.get(index)?))) {
             let start = segment.address();
-            self.word(END).store(start + SEGMENT_BYTES as u64, Ordering::Relaxed);
-            self.word(POSITION).store(start, Ordering::Release);
+            self.header.word(Word::End).store(start + SEGMENT_BYTES as u64, Ordering::Relaxed);
+            self.header.word(Word::Position).store(start, Ordering::Release);
             // After the position: a drainer that sees the new segment must not take the old position for one inside it.
             self.current.store(pack(sequence, Some(index)), Ordering::Release);
         }
@@ -112,11 +91,11 @@ impl Ring {
     fn give_up_segment(&self, pool: &SegmentPool) -> u32 {
         let (sequence, current) = unpack(self.current.load(Ordering::Relaxed));
         let Some((index, segment)) = current.and_then(|index| Some((index, pool.get(index)?))) else { return sequence };
-        let position = self.word(POSITION).load(Ordering::Relaxed);
+        let position = self.header.word(Word::Position).load(Ordering::Relaxed);
         segment.filled_words.store(segment.words_before(position).unwrap_or(0), Ordering::Relaxed);
         let next = sequence.wrapping_add(1);
         self.current.store(pack(next, None), Ordering::Release);
-        self.word(END).store(position, Ordering::Relaxed);
+        self.header.word(Word::End).store(position, Ordering::Relaxed);
         pool.note_filled();
         let mut head = self.filled.load(Ordering::Relaxed);
         loop {
@@ -135,7 +114,7 @@ impl Ring {
         self.ended.store(true, Ordering::Release);
     }
 
-    /// Whether the thread has ended. If it had before the last [`Ring::drain`], the ring is free for another thread.
+    /// Whether the thread has ended. If it had before the last [`Ring::drain`], the ring can go.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended.load(Ordering::Acquire)
     }
@@ -153,14 +132,14 @@ impl Ring {
             pool.release_drained(index);
         }
         let (sequence, current) = unpack(self.current.load(Ordering::Acquire));
-        let position = self.word(POSITION).load(Ordering::Acquire);
+        let position = self.header.word(Word::Position).load(Ordering::Acquire);
         if let Some(index) = current.filter(|_| sequence == drained.segments) {
             // Outside this segment if the writer has just moved on: then its end comes with the filled ones.
             if let Some(words) = pool.get(index).and_then(|segment| segment.words_before(position)) {
                 drained.read(pool, index, words, sink, &mut now);
             }
         }
-        let lost = drained.lost_before + self.word(LOST).load(Ordering::Acquire);
+        let lost = self.header.word(Word::Lost).load(Ordering::Acquire);
         now.lost = lost.saturating_sub(drained.lost_reported);
         drained.lost_reported = lost;
         now
@@ -181,15 +160,6 @@ impl Ring {
         }
         indices.reverse();
         indices
-    }
-
-    fn word(&self, index: usize) -> &AtomicU64 {
-        let [position, end, lost, ..] = &*self.header;
-        match index {
-            POSITION => position,
-            END => end,
-            _ => lost,
-        }
     }
 }
 
@@ -226,6 +196,7 @@ fn unpack(packed: u64) -> (u32, Option<SegmentIndex>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recorder::header_table::HeaderTable;
     use crate::recorder::record_stream::Detail;
 
     /// Writes records as the Java side does, through the header.
@@ -244,7 +215,7 @@ mod tests {
             }
             if at == end {
                 self.lost += 1;
-                self.ring.word(LOST).store(self.lost, Ordering::Release);
+                self.ring.header.word(Word::Lost).store(self.lost, Ordering::Release);
                 return;
             }
             let (_, index) = unpack(self.ring.current.load(Ordering::Relaxed));
@@ -252,12 +223,20 @@ mod tests {
             let word = segment.words_before(at).unwrap();
             segment.words()[word].store(first, Ordering::Relaxed);
             segment.words()[word + 1].store(second, Ordering::Relaxed);
-            self.ring.word(POSITION).store(at + 16, Ordering::Release);
+            self.ring.header.word(Word::Position).store(at + 16, Ordering::Release);
         }
 
         fn position(&self) -> (u64, u64) {
-            (self.ring.word(POSITION).load(Ordering::Relaxed), self.ring.word(END).load(Ordering::Relaxed))
+            (
+                self.ring.header.word(Word::Position).load(Ordering::Relaxed),
+                self.ring.header.word(Word::End).load(Ordering::Relaxed),
+            )
         }
+    }
+
+    fn ring() -> Ring {
+        let table: &HeaderTable = Box::leak(Box::new(HeaderTable::new()));
+        Ring::new(table.claim(1).unwrap(), 1)
     }
 
     #[derive(Default)]
@@ -275,8 +254,7 @@ mod tests {
 
     #[test]
     fn records_come_once_and_in_order_while_the_writer_goes_on() {
-        let (pool, ring) = (SegmentPool::new(6 * SEGMENT_BYTES), Ring::new());
-        ring.begin(1, &pool);
+        let (pool, ring) = (SegmentPool::new(6 * SEGMENT_BYTES), ring());
         let mut starts = Starts::default();
         let (mut lost, done) = (0, AtomicBool::new(false));
         const CALLS: u64 = 300_000;
@@ -301,8 +279,7 @@ mod tests {
 
     #[test]
     fn without_free_segments_every_record_is_counted_as_lost_until_the_drainer_comes() {
-        let (pool, ring) = (SegmentPool::new(0), Ring::new());
-        ring.begin(1, &pool);
+        let (pool, ring) = (SegmentPool::new(0), ring());
         let room = (pool.capacity() * SEGMENT_BYTES / 16) as u64;
         let mut writer = Writer { ring: &ring, pool: &pool, lost: 0 };
         (0..room + 10).for_each(|start| writer.write(start, 1 << 24 | 1));
@@ -314,9 +291,8 @@ mod tests {
     }
 
     #[test]
-    fn an_ended_ring_gives_its_segment_back_and_serves_another_thread() {
-        let (pool, ring) = (SegmentPool::new(0), Ring::new());
-        ring.begin(1, &pool);
+    fn an_ended_ring_gives_its_segment_back() {
+        let (pool, ring) = (SegmentPool::new(0), ring());
         let mut writer = Writer { ring: &ring, pool: &pool, lost: 0 };
         writer.write(5, 1 << 24 | 1);
         ring.end(&pool);
@@ -324,19 +300,5 @@ mod tests {
         let mut starts = Starts::default();
         ring.drain(&pool, &mut starts);
         assert_eq!((starts.0.as_slice(), pool.free_count()), ([5].as_slice(), pool.capacity()));
-        ring.begin(2, &pool);
-        writer.write(6, 1 << 24 | 1);
-        ring.drain(&pool, &mut starts);
-        assert_eq!(starts.0, [5, 6]);
-    }
-
-    #[test]
-    fn a_reopened_ring_forgets_no_loss() {
-        let (pool, ring) = (SegmentPool::new(0), Ring::new());
-        ring.word(LOST).store(3, Ordering::Relaxed);
-        ring.reopen();
-        ring.word(LOST).store(2, Ordering::Relaxed);
-        assert_eq!(ring.drain(&pool, &mut Starts::default()).lost, 5);
-        assert_eq!(ring.drain(&pool, &mut Starts::default()).lost, 0);
     }
 }

@@ -1,12 +1,17 @@
 //! From ring records to the trace file.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use trace::{MethodInfo, Recording};
 
+use super::call_rates::CallRates;
 use super::jvm_event_queue::{JvmEvent, Pause};
 use super::record_stream::{Detail, RecordSink, RecordThread};
+use super::sample_sink::{SampleSink, ticks_of};
 use crate::probe_registry::{Definitions, ProbeRegistry};
+use crate::sampler::SampleQueue;
 
 /// Figures of one recording.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +32,9 @@ pub(crate) struct TraceSink {
     counts: RecordCounts,
     probes: &'static ProbeRegistry,
     definitions: Definitions,
+    samples: SampleSink,
+    /// For those who ask while the program runs.
+    rates: Option<Arc<Mutex<CallRates>>>,
     os_thread: u64,
     unwritten: bool,
     failed: bool,
@@ -37,8 +45,14 @@ pub(crate) struct TraceSink {
 }
 
 impl TraceSink {
-    /// A sink for `recording`, whose file is `path`.
-    pub(crate) fn new(recording: Option<Recording>, path: PathBuf, probes: &'static ProbeRegistry) -> TraceSink {
+    /// A sink for `recording`, whose file is `path`, that also writes the samples that come by `samples`.
+    pub(crate) fn new(
+        recording: Option<Recording>,
+        path: PathBuf,
+        probes: &'static ProbeRegistry,
+        samples: Arc<SampleQueue>,
+        rates: Option<Arc<Mutex<CallRates>>>,
+    ) -> TraceSink {
         let counts = RecordCounts::default();
         let definitions = Definitions::default();
         TraceSink {
@@ -47,6 +61,8 @@ impl TraceSink {
             counts,
             probes,
             definitions,
+            samples: SampleSink::new(samples),
+            rates,
             os_thread: 0,
             unwritten: false,
             failed: false,
@@ -82,17 +98,16 @@ impl TraceSink {
         }
         let Some(recording) = &mut self.recording else { return };
         self.unwritten = true;
-        let name = |name: &[u8]| classfile::ModifiedUtf8(name).to_string();
         match event {
             JvmEvent::LiveThread(thread) => {
-                recording.define_thread(thread.id, &name(&thread.name), 0, false);
-                recording.live_thread(thread.id, at);
+                recording.define_thread(thread.java_id, &thread.name, 0, false);
+                recording.live_thread(thread.java_id, at);
             }
             JvmEvent::LoadedClass(class) => recording.loaded_class(&class, at),
             JvmEvent::StateComplete => recording.start_up_done(at),
             JvmEvent::ThreadStarted(thread, os_thread) => {
-                recording.define_thread(thread.id, &name(&thread.name), os_thread, false);
-                recording.thread_started(thread.id, at);
+                recording.define_thread(thread.java_id, &thread.name, os_thread, false);
+                recording.thread_started(thread.java_id, at);
             }
             JvmEvent::ThreadEnded(thread) => recording.thread_ended(thread, at),
             JvmEvent::ClassDefined(class, thread) => recording.class_defined(&class, thread, at),
@@ -118,6 +133,23 @@ impl TraceSink {
             recording.note(at, "jvm-events-lost", &format!("{count} events of the JVM were lost"));
             self.unwritten = true;
         }
+    }
+
+    /// Writes the samples that have come; whether there were any.
+    pub(crate) fn take_samples(&mut self) -> bool {
+        let items = self.samples.take();
+        let found = !items.is_empty();
+        for item in items {
+            let ticks = ticks_of(&item);
+            if ticks > 0 && !self.has_room(ticks) {
+                continue;
+            }
+            if let Some(recording) = &mut self.recording {
+                self.samples.write(recording, item);
+                self.unwritten = true;
+            }
+        }
+        found
     }
 
     /// Figures up to now.
@@ -160,6 +192,12 @@ impl TraceSink {
             self.lost_unwritten += calls;
         }
         !self.full
+    }
+
+    fn count_rate(&self, probe: u32, nanos: u64) {
+        if let Some(rates) = &self.rates {
+            rates.lock().add_call(probe as usize, nanos);
+        }
     }
 
     /// One message, not one every two seconds.
@@ -208,6 +246,9 @@ impl RecordSink for TraceSink {
     }
 
     fn calls(&mut self, calls: &[[u64; 2]]) {
+        if let Some(rates) = &self.rates {
+            rates.lock().add(calls);
+        }
         if !self.has_room(calls.len() as u64) {
             return;
         }
@@ -219,6 +260,7 @@ impl RecordSink for TraceSink {
     }
 
     fn long_call(&mut self, probe: u32, start: u64, duration: u64) {
+        self.count_rate(probe, duration);
         if !self.has_room(1) {
             return;
         }
@@ -230,6 +272,7 @@ impl RecordSink for TraceSink {
     }
 
     fn detail(&mut self, detail: Detail<'_>) {
+        self.count_rate(detail.probe, detail.duration);
         if !self.has_room(1) {
             return;
         }

@@ -1,10 +1,14 @@
 //! One file for each verb of the command line.
 
 pub(crate) mod check;
+pub(crate) mod diff;
 pub(crate) mod dump;
 pub(crate) mod explain;
 pub(crate) mod export;
+pub(crate) mod level;
 pub(crate) mod pre;
 pub(crate) mod report;
 pub(crate) mod schema;
+pub(crate) mod status;
 pub(crate) mod templates;
+pub(crate) mod top;

@@ -2,13 +2,42 @@
 
 use std::fs;
 use std::io::{IsTerminal, Write, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use trace::report::{TerminalOptions, html, json, method, terminal};
-use trace::{Analysis, AnalysisOptions};
+use trace::analysis::{Measure, TimeLine};
+use trace::report::{TerminalOptions, html_with_time_line, json, method, moved, terminal};
+use trace::{Analysis, AnalysisOptions, TraceReader};
 
 use crate::failure::Failure;
+use crate::progress::show_progress;
+
+/// What is looked at, of methods.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum By {
+    /// Time in the method itself
+    Own,
+    /// Time in the method and all that it called
+    Total,
+    /// Mean time of a call
+    PerCall,
+    /// Number of calls
+    Calls,
+}
+
+impl By {
+    pub(crate) fn measure(self) -> Measure {
+        match self {
+            By::Own => Measure::Own,
+            By::Total => Measure::Total,
+            By::PerCall => Measure::Average,
+            By::Calls => Measure::Calls,
+        }
+    }
+}
+
+/// Smaller changes of a share of the samples are what chance makes of a few thousand of them.
+const MOVED_POINTS: f64 = 2.0;
 
 /// Print what a recording says: methods by their own time, call tree, threads, statements, requests.
 #[derive(Debug, clap::Args)]
@@ -22,9 +51,18 @@ pub(crate) struct Arguments {
     /// Print callers and callees of the methods whose name contains TEXT.
     #[arg(long, value_name = "TEXT")]
     method: Option<String>,
+    /// Print which methods' shares of the samples have moved by more than two points since another recording.
+    #[arg(long, value_name = "OTHER", conflicts_with_all = ["method", "json"])]
+    before: Option<PathBuf>,
     /// Leave out what happened before the application was up.
     #[arg(long)]
     after_start_up: bool,
+    /// By what the methods are sorted.
+    #[arg(long, value_enum, default_value = "own")]
+    by: By,
+    /// Show the lines of the source at which samples were taken, too.
+    #[arg(long)]
+    lines: bool,
     /// Rows of each table.
     #[arg(long, default_value_t = TerminalOptions::default().rows)]
     rows: usize,
@@ -34,19 +72,25 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let options = AnalysisOptions { after_start_up: arguments.after_start_up };
-    let analysis = Analysis::of_file(&arguments.trace, options).with_context(|| {
-        Failure::new(
-            format!("cannot report on {}", arguments.trace.display()),
-            "name a recording of the agent: instr-<pid>.jfr, or what [trace] file says",
-        )
-    })?;
-    if let Some(page) = &arguments.html {
-        fs::write(page, html(&analysis)).with_context(|| format!("cannot write {}", page.display()))?;
-    }
+    let mut reader = open(&arguments.trace)?;
+    let analysis = match &arguments.html {
+        Some(page) => {
+            let mut time_line = TimeLine::of(&reader);
+            let analysis = Analysis::with_slices(&mut reader, options, &mut time_line);
+            let text = html_with_time_line(&analysis, &time_line);
+            fs::write(page, text).with_context(|| format!("cannot write {}", page.display()))?;
+            analysis
+        }
+        None => Analysis::of_reader(&mut reader, options),
+    };
     let text = match &arguments.method {
         _ if arguments.json => json(&analysis) + "\n",
-        Some(pattern) => method(&analysis, pattern, &terminal_options(arguments)),
-        None => terminal(&analysis, &terminal_options(arguments)),
+        _ if arguments.before.is_some() => shift(arguments, &analysis, options)?,
+        Some(pattern) => method(&analysis, pattern, &terminal_options(arguments.rows)),
+        None => {
+            let (by, lines) = (arguments.by.measure(), arguments.lines);
+            terminal(&analysis, &TerminalOptions { by, lines, ..terminal_options(arguments.rows) })
+        }
     };
     stdout().write_all(text.as_bytes())?;
     if let Some(page) = &arguments.html {
@@ -55,9 +99,37 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn terminal_options(arguments: &Arguments) -> TerminalOptions {
+fn open(trace: &Path) -> Result<TraceReader> {
+    let mut reader = TraceReader::open(trace).with_context(|| {
+        Failure::new(
+            format!("cannot report on {}", trace.display()),
+            "name a recording of the agent: instr-<pid>.jfr, or what [trace] file says",
+        )
+    })?;
+    show_progress(&mut reader);
+    Ok(reader)
+}
+
+/// What has moved since the recording `--before`.
+fn shift(arguments: &Arguments, analysis: &Analysis, options: AnalysisOptions) -> Result<String> {
+    let Some(other) = &arguments.before else { return Ok(String::new()) };
+    let earlier = Analysis::of_reader(&mut open(other)?, options);
+    let samples = |analysis: &Analysis, file: &Path| {
+        analysis.samples.clone().with_context(|| {
+            Failure::new(
+                format!("there are no samples in {}", file.display()),
+                "write `[sampler]` into the configuration and record again",
+            )
+        })
+    };
+    let (earlier, later) = (samples(&earlier, other)?, samples(analysis, &arguments.trace)?);
+    Ok(moved(&earlier, &later, MOVED_POINTS, &terminal_options(arguments.rows)))
+}
+
+/// What the terminal looks like that is written to.
+pub(crate) fn terminal_options(rows: usize) -> TerminalOptions {
     let colours = stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let standard = TerminalOptions::default();
-    TerminalOptions { width: width.unwrap_or(standard.width), colours, rows: arguments.rows, ..standard }
+    TerminalOptions { width: width.unwrap_or(standard.width), colours, rows, ..standard }
 }

@@ -36,7 +36,7 @@ fn as_json(library: &TemplateLibrary) -> Result<String> {
         .iter()
         .map(|(_, template)| {
             json!({
-                "name": template.name, "category": template.category, "level": template.level.name(),
+                "name": template.name, "category": template.category, "level": level(template),
                 "source": template.source, "origin": template.origin,
             })
         })
@@ -56,7 +56,12 @@ fn as_table(library: &TemplateLibrary) -> String {
     rows.iter().map(line).collect()
 }
 
+/// A live variant is for all levels.
+fn level(template: &Template) -> &'static str {
+    if template.live { "live" } else { template.level.name() }
+}
+
 fn row(template: &Template) -> [String; 5] {
-    let level = template.level.name().to_owned();
+    let level = level(template).to_owned();
     [template.name.clone(), template.category.clone(), level, template.source.clone(), template.origin.clone()]
 }

@@ -33,7 +33,7 @@ fn export(sandbox: &Sandbox, format: &str, further: &[&str]) -> Said {
 #[test]
 fn what_is_piped_is_what_is_written_to_a_file() {
     let sandbox = sandbox();
-    for format in ["collapsed", "speedscope", "chrome"] {
+    for format in ["collapsed", "speedscope", "chrome", "otlp"] {
         let said = export(&sandbox, format, &[]);
         assert_eq!((said.code, said.stderr.as_str()), (0, ""), "{format}");
         expect(&format!("export-{format}.txt"), &said.stdout);
@@ -41,6 +41,16 @@ fn what_is_piped_is_what_is_written_to_a_file() {
         assert_eq!((to_file.code, to_file.stdout.as_str()), (0, ""));
         assert_eq!(to_file.stderr, "out: 3 calls\n");
         assert_eq!(fs::read_to_string(sandbox.path("out")).unwrap(), said.stdout);
+    }
+}
+
+#[test]
+fn what_is_no_text_is_written_to_a_file() {
+    let sandbox = sandbox();
+    for (format, begin) in [("pprof", &[0x1f, 0x8b][..]), ("perfetto", &[0x0a])] {
+        let said = export(&sandbox, format, &["--output", "out"]);
+        assert_eq!((said.code, said.stderr.as_str()), (0, "out: 3 calls\n"), "{format}");
+        assert!(fs::read(sandbox.path("out")).unwrap().starts_with(begin), "{format}");
     }
 }
 
@@ -95,7 +105,11 @@ fn an_output_that_cannot_be_written_is_named() {
 
 #[test]
 fn a_format_that_does_not_exist_is_a_wrong_command_line() {
-    let said = export(&sandbox(), "pprof", &[]);
+    let said = export(&sandbox(), "svg", &[]);
     assert_eq!(said.code, 2);
-    assert!(said.stderr.contains("[possible values: collapsed, speedscope, chrome]"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("[possible values: collapsed, speedscope, chrome, perfetto, pprof, otlp]"),
+        "{}",
+        said.stderr
+    );
 }

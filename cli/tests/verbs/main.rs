@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod check;
+mod diff;
 mod dump;
 mod explain;
 mod export;

@@ -1,6 +1,33 @@
 //! `instr report`: what cannot be read is an error, not an empty report.
 
+use std::process::Command;
+
+use trace::{MethodInfo, ProcessInfo, Recording, RecordingOptions};
+
 use crate::sandbox::Sandbox;
+
+#[test]
+fn a_copied_recording_is_reported_without_classes_or_anything_else_of_its_machine() {
+    let (here, there) = (Sandbox::new(), Sandbox::new());
+    let options = RecordingOptions::new(1_700_000_000_000_000_000, 0, ProcessInfo::default());
+    let mut recording = Recording::create(&here.path("trace.jfr"), options).unwrap();
+    let (class, name, descriptor) = (&b"nowhere/else/Known"[..], &b"work"[..], &b"(Lnot/Here;)V"[..]);
+    recording.define_method(1, MethodInfo { class, name, descriptor, access_flags: 1, exact: true, template: "timed" });
+    recording.set_thread(1);
+    recording.call(1, 1_000, 5_000);
+    recording.finish().unwrap();
+    std::fs::rename(here.path("trace.jfr"), there.path("copy.jfr")).unwrap();
+    drop(here);
+
+    let mut report = Command::new(env!("CARGO_BIN_EXE_instr"));
+    report.args(["report", "--html", "page.html", "copy.jfr"]).current_dir(there.path("")).env_clear();
+    let output = report.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("5.00 µs") && text.contains("nowhere.else.Known.work"), "{text}");
+    let page = std::fs::read_to_string(there.path("page.html")).unwrap();
+    assert!(page.contains("nowhere.else.Known") && page.contains("(Lnot/Here;)V"));
+}
 
 #[test]
 fn a_file_that_is_no_recording_is_named() {

@@ -30,7 +30,7 @@ fn the_schema_knows_every_table_of_the_configuration() {
     let said = Sandbox::new().instr(&["schema"]);
     let schema: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
     let tables: Vec<_> = schema["properties"].as_object().unwrap().keys().cloned().collect();
-    for table in ["agent", "exclude", "filter", "rule", "trace"] {
+    for table in ["agent", "exclude", "filter", "metrics", "rule", "trace"] {
         assert!(tables.iter().any(|known| known == table), "{table} is not in {tables:?}");
     }
 }

@@ -1,15 +1,38 @@
 //! The keys of each table, as they are spelled in documentation and suggestions.
 
 /// Tables and lists of tables at the top level.
-pub(super) const TOP: &[&str] = &["trace", "agent", "filter", "exclude", "rule"];
+pub(super) const TOP: &[&str] =
+    &["trace", "metrics", "agent", "sampler", "filter", "exclude", "control", "governor", "rule"];
 /// `[trace]`
-pub(super) const TRACE: &[&str] = &["file", "buffer-mb", "max-file-mb", "events"];
+pub(super) const TRACE: &[&str] = &["file", "write", "buffer-mb", "max-file-mb", "events"];
+/// `[metrics]`
+pub(super) const METRICS: &[&str] = &[
+    "openmetrics",
+    "allow-remote",
+    "otlp",
+    "otlp-traces",
+    "interval",
+    "stalled-after",
+    "cpu-time",
+    "max-methods",
+    "service",
+    "headers",
+    "resource",
+    "trace-threshold",
+    "trace-percent",
+];
 /// `[agent]`
 pub(super) const AGENT: &[&str] = &["stats", "on_error", "templates", "log", "dump", "discard"];
+/// `[sampler]`
+pub(super) const SAMPLER: &[&str] = &["enabled", "interval", "engine", "depth"];
 /// `[filter]`
 pub(super) const FILTER: &[&str] = &["leaf", "max-bytes"];
 /// `[exclude]`
 pub(super) const EXCLUDE: &[&str] = &["class"];
+/// `[control]`
+pub(super) const CONTROL: &[&str] = &["live", "socket"];
+/// `[governor]`
+pub(super) const GOVERNOR: &[&str] = &["budget-percent"];
 /// `[[rule]]`
 pub(super) const RULE: &[&str] = &[
     "name",
@@ -26,8 +49,18 @@ pub(super) const RULE: &[&str] = &[
     "constructors",
     "class-initialisers",
     "bridges",
+    "governed",
 ];
 
 /// All tables with their keys; `rule` first, because most keys belong there.
-pub(super) const TABLES: &[(&str, &[&str])] =
-    &[("rule", RULE), ("trace", TRACE), ("agent", AGENT), ("filter", FILTER), ("exclude", EXCLUDE)];
+pub(super) const TABLES: &[(&str, &[&str])] = &[
+    ("rule", RULE),
+    ("trace", TRACE),
+    ("metrics", METRICS),
+    ("agent", AGENT),
+    ("sampler", SAMPLER),
+    ("filter", FILTER),
+    ("exclude", EXCLUDE),
+    ("control", CONTROL),
+    ("governor", GOVERNOR),
+];

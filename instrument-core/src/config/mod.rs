@@ -2,12 +2,14 @@
 
 mod diagnostic;
 mod keys;
+mod metrics_table;
 mod model;
 mod name_doubt;
 pub mod nearest_name;
 mod parse;
 mod problems;
 mod read_rule;
+mod sampler;
 mod schema;
 mod source_text;
 mod table_reader;
@@ -16,10 +18,12 @@ mod table_reader;
 mod tests;
 
 pub use diagnostic::{Diagnostic, Severity};
+pub use metrics_table::{KeyValue, MetricsConfig};
 pub use model::{
-    AgentConfig, Config, DEFAULT_MAX_BYTES, ExcludeConfig, FilterConfig, JvmEvents, LogLevel, OnError, Rule,
-    TraceConfig,
+    AgentConfig, Config, ControlConfig, DEFAULT_MAX_BYTES, ExcludeConfig, FilterConfig, GovernorConfig, JvmEvents,
+    LogLevel, OnError, Rule, TraceConfig,
 };
 pub use parse::{asks_to_abort, parse};
+pub use sampler::{SamplerConfig, SamplerEngine};
 pub use schema::schema;
 pub use source_text::SourceText;

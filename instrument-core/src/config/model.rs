@@ -6,6 +6,8 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde_spanned::Spanned;
 
+use super::metrics_table::MetricsConfig;
+use super::sampler::SamplerConfig;
 use super::schema::string_or_list;
 use super::source_text::SourceText;
 use crate::level::{Level, Mode};
@@ -19,15 +21,27 @@ pub struct Config {
     /// The recording.
     #[schemars(default)]
     pub trace: TraceConfig,
+    /// Figures of the running program, for monitoring systems.
+    #[schemars(default)]
+    pub metrics: MetricsConfig,
     /// The agent itself.
     #[schemars(default)]
     pub agent: AgentConfig,
+    /// Samples of running threads, beside or without probes. Off unless this table is there.
+    #[schemars(default)]
+    pub sampler: SamplerConfig,
     /// Methods too small to be worth a probe at level `watch`.
     #[schemars(default)]
     pub filter: FilterConfig,
     /// What is never instrumented, whatever the rules say.
     #[schemars(default)]
     pub exclude: ExcludeConfig,
+    /// What can be changed while the program runs.
+    #[schemars(default)]
+    pub control: ControlConfig,
+    /// Keeps the cost of exact times below a budget.
+    #[schemars(default)]
+    pub governor: GovernorConfig,
     /// The rules, in order: the first that matches a method decides.
     #[schemars(default, rename = "rule")]
     pub rules: Vec<Rule>,
@@ -43,6 +57,8 @@ pub struct TraceConfig {
     /// The trace file, a JFR recording. Default: `instr-<pid>.jfr` in the working directory.
     #[schemars(with = "String")]
     pub file: Option<String>,
+    /// Whether the trace file is written. Without it calls are counted, and told by `[metrics]` alone. Default: true.
+    pub write: bool,
     /// Memory for records that are not written yet, of all threads together, in MiB. When it is full, records are lost and counted.
     #[schemars(range(min = 1, max = 4096))]
     pub buffer_mb: u32,
@@ -68,7 +84,7 @@ pub enum JvmEvents {
 impl Default for TraceConfig {
     fn default() -> TraceConfig {
         let events = vec![JvmEvents::Threads, JvmEvents::Gc];
-        TraceConfig { file: None, buffer_mb: 32, max_file_mb: 2048, events }
+        TraceConfig { file: None, write: true, buffer_mb: 32, max_file_mb: 2048, events }
     }
 }
 
@@ -93,6 +109,32 @@ pub struct AgentConfig {
     pub dump: Option<String>,
     /// For measuring: compute every rewrite, then throw it away and let the application run unchanged.
     pub discard: bool,
+}
+
+/// What `instr status`, `instr top` and `instr level` may do with the running program.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct ControlConfig {
+    /// Probes whose level can be changed at any time, without touching the class again: half a nanosecond more a call. Only templates with
+    /// a live variant, such as the built-in `timed`, can do that.
+    pub live: bool,
+    /// Listen to the same user's `instr` commands on a Unix domain socket in `/tmp/instr-<user id>`. Default: true.
+    pub socket: bool,
+}
+
+impl Default for ControlConfig {
+    fn default() -> ControlConfig {
+        ControlConfig { live: false, socket: true }
+    }
+}
+
+/// Keeps the cost of exact times below a budget: the methods that are called most are set to level `watch`, and back when it is quiet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct GovernorConfig {
+    /// Most of the process's CPU time that probes may take, in percent. Without it nobody governs. Turns `live` on.
+    #[schemars(with = "u32", range(min = 1, max = 100))]
+    pub budget_percent: Option<u32>,
 }
 
 /// What happens when the agent cannot start.
@@ -221,6 +263,9 @@ pub struct Rule {
     /// Take bridge methods, which the compiler makes and which only forward. Default: false.
     #[schemars(with = "bool")]
     pub bridges: Option<bool>,
+    /// Whether the governor may change the level of this rule's methods. Default: true.
+    #[schemars(with = "bool")]
+    pub governed: Option<bool>,
     /// Where the rule stands.
     #[schemars(skip)]
     pub span: Range<usize>,

@@ -1,6 +1,5 @@
 //! Text -> configuration, or everything that is wrong with it.
 
-use super::nearest_name::{nearest_name, quoted_list};
 use std::sync::Arc;
 
 use serde_spanned::Spanned;
@@ -8,9 +7,15 @@ use toml::de::{DeTable, DeValue};
 
 use super::diagnostic::Diagnostic;
 use super::keys;
-use super::model::{AgentConfig, Config, ExcludeConfig, FilterConfig, JvmEvents, LogLevel, OnError, TraceConfig};
+use super::metrics_table::read_metrics;
+use super::model::{
+    AgentConfig, Config, ControlConfig, ExcludeConfig, FilterConfig, GovernorConfig, JvmEvents, LogLevel, OnError,
+    TraceConfig,
+};
+use super::nearest_name::{nearest_name, quoted_list};
 use super::problems::Problems;
 use super::read_rule::{check_rules, doubt_class_patterns, read_rule};
+use super::sampler::read_sampler;
 use super::source_text::SourceText;
 use super::table_reader::{TableReader, kind};
 use crate::selection::class_pattern::ClassPattern;
@@ -58,20 +63,31 @@ pub fn asks_to_abort(text: &str) -> bool {
 fn read_config(document: &DeTable<'_>, source: Arc<SourceText>, problems: &mut Problems) -> Config {
     let top = TableReader::new("", keys::TOP, document, problems);
     let trace = table("trace", keys::TRACE, &top, problems).map(|table| read_trace(&table, problems));
+    let metrics = table("metrics", keys::METRICS, &top, problems).map(|table| read_metrics(&table, problems));
     let agent = table("agent", keys::AGENT, &top, problems).map(|table| read_agent(&table, problems));
+    let sampler = table("sampler", keys::SAMPLER, &top, problems).map(|table| read_sampler(&table, problems));
     let filter = table("filter", keys::FILTER, &top, problems).map(|table| read_filter(&table, problems));
     let exclude = table("exclude", keys::EXCLUDE, &top, problems).map(|table| read_exclude(&table, problems));
+    let control = table("control", keys::CONTROL, &top, problems).map(|table| read_control(&table, problems));
+    let governor = table("governor", keys::GOVERNOR, &top, problems).map(|table| read_governor(&table, problems));
     let mut rules = Vec::new();
     for (span, rule) in rule_tables(&top, problems) {
         let reader = TableReader::new("rule", keys::RULE, rule, problems);
         rules.push(read_rule(&reader, span, &source, problems));
     }
-    check_rules(&rules, problems);
+    let sampler = sampler.unwrap_or_default();
+    if !(rules.is_empty() && sampler.enabled) {
+        check_rules(&rules, problems);
+    }
     Config {
         trace: trace.unwrap_or_default(),
+        metrics: metrics.unwrap_or_default(),
         agent: agent.unwrap_or_default(),
+        sampler,
         filter: filter.unwrap_or_default(),
         exclude: exclude.unwrap_or_default(),
+        control: control.unwrap_or_default(),
+        governor: governor.unwrap_or_default(),
         rules,
         source,
     }
@@ -119,6 +135,7 @@ fn rule_tables<'t, 'i>(top: &TableReader<'t, 'i>, problems: &mut Problems) -> Ve
 fn read_trace(table: &TableReader<'_, '_>, problems: &mut Problems) -> TraceConfig {
     TraceConfig {
         file: table.string("file", problems).map(Spanned::into_inner),
+        write: table.boolean("write", problems).unwrap_or(true),
         buffer_mb: table.number("buffer-mb", 1..4097, problems).unwrap_or(TraceConfig::default().buffer_mb),
         max_file_mb: table.number("max-file-mb", 1..1_048_577, problems).unwrap_or(TraceConfig::default().max_file_mb),
         events: read_events(table, problems).unwrap_or(TraceConfig::default().events),
@@ -163,6 +180,18 @@ fn read_filter(table: &TableReader<'_, '_>, problems: &mut Problems) -> FilterCo
         leaf: table.boolean("leaf", problems).unwrap_or(default.leaf),
         max_bytes: table.number("max-bytes", 0..65_536, problems).unwrap_or(default.max_bytes),
     }
+}
+
+fn read_control(table: &TableReader<'_, '_>, problems: &mut Problems) -> ControlConfig {
+    let default = ControlConfig::default();
+    ControlConfig {
+        live: table.boolean("live", problems).unwrap_or(default.live),
+        socket: table.boolean("socket", problems).unwrap_or(default.socket),
+    }
+}
+
+fn read_governor(table: &TableReader<'_, '_>, problems: &mut Problems) -> GovernorConfig {
+    GovernorConfig { budget_percent: table.number("budget-percent", 1..101, problems) }
 }
 
 fn read_exclude(table: &TableReader<'_, '_>, problems: &mut Problems) -> ExcludeConfig {

@@ -36,6 +36,7 @@ pub(super) fn read_rule(
         constructors: table.boolean("constructors", problems),
         class_initialisers: table.boolean("class-initialisers", problems),
         bridges: table.boolean("bridges", problems),
+        governed: table.boolean("governed", problems),
         span,
         source: Arc::clone(source),
     };

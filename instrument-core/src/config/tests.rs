@@ -96,6 +96,10 @@ fn every_setting_arrives() {
         log = 'debug'
         dump = 'rewritten'
         discard = true
+        [sampler]
+        interval = '2 s'
+        engine = 'jvmti'
+        depth = 7
         [filter]
         leaf = false
         max-bytes = 35
@@ -113,6 +117,8 @@ fn every_setting_arrives() {
     assert_eq!(config.agent.dump.as_deref(), Some("rewritten"));
     assert!(config.agent.discard && !config.filter.leaf);
     assert_eq!(config.filter.max_bytes, 35);
+    let engine = super::SamplerEngine::Jvmti;
+    assert_eq!(config.sampler, super::SamplerConfig { enabled: true, interval_ms: 2000, engine, depth: 7 });
     assert!(config.exclude.class[0].get_ref().glob.matches(b"a/b/C"));
     let rule = &config.rules[0];
     assert_eq!((rule.constructors, rule.class_initialisers, rule.bridges), (Some(false), Some(true), Some(true)));
@@ -123,6 +129,7 @@ fn an_empty_file_means_the_defaults() {
     let (config, warnings) = parse("", "c.toml").unwrap();
     assert_eq!(Config { source: Config::default().source, ..config.clone() }, Config::default());
     assert_eq!((config.trace.buffer_mb, config.filter.leaf, config.filter.max_bytes), (32, true, 50));
+    assert!(!config.sampler.enabled, "no samples unless they are asked for");
     assert_eq!(warnings.len(), 1, "and a warning that nothing will be instrumented");
 }
 
@@ -173,6 +180,7 @@ fn the_schema_knows_the_same_keys_as_the_reader() {
     assert_eq!(names(&toml::Value::Table(schema.clone())), sorted(keys::TOP));
     for (title, definition) in [
         ("trace", "TraceConfig"),
+        ("metrics", "MetricsConfig"),
         ("agent", "AgentConfig"),
         ("filter", "FilterConfig"),
         ("exclude", "ExcludeConfig"),

@@ -125,6 +125,7 @@ impl Compiler<'_> {
             constructors: rule.constructors.unwrap_or(false),
             class_initialisers: rule.class_initialisers.unwrap_or(false),
             bridges: rule.bridges.unwrap_or(false),
+            governed: rule.governed.unwrap_or(true),
         };
         self.rules.push(compiled);
     }

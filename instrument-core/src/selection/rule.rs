@@ -27,6 +27,7 @@ pub struct CompiledRule {
     pub(super) constructors: bool,
     pub(super) class_initialisers: bool,
     pub(super) bridges: bool,
+    pub(super) governed: bool,
 }
 
 impl CompiledRule {
@@ -58,6 +59,11 @@ impl CompiledRule {
     /// How its templates are attached.
     pub fn mode(&self) -> Mode {
         self.mode
+    }
+
+    /// Whether the governor may change the level of its methods.
+    pub fn is_governed(&self) -> bool {
+        self.governed
     }
 
     /// True if the rule does not say by name which classes it is about; it then leaves the JDK's alone.

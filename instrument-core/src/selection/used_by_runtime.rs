@@ -3,9 +3,9 @@
 //! the JDK that runs.
 //!
 //! A call is followed to the method that the named class has or inherits from its super classes, and to those that the
-//! runtime's own sub classes of it have or inherit instead (`ThreadLocal.get` is `CarrierThreadLocal.get` for a ring). Other
-//! overriding methods are not followed: the runtime hands no object of the application to the JDK. Of interface calls only
-//! those of `JavaLangAccess` are followed, the back door of `java.lang`, whose one implementation is known.
+//! runtime's own sub classes of it have or inherit instead. Other overriding methods are not followed: the runtime hands no
+//! object of the application to the JDK. Of interface calls only those of `JavaLangAccess` are followed, the back door of
+//! `java.lang`, whose one implementation is known.
 //! Class initialisers are not followed: they run once.
 
 use std::collections::VecDeque;

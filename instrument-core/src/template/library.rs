@@ -23,7 +23,9 @@ impl TemplateLibrary {
         let templates = read::templates(bytes, origin)?;
         let count = templates.len();
         for template in templates {
-            let same = |known: &&mut Template| known.name == template.name && known.level == template.level;
+            let same = |known: &&mut Template| {
+                (&known.name, known.level, known.live) == (&template.name, template.level, template.live)
+            };
             match self.templates.iter_mut().find(same) {
                 Some(known) => *known = template,
                 None => self.templates.push(template),
@@ -48,13 +50,18 @@ impl TemplateLibrary {
 
     /// The variant for this level; if there is none, the most telling one below it, else the cheapest above.
     pub fn find(&self, name: &str, level: Level) -> Option<TemplateId> {
-        let variants = || self.iter().filter(|(_, template)| template.name == name);
+        let variants = || self.iter().filter(|(_, template)| template.name == name && !template.live);
         let below = variants().filter(|(_, template)| template.level <= level && template.level != Level::Off);
         let exact = variants().find(|(_, template)| template.level == level);
         exact
             .or_else(|| below.max_by_key(|(_, template)| template.level))
             .or_else(|| variants().min_by_key(|(_, template)| template.level))
             .map(|(id, _)| id)
+    }
+
+    /// The variant whose level can be changed while it runs, if there is one.
+    pub fn find_live(&self, name: &str) -> Option<TemplateId> {
+        self.iter().find(|(_, template)| template.name == name && template.live).map(|(id, _)| id)
     }
 
     /// The template of an id of this library.

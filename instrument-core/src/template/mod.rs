@@ -27,6 +27,9 @@ pub struct Template {
     pub category: String,
     /// The level that this variant is for.
     pub level: Level,
+    /// A variant for all levels, which asks for the present one at each call. It uses two probe numbers: its own for exact
+    /// times, the next for those of ticks.
+    pub live: bool,
     /// The jar it came from, or `built-in`.
     pub origin: String,
     /// Binary name of its class and name of its method, e.g. `instr.templates.CatchAll.timed`.

@@ -18,6 +18,7 @@ struct Marks {
     name: Option<String>,
     category: String,
     level: Level,
+    live: bool,
     requires: Vec<String>,
 }
 
@@ -96,8 +97,13 @@ fn marks(class: &ClassFile<'_>, method: &Member<'_>) -> classfile::Result<Option
         let mut reader = attribute.reader("annotation");
         for _ in 0..reader.u2()? {
             let type_name = class.constant_pool().utf8(reader.u2()?)?;
-            let mut marks =
-                Marks { name: None, category: "catch-all".to_owned(), level: Level::Time, requires: Vec::new() };
+            let mut marks = Marks {
+                name: None,
+                category: "catch-all".to_owned(),
+                level: Level::Time,
+                live: false,
+                requires: Vec::new(),
+            };
             for _ in 0..reader.u2()? {
                 let element = class.constant_pool().utf8(reader.u2()?)?;
                 element_value(class, &mut reader, element, &mut marks, 0)?;
@@ -139,6 +145,12 @@ fn element_value(
                 marks.level = level;
             }
         }
+        b'Z' => {
+            let value = pool.integer(reader.u2()?)?;
+            if element == "live" {
+                marks.live = value != 0;
+            }
+        }
         b'@' => {
             reader.skip(2)?;
             for _ in 0..reader.u2()? {
@@ -175,6 +187,7 @@ fn template(place: &mut Place<'_>, marks: Marks) -> Result<Template, Problems> {
         name: marks.name.unwrap_or_else(|| place.method.name.to_string()),
         category: marks.category,
         level: marks.level,
+        live: marks.live,
         origin: place.origin.to_owned(),
         source: place.source(),
         requires: marks.requires,

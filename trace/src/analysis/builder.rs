@@ -1,13 +1,15 @@
 //! Goes through a recording from its last chunk to its first and adds up.
 
-use rustc_hash::FxHashMap;
-
+use super::decoding::DecodedChunk;
 use super::details::DetailTable;
-use super::nesting::{CallRecord, Nesting};
+use super::frames::LEFT_OUT;
+use super::input_output::InputOutput;
+use super::nesting::Nesting;
+use super::samples::{ChunkSamples, SampleTotals};
 use super::slices::SliceVisitor;
 use super::threads::ThreadRows;
-use super::{Analysis, RecordingInfo};
-use crate::reader::{Call, Chunk, Event, ReadError, Thread, TraceReader};
+use super::{Analysis, FrameId, RecordingInfo};
+use crate::reader::{Event, ReadError, TraceReader};
 
 /// Notes beyond this number are only counted.
 const MOST_NOTES: usize = 1_000;
@@ -21,42 +23,12 @@ pub(super) struct Builder {
     statements: DetailTable,
     http_requests: DetailTable,
     sockets: DetailTable,
+    input_output: InputOutput,
+    samples: SampleTotals,
     start_up: Option<u64>,
     /// Calls that end before this moment are left out.
     begin: u64,
     notes_left_out: u64,
-}
-
-/// The calls of a chunk, apart by threads. A thread that was renamed has several keys but stays one.
-#[derive(Debug, Default)]
-struct CallsByThread {
-    by_key: FxHashMap<u64, usize>,
-    by_id: FxHashMap<u64, usize>,
-    threads: Vec<(Thread, Vec<CallRecord>)>,
-}
-
-impl CallsByThread {
-    fn add(&mut self, chunk: &Chunk, key: u64, record: CallRecord) {
-        let index = match self.by_key.get(&key) {
-            Some(index) => *index,
-            None => self.add_key(chunk, key),
-        };
-        if let Some((_, records)) = self.threads.get_mut(index) {
-            records.push(record);
-        }
-    }
-
-    fn add_key(&mut self, chunk: &Chunk, key: u64) -> usize {
-        let unknown = || Thread { name: "(no thread)".to_owned(), ..Thread::default() };
-        let thread = chunk.thread(key).cloned().unwrap_or_else(unknown);
-        let index = *self.by_id.entry(thread.id).or_insert(self.threads.len());
-        match self.threads.get_mut(index) {
-            Some((known, _)) => known.name = thread.name,
-            None => self.threads.push((thread, Vec::new())),
-        }
-        self.by_key.insert(key, index);
-        index
-    }
 }
 
 impl Builder {
@@ -71,7 +43,7 @@ impl Builder {
     }
 
     /// Looks for the mark of the end of the start-up; calls before it are left out from now on.
-    pub(super) fn find_start_up(&mut self, reader: &mut TraceReader) {
+    pub(super) fn find_start_up(&mut self, reader: &TraceReader) {
         for index in 0..reader.chunk_count() {
             let Ok(chunk) = reader.chunk(index) else { continue };
             let marker = chunk.events().flatten().find_map(|event| match event {
@@ -86,40 +58,51 @@ impl Builder {
         self.warn("the recording has no mark of the end of the start-up: all calls are shown".to_owned());
     }
 
+    /// Calls that end before this moment are left out.
+    pub(super) fn begin(&self) -> u64 {
+        self.begin
+    }
+
     /// Adds a chunk, as far as it can be read.
-    pub(super) fn add_chunk(&mut self, chunk: Result<Chunk, ReadError>, index: usize, visitor: &mut impl SliceVisitor) {
+    pub(super) fn add_chunk(
+        &mut self,
+        chunk: Result<DecodedChunk, ReadError>,
+        index: usize,
+        visitor: &mut impl SliceVisitor,
+    ) {
         match chunk {
-            Ok(chunk) => self.add_events(&chunk, index, visitor),
+            Ok(chunk) => self.add_events(chunk, index, visitor),
             Err(error) => self.warn(format!("chunk {index} was left out: {error}")),
         }
     }
 
-    fn add_events(&mut self, chunk: &Chunk, index: usize, visitor: &mut impl SliceVisitor) {
-        let mut frame_ids = FxHashMap::default();
-        let mut calls = CallsByThread::default();
-        for event in chunk.events() {
+    fn add_events(&mut self, decoded: DecodedChunk, index: usize, visitor: &mut impl SliceVisitor) {
+        let mut samples = ChunkSamples::default();
+        self.analysis.events += decoded.early;
+        self.input_output.next_chunk();
+        for event in decoded.other_events() {
             match event {
                 Ok(event) if self.is_early(&event) => self.analysis.events += 1,
-                Ok(Event::MethodCall(call)) => {
-                    self.analysis.events += 1;
-                    let frame = *frame_ids.entry((call.method, call.template)).or_insert_with(|| {
-                        let template = chunk.template(call.template).unwrap_or_default();
-                        self.nesting.frames.id(chunk.method(call.method), template)
-                    });
-                    let Call { start, duration, exact, .. } = call;
-                    calls.add(chunk, call.thread, CallRecord { start, duration, frame, exact });
-                }
                 Ok(event) => {
                     self.analysis.events += 1;
-                    self.add_event(event);
+                    self.input_output.see(&decoded.chunk, &event);
+                    self.add_event(event, &mut samples);
                 }
                 Err(error) => self.warn(format!("the rest of chunk {index} was left out: {error}")),
             }
         }
+        self.samples.chunk_done(&decoded.chunk, samples);
+        let DecodedChunk { chunk, methods, threads, .. } = decoded;
+        let name = |(method, template)| (chunk.method(method), chunk.template(template).unwrap_or_default());
+        let frames: Vec<FrameId> = methods.into_iter().map(name).map(|name| self.nesting.frames.id(name)).collect();
         // Before the first chunk there is nothing that could still come.
         let start = if index == 0 { 0 } else { chunk.start_epoch_nanos() };
-        for (thread, records) in calls.threads {
+        for (thread, mut records) in threads {
             self.analysis.calls += records.len() as u64;
+            self.analysis.events += records.len() as u64;
+            for record in &mut records {
+                record.frame = frames.get(record.frame.index()).copied().unwrap_or(record.frame);
+            }
             visitor.thread(&thread);
             if thread.is_virtual {
                 self.nesting.add_virtual(thread.id, &records);
@@ -134,16 +117,18 @@ impl Builder {
     /// Whether the event is of a call before the part that is wanted.
     fn is_early(&self, event: &Event<'_>) -> bool {
         match event {
-            Event::MethodCall(call)
-            | Event::Statement { call, .. }
-            | Event::HttpRequest { call, .. }
-            | Event::SocketTransfer { call, .. } => call.start.saturating_add(call.duration) < self.begin,
+            Event::Statement { call, .. } | Event::HttpRequest { call, .. } | Event::SocketTransfer { call, .. } => {
+                call.start.saturating_add(call.duration) < self.begin
+            }
+            Event::Sample { at, .. } | Event::FailedSample { at, .. } => *at < self.begin,
             _ => false,
         }
     }
 
-    fn add_event(&mut self, event: Event<'_>) {
+    fn add_event(&mut self, event: Event<'_>, samples: &mut ChunkSamples) {
         match event {
+            Event::Sample { thread, stack, .. } => samples.add(thread, stack),
+            Event::FailedSample { thread, reason, .. } => samples.add_failed(thread, &reason),
             Event::Statement { call, statement } => drop(self.statements.add(&statement, call.duration)),
             Event::HttpRequest { call, http_method, path, status } => {
                 let row = self.http_requests.add(&format!("{http_method} {path}"), call.duration);
@@ -157,6 +142,7 @@ impl Builder {
             Event::Loss { lost, .. } => self.analysis.lost = self.analysis.lost.saturating_add(lost),
             Event::StartUpDone { at } => self.start_up = Some(at),
             Event::Configuration { key, value } => {
+                self.samples.setting(&key, &value);
                 self.analysis.recording.configuration.push((key.into_owned(), value.into_owned()));
             }
             Event::Note { at, kind, message } => {
@@ -183,7 +169,9 @@ impl Builder {
         let mut analysis = self.analysis;
         analysis.tree = self.nesting.tree;
         analysis.frames = self.nesting.frames.frames;
-        for node in analysis.tree.nodes() {
+        let left_out = analysis.tree.left_out();
+        // The own time of paths that were left out has gone to their methods already.
+        for node in analysis.tree.nodes().iter().filter(|node| left_out.is_none() || node.frame != left_out) {
             if let Some(frame) = node.frame.and_then(|id| analysis.frames.get_mut(id.index())) {
                 frame.own = frame.own.saturating_add(node.own);
             }
@@ -192,6 +180,8 @@ impl Builder {
         analysis.statements = self.statements.finish();
         analysis.http_requests = self.http_requests.finish();
         analysis.sockets = self.sockets.finish();
+        analysis.input_output = self.input_output.finish();
+        analysis.samples = self.samples.finish();
 
         describe(&mut analysis.recording, reader, self.start_up);
         add_warnings(&mut analysis, self.notes_left_out);
@@ -221,6 +211,13 @@ fn add_warnings(analysis: &mut Analysis, notes_left_out: u64) {
         analysis
             .warnings
             .push(format!("{lost} records were lost: counts and times are too low, callers may be missing"));
+    }
+    if analysis.tree.left_out().is_some() {
+        let shown = analysis.tree.nodes().len();
+        analysis.warnings.push(format!(
+            "there are more call paths than the {shown} of the tree: rare ones are summed up as {LEFT_OUT}, the figures of \
+             methods are complete"
+        ));
     }
     if notes_left_out > 0 {
         analysis.warnings.push(format!("{notes_left_out} notes are not shown"));

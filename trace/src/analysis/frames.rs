@@ -5,6 +5,9 @@ use rustc_hash::FxHashMap;
 use super::Histogram;
 use crate::reader::Method;
 
+/// Stands in the call tree for the paths that have no nodes of their own.
+pub(super) const LEFT_OUT: &str = "(paths left out)";
+
 /// A method of an [`Analysis`](super::Analysis), with the template that measured it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FrameId(pub(crate) u32);
@@ -60,7 +63,7 @@ impl Frame {
     /// Class and method: `com.acme.Handler.handle`.
     #[must_use]
     pub fn full_name(&self) -> String {
-        format!("{}.{}", self.class, self.method)
+        if self.class.is_empty() { self.method.clone() } else { format!("{}.{}", self.class, self.method) }
     }
 
     pub(super) fn add(&mut self, duration: u64, exact: bool, is_outermost: bool) {
@@ -92,7 +95,7 @@ pub(super) struct Frames {
 
 impl Frames {
     /// The id of a method; a call whose method the chunk does not name counts for a method named `?`.
-    pub(super) fn id(&mut self, method: Option<Method<'_>>, template: &str) -> FrameId {
+    pub(super) fn id(&mut self, (method, template): (Option<Method<'_>>, &str)) -> FrameId {
         let Method { class, name, descriptor } = method.unwrap_or(Method { class: "?", name: "?", descriptor: "" });
         let identity = Identity {
             class: class.replace('/', "."),
@@ -111,6 +114,11 @@ impl Frames {
             });
             next
         })
+    }
+
+    /// The id of [`LEFT_OUT`].
+    pub(super) fn left_out(&mut self) -> FrameId {
+        self.id((Some(Method { class: "", name: LEFT_OUT, descriptor: "" }), ""))
     }
 
     pub(super) fn get_mut(&mut self, id: FrameId) -> Option<&mut Frame> {

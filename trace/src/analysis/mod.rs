@@ -1,31 +1,41 @@
 //! From a recording to figures: call tree, methods, threads, statements, requests, peers.
 //!
-//! Memory is bounded by the number of distinct call paths, methods and threads, not by the number of calls: the file is
-//! read chunk by chunk, from its end to its start.
+//! Memory is bounded by the number of distinct call paths (of a million of them at most), methods and threads, not by the
+//! number of calls: the file is read chunk by chunk, from its end to its start.
 
 mod builder;
+mod comparison;
+mod decoding;
 mod details;
 mod frames;
 mod histogram;
+mod input_output;
 mod likely_times;
 mod nesting;
 mod relations;
+mod samples;
 mod slices;
 mod threads;
+mod time_line;
 mod tree;
 
 use std::path::{Path, PathBuf};
 
+pub use comparison::{Comparison, Figures, Measure, MethodChange};
 pub use details::DetailRow;
 pub use frames::{Frame, FrameId};
 pub use histogram::Histogram;
+pub use input_output::InputOutputRow;
 pub use relations::Relation;
+pub use samples::{LineRow, SampleProfile, SampledThread};
 pub use slices::{Slice, SliceVisitor};
 pub use threads::ThreadRow;
+pub use time_line::{Lane, LongCall, TimeLine};
 pub use tree::{CallTree, Node, NodeId};
 
 use crate::reader::{ReadError, TraceReader};
 use builder::Builder;
+use decoding::decode_backward;
 use slices::Unseen;
 
 /// How to analyse.
@@ -83,12 +93,16 @@ pub struct Analysis {
     pub tree: CallTree,
     /// The threads, the busiest first.
     pub threads: Vec<ThreadRow>,
+    /// What samples of running threads say, if the recording has some.
+    pub samples: Option<SampleProfile>,
     /// Statements of databases, the one with the most time first.
     pub statements: Vec<DetailRow>,
     /// HTTP requests, the one with the most time first.
     pub http_requests: Vec<DetailRow>,
     /// Peers of sockets, the one with the most time first.
     pub sockets: Vec<DetailRow>,
+    /// Methods that execute statements, handle requests or move bytes, the one with the most time first.
+    pub input_output: Vec<InputOutputRow>,
     /// What the reader should know about the quality of the figures.
     pub warnings: Vec<String>,
 }
@@ -117,12 +131,13 @@ impl Analysis {
         if options.after_start_up {
             builder.find_start_up(reader);
         }
-        for index in (0..reader.chunk_count()).rev() {
-            if !visitor.goes_on() {
-                break;
-            }
-            builder.add_chunk(reader.chunk(index), index, visitor);
-        }
+        let mut left = reader.file_bytes();
+        decode_backward(reader, builder.begin(), |index, chunk| {
+            builder.add_chunk(chunk, index, visitor);
+            left = left.saturating_sub(reader.chunk_bytes(index));
+            reader.tell_progress(reader.file_bytes() - left);
+            visitor.goes_on()
+        });
         builder.finish(reader)
     }
 
@@ -135,10 +150,23 @@ impl Analysis {
     /// Ids of the methods, the one with the most own time first.
     #[must_use]
     pub fn frames_by_own_time(&self) -> Vec<FrameId> {
+        self.frames_by(Measure::Own)
+    }
+
+    /// Ids of the methods, the one with the most of what is asked for first.
+    #[must_use]
+    pub fn frames_by(&self, measure: Measure) -> Vec<FrameId> {
         let mut ids: Vec<FrameId> = (0..self.frames.len() as u32).map(FrameId).collect();
+        ids.retain(|id| self.frame(*id).is_some_and(|frame| frame.calls > 0));
         ids.sort_by_key(|id| {
             let frame = self.frame(*id);
-            (std::cmp::Reverse(frame.map(|frame| (frame.own, frame.total, frame.calls))), *id)
+            let value = |frame: &Frame| match measure {
+                Measure::Own => (frame.own, frame.total, frame.calls),
+                Measure::Total => (frame.total, frame.own, frame.calls),
+                Measure::Average => (frame.average(), frame.own, frame.calls),
+                Measure::Calls => (frame.calls, frame.own, frame.total),
+            };
+            (std::cmp::Reverse(frame.map(value)), *id)
         });
         ids
     }

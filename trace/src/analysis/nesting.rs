@@ -48,6 +48,7 @@ struct Open {
     /// The start as visitors see it, see [`OpenCalls::fit`].
     fitted_start: u64,
     node: NodeId,
+    frame: FrameId,
 }
 
 /// The open calls of a thread, the outermost first.
@@ -107,7 +108,7 @@ impl Nesting {
     ) {
         let open = self.platform.entry(thread).or_default();
         let mut place = Place { frames: &mut self.frames, tree: &mut self.tree, totals, visitor };
-        if V::SEES_TIMES {
+        if V::SEES_TIMES && records.iter().any(|record| !record.exact) {
             let times = likely_times(records).into_iter();
             records.iter().zip(times).rev().for_each(|(record, times)| place.add(thread, open, record, times));
         } else {
@@ -161,16 +162,107 @@ impl<V: SliceVisitor> Place<'_, V> {
         open.close_while(|inner| !record.is_inside_from(inner.start));
         let parent = open.calls.last().map_or(NodeId::ROOT, |inner| inner.node);
         let depth = open.calls.len();
-        let (node, is_outermost) = self.tree.add(parent, record.frame, record.duration, record.exact);
+        let CallRecord { frame: frame_id, duration, exact, .. } = *record;
+        if self.tree.is_full() && self.tree.left_out().is_none() {
+            self.tree.leave_out(self.frames.left_out());
+        }
+        let (node, mut is_outermost) = self.tree.add(parent, frame_id, duration, exact);
+        if self.tree.is_left_out(node) {
+            is_outermost = open.calls.iter().all(|around| around.frame != frame_id);
+            self.own_time_of_left_out(open, node, record);
+        }
         let (start, end) = open.fit(times);
         // A rounded start may lie before that of the caller; what ended in between is inside neither.
         let caller_start = open.calls.last().map_or(0, |inner| inner.start);
-        open.calls.push(Open { start: record.start.max(caller_start), fitted_start: start, node });
-        let CallRecord { frame: frame_id, duration, exact, .. } = *record;
+        let start_inside = record.start.max(caller_start);
+        open.calls.push(Open { start: start_inside, fitted_start: start, node, frame: frame_id });
         if let Some(frame) = self.frames.get_mut(frame_id) {
             frame.add(duration, exact, is_outermost);
             self.visitor.slice(&Slice { thread, frame_id, frame, node, parent, depth, start, end, duration, exact });
         }
         self.totals.add(duration, parent == NodeId::ROOT);
+    }
+
+    /// A call without a node of its own: its time is its method's, and no longer that of the caller, if that has no node
+    /// either (a caller with a node sees it among its children).
+    #[cold]
+    fn own_time_of_left_out(&mut self, open: &OpenCalls, node: NodeId, record: &CallRecord) {
+        if let Some(frame) = self.frames.get_mut(record.frame) {
+            frame.own = frame.own.saturating_add(record.duration);
+        }
+        if let Some(caller) = open.calls.last().filter(|caller| caller.node == node)
+            && let Some(frame) = self.frames.get_mut(caller.frame)
+        {
+            frame.own = frame.own.saturating_sub(record.duration);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::slices::Unseen;
+
+    /// 2,000 calls of seven methods that call each other at random, as they are recorded.
+    fn records() -> Vec<CallRecord> {
+        fn call(records: &mut Vec<CallRecord>, random: &mut u64, now: &mut u64, depth: u32) {
+            let start = *now;
+            *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let dice = *random >> 33;
+            *now += dice % 90;
+            for _ in 0..if depth == 0 { 0 } else { dice % 4 } {
+                call(records, random, now, depth - 1);
+                *now += 3;
+            }
+            records.push(CallRecord { start, duration: *now - start, frame: FrameId((dice % 7) as u32), exact: true });
+        }
+        let (mut records, mut random, mut now) = (Vec::new(), 5, 0);
+        while records.len() < 2_000 {
+            call(&mut records, &mut random, &mut now, 6);
+        }
+        records
+    }
+
+    fn nesting(most_nodes: usize) -> Nesting {
+        let mut nesting = Nesting { tree: CallTree::with_room(most_nodes), ..Nesting::default() };
+        for name in ["a", "b", "c", "d", "e", "f", "g"] {
+            nesting.frames.id((Some(crate::reader::Method { class: "C", name, descriptor: "()V" }), ""));
+        }
+        nesting.add_platform(1, &records(), &mut ThreadTotals::default(), &mut Unseen);
+        nesting.tree.complete();
+        nesting
+    }
+
+    /// Calls, total and own time by method.
+    fn figures(nesting: &Nesting) -> Vec<(u64, u64, u64)> {
+        let mut own: Vec<u64> = nesting.frames.frames.iter().map(|frame| frame.own).collect();
+        for node in nesting.tree.nodes().iter().skip(1).filter(|node| node.frame != nesting.tree.left_out()) {
+            own[node.frame.unwrap().index()] += node.own;
+        }
+        nesting.frames.frames.iter().zip(own).map(|(frame, own)| (frame.calls, frame.total, own)).take(7).collect()
+    }
+
+    #[test]
+    fn a_full_tree_sums_up_new_paths_and_keeps_every_figure_of_a_method() {
+        let all = nesting(usize::MAX);
+        assert!(all.tree.left_out().is_none() && all.tree.nodes().len() > 500, "{}", all.tree.nodes().len());
+        for most_nodes in [1, 2, 10, 300] {
+            let some = nesting(most_nodes);
+            assert!(some.tree.left_out().is_some() && some.tree.nodes().len() <= 2 * most_nodes + 1, "{most_nodes}");
+            assert_eq!(figures(&some), figures(&all), "{most_nodes}");
+            assert_eq!(some.tree.total(), all.tree.total());
+        }
+    }
+
+    #[test]
+    fn own_time_and_that_of_the_children_make_up_the_total_of_every_node() {
+        for most_nodes in [usize::MAX, 100] {
+            let Nesting { tree, .. } = nesting(most_nodes);
+            for node in tree.nodes() {
+                let below: u64 = node.children.iter().map(|child| tree.node(*child).unwrap().total).sum();
+                assert_eq!(node.own + below, node.total);
+            }
+            assert_eq!(tree.nodes().iter().map(|node| node.own).sum::<u64>(), tree.total());
+        }
     }
 }

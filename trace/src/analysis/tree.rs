@@ -4,6 +4,9 @@ use rustc_hash::FxHashMap;
 
 use super::FrameId;
 
+/// Nodes of a tree, about: each path with a node may have one more for what is left out below it. 100 bytes each.
+const MOST_NODES: usize = 1_000_000;
+
 /// A node of a [`CallTree`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub(crate) u32);
@@ -38,6 +41,8 @@ pub struct Node {
     pub children: Vec<NodeId>,
     /// No node above is of the same method.
     pub is_outermost: bool,
+    /// The child that was looked for last: calls repeat themselves, and this saves most of the look-ups.
+    last_child: Option<(FrameId, NodeId)>,
 }
 
 /// The call tree of a trace.
@@ -45,6 +50,9 @@ pub struct Node {
 pub struct CallTree {
     nodes: Vec<Node>,
     children: FxHashMap<(NodeId, FrameId), NodeId>,
+    most_nodes: usize,
+    /// The frame of the nodes that stand for all paths without nodes, from the moment on when there are some.
+    left_out: Option<FrameId>,
 }
 
 impl Default for CallTree {
@@ -58,8 +66,9 @@ impl Default for CallTree {
             own: 0,
             children: Vec::new(),
             is_outermost: true,
+            last_child: None,
         };
-        CallTree { nodes: vec![root], children: FxHashMap::default() }
+        CallTree { nodes: vec![root], children: FxHashMap::default(), most_nodes: MOST_NODES, left_out: None }
     }
 }
 
@@ -82,25 +91,87 @@ impl CallTree {
         self.node(NodeId::ROOT).map_or(0, |root| root.total)
     }
 
-    /// Adds a call of `frame` by the path `parent`: the node, and whether no call around it is of the same method.
+    /// A tree with room for fewer nodes.
+    #[cfg(test)]
+    pub(super) fn with_room(most_nodes: usize) -> CallTree {
+        CallTree { most_nodes, ..CallTree::default() }
+    }
+
+    /// The frame of the nodes that sum up paths for which there was no room.
+    #[must_use]
+    pub fn left_out(&self) -> Option<FrameId> {
+        self.left_out
+    }
+
+    /// Whether new paths get no nodes any more.
+    pub(super) fn is_full(&self) -> bool {
+        self.nodes.len() >= self.most_nodes
+    }
+
+    /// From now on, new paths are summed up below the known ones, under the name of `frame`.
+    pub(super) fn leave_out(&mut self, frame: FrameId) {
+        self.left_out = Some(frame);
+    }
+
+    /// Whether a node stands for several paths.
+    pub(super) fn is_left_out(&self, id: NodeId) -> bool {
+        self.left_out.is_some() && self.node(id).is_some_and(|node| node.frame == self.left_out)
+    }
+
+    /// Adds a call of `frame` by the path `parent`: the node, and whether no call around it is of the same method (which
+    /// is not known of a node that stands for several paths).
     pub(super) fn add(&mut self, parent: NodeId, frame: FrameId, duration: u64, exact: bool) -> (NodeId, bool) {
+        self.add_many(parent, frame, (1, u64::from(!exact)), duration)
+    }
+
+    /// Adds ticks of the sampler at which `frame` was running or waiting for what it had called.
+    pub(super) fn add_ticks(&mut self, parent: NodeId, frame: FrameId, ticks: u64) -> (NodeId, bool) {
+        self.add_many(parent, frame, (ticks, 0), ticks)
+    }
+
+    fn add_many(
+        &mut self,
+        parent: NodeId,
+        frame: FrameId,
+        (calls, estimated_calls): (u64, u64),
+        total: u64,
+    ) -> (NodeId, bool) {
+        if self.is_left_out(parent) {
+            return (parent, false);
+        }
         let id = self.child(parent, frame);
         if parent == NodeId::ROOT
             && let Some(root) = self.nodes.first_mut()
         {
-            root.calls += 1;
-            root.total = root.total.saturating_add(duration);
+            root.calls += calls;
+            root.total = root.total.saturating_add(total);
         }
         let Some(node) = self.nodes.get_mut(id.index()) else { return (id, true) };
-        node.calls += 1;
-        node.estimated_calls += u64::from(!exact);
-        node.total = node.total.saturating_add(duration);
+        node.calls += calls;
+        node.estimated_calls += estimated_calls;
+        node.total = node.total.saturating_add(total);
         (id, node.is_outermost)
     }
 
     fn child(&mut self, parent: NodeId, frame: FrameId) -> NodeId {
+        match self.node(parent).and_then(|node| node.last_child) {
+            Some((last_frame, last)) if last_frame == frame => return last,
+            _ => {}
+        }
+        let child = self.find_child(parent, frame);
+        if let Some(node) = self.nodes.get_mut(parent.index()) {
+            node.last_child = Some((frame, child));
+        }
+        child
+    }
+
+    fn find_child(&mut self, parent: NodeId, frame: FrameId) -> NodeId {
         if let Some(known) = self.children.get(&(parent, frame)) {
             return *known;
+        }
+        match self.left_out {
+            Some(left_out) if frame != left_out => return self.find_child(parent, left_out),
+            _ => {}
         }
         let id = NodeId(self.nodes.len() as u32);
         self.nodes.push(Node {
@@ -112,6 +183,7 @@ impl CallTree {
             own: 0,
             children: Vec::new(),
             is_outermost: !self.path_has(parent, frame),
+            last_child: None,
         });
         self.children.insert((parent, frame), id);
         id

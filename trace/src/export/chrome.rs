@@ -11,9 +11,10 @@ use std::io::{self, Write};
 
 use rustc_hash::FxHashSet;
 
+use super::process::Process;
 use super::{json_string, thread_name};
 use crate::analysis::{Slice, SliceVisitor};
-use crate::reader::{Event, Thread};
+use crate::reader::Thread;
 use crate::{Analysis, AnalysisOptions, TraceReader};
 
 /// Writes all calls as one JSON object, each as soon as it is read: memory is that of [`Analysis::with_slices`].
@@ -35,29 +36,6 @@ pub fn chrome(reader: &mut TraceReader, options: AnalysisOptions, out: &mut impl
     events.result?;
     write_tail(out, &analysis)?;
     Ok(analysis)
-}
-
-/// What must be known before the first call is written.
-#[derive(Debug, Default)]
-struct Process {
-    pid: u64,
-    name: String,
-}
-
-impl Process {
-    /// The first chunk tells of the JVM.
-    fn of(reader: &mut TraceReader) -> Process {
-        let Ok(chunk) = reader.chunk(0) else { return Process::default() };
-        let process = chunk.events().flatten().find_map(|event| match event {
-            // Without the arguments of the program: the file is made to be passed on.
-            Event::Jvm { pid, command_line, .. } => {
-                let name = command_line.split_whitespace().next().unwrap_or("JVM").to_owned();
-                Some(Process { pid, name })
-            }
-            _ => None,
-        });
-        process.unwrap_or_default()
-    }
 }
 
 fn write_head(out: &mut impl Write, process: &Process) -> io::Result<()> {

@@ -148,6 +148,6 @@ impl<W: Write> Lines<'_, W> {
 }
 
 /// A name without what separates frames and lines.
-fn clean(name: &str) -> String {
+pub(super) fn clean(name: &str) -> String {
     name.replace(|letter: char| letter == ';' || letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}'), "_")
 }

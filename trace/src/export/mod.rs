@@ -5,6 +5,11 @@
 
 mod chrome;
 mod collapsed;
+mod otlp;
+mod perfetto;
+mod pprof;
+mod process;
+mod samples;
 mod speedscope;
 mod timeline;
 
@@ -12,12 +17,16 @@ use std::borrow::Cow;
 
 pub use chrome::chrome;
 pub use collapsed::{CollapsedOptions, Weight, collapsed};
+pub use otlp::otlp;
+pub use perfetto::perfetto;
+pub use pprof::pprof;
+pub use samples::{collapsed_samples, speedscope_samples};
 pub use speedscope::speedscope;
 
 use crate::reader::Thread;
 
 /// What a thread is called; virtual threads usually have no name of their own.
-fn thread_name(thread: &Thread) -> Cow<'_, str> {
+pub(crate) fn thread_name(thread: &Thread) -> Cow<'_, str> {
     match (thread.name.as_str(), thread.is_virtual) {
         ("", true) => Cow::Owned(format!("virtual thread {}", thread.id)),
         ("", false) => Cow::Owned(format!("thread {}", thread.id)),

@@ -6,12 +6,9 @@
 
 use std::io::{self, Write};
 
-use rustc_hash::FxHashMap;
-
-use super::timeline::{Mark, Timeline};
+use super::timeline::{Mark, ThreadTimelines, Timeline};
 use super::{json_string, thread_name};
-use crate::analysis::{Frame, Slice, SliceVisitor};
-use crate::reader::Thread;
+use crate::analysis::Frame;
 use crate::{Analysis, AnalysisOptions, TraceReader};
 
 /// Writes all calls. Needs about as much memory as the recording is long, beyond that of [`Analysis::with_slices`].
@@ -19,13 +16,13 @@ use crate::{Analysis, AnalysisOptions, TraceReader};
 /// # Errors
 /// When `out` cannot be written. What cannot be read is left out with a warning.
 pub fn speedscope(reader: &mut TraceReader, options: AnalysisOptions, out: &mut impl Write) -> io::Result<Analysis> {
-    let mut threads = Threads::default();
+    let mut threads = ThreadTimelines::default();
     let analysis = Analysis::with_slices(reader, options, &mut threads);
     write_head(out, reader, &analysis.frames)?;
     let clock = Clock { origin: reader.start_epoch_nanos(), end: reader.duration_nanos() };
-    for (index, (name, timeline)) in threads.busiest_first().into_iter().enumerate() {
+    for (index, (thread, timeline)) in threads.busiest_first().into_iter().enumerate() {
         out.write_all(if index == 0 { b"\n" } else { b",\n" })?;
-        write_profile(out, &name, timeline, &clock)?;
+        write_profile(out, &thread_name(&thread), timeline, &clock)?;
     }
     writeln!(out, "\n]}}")?;
     Ok(analysis)
@@ -69,28 +66,4 @@ fn write_profile(out: &mut impl Write, name: &str, timeline: Timeline, clock: &C
         end = end.max(at);
     }
     write!(out, "\n],\"endValue\":{end}}}")
-}
-
-#[derive(Debug, Default)]
-struct Threads(FxHashMap<u64, (String, Timeline)>);
-
-impl Threads {
-    fn busiest_first(self) -> Vec<(String, Timeline)> {
-        let mut threads: Vec<_> = self.0.into_iter().collect();
-        threads.sort_by_key(|(id, (_, timeline))| (std::cmp::Reverse(timeline.total), *id));
-        threads.into_iter().map(|(_, thread)| thread).collect()
-    }
-}
-
-impl SliceVisitor for Threads {
-    fn thread(&mut self, thread: &Thread) {
-        let named = || (thread_name(thread).into_owned(), Timeline::default());
-        self.0.entry(thread.id).or_insert_with(named);
-    }
-
-    fn slice(&mut self, slice: &Slice<'_>) {
-        if let Some((_, timeline)) = self.0.get_mut(&slice.thread) {
-            timeline.add(slice);
-        }
-    }
 }

@@ -1,7 +1,10 @@
 //! Begin and end of the calls of a thread: collected from the last to the first, as a recording is read, and given back
 //! from the first to the last. A call takes about as many bytes as in the recording.
 
-use crate::analysis::{FrameId, Slice};
+use rustc_hash::FxHashMap;
+
+use crate::analysis::{FrameId, Slice, SliceVisitor};
+use crate::reader::Thread;
 
 /// Begin or end of a call, in nanoseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,6 +115,30 @@ impl Iterator for Marks {
                 self.open.push(frame);
                 Some(Mark::Begin(at, frame))
             }
+        }
+    }
+}
+
+/// The calls of all threads.
+#[derive(Debug, Default)]
+pub(super) struct ThreadTimelines(FxHashMap<u64, (Thread, Timeline)>);
+
+impl ThreadTimelines {
+    pub(super) fn busiest_first(self) -> Vec<(Thread, Timeline)> {
+        let mut threads: Vec<_> = self.0.into_values().collect();
+        threads.sort_by_key(|(thread, timeline)| (std::cmp::Reverse(timeline.total), thread.id));
+        threads
+    }
+}
+
+impl SliceVisitor for ThreadTimelines {
+    fn thread(&mut self, thread: &Thread) {
+        self.0.entry(thread.id).or_insert_with(|| (thread.clone(), Timeline::default()));
+    }
+
+    fn slice(&mut self, slice: &Slice<'_>) {
+        if let Some((_, timeline)) = self.0.get_mut(&slice.thread) {
+            timeline.add(slice);
         }
     }
 }

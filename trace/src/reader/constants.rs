@@ -6,6 +6,7 @@ use super::ReadError;
 use super::cursor::{Cursor, Text};
 use super::metadata::Types;
 use super::plan::{Plan, Values, Wanted};
+use super::stacks::{StackTrace, read_stack};
 
 /// A thread.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -47,6 +48,7 @@ pub(super) struct Constants {
     symbols: Pool<Box<str>>,
     templates: Pool<Box<str>>,
     strings: Pool<Box<str>>,
+    stacks: Pool<StackTrace>,
 }
 
 const THREAD: Wanted = Wanted { numbers: &["osThreadId", "javaThreadId", "virtual"], texts: &["osName", "javaName"] };
@@ -89,6 +91,9 @@ impl Constants {
     fn read_pool(&mut self, cursor: &mut Cursor<'_>, types: &Types) -> Result<(), ReadError> {
         let type_id = cursor.varint()?;
         let name = types.get(&type_id).map(|declared| declared.name.as_str()).unwrap_or_default();
+        if name == "jdk.types.StackTrace" {
+            return self.read_stacks(cursor, types, type_id);
+        }
         let wanted = match name {
             "java.lang.Thread" => THREAD,
             "jdk.types.Method" => METHOD,
@@ -105,6 +110,16 @@ impl Constants {
             let key = cursor.varint()?;
             let values = plan.read(cursor, types)?;
             self.keep(name, key, values);
+        }
+        Ok(())
+    }
+
+    fn read_stacks(&mut self, cursor: &mut Cursor<'_>, types: &Types, type_id: u64) -> Result<(), ReadError> {
+        let Some(declared) = types.get(&type_id) else { return Ok(()) };
+        for _ in 0..cursor.count()? {
+            let key = cursor.varint()?;
+            let stack = read_stack(cursor, types, declared)?;
+            self.stacks.insert(key, stack);
         }
         Ok(())
     }
@@ -143,6 +158,10 @@ impl Constants {
         let symbol = |key| self.symbols.get(key).map_or("", |text| &**text);
         let class = self.classes.get(&keys.class).map_or("", symbol);
         Some(Method { class, name: symbol(&keys.name), descriptor: symbol(&keys.descriptor) })
+    }
+
+    pub(super) fn stack(&self, key: u64) -> Option<&StackTrace> {
+        self.stacks.get(&key)
     }
 
     pub(super) fn template(&self, key: u64) -> Option<&str> {

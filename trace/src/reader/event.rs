@@ -89,6 +89,24 @@ pub enum Event<'c> {
         /// What to know.
         message: Cow<'c, str>,
     },
+    /// `jdk.ExecutionSample`
+    Sample {
+        /// Key for [`Chunk::thread`].
+        thread: u64,
+        /// Key for [`Chunk::stack`].
+        stack: u64,
+        /// Nanoseconds since 1970.
+        at: u64,
+    },
+    /// `instr.FailedSample`
+    FailedSample {
+        /// Key for [`Chunk::thread`].
+        thread: u64,
+        /// Nanoseconds since 1970.
+        at: u64,
+        /// Why there is no stack.
+        reason: Cow<'c, str>,
+    },
     /// `jdk.JVMInformation`
     Jvm {
         /// Process id.
@@ -116,6 +134,8 @@ enum Kind {
     StartUpDone,
     Configuration,
     Note,
+    Sample,
+    FailedSample,
     Jvm,
 }
 
@@ -143,6 +163,8 @@ const KINDS: &[(&str, Kind, Wanted)] = &[
     ("instr.StartUpDone", Kind::StartUpDone, wanted(&["startTime"], &[])),
     ("instr.Configuration", Kind::Configuration, wanted(&["startTime"], &["key", "value"])),
     ("instr.Note", Kind::Note, wanted(&["startTime"], &["kind", "message"])),
+    ("jdk.ExecutionSample", Kind::Sample, wanted(&["startTime", "", "sampledThread", "stackTrace"], &[])),
+    ("instr.FailedSample", Kind::FailedSample, wanted(&["startTime", "", "eventThread"], &["reason"])),
     (
         "jdk.JVMInformation",
         Kind::Jvm,
@@ -178,11 +200,22 @@ impl EventPlans {
 pub struct Events<'c> {
     chunk: &'c Chunk,
     position: usize,
+    /// Type of the event read last, and how it is read: events of a type come in runs.
+    last: Option<(u64, &'c EventPlan)>,
 }
 
 impl<'c> Events<'c> {
     pub(super) fn new(chunk: &'c Chunk) -> Events<'c> {
-        Events { chunk, position: HEADER_LENGTH }
+        Events::at(chunk, HEADER_LENGTH)
+    }
+
+    pub(super) fn at(chunk: &'c Chunk, position: usize) -> Events<'c> {
+        Events { chunk, position, last: None }
+    }
+
+    /// Where the next event, or something to be skipped before it, begins.
+    pub(crate) fn position(&self) -> usize {
+        self.position
     }
 
     /// The next event that is no metadata and no checkpoint: the place of its fields and its type.
@@ -207,8 +240,20 @@ impl<'c> Events<'c> {
         }
     }
 
-    fn read(&self, mut cursor: Cursor<'c>, type_id: u64) -> Result<Event<'c>, ReadError> {
-        let Some(event) = self.chunk.event_plans.0.get(&type_id) else { return Ok(Event::Other) };
+    #[inline]
+    fn plan(&mut self, type_id: u64) -> Option<&'c EventPlan> {
+        match self.last {
+            Some((last, plan)) if last == type_id => Some(plan),
+            _ => {
+                let plan = self.chunk.event_plans.0.get(&type_id)?;
+                self.last = Some((type_id, plan));
+                Some(plan)
+            }
+        }
+    }
+
+    fn read(&mut self, mut cursor: Cursor<'c>, type_id: u64) -> Result<Event<'c>, ReadError> {
+        let Some(event) = self.plan(type_id) else { return Ok(Event::Other) };
         if let Kind::MethodCall = event.kind {
             let numbers = event.plan.read_numbers(&mut cursor, &self.chunk.types)?;
             return Ok(Event::MethodCall(self.call(&numbers, event.says_exact)));
@@ -227,6 +272,9 @@ impl<'c> Events<'c> {
             Kind::StartUpDone => Event::StartUpDone { at },
             Kind::Configuration => Event::Configuration { key: first, value: second },
             Kind::Note => Event::Note { at, kind: first, message: second },
+            // The fourth field that is kept is the stack here.
+            Kind::Sample => Event::Sample { thread, stack: call.method, at },
+            Kind::FailedSample => Event::FailedSample { thread, at, reason: first },
             Kind::Jvm => Event::Jvm { pid: extra, name: first, version: second, options: third, command_line: fourth },
         })
     }

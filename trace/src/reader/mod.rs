@@ -8,14 +8,19 @@ mod error;
 mod event;
 mod metadata;
 mod plan;
+mod stacks;
 
+use std::fmt;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 pub use constants::{Method, Thread};
 pub use error::ReadError;
 pub use event::{Call, Event, Events};
+pub use stacks::{StackFrame, StackTrace};
 
 use crate::chunk_header::ChunkHeader;
 use crate::repair::{ChunkPlace, whole_chunks};
@@ -31,6 +36,7 @@ pub struct TraceReader {
     file_bytes: u64,
     chunks: Vec<ChunkPlace>,
     warnings: Vec<String>,
+    progress: Progress,
 }
 
 impl TraceReader {
@@ -54,7 +60,7 @@ impl TraceReader {
         if torn > 0 {
             warnings.push(format!("the last {torn} bytes are not a whole chunk and were left out"));
         }
-        Ok(TraceReader { path: path.to_owned(), file, file_bytes, chunks, warnings })
+        Ok(TraceReader { path: path.to_owned(), file, file_bytes, chunks, warnings, progress: Progress::default() })
     }
 
     /// The file.
@@ -103,16 +109,45 @@ impl TraceReader {
         end.max().map_or(0, |end| end.saturating_sub(self.start_epoch_nanos()))
     }
 
-    /// Reads a chunk, counted from 0.
+    /// Reads a chunk, counted from 0. Several threads may do so at once.
     ///
     /// # Errors
     /// When the chunk cannot be read, or its metadata or constants make no sense.
-    pub fn chunk(&mut self, index: usize) -> Result<Chunk, ReadError> {
+    pub fn chunk(&self, index: usize) -> Result<Chunk, ReadError> {
         let Some(place) = self.chunks.get(index) else { return Err(ReadError::NoWholeChunk) };
-        let mut bytes = Vec::with_capacity(usize::try_from(place.header.size).unwrap_or(0));
-        self.file.seek(SeekFrom::Start(place.offset))?;
-        self.file.by_ref().take(place.header.size).read_to_end(&mut bytes)?;
+        let mut bytes = vec![0; usize::try_from(place.header.size).unwrap_or(0)];
+        self.file.read_exact_at(&mut bytes, place.offset)?;
         Chunk::new(bytes, place.header)
+    }
+
+    /// Length of a chunk, counted from 0, in bytes.
+    #[must_use]
+    pub fn chunk_bytes(&self, index: usize) -> u64 {
+        self.chunks.get(index).map_or(0, |place| place.header.size)
+    }
+
+    /// Calls `progress` with the bytes that have been analysed and those of the whole file, again and again.
+    pub fn on_progress(&mut self, progress: impl FnMut(u64, u64) + Send + 'static) {
+        self.progress = Progress(Mutex::new(Some(Box::new(progress))));
+    }
+
+    /// Says that `done` bytes of the file have been analysed.
+    pub(crate) fn tell_progress(&self, done: u64) {
+        if let Some(progress) = self.progress.0.lock().ok().as_deref_mut().and_then(Option::as_mut) {
+            progress(done, self.file_bytes);
+        }
+    }
+}
+
+type TellProgress = Box<dyn FnMut(u64, u64) + Send>;
+
+/// Who wants to know how far the analysis is.
+#[derive(Default)]
+struct Progress(Mutex<Option<TellProgress>>);
+
+impl fmt::Debug for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Progress")
     }
 }
 
@@ -143,6 +178,11 @@ impl Chunk {
         Events::new(self)
     }
 
+    /// The events from one on that [`Events::position`] has told.
+    pub(crate) fn events_from(&self, position: usize) -> Events<'_> {
+        Events::at(self, position)
+    }
+
     /// Start of the chunk, in nanoseconds since 1970. In our files all calls of earlier chunks had ended by then.
     #[must_use]
     pub fn start_epoch_nanos(&self) -> u64 {
@@ -159,6 +199,12 @@ impl Chunk {
     #[must_use]
     pub fn method(&self, key: u64) -> Option<Method<'_>> {
         self.constants.method(key)
+    }
+
+    /// The sampled stack with a key.
+    #[must_use]
+    pub fn stack(&self, key: u64) -> Option<&StackTrace> {
+        self.constants.stack(key)
     }
 
     /// The name of the template with a key.

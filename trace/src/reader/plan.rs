@@ -127,6 +127,11 @@ fn encoding(types: &Types, field: &Field) -> Encoding {
     }
 }
 
+/// Goes over a field of any type.
+pub(super) fn skip_field(cursor: &mut Cursor<'_>, types: &Types, field: &Field) -> Result<(), ReadError> {
+    skip(cursor, types, encoding(types, field), field.is_array, DEEPEST_TYPE)
+}
+
 fn skip(
     cursor: &mut Cursor<'_>,
     types: &Types,

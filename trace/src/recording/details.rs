@@ -61,7 +61,7 @@ impl Recording {
         });
     }
 
-    fn push_text_of_pool(&mut self, payload: &mut Vec<u8>, text: &str) {
+    pub(super) fn push_text_of_pool(&mut self, payload: &mut Vec<u8>, text: &str) {
         if text.is_empty() {
             push_text(payload, text);
         } else {
@@ -70,7 +70,7 @@ impl Recording {
         }
     }
 
-    fn push_current_thread(&mut self, payload: &mut Vec<u8>) {
+    pub(super) fn push_current_thread(&mut self, payload: &mut Vec<u8>) {
         let key = self.threads.use_current(self.constants.chunk());
         payload.extend(key.bytes.to_le_bytes().iter().take(key.length));
     }

@@ -16,18 +16,24 @@ mod options;
 mod payload;
 mod pool;
 mod probes;
+mod samples;
+mod stacks;
 mod threads;
 
 use std::io;
 use std::path::Path;
 
 pub use options::{MethodInfo, ProcessInfo, RecordingOptions, RecordingStatistics};
+pub use samples::{SampledMethod, SamplerSettings};
+pub use stacks::SampleFrame;
 
 use crate::varint::{self, PACKED_LIMIT, pack};
 use chunk::ChunkBuffer;
 use chunk_file::ChunkFile;
 use constants::Constants;
+use pool::Pool;
 use probes::{CALL_WINDOW, CallFrame, PROBE_MASK, Probes, encode_call, encode_calls};
+use stacks::Stacks;
 use threads::Threads;
 
 /// Calls that are encoded between two looks at the size of the chunk.
@@ -48,6 +54,7 @@ pub struct Recording {
     constants: Constants,
     probes: Probes,
     threads: Threads,
+    stacks: Stacks,
     start_ticks: u64,
     max_chunk_bytes: usize,
     max_file_bytes: u64,
@@ -73,6 +80,7 @@ impl Recording {
             probes: Probes::new(&mut constants),
             constants,
             threads: Threads::new(),
+            stacks: Stacks::new(),
             start_ticks: options.start_ticks,
             max_chunk_bytes,
             max_file_bytes: options.max_file_bytes,
@@ -183,7 +191,8 @@ impl Recording {
 
     fn constant_bytes(&self) -> usize {
         let pools = self.constants.pools();
-        pools.iter().map(|pool| pool.byte_count()).sum::<usize>() + self.threads.pool().byte_count()
+        let others = self.stacks.pools().into_iter().chain([self.threads.pool()]);
+        pools.into_iter().chain(others).map(Pool::byte_count).sum()
     }
 
     fn keep_first_error(&mut self, result: io::Result<()>) {
@@ -234,7 +243,7 @@ impl Recording {
     fn write_chunk(&mut self, is_last: bool) -> io::Result<()> {
         let events = self.chunk.events();
         let pools = self.constants.pools();
-        let all_pools: Vec<_> = pools.into_iter().chain([self.threads.pool()]).collect();
+        let all_pools: Vec<_> = pools.into_iter().chain([self.threads.pool()]).chain(self.stacks.pools()).collect();
         let result = self.file.append(self.chunk.complete(&all_pools, is_last));
         match result {
             Ok(()) => self.statistics.chunks += 1,
@@ -243,6 +252,7 @@ impl Recording {
         self.chunk.restart();
         self.constants.next_chunk();
         self.threads.next_chunk();
+        self.stacks.next_chunk();
         if result.is_ok() {
             self.tell_drops();
         }

@@ -85,6 +85,8 @@ pub struct RecordingStatistics {
     pub calls: u64,
     /// Of these: calls of probes that nobody has defined.
     pub unknown_probes: u64,
+    /// Samples of running threads recorded, with a stack or without.
+    pub samples: u64,
     /// Records lost before they reached the recording, as reported with [`lost`](super::Recording::lost).
     pub lost: u64,
     /// Events (calls included) that could not be written to the file.

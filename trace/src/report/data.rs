@@ -3,18 +3,28 @@
 use serde::Serialize;
 
 use super::advice::WHAT_TO_CHECK;
+use super::time_line::TimeLineData;
 use crate::Analysis;
-use crate::analysis::{DetailRow, Frame, Node, RecordingInfo};
+use crate::analysis::{DetailRow, Frame, InputOutputRow, Node, RecordingInfo, SampleProfile, TimeLine};
 
 /// Nodes of the call tree in a report; of larger trees the nodes with the least time are left out.
 const MOST_NODES: usize = 40_000;
+/// Statements, requests and peers in a report: so many of each, and letters of each.
+const MOST_DETAILS: usize = 2_000;
+const LONGEST_TEXT: usize = 4_000;
 
 /// The analysis as JSON. Times are nanoseconds. The nodes of the call tree are columns (`parent`, `frame`, ...) in which
 /// parents stand before their children, node 0 is the root, and `frame` is a position in `frames` (-1 for the root).
 #[must_use]
 pub fn json(analysis: &Analysis) -> String {
+    page_json(analysis, None)
+}
+
+/// The data of the page; the time line only stands there.
+pub(super) fn page_json(analysis: &Analysis, time_line: Option<&TimeLine>) -> String {
+    let page = Page { time_line: time_line.map(TimeLineData::of), ..Page::of(analysis) };
     // Numbers and text only: nothing that could fail to be written as JSON.
-    serde_json::to_string(&Page::of(analysis)).unwrap_or_default()
+    serde_json::to_string(&page).unwrap_or_default()
 }
 
 #[derive(Serialize)]
@@ -26,10 +36,17 @@ struct Page<'a> {
     total: u64,
     frames: Vec<FrameData<'a>>,
     nodes: Nodes,
+    /// Nodes of the whole tree; `nodes` has the largest.
+    paths: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time_line: Option<TimeLineData<'a>>,
     threads: Vec<ThreadData<'a>>,
+    /// The same from samples of running threads: figures are ticks. `null` if there are none.
+    samples: Option<Samples<'a>>,
     statements: Vec<Detail<'a>>,
     http: Vec<Detail<'a>>,
     sockets: Vec<Detail<'a>>,
+    input_output: Vec<InputOutputData<'a>>,
     warnings: &'a [String],
     check: &'static [&'static str],
 }
@@ -90,6 +107,28 @@ struct ThreadData<'a> {
 }
 
 #[derive(Serialize)]
+struct Samples<'a> {
+    engine: &'a str,
+    bias: &'a str,
+    interval: Option<u64>,
+    ticks: u64,
+    truncated: u64,
+    failed: &'a [(String, u64)],
+    frames: Vec<SampledFrame<'a>>,
+    nodes: Nodes,
+    threads: Vec<ThreadData<'a>>,
+}
+
+#[derive(Serialize)]
+struct SampledFrame<'a> {
+    class: &'a str,
+    method: &'a str,
+    descriptor: &'a str,
+    own: u64,
+    total: u64,
+}
+
+#[derive(Serialize)]
 struct Detail<'a> {
     text: &'a str,
     calls: u64,
@@ -100,6 +139,23 @@ struct Detail<'a> {
     bytes: u64,
     client_errors: u64,
     server_errors: u64,
+}
+
+#[derive(Serialize)]
+struct InputOutputData<'a> {
+    method: &'a str,
+    statements: u64,
+    requests: u64,
+    transfers: u64,
+    bytes: u64,
+    total: u64,
+}
+
+impl<'a> InputOutputData<'a> {
+    fn of(row: &'a InputOutputRow) -> InputOutputData<'a> {
+        let InputOutputRow { ref method, statements, requests, transfers, bytes, total } = *row;
+        InputOutputData { method, statements, requests, transfers, bytes, total }
+    }
 }
 
 impl<'a> Page<'a> {
@@ -113,12 +169,16 @@ impl<'a> Page<'a> {
             total: analysis.tree.total(),
             frames: analysis.frames.iter().map(FrameData::of).collect(),
             nodes: Nodes::of(analysis.tree.nodes()),
+            paths: analysis.tree.nodes().len(),
+            time_line: None,
             threads: threads
                 .map(|row| ThreadData { name: &row.name, id: row.id, calls: row.calls, total: row.total })
                 .collect(),
-            statements: analysis.statements.iter().map(Detail::of).collect(),
-            http: analysis.http_requests.iter().map(Detail::of).collect(),
-            sockets: analysis.sockets.iter().map(Detail::of).collect(),
+            samples: analysis.samples.as_ref().map(Samples::of),
+            statements: Detail::largest(&analysis.statements),
+            http: Detail::largest(&analysis.http_requests),
+            sockets: Detail::largest(&analysis.sockets),
+            input_output: analysis.input_output.iter().take(MOST_DETAILS).map(InputOutputData::of).collect(),
             warnings: &analysis.warnings,
             check: WHAT_TO_CHECK,
         }
@@ -145,6 +205,32 @@ impl<'a> Recording<'a> {
     }
 }
 
+impl<'a> Samples<'a> {
+    fn of(profile: &'a SampleProfile) -> Samples<'a> {
+        let frame = |frame: &'a Frame| SampledFrame {
+            class: &frame.class,
+            method: &frame.method,
+            descriptor: &frame.descriptor,
+            own: frame.own,
+            total: frame.total,
+        };
+        let threads = profile.threads.iter();
+        Samples {
+            engine: &profile.engine,
+            bias: &profile.bias,
+            interval: profile.interval_nanos,
+            ticks: profile.ticks,
+            truncated: profile.truncated,
+            failed: &profile.failed,
+            frames: profile.frames.iter().map(frame).collect(),
+            nodes: Nodes::of(profile.tree.nodes()),
+            threads: threads
+                .map(|row| ThreadData { name: &row.name, id: row.id, calls: row.ticks, total: row.ticks })
+                .collect(),
+        }
+    }
+}
+
 impl<'a> FrameData<'a> {
     fn of(frame: &'a Frame) -> FrameData<'a> {
         let percentile = |percent: f64| frame.durations.percentile(percent);
@@ -167,9 +253,15 @@ impl<'a> FrameData<'a> {
 }
 
 impl<'a> Detail<'a> {
+    /// Those with the most time, so that the size of a page is bounded.
+    fn largest(rows: &'a [DetailRow]) -> Vec<Detail<'a>> {
+        rows.iter().take(MOST_DETAILS).map(Detail::of).collect()
+    }
+
     fn of(row: &'a DetailRow) -> Detail<'a> {
+        let end = row.text.char_indices().nth(LONGEST_TEXT).map_or(row.text.len(), |(end, _)| end);
         Detail {
-            text: &row.text,
+            text: row.text.get(..end).unwrap_or_default(),
             calls: row.calls,
             total: row.total,
             average: row.average(),

@@ -4,8 +4,9 @@ mod advice;
 mod data;
 mod html;
 mod terminal;
+mod time_line;
 mod units;
 
 pub use data::json;
-pub use html::html;
-pub use terminal::{TerminalOptions, method, terminal};
+pub use html::{html, html_with_time_line};
+pub use terminal::{TerminalOptions, comparison, method, moved, terminal};

@@ -18,6 +18,7 @@ pub(crate) fn empty_template() -> Template {
         name: String::new(),
         category: String::new(),
         level: Level::Off,
+        live: false,
         origin: String::new(),
         source: String::new(),
         requires: Vec::new(),

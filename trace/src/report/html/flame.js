@@ -17,6 +17,7 @@ function flamePanel() {
     const node = nodeAt(event);
     if (node >= 0) zoomTo(node === flame.zoom ? nodes.parent[node] : node);
   });
+  flame.canvas.addEventListener("keydown", flameKey);
   flame.canvas.addEventListener("dblclick", (event) => {
     const node = nodeAt(event);
     if (node > 0) openMethod(nodes.frame[node]);
@@ -27,7 +28,9 @@ function flamePanel() {
   new ResizeObserver(drawFlame).observe(flame.holder);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawFlame);
   const reset = make("button", { onclick: resetFlame }, "Reset");
-  const hint = make("span", { class: "faint" }, "Click to zoom, double-click for callers and callees");
+  const left = data.paths - nodes.parent.length;
+  const pruned = left > 0 ? ` · shown: the ${count(nodes.parent.length)} call paths with the most time, ${count(left)} are left out` : "";
+  const hint = make("span", { class: "faint" }, `Click to zoom, double-click for callers and callees${pruned}`);
   return make("div", { class: "panel" }, make("div", { class: "tools" }, flame.search, reset, flame.info, hint), flame.holder, flame.path);
 }
 
@@ -92,12 +95,18 @@ function edges(node, width) {
   return [(layout.left[node] - left) * scale, (layout.right[node] - left) * scale];
 }
 
-function colour(frame, theme) {
-  // One hue per package; none is near that of highlighted methods.
-  const name = frame.class.split(".").slice(0, 3).join(".");
+function hashOf(name) {
   let hash = 7;
   for (let index = 0; index < name.length; index++) hash = (hash * 31 + name.charCodeAt(index)) >>> 0;
-  return `hsl(${HUES[hash % HUES.length]} ${theme.saturation} ${theme.lightness})`;
+  return hash;
+}
+
+function colour(frame, theme) {
+  // One hue per package; none is near that of highlighted methods.
+  const hue = HUES[hashOf(frame.class.split(".").slice(0, 3).join(".")) % HUES.length];
+  // Classes of a package differ a little.
+  const lightness = parseFloat(theme.lightness) + (hashOf(frame.class) % 7 - 3) * 1.8;
+  return `hsl(${hue} ${theme.saturation} ${lightness}%)`;
 }
 
 function drawFlame() {
@@ -115,14 +124,7 @@ function drawFlame() {
   }
   // Browsers limit the height of a canvas; what is deeper shows when zoomed.
   const height = Math.min(deepest + 1, 700) * flame.row;
-  const density = Math.min(window.devicePixelRatio || 1, height > 6000 ? 1 : 2);
-  canvas.width = width * density;
-  canvas.height = height * density;
-  canvas.style.height = `${height}px`;
-  const context = canvas.getContext("2d");
-  context.scale(density, density);
-  context.font = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
-  context.textBaseline = "middle";
+  const context = prepared(canvas, width, height);
   const colours = new Map();
   for (let node = 0; node < nodes.parent.length; node++) {
     const [left, right] = edges(node, width);
@@ -140,6 +142,19 @@ function drawFlame() {
     }
     if (right - left > 36) drawLabel(context, node, Math.max(left, 0), Math.min(right, width), top, ink);
   }
+}
+
+// A canvas of this size, with what its texts look like.
+function prepared(canvas, width, height) {
+  const density = Math.min(window.devicePixelRatio || 1, height > 6000 ? 1 : 2);
+  canvas.width = width * density;
+  canvas.height = height * density;
+  canvas.style.height = `${height}px`;
+  const context = canvas.getContext("2d");
+  context.scale(density, density);
+  context.font = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
+  context.textBaseline = "middle";
+  return context;
 }
 
 function drawLabel(context, node, left, right, top, ink) {
@@ -176,14 +191,43 @@ function hover(node, event) {
     tooltip.hidden = node < 0;
     if (node >= 0) tooltip.replaceChildren(...nodeFacts(node));
   }
-  if (node >= 0 && event) {
-    const box = tooltip.getBoundingClientRect();
-    const x = Math.min(event.clientX + 14, innerWidth - box.width - 8);
-    const below = event.clientY + 18;
-    const y = below + box.height > innerHeight ? event.clientY - box.height - 12 : below;
-    tooltip.style.left = `${Math.max(x, 8)}px`;
-    tooltip.style.top = `${Math.max(y, 8)}px`;
+  if (node >= 0 && event) placeTooltip(tooltip, event);
+}
+
+function placeTooltip(tooltip, event) {
+  const box = tooltip.getBoundingClientRect();
+  const x = Math.min(event.clientX + 14, innerWidth - box.width - 8);
+  const below = event.clientY + 18;
+  const y = below + box.height > innerHeight ? event.clientY - box.height - 12 : below;
+  tooltip.style.left = `${Math.max(x, 8)}px`;
+  tooltip.style.top = `${Math.max(y, 8)}px`;
+}
+
+function factList(rows) {
+  return make("dl", {}, ...rows.flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]));
+}
+
+// Arrow keys move from box to box, Enter zooms, Space opens callers and callees.
+function flameKey(event) {
+  const node = Math.max(flame.hover, flame.zoom);
+  const siblings = children[nodes.parent[node]];
+  const beside = (step) => (node === 0 ? node : siblings[siblings.indexOf(node) + step] ?? node);
+  const actions = {
+    ArrowUp: () => keyHover(nodes.parent[node]), ArrowDown: () => keyHover(children[node][0] ?? node),
+    ArrowLeft: () => keyHover(beside(-1)), ArrowRight: () => keyHover(beside(1)),
+    Enter: () => zoomTo(node), " ": () => node > 0 && openMethod(nodes.frame[node]),
+  };
+  if (actions[event.key] && !event.ctrlKey && !event.metaKey) {
+    event.preventDefault();
+    actions[event.key]();
   }
+}
+
+function keyHover(node) {
+  const box = flame.canvas.getBoundingClientRect();
+  const [left, right] = edges(node, box.width);
+  const clientX = box.left + Math.min(Math.max((left + right) / 2, 0), box.width - 40);
+  hover(node, { clientX, clientY: box.top + (layout.depth[node] + 1) * flame.row });
 }
 
 function nodeFacts(node) {
@@ -192,10 +236,11 @@ function nodeFacts(node) {
   const rows = [
     ["total", `${estimate(isEstimate, time(nodes.total[node]))} · ${share(nodes.total[node], data.total)} of all, ${share(nodes.total[node], nodes.total[nodes.parent[node]])} of the caller`],
     ["own", `${estimate(isEstimate, time(nodes.own[node]))} · ${share(nodes.own[node], data.total)}`],
-    ["calls", `${count(nodes.calls[node])} · ${time(Math.round(nodes.total[node] / Math.max(nodes.calls[node], 1)))} on average`],
+    isSampled ? ["samples", count(nodes.calls[node])]
+      : ["calls", `${count(nodes.calls[node])} · ${time(Math.round(nodes.total[node] / Math.max(nodes.calls[node], 1)))} on average`],
   ];
   if (frame) rows.push(["signature", frame.method + frame.descriptor]);
   if (frame && frame.template) rows.push(["template", frame.template]);
-  if (isEstimate) rows.push(["~", "level watch: estimated from ticks"]);
-  return [make("b", {}, nodeName(node)), make("dl", {}, ...rows.flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]))];
+  if (isEstimate) rows.push(["~", isSampled ? "estimated from samples" : "level watch: estimated from ticks"]);
+  return [make("b", {}, nodeName(node)), factList(rows)];
 }

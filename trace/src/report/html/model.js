@@ -2,8 +2,24 @@
 // The data of the page, and what is derived from it. Names come from the recorded application: they are only ever
 // set as text, never as HTML.
 const data = JSON.parse(document.getElementById("data").textContent);
+// Of a recording with both, the address says whether calls or samples are shown.
+const isSampled = data.samples != null && (data.calls === 0 || new URLSearchParams(location.search).has("samples"));
+if (isSampled) showSamples(data.samples);
 const nodes = data.nodes;
 const frames = data.frames;
+
+// Puts samples where calls would be: each stands for the time between two.
+function showSamples(samples) {
+  const interval = samples.interval || 1;
+  const times = (ticks) => ticks.map((number) => number * interval);
+  const of = (row) => ({ ...row, own: row.own * interval, total: row.total * interval, calls: row.total, estimated: true, template: "" });
+  Object.assign(data, {
+    frames: samples.frames.map(of), total: samples.ticks * interval, time_line: null,
+    nodes: { ...samples.nodes, total: times(samples.nodes.total), own: times(samples.nodes.own), hidden_total: times(samples.nodes.hidden_total), estimated: samples.nodes.parent.map(() => 1) },
+    threads: samples.threads.map((row) => ({ ...row, total: row.total * interval })),
+  });
+  data.paths = data.nodes.parent.length + samples.nodes.hidden.reduce((sum, number) => sum + number, 0);
+}
 
 function make(tag, attributes, ...children) {
   const element = document.createElement(tag);
@@ -50,7 +66,7 @@ function simpleName(className) {
 }
 
 function fullName(frame) {
-  return `${frame.class}.${frame.method}`;
+  return frame.class ? `${frame.class}.${frame.method}` : frame.method;
 }
 
 function nodeName(node) {

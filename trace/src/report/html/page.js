@@ -9,7 +9,7 @@ function head() {
   document.getElementById("subtitle").textContent = parts.filter(Boolean).join(" · ");
   const cards = [
     ["duration", time(recording.duration)], ["calls", count(data.calls)], ["methods", count(frames.length)],
-    ["time in calls", time(data.total)], ["lost records", count(data.lost)], ["events", count(data.events)],
+    [isSampled ? "sampled time" : "time in calls", time(data.total)], ["lost records", count(data.lost)], ["events", count(data.events)],
     [`in ${count(recording.chunks)} chunks`, size(recording.file_bytes)],
   ];
   if (recording.start_up != null) cards.splice(1, 0, ["start-up", time(recording.start_up)]);
@@ -27,10 +27,22 @@ function threadsPanel() {
     rows: data.threads, sort: 0, filter: (row) => row.name,
     columns: [
       number("Total", (row) => row.total, time), number("%", (row) => row.total, (value) => share(value, data.total), { whole: data.total }),
-      number("Calls", (row) => row.calls), number("Id", (row) => row.id, (value) => (value ? String(value) : "")),
+      number(isSampled ? "Samples" : "Calls", (row) => row.calls), number("Id", (row) => row.id, (value) => (value ? String(value) : "")),
       { title: "Thread", text: true, value: (row) => row.name },
     ],
-    note: "Total = time of the outermost calls of the thread",
+    note: isSampled ? samplesNote() : "Total = time of the outermost calls of the thread",
+  });
+}
+
+function ioPanel() {
+  const counted = (title, key) => number(title, (row) => row[key]);
+  return tablePanel({
+    rows: data.input_output, sort: 0, filter: (row) => row.method,
+    columns: [
+      number("Total", (row) => row.total, time), counted("Statements", "statements"), counted("Requests", "requests"),
+      counted("Transfers", "transfers"), number("Bytes", (row) => row.bytes, size), { title: "Method", text: true, value: (row) => row.method },
+    ],
+    note: "Methods whose calls were recorded with a statement, a request or a transfer",
   });
 }
 
@@ -53,15 +65,17 @@ function recordingPanel() {
 const errors = data.http.some((row) => row.client_errors + row.server_errors > 0)
   ? [number("4xx", (row) => row.client_errors), number("5xx", (row) => row.server_errors)] : [];
 const views = [
-  ["flame", "Flame graph", data.calls ? flamePanel : emptyPanel, null],
+  ["flame", "Flame graph", data.calls || isSampled ? flamePanel : emptyPanel, null],
+  ["timeline", "Time line", timelinePanel, data.time_line ? null : 0],
   ["methods", "Methods", methodsPanel, frames.length],
   ["tree", "Call tree", treePanel, null],
   ["threads", "Threads", threadsPanel, data.threads.length],
   ["statements", "Statements", () => detailsPanel(data.statements, "Statement", []), data.statements.length],
   ["http", "HTTP", () => detailsPanel(data.http, "Request", errors), data.http.length],
   ["sockets", "Sockets", () => detailsPanel(data.sockets, "Peer", [number("Bytes", (row) => row.bytes, size)]), data.sockets.length],
+  ["io", "Input and output", ioPanel, data.input_output.length],
   ["recording", "Recording", recordingPanel, null],
-].filter(([name, , , rows]) => rows !== 0 && (data.calls || ["flame", "recording"].includes(name)));
+].filter(([name, , , rows]) => rows !== 0 && (data.calls || isSampled || ["flame", "recording"].includes(name)));
 const panels = new Map();
 
 function showTab(name) {
@@ -75,11 +89,15 @@ function showTab(name) {
   for (const [key, panel] of panels) panel.hidden = key !== view[0];
   for (const tab of document.getElementById("tabs").children) tab.setAttribute("aria-selected", String(tab.dataset.view === view[0]));
   if (location.hash.slice(1) !== view[0]) history.replaceState(null, "", `#${view[0]}`);
-  if (view[0] === "flame" && data.calls) drawFlame();
+  if (view[0] === "flame" && flame.canvas) drawFlame();
+  if (view[0] === "timeline") drawTimeline();
 }
 
 document.getElementById("tabs").append(...views.map(([key, title, , rows]) => make("button",
   { role: "tab", "data-view": key, onclick: () => showTab(key) }, title, rows === null ? null : make("small", {}, count(rows)))));
 head();
+keyboard();
+sourceButton();
+themeButton();
 showTab(location.hash.slice(1));
 addEventListener("hashchange", () => showTab(location.hash.slice(1)));

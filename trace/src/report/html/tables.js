@@ -68,14 +68,20 @@ function methodsPanel() {
     rows: frames.map((_, index) => index),
     columns: [
       measured("Own", "own"), portion("%", "own"), measured("Total", "total"), portion("%", "total"),
-      number("Calls", (index) => frames[index].calls), measured("Average", "average"),
-      measured("p50", "p50"), measured("p95", "p95"), measured("p99", "p99"), measured("Max", "max"),
+      number(isSampled ? "Samples" : "Calls", (index) => frames[index].calls),
+      ...(isSampled ? [] : [measured("Average", "average"), measured("p50", "p50"), measured("p95", "p95"), measured("p99", "p99"), measured("Max", "max")]),
       { title: "Method", text: true, value: (index) => fullName(frames[index]), show: name },
     ],
     sort: 0,
     filter: (index) => `${fullName(frames[index])} ${frames[index].template}`,
-    note: frames.some((frame) => frame.estimated) ? "~ level watch: only calls that met a tick are counted, times are estimates from ticks" : null,
+    note: isSampled ? samplesNote() : frames.some((frame) => frame.estimated) ? "~ level watch: only calls that met a tick are counted, times are estimates from ticks" : null,
   });
+}
+
+function samplesNote() {
+  const { engine, interval, ticks, truncated, failed } = data.samples;
+  const parts = [`${count(ticks)} samples`, interval ? `one each ${time(interval)}` : "", engine, truncated ? `${count(truncated)} cut stacks` : ""];
+  return [...parts, ...failed.map(([reason, number]) => `${count(number)} without a stack: ${reason}`)].filter(Boolean).join(" · ");
 }
 
 function detailsPanel(rows, title, extra) {
@@ -90,8 +96,9 @@ function detailsPanel(rows, title, extra) {
 }
 
 function treePanel() {
-  const body = make("tbody");
+  const body = make("tbody", { onkeydown: treeKey });
   const open = new Set([0]);
+  const found = { text: "", at: -1, list: [] };
   // The hottest path is open at the beginning.
   for (let node = 0; children[node].length && open.size < 16; ) {
     node = children[node][0];
@@ -125,7 +132,7 @@ function treePanel() {
     const sign = make("button", { class: "toggle", "data-node": node, "aria-label": "Open or close", "aria-expanded": String(open.has(node)), onclick: () => toggle(node) }, open.has(node) ? "▾" : "▸");
     const text = make("td", { class: "text" }, hasMore ? sign : make("span", { class: "toggle" }, "·"), node === 0 ? "all threads" : methodLink(nodes.frame[node]));
     text.style.paddingLeft = `${10 + layout.depth[node] * 16}px`;
-    return make("tr", {},
+    return make("tr", { "data-row": node, class: node === found.at ? "found" : "" },
       make("td", {}, estimate(isEstimate, time(nodes.total[node]))), shareCell(nodes.total[node], data.total, share(nodes.total[node], data.total)),
       make("td", {}, estimate(isEstimate, time(nodes.own[node]))), make("td", {}, count(nodes.calls[node])), text);
   };
@@ -134,9 +141,35 @@ function treePanel() {
     if (focus !== undefined) body.querySelector(`[data-node="${focus}"]`)?.focus();
   };
   fill();
+  // Each Enter goes to the next path of a method with this name, the one with the most time first.
+  const next = (step) => {
+    const wanted = finder.value.trim().toLowerCase();
+    if (wanted !== found.text) {
+      Object.assign(found, { text: wanted, at: -1, list: [] });
+      const isMatch = frames.map((frame) => wanted !== "" && fullName(frame).toLowerCase().includes(wanted));
+      for (let node = 1; node < nodes.parent.length; node++) if (isMatch[nodes.frame[node]]) found.list.push(node);
+      found.list.sort((a, b) => nodes.total[b] - nodes.total[a]);
+    }
+    const { list } = found;
+    if (list.length) found.at = list[(list.indexOf(found.at) + step + list.length) % list.length];
+    places.textContent = wanted === "" ? "" : list.length ? `${count(list.indexOf(found.at) + 1)} of ${count(list.length)} places` : "not found";
+    if (found.at < 0) return fill();
+    for (let at = nodes.parent[found.at]; ; at = nodes.parent[at]) {
+      open.add(at);
+      if (at === 0) break;
+    }
+    fill();
+    body.querySelector(`[data-row="${found.at}"]`)?.scrollIntoView({ block: "center" });
+  };
+  const places = make("span", { class: "faint" });
+  const finder = make("input", {
+    type: "search", placeholder: "Find a method…", "aria-label": "Find a method in the tree",
+    onkeydown: (event) => { if (event.key === "Enter") next(event.shiftKey ? -1 : 1); },
+    oninput: () => next(1),
+  });
   const close = make("button", { onclick: () => { open.clear(); open.add(0); fill(); } }, "Close all");
-  const head = make("tr", {}, ...["Total", "%", "Own", "Calls"].map((title) => make("th", {}, title)), make("th", { class: "text" }, "Call tree of all threads"));
-  return make("div", { class: "panel" }, make("div", { class: "tools" }, close),
+  const head = make("tr", {}, ...["Total", "%", "Own", isSampled ? "Samples" : "Calls"].map((title) => make("th", {}, title)), make("th", { class: "text" }, "Call tree of all threads"));
+  return make("div", { class: "panel" }, make("div", { class: "tools" }, finder, places, close),
     make("div", { class: "scroll" }, make("table", { class: "tree" }, make("thead", {}, head), body)));
 }
 
@@ -145,13 +178,13 @@ function openMethod(index) {
   const frame = frames[index];
   const side = (title, rows) => make("div", {}, make("h2", {}, title), rows.length
     ? make("div", { class: "scroll" }, make("table", {}, make("tbody", {}, ...rows.slice(0, 100).map((row) => make("tr", {},
-      make("td", {}, time(row.total)), make("td", {}, `${count(row.calls)} calls`), make("td", { class: "text" }, methodLink(row.frame)))))))
+      make("td", {}, time(row.total)), make("td", {}, `${count(row.calls)} ${isSampled ? "samples" : "calls"}`), make("td", { class: "text" }, methodLink(row.frame)))))))
     : make("p", { class: "faint" }, "none that was measured"));
   const { callers, callees } = relations(index);
   const facts = [
     ["Total", `${estimate(frame.estimated, time(frame.total))} · ${share(frame.total, data.total)}`],
     ["Own", `${estimate(frame.estimated, time(frame.own))} · ${share(frame.own, data.total)}`],
-    ["Calls", `${count(frame.calls)} · average ${time(frame.average)} · p50 ${time(frame.p50)} · p95 ${time(frame.p95)} · p99 ${time(frame.p99)} · max ${time(frame.max)}`],
+    isSampled ? ["Samples", count(frame.calls)] : ["Calls", `${count(frame.calls)} · average ${time(frame.average)} · p50 ${time(frame.p50)} · p95 ${time(frame.p95)} · p99 ${time(frame.p99)} · max ${time(frame.max)}`],
     ["Signature", frame.method + frame.descriptor],
     ["Template", frame.template || "–"],
   ];

@@ -1,15 +1,22 @@
 //! A report as text for a terminal.
 
+mod comparison;
+mod moved;
+mod samples;
 mod table;
 mod text;
 mod tree;
 
+pub use comparison::comparison;
+pub use moved::moved;
+
 use super::advice::{NO_CALLS, WHAT_TO_CHECK};
 use super::units::{bytes, count, date, duration, percent};
 use crate::Analysis;
-use crate::analysis::{DetailRow, Frame, FrameId, Relation};
+use crate::analysis::{DetailRow, Frame, FrameId, Measure, Relation};
 use table::{Cell, Table};
 use text::{Style, cut_end, printable, shorten_name};
+use tree::TreeView;
 
 /// How a report for a terminal looks.
 #[derive(Debug, Clone, Copy)]
@@ -20,35 +27,55 @@ pub struct TerminalOptions {
     pub colours: bool,
     /// Rows of each table.
     pub rows: usize,
+    /// By what the methods are sorted.
+    pub by: Measure,
     /// Calls with a smaller share of the time, in percent, are not shown in the tree.
     pub smallest_share: f64,
     /// Calls shown in the tree, at most.
     pub tree_lines: usize,
+    /// Show the lines of the source at which samples were taken.
+    pub lines: bool,
 }
 
 impl Default for TerminalOptions {
     fn default() -> Self {
-        TerminalOptions { width: 120, colours: false, rows: 25, smallest_share: 1.0, tree_lines: 150 }
+        TerminalOptions {
+            width: 120,
+            colours: false,
+            rows: 25,
+            by: Measure::Own,
+            smallest_share: 1.0,
+            tree_lines: 150,
+            lines: false,
+        }
     }
 }
 
-/// The whole report: the recording, methods by own time, call tree, threads, statements, requests, peers.
+/// The whole report: the recording, methods by own time, call tree, threads, the same from samples, statements, requests, peers.
 #[must_use]
 pub fn terminal(analysis: &Analysis, options: &TerminalOptions) -> String {
     let mut report = Report { style: Style { colours: options.colours }, options, lines: Vec::new() };
     report.head(analysis);
-    if analysis.calls == 0 {
-        report.title(NO_CALLS);
-        report.lines.extend(WHAT_TO_CHECK.iter().map(|line| format!("  - {line}")));
-    } else {
+    if analysis.calls > 0 {
         report.methods(analysis);
         report.title("Call tree");
-        report.lines.extend(tree::lines(analysis, options));
+        let (tree, frames, root) = (&analysis.tree, &analysis.frames, "all threads");
+        let view = TreeView { tree, frames, unit: duration, root, calls: Some("calls") };
+        report.lines.extend(tree::lines(&view, options));
         report.threads(analysis);
+    }
+    match &analysis.samples {
+        Some(profile) => samples::sections(&mut report, profile),
+        None if analysis.calls == 0 => {
+            report.title(NO_CALLS);
+            report.lines.extend(WHAT_TO_CHECK.iter().map(|line| format!("  - {line}")));
+        }
+        None => {}
     }
     report.details("Statements", &analysis.statements);
     report.details("HTTP requests", &analysis.http_requests);
     report.details("Socket peers", &analysis.sockets);
+    report.input_output(analysis);
     report.notes(analysis);
     report.lines.join("\n") + "\n"
 }
@@ -119,9 +146,10 @@ impl Report<'_> {
     }
 
     fn methods(&mut self, analysis: &Analysis) {
-        let ids = analysis.frames_by_own_time();
+        let by = self.options.by;
+        let ids = analysis.frames_by(by);
         let total = analysis.tree.total();
-        self.title(&format!("Methods by own time, in {} of calls", duration(total)));
+        self.title(&format!("Methods by {}, in {} of calls", comparison::name_of(by), duration(total)));
         let columns = MethodColumns::fitting(self.options.width);
         let mut table = Table::new(columns.titles(), "method");
         for frame in ids.iter().take(self.options.rows).filter_map(|id| analysis.frame(*id)) {
@@ -182,6 +210,21 @@ impl Report<'_> {
         }
         self.lines.extend(table.lines(self.options.width, self.style, cut_end));
         self.more(rows.len());
+    }
+
+    fn input_output(&mut self, analysis: &Analysis) {
+        if analysis.input_output.is_empty() {
+            return;
+        }
+        self.title("Methods by input and output");
+        let mut table = Table::new(vec!["total", "statements", "requests", "transfers", "bytes"], "method");
+        for row in analysis.input_output.iter().take(self.options.rows) {
+            let counts = [row.statements, row.requests, row.transfers].map(count);
+            let cells = [vec![duration(row.total)], counts.into(), vec![bytes(row.bytes)]].concat();
+            table.row(cells.into_iter().map(Cell::new).collect(), printable(&row.method));
+        }
+        self.lines.extend(table.lines(self.options.width, self.style, shorten_name));
+        self.more(analysis.input_output.len());
     }
 
     fn notes(&mut self, analysis: &Analysis) {

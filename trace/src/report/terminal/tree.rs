@@ -3,27 +3,46 @@
 use super::table::{Cell, Table};
 use super::text::{Style, printable, shorten_name};
 use super::{TerminalOptions, estimated};
-use crate::Analysis;
-use crate::analysis::{Node, NodeId};
-use crate::report::units::{count, duration, percent};
+use crate::analysis::{CallTree, Frame, Node, NodeId};
+use crate::report::units::{count, percent};
 
 /// Columns of a line that indentation leaves to the figures and the name; deeper calls are not shown.
 const NOT_INDENTED: usize = 68;
 /// The separator between the guides of a line and its name, which is shortened apart from them.
 const NAME: char = '\u{1}';
 
-/// The lines of the call tree.
-pub(super) fn lines(analysis: &Analysis, options: &TerminalOptions) -> Vec<String> {
+/// A call tree to show, and what its figures are.
+pub(super) struct TreeView<'a> {
+    pub(super) tree: &'a CallTree,
+    pub(super) frames: &'a [Frame],
+    /// Writes the figures `total` and `own`.
+    pub(super) unit: fn(u64) -> String,
+    /// Name of the line above all.
+    pub(super) root: &'static str,
+    /// Title of the column of counts; none if the figures are counts themselves.
+    pub(super) calls: Option<&'static str>,
+}
+
+impl TreeView<'_> {
+    fn name(&self, node: &Node) -> Option<String> {
+        node.frame.and_then(|id| self.frames.get(id.index())).map(|frame| printable(&frame.full_name()))
+    }
+}
+
+/// The lines of a call tree.
+pub(super) fn lines(view: &TreeView<'_>, options: &TerminalOptions) -> Vec<String> {
+    let mut titles = vec!["total", "%", "own"];
+    titles.extend(view.calls);
     let mut drawing = Drawing {
-        analysis,
-        total: analysis.tree.total(),
-        smallest: options.smallest_share / 100.0 * analysis.tree.total() as f64,
+        view,
+        total: view.tree.total(),
+        smallest: options.smallest_share / 100.0 * view.tree.total() as f64,
         left: options.tree_lines,
         deepest: options.width.saturating_sub(NOT_INDENTED).clamp(8, 120),
-        table: Table::new(vec!["total", "%", "own", "calls"], "call tree"),
+        table: Table::new(titles, "call tree"),
     };
-    if let Some(root) = analysis.tree.node(NodeId::ROOT) {
-        drawing.line(root, "", "all threads");
+    if let Some(root) = view.tree.node(NodeId::ROOT) {
+        drawing.line(root, "", view.root);
         drawing.children(root, "", 0);
     }
     drawing.table.lines(options.width, Style { colours: options.colours }, |text, limit| {
@@ -33,7 +52,7 @@ pub(super) fn lines(analysis: &Analysis, options: &TerminalOptions) -> Vec<Strin
 }
 
 struct Drawing<'a> {
-    analysis: &'a Analysis,
+    view: &'a TreeView<'a>,
     total: u64,
     smallest: f64,
     left: usize,
@@ -43,36 +62,38 @@ struct Drawing<'a> {
 
 impl Drawing<'_> {
     fn children(&mut self, node: &Node, guides: &str, depth: usize) {
-        let analysis = self.analysis;
-        let children: Vec<&Node> = node.children.iter().filter_map(|child| analysis.tree.node(*child)).collect();
+        let view = self.view;
+        let children: Vec<&Node> = node.children.iter().filter_map(|child| view.tree.node(*child)).collect();
         let is_shown = |child: &&&Node| depth < self.deepest && child.total as f64 >= self.smallest;
         let shown = children.iter().take_while(is_shown).count().min(self.left);
         self.left -= shown;
         let (visible, hidden) = children.split_at_checked(shown).unwrap_or((&children, &[]));
         for (index, child) in visible.iter().enumerate() {
             let is_last = index + 1 == children.len();
-            let name = child.frame.and_then(|id| analysis.frame(id)).map(|frame| printable(&frame.full_name()));
             let branch = if is_last { "└" } else { "├" };
-            self.line(child, &format!("{guides}{branch}"), name.as_deref().unwrap_or("?"));
+            self.line(child, &format!("{guides}{branch}"), view.name(child).as_deref().unwrap_or("?"));
             let below = if is_last { " " } else { "│" };
             self.children(child, &format!("{guides}{below}"), depth + 1);
         }
         if !hidden.is_empty() {
             let sum = hidden.iter().map(|child| child.total).sum();
-            let calls = hidden.iter().map(|child| child.calls).sum();
-            let numbers = [duration(sum), percent(sum, self.total), String::new(), count(calls)].map(Cell::new).into();
+            let calls: u64 = hidden.iter().map(|child| child.calls).sum();
+            let mut numbers = vec![(view.unit)(sum), percent(sum, self.total), String::new()];
+            numbers.extend(view.calls.map(|_| count(calls)));
+            let numbers = numbers.into_iter().map(Cell::new).collect();
             self.table.row(numbers, format!("{guides}└{NAME} ... {} more", count(hidden.len() as u64)));
         }
     }
 
     fn line(&mut self, node: &Node, guides: &str, name: &str) {
         let is_estimated = node.estimated_calls > 0;
-        let numbers = vec![
-            Cell::new(estimated(is_estimated, duration(node.total))),
+        let unit = self.view.unit;
+        let mut numbers = vec![
+            Cell::new(estimated(is_estimated, unit(node.total))),
             Cell::share(percent(node.total, self.total), node.total, self.total),
-            Cell::share(estimated(is_estimated, duration(node.own)), node.own, self.total),
-            Cell::new(count(node.calls)),
+            Cell::share(estimated(is_estimated, unit(node.own)), node.own, self.total),
         ];
+        numbers.extend(self.view.calls.map(|_| Cell::new(count(node.calls))));
         self.table.row(numbers, format!("{guides}{NAME}{name}"));
     }
 }

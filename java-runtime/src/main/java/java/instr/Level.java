@@ -8,6 +8,6 @@ public enum Level {
     WATCH,
     /** Records the exact start and duration of every call. */
     TIME,
-    /** Time and whatever else the template notes: arguments, result, exception. */
+    /** Time and whatever else the template notes: with metrics, what runs and is stalled, exceptions, processor time, bytes. */
     FULL
 }

@@ -7,26 +7,18 @@ import jdk.internal.misc.Unsafe;
  * JNI and without safepoints; nothing here ever waits for it.
  */
 public final class Recorder {
-    static final Unsafe U = Unsafe.getUnsafe();
-    static final long THREAD_ID = U.objectFieldOffset(Thread.class, "tid");
-    /** Super class of all virtual threads; null before JDK 21. */
-    private static final Class<?> VIRTUAL_THREAD = find("java.lang.BaseVirtualThread");
-    private static final boolean VIRTUAL_THREADS = VIRTUAL_THREAD != null;
-    /** Set by {@link CarrierRings} when it is initialised: naming that class here would load it on JDKs that cannot. */
-    static ThreadLocal<Ring> carrierRings;
-    private static final ThreadLocal<Ring> RINGS = newRings();
-
+    /** Initialises {@link Ring}, too, before {@link #start} lets the first probe in. */
+    private static final Unsafe U = Ring.U;
     private static final long LONG = 2L << 24;
     private static final long DETAIL = 3L << 24;
     private static final int MAX_TEXT = 4000;
 
     private Recorder() {}
 
-    /** Gives the present carrier thread a ring: the address of its header. */
-    static native long open(long threadId, String threadName, boolean virtual);
-
-    /** Puts a free segment into the header, if there is one, and hands the full one to the agent. */
-    static native void next(long header);
+    /** Gets the probes ready whose level can change. */
+    static void warmUp() {
+        Live.warmUp();
+    }
 
     /** Switches all probes on. */
     static void start() {
@@ -41,24 +33,12 @@ public final class Recorder {
         Watch.tick = 0;
     }
 
-    static boolean isVirtual(Thread thread) {
-        if (!VIRTUAL_THREADS) return false;
-        Class<?> type = thread.getClass();
-        return type.getSuperclass() == VIRTUAL_THREAD;
-    }
-
-    static Ring openRing() {
-        Thread thread = Thread.currentThread();
-        boolean virtual = isVirtual(thread);
-        return new Ring(open(U.getLong(thread, THREAD_ID), virtual ? null : thread.getName(), virtual));
-    }
-
     /** Notes a call: 16 bytes, about a nanosecond. */
     static void record(long start, long end, int id) {
-        Ring ring = RINGS.get();
-        long at = ring.position;
-        if (at == ring.end || VIRTUAL_THREADS && U.getLong(Thread.currentThread(), THREAD_ID) != ring.thread) {
-            at = ring.prepare(16);
+        long ring = Ring.current();
+        long at = U.getLong(ring + Ring.POSITION);
+        if (Ring.mustPrepare(ring, at)) {
+            at = Ring.prepare(ring, 16);
             if (at == 0) return;
         }
         long duration = end - start;
@@ -68,19 +48,18 @@ public final class Recorder {
         }
         U.putLong(at, start);
         U.putLong(at + 8, duration << 24 | id);
-        ring.position = at + 16;
-        U.putLongRelease(null, ring.header, at + 16);
+        Ring.publish(ring, at + 16);
     }
 
     /** A call of more than 18 minutes: the duration does not fit beside the id. */
-    private static void recordLong(Ring ring, long start, long duration, int id) {
-        long at = ring.prepare(32);
+    private static void recordLong(long ring, long start, long duration, int id) {
+        long at = Ring.prepare(ring, 32);
         if (at == 0) return;
         U.putLong(at, start);
         U.putLong(at + 8, LONG);
         U.putLong(at + 16, duration);
         U.putLong(at + 24, id);
-        ring.publish(at + 32);
+        Ring.publish(ring, at + 32);
     }
 
     /**
@@ -94,8 +73,8 @@ public final class Recorder {
         long duration = System.nanoTime() - start;
         int length = 1 + Utf8.length(first, MAX_TEXT) + (second == null ? 0 : 1 + Utf8.length(second, MAX_TEXT));
         int size = 32 + Utf8.padded(length);
-        Ring ring = RINGS.get();
-        long at = ring.prepare(size);
+        long ring = Ring.current();
+        long at = Ring.prepare(ring, size);
         if (at == 0) return;
         U.putLong(at, start);
         U.putLong(at + 8, (long) length << 32 | DETAIL);
@@ -107,24 +86,6 @@ public final class Recorder {
             U.putByte(behind, (byte) 0);
             Utf8.write(second, MAX_TEXT, behind + 1);
         }
-        ring.publish(at + size);
-    }
-
-    private static Class<?> find(String name) {
-        try {
-            return Class.forName(name, false, null);
-        } catch (ClassNotFoundException absent) {
-            return null;
-        }
-    }
-
-    private static ThreadLocal<Ring> newRings() {
-        if (!VIRTUAL_THREADS) return new ThreadRings();
-        try {
-            Class.forName("java.instr.CarrierRings", true, null);
-        } catch (ClassNotFoundException undefined) {
-            throw new NoClassDefFoundError(undefined.getMessage());
-        }
-        return carrierRings;
+        Ring.publish(ring, at + size);
     }
 }

@@ -5,11 +5,13 @@ import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.SocketImpl;
 import java.nio.channels.SocketChannel;
+import jdk.internal.misc.Unsafe;
 
 /** Bytes that go through sockets, and to whom. */
 public final class Sockets {
-    private static final long ADDRESS = Recorder.U.objectFieldOffset(SocketImpl.class, "address");
-    private static final long PORT = Recorder.U.objectFieldOffset(SocketImpl.class, "port");
+    private static final Unsafe U = Unsafe.getUnsafe();
+    private static final long ADDRESS = U.objectFieldOffset(SocketImpl.class, "address");
+    private static final long PORT = U.objectFieldOffset(SocketImpl.class, "port");
 
     private Sockets() {}
 
@@ -28,8 +30,8 @@ public final class Sockets {
     private static String peer(Object socket) {
         try {
             if (socket instanceof SocketImpl) {
-                Object address = Recorder.U.getReference(socket, ADDRESS);
-                int port = Recorder.U.getInt(socket, PORT);
+                Object address = U.getReference(socket, ADDRESS);
+                int port = U.getInt(socket, PORT);
                 return address instanceof InetAddress ? ((InetAddress) address).getHostAddress() + ':' + port : "";
             }
             SocketAddress remote = socket instanceof SocketChannel ? ((SocketChannel) socket).getRemoteAddress() : null;

@@ -23,6 +23,12 @@ public @interface Template {
     Level level() default Level.TIME;
 
     /**
+     * A variant for all levels, for {@code [control] live} and the governor: it hands its number to something like {@link Live}, which
+     * asks for the present level.
+     */
+    boolean live() default false;
+
+    /**
      * Types outside {@code java.*} that the template names, e.g. {@code jakarta.servlet.http.HttpServletRequest}. They are
      * looked up by the class loader of the selected method, so select only methods whose loader sees them.
      */

@@ -1,7 +1,11 @@
 package java.instr;
 
+import jdk.internal.misc.Unsafe;
+
 /** Writes text to off-heap memory as UTF-8 without touching charsets: those are classes that users instrument. */
 final class Utf8 {
+    private static final Unsafe U = Unsafe.getUnsafe();
+
     private Utf8() {}
 
     /** Bytes of the first {@code limit} characters. */
@@ -50,7 +54,7 @@ final class Utf8 {
     }
 
     private static long put(long at, int value) {
-        Recorder.U.putByte(at, (byte) value);
+        U.putByte(at, (byte) value);
         return at + 1;
     }
 }

@@ -1,7 +1,9 @@
 package instr.templates;
 
+import java.instr.Full;
 import java.instr.Guard;
 import java.instr.Level;
+import java.instr.Live;
 import java.instr.Target;
 import java.instr.Template;
 import java.instr.Timer;
@@ -21,6 +23,17 @@ final class CatchAll {
         }
     }
 
+    @Template(name = "timed", category = "catch-all", level = Level.FULL)
+    static void timedFull() throws Throwable {
+        long call = Full.enter(Target.id());
+        long start = Timer.enter();
+        try {
+            Target.proceed();
+        } finally {
+            Full.exit(call, start, Target.id(), Target.thrown());
+        }
+    }
+
     @Template(name = "timed", category = "catch-all", level = Level.WATCH)
     static void timedWatch() throws Throwable {
         long start = Watch.tick;
@@ -28,6 +41,16 @@ final class CatchAll {
             Target.proceed();
         } finally {
             Watch.exit(start, Target.id());
+        }
+    }
+
+    @Template(name = "timed", category = "catch-all", live = true)
+    static void timedLive() throws Throwable {
+        long start = Live.enter(Target.id());
+        try {
+            Target.proceed();
+        } finally {
+            Live.exit(start, Target.id());
         }
     }
 

@@ -10,6 +10,8 @@ public final class Unsafe {
 
     public native long getLong(Object object, long offset);
 
+    public native byte getByte(long address);
+
     public native int getInt(Object object, long offset);
 
     public native Object getReference(Object object, long offset);
@@ -19,6 +21,10 @@ public final class Unsafe {
     public native void putLong(long address, long value);
 
     public native void putByte(long address, byte value);
+
+    public native boolean compareAndSetLong(Object object, long offset, long expected, long value);
+
+    public native long getAndAddLong(Object object, long offset, long delta);
 
     public native void loadFence();
 

@@ -6,6 +6,7 @@ import io.instr.jvmtests.jvm.AgentConfig;
 import io.instr.jvmtests.jvm.EachJdk;
 import io.instr.jvmtests.jvm.Finished;
 import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.OpenMetrics;
 import io.instr.jvmtests.jvm.Program;
 import java.util.Map;
 
@@ -21,6 +22,16 @@ class JavaBaseIT {
     @EachJdk
     void timedLibraryShowsNoDifference(Jdk jdk) {
         Finished run = tour(jdk).compare(everything("time"));
+        assertThorough(run, 20_000);
+        assertTrue(run.stats().figure("records") > 100_000, run.stats() + "");
+    }
+
+    /** The probe of level full calls more of the library than that of time, and reads what it counts meanwhile. */
+    @EachJdk
+    void fullLibraryWithMetricsShowsNoDifference(Jdk jdk) {
+        AgentConfig full = everything("full");
+        String metrics = "[metrics]\nopenmetrics = \"127.0.0.1:" + OpenMetrics.freePort() + "\"\ninterval = \"50 ms\"\n";
+        Finished run = tour(jdk).compare(AgentConfig.verbatim(metrics + full.text()));
         assertThorough(run, 20_000);
         assertTrue(run.stats().figure("records") > 100_000, run.stats() + "");
     }

@@ -60,7 +60,7 @@ public record AgentConfig(String fileName, String text) {
         return new AgentConfig("instr.toml", text);
     }
 
-    Path writeTo(Path directory) {
+    public Path writeTo(Path directory) {
         try {
             return Files.writeString(directory.resolve(fileName), text);
         } catch (IOException e) {

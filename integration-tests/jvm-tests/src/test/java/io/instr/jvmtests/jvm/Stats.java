@@ -28,6 +28,15 @@ public record Stats(JsonNode json) {
         return value.longValue();
     }
 
+    /** A figure of the sampler. */
+    public long sampled(String name) {
+        JsonNode value = json.path("samples").path(name);
+        if (!value.isNumber()) {
+            throw new AssertionError("no figure `samples." + name + "` in " + json);
+        }
+        return value.longValue();
+    }
+
     public long lost() {
         return figure("lost");
     }

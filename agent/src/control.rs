@@ -1,0 +1,232 @@
+//! The Unix domain socket on which the same user's `instr` commands ask and change what can be changed.
+//!
+//! One request is one line of JSON, the answer one JSON value; then the connection ends. The socket is
+//! `/tmp/instr-<user id>/<process id>.sock` in a directory that nobody else can enter.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use instrument_core::level::Level;
+use instrument_core::selection::NameGlob;
+use serde::{Deserialize, Serialize};
+
+use crate::jvm::block_signals;
+use crate::live_control::Governed;
+use crate::recorder::Calls;
+use crate::session::Session;
+
+/// Longest request.
+const MOST_BYTES: u64 = 4096;
+/// A client that says nothing for so long is forgotten.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// So many methods are told with a status.
+const HOTTEST: usize = 50;
+
+/// What can be asked for.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "ask")]
+enum Request {
+    Status,
+    Level { methods: String, level: Level },
+}
+
+/// The answer to a request that changed something.
+#[derive(Debug, Serialize)]
+struct Changed {
+    changed: usize,
+    live: usize,
+}
+
+/// The answer to a request that cannot be fulfilled.
+#[derive(Debug, Serialize)]
+struct Refusal {
+    error: String,
+}
+
+/// What people are told who ask while the program runs.
+#[derive(Debug, Serialize)]
+pub(crate) struct Status {
+    agent_version: &'static str,
+    pid: u32,
+    trace_file: Option<PathBuf>,
+    trace_file_bytes: u64,
+    classes_rewritten: u64,
+    methods_instrumented: u64,
+    records: u64,
+    lost: u64,
+    /// Live probes at the levels off, watch and time.
+    live: [usize; 3],
+    governor: Option<Governed>,
+    decisions: Vec<String>,
+    hottest: Vec<Hot>,
+}
+
+/// A method that was called often or long.
+#[derive(Debug, Serialize)]
+struct Hot {
+    method: String,
+    level: Level,
+    calls: u64,
+    nanos: u64,
+}
+
+impl Status {
+    /// The status of a session.
+    pub(crate) fn of(session: &Session, trace_file: Option<PathBuf>) -> Status {
+        let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+        let records = *session.records.lock();
+        let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |file| file.len());
+        Status {
+            agent_version: env!("CARGO_PKG_VERSION"),
+            pid: std::process::id(),
+            trace_file_bytes: trace_file.as_ref().map_or(0, size),
+            trace_file,
+            classes_rewritten: count(&session.statistics.classes_rewritten),
+            methods_instrumented: count(&session.statistics.methods_instrumented),
+            records: records.records,
+            lost: records.lost,
+            live: session.live.count(),
+            governor: session.live.governed(session.setup.config.governor.budget_percent),
+            decisions: session.live.decisions(),
+            hottest: hottest(session),
+        }
+    }
+}
+
+/// The methods that took most time, all threads together.
+fn hottest(session: &Session) -> Vec<Hot> {
+    let Some(rates) = &session.rates else { return Vec::new() };
+    let calls = rates.lock().snapshot();
+    let mut by_time: Vec<(u32, Calls)> = (0u32..).zip(calls).filter(|(_, calls)| calls.count > 0).collect();
+    by_time.sort_unstable_by_key(|(probe, calls)| (std::cmp::Reverse(calls.nanos), *probe));
+    by_time.truncate(HOTTEST);
+    let describe = |(probe, calls): (u32, Calls)| {
+        let (method, level, live) = session.probes.describe(probe)?;
+        let level = if live && level != Level::Watch { session.live.level(probe) } else { level };
+        Some(Hot { method, level, calls: calls.count, nanos: calls.nanos })
+    };
+    by_time.into_iter().filter_map(describe).collect()
+}
+
+/// A socket that is listened to.
+#[derive(Debug)]
+pub(crate) struct ControlSocket {
+    path: PathBuf,
+    closed: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl ControlSocket {
+    /// Opens the socket and answers for a session until this value is dropped.
+    pub(crate) fn open(session: Weak<Session>) -> io::Result<ControlSocket> {
+        let user = std::fs::metadata("/proc/self")?.uid();
+        let directory = PathBuf::from(format!("/tmp/instr-{user}"));
+        private_directory(&directory, user)?;
+        let path = directory.join(format!("{}.sock", std::process::id()));
+        // Left behind by a process of the same number that was killed.
+        let _ = std::fs::remove_file(&path);
+        let listener = UnixListener::bind(&path)?;
+        let closed = Arc::new(AtomicBool::new(false));
+        let ends = Arc::clone(&closed);
+        let thread = std::thread::Builder::new().name("instr-control".to_owned()).spawn(move || {
+            block_signals();
+            for stream in listener.incoming() {
+                if ends.load(Ordering::Acquire) {
+                    break;
+                }
+                if let Some(stream) = stream.ok().filter(|_| session.strong_count() > 0) {
+                    let _ = serve(stream, &session);
+                }
+            }
+        })?;
+        Ok(ControlSocket { path, closed, thread: Some(thread) })
+    }
+}
+
+impl Drop for ControlSocket {
+    fn drop(&mut self) {
+        self.closed.store(true, Ordering::Release);
+        // Wakes the thread, which waits for somebody to connect.
+        let woken = UnixStream::connect(&self.path).is_ok();
+        let _ = std::fs::remove_file(&self.path);
+        if let Some(thread) = self.thread.take().filter(|_| woken) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Makes the directory, or checks that it is this user's and nobody else's: /tmp belongs to all.
+fn private_directory(directory: &Path, user: u32) -> io::Result<()> {
+    match std::fs::DirBuilder::new().mode(0o700).create(directory) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let found = std::fs::symlink_metadata(directory)?;
+    if found.is_dir() && found.uid() == user && found.mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    let text = format!("{} belongs to somebody else or is open to others", directory.display());
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, text))
+}
+
+fn serve(mut stream: UnixStream, session: &Weak<Session>) -> io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut line = String::new();
+    BufReader::new((&stream).take(MOST_BYTES)).read_line(&mut line)?;
+    let Some(session) = session.upgrade() else { return Ok(()) };
+    let answer = answer(&line, &session);
+    stream.write_all(answer.as_bytes())
+}
+
+fn answer(line: &str, session: &Session) -> String {
+    let json = match serde_json::from_str(line) {
+        Ok(Request::Status) => serde_json::to_string(&session.status()),
+        Ok(Request::Level { methods, level }) => match NameGlob::class(&methods) {
+            Ok(pattern) => {
+                let changed = session.live.set(&pattern, level);
+                serde_json::to_string(&Changed { changed, live: session.live.count().iter().sum() })
+            }
+            Err(error) => serde_json::to_string(&Refusal { error: error.message }),
+        },
+        Err(error) => serde_json::to_string(&Refusal { error: format!("not a request: {error}") }),
+    };
+    json.unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_others_can_enter_is_refused() {
+        let user = std::fs::metadata("/proc/self").unwrap().uid();
+        let parent = std::env::temp_dir().join(format!("instr-control-test-{}", std::process::id()));
+        let own = parent.join("own");
+        std::fs::create_dir_all(&parent).unwrap();
+        private_directory(&own, user).unwrap();
+        private_directory(&own, user).unwrap();
+        assert!(private_directory(&own, user + 1).is_err(), "another user's");
+        let open = parent.join("open");
+        std::fs::DirBuilder::new().mode(0o755).create(&open).unwrap();
+        assert!(private_directory(&open, user).is_err());
+        let link = parent.join("link");
+        std::os::unix::fs::symlink(&own, &link).unwrap();
+        assert!(private_directory(&link, user).is_err(), "a link can be turned");
+        std::fs::remove_dir_all(&parent).unwrap();
+    }
+
+    #[test]
+    fn requests_are_read() {
+        assert!(matches!(serde_json::from_str(r#"{"ask":"status"}"#), Ok(Request::Status)));
+        let level = serde_json::from_str(r#"{"ask":"level","methods":"a.B.*","level":"off"}"#);
+        assert!(matches!(level, Ok(Request::Level { level: Level::Off, .. })));
+        assert!(serde_json::from_str::<Request>(r#"{"ask":"level","methods":"a","level":"loud"}"#).is_err());
+    }
+}

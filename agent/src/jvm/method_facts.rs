@@ -1,0 +1,95 @@
+//! Methods by their JNI ids: making the ids, and asking what stands behind one.
+
+use std::ffi::c_void;
+use std::ptr::{NonNull, null_mut};
+
+use jvmti_bindings::sys::{jni, jvmti};
+
+use super::environment::{Jvmti, jvmti_call};
+use super::error::JvmtiError;
+use super::jni::Jni;
+use super::loaded_classes::LoadedClass;
+
+/// The JVM's id of a method. It may outlive its class: the JVM then says that it is invalid, and never gives it again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct MethodId(NonNull<c_void>);
+
+// SAFETY: a jmethodID is a number to everybody but the JVM, and valid in every thread.
+unsafe impl Send for MethodId {}
+
+/// What stands behind an id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MethodFacts {
+    /// Internal name of the class; that of a hidden class ends with `+` and a number.
+    pub(crate) class: Vec<u8>,
+    /// Name of the method.
+    pub(crate) name: Vec<u8>,
+    /// Its descriptor.
+    pub(crate) descriptor: Vec<u8>,
+    /// Its access flags.
+    pub(crate) access_flags: u16,
+    /// Where lines begin in the bytecode: (offset, line).
+    pub(crate) lines: Vec<(u32, u32)>,
+}
+
+impl MethodId {
+    pub(super) fn from_raw(method: *mut c_void) -> Option<MethodId> {
+        NonNull::new(method).map(MethodId)
+    }
+
+    /// Asks the JVM; `None` if the class was unloaded.
+    pub(crate) fn facts(self, jvmti: Jvmti, jni: &Jni<'_>) -> Option<MethodFacts> {
+        let id: jni::jmethodID = self.0.as_ptr();
+        let mut class: jni::jclass = null_mut();
+        // SAFETY: valid environment, out-parameter on our stack. HotSpot checks the id, also one of an unloaded class: the memory
+        // behind ids is kept, or ids are numbers.
+        unsafe { jvmti_call!(jvmti, GetMethodDeclaringClass, id, &mut class) }.ok()?;
+        // SAFETY: JVMTI gave a new local reference, which keeps the class until the end of this function.
+        let class = unsafe { jni.own(class) }?;
+        // SAFETY: the reference lives as long as `class`.
+        let class_name = unsafe { LoadedClass::from_raw(class.raw()) }?.any_internal_name(jvmti)?;
+        let (mut name, mut descriptor, mut flags) = (null_mut(), null_mut(), 0);
+        // SAFETY: valid environment and id (its class is kept), out-parameters on our stack; generics are not asked for.
+        unsafe { jvmti_call!(jvmti, GetMethodName, id, &mut name, &mut descriptor, null_mut()) }.ok()?;
+        // SAFETY: JVMTI allocated both strings for us.
+        let (name, descriptor) = unsafe { (jvmti.take_string(name), jvmti.take_string(descriptor)) };
+        // SAFETY: as above. Without an answer there are no flags.
+        let _ = unsafe { jvmti_call!(jvmti, GetMethodModifiers, id, &mut flags) };
+        Some(MethodFacts {
+            class: class_name,
+            name: name?,
+            descriptor: descriptor?,
+            access_flags: u16::try_from(flags & 0xffff).unwrap_or(0),
+            lines: self.lines(jvmti).unwrap_or_default(),
+        })
+    }
+
+    fn lines(self, jvmti: Jvmti) -> Option<Vec<(u32, u32)>> {
+        let mut count = 0;
+        let mut table: *mut jvmti::jvmtiLineNumberEntry = null_mut();
+        // SAFETY: valid environment and id (the caller keeps its class), out-parameters on our stack.
+        unsafe { jvmti_call!(jvmti, GetLineNumberTable, self.0.as_ptr(), &mut count, &mut table) }.ok()?;
+        let table = NonNull::new(table)?;
+        // SAFETY: JVMTI gave `count` entries, which are copied and given back once.
+        let mut lines: Vec<(u32, u32)> = unsafe {
+            let entries = std::slice::from_raw_parts(table.as_ptr(), usize::try_from(count).unwrap_or(0));
+            let number = |value: i64| u32::try_from(value).unwrap_or(0);
+            let lines = entries.iter().map(|entry| (number(entry.start_location), number(entry.line_number.into())));
+            let lines = lines.collect();
+            jvmti.deallocate(table.as_ptr().cast());
+            lines
+        };
+        lines.sort_unstable();
+        Some(lines)
+    }
+}
+
+/// Has the JVM make ids for all methods of a linked class: AsyncGetCallTrace cannot make them.
+pub(crate) fn make_method_ids(jvmti: Jvmti, class: LoadedClass<'_>) -> Result<(), JvmtiError> {
+    let (mut count, mut methods) = (0, null_mut());
+    // SAFETY: valid environment, live class, out-parameters on our stack.
+    unsafe { jvmti_call!(jvmti, GetClassMethods, class.raw(), &mut count, &mut methods) }?;
+    // SAFETY: JVMTI allocated the array.
+    unsafe { jvmti.deallocate(methods.cast()) };
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! The figures of methods under their public names. `docs/metrics.md` lists them.
+
+use std::sync::Arc;
+
+use instrument_core::level::Level;
+
+use super::family::{Attributes, Family, Kind, Unit, Value};
+use super::method_table::{MethodFigures, MethodSnapshot};
+use crate::probe_registry::{Definitions, ProbeDefinition, ProbeRegistry};
+
+/// Attributes of every probe that came into being up to now.
+#[derive(Debug)]
+pub(crate) struct MethodNames {
+    probes: &'static ProbeRegistry,
+    definitions: Definitions,
+    /// Position `id - 1`.
+    named: Vec<NamedProbe>,
+}
+
+/// One probe as it is published.
+#[derive(Debug, Clone)]
+pub(crate) struct NamedProbe {
+    /// Method, descriptor, template, level and how exact times are.
+    pub(crate) attributes: Attributes,
+    level: Level,
+    socket_direction: Option<&'static str>,
+}
+
+impl MethodNames {
+    /// Names of the probes in this registry.
+    pub(crate) fn new(probes: &'static ProbeRegistry) -> MethodNames {
+        MethodNames { probes, definitions: Definitions::default(), named: Vec::new() }
+    }
+
+    /// Learns what is new.
+    pub(crate) fn update(&mut self) {
+        let named = &mut self.named;
+        self.probes.new_definitions(&mut self.definitions, |probe| named.push(NamedProbe::of(&probe)));
+    }
+
+    /// The probes at this level, with their numbers.
+    pub(crate) fn at_level(&self, level: Level) -> impl Iterator<Item = (u32, &NamedProbe)> {
+        (1..).zip(&self.named).filter(move |(_, named)| named.level == level)
+    }
+
+    /// The probe of this number.
+    pub(crate) fn get(&self, probe: u32) -> Option<&NamedProbe> {
+        self.named.get((probe as usize).checked_sub(1)?)
+    }
+}
+
+impl NamedProbe {
+    /// Class and method.
+    pub(crate) fn function(&self) -> &str {
+        self.attributes.first().map_or("", |(_, function)| function)
+    }
+
+    fn of(probe: &ProbeDefinition<'_>) -> NamedProbe {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let name = text(probe.name);
+        let function = format!("{}.{name}", text(probe.class).replace('/', "."));
+        let precision = if probe.level == Level::Watch { "estimate" } else { "exact" };
+        let attributes = [
+            ("code.function.name", function),
+            ("instr.descriptor", text(probe.descriptor)),
+            ("instr.template", probe.template.to_owned()),
+            ("instr.level", probe.level.name().to_owned()),
+            ("instr.precision", precision.to_owned()),
+        ];
+        let socket_direction = match probe.template {
+            "socket-write" => Some("write"),
+            "socket" if name.starts_with("read") => Some("read"),
+            "socket" => Some("write"),
+            _ => None,
+        };
+        NamedProbe { attributes: Arc::new(attributes), level: probe.level, socket_direction }
+    }
+}
+
+/// One number of a method.
+type Reading = fn(&MethodFigures) -> f64;
+
+const CALLS: Unit = Unit::Things("{call}");
+
+/// What the records tell of the methods in the snapshot.
+pub(crate) fn families(snapshot: &MethodSnapshot, names: &MethodNames) -> Vec<Family> {
+    use Kind::{Distribution, Gauge};
+    let mut duration =
+        Family::new("instr.method.duration", Unit::Seconds, Distribution, "Duration of the calls that ended");
+    let mut others: Vec<(Family, Reading)> = vec![
+        (Family::new("instr.method.duration.min", Unit::Seconds, Gauge, "Shortest call since the start"), |method| {
+            method.durations.min() as f64 / 1e9
+        }),
+        (Family::new("instr.method.duration.max", Unit::Seconds, Gauge, "Longest call since the start"), |method| {
+            method.durations.max() as f64 / 1e9
+        }),
+        (
+            Family::new(
+                "instr.method.duration.mean",
+                Unit::Seconds,
+                Gauge,
+                "Mean duration of the last interval's calls",
+            ),
+            |method| method.interval.mean,
+        ),
+        (
+            Family::new(
+                "instr.method.rate",
+                Unit::Rate("{call}/s"),
+                Gauge,
+                "Calls a second that ended in the last interval",
+            ),
+            |method| method.interval.rate,
+        ),
+        (
+            Family::new(
+                "instr.method.concurrency",
+                CALLS,
+                Gauge,
+                "Mean number of calls at work in the last interval, by Little's law from the calls that ended in it",
+            ),
+            |method| method.interval.concurrency,
+        ),
+    ];
+    for (probe, method) in &snapshot.methods {
+        let Some(named) = names.get(*probe) else { continue };
+        for (family, value) in &mut others {
+            family.push(Arc::clone(&named.attributes), Value::Number(value(method)));
+        }
+        duration.push(Arc::clone(&named.attributes), Value::Durations(Box::new(method.durations.clone())));
+    }
+    let mut families = vec![duration];
+    families.extend(others.into_iter().map(|(family, _)| family));
+    families.push(socket_bytes(snapshot, names));
+    families.extend(totals(snapshot));
+    families
+}
+
+fn socket_bytes(snapshot: &MethodSnapshot, names: &MethodNames) -> Family {
+    let help = "Bytes through sockets, as the templates `socket` and `socket-write` see them";
+    let mut family = Family::new("instr.socket.io", Unit::Bytes, Kind::Counter, help);
+    for direction in ["read", "write"] {
+        let methods = snapshot
+            .methods
+            .iter()
+            .filter(|(probe, _)| names.get(*probe).is_some_and(|named| named.socket_direction == Some(direction)));
+        let bytes: Vec<u64> = methods.map(|(_, method)| method.socket_bytes).collect();
+        if !bytes.is_empty() {
+            family = family.with(&[("network.io.direction", direction)], Value::Integer(bytes.iter().sum()));
+        }
+    }
+    family
+}
+
+fn totals(snapshot: &MethodSnapshot) -> [Family; 3] {
+    let family = |name, help, count| Family::new(name, CALLS, Kind::Counter, help).with(&[], Value::Integer(count));
+    [
+        family("instr.records", "Calls that were recorded", snapshot.records),
+        family("instr.records.lost", "Calls that were not recorded because there was no memory", snapshot.lost),
+        Family::new(
+            "instr.methods.omitted",
+            Unit::Things("{method}"),
+            Kind::Gauge,
+            "Methods that were called and have no series, because `max-methods` others took more time",
+        )
+        .with(&[], Value::Integer(snapshot.omitted as u64)),
+    ]
+}

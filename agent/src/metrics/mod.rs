@@ -1,0 +1,187 @@
+//! Figures of the running program, published while it runs.
+//!
+//! ```text
+//! drainer --MetricsSink--> MethodTable, SpanTable <--reads-- keeper thread --families--> scrape_server (OpenMetrics page)
+//!                                                                          --messages--> otlp (exporter thread)
+//! ```
+//! The drainer adds each record to the figures of its method; all else happens on threads of its own. Who publishes never
+//! holds up the drainer for longer than a copy of the figures takes, and the application never.
+
+mod durations;
+mod environment;
+mod family;
+mod full_calls;
+mod keeper;
+mod method_families;
+mod method_table;
+mod openmetrics;
+mod otlp;
+mod perf_counters;
+mod scrape_server;
+mod spans;
+
+use std::sync::Arc;
+
+use instrument_core::config::MetricsConfig;
+use parking_lot::Mutex;
+
+use crate::jvm::{JavaVm, NanoClock};
+use crate::message;
+use crate::probe_registry::ProbeRegistry;
+use crate::recorder::{Detail, RecordSink, RecordThread};
+use family::Family;
+pub(crate) use full_calls::FullCalls;
+use keeper::{IntervalEnd, Keeper, Limits};
+use method_table::{MethodSink, MethodTable};
+use scrape_server::ScrapeServer;
+use spans::{SpanSink, SpanTable};
+
+/// Where the figures come from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Origin {
+    /// The JVM.
+    pub(crate) vm: JavaVm,
+    /// Its clock.
+    pub(crate) clock: NanoClock,
+    /// What probe numbers stand for.
+    pub(crate) probes: &'static ProbeRegistry,
+}
+
+/// Metrics of one session.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    table: Arc<Mutex<MethodTable>>,
+    spans: Option<Arc<Mutex<SpanTable>>>,
+    keeper: Keeper,
+    page: Option<ScrapeServer>,
+}
+
+impl Metrics {
+    /// Starts what the configuration wants; `None` if that is nothing, or if there are no threads for it.
+    /// `service` is the name of the program, should the configuration give none.
+    pub(crate) fn start(config: &MetricsConfig, origin: Origin, service: &str) -> Option<Metrics> {
+        if !config.is_wanted() {
+            return None;
+        }
+        let table = Arc::default();
+        let spans = config.otlp_traces.then(|| {
+            let threshold = u64::try_from(config.trace_threshold.as_nanos()).unwrap_or(u64::MAX);
+            Arc::new(Mutex::new(SpanTable::new(threshold)))
+        });
+        let receiver = receiver(config, origin, service, spans.clone());
+        let limits = Limits {
+            interval: config.interval,
+            stalled_after: config.stalled_after,
+            most_methods: config.max_methods as usize,
+        };
+        let keeper = Keeper::start(origin, limits, Arc::clone(&table), receiver);
+        let keeper = keeper
+            .inspect_err(|error| message::say(&format!("no thread for metrics: {error}; there are none")))
+            .ok()?;
+        let page = config.openmetrics.and_then(|address| {
+            let server = ScrapeServer::start(address, keeper.asks());
+            let explain = |error: &std::io::Error| {
+                let hint = if error.kind() == std::io::ErrorKind::AddrInUse {
+                    "; another process, perhaps another JVM with this configuration, uses the port"
+                } else {
+                    ""
+                };
+                message::say(&format!(
+                    "openmetrics = \"{address}\" in [metrics]: {error}{hint}. The application runs on without this page"
+                ));
+            };
+            server.inspect_err(explain).ok()
+        });
+        Some(Metrics { table, spans, keeper, page })
+    }
+
+    /// The end that the drainer writes to.
+    pub(crate) fn sink(&self) -> MetricsSink {
+        MetricsSink { methods: MethodSink(Arc::clone(&self.table)), spans: self.spans.clone().map(SpanSink::new) }
+    }
+
+    /// Publishes the last figures and stops all threads.
+    pub(crate) fn stop(self) {
+        if let Some(page) = self.page {
+            page.stop();
+        }
+        self.keeper.stop();
+    }
+}
+
+/// Who is told when an interval ends.
+fn receiver(
+    config: &MetricsConfig,
+    origin: Origin,
+    service: &str,
+    spans: Option<Arc<Mutex<SpanTable>>>,
+) -> Box<dyn IntervalEnd> {
+    let publisher = config.otlp.as_deref().map(|url| otlp::Publisher::start(url, config, origin, service, spans));
+    match publisher {
+        Some(Ok(publisher)) => Box::new(publisher),
+        Some(Err(error)) => {
+            message::say(&format!("no thread for `otlp` in [metrics]: {error}; nothing is sent"));
+            Box::new(NoReceiver)
+        }
+        None => Box::new(NoReceiver),
+    }
+}
+
+/// What the drainer writes to.
+#[derive(Debug)]
+pub(crate) struct MetricsSink {
+    methods: MethodSink,
+    spans: Option<SpanSink>,
+}
+
+impl MetricsSink {
+    /// Notes calls for which there was no memory.
+    pub(crate) fn lost(&self, count: u64) {
+        self.methods.lost(count);
+    }
+}
+
+impl RecordSink for MetricsSink {
+    fn thread(&mut self, thread: RecordThread) {
+        self.methods.thread(thread);
+        if let Some(spans) = &mut self.spans {
+            spans.thread(thread);
+        }
+    }
+
+    fn thread_name(&mut self, thread: u64, name: &[u8]) {
+        self.methods.thread_name(thread, name);
+        if let Some(spans) = &mut self.spans {
+            spans.thread_name(thread, name);
+        }
+    }
+
+    fn calls(&mut self, calls: &[[u64; 2]]) {
+        self.methods.calls(calls);
+        if let Some(spans) = &mut self.spans {
+            spans.calls(calls);
+        }
+    }
+
+    fn long_call(&mut self, probe: u32, start: u64, duration: u64) {
+        self.methods.long_call(probe, start, duration);
+        if let Some(spans) = &mut self.spans {
+            spans.long_call(probe, start, duration);
+        }
+    }
+
+    fn detail(&mut self, detail: Detail<'_>) {
+        self.methods.detail(detail);
+        if let Some(spans) = &mut self.spans {
+            spans.detail(detail);
+        }
+    }
+}
+
+/// Nobody is told when an interval ends.
+#[derive(Debug)]
+struct NoReceiver;
+
+impl IntervalEnd for NoReceiver {
+    fn interval_ended(&mut self, _last: bool, _collect: &mut dyn FnMut() -> Vec<Family>) {}
+}

@@ -1,0 +1,206 @@
+//! From trees of calls to requests for `/v1/traces`.
+
+use std::hash::{BuildHasher as _, RandomState};
+
+use super::messages::{ExportTraceServiceRequest, KeyValue, ResourceSpans, ScopeSpans, Span};
+use super::resource::{Sender, attribute, whole_number};
+use crate::metrics::method_families::MethodNames;
+use crate::metrics::spans::{SpanDetail, SpanNode, ThreadTrees};
+
+/// Spans of one request.
+const SPANS_PER_REQUEST: usize = 2_000;
+
+const INTERNAL: i32 = 1;
+const SERVER: i32 = 2;
+const CLIENT: i32 = 3;
+
+/// Makes spans.
+#[derive(Debug)]
+pub(crate) struct SpanWriter {
+    random: RandomState,
+    made: u64,
+    /// To be added to a time of Java's clock to get nanoseconds since 1970.
+    to_unix: i64,
+    percent: u64,
+    left_out: u64,
+}
+
+impl SpanWriter {
+    /// A writer that takes `percent` of a hundred traces. `to_unix` leads from Java's clock to the time since 1970.
+    pub(crate) fn new(to_unix: i64, percent: u32) -> SpanWriter {
+        SpanWriter { random: RandomState::new(), made: 0, to_unix, percent: u64::from(percent), left_out: 0 }
+    }
+
+    /// Spans that were left out because their traces were not taken.
+    pub(crate) fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Requests with all spans of these trees, and how many each holds.
+    pub(crate) fn requests(
+        &mut self,
+        trees: &[ThreadTrees],
+        names: &MethodNames,
+        sender: &Sender,
+    ) -> Vec<(ExportTraceServiceRequest, usize)> {
+        let mut spans = Vec::new();
+        for tree in trees {
+            for root in &tree.roots {
+                let trace = [self.number(), self.number()];
+                if trace[1] % 100 < self.percent {
+                    let trace_id: Vec<u8> = trace.iter().flat_map(|half| half.to_be_bytes()).collect();
+                    self.write(root, &trace_id, &[], tree, names, &mut spans);
+                } else {
+                    self.left_out += root.size() as u64;
+                }
+            }
+        }
+        let mut requests = Vec::new();
+        while !spans.is_empty() {
+            let rest = spans.split_off(spans.len().min(SPANS_PER_REQUEST));
+            let part = std::mem::replace(&mut spans, rest);
+            let count = part.len();
+            requests.push((request(part, sender), count));
+        }
+        requests
+    }
+
+    fn write(
+        &mut self,
+        node: &SpanNode,
+        trace_id: &[u8],
+        parent: &[u8],
+        thread: &ThreadTrees,
+        names: &MethodNames,
+        spans: &mut Vec<Span>,
+    ) {
+        // Recursion of the application is as deep as its stack, which may be deeper than ours.
+        let mut open = vec![(node, parent.to_vec())];
+        while let Some((node, parent)) = open.pop() {
+            let span_id = self.number().to_be_bytes().to_vec();
+            open.extend(node.children.iter().rev().map(|child| (child, span_id.clone())));
+            spans.push(self.span(node, trace_id, span_id, parent, thread, names));
+        }
+    }
+
+    fn span(
+        &self,
+        node: &SpanNode,
+        trace_id: &[u8],
+        span_id: Vec<u8>,
+        parent_span_id: Vec<u8>,
+        thread: &ThreadTrees,
+        names: &MethodNames,
+    ) -> Span {
+        let function = names.get(node.probe).map_or("unknown", |named| named.function());
+        let mut attributes = vec![
+            attribute("code.function.name", function),
+            whole_number("thread.id", i64::try_from(thread.thread).unwrap_or(0)),
+        ];
+        attributes.extend(thread.name.as_deref().map(|name| attribute("thread.name", name)));
+        let kind = node.detail.as_ref().map_or(INTERNAL, |detail| tell(detail, &mut attributes));
+        let unix = |time: u64| time.wrapping_add_signed(self.to_unix);
+        Span {
+            trace_id: trace_id.to_vec(),
+            span_id,
+            parent_span_id,
+            name: short_name(function).to_owned(),
+            kind,
+            start_time_unix_nano: unix(node.start),
+            end_time_unix_nano: unix(node.end),
+            attributes,
+            dropped_attributes_count: 0,
+        }
+    }
+
+    /// Never 0, which means no identity.
+    fn number(&mut self) -> u64 {
+        self.made += 1;
+        self.random.hash_one(self.made).max(1)
+    }
+}
+
+fn request(spans: Vec<Span>, sender: &Sender) -> ExportTraceServiceRequest {
+    ExportTraceServiceRequest {
+        resource_spans: vec![ResourceSpans {
+            resource: Some(sender.resource.clone()),
+            scope_spans: vec![ScopeSpans { scope: Some(sender.scope.clone()), spans }],
+        }],
+    }
+}
+
+/// What a template noted, under OpenTelemetry's names; the kind of span.
+fn tell(detail: &SpanDetail, attributes: &mut Vec<KeyValue>) -> i32 {
+    let SpanDetail { kind, text, number } = detail;
+    match kind {
+        b'J' => {
+            attributes.push(attribute("db.query.text", text));
+            CLIENT
+        }
+        b'H' => {
+            let (method, path) = text.split_once('\0').unwrap_or((text, ""));
+            attributes.push(attribute("http.request.method", method));
+            attributes.push(attribute("url.path", path));
+            if *number > 0 {
+                attributes.push(whole_number("http.response.status_code", i64::from(*number)));
+            }
+            SERVER
+        }
+        b'S' => {
+            attributes.push(attribute("network.peer.address", text));
+            attributes.push(whole_number("instr.bytes", i64::from(*number)));
+            CLIENT
+        }
+        _ => INTERNAL,
+    }
+}
+
+/// `com.acme.Order.total` is shown as `Order.total`.
+fn short_name(function: &str) -> &str {
+    let mut dots = function.rmatch_indices('.').map(|(at, _)| at);
+    dots.nth(1).and_then(|dot| function.get(dot + 1..)).unwrap_or(function)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe_registry::ProbeRegistry;
+
+    fn node(probe: u32, start: u64, end: u64, children: Vec<SpanNode>) -> SpanNode {
+        SpanNode { probe, start, end, detail: None, children, depth: 1 }
+    }
+
+    #[test]
+    fn children_name_their_parents_within_one_trace() {
+        let names = MethodNames::new(Box::leak(Box::new(ProbeRegistry::default())));
+        let inner = node(2, 20, 30, Vec::new());
+        let roots = vec![node(1, 10, 40, vec![inner]), node(3, 50, 60, Vec::new())];
+        let trees = [ThreadTrees { thread: 5, name: Some("main".into()), roots }];
+        let mut writer = SpanWriter::new(1_000, 100);
+        let requests = writer.requests(&trees, &names, &Sender::new("shop", &[]));
+        assert_eq!((requests.len(), requests[0].1), (1, 3));
+        let spans = &requests[0].0.resource_spans[0].scope_spans[0].spans;
+        assert_eq!((spans[0].parent_span_id.len(), &spans[1].parent_span_id), (0, &spans[0].span_id));
+        assert_eq!(spans[0].trace_id, spans[1].trace_id);
+        assert_ne!(spans[0].trace_id, spans[2].trace_id);
+        assert_eq!((spans[0].trace_id.len(), spans[0].span_id.len()), (16, 8));
+        assert_eq!((spans[1].start_time_unix_nano, spans[1].end_time_unix_nano), (1_020, 1_030));
+    }
+
+    #[test]
+    fn a_share_of_the_traces_is_taken_and_the_rest_counted() {
+        let names = MethodNames::new(Box::leak(Box::new(ProbeRegistry::default())));
+        let roots = (0..10_000).map(|at| node(1, at, at + 1, Vec::new())).collect();
+        let trees = [ThreadTrees { thread: 5, name: None, roots }];
+        let mut writer = SpanWriter::new(0, 10);
+        let taken: usize = writer.requests(&trees, &names, &Sender::new("shop", &[])).iter().map(|part| part.1).sum();
+        assert!((700..1_300).contains(&taken), "{taken} of 10000");
+        assert_eq!(taken as u64 + writer.left_out(), 10_000);
+    }
+
+    #[test]
+    fn names_are_short() {
+        assert_eq!(short_name("com.acme.Order.total"), "Order.total");
+        assert_eq!((short_name("Order.total"), short_name("x")), ("Order.total", "x"));
+    }
+}

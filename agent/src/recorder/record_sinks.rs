@@ -1,0 +1,111 @@
+//! Where drained records go: into the trace file, and, if somebody wants them, into the figures and spans that are published
+//! while the program runs. Each gets every record; a full trace file stops neither of the others.
+
+use super::jvm_event_queue::{JvmEvent, Pause};
+use super::record_stream::{Detail, RecordSink, RecordThread};
+use super::trace_sink::{RecordCounts, TraceSink};
+use crate::metrics::MetricsSink;
+
+/// All sinks of one recording.
+#[derive(Debug)]
+pub(crate) struct RecordSinks {
+    trace: TraceSink,
+    metrics: Option<MetricsSink>,
+}
+
+impl RecordSinks {
+    /// The trace file and, perhaps, metrics.
+    pub(crate) fn new(trace: TraceSink, metrics: Option<MetricsSink>) -> RecordSinks {
+        RecordSinks { trace, metrics }
+    }
+
+    /// The following records come from a ring that this operating system thread writes.
+    pub(crate) fn ring(&mut self, os_thread: u64) {
+        self.trace.ring(os_thread);
+    }
+
+    /// Notes losses of a ring, whose last records belonged to `thread`.
+    pub(crate) fn lost(&mut self, thread: u64, at_nanos: u64, count: u64) {
+        self.trace.lost(thread, at_nanos, count);
+        if let Some(metrics) = &self.metrics {
+            metrics.lost(count);
+        }
+    }
+
+    /// Notes segments that could not be read to their end.
+    pub(crate) fn malformed(&mut self, count: u64) {
+        self.trace.malformed(count);
+    }
+
+    /// Writes the samples that have come; whether there were any.
+    pub(crate) fn take_samples(&mut self) -> bool {
+        self.trace.take_samples()
+    }
+
+    /// Writes what the JVM told, each with its time.
+    pub(crate) fn jvm_events(&mut self, told: Vec<(i64, JvmEvent)>) {
+        told.into_iter().for_each(|(at, event)| self.trace.jvm_event(at as u64, event));
+    }
+
+    /// Writes a pause of the garbage collector.
+    pub(crate) fn pause(&mut self, pause: Pause) {
+        self.trace.pause(pause);
+    }
+
+    /// Notes that events of the JVM were lost.
+    pub(crate) fn lost_jvm_events(&mut self, at_nanos: u64, count: u64) {
+        self.trace.lost_jvm_events(at_nanos, count);
+    }
+
+    /// Figures up to now.
+    pub(crate) fn counts(&self) -> RecordCounts {
+        self.trace.counts()
+    }
+
+    /// Appends what has been recorded to the file, if there is something.
+    pub(crate) fn flush(&mut self) {
+        self.trace.flush();
+    }
+
+    /// Completes the file.
+    pub(crate) fn finish(&mut self) {
+        self.trace.finish();
+    }
+}
+
+impl RecordSink for RecordSinks {
+    fn thread(&mut self, thread: RecordThread) {
+        self.trace.thread(thread);
+        if let Some(metrics) = &mut self.metrics {
+            metrics.thread(thread);
+        }
+    }
+
+    fn thread_name(&mut self, thread: u64, name: &[u8]) {
+        self.trace.thread_name(thread, name);
+        if let Some(metrics) = &mut self.metrics {
+            metrics.thread_name(thread, name);
+        }
+    }
+
+    fn calls(&mut self, calls: &[[u64; 2]]) {
+        self.trace.calls(calls);
+        if let Some(metrics) = &mut self.metrics {
+            metrics.calls(calls);
+        }
+    }
+
+    fn long_call(&mut self, probe: u32, start: u64, duration: u64) {
+        self.trace.long_call(probe, start, duration);
+        if let Some(metrics) = &mut self.metrics {
+            metrics.long_call(probe, start, duration);
+        }
+    }
+
+    fn detail(&mut self, detail: Detail<'_>) {
+        self.trace.detail(detail);
+        if let Some(metrics) = &mut self.metrics {
+            metrics.detail(detail);
+        }
+    }
+}

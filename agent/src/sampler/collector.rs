@@ -1,0 +1,204 @@
+//! The sampler's thread: gives samples their names and passes them on.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHashSet;
+
+use super::cpu_shares::CpuShares;
+use super::method_names::MethodNames;
+use super::sample_queue::{QueuedFrame, QueuedItem, SampleQueue};
+use super::{Engine, Surroundings, thread_timers};
+use crate::jvm::{Jni, JvmtiError, Sample, ThreadFacts, signal};
+
+/// Pause between two visits to the buffer.
+const PAUSE: Duration = Duration::from_millis(50);
+/// How often it is asked whether the signal still comes to us.
+const CHECK: Duration = Duration::from_secs(1);
+
+/// Figures of one sampler.
+#[derive(Debug, Default, Clone, PartialEq, Eq, serde::Serialize)]
+pub(crate) struct SampleCounts {
+    /// What took the samples.
+    engine: &'static str,
+    /// Samples, with a stack or without, weighed by the intervals they stand for.
+    samples: u64,
+    /// Of these, stacks that go on.
+    truncated: u64,
+    /// Of these, samples without a stack, by reason.
+    failed: BTreeMap<&'static str, u64>,
+    /// Threads that were not sampled, because the kernel gave them no timer.
+    threads_without_timer: u64,
+}
+
+/// The thread's state.
+#[derive(Debug)]
+pub(super) struct Collector {
+    surroundings: Surroundings,
+    engine: Engine,
+    interval: Duration,
+    depth: usize,
+    queue: Arc<SampleQueue>,
+    methods: MethodNames,
+    told_threads: FxHashSet<u64>,
+    counts: SampleCounts,
+}
+
+impl Collector {
+    pub(super) fn new(
+        surroundings: Surroundings,
+        engine: Engine,
+        interval: Duration,
+        depth: usize,
+        queue: Arc<SampleQueue>,
+    ) -> Collector {
+        Collector {
+            surroundings,
+            engine,
+            interval,
+            depth,
+            queue,
+            methods: MethodNames::default(),
+            told_threads: FxHashSet::default(),
+            counts: SampleCounts { engine: engine.name(), ..SampleCounts::default() },
+        }
+    }
+
+    /// Works until it is told to stop.
+    pub(super) fn run(mut self, jni: &Jni<'_>, stop: &AtomicBool) -> SampleCounts {
+        match self.engine {
+            Engine::Async => self.visit_buffer(jni, stop),
+            Engine::Jvmti => self.ask_jvmti(jni, stop),
+        }
+        tracing::info!(counts = ?self.counts, "samples were taken");
+        self.counts
+    }
+
+    fn visit_buffer(&mut self, jni: &Jni<'_>, stop: &AtomicBool) {
+        let buffer = thread_timers::buffer(self.depth);
+        // Both count the same clock from different moments.
+        let to_java = (self.surroundings.clock.now() as u64).wrapping_sub(signal::monotonic_nanos());
+        let mut checked = Instant::now();
+        loop {
+            let last = stop.load(Ordering::Acquire);
+            let ended = thread_timers::take_ended();
+            buffer.drain(&mut |sample| self.take_signal(jni, &sample, to_java));
+            let lost = buffer.take_lost_ticks();
+            if lost > 0 {
+                self.fail(0, self.surroundings.clock.now() as u64, lost, "buffer full");
+            }
+            thread_timers::drop_foreign();
+            thread_timers::forget(&ended);
+            self.counts.threads_without_timer += thread_timers::take_without_timer();
+            if last {
+                return;
+            }
+            if checked.elapsed() >= CHECK {
+                checked = Instant::now();
+                if !signal::has_signal() {
+                    self.give_up();
+                    return;
+                }
+            }
+            std::thread::park_timeout(PAUSE);
+        }
+    }
+
+    /// Somebody has taken SIGPROF away: another profiler, which must not get the signals of our timers.
+    fn give_up(&mut self) {
+        thread_timers::stop(self.surroundings.jvmti);
+        let text = "another profiler has taken SIGPROF over: no more samples from here on".to_owned();
+        crate::message::say(&text);
+        self.queue.push(QueuedItem::Note { at: self.surroundings.clock.now() as u64, text });
+    }
+
+    fn take_signal(&mut self, jni: &Jni<'_>, sample: &Sample<'_>, to_java: u64) {
+        let jvmti = self.surroundings.jvmti;
+        // Not found: a thread of the JVM's own, like a compiler.
+        let Some(who) = thread_timers::who(jvmti, jni, sample.thread) else { return };
+        self.tell_thread(&who.facts, who.os_thread);
+        let at = sample.nanos.wrapping_add(to_java);
+        match sample.stack {
+            Ok(stack) => {
+                let names = (jvmti, jni);
+                let frames: Vec<_> = stack.iter().map(|frame| self.methods.frame(names, &self.queue, frame)).collect();
+                self.pass(who.facts.java_id, at, sample.ticks, frames, stack.truncated);
+            }
+            Err(code) => self.fail(who.facts.java_id, at, u64::from(sample.ticks), reason(code)),
+        }
+    }
+
+    fn ask_jvmti(&mut self, jni: &Jni<'_>, stop: &AtomicBool) {
+        let mut shares = CpuShares::default();
+        let mut failed = false;
+        while !stop.load(Ordering::Acquire) {
+            if let Err(error) = self.take_shares(jni, &mut shares) {
+                // One message, not one each interval.
+                if !std::mem::replace(&mut failed, true) {
+                    tracing::warn!(%error, "samples are missing");
+                }
+            }
+            std::thread::park_timeout(self.interval);
+        }
+    }
+
+    fn take_shares(&mut self, jni: &Jni<'_>, shares: &mut CpuShares) -> Result<(), JvmtiError> {
+        let jvmti = self.surroundings.jvmti;
+        // One frame more than is wanted says that the stack goes on.
+        for sample in shares.samples((jvmti, jni), self.interval, self.depth + 1)? {
+            let at = self.surroundings.clock.now() as u64;
+            self.tell_thread(&sample.thread, 0);
+            if sample.frames.is_empty() {
+                self.fail(sample.thread.java_id, at, u64::from(sample.ticks), "no Java frame");
+                continue;
+            }
+            let truncated = sample.frames.len() > self.depth;
+            let frames = sample.frames.into_iter().take(self.depth);
+            let frames = frames.map(|frame| self.methods.frame((jvmti, jni), &self.queue, frame)).collect();
+            self.pass(sample.thread.java_id, at, sample.ticks, frames, truncated);
+        }
+        Ok(())
+    }
+
+    fn tell_thread(&mut self, facts: &ThreadFacts, os_thread: u64) {
+        if self.told_threads.insert(facts.java_id) {
+            self.queue.push(QueuedItem::Thread { id: facts.java_id, name: facts.name.clone(), os_thread });
+        }
+    }
+
+    fn pass(&mut self, thread: u64, at: u64, ticks: u32, frames: Vec<QueuedFrame>, truncated: bool) {
+        self.counts.samples += u64::from(ticks);
+        self.counts.truncated += if truncated { u64::from(ticks) } else { 0 };
+        let item = QueuedItem::Stack { thread, at, ticks, frames: frames.into(), truncated };
+        if !self.queue.push(item) {
+            *self.counts.failed.entry("queue full").or_default() += u64::from(ticks);
+        }
+    }
+
+    fn fail(&mut self, thread: u64, at: u64, ticks: u64, reason: &'static str) {
+        self.counts.samples += ticks;
+        *self.counts.failed.entry(reason).or_default() += ticks;
+        let ticks = u32::try_from(ticks).unwrap_or(u32::MAX);
+        self.queue.push(QueuedItem::Failed { thread, at, ticks, reason });
+    }
+}
+
+/// What a code of AsyncGetCallTrace says.
+fn reason(code: i32) -> &'static str {
+    match code {
+        0 => "no Java frame",
+        -1 => "class events off",
+        -2 => "collector at work",
+        -3 => "unknown place outside Java",
+        -4 => "unreadable stack outside Java",
+        -5 => "unknown place in Java",
+        -6 => "unreadable stack in Java",
+        -7 => "unknown thread state",
+        -8 => "thread ending",
+        -9 => "deoptimising",
+        -10 => "at a safepoint",
+        _ => "other",
+    }
+}

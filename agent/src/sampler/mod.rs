@@ -1,0 +1,168 @@
+//! Samples of running threads: what each executes whenever it has used so much processor time.
+//!
+//! ```text
+//! async:  timer of a thread --SIGPROF--> handler, AsyncGetCallTrace --> SampleBuffer \
+//! jvmti:  processor times, GetThreadListStackTraces ----------------------------------> this thread: names, lines
+//!                                                                  --> SampleQueue --> drainer --> trace file
+//! ```
+//! Decision 012 says which engine is sound where.
+
+mod collector;
+mod cpu_shares;
+mod method_names;
+mod sample_queue;
+mod thread_timers;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use instrument_core::config::{SamplerConfig, SamplerEngine};
+
+pub(crate) use collector::SampleCounts;
+pub(crate) use sample_queue::{QueuedFrame, QueuedItem, SampleQueue};
+pub(crate) use thread_timers::{class_prepared, thread_ended, thread_started, wants_threads};
+
+use crate::jvm::{JavaVm, Jni, Jvmti, NanoClock, ask_for_sampling, block_signals, signal, threads_have_ids};
+use crate::message;
+use collector::Collector;
+
+/// The last release of the JDK on which AsyncGetCallTrace was tested.
+const LAST_TESTED: u32 = 25;
+
+/// What takes the samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Engine {
+    /// Signals and AsyncGetCallTrace.
+    Async,
+    /// A thread and JVMTI's stacks.
+    Jvmti,
+}
+
+impl Engine {
+    /// Its name in configuration and recordings.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Engine::Async => "async",
+            Engine::Jvmti => "jvmti",
+        }
+    }
+
+    /// In which respect its samples are not what one might think, for people.
+    pub(crate) fn bias(self) -> &'static str {
+        match self {
+            Engine::Async => {
+                "each thread by its own processor time, at any instruction; threads of the JVM itself (compiler, \
+                 collector) are left out, virtual threads count for their carriers"
+            }
+            Engine::Jvmti => {
+                "as many as processor time was used, but stacks are seen only at safepoints: hot loops and small methods \
+                 count for their neighbours, threads that end within an interval are missed"
+            }
+        }
+    }
+}
+
+/// Where a sampler lives.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Surroundings {
+    pub(crate) vm: JavaVm,
+    pub(crate) jvmti: Jvmti,
+    pub(crate) clock: NanoClock,
+    /// Feature release of the JDK.
+    pub(crate) java_version: u32,
+}
+
+/// A running sampler.
+#[derive(Debug)]
+pub(crate) struct Sampler {
+    thread: JoinHandle<SampleCounts>,
+    stop: Arc<AtomicBool>,
+    jvmti: Jvmti,
+}
+
+impl Sampler {
+    /// Begins to take samples if the configuration asks for them. What cannot be done is told; the application is not
+    /// affected. The class events must be on if the engine is [`Engine::Async`], which is why `listen` is called before.
+    pub(crate) fn start(
+        surroundings: Surroundings,
+        jni: &Jni<'_>,
+        config: &SamplerConfig,
+        queue: Arc<SampleQueue>,
+        listen: impl FnOnce(),
+    ) -> Option<Sampler> {
+        let jvmti = surroundings.jvmti;
+        if let Err(error) = ask_for_sampling(jvmti) {
+            tracing::warn!(%error, "samples have no lines");
+        }
+        if !threads_have_ids(jni) {
+            message::say("no samples: this JVM's threads cannot be told apart");
+            return None;
+        }
+        let interval = Duration::from_millis(u64::from(config.interval_ms));
+        let depth = config.depth as usize;
+        let engine = choose(config.engine, surroundings)?;
+        queue.engine(surroundings.clock.now() as u64, engine, interval);
+        if engine == Engine::Async {
+            listen();
+            if let Err(error) = thread_timers::start(jvmti, jni, interval, depth) {
+                message::say(&format!("no samples: {error}"));
+                return None;
+            }
+        }
+        tracing::info!(engine = engine.name(), ?interval, depth, "samples are taken");
+        let stop = Arc::new(AtomicBool::new(false));
+        let collector = Collector::new(surroundings, engine, interval, depth, queue);
+        match spawn(collector, surroundings.vm, Arc::clone(&stop)) {
+            Ok(thread) => Some(Sampler { thread, stop, jvmti }),
+            Err(error) => {
+                thread_timers::stop(jvmti);
+                message::say(&format!("no samples: no thread for the sampler: {error}"));
+                None
+            }
+        }
+    }
+
+    /// Ends sampling; what was taken is in the queue afterwards.
+    pub(crate) fn stop(self) -> SampleCounts {
+        thread_timers::stop(self.jvmti);
+        self.stop.store(true, Ordering::Release);
+        self.thread.thread().unpark();
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+fn spawn(collector: Collector, vm: JavaVm, stop: Arc<AtomicBool>) -> std::io::Result<JoinHandle<SampleCounts>> {
+    std::thread::Builder::new().name("instr-sampler".to_owned()).spawn(move || {
+        block_signals();
+        vm.with_attached_daemon(c"instr-sampler", |jni| collector.run(jni, &stop)).unwrap_or_else(|| {
+            tracing::error!("the sampler cannot attach to the JVM; there are no samples");
+            SampleCounts::default()
+        })
+    })
+}
+
+/// The engine to use; `None` if the one that was asked for cannot be had.
+fn choose(wanted: SamplerEngine, surroundings: Surroundings) -> Option<Engine> {
+    if wanted == SamplerEngine::Jvmti {
+        return Some(Engine::Jvmti);
+    }
+    let is_tested = surroundings.java_version <= LAST_TESTED || wanted == SamplerEngine::Async;
+    let problem = if is_tested {
+        signal::prepare(surroundings.vm).err().map(|error| error.to_string())
+    } else {
+        Some(format!("AsyncGetCallTrace is not tested on this JDK (newer than {LAST_TESTED})"))
+    };
+    match problem {
+        None => Some(Engine::Async),
+        Some(problem) if wanted == SamplerEngine::Auto => {
+            message::say(&format!("{problem}: samples are taken with JVMTI, at safepoints only"));
+            Some(Engine::Jvmti)
+        }
+        Some(problem) => {
+            message::say(&format!("no samples: {problem}; engine = \"jvmti\" in [sampler] does without"));
+            None
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The way from the sampler's thread to the drainer, who writes the trace file.
+
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::Engine;
+use crate::jvm::MethodFacts;
+
+/// More items do not wait: the drainer hangs, or the file cannot be written.
+const MOST: usize = 200_000;
+
+/// A frame of a stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct QueuedFrame {
+    /// Number of the method, told before by [`QueuedItem::Method`].
+    pub(crate) method: u32,
+    /// Line, 0 if unknown.
+    pub(crate) line: u32,
+    /// Offset in the bytecode; `None` in native methods.
+    pub(crate) offset: Option<u32>,
+}
+
+/// What the trace file is to hold. What an item refers to stands in an earlier one.
+#[derive(Debug)]
+pub(crate) enum QueuedItem {
+    /// Samples are taken.
+    Engine { at: u64, engine: Engine, interval: Duration },
+    /// A method that was seen for the first time; numbers count up from 0.
+    Method(MethodFacts),
+    /// A thread.
+    Thread { id: u64, name: String, os_thread: u64 },
+    /// A sample.
+    Stack { thread: u64, at: u64, ticks: u32, frames: Box<[QueuedFrame]>, truncated: bool },
+    /// A sample without stack.
+    Failed { thread: u64, at: u64, ticks: u32, reason: &'static str },
+    /// Something to know.
+    Note { at: u64, text: String },
+}
+
+/// Items that wait.
+#[derive(Debug, Default)]
+pub(crate) struct SampleQueue {
+    items: Mutex<Vec<QueuedItem>>,
+}
+
+impl SampleQueue {
+    /// Appends an item; false if too many wait already. Definitions always find a place.
+    pub(crate) fn push(&self, item: QueuedItem) -> bool {
+        let mut items = self.items.lock();
+        let is_sample = matches!(item, QueuedItem::Stack { .. } | QueuedItem::Failed { .. });
+        if is_sample && items.len() >= MOST {
+            return false;
+        }
+        items.push(item);
+        true
+    }
+
+    pub(super) fn engine(&self, at: u64, engine: Engine, interval: Duration) {
+        self.push(QueuedItem::Engine { at, engine, interval });
+    }
+
+    /// Takes all items.
+    pub(crate) fn take(&self) -> Vec<QueuedItem> {
+        std::mem::take(&mut self.items.lock())
+    }
+}

@@ -1,0 +1,305 @@
+//! Which threads have a timer: every platform thread that Java runs on, from its first Java code to its last.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::jvm::{self, Event, Jni, Jvmti, LoadedClass, LoadedClasses, SampleBuffer, ThreadFacts, ThreadSlot, signal};
+
+/// Records of a buffer: what the threads on all processors leave behind between two visits of the collector, many times over.
+const RECORDS: usize = 1_024;
+/// Threads of the agent itself.
+const OWN_THREADS: &str = "instr-";
+
+/// Timers run and classes are given method ids.
+static ACTIVE: AtomicBool = AtomicBool::new(false);
+static TIMERS: OnceLock<Mutex<Timers>> = OnceLock::new();
+/// Buffers by depth: they are never freed.
+static BUFFERS: Mutex<Vec<&'static SampleBuffer>> = Mutex::new(Vec::new());
+
+/// A thread with a timer.
+#[derive(Debug, Clone, Copy)]
+struct Timed {
+    number: usize,
+    slot: &'static ThreadSlot,
+    registration: u64,
+}
+
+#[derive(Debug, Default)]
+struct Timers {
+    interval: Duration,
+    kernel_tick: Duration,
+    by_os_thread: FxHashMap<i32, Timed>,
+    free: Vec<usize>,
+    slots: usize,
+    registrations: u64,
+    /// Who a registration is, as far as known.
+    known: FxHashMap<u64, Who>,
+    ended: Vec<u64>,
+    /// Registrations that turned out to be none of Java's, or ended before anybody knew.
+    hidden: FxHashSet<u64>,
+    /// Threads that the kernel gave no timer.
+    without_timer: u64,
+}
+
+/// Who a registration is.
+#[derive(Debug, Clone)]
+pub(super) struct Who {
+    pub(super) facts: ThreadFacts,
+    pub(super) os_thread: u64,
+}
+
+fn timers() -> &'static Mutex<Timers> {
+    TIMERS.get_or_init(Mutex::default)
+}
+
+/// Gives every class method ids and every thread a timer. The events of classes and of threads must be on.
+pub(super) fn start(jvmti: Jvmti, jni: &Jni<'_>, interval: Duration, depth: usize) -> Result<(), jvm::JvmtiError> {
+    ACTIVE.store(true, Ordering::SeqCst);
+    {
+        let mut timers = timers().lock();
+        (timers.interval, timers.kernel_tick) = (interval, signal::kernel_tick());
+        timers.hidden.clear();
+    }
+    let started = give_ids_and_timers(jvmti, jni, depth);
+    if started.is_err() {
+        stop(jvmti);
+    }
+    started
+}
+
+fn give_ids_and_timers(jvmti: Jvmti, jni: &Jni<'_>, depth: usize) -> Result<(), jvm::JvmtiError> {
+    jvmti.set_event(Event::ClassLoad, true)?;
+    if let Err(error) = jvmti.set_event(Event::CompiledMethodLoad, true) {
+        tracing::info!(%error, "lines in compiled code are those of the nearest call");
+    }
+    for class in LoadedClasses::all(jvmti, jni)?.as_slice().iter().filter(|class| class.is_prepared(jvmti)) {
+        class_prepared(jvmti, *class);
+    }
+    signal::switch_on(buffer(depth));
+    let mut timers = timers().lock();
+    for os_thread in os_threads() {
+        if !timers.by_os_thread.contains_key(&os_thread) {
+            timers.add(os_thread, None, None);
+        }
+    }
+    Ok(())
+}
+
+/// The buffer for stacks of this depth.
+pub(super) fn buffer(depth: usize) -> &'static SampleBuffer {
+    let mut buffers = BUFFERS.lock();
+    if let Some(known) = buffers.iter().find(|buffer| buffer.depth() == depth) {
+        return known;
+    }
+    let new: &'static SampleBuffer = Box::leak(Box::new(SampleBuffer::new(RECORDS, depth)));
+    buffers.push(new);
+    new
+}
+
+/// Ids of all threads of this process.
+fn os_threads() -> Vec<i32> {
+    let entries = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Takes all timers away and ignores the signals that are under way.
+pub(super) fn stop(jvmti: Jvmti) {
+    if !ACTIVE.swap(false, Ordering::SeqCst) {
+        return;
+    }
+    for event in [Event::ClassLoad, Event::CompiledMethodLoad] {
+        if let Err(error) = jvmti.set_event(event, false) {
+            tracing::error!(%error, ?event, "cannot be switched off");
+        }
+    }
+    let mut timers = timers().lock();
+    let timed: Vec<i32> = timers.by_os_thread.keys().copied().collect();
+    timed.into_iter().for_each(|os_thread| timers.remove(os_thread));
+    drop(timers);
+    signal::switch_off();
+}
+
+/// A class was linked.
+pub(crate) fn class_prepared(jvmti: Jvmti, class: LoadedClass<'_>) {
+    if ACTIVE.load(Ordering::Relaxed)
+        && let Err(error) = jvm::make_method_ids(jvmti, class)
+    {
+        tracing::debug!(%error, "methods of a class have no ids");
+    }
+}
+
+/// Whether threads that begin must be told.
+pub(crate) fn wants_threads() -> bool {
+    ACTIVE.load(Ordering::Relaxed)
+}
+
+/// The current thread begins.
+pub(crate) fn thread_started(jni: &Jni<'_>, facts: &ThreadFacts) {
+    if !wants_threads() || facts.name.starts_with(OWN_THREADS) {
+        return;
+    }
+    let mut timers = timers().lock();
+    if ACTIVE.load(Ordering::SeqCst) {
+        timers.remove(current_os_thread());
+        timers.add(current_os_thread(), Some(jni), Some(facts.clone()));
+    }
+}
+
+/// The current thread ends.
+pub(crate) fn thread_ended() {
+    if wants_threads() {
+        timers().lock().remove(current_os_thread());
+    }
+}
+
+fn current_os_thread() -> i32 {
+    i32::try_from(jvm::current_thread_id()).unwrap_or(0)
+}
+
+impl Timers {
+    fn add(&mut self, os_thread: i32, jni: Option<&Jni<'_>>, facts: Option<ThreadFacts>) {
+        let number = self.free.pop().unwrap_or(self.slots);
+        let Some(slot) = signal::slot(number) else {
+            self.without_timer += 1;
+            return;
+        };
+        self.slots = self.slots.max(number + 1);
+        self.registrations += 1;
+        let registration = self.registrations;
+        let times = (first_tick(registration, self.interval, self.kernel_tick), self.interval);
+        if let Err(error) = slot.start(number, os_thread, jni, registration, times) {
+            tracing::debug!(%error, os_thread, "no timer for a thread");
+            self.without_timer += 1;
+            self.free.push(number);
+            return;
+        }
+        self.by_os_thread.insert(os_thread, Timed { number, slot, registration });
+        if let Some(facts) = facts {
+            self.known.insert(registration, Who { facts, os_thread: u64::try_from(os_thread).unwrap_or(0) });
+        }
+    }
+
+    fn remove(&mut self, os_thread: i32) {
+        if let Some(Timed { number, slot, registration }) = self.by_os_thread.remove(&os_thread) {
+            slot.stop();
+            self.free.push(number);
+            self.ended.push(registration);
+            if !self.known.contains_key(&registration) {
+                self.hidden.insert(registration);
+            }
+        }
+    }
+
+    fn name_unknown(&mut self, by_environment: &[(u64, ThreadFacts)]) {
+        let mut hidden = Vec::new();
+        for (os_thread, timed) in &self.by_os_thread {
+            if self.known.contains_key(&timed.registration) {
+                continue;
+            }
+            let Some(environment) = timed.slot.environment() else { continue };
+            match by_environment.iter().find(|(known, _)| *known == environment) {
+                Some((_, facts)) if !facts.name.starts_with(OWN_THREADS) => {
+                    let os_thread = u64::try_from(*os_thread).unwrap_or(0);
+                    self.known.insert(timed.registration, Who { facts: facts.clone(), os_thread });
+                }
+                // A compiler thread, or one of ours.
+                _ => hidden.push(*os_thread),
+            }
+        }
+        hidden.into_iter().for_each(|os_thread| self.remove(os_thread));
+    }
+}
+
+/// Processor time until the first tick: a random part of an interval, so that threads that end before a whole one are seen as
+/// often as their time says. The kernel looks at the timer only at ticks of its own, the first of which comes at a random
+/// moment of the thread's time; with whole ticks each of them is as likely as the others to carry a sample.
+fn first_tick(registration: u64, interval: Duration, kernel_tick: Duration) -> Duration {
+    // SplitMix64, a well-known mixing function: neighbours get values that have nothing to do with each other.
+    let mut mixed = registration.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    let share = ((mixed ^ (mixed >> 31)) >> 40) as f64 / (1_u64 << 24) as f64;
+    let tick = kernel_tick.as_nanos().max(1);
+    let whole_ticks = interval.mul_f64(share).as_nanos() / tick * tick;
+    Duration::from_nanos(u64::try_from(whole_ticks).unwrap_or(u64::MAX).max(1))
+}
+
+/// Takes the timers of threads that are none of Java's away.
+pub(super) fn drop_foreign() {
+    let mut timers = timers().lock();
+    let is_foreign = |(os_thread, timed): (&i32, &Timed)| timed.slot.is_foreign().then_some(*os_thread);
+    let foreign: Vec<i32> = timers.by_os_thread.iter().filter_map(is_foreign).collect();
+    foreign.into_iter().for_each(|os_thread| timers.remove(os_thread));
+}
+
+/// Who a registration is; threads that were there before the sampler are found out about first.
+pub(super) fn who(jvmti: Jvmti, jni: &Jni<'_>, registration: u64) -> Option<Who> {
+    let timers_now = timers().lock();
+    if let Some(known) = timers_now.known.get(&registration) {
+        return Some(known.clone());
+    }
+    if timers_now.hidden.contains(&registration) {
+        return None;
+    }
+    drop(timers_now);
+    let by_environment = jvm::threads_by_environment(jvmti, jni);
+    let mut timers = timers().lock();
+    timers.name_unknown(&by_environment);
+    timers.known.get(&registration).cloned()
+}
+
+/// Registrations that have ended and whose samples have all been taken if the buffer was drained after this.
+pub(super) fn take_ended() -> Vec<u64> {
+    std::mem::take(&mut timers().lock().ended)
+}
+
+/// Nobody will ask about these any more.
+pub(super) fn forget(ended: &[u64]) {
+    let mut timers = timers().lock();
+    for registration in ended {
+        timers.known.remove(registration);
+    }
+}
+
+/// Threads without timer since the last time.
+pub(super) fn take_without_timer() -> u64 {
+    std::mem::take(&mut timers().lock().without_timer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A thread with so much processor time that meets ticks of the kernel from a random moment on: how many samples?
+    fn samples(registration: u64, used: u64, phase: u64, interval: u64, tick: u64) -> u64 {
+        let nanos = Duration::from_nanos;
+        let first = first_tick(registration, nanos(interval), nanos(tick)).as_nanos() as u64;
+        let (mut next, mut samples) = (first, 0);
+        for at in (phase..=used).step_by(tick as usize) {
+            if at >= next {
+                // Timers keep their own rhythm; what was missed is in the overrun.
+                let missed = (at - next) / interval;
+                samples += 1 + missed;
+                next += (1 + missed) * interval;
+            }
+        }
+        samples
+    }
+
+    #[test]
+    fn threads_of_any_length_are_seen_as_often_as_their_time_says() {
+        let (interval, tick) = (10_000_000, 4_000_000);
+        for used in [100_000_u64, 1_000_000, 5_000_000, 9_000_000, 33_000_000] {
+            let threads = 200_000_u64;
+            let phase = |thread: u64| 1 + thread.wrapping_mul(2_654_435_761) % tick;
+            let seen: u64 = (1..=threads).map(|thread| samples(thread, used, phase(thread), interval, tick)).sum();
+            let expected = (threads * used / interval) as f64;
+            let ratio = seen as f64 / expected;
+            assert!((0.9..1.1).contains(&ratio), "{used} ns: {seen} samples, not {expected}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! `instr diff`: two recordings method by method.
+
+use std::io::{Write, stdout};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde_json::json;
+use trace::analysis::{Comparison, Figures, Measure, MethodChange};
+use trace::report::{TerminalOptions, comparison};
+use trace::{Analysis, AnalysisOptions, TraceReader};
+
+use super::report::{By, terminal_options};
+use crate::failure::{Complete, Failure};
+use crate::progress::show_progress;
+
+/// Compare two recordings: which methods became slower or faster, which are new or gone.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// What is compared.
+    #[arg(long, value_enum, default_value = "own")]
+    by: By,
+    /// Fail (exit status 1) if a method of both recordings got worse by more than this, chance put aside.
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    fail_above: Option<f64>,
+    /// For --fail-above: methods with a smaller share of the time do not matter.
+    #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "1%")]
+    smallest_share: f64,
+    /// Print JSON in place of the text.
+    #[arg(long)]
+    json: bool,
+    /// Leave out what happened before the application was up.
+    #[arg(long)]
+    after_start_up: bool,
+    /// Rows of the table.
+    #[arg(long, default_value_t = TerminalOptions::default().rows)]
+    rows: usize,
+    /// The recording from before.
+    before: PathBuf,
+    /// The recording from after.
+    after: PathBuf,
+}
+
+/// `10` or `10%`
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches('%').trim().parse::<f64>().ok();
+    number.filter(|number| *number >= 0.0).ok_or_else(|| format!("`{text}` is not a percentage like 10%"))
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let before = analysis(&arguments.before, arguments)?;
+    let after = analysis(&arguments.after, arguments)?;
+    let changes = Comparison::of(&before, &after);
+    let by = arguments.by.measure();
+    let text =
+        if arguments.json { json(&changes, by) } else { comparison(&changes, by, &terminal_options(arguments.rows)) };
+    stdout().write_all(text.as_bytes())?;
+    stdout().flush()?;
+    arguments.fail_above.map_or(Ok(()), |limit| check(&changes, by, limit, arguments.smallest_share))
+}
+
+fn analysis(file: &Path, arguments: &Arguments) -> Result<Analysis> {
+    let mut reader = TraceReader::open(file).with_context(|| {
+        Failure::new(
+            format!("cannot compare {}", file.display()),
+            "name two recordings of the agent: instr-<pid>.jfr, or what [trace] file says",
+        )
+    })?;
+    show_progress(&mut reader);
+    Ok(Analysis::of_reader(&mut reader, AnalysisOptions { after_start_up: arguments.after_start_up }))
+}
+
+fn check(changes: &Comparison, by: Measure, limit: f64, smallest_share: f64) -> Result<()> {
+    let worse = changes.worse_by(by, limit, smallest_share);
+    if worse.is_empty() {
+        return Ok(());
+    }
+    let mut text = format!("error: {} got worse by more than {limit} %:", methods(worse.len()));
+    for method in worse {
+        let change = method.percent(by).unwrap_or_default();
+        let noise = method.noise_percent(by).unwrap_or_default();
+        text.push_str(&format!("\n  {change:+.1} % (chance: ±{noise:.1} %)  {}{}", method.name, method.descriptor));
+    }
+    Err(Complete(text).into())
+}
+
+fn methods(number: usize) -> String {
+    if number == 1 { "1 method".to_owned() } else { format!("{number} methods") }
+}
+
+fn json(changes: &Comparison, by: Measure) -> String {
+    let figures = |figures: &Option<Figures>| {
+        figures.map(|figures| {
+            json!({
+                "calls": figures.calls, "estimated_calls": figures.estimated_calls, "total": figures.total,
+                "own": figures.own, "per_call": figures.value(Measure::Average),
+            })
+        })
+    };
+    let row = |method: &&MethodChange| {
+        json!({
+            "method": method.name, "descriptor": method.descriptor, "before": figures(&method.before),
+            "after": figures(&method.after), "percent": method.percent(by), "chance_percent": method.noise_percent(by),
+            "is_chance": method.is_noise(by),
+        })
+    };
+    let rows: Vec<_> = changes.by_difference(by).iter().map(row).collect();
+    let whole = json!({
+        "calls": changes.calls, "total": changes.total, "duration": changes.durations,
+        "warnings": changes.warnings, "methods": rows,
+    });
+    format!("{whole}\n")
+}

@@ -1,0 +1,118 @@
+//! The agent in a running JVM, as it answers on its socket.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::failure::Failure;
+
+/// An agent that is not answering for so long is taken for dead.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What an agent says about itself.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Status {
+    pub(crate) agent_version: String,
+    pub(crate) pid: u32,
+    pub(crate) trace_file: Option<PathBuf>,
+    pub(crate) trace_file_bytes: u64,
+    pub(crate) classes_rewritten: u64,
+    pub(crate) methods_instrumented: u64,
+    pub(crate) records: u64,
+    pub(crate) lost: u64,
+    /// Live probes at the levels off, watch and time.
+    pub(crate) live: [usize; 3],
+    pub(crate) governor: Option<Governor>,
+    pub(crate) decisions: Vec<String>,
+    pub(crate) hottest: Vec<Hot>,
+}
+
+/// The governor's figures.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Governor {
+    pub(crate) budget_percent: u32,
+    pub(crate) percent: f64,
+    pub(crate) nanos_per_call: f64,
+}
+
+/// A method that took time.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Hot {
+    pub(crate) method: String,
+    pub(crate) level: String,
+    pub(crate) calls: u64,
+    pub(crate) nanos: u64,
+}
+
+/// The answer to a change.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub(crate) struct Changed {
+    pub(crate) changed: usize,
+    pub(crate) live: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Answer<T> {
+    Refused { error: String },
+    Given(T),
+}
+
+/// Asks the agent in the JVM with this process id; the text of the answer.
+pub(crate) fn ask_text(pid: u32, request: &serde_json::Value) -> Result<String> {
+    let mut stream = connect(pid)?;
+    stream.set_read_timeout(Some(PATIENCE)).and_then(|()| stream.set_write_timeout(Some(PATIENCE)))?;
+    let silent = || format!("the agent in process {pid} does not answer");
+    writeln!(stream, "{request}").with_context(silent)?;
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer).with_context(silent)?;
+    if answer.trim().is_empty() {
+        return Err(Failure::new(silent(), "the process may be about to end, or the agent has been detached").into());
+    }
+    Ok(answer)
+}
+
+/// Asks the agent in the JVM with this process id.
+pub(crate) fn ask<T: DeserializeOwned>(pid: u32, request: &serde_json::Value) -> Result<T> {
+    let answer = ask_text(pid, request)?;
+    match serde_json::from_str(&answer).with_context(|| format!("process {pid} answers something strange"))? {
+        Answer::Given(answer) => Ok(answer),
+        Answer::Refused { error } => Err(Failure::new(error, "see `instr --help`").into()),
+    }
+}
+
+fn connect(pid: u32) -> Result<UnixStream> {
+    let process = PathBuf::from(format!("/proc/{pid}"));
+    let Ok(found) = std::fs::metadata(&process) else {
+        return Err(Failure::new(format!("there is no process {pid}"), "`jps -l` lists the JVMs").into());
+    };
+    // In a container the process has another number and another /tmp.
+    let inner = inner_pid(pid).unwrap_or(pid);
+    let name = format!("tmp/instr-{}/{inner}.sock", found.uid());
+    let places = [process.join("root").join(&name), PathBuf::from("/").join(&name)];
+    let mut last = None;
+    for place in &places {
+        match UnixStream::connect(place) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = Some(error),
+        }
+    }
+    let help = match last.map(|error| error.kind()) {
+        Some(io::ErrorKind::PermissionDenied) => "only the user that the JVM runs as can ask it",
+        _ => "it must be a JVM with instr's agent, without `socket = false` in `[control]`",
+    };
+    Err(Failure::new(format!("process {pid} does not listen to instr"), help).into())
+}
+
+/// The number that a process has inside its own container.
+fn inner_pid(pid: u32) -> Option<u32> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+    line.split_whitespace().last()?.parse().ok()
+}

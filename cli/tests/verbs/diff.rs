@@ -1,0 +1,70 @@
+//! `instr diff`: two recordings, and whether a build shall fail.
+
+use trace::{MethodInfo, ProcessInfo, Recording, RecordingOptions};
+
+use crate::sandbox::{Said, Sandbox};
+
+/// `main` calls `work`, which takes so long, ten times.
+fn record(sandbox: &Sandbox, file: &str, work: u64) {
+    let options = RecordingOptions::new(1_700_000_000_000_000_000, 0, ProcessInfo::default());
+    let mut recording = Recording::create(&sandbox.path(file), options).unwrap();
+    for (probe, name) in [(1, "main"), (2, "work")] {
+        let (class, name, descriptor) = (&b"shop/Main"[..], str::as_bytes(name), &b"()V"[..]);
+        let method = MethodInfo { class, name, descriptor, access_flags: 1, exact: true, template: "timed" };
+        recording.define_method(probe, method);
+    }
+    recording.set_thread(1);
+    for call in 0..10 {
+        recording.call(2, 1_000 + call * 100_000, work);
+    }
+    recording.call(1, 500, 2_000_000);
+    recording.finish().unwrap();
+}
+
+fn diff(further: &[&str]) -> Said {
+    let sandbox = Sandbox::new();
+    record(&sandbox, "before.jfr", 10_000);
+    record(&sandbox, "after.jfr", 12_000);
+    sandbox.instr(&[&["diff"], further, &["before.jfr", "after.jfr"]].concat())
+}
+
+#[test]
+fn the_table_names_what_changed() {
+    let said = diff(&[]);
+    assert_eq!((said.code, said.stderr.as_str()), (0, ""));
+    let line = said.stdout.lines().find(|line| line.contains("shop.Main.work")).unwrap();
+    assert!(line.contains("+20.0 %") && line.contains("100 µs") && line.contains("120 µs"), "{}", said.stdout);
+    assert!(
+        !said.stdout.contains('\x1b') && !said.stdout.contains("reading ["),
+        "no colours and no progress in a pipe"
+    );
+}
+
+#[test]
+fn a_build_fails_only_above_its_limit() {
+    let said = diff(&["--by", "per-call", "--fail-above", "10%"]);
+    assert_eq!(said.code, 1);
+    assert!(said.stderr.starts_with("error: 1 method got worse by more than 10 %:\n  +20.0 %"), "{}", said.stderr);
+    assert!(said.stderr.contains("shop.Main.work()V") && said.stdout.contains("shop.Main.work"));
+    assert_eq!(diff(&["--fail-above", "25"]).code, 0);
+    assert_eq!(diff(&["--fail-above", "10%", "--smallest-share", "50"]).code, 0, "work is a small part of all");
+    assert_eq!(diff(&["--fail-above", "much"]).code, 2);
+}
+
+#[test]
+fn programs_get_json() {
+    let said = diff(&["--json", "--by", "total"]);
+    let whole: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    let work = &whole["methods"][0];
+    assert_eq!((&work["method"], &work["percent"]), (&"shop.Main.work".into(), &20.0.into()));
+    assert_eq!((&work["before"]["total"], &work["after"]["calls"]), (&100_000.into(), &10.into()));
+}
+
+#[test]
+fn what_is_no_recording_is_named() {
+    let sandbox = Sandbox::new();
+    record(&sandbox, "before.jfr", 1);
+    let said = sandbox.instr(&["diff", "before.jfr", "absent.jfr"]);
+    assert_eq!(said.code, 1);
+    assert!(said.stderr.starts_with("error: cannot compare absent.jfr\n  because: "), "{}", said.stderr);
+}

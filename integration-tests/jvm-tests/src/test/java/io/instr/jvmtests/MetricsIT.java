@@ -1,0 +1,296 @@
+package io.instr.jvmtests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.BuildResult;
+import io.instr.jvmtests.jvm.Dialog;
+import io.instr.jvmtests.jvm.EachJdk;
+import io.instr.jvmtests.jvm.Finished;
+import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.OpenMetrics;
+import io.instr.jvmtests.jvm.Program;
+import io.instr.jvmtests.jvm.RunDirectories;
+import io.instr.jvmtests.jvm.Tool;
+import io.instr.jvmtests.jvm.Trace.Call;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/** Figures of a running program against what the program knows of itself. */
+class MetricsIT {
+
+    private static final String LOAD = "targets.KnownLoad.";
+
+    private static AgentConfig config(int port, String metrics, String level) {
+        return AgentConfig.verbatim("""
+                [trace]
+                file = "trace.jfr"
+                [agent]
+                stats = "stats.json"
+                [metrics]
+                openmetrics = "127.0.0.1:%d"
+                %s
+                [[rule]]
+                class = "targets.KnownLoad"
+                method = ["paced", "failing", "burning", "allocating", "held", "recurse"]
+                level = "%s"
+                [[rule]]
+                preset = "socket"
+                """.formatted(port, metrics, level));
+    }
+
+    private static Dialog start(Jdk jdk, AgentConfig config) throws IOException {
+        Path directory = RunDirectories.create();
+        Files.writeString(directory.resolve(config.fileName()), config.text());
+        Dialog program = Program.target(jdk, "targets.KnownLoad").talk(List.of(Program.agentOption(config.fileName())), directory);
+        assertEquals("ready", program.next());
+        return program;
+    }
+
+    /** The numbers behind the first word. */
+    private static long[] ask(Dialog program, String line) {
+        String[] words = program.ask(line).split(" ");
+        assertEquals(line.split(" ")[0], words[0]);
+        long[] numbers = new long[words.length - 1];
+        for (int i = 0; i < numbers.length; i++) {
+            numbers[i] = Long.parseLong(words[i + 1]);
+        }
+        return numbers;
+    }
+
+    private static String named(String method) {
+        return "code_function_name=\"" + LOAD + method + "\"";
+    }
+
+    private static void near(double expected, double actual, double ratio, String what) {
+        assertTrue(Math.abs(actual - expected) <= ratio * expected, what + ": " + actual + " instead of " + expected);
+    }
+
+    @EachJdk
+    void countAverageRateAndConcurrencyAreThoseOfTheLoad(Jdk jdk) throws IOException {
+        int port = OpenMetrics.freePort();
+        try (Dialog program = start(jdk, config(port, "interval = \"1 s\"", "time"))) {
+            // Four threads that do nothing else for three seconds: some interval lies entirely within.
+            program.send("steady 4 20 150");
+            OpenMetrics full = OpenMetrics.await(port, page ->
+                    page.has("instr_method_concurrency", named("paced")) && page.value("instr_method_concurrency", named("paced")) > 3.3);
+            double rate = full.value("instr_method_rate", named("paced"));
+            double mean = full.value("instr_method_duration_mean_seconds", named("paced"));
+            assertTrue(mean >= 0.02, "calls sleep 20 ms, mean " + mean);
+            near(full.value("instr_method_concurrency", named("paced")), rate * mean, 0.001, "Little's law");
+
+            String[] own = program.next().split(" ");
+            long calls = Long.parseLong(own[1]);
+            double seconds = Long.parseLong(own[2]) / 1e9;
+            double elapsed = Long.parseLong(own[3]) / 1e9;
+            assertEquals(600, calls);
+            OpenMetrics page = OpenMetrics.await(port, now -> now.value("instr_method_duration_seconds_count", named("paced")) == calls);
+            near(seconds, page.value("instr_method_duration_seconds_sum", named("paced")), 0.02, "time in calls");
+            near(seconds / calls, page.value("instr_method_duration_seconds", named("paced"), "quantile=\"0.5\""), 0.3, "median");
+            near(calls / elapsed, rate, 0.3, "rate");
+            assertEquals(0, page.value("instr_records_lost_total"));
+            assertTrue(page.has("instr_method_rate", named("paced"), "instr_precision=\"exact\"", "instr_level=\"time\""), page.text());
+            OpenMetrics.await(port, now -> now.value("instr_method_rate", named("paced")) == 0
+                    && now.value("instr_method_concurrency", named("paced")) == 0);
+
+            // Also such calls as take no time.
+            ask(program, "fail 12345");
+            ask(program, "allocate 100 10");
+            OpenMetrics live = OpenMetrics.await(port, now -> now.has("instr_method_duration_seconds_count", named("allocating"))
+                    && now.value("instr_method_duration_seconds_count", named("allocating")) == 100);
+            program.send("quit");
+            Finished run = program.finish().assertExitCode(0);
+            // Both sinks of the drainer saw the same calls: what was told live is what the file says.
+            Map<String, Long> counts = run.trace().counts();
+            assertEquals(Set.of(LOAD + "paced", LOAD + "failing", LOAD + "allocating"), counts.keySet());
+            counts.forEach((method, count) ->
+                    assertEquals((double) count, live.value("instr_method_duration_seconds_count", "\"" + method + "\""), method));
+            Map<String, Long> nanos = run.trace().calls().stream()
+                    .collect(Collectors.groupingBy(Call::name, Collectors.summingLong(Call::duration)));
+            nanos.forEach((method, sum) ->
+                    assertEquals(sum / 1e9, live.value("instr_method_duration_seconds_sum", "\"" + method + "\""), 1e-9, method));
+        }
+    }
+
+    @EachJdk
+    void fullKnowsWhatRunsWhatIsStalledWhatFailedAndWhatItCost(Jdk jdk) throws IOException {
+        int port = OpenMetrics.freePort();
+        try (Dialog program = start(jdk, config(port, "stalled-after = \"300 ms\"", "full"))) {
+            ask(program, "hold 3 0");
+            OpenMetrics held = OpenMetrics.scrape(port);
+            assertEquals(3, held.value("instr_method_active", named("held")));
+            assertEquals(3, held.value("instr_method_started_total", named("held")));
+            OpenMetrics stalled = OpenMetrics.await(port, page -> page.value("instr_method_stalled", named("held")) > 0
+                    && page.value("instr_method_active_longest_seconds", named("held")) > 0.6);
+            assertEquals(3, stalled.value("instr_method_stalled", named("held")));
+            if (jdk.feature() >= 21) {
+                ask(program, "hold 20 1");
+                assertEquals(23, OpenMetrics.scrape(port).value("instr_method_active", named("held")));
+            }
+            long ended = ask(program, "release")[0];
+            OpenMetrics released = OpenMetrics.await(port, page -> page.has("instr_method_duration_seconds_count", named("held"))
+                    && page.value("instr_method_duration_seconds_count", named("held")) == ended);
+            assertEquals(0, released.value("instr_method_active", named("held")));
+            assertEquals(0, released.value("instr_method_stalled", named("held")));
+            assertEquals(0, released.value("instr_method_active_longest_seconds", named("held")));
+            assertEquals(3, released.value("instr_method_measured_total", named("held")), "virtual threads are not measured");
+
+            long failed = ask(program, "fail 1000")[0];
+            long burned = ask(program, "burn 400")[0];
+            long allocated = ask(program, "allocate 1000 100000")[0];
+            OpenMetrics page = OpenMetrics.scrape(port);
+            assertEquals(failed, page.value("instr_method_errors_total", named("failing")));
+            assertEquals(0, page.value("instr_method_errors_total", named("burning")));
+            near(burned / 1e9, page.value("instr_method_cpu_time_seconds_total", named("burning")), 0.02, "processor time");
+            assertTrue(page.value("instr_method_cpu_time_seconds_total", named("held")) < 0.05, page.text());
+            near(allocated, page.value("instr_method_allocated_bytes_total", named("allocating")), 0.001, "bytes");
+            assertEquals(0, page.value("instr_method_unplaced_total", named("failing")));
+
+            program.send("quit");
+            Finished run = program.finish().assertExitCode(0);
+            assertEquals(failed, run.trace().count(LOAD + "failing"));
+            assertEquals(0, run.stats().lost());
+        }
+    }
+
+    @EachJdk
+    void theEnvironmentMovesAsTheProgramMovesIt(Jdk jdk) throws IOException {
+        int port = OpenMetrics.freePort();
+        try (Dialog program = start(jdk, config(port, "", "time"))) {
+            OpenMetrics before = OpenMetrics.scrape(port);
+            ask(program, "hold 10 0");
+            ask(program, "allocate 2000 100000");
+            long talked = ask(program, "talk 300000")[0];
+            assertEquals("collect done", program.ask("collect"));
+            OpenMetrics after = OpenMetrics.await(port, page -> page.has("instr_socket_io_bytes_total", "\"read\"")
+                    && page.value("instr_socket_io_bytes_total", "\"read\"") >= talked);
+
+            String limit = "jvm_memory_limit_bytes";
+            assertTrue(after.value(limit) > 200e6 && after.value(limit) <= 256 << 20, "-Xmx256m, limit " + after.value(limit));
+            assertTrue(after.value("jvm_memory_used_bytes") < after.value("jvm_memory_committed_bytes"));
+            assertTrue(after.value("jvm_memory_used_bytes") > 1e5);
+            double daemons = after.value("jvm_thread_count", "\"true\"");
+            assertTrue(daemons >= 2, "daemon threads: " + daemons);
+            assertEquals(10, after.value("jvm_thread_count", "\"false\"") - before.value("jvm_thread_count", "\"false\""));
+            assertTrue(collections(after) > collections(before), after.text());
+            assertTrue(after.value("jvm_class_count") > 400);
+            assertEquals(after.value("jvm_class_loaded_total") - after.value("jvm_class_unloaded_total"), after.value("jvm_class_count"));
+            assertEquals(talked, after.value("instr_socket_io_bytes_total", "\"read\""));
+            assertEquals(talked, after.value("instr_socket_io_bytes_total", "\"write\""));
+            assertTrue(after.value("process_cpu_time_seconds_total") > before.value("process_cpu_time_seconds_total"));
+            assertTrue(after.value("process_memory_usage_bytes") > 10e6);
+
+            ask(program, "release");
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+    }
+
+    private static double collections(OpenMetrics page) {
+        return page.samples().entrySet().stream()
+                .filter(sample -> sample.getKey().startsWith("jvm_gc_duration_seconds_count"))
+                .mapToDouble(sample -> sample.getValue())
+                .sum();
+    }
+
+    @EachJdk
+    void withoutATraceFileTheFiguresAreThereAllTheSame(Jdk jdk) throws IOException {
+        int port = OpenMetrics.freePort();
+        AgentConfig config = AgentConfig.verbatim(config(port, "", "time").text().replace("[agent]", "write = false\n[agent]"));
+        try (Dialog program = start(jdk, config)) {
+            ask(program, "fail 5000");
+            OpenMetrics.await(port, page -> page.has("instr_method_duration_seconds_count", named("failing"))
+                    && page.value("instr_method_duration_seconds_count", named("failing")) == 5000);
+            program.send("quit");
+            Finished run = program.finish().assertExitCode(0);
+            assertFalse(Files.exists(run.directory().resolve("trace.jfr")));
+            assertEquals(5000, run.stats().figure("records"));
+        }
+    }
+
+    @EachJdk
+    void watchTellsEstimatesAndSaysSo(Jdk jdk) throws IOException {
+        int port = OpenMetrics.freePort();
+        try (Dialog program = start(jdk, config(port, "", "watch"))) {
+            ask(program, "steady 1 20 20");
+            // Every call is longer than a tick, so each is recorded; its time is that of the ticks.
+            OpenMetrics page = OpenMetrics.await(port, now -> now.has("instr_method_duration_seconds_count", named("paced"))
+                    && now.value("instr_method_duration_seconds_count", named("paced")) == 20);
+            assertTrue(page.has("instr_method_duration_seconds_sum", named("paced"), "instr_precision=\"estimate\""), page.text());
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+    }
+
+    @EachJdk(having = "jcmd")
+    void callsThatRunWhileTheAgentGoesAreCountedToTheirEnd(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        int first = OpenMetrics.freePort();
+        try (Dialog program = Program.target(jdk, "targets.KnownLoad").with("-XX:+EnableDynamicAgentLoading").talk(List.of(), directory)) {
+            assertEquals("ready", program.next());
+            load(jdk, program, write(directory, "first", first));
+            ask(program, "hold 3 0");
+            assertEquals(3, OpenMetrics.scrape(first).value("instr_method_active", named("held")));
+            load(jdk, program, "detach");
+            assertEquals(3, ask(program, "release")[0]);
+
+            int second = OpenMetrics.freePort();
+            load(jdk, program, write(directory, "second", second));
+            ask(program, "hold 2 0");
+            assertEquals(2, OpenMetrics.scrape(second).value("instr_method_active", named("held")));
+            ask(program, "release");
+            assertEquals(0, OpenMetrics.scrape(second).value("instr_method_active", named("held")));
+            program.send("quit");
+            Finished run = program.finish().assertExitCode(0);
+            assertEquals("", run.stderr());
+        }
+    }
+
+    private static String write(Path parent, String name, int port) throws IOException {
+        Path directory = Files.createDirectory(parent.resolve(name));
+        String text = config(port, "", "full").text()
+                .replace("\"trace.jfr\"", "\"" + directory.resolve("trace.jfr") + "\"")
+                .replace("\"stats.json\"", "\"" + directory.resolve("stats.json") + "\"");
+        return Files.writeString(directory.resolve("instr.toml"), text).toString();
+    }
+
+    private static void load(Jdk jdk, Dialog program, String options) {
+        List<String> command =
+                List.of(String.valueOf(program.pid()), "JVMTI.agent_load", BuildResult.AGENT.path().toString(), "\"" + options + "\"");
+        Finished answer = Tool.run(jdk, "jcmd", command).assertExitCode(0);
+        assertTrue(answer.stdout().contains("return code: 0"), answer.stdout() + answer.stderr());
+    }
+
+    @EachJdk
+    void aPortInUseIsToldAndTheProgramRunsOn(Jdk jdk) throws IOException {
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+                Dialog program = start(jdk, config(taken.getLocalPort(), "", "time"))) {
+            assertEquals(10, ask(program, "fail 10")[0]);
+            program.send("quit");
+            Finished run = program.finish().assertExitCode(0);
+            assertTrue(run.stderr().contains("127.0.0.1:" + taken.getLocalPort()), run.stderr());
+            assertTrue(run.stderr().contains("runs on without this page"), run.stderr());
+            assertEquals(10, run.trace().count(LOAD + "failing"));
+        }
+    }
+
+    @EachJdk
+    void anAddressThatOthersCanReachNeedsToBeWanted(Jdk jdk) throws IOException {
+        AgentConfig config = AgentConfig.verbatim(config(9464, "", "time").text().replace("127.0.0.1", "0.0.0.0"));
+        try (Dialog program = start(jdk, config)) {
+            program.send("quit");
+            Finished run = program.finish().assertExitCode(0);
+            assertTrue(run.stderr().contains("allow-remote = true"), run.stderr());
+            assertFalse(Files.exists(run.directory().resolve("trace.jfr")));
+        }
+    }
+}

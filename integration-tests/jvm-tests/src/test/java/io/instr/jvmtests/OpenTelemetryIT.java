@@ -1,0 +1,171 @@
+package io.instr.jvmtests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.Dialog;
+import io.instr.jvmtests.jvm.EachJdk;
+import io.instr.jvmtests.jvm.Finished;
+import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.OpenMetrics;
+import io.instr.jvmtests.jvm.OtlpReceiver;
+import io.instr.jvmtests.jvm.OtlpReceiver.Point;
+import io.instr.jvmtests.jvm.OtlpReceiver.Span;
+import io.instr.jvmtests.jvm.Program;
+import io.instr.jvmtests.jvm.ProtobufMessage;
+import io.instr.jvmtests.jvm.RunDirectories;
+import io.instr.jvmtests.jvm.Trace.Call;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/** What an OpenTelemetry receiver gets, against what the program did and the trace file says. */
+class OpenTelemetryIT {
+
+    private static final String LOAD = "targets.KnownLoad.";
+    private static final String FUNCTION = "code.function.name";
+
+    private static Dialog start(Jdk jdk, String url, String level) throws IOException {
+        AgentConfig config = AgentConfig.verbatim("""
+                [trace]
+                file = "trace.jfr"
+                [agent]
+                stats = "stats.json"
+                [metrics]
+                otlp = "%s"
+                otlp-traces = true
+                trace-threshold = "2 ms"
+                interval = "1 s"
+                headers = "x-key=secret"
+                resource = "deployment.environment.name=test"
+                [[rule]]
+                class = "targets.KnownLoad"
+                method = ["paced", "failing", "recurse", "load"]
+                level = "%s"
+                """.formatted(url, level));
+        Path directory = RunDirectories.create();
+        Files.writeString(directory.resolve(config.fileName()), config.text());
+        Dialog program = Program.target(jdk, "targets.KnownLoad").talk(List.of(Program.agentOption(config.fileName())), directory);
+        assertEquals("ready", program.next());
+        return program;
+    }
+
+    @EachJdk
+    void metricsAreThoseOfTheProgram(Jdk jdk) throws IOException {
+        try (OtlpReceiver receiver = new OtlpReceiver();
+                Dialog program = start(jdk, receiver.url(), "full")) {
+            program.ask("fail 777");
+            long nanos = Long.parseLong(program.ask("steady 2 5 50").split(" ")[2]);
+            program.send("quit");
+            Finished run = program.finish().assertExitCode(0);
+
+            ProtobufMessage paced = receiver.latest("instr.method.duration", FUNCTION, LOAD + "paced").orElseThrow();
+            assertEquals(100, paced.number(4), "count");
+            assertEquals(100, paced.message(8).packed(2).stream().mapToLong(Long::longValue).sum(), "in buckets");
+            assertEquals(nanos / 1e9, paced.real(5), 0.02 * nanos / 1e9, "sum");
+            assertTrue(paced.real(12) >= 0.005 && paced.real(13) >= paced.real(12), "min and max");
+            assertEquals(run.trace().count(LOAD + "paced"), paced.number(4));
+            assertEquals(777, receiver.latest("instr.method.errors", FUNCTION, LOAD + "failing").orElseThrow().number(6));
+            assertEquals(0, receiver.latest("instr.method.active", FUNCTION, LOAD + "paced").orElseThrow().number(6));
+
+            Map<String, String> units = new HashMap<>();
+            receiver.points().forEach(point -> units.put(point.metric(), point.unit()));
+            assertEquals("s", units.get("instr.method.duration"));
+            assertEquals("By", units.get("jvm.memory.used"));
+            assertEquals("s", units.get("jvm.gc.duration"));
+            assertTrue(units.keySet().containsAll(Set.of("jvm.thread.count", "jvm.class.count", "process.cpu.time")), units.toString());
+
+            Map<String, String> resource = receiver.resources().get(0);
+            assertEquals("targets.KnownLoad", resource.get("service.name"));
+            assertEquals("test", resource.get("deployment.environment.name"));
+            assertEquals(Set.of("secret"), Set.copyOf(receiver.keys()));
+            assertTrue(receiver.points().stream().map(Point::metric).filter("instr.records.lost"::equals).count() > 0);
+        }
+    }
+
+    @EachJdk
+    void spansAreTheLongCallsWithTheirParents(Jdk jdk) throws IOException {
+        try (OtlpReceiver receiver = new OtlpReceiver();
+                Dialog program = start(jdk, receiver.url(), "time")) {
+            program.ask("recurse 5");
+            program.ask("fail 100");
+            program.ask("steady 3 5 4");
+            program.send("quit");
+            Finished run = program.finish().assertExitCode(0);
+
+            List<Span> spans = receiver.spans();
+            List<Call> longCalls = run.trace().calls().stream().filter(call -> call.duration() >= 2_000_000).toList();
+            assertEquals(counts(longCalls.stream().map(Call::name).toList()), counts(names(spans)));
+            assertFalse(names(spans).contains(LOAD + "failing"), "failing takes no time");
+
+            Map<String, Span> byId = spans.stream().collect(Collectors.toMap(Span::id, span -> span));
+            assertEquals(spans.size(), byId.size(), "every span has an identity of its own");
+            Span deepest = spans.stream()
+                    .filter(span -> span.attributes().get(FUNCTION).equals(LOAD + "recurse"))
+                    .min((one, other) -> Long.compare(one.end() - one.start(), other.end() - other.start()))
+                    .orElseThrow();
+            int depth = 1;
+            Span span = deepest;
+            for (Span parent = byId.get(span.parent()); parent != null; parent = byId.get(span.parent())) {
+                assertEquals(span.trace(), parent.trace());
+                assertTrue(parent.start() <= span.start() && span.end() <= parent.end(), parent + " around " + span);
+                span = parent;
+                depth++;
+            }
+            assertEquals(LOAD + "load", span.attributes().get(FUNCTION));
+            assertEquals(6, depth, "five recursions within load");
+            assertTrue(Math.abs(deepest.end() / 1_000_000 - System.currentTimeMillis()) < 600_000, "the time is the present");
+            assertEquals("KnownLoad.recurse", deepest.name());
+            assertEquals("main", deepest.attributes().get("thread.name"));
+        }
+    }
+
+    /** The names of the methods, as {@code Trace} gives them. */
+    private static List<String> names(List<Span> spans) {
+        return spans.stream().map(span -> span.attributes().get(FUNCTION)).toList();
+    }
+
+    private static Map<String, Long> counts(List<String> names) {
+        return names.stream().collect(Collectors.groupingBy(name -> name, Collectors.counting()));
+    }
+
+    @EachJdk
+    void aSilentReceiverHoldsNothingUp(Jdk jdk) throws IOException {
+        // Connections are accepted by the kernel, and never answered.
+        try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+                Dialog program = start(jdk, "http://127.0.0.1:" + silent.getLocalPort(), "time")) {
+            assertEquals("fail 1000", program.ask("fail 1000"));
+            program.ask("steady 2 5 300");
+            long begun = System.nanoTime();
+            program.send("quit");
+            Finished run = program.finish().assertExitCode(0);
+            long millis = Duration.ofNanos(System.nanoTime() - begun).toMillis();
+            assertTrue(millis < 20_000, "the end took " + millis + " ms");
+            assertEquals(1000, run.trace().count(LOAD + "failing"));
+        }
+    }
+
+    @EachJdk
+    void aReceiverThatIsNotThereIsToldOnce(Jdk jdk) throws IOException {
+        String url = "http://127.0.0.1:" + OpenMetrics.freePort();
+        try (Dialog program = start(jdk, url, "time")) {
+            // Three seconds: some interval ends.
+            program.ask("steady 2 5 600");
+            program.send("quit");
+            Finished run = program.finish().assertExitCode(0);
+            assertEquals(1, run.stderr().lines().count(), run.stderr());
+            assertTrue(run.stderr().contains(url) && run.stderr().contains("figures are dropped while that lasts"), run.stderr());
+            assertEquals(1200, run.trace().count(LOAD + "paced"));
+        }
+    }
+}

@@ -1,0 +1,42 @@
+package io.instr.jvmtests.jvm;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** The socket on which the agent of a running program answers, as the command line uses it. */
+public final class ControlSocket {
+
+    private ControlSocket() {}
+
+    public static String status(Dialog program) {
+        return ask(program, "{\"ask\":\"status\"}");
+    }
+
+    public static String level(Dialog program, String methods, String level) {
+        return ask(program, "{\"ask\":\"level\",\"methods\":\"" + methods + "\",\"level\":\"" + level + "\"}");
+    }
+
+    public static String ask(Dialog program, String request) {
+        try (SocketChannel channel = SocketChannel.open(UnixDomainSocketAddress.of(path(program)))) {
+            channel.write(StandardCharsets.UTF_8.encode(request + "\n"));
+            ByteBuffer answer = ByteBuffer.allocate(1 << 20);
+            while (channel.read(answer) >= 0) {
+                // The agent closes when it has said everything.
+            }
+            return StandardCharsets.UTF_8.decode(answer.flip()).toString();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    public static Path path(Dialog program) throws IOException {
+        Object user = Files.getAttribute(Path.of("/proc/self"), "unix:uid");
+        return Path.of("/tmp", "instr-" + user, program.pid() + ".sock");
+    }
+}

@@ -1,0 +1,108 @@
+package io.instr.jvmtests.jvm;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.function.Predicate;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** A page of the agent in the OpenMetrics format, read strictly line by line. Samples by name and labels as they stand. */
+public record OpenMetrics(String text, Map<String, Double> samples) {
+
+    private static final Pattern SAMPLE =
+            Pattern.compile("([a-z_]+)(\\{(?:[a-z_]+=\"(?:[^\"\\\\]|\\\\.)*\",?)*})? ([-0-9.eE+]+|NaN)");
+    private static final Pattern COMMENT = Pattern.compile("# (TYPE|UNIT|HELP) ([a-z_]+) .+");
+
+    /** A port that is free now. */
+    public static int freePort() {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Reads the page. */
+    public static OpenMetrics scrape(int port) {
+        HttpRequest request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + "/metrics"))
+                .timeout(Duration.ofSeconds(20))
+                .build();
+        try {
+            HttpResponse<String> response = HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString());
+            assertEquals(200, response.statusCode(), response.body());
+            String type = response.headers().firstValue("content-type").orElseThrow();
+            assertTrue(type.startsWith("application/openmetrics-text; version=1.0.0"), type);
+            return parse(response.body());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Reads the page again and again until it says what is expected, or the time is over. */
+    public static OpenMetrics await(int port, Predicate<OpenMetrics> expected) {
+        long end = System.nanoTime() + Duration.ofSeconds(60).toNanos();
+        OpenMetrics page = scrape(port);
+        while (!expected.test(page)) {
+            assertTrue(System.nanoTime() < end, () -> "not what was expected within a minute:\n" + scrape(port).text);
+            page = scrape(port);
+        }
+        return page;
+    }
+
+    private static OpenMetrics parse(String text) {
+        assertTrue(text.endsWith("# EOF\n"), text);
+        Map<String, Double> samples = new LinkedHashMap<>();
+        text.lines().filter(line -> !line.equals("# EOF")).forEach(line -> {
+            Matcher sample = SAMPLE.matcher(line);
+            if (sample.matches()) {
+                String name = sample.group(1) + (sample.group(2) == null ? "" : sample.group(2));
+                assertTrue(samples.put(name, Double.parseDouble(sample.group(3))) == null, "twice: " + line);
+            } else {
+                assertTrue(COMMENT.matcher(line).matches(), "neither sample nor comment: " + line);
+            }
+        });
+        return new OpenMetrics(text, samples);
+    }
+
+    /** The one sample of this name whose labels contain the words. */
+    public double value(String name, String... words) {
+        return samples.entrySet().stream()
+                .filter(sample -> isIt(sample.getKey(), name, words))
+                .map(Map.Entry::getValue)
+                .reduce((one, other) -> {
+                    throw new AssertionError("more than one " + name + " with " + String.join(", ", words) + ":\n" + text);
+                })
+                .orElseThrow(() -> new NoSuchElementException(name + " with " + String.join(", ", words) + ":\n" + text));
+    }
+
+    public boolean has(String name, String... words) {
+        return samples.keySet().stream().anyMatch(key -> isIt(key, name, words));
+    }
+
+    private static boolean isIt(String key, String name, String... words) {
+        if (!key.equals(name) && !key.startsWith(name + "{")) {
+            return false;
+        }
+        for (String word : words) {
+            if (!key.contains(word)) {
+                return false;
+            }
+        }
+        return true;
+    }
+}

@@ -1,0 +1,121 @@
+package io.instr.jvmtests.jvm;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/** A receiver of OpenTelemetry's protocol that remembers what it was sent. Field numbers are those of opentelemetry-proto. */
+public final class OtlpReceiver implements AutoCloseable {
+
+    /** One point of one metric, with the attributes of its series. */
+    public record Point(String metric, String unit, Map<String, String> attributes, ProtobufMessage message) {}
+
+    /** One span. */
+    public record Span(
+            String trace, String id, String parent, String name, long start, long end, Map<String, String> attributes) {}
+
+    private final HttpServer server;
+    private final List<Point> points = new ArrayList<>();
+    private final List<Span> spans = new ArrayList<>();
+    private final List<Map<String, String>> resources = new ArrayList<>();
+    private final List<String> keys = new ArrayList<>();
+
+    public OtlpReceiver() {
+        try {
+            server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        server.createContext("/v1/metrics", this::metrics);
+        server.createContext("/v1/traces", this::traces);
+        server.start();
+    }
+
+    public String url() {
+        return "http://127.0.0.1:" + server.getAddress().getPort();
+    }
+
+    @Override
+    public void close() {
+        server.stop(0);
+    }
+
+    private void metrics(HttpExchange exchange) throws IOException {
+        ProtobufMessage request = read(exchange);
+        synchronized (this) {
+            request.path(1, 1).forEach(resource -> resources.add(attributes(resource, 1)));
+            for (ProtobufMessage metric : request.path(1, 2, 2)) {
+                for (int data : new int[] {5, 7, 9, 10}) {
+                    for (ProtobufMessage point : metric.path(data, 1)) {
+                        int named = data == 9 ? 9 : data == 10 ? 1 : 7;
+                        points.add(new Point(metric.string(1), metric.string(3), attributes(point, named), point));
+                    }
+                }
+            }
+        }
+        exchange.sendResponseHeaders(200, -1);
+        exchange.close();
+    }
+
+    private void traces(HttpExchange exchange) throws IOException {
+        ProtobufMessage request = read(exchange);
+        synchronized (this) {
+            for (ProtobufMessage span : request.path(1, 2, 2)) {
+                HexFormat hex = HexFormat.of();
+                spans.add(new Span(hex.formatHex(span.bytes(1)), hex.formatHex(span.bytes(2)), hex.formatHex(span.bytes(4)),
+                        span.string(5), span.number(7), span.number(8), attributes(span, 9)));
+            }
+        }
+        exchange.sendResponseHeaders(200, -1);
+        exchange.close();
+    }
+
+    private synchronized ProtobufMessage read(HttpExchange exchange) throws IOException {
+        keys.add(exchange.getRequestHeaders().getFirst("x-key"));
+        return ProtobufMessage.parse(exchange.getRequestBody().readAllBytes());
+    }
+
+    private static Map<String, String> attributes(ProtobufMessage owner, int field) {
+        Map<String, String> attributes = new TreeMap<>();
+        for (ProtobufMessage attribute : owner.messages(field)) {
+            ProtobufMessage value = attribute.message(2);
+            attributes.put(attribute.string(1), value.has(1) ? value.string(1) : Long.toString(value.number(3)));
+        }
+        return attributes;
+    }
+
+    /** The latest point of a metric whose attributes contain this one. */
+    public synchronized Optional<ProtobufMessage> latest(String metric, String attribute, String value) {
+        return points.stream()
+                .filter(point -> point.metric.equals(metric) && value.equals(point.attributes.get(attribute)))
+                .map(Point::message)
+                .reduce((earlier, later) -> later);
+    }
+
+    public synchronized List<Point> points() {
+        return List.copyOf(points);
+    }
+
+    public synchronized List<Span> spans() {
+        return List.copyOf(spans);
+    }
+
+    /** Attributes of the process, by request. */
+    public synchronized List<Map<String, String>> resources() {
+        return List.copyOf(resources);
+    }
+
+    /** Values of the header {@code x-key}, by request. */
+    public synchronized List<String> keys() {
+        return new ArrayList<>(keys);
+    }
+}

@@ -1,0 +1,127 @@
+package java.instr;
+
+import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
+
+/**
+ * The probe of level {@code full}: what {@link Timer} notes, and for each method how many calls have begun, ended and thrown,
+ * the processor time and the bytes allocated in them, and where each call that has not ended began.
+ *
+ * <p>All of it lives in memory of the agent, which reads it without asking anybody. Processor time and bytes are those of the
+ * carrier thread, so they are not taken for calls in virtual threads, which share their carriers.
+ */
+public final class Full {
+    /** Whether calls are counted; set by the agent. */
+    static long on;
+    /** Address of the figures, 64 bytes for each probe number; set by the agent before {@link #on}. */
+    static long figures;
+    /** Probe numbers from here on have no figures. */
+    static long probes;
+    /** Address of the table of calls that have not ended, 32 bytes for each. */
+    static long calls;
+    /** Number of its places, a power of two, less 1. */
+    static long callMask;
+    /** Whether processor time is taken: two system calls, most of what a call costs. */
+    static long cpuTimes;
+    /** Where HotSpot counts in a thread's own structure what the thread has allocated; 0 if that is unknown. */
+    static long allocatedBytes;
+    /** Where the thread's present allocation buffer begins, and how far it is used. */
+    static long bufferStart;
+    static long bufferTop;
+
+    private static final Unsafe U = Unsafe.getUnsafe();
+    /** Address of HotSpot's structure for a platform thread. */
+    private static final long THREAD_STRUCTURE = U.objectFieldOffset(Thread.class, "eetop");
+
+    private static final int STARTED = 0;
+    private static final int ENDED = 8;
+    private static final int THROWN = 16;
+    private static final int CPU = 24;
+    private static final int ALLOCATED = 32;
+    /** Calls of which {@link #CPU} and {@link #ALLOCATED} tell. */
+    private static final int MEASURED = 40;
+    /** Calls that found no place in the table. */
+    private static final int UNPLACED = 48;
+
+    private static final int TRIES = 16;
+    /** What {@link #enter} returns: the address of the call's place, or one of these. */
+    private static final long NOT_COUNTED = 0;
+    private static final long WITHOUT_PLACE = 1;
+    /** Start of a call whose place is being filled; never a time. */
+    private static final long FILLING = 1;
+    /** In the place of the processor time, which is never so small: the call is measured, but without it. */
+    private static final long NOT_TAKEN = 1;
+
+    private Full() {}
+
+    /** Processor time of the present thread in nanoseconds. */
+    static native long cpuTime();
+
+    /**
+     * The start, before the clock is read: what this costs is no time of the call. Whatever needs much stack comes first: when
+     * that overflows, nothing has been counted yet.
+     */
+    @DontInline
+    public static long enter(int id) {
+        if (on == 0 || id >= probes) return NOT_COUNTED;
+        Thread thread = Thread.currentThread();
+        boolean alone = !Ring.isVirtual(thread);
+        long cpu = !alone ? 0 : cpuTimes == 0 ? NOT_TAKEN : cpuTime();
+        long bytes = alone ? allocated(thread) : 0;
+        long of = figures + ((long) id << 6);
+        long place = takePlace(System.nanoTime(), id, cpu, bytes);
+        if (place == WITHOUT_PLACE) U.getAndAddLong(null, of + UNPLACED, 1);
+        U.getAndAddLong(null, of + STARTED, 1);
+        return place;
+    }
+
+    /** The end of a call that {@link #enter} and then {@link Timer#enter()} began. */
+    @DontInline
+    public static void exit(long call, long start, int id, Throwable thrown) {
+        try {
+            Timer.exit(start, id);
+        } finally {
+            if (call != NOT_COUNTED) ended(call, id, thrown != null);
+        }
+    }
+
+    /** Finds a free place for a call that begins now. Times differ in their low bits, so that calls spread over the table. */
+    private static long takePlace(long now, int id, long cpu, long bytes) {
+        long at = now * 0x9E3779B97F4A7C15L >>> 32;
+        for (int i = 0; i < TRIES; i++) {
+            long place = calls + ((at + i & callMask) << 5);
+            if (U.getLong(place) == 0 && U.compareAndSetLong(null, place, 0, FILLING)) {
+                U.putLong(place + 8, id);
+                U.putLong(place + 16, cpu);
+                U.putLong(place + 24, bytes);
+                U.putLongRelease(null, place, now);
+                return place;
+            }
+        }
+        return WITHOUT_PLACE;
+    }
+
+    private static void ended(long call, int id, boolean threw) {
+        long of = figures + ((long) id << 6);
+        if (call != WITHOUT_PLACE) {
+            long cpuBefore = U.getLong(call + 16);
+            if (cpuBefore != 0) {
+                if (cpuBefore != NOT_TAKEN) U.getAndAddLong(null, of + CPU, cpuTime() - cpuBefore);
+                long bytes = allocated(Thread.currentThread()) - U.getLong(call + 24);
+                if (bytes > 0) U.getAndAddLong(null, of + ALLOCATED, bytes);
+                U.getAndAddLong(null, of + MEASURED, 1);
+            }
+            U.putLongRelease(null, call, 0);
+        }
+        if (threw) U.getAndAddLong(null, of + THROWN, 1);
+        U.getAndAddLong(null, of + ENDED, 1);
+    }
+
+    /** Bytes that the thread has allocated in its life: those of earlier buffers and the used part of the present one. */
+    private static long allocated(Thread thread) {
+        long structure = U.getLong(thread, THREAD_STRUCTURE);
+        if (structure == 0 || allocatedBytes == 0) return 0;
+        long used = U.getLong(structure + bufferTop) - U.getLong(structure + bufferStart);
+        return U.getLong(structure + allocatedBytes) + used;
+    }
+}

@@ -1,0 +1,185 @@
+//! OTLP/JSON, one request a line, as the OpenTelemetry Collector's `otlpjsonfile` receiver reads it: a span for each call.
+//!
+//! Format: <https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/>. What an outermost call has called is one
+//! trace. Ids are made from the recording, the thread and the number of the call in it: the same recording gives the same
+//! ids, and those of two recordings differ.
+
+use std::io::{self, Write};
+
+use rustc_hash::FxHashMap;
+
+use super::process::Process;
+use super::{json_string, thread_name};
+use crate::analysis::{Slice, SliceVisitor};
+use crate::reader::Thread;
+use crate::{Analysis, AnalysisOptions, TraceReader};
+
+/// Spans in a line.
+const BATCH: usize = 512;
+const SCOPE: &str = concat!("{\"name\":\"instr\",\"version\":\"", env!("CARGO_PKG_VERSION"), "\"}");
+
+/// Writes all calls, each as soon as it is read: memory is that of [`Analysis::with_slices`].
+///
+/// # Errors
+/// When `out` cannot be written. What cannot be read is left out with a warning.
+pub fn otlp(reader: &mut TraceReader, options: AnalysisOptions, out: &mut impl Write) -> io::Result<Analysis> {
+    let process = Process::of(reader);
+    let seed = mixed(reader.start_epoch_nanos() ^ mixed(process.pid));
+    let mut spans = Spans {
+        out,
+        result: Ok(()),
+        resource: resource(&process),
+        seed,
+        in_line: 0,
+        threads: FxHashMap::default(),
+        heads: Vec::new(),
+    };
+    let analysis = Analysis::with_slices(reader, options, &mut spans);
+    if spans.result.is_ok() {
+        spans.result = spans.end_line();
+    }
+    spans.result?;
+    Ok(analysis)
+}
+
+fn resource(process: &Process) -> String {
+    let name = json_string(&process.name);
+    let pid = process.pid;
+    format!(
+        "{{\"attributes\":[{{\"key\":\"service.name\",\"value\":{{\"stringValue\":{name}}}}},{{\"key\":\"process.pid\",\"value\":{{\"intValue\":\"{pid}\"}}}}]}}"
+    )
+}
+
+struct Spans<'w, W> {
+    out: &'w mut W,
+    /// The first failure; nothing is written after it.
+    result: io::Result<()>,
+    resource: String,
+    seed: u64,
+    in_line: usize,
+    threads: FxHashMap<u64, OpenTrace>,
+    /// By method: name and attributes.
+    heads: Vec<Option<MethodText>>,
+}
+
+/// Where a thread is.
+#[derive(Debug, Default)]
+struct OpenTrace {
+    /// Attributes that say which thread it is.
+    attributes: String,
+    /// Calls of the thread up to now.
+    calls: u64,
+    trace: [u64; 2],
+    /// Ids of the call seen last and of those around it, the outermost first.
+    open: Vec<u64>,
+}
+
+#[derive(Debug)]
+struct MethodText {
+    name: String,
+    attributes: String,
+}
+
+impl<W: Write> Spans<'_, W> {
+    fn write_slice(&mut self, slice: &Slice<'_>) -> io::Result<()> {
+        let index = slice.frame_id.index();
+        if index >= self.heads.len() {
+            self.heads.resize_with(index + 1, || None);
+        }
+        self.out.write_all(if self.in_line > 0 { b"," } else { b"" })?;
+        if self.in_line == 0 {
+            let resource = &self.resource;
+            write!(
+                self.out,
+                "{{\"resourceSpans\":[{{\"resource\":{resource},\"scopeSpans\":[{{\"scope\":{SCOPE},\"spans\":["
+            )?;
+        }
+        let Some(thread) = self.threads.get_mut(&slice.thread) else { return Ok(()) };
+        let Some(head) = self.heads.get_mut(index) else { return Ok(()) };
+        let head = head.get_or_insert_with(|| MethodText::of(slice));
+        let (span, parent) = thread.next(slice, self.seed);
+        let [high, low] = thread.trace;
+        write!(self.out, "{{\"traceId\":\"{high:016x}{low:016x}\",\"spanId\":\"{span:016x}\",")?;
+        if let Some(parent) = parent {
+            write!(self.out, "\"parentSpanId\":\"{parent:016x}\",")?;
+        }
+        let (name, attributes, of_thread) = (&head.name, &head.attributes, &thread.attributes);
+        let Slice { start, end, .. } = slice;
+        let estimated = if slice.exact { "" } else { ",{\"key\":\"instr.estimated\",\"value\":{\"boolValue\":true}}" };
+        write!(
+            self.out,
+            "\"name\":{name},\"kind\":1,\"startTimeUnixNano\":\"{start}\",\"endTimeUnixNano\":\"{end}\",\"attributes\":[{attributes}{of_thread}{estimated}]}}"
+        )?;
+        self.in_line += 1;
+        if self.in_line >= BATCH { self.end_line() } else { Ok(()) }
+    }
+
+    fn end_line(&mut self) -> io::Result<()> {
+        if self.in_line == 0 {
+            return Ok(());
+        }
+        self.in_line = 0;
+        self.out.write_all(b"]}]}]}\n")
+    }
+}
+
+impl OpenTrace {
+    /// Ids of the call and of its caller.
+    fn next(&mut self, slice: &Slice<'_>, seed: u64) -> (u64, Option<u64>) {
+        self.calls += 1;
+        let span = id(seed ^ mixed(slice.thread), self.calls);
+        self.open.truncate(slice.depth);
+        let parent = self.open.last().copied();
+        if parent.is_none() {
+            self.trace = [id(seed, slice.thread), span];
+        }
+        self.open.push(span);
+        (span, parent)
+    }
+}
+
+impl MethodText {
+    fn of(slice: &Slice<'_>) -> MethodText {
+        let frame = slice.frame;
+        let attributes = format!(
+            "{{\"key\":\"code.function.name\",\"value\":{{\"stringValue\":{}}}}},{{\"key\":\"instr.template\",\"value\":{{\"stringValue\":{}}}}}",
+            json_string(&frame.full_name()),
+            json_string(&frame.template),
+        );
+        MethodText { name: json_string(&frame.full_name()), attributes }
+    }
+}
+
+impl<W: Write> SliceVisitor for Spans<'_, W> {
+    fn thread(&mut self, thread: &Thread) {
+        self.threads.entry(thread.id).or_insert_with(|| {
+            let (id, name) = (thread.id, json_string(&thread_name(thread)));
+            let attributes = format!(
+                ",{{\"key\":\"thread.id\",\"value\":{{\"intValue\":\"{id}\"}}}},{{\"key\":\"thread.name\",\"value\":{{\"stringValue\":{name}}}}}"
+            );
+            OpenTrace { attributes, ..OpenTrace::default() }
+        });
+    }
+
+    fn slice(&mut self, slice: &Slice<'_>) {
+        if self.result.is_ok() {
+            self.result = self.write_slice(slice);
+        }
+    }
+
+    fn goes_on(&self) -> bool {
+        self.result.is_ok()
+    }
+}
+
+/// An id, which must not be 0.
+fn id(seed: u64, number: u64) -> u64 {
+    mixed(seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15))).max(1)
+}
+
+/// Spreads a number over all bits; different numbers stay different (the finalizer of SplitMix64).
+fn mixed(number: u64) -> u64 {
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
+}

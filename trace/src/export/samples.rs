@@ -1,0 +1,117 @@
+//! Samples of running threads in the formats of other tools: collapsed stacks and speedscope's sampled profiles.
+
+use std::io::{self, Write};
+
+use super::collapsed::clean;
+use super::json_string;
+use crate::analysis::{NodeId, SampleProfile, SampledThread};
+use crate::{Analysis, AnalysisOptions, TraceReader};
+
+/// Writes a line for each sampled stack: `frame;frame;frame samples`, outermost first; with `threads` each begins with the
+/// thread, as `[name tid=id]`.
+///
+/// # Errors
+/// When `out` cannot be written. What cannot be read is left out with a warning.
+pub fn collapsed_samples(
+    reader: &mut TraceReader,
+    options: AnalysisOptions,
+    threads: bool,
+    out: &mut impl Write,
+) -> io::Result<Analysis> {
+    let analysis = Analysis::of_reader(reader, options);
+    let Some(profile) = &analysis.samples else { return Ok(analysis) };
+    let paths = Paths { profile };
+    if threads {
+        for thread in &profile.threads {
+            let first = if thread.is_virtual {
+                "[virtual threads]".to_owned()
+            } else {
+                format!("[{} tid={}]", clean(&thread.name), thread.id)
+            };
+            for (node, ticks) in &thread.own {
+                writeln!(out, "{first};{} {ticks}", paths.line(*node))?;
+            }
+        }
+    } else {
+        for (index, node) in profile.tree.nodes().iter().enumerate().filter(|(_, node)| node.own > 0) {
+            writeln!(out, "{} {}", paths.line(NodeId(index as u32)), node.own)?;
+        }
+    }
+    Ok(analysis)
+}
+
+/// Writes a sampled profile for each thread, the busiest first. Weights are nanoseconds if the recording says how far
+/// samples are apart, else samples.
+///
+/// # Errors
+/// When `out` cannot be written. What cannot be read is left out with a warning.
+pub fn speedscope_samples(
+    reader: &mut TraceReader,
+    options: AnalysisOptions,
+    out: &mut impl Write,
+) -> io::Result<Analysis> {
+    let analysis = Analysis::of_reader(reader, options);
+    let nothing = SampleProfile::default();
+    let profile = analysis.samples.as_ref().unwrap_or(&nothing);
+    let name = reader.path().file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let exporter = concat!("instr ", env!("CARGO_PKG_VERSION"));
+    writeln!(out, "{{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",")?;
+    writeln!(out, "\"exporter\":\"{exporter}\",\"name\":{},\"activeProfileIndex\":0,", json_string(&name))?;
+    write!(out, "\"shared\":{{\"frames\":[")?;
+    write_list(out, &profile.frames, |out, frame| write!(out, "{{\"name\":{}}}", json_string(&frame.full_name())))?;
+    write!(out, "\n]}},\n\"profiles\":[")?;
+    write_list(out, &profile.threads, |out, thread| write_thread(out, profile, thread))?;
+    writeln!(out, "\n]}}")?;
+    Ok(analysis)
+}
+
+fn write_thread(out: &mut impl Write, profile: &SampleProfile, thread: &SampledThread) -> io::Result<()> {
+    let (unit, weight) = profile.interval_nanos.map_or(("none", 1), |interval| ("nanoseconds", interval));
+    let paths = Paths { profile };
+    let end = thread.ticks.saturating_mul(weight);
+    write!(out, "{{\"type\":\"sampled\",\"name\":{},\"unit\":\"{unit}\",", json_string(&thread.name))?;
+    write!(out, "\"startValue\":0,\"endValue\":{end},\"samples\":[")?;
+    write_list(out, &thread.own, |out, (node, _)| {
+        let frames: Vec<String> = paths.frames(*node).iter().map(ToString::to_string).collect();
+        write!(out, "[{}]", frames.join(","))
+    })?;
+    write!(out, "\n],\"weights\":[")?;
+    write_list(out, &thread.own, |out, (_, ticks)| write!(out, "{}", ticks.saturating_mul(weight)))?;
+    write!(out, "\n]}}")
+}
+
+fn write_list<W: Write, T>(
+    out: &mut W,
+    items: &[T],
+    mut write: impl FnMut(&mut W, &T) -> io::Result<()>,
+) -> io::Result<()> {
+    for (index, item) in items.iter().enumerate() {
+        out.write_all(if index == 0 { b"\n" } else { b",\n" })?;
+        write(out, item)?;
+    }
+    Ok(())
+}
+
+struct Paths<'a> {
+    profile: &'a SampleProfile,
+}
+
+impl Paths<'_> {
+    /// Positions of the frames of a path, the outermost first.
+    fn frames(&self, leaf: NodeId) -> Vec<usize> {
+        let mut frames = Vec::new();
+        let mut at = leaf;
+        while let Some((node, frame)) = self.profile.tree.node(at).and_then(|node| Some((node, node.frame?))) {
+            frames.push(frame.index());
+            at = node.parent;
+        }
+        frames.reverse();
+        frames
+    }
+
+    fn line(&self, leaf: NodeId) -> String {
+        let name =
+            |index: &usize| self.profile.frames.get(*index).map_or_else(String::new, |frame| clean(&frame.full_name()));
+        self.frames(leaf).iter().map(name).collect::<Vec<_>>().join(";")
+    }
+}

@@ -1,0 +1,84 @@
+//! Two recordings beside each other, as text for a terminal.
+
+use super::table::{Cell, Table};
+use super::text::{Style, printable, shorten_name};
+use super::{TerminalOptions, estimated};
+use crate::analysis::{Comparison, Figures, Measure, MethodChange};
+use crate::report::units::{count, duration};
+
+/// The methods with the largest differences, as text for a terminal.
+#[must_use]
+pub fn comparison(comparison: &Comparison, by: Measure, options: &TerminalOptions) -> String {
+    let style = Style { colours: options.colours };
+    let mut lines = Vec::new();
+    let fact = |name: &str, [before, after]: [String; 2]| format!("  {name:<14}  {before:>16}  {after:>16}");
+    lines.push(style.title("Recordings"));
+    lines.push(style.faint(&fact("", ["before".to_owned(), "after".to_owned()])));
+    lines.push(fact("duration", comparison.durations.map(duration)));
+    lines.push(fact("time in calls", comparison.total.map(duration)));
+    lines.push(fact("calls", comparison.calls.map(count)));
+    for (name, warnings) in ["before", "after"].iter().zip(&comparison.warnings) {
+        for warning in warnings {
+            lines.push(format!("  {}", style.warning(&format!("warning: {name}: {}", printable(warning)))));
+        }
+    }
+    lines.push(String::new());
+    lines.push(style.title(&format!("Methods by difference of {}", name_of(by))));
+    let mut table = Table::new(titles(by), "method");
+    let methods = comparison.by_difference(by);
+    for method in methods.iter().take(options.rows) {
+        table.row(cells(method, by), printable(&method.name));
+    }
+    lines.extend(table.lines(options.width, style, shorten_name));
+    if methods.len() > options.rows {
+        lines.push(style.faint(&format!("  ... {} more", count((methods.len() - options.rows) as u64))));
+    }
+    let legend =
+        "  ± what chance alone makes of it, in 19 cases of 20; ≈ no more than that; ~ estimates of level watch";
+    lines.push(style.faint(legend));
+    lines.join("\n") + "\n"
+}
+
+pub(super) fn name_of(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Own => "own time",
+        Measure::Total => "total time",
+        Measure::Average => "time per call",
+        Measure::Calls => "calls",
+    }
+}
+
+fn titles(by: Measure) -> Vec<&'static str> {
+    let first = match by {
+        Measure::Own => ["own", "after"],
+        Measure::Total => ["total", "after"],
+        Measure::Average | Measure::Calls => ["own", "after"],
+    };
+    let [before, after] = first;
+    vec![before, after, "change", "±", "calls", "after", "per call", "after"]
+}
+
+fn cells(method: &MethodChange, by: Measure) -> Vec<Cell> {
+    let time_measure = if by == Measure::Total { Measure::Total } else { Measure::Own };
+    let both = [method.before, method.after];
+    let value = |figures: Option<Figures>, measure: Measure| match figures {
+        None => "-".to_owned(),
+        Some(figures) if measure == Measure::Calls => count(figures.calls),
+        Some(figures) => estimated(figures.estimated_calls > 0, duration(figures.value(measure))),
+    };
+    let noise = method.noise_percent(by).map_or("-".to_owned(), |noise| format!("{noise:.1} %"));
+    let mut cells: Vec<Cell> = both.map(|figures| Cell::new(value(figures, time_measure))).into();
+    cells.extend([Cell::new(change(method, by)), Cell::new(noise)]);
+    cells.extend(both.map(|figures| Cell::new(value(figures, Measure::Calls))));
+    cells.extend(both.map(|figures| Cell::new(value(figures, Measure::Average))));
+    cells
+}
+
+fn change(method: &MethodChange, by: Measure) -> String {
+    match (&method.before, &method.after, method.percent(by)) {
+        (None, _, _) => "new".to_owned(),
+        (_, None, _) => "gone".to_owned(),
+        (_, _, Some(percent)) => format!("{}{percent:+.1} %", if method.is_noise(by) { "≈" } else { "" }),
+        _ => "-".to_owned(),
+    }
+}

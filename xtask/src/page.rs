@@ -1,0 +1,50 @@
+//! `cargo xtask page [TRACE]`: the HTML report of a large recording in a headless Chromium that clicks through it.
+//!
+//! Node.js and npm must be there; the browser comes from npm into the target directory. `CHROMIUM=/usr/bin/chromium` takes
+//! another one. Not a part of `cargo xtask test`, because of the download.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::{answers, cargo, command, execute};
+use crate::project;
+
+/// Seconds that the page may take to open.
+const MOST_SECONDS: &str = "3";
+const MEGABYTES: &str = "1000";
+
+/// Makes the recording if none is named, reports on it, and clicks through the page.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    if arguments.len() > 1 {
+        bail!("`page` takes one recording at most");
+    }
+    if !answers(command("npm").arg("--version")) {
+        bail!("npm is missing; on Debian: apt-get install npm");
+    }
+    let folder = project::target().join("page");
+    fs::create_dir_all(&folder)?;
+    for file in ["package.json", "package-lock.json", "click.mjs"] {
+        let from = project::root().join("integration-tests/page").join(file);
+        fs::copy(&from, folder.join(file)).with_context(|| format!("copying {}", from.display()))?;
+    }
+    execute(command("npm").args(["ci", "--no-audit", "--no-fund", "--prefix"]).arg(&folder))?;
+    execute(cargo().args(["build", "--release", "--package", "cli"]))?;
+    let recording = match arguments.first() {
+        Some(recording) => std::path::absolute(recording)?,
+        None => large_recording(&folder)?,
+    };
+    let page = folder.join("report.html");
+    execute(command(project::cli()).args(["report", "--rows", "3", "--html"]).arg(&page).arg(recording))?;
+    execute(command("node").arg(folder.join("click.mjs")).arg(&page).arg(MOST_SECONDS))
+}
+
+fn large_recording(folder: &std::path::Path) -> Result<PathBuf> {
+    let recording = folder.join("large.jfr");
+    if !recording.exists() {
+        let write = ["run", "--release", "--package", "trace", "--example", "large_recording", "--"];
+        execute(cargo().args(write).arg(&recording).arg(MEGABYTES))?;
+    }
+    Ok(recording)
+}
