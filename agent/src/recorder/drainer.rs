@@ -6,15 +6,20 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::record_sinks::RecordSinks;
+use super::segment_pool::SEGMENT_WORDS;
 use super::trace_sink::RecordCounts;
 use super::{JvmEventQueue, Rings};
 use crate::jvm::{NanoClock, block_signals};
 
 /// Pause after a round that found nothing.
 const IDLE: Duration = Duration::from_millis(100);
-/// Pause after a round that found records; short enough that the pool does not run dry at full speed, long enough that the
-/// drainer does not spin.
+/// Pause after a round that found records; long enough that the drainer does not spin.
 const BUSY: Duration = Duration::from_millis(10);
+/// Pause after a round that found many. So the drainer comes back before a thread of the application has to call it, which
+/// would cost that thread a system call.
+const HECTIC: Duration = Duration::from_millis(1);
+/// That many words are many: two segments.
+const MANY: usize = 2 * SEGMENT_WORDS;
 /// How long recorded data may stay in memory: a kill loses no more.
 const FLUSH: Duration = Duration::from_secs(2);
 
@@ -68,16 +73,16 @@ struct Sources<'a> {
 }
 
 impl Sources<'_> {
-    /// One round; whether there were calls or samples.
-    fn drain(&self, sink: &mut RecordSinks) -> bool {
+    /// Writes what there is, samples excepted; returns how many words of the rings that were.
+    fn drain(&self, sink: &mut RecordSinks) -> usize {
         // Before the rings: calls of a thread whose end is told here must be there already.
         let told = self.events.take();
-        let found = self.rings.drain(self.clock, sink) | sink.take_samples();
+        let words = self.rings.drain(self.clock, sink);
         sink.jvm_events(told);
         let mut lost = self.events.take_lost();
         lost += self.events.take_pauses(|pause| sink.pause(pause));
         sink.lost_jvm_events(self.clock.now() as u64, lost);
-        found
+        words
     }
 }
 
@@ -85,7 +90,8 @@ fn run(sources: &Sources<'_>, stop: &AtomicBool, sink: &mut RecordSinks, watcher
     let mut flushed = Instant::now();
     loop {
         let last = stop.load(Ordering::Acquire);
-        let found = sources.drain(sink);
+        let words = sources.drain(sink);
+        let found = sink.take_samples() || words > 0;
         watcher.look(sink.counts());
         if last {
             break;
@@ -95,7 +101,11 @@ fn run(sources: &Sources<'_>, stop: &AtomicBool, sink: &mut RecordSinks, watcher
             flushed = Instant::now();
         }
         // Ends at once if somebody called meanwhile.
-        std::thread::park_timeout(if found { BUSY } else { IDLE });
+        std::thread::park_timeout(match words {
+            MANY.. => HECTIC,
+            _ if found => BUSY,
+            _ => IDLE,
+        });
     }
     sink.finish();
 }

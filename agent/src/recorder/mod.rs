@@ -83,16 +83,16 @@ impl Rings {
         }
     }
 
-    /// Reads all rings; whether there was anything.
-    fn drain(&self, clock: NanoClock, sink: &mut RecordSinks) -> bool {
+    /// Reads all rings; how many words there were.
+    fn drain(&self, clock: NanoClock, sink: &mut RecordSinks) -> usize {
         self.drainer_called.store(false, Ordering::Relaxed);
         let rings = self.used.lock().clone();
-        let mut found = false;
+        let mut words = 0;
         for ring in rings {
             let ended = ring.has_ended();
             sink.ring(ring.os_thread());
             let now = ring.drain(&self.pool, sink);
-            found |= now.words > 0;
+            words += now.words;
             sink.malformed(now.malformed);
             if now.lost > 0 {
                 sink.lost(ring.last_thread(), clock.now() as u64, now.lost);
@@ -101,7 +101,7 @@ impl Rings {
                 self.remove(&ring);
             }
         }
-        found
+        words
     }
 
     fn remove(&self, ended: &Arc<Ring>) {
