@@ -24,6 +24,7 @@ pub(crate) fn detach(agent: &Agent, jni: &Jni<'_>) {
         }
     }
     restore(agent.jvmti, jni, &session);
+    session.events.listen(agent.jvmti, false);
     agent.end_session();
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
+use instrument_core::config::JvmEvents as EventKind;
 use instrument_core::level::Level;
 use instrument_core::selection::{Chosen, CompiledRule, Untouchable};
 use instrument_core::{Engine, EngineOptions};
@@ -13,19 +14,21 @@ use rustc_hash::FxHashSet;
 use crate::class_dump::ClassDump;
 use crate::control::{ControlSocket, Status};
 use crate::hierarchy::TypeIndex;
-use crate::jvm::process_cpu_time;
-use crate::jvm::{ClassFile, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, NanoClock, ObjectRef};
+use crate::jvm::{
+    self, ClassFile, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, NanoClock, ObjectRef, process_cpu_time,
+};
+use crate::jvm_event_recording::JvmEventRecording;
 use crate::late_decisions::LateDecisions;
 use crate::live_control::LiveControl;
 use crate::metrics::{FullCalls, Metrics, Origin};
 use crate::probe_registry::ProbeRegistry;
-use crate::recorder::{CallRates, Drainer, RecordCounts, RecordSinks, Rings, Ticker, TraceSink, Watcher};
+use crate::recorder::{self, CallRates, Drainer, RecordCounts, RecordSinks, Rings, Ticker, TraceSink, Watcher};
 use crate::runtime_classes::RuntimeClasses;
 use crate::sampler::{self, SampleCounts, SampleQueue, Sampler, Surroundings};
 use crate::setup::Setup;
 use crate::statistics::{End, Statistics};
 use crate::wrapped_classes::WrappedClasses;
-use crate::{class_load_hook, loaded_before, message, trace_file};
+use crate::{class_load_hook, initial_state, loaded_before, message, trace_file};
 
 /// The agent: connected to the JVM for good.
 #[derive(Debug)]
@@ -74,6 +77,8 @@ pub(crate) struct Session {
     /// Names of the classes that were handed back changed.
     rewritten: Mutex<FxHashSet<Box<[u8]>>>,
     running: Mutex<Running>,
+    /// What of the JVM is recorded besides calls.
+    pub(crate) events: JvmEventRecording,
     samples: Arc<SampleQueue>,
     vm: JavaVm,
     jvmti: Jvmti,
@@ -170,6 +175,8 @@ impl Agent {
         for event in [Event::VmDeath, Event::ThreadEnd, Event::ClassFileLoad] {
             self.jvmti.set_event(event, true).map_err(|error| error.to_string())?;
         }
+        session.events.listen(self.jvmti, true);
+        initial_state::record(self.jvmti, jni, &session.events);
         loaded_before::instrument(self.jvmti, jni, session);
         session.start_sampler(jni);
         Ok(())
@@ -194,6 +201,9 @@ impl JvmEvents for Agent {
         for event in [Event::ClassFileLoad, Event::ClassPrepare] {
             let _ = jvmti.set_event(event, false);
         }
+        if let Some(session) = self.session() {
+            session.events.listen(jvmti, false);
+        }
         self.end_session();
     }
 
@@ -201,11 +211,18 @@ impl JvmEvents for Agent {
         let present = match &*self.session.read() {
             Some(session) if session.is_leaving() => None,
             // Most classes end here, before the session is shared once more.
-            Some(session) if class_load_hook::ends_at_its_name(session, class) => return None,
+            Some(session)
+                if class_load_hook::ends_at_its_name(session, class) && !session.events.has(EventKind::Classes) =>
+            {
+                return None;
+            }
             session => session.clone(),
         };
         match present {
-            Some(session) => class_load_hook::class_file(&session, class),
+            Some(session) => {
+                session.events.class_file(class);
+                class_load_hook::class_file(&session, class)
+            }
             None => WRAPPED.get()?.without_templates(class),
         }
     }
@@ -218,14 +235,30 @@ impl JvmEvents for Agent {
     }
 
     fn thread_started(&self, jvmti: Jvmti, jni: &Jni<'_>, thread: ObjectRef<'_>) {
-        sampler::thread_started(jvmti, jni, thread);
+        let session = self.session().filter(|session| session.events.has(EventKind::Threads));
+        if session.is_none() && !sampler::wants_threads() {
+            return;
+        }
+        let facts = jvm::thread_facts(jvmti, jni, thread);
+        sampler::thread_started(jni, &facts);
+        if let Some(session) = session {
+            session.events.thread_started(facts);
+        }
     }
 
-    fn thread_ended(&self) {
+    fn thread_ended(&self, thread: Option<(&Jni<'_>, ObjectRef<'_>)>) {
         sampler::thread_ended();
         if let Some(rings) = self.rings.get() {
             rings.thread_ended();
         }
+        if let (Some(session), Some((jni, thread))) = (self.session(), thread) {
+            session.events.thread_ended(jni, thread);
+        }
+    }
+
+    fn garbage_collection(&self, starts: bool) {
+        // Not by way of the session: its lock may be held by a thread that stands still now.
+        recorder::note_pause(starts);
     }
 }
 
@@ -268,6 +301,7 @@ impl Session {
             late: LateDecisions::default(),
             statistics: Statistics::default(),
             running: Mutex::new(Running::default()),
+            events: JvmEventRecording::new(&setup.config.trace, setup.config.sampler.enabled),
             samples: Arc::default(),
             vm: agent.vm,
             jvmti: agent.jvmti,
@@ -290,8 +324,9 @@ impl Session {
         let metrics = Metrics::start(&self.setup.config.metrics, origin, &trace_file::program_name(self.jvmti));
         let sink = TraceSink::new(recording, path, self.probes, Arc::clone(&self.samples), self.rates.clone());
         let sink = RecordSinks::new(sink, metrics.as_ref().map(Metrics::sink));
-        let drainer = Drainer::start(rings, clock, sink, SessionWatcher(Arc::downgrade(self)))
-            .map_err(|error| format!("no thread for the recorder: {error}"))?;
+        let drainer =
+            Drainer::start(rings, clock, self.events.queue(clock), sink, SessionWatcher(Arc::downgrade(self)))
+                .map_err(|error| format!("no thread for the recorder: {error}"))?;
         let (clock, drainer, tick) = (Some(clock), Some(drainer), Some(runtime.tick));
         *self.running.lock() = Running { clock, drainer, metrics, tick, trace_file, ..Running::default() };
         Ok(())

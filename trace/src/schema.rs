@@ -12,12 +12,16 @@ pub(crate) mod id {
     pub(crate) const CONFIGURATION: u32 = 5006;
     pub(crate) const NOTE: u32 = 5007;
     pub(crate) const RECORDING_END: u32 = 5008;
+    pub(crate) const LIVE_THREAD: u32 = 5009;
+    pub(crate) const LOADED_CLASS: u32 = 5010;
     pub(crate) const JVM_INFORMATION: u32 = 5020;
     pub(crate) const CPU_INFORMATION: u32 = 5021;
     pub(crate) const OS_INFORMATION: u32 = 5022;
     pub(crate) const ACTIVE_SETTING: u32 = 5023;
     pub(crate) const THREAD_START: u32 = 5024;
     pub(crate) const THREAD_END: u32 = 5025;
+    pub(crate) const GARBAGE_COLLECTION: u32 = 5026;
+    pub(crate) const CLASS_DEFINE: u32 = 5027;
     pub(crate) const EXECUTION_SAMPLE: u32 = 5030;
     pub(crate) const FAILED_SAMPLE: u32 = 5031;
     pub(crate) const BOOLEAN: u32 = 5040;
@@ -51,7 +55,7 @@ pub(crate) mod id {
 }
 
 /// Version of the table above and below; a reader that has seen one id may reuse what it has read for it.
-pub(crate) const METADATA_ID: u64 = 2;
+pub(crate) const METADATA_ID: u64 = 3;
 
 /// One type of the file.
 pub(crate) struct TypeDefinition {
@@ -289,6 +293,37 @@ pub(crate) const TYPES: &[TypeDefinition] = &[
         "jdk.ThreadEnd",
         &[annotation!(LABEL, "Java Thread End"), IN_JVM],
         &[START, EVENT_THREAD, pooled("thread", id::THREAD, &[annotation!(LABEL, "Java Thread")])],
+    ),
+    event(
+        id::LIVE_THREAD,
+        "instr.LiveThread",
+        &[annotation!(LABEL, "Thread at the Beginning"), IN_INSTR],
+        &[START, pooled("thread", id::THREAD, &[annotation!(LABEL, "Thread")])],
+    ),
+    event(
+        id::LOADED_CLASS,
+        "instr.LoadedClass",
+        &[annotation!(LABEL, "Class at the Beginning"), IN_INSTR],
+        &[START, pooled("loadedClass", id::CLASS, &[annotation!(LABEL, "Loaded Class")])],
+    ),
+    event(
+        id::GARBAGE_COLLECTION,
+        "jdk.GarbageCollection",
+        &[annotation!(LABEL, "Garbage Collection"), IN_JVM],
+        &[
+            START,
+            DURATION,
+            field("gcId", id::INT, &[annotation!(LABEL, "GC Identifier")]),
+            field("name", id::STRING, &[annotation!(LABEL, "Name")]),
+            field("sumOfPauses", id::LONG, &[annotation!(LABEL, "Sum of Pauses"), annotation!(TIMESPAN, "TICKS")]),
+            field("longestPause", id::LONG, &[annotation!(LABEL, "Longest Pause"), annotation!(TIMESPAN, "TICKS")]),
+        ],
+    ),
+    event(
+        id::CLASS_DEFINE,
+        "jdk.ClassDefine",
+        &[annotation!(LABEL, "Class Define"), IN_JVM],
+        &[START, EVENT_THREAD, pooled("definedClass", id::CLASS, &[annotation!(LABEL, "Defined Class")])],
     ),
     event(
         id::EXECUTION_SAMPLE,

@@ -26,6 +26,7 @@ pub(crate) fn negotiate(jvmti: Jvmti) -> Result<Granted, JvmtiError> {
     wanted.set_can_retransform_classes(potential.can_retransform_classes());
     wanted.set_can_retransform_any_class(potential.can_retransform_any_class());
     wanted.set_can_get_constant_pool(potential.can_get_constant_pool());
+    wanted.set_can_generate_garbage_collection_events(potential.can_generate_garbage_collection_events());
     // SAFETY: valid environment, the structure lives through the call.
     unsafe { jvmti_call!(jvmti, AddCapabilities, &wanted) }?;
 

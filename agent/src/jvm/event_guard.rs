@@ -24,12 +24,16 @@ pub(crate) enum Event {
     ThreadStart,
     /// A platform thread ends.
     ThreadEnd,
+    /// The garbage collector stops the application.
+    GcStart,
+    /// The garbage collector lets it go on.
+    GcFinish,
     /// A native method of the Java runtime.
     Native,
 }
 
 impl Event {
-    const COUNT: usize = 10;
+    const COUNT: usize = 12;
 
     fn index(self) -> usize {
         match self {
@@ -43,6 +47,8 @@ impl Event {
             Event::ThreadStart => 7,
             Event::ClassLoad => 8,
             Event::CompiledMethodLoad => 9,
+            Event::GcStart => 10,
+            Event::GcFinish => 11,
         }
     }
 }

@@ -56,10 +56,13 @@ pub(crate) trait JvmEvents: Sync {
     fn class_file(&self, class: &ClassFile<'_>) -> Option<Vec<u8>>;
     /// A class has been linked.
     fn class_prepared(&self, jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>);
-    /// The current thread, a platform thread, is about to run its first Java code.
+    /// The current thread is about to run its first Java code.
     fn thread_started(&self, jvmti: Jvmti, jni: &Jni<'_>, thread: ObjectRef<'_>);
-    /// The current thread has run its last Java code.
-    fn thread_ended(&self);
+    /// The current thread has run its last Java code. `thread` is absent outside the LIVE phase.
+    fn thread_ended(&self, thread: Option<(&Jni<'_>, ObjectRef<'_>)>);
+    /// The application stands still for the garbage collector, or goes on again. The thread is one of the JVM's own, which must
+    /// wait for nothing: no lock, no JNI, no JVMTI.
+    fn garbage_collection(&self, starts: bool);
 }
 
 static LISTENER: OnceLock<&'static dyn JvmEvents> = OnceLock::new();
@@ -79,6 +82,8 @@ pub(crate) fn install(jvmti: Jvmti, listener: &'static dyn JvmEvents) -> Result<
     callbacks.CompiledMethodLoad = Some(compiled_method_load);
     callbacks.ThreadStart = Some(thread_start);
     callbacks.ThreadEnd = Some(thread_end);
+    callbacks.GarbageCollectionStart = Some(garbage_collection_start);
+    callbacks.GarbageCollectionFinish = Some(garbage_collection_finish);
     let size = jni::jint::try_from(size_of::<jvmti::jvmtiEventCallbacks>()).unwrap_or(0);
     // SAFETY: valid environment; the JVM copies at most `size` bytes, and the functions live as long as the library.
     unsafe { jvmti_call!(jvmti, SetEventCallbacks, &callbacks, size) }
@@ -96,6 +101,8 @@ impl Jvmti {
             Event::CompiledMethodLoad => jvmti::JVMTI_EVENT_COMPILED_METHOD_LOAD,
             Event::ThreadStart => jvmti::JVMTI_EVENT_THREAD_START,
             Event::ThreadEnd => jvmti::JVMTI_EVENT_THREAD_END,
+            Event::GcStart => jvmti::JVMTI_EVENT_GARBAGE_COLLECTION_START,
+            Event::GcFinish => jvmti::JVMTI_EVENT_GARBAGE_COLLECTION_FINISH,
             Event::Entry | Event::Native => return Ok(()),
         };
         let mode = if enabled { jvmti::JVMTI_ENABLE } else { jvmti::JVMTI_DISABLE };
@@ -176,10 +183,29 @@ unsafe extern "system" fn thread_start(env: *mut jvmti::jvmtiEnv, jni_env: *mut 
     });
 }
 
-unsafe extern "system" fn thread_end(_env: *mut jvmti::jvmtiEnv, _jni_env: *mut jni::JNIEnv, _thread: jni::jthread) {
+unsafe extern "system" fn thread_end(_env: *mut jvmti::jvmtiEnv, jni_env: *mut jni::JNIEnv, thread: jni::jthread) {
     event_guard::run(Event::ThreadEnd, || {
+        let Some(listener) = LISTENER.get() else { return };
+        let is_live = SURELY_LIVE.load(Ordering::Acquire);
+        // SAFETY: in the LIVE phase the JVM passes the environment of the current thread, and a reference that lives through the
+        // callback.
+        let (jni, thread) = unsafe { (Jni::from_raw(jni_env), ObjectRef::from_raw(thread)) };
+        listener.thread_ended(jni.as_ref().zip(thread).filter(|_| is_live));
+    });
+}
+
+unsafe extern "system" fn garbage_collection_start(_env: *mut jvmti::jvmtiEnv) {
+    garbage_collection(Event::GcStart, true);
+}
+
+unsafe extern "system" fn garbage_collection_finish(_env: *mut jvmti::jvmtiEnv) {
+    garbage_collection(Event::GcFinish, false);
+}
+
+fn garbage_collection(event: Event, starts: bool) {
+    event_guard::run(event, || {
         if let Some(listener) = LISTENER.get() {
-            listener.thread_ended();
+            listener.garbage_collection(starts);
         }
     });
 }

@@ -61,7 +61,7 @@ pub(crate) mod signal {
 pub(crate) use shared_bytes::zeroed_for_ever;
 pub(crate) use static_members::{StaticLongField, call_static_void};
 pub(crate) use threads::{
-    AllThreads, ThreadFacts, ask_for_sampling, thread_cpu_nanos, thread_facts, threads_by_environment,
-    threads_have_ids, walk_stacks,
+    AllThreads, ThreadFacts, ask_for_sampling, current_java_thread_id, java_thread_id, thread_cpu_nanos, thread_facts,
+    threads_by_environment, threads_have_ids, walk_stacks,
 };
 pub(crate) use vm_structs::{AllocationFields, VmStructs, perf_memory};

@@ -59,12 +59,32 @@ pub(crate) fn threads_have_ids(jni: &Jni<'_>) -> bool {
     ThreadFields::of_jvm(jni).is_some()
 }
 
+/// Java's id of a thread, without running Java code.
+pub(crate) fn java_thread_id(jni: &Jni<'_>, thread: ObjectRef<'_>) -> Option<u64> {
+    let fields = ThreadFields::of_jvm(jni)?;
+    // SAFETY: valid environment; a live java.lang.Thread, whose field this is.
+    u64::try_from(unsafe { jni_call!(jni, GetLongField, thread.raw(), fields.id) }).ok()
+}
+
+/// Runs `body` with the current thread.
+fn with_current_thread<R>(jvmti: Jvmti, jni: &Jni<'_>, body: impl FnOnce(ObjectRef<'_>) -> Option<R>) -> Option<R> {
+    let mut current: jni::jthread = null_mut();
+    // SAFETY: valid environment, out-parameter on our stack.
+    unsafe { jvmti_call!(jvmti, GetCurrentThread, &mut current) }.ok()?;
+    // SAFETY: JVMTI gave a new local reference or null.
+    let current = unsafe { jni.own(current) }?;
+    // SAFETY: `current` lives until `body` has returned.
+    body(unsafe { ObjectRef::from_raw(current.raw()) }?)
+}
+
+/// Java's id of the current thread.
+pub(crate) fn current_java_thread_id(jvmti: Jvmti, jni: &Jni<'_>) -> Option<u64> {
+    with_current_thread(jvmti, jni, |thread| java_thread_id(jni, thread))
+}
+
 /// Who this thread is.
 pub(crate) fn thread_facts(jvmti: Jvmti, jni: &Jni<'_>, thread: ObjectRef<'_>) -> ThreadFacts {
-    // SAFETY: valid environment; a live java.lang.Thread, whose field this is.
-    let java_id = ThreadFields::of_jvm(jni).map_or(0, |fields| unsafe {
-        u64::try_from(jni_call!(jni, GetLongField, thread.raw(), fields.id)).unwrap_or(0)
-    });
+    let java_id = java_thread_id(jni, thread).unwrap_or(0);
     // SAFETY: all-zero is a valid structure of pointers and numbers.
     let mut info: jvmti::jvmtiThreadInfo = unsafe { std::mem::zeroed() };
     // SAFETY: valid environment, live thread, out-parameter on our stack.
@@ -131,16 +151,8 @@ fn native_thread(jni: &Jni<'_>, thread: ObjectRef<'_>) -> Option<u64> {
 /// Facts of all live platform threads by the addresses of their JNI environments. An environment lies inside the JVM's
 /// structure of its thread, at a distance that is the same for all: the current thread shows it.
 pub(crate) fn threads_by_environment(jvmti: Jvmti, jni: &Jni<'_>) -> Vec<(u64, ThreadFacts)> {
-    let mut current: jni::jthread = null_mut();
-    // SAFETY: valid environment, out-parameter on our stack.
-    if unsafe { jvmti_call!(jvmti, GetCurrentThread, &mut current) }.is_err() {
-        return Vec::new();
-    }
-    // SAFETY: JVMTI gave a new local reference.
-    let current = unsafe { jni.own(current) };
-    // SAFETY: the reference lives as long as `current`.
-    let own = current.as_ref().and_then(|thread| unsafe { ObjectRef::from_raw(thread.raw()) });
-    let Some(own) = own.and_then(|thread| native_thread(jni, thread)) else { return Vec::new() };
+    let own = with_current_thread(jvmti, jni, |thread| native_thread(jni, thread));
+    let Some(own) = own else { return Vec::new() };
     let distance = (jni.raw() as u64).wrapping_sub(own);
     let Ok(threads) = AllThreads::of_jvm(jvmti, jni) else { return Vec::new() };
     let with_address = |thread: &ObjectRef<'_>| {

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::Rings;
 use super::record_sinks::RecordSinks;
 use super::segment_pool::SEGMENT_WORDS;
 use super::trace_sink::RecordCounts;
+use super::{JvmEventQueue, Rings};
 use crate::jvm::{NanoClock, block_signals};
 
 /// Pause after a round that found nothing.
@@ -41,6 +41,7 @@ impl Drainer {
     pub(crate) fn start(
         rings: &'static Rings,
         clock: NanoClock,
+        events: Arc<JvmEventQueue>,
         mut sink: RecordSinks,
         mut watcher: impl Watcher + 'static,
     ) -> std::io::Result<Drainer> {
@@ -49,7 +50,8 @@ impl Drainer {
         let thread = std::thread::Builder::new().name("instr-drainer".to_owned()).spawn(move || {
             block_signals();
             rings.wake_this_thread();
-            run(rings, clock, &stopped, &mut sink, &mut watcher);
+            let sources = Sources { rings, clock, events: &events };
+            run(&sources, &stopped, &mut sink, &mut watcher);
             sink.counts()
         })?;
         Ok(Drainer { thread, stop })
@@ -63,11 +65,32 @@ impl Drainer {
     }
 }
 
-fn run(rings: &Rings, clock: NanoClock, stop: &AtomicBool, sink: &mut RecordSinks, watcher: &mut impl Watcher) {
+/// Where the drainer finds what is to be written.
+struct Sources<'a> {
+    rings: &'a Rings,
+    clock: NanoClock,
+    events: &'a JvmEventQueue,
+}
+
+impl Sources<'_> {
+    /// Writes what there is, samples excepted; returns how many words of the rings that were.
+    fn drain(&self, sink: &mut RecordSinks) -> usize {
+        // Before the rings: calls of a thread whose end is told here must be there already.
+        let told = self.events.take();
+        let words = self.rings.drain(self.clock, sink);
+        sink.jvm_events(told);
+        let mut lost = self.events.take_lost();
+        lost += self.events.take_pauses(|pause| sink.pause(pause));
+        sink.lost_jvm_events(self.clock.now() as u64, lost);
+        words
+    }
+}
+
+fn run(sources: &Sources<'_>, stop: &AtomicBool, sink: &mut RecordSinks, watcher: &mut impl Watcher) {
     let mut flushed = Instant::now();
     loop {
         let last = stop.load(Ordering::Acquire);
-        let words = rings.drain(clock, sink);
+        let words = sources.drain(sink);
         let found = sink.take_samples() || words > 0;
         watcher.look(sink.counts());
         if last {

@@ -10,6 +10,7 @@
 mod call_rates;
 mod drainer;
 mod header_table;
+mod jvm_event_queue;
 mod record_sinks;
 mod record_stream;
 mod ring;
@@ -27,6 +28,7 @@ use parking_lot::Mutex;
 
 pub(crate) use call_rates::{CallRates, Calls};
 pub(crate) use drainer::{Drainer, Watcher};
+pub(crate) use jvm_event_queue::{JvmEvent, JvmEventQueue, note_pause};
 pub(crate) use record_sinks::RecordSinks;
 pub(crate) use record_stream::{Detail, RecordSink, RecordThread};
 pub(crate) use ticker::Ticker;

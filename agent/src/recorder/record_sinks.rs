@@ -1,6 +1,7 @@
 //! Where drained records go: into the trace file, and, if somebody wants them, into the figures and spans that are published
 //! while the program runs. Each gets every record; a full trace file stops neither of the others.
 
+use super::jvm_event_queue::{JvmEvent, Pause};
 use super::record_stream::{Detail, RecordSink, RecordThread};
 use super::trace_sink::{RecordCounts, TraceSink};
 use crate::metrics::MetricsSink;
@@ -39,6 +40,21 @@ impl RecordSinks {
     /// Writes the samples that have come; whether there were any.
     pub(crate) fn take_samples(&mut self) -> bool {
         self.trace.take_samples()
+    }
+
+    /// Writes what the JVM told, each with its time.
+    pub(crate) fn jvm_events(&mut self, told: Vec<(i64, JvmEvent)>) {
+        told.into_iter().for_each(|(at, event)| self.trace.jvm_event(at as u64, event));
+    }
+
+    /// Writes a pause of the garbage collector.
+    pub(crate) fn pause(&mut self, pause: Pause) {
+        self.trace.pause(pause);
+    }
+
+    /// Notes that events of the JVM were lost.
+    pub(crate) fn lost_jvm_events(&mut self, at_nanos: u64, count: u64) {
+        self.trace.lost_jvm_events(at_nanos, count);
     }
 
     /// Figures up to now.

@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use trace::{MethodInfo, Recording};
 
 use super::call_rates::CallRates;
+use super::jvm_event_queue::{JvmEvent, Pause};
 use super::record_stream::{Detail, RecordSink, RecordThread};
 use super::sample_sink::{SampleSink, ticks_of};
 use crate::probe_registry::{Definitions, ProbeRegistry};
@@ -88,6 +89,50 @@ impl TraceSink {
     /// Notes segments that could not be read to their end.
     pub(crate) fn malformed(&mut self, count: u64) {
         self.counts.malformed += count;
+    }
+
+    /// Writes what the JVM told, as long as the file has room.
+    pub(super) fn jvm_event(&mut self, at: u64, event: JvmEvent) {
+        if !self.has_room(0) {
+            return;
+        }
+        let Some(recording) = &mut self.recording else { return };
+        self.unwritten = true;
+        match event {
+            JvmEvent::LiveThread(thread) => {
+                recording.define_thread(thread.java_id, &thread.name, 0, false);
+                recording.live_thread(thread.java_id, at);
+            }
+            JvmEvent::LoadedClass(class) => recording.loaded_class(&class, at),
+            JvmEvent::StateComplete => recording.start_up_done(at),
+            JvmEvent::ThreadStarted(thread, os_thread) => {
+                recording.define_thread(thread.java_id, &thread.name, os_thread, false);
+                recording.thread_started(thread.java_id, at);
+            }
+            JvmEvent::ThreadEnded(thread) => recording.thread_ended(thread, at),
+            JvmEvent::ClassDefined(class, thread) => recording.class_defined(&class, thread, at),
+        }
+    }
+
+    /// Writes a pause of the garbage collector, as long as the file has room.
+    pub(super) fn pause(&mut self, pause: Pause) {
+        if !self.has_room(0) {
+            return;
+        }
+        if let Some(recording) = &mut self.recording {
+            let number = u32::try_from(pause.number).unwrap_or(u32::MAX);
+            let duration = u64::try_from(pause.end.wrapping_sub(pause.start)).unwrap_or(0);
+            recording.garbage_collection(number, pause.start as u64, duration);
+            self.unwritten = true;
+        }
+    }
+
+    /// Notes that events of the JVM were lost.
+    pub(super) fn lost_jvm_events(&mut self, at: u64, count: u64) {
+        if let (Some(recording), true) = (&mut self.recording, count > 0) {
+            recording.note(at, "jvm-events-lost", &format!("{count} events of the JVM were lost"));
+            self.unwritten = true;
+        }
     }
 
     /// Writes the samples that have come; whether there were any.

@@ -22,7 +22,7 @@ use instrument_core::config::{SamplerConfig, SamplerEngine};
 
 pub(crate) use collector::SampleCounts;
 pub(crate) use sample_queue::{QueuedFrame, QueuedItem, SampleQueue};
-pub(crate) use thread_timers::{class_prepared, thread_ended, thread_started};
+pub(crate) use thread_timers::{class_prepared, thread_ended, thread_started, wants_threads};
 
 use crate::jvm::{JavaVm, Jni, Jvmti, NanoClock, ask_for_sampling, block_signals, signal, threads_have_ids};
 use crate::message;

@@ -7,10 +7,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::jvm::{
-    self, Event, Jni, Jvmti, LoadedClass, LoadedClasses, ObjectRef, SampleBuffer, ThreadFacts, ThreadSlot, signal,
-    thread_facts,
-};
+use crate::jvm::{self, Event, Jni, Jvmti, LoadedClass, LoadedClasses, SampleBuffer, ThreadFacts, ThreadSlot, signal};
 
 /// Records of a buffer: what the threads on all processors leave behind between two visits of the collector, many times over.
 const RECORDS: usize = 1_024;
@@ -59,7 +56,7 @@ fn timers() -> &'static Mutex<Timers> {
     TIMERS.get_or_init(Mutex::default)
 }
 
-/// Gives every class method ids and every thread a timer. The class events must be on.
+/// Gives every class method ids and every thread a timer. The events of classes and of threads must be on.
 pub(super) fn start(jvmti: Jvmti, jni: &Jni<'_>, interval: Duration, depth: usize) -> Result<(), jvm::JvmtiError> {
     ACTIVE.store(true, Ordering::SeqCst);
     {
@@ -83,7 +80,6 @@ fn give_ids_and_timers(jvmti: Jvmti, jni: &Jni<'_>, depth: usize) -> Result<(), 
         class_prepared(jvmti, *class);
     }
     signal::switch_on(buffer(depth));
-    jvmti.set_event(Event::ThreadStart, true)?;
     let mut timers = timers().lock();
     for os_thread in os_threads() {
         if !timers.by_os_thread.contains_key(&os_thread) {
@@ -115,7 +111,7 @@ pub(super) fn stop(jvmti: Jvmti) {
     if !ACTIVE.swap(false, Ordering::SeqCst) {
         return;
     }
-    for event in [Event::ClassLoad, Event::CompiledMethodLoad, Event::ThreadStart] {
+    for event in [Event::ClassLoad, Event::CompiledMethodLoad] {
         if let Err(error) = jvmti.set_event(event, false) {
             tracing::error!(%error, ?event, "cannot be switched off");
         }
@@ -136,25 +132,26 @@ pub(crate) fn class_prepared(jvmti: Jvmti, class: LoadedClass<'_>) {
     }
 }
 
+/// Whether threads that begin must be told.
+pub(crate) fn wants_threads() -> bool {
+    ACTIVE.load(Ordering::Relaxed)
+}
+
 /// The current thread begins.
-pub(crate) fn thread_started(jvmti: Jvmti, jni: &Jni<'_>, thread: ObjectRef<'_>) {
-    if !ACTIVE.load(Ordering::Relaxed) {
-        return;
-    }
-    let facts = thread_facts(jvmti, jni, thread);
-    if facts.name.starts_with(OWN_THREADS) {
+pub(crate) fn thread_started(jni: &Jni<'_>, facts: &ThreadFacts) {
+    if !wants_threads() || facts.name.starts_with(OWN_THREADS) {
         return;
     }
     let mut timers = timers().lock();
     if ACTIVE.load(Ordering::SeqCst) {
         timers.remove(current_os_thread());
-        timers.add(current_os_thread(), Some(jni), Some(facts));
+        timers.add(current_os_thread(), Some(jni), Some(facts.clone()));
     }
 }
 
 /// The current thread ends.
 pub(crate) fn thread_ended() {
-    if ACTIVE.load(Ordering::Relaxed) {
+    if wants_threads() {
         timers().lock().remove(current_os_thread());
     }
 }

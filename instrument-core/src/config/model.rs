@@ -65,11 +65,26 @@ pub struct TraceConfig {
     /// Size in MiB at which the trace file is full; what follows is counted as lost. A fully timed program writes up to a gigabyte in ten seconds.
     #[schemars(range(min = 1, max = 1048576))]
     pub max_file_mb: u32,
+    /// What of the JVM is recorded besides calls, from the state at the beginning to each change. Default: `threads` and `gc`.
+    pub events: Vec<JvmEvents>,
+}
+
+/// A kind of events of the JVM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+pub enum JvmEvents {
+    /// Platform threads: those that live when the recording begins, each start and each end.
+    Threads,
+    /// Pauses of the garbage collector.
+    Gc,
+    /// Classes: those that are loaded when the recording begins, and each that is defined.
+    Classes,
 }
 
 impl Default for TraceConfig {
     fn default() -> TraceConfig {
-        TraceConfig { file: None, write: true, buffer_mb: 32, max_file_mb: 2048 }
+        let events = vec![JvmEvents::Threads, JvmEvents::Gc];
+        TraceConfig { file: None, write: true, buffer_mb: 32, max_file_mb: 2048, events }
     }
 }
 

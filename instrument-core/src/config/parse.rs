@@ -9,8 +9,10 @@ use super::diagnostic::Diagnostic;
 use super::keys;
 use super::metrics_table::read_metrics;
 use super::model::{
-    AgentConfig, Config, ControlConfig, ExcludeConfig, FilterConfig, GovernorConfig, LogLevel, OnError, TraceConfig,
+    AgentConfig, Config, ControlConfig, ExcludeConfig, FilterConfig, GovernorConfig, JvmEvents, LogLevel, OnError,
+    TraceConfig,
 };
+use super::nearest_name::{nearest_name, quoted_list};
 use super::problems::Problems;
 use super::read_rule::{check_rules, doubt_class_patterns, read_rule};
 use super::sampler::read_sampler;
@@ -136,7 +138,26 @@ fn read_trace(table: &TableReader<'_, '_>, problems: &mut Problems) -> TraceConf
         write: table.boolean("write", problems).unwrap_or(true),
         buffer_mb: table.number("buffer-mb", 1..4097, problems).unwrap_or(TraceConfig::default().buffer_mb),
         max_file_mb: table.number("max-file-mb", 1..1_048_577, problems).unwrap_or(TraceConfig::default().max_file_mb),
+        events: read_events(table, problems).unwrap_or(TraceConfig::default().events),
     }
+}
+
+fn read_events(table: &TableReader<'_, '_>, problems: &mut Problems) -> Option<Vec<JvmEvents>> {
+    table.value("events")?;
+    let kinds = [("threads", JvmEvents::Threads), ("gc", JvmEvents::Gc), ("classes", JvmEvents::Classes)];
+    let mut events = Vec::new();
+    for name in table.strings("events", problems) {
+        match kinds.iter().find(|(kind, _)| kind == name.get_ref()) {
+            Some((_, kind)) => events.push(*kind),
+            None => {
+                let names = kinds.map(|(kind, _)| kind);
+                let message = format!("unknown events `{}`: they are {}", name.get_ref(), quoted_list(&names, "or"));
+                let nearest = nearest_name(name.get_ref(), names);
+                problems.error(name.span(), message, nearest.map(|name| format!("did you mean `{name}`?")));
+            }
+        }
+    }
+    Some(events)
 }
 
 fn read_agent(table: &TableReader<'_, '_>, problems: &mut Problems) -> AgentConfig {

@@ -63,17 +63,28 @@ impl Constants {
 
     /// The parts of a method, from names in modified UTF-8.
     pub(super) fn parts(&mut self, class: &[u8], name: &[u8], descriptor: &[u8], access_flags: u16) -> MethodParts {
-        let class_name = text_of_modified_utf8(class);
-        let package = class_name.rsplit_once('/').map_or("", |(package, _)| package);
-        let package = self.symbol(package);
-        let package = self.packages.key(package);
-        let class_name = self.symbol(&class_name);
         MethodParts {
-            class: self.classes.key(ClassParts { name: class_name, package }),
+            class: self.class(class),
             name: self.symbol(&text_of_modified_utf8(name)),
             descriptor: self.symbol(&text_of_modified_utf8(descriptor)),
             access_flags,
         }
+    }
+
+    /// The key of a class by its internal name in modified UTF-8; it is in the pools of this chunk afterwards.
+    pub(super) fn use_class_named(&mut self, name: &[u8]) -> u32 {
+        let class = self.class(name);
+        self.use_class(class);
+        class
+    }
+
+    fn class(&mut self, name: &[u8]) -> u32 {
+        let class_name = text_of_modified_utf8(name);
+        let package = class_name.rsplit_once('/').map_or("", |(package, _)| package);
+        let package = self.symbol(package);
+        let package = self.packages.key(package);
+        let name = self.symbol(&class_name);
+        self.classes.key(ClassParts { name, package })
     }
 
     fn symbol(&mut self, text: &str) -> u32 {

@@ -1,4 +1,4 @@
-//! Calls with details, and events about threads and the recording itself.
+//! Calls with details, and events about the recording itself.
 
 use super::Recording;
 use super::payload::{cut_text, push_pooled_text, push_text};
@@ -106,26 +106,7 @@ impl Recording {
         });
     }
 
-    /// Notes that a thread has started (`jdk.ThreadStart`).
-    pub fn thread_started(&mut self, tid: u64, at_nanos: u64) {
-        self.thread_event(id::THREAD_START, tid, at_nanos);
-    }
-
-    /// Notes that a thread has ended (`jdk.ThreadEnd`) and forgets it: Java never uses its id again.
-    pub fn thread_ended(&mut self, tid: u64, at_nanos: u64) {
-        self.thread_event(id::THREAD_END, tid, at_nanos);
-        self.threads.forget(tid);
-    }
-
-    fn thread_event(&mut self, type_id: u32, tid: u64, at_nanos: u64) {
-        self.event_now(type_id, at_nanos, |recording, payload| {
-            let key = recording.threads.use_thread(tid, recording.constants.chunk());
-            varint::push(payload, key);
-            varint::push(payload, key);
-        });
-    }
-
-    fn event_now(&mut self, type_id: u32, at_nanos: u64, fields: impl FnOnce(&mut Recording, &mut Vec<u8>)) {
+    pub(super) fn event_now(&mut self, type_id: u32, at_nanos: u64, fields: impl FnOnce(&mut Recording, &mut Vec<u8>)) {
         self.make_room();
         let (at, _) = self.ticks(at_nanos, 0);
         self.event(type_id, at, fields);

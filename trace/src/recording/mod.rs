@@ -7,6 +7,7 @@ mod chunk;
 mod chunk_file;
 mod constants;
 mod details;
+mod events_of_jvm;
 #[cfg(test)]
 mod failure_tests;
 mod information;

@@ -27,6 +27,9 @@ public final class Conversation {
                 case "map":
                     System.out.println("size " + fill(Integer.parseInt(words[1])));
                     break;
+                case "threads":
+                    System.out.println("threads " + Thread.getAllStackTraces().size());
+                    break;
                 case "quit":
                     return;
                 default:

@@ -1,0 +1,83 @@
+//! What of the JVM a session records besides calls: switched on and off here, and passed on to the recorder.
+
+use std::sync::{Arc, OnceLock};
+
+use instrument_core::config::{JvmEvents, TraceConfig};
+
+use crate::jvm::{self, ClassFile, Event, Jni, Jvmti, NanoClock, ObjectRef, ThreadFacts};
+use crate::recorder::{JvmEvent, JvmEventQueue};
+
+/// The events of the JVM in the recording of one session.
+#[derive(Debug)]
+pub(crate) struct JvmEventRecording {
+    kinds: Vec<JvmEvents>,
+    /// Whether the sampler wants to know about threads, whatever is recorded.
+    has_sampler: bool,
+    queue: OnceLock<Arc<JvmEventQueue>>,
+}
+
+impl JvmEventRecording {
+    /// Of the kinds that the configuration asks for; without a trace file there are none.
+    pub(crate) fn new(trace: &TraceConfig, has_sampler: bool) -> JvmEventRecording {
+        let kinds = if trace.write { trace.events.clone() } else { Vec::new() };
+        JvmEventRecording { kinds, has_sampler, queue: OnceLock::new() }
+    }
+
+    /// Where the events wait for the drainer.
+    pub(crate) fn queue(&self, clock: NanoClock) -> Arc<JvmEventQueue> {
+        Arc::clone(self.queue.get_or_init(|| Arc::new(JvmEventQueue::new(clock))))
+    }
+
+    /// Whether events of this kind are recorded.
+    pub(crate) fn has(&self, kind: JvmEvents) -> bool {
+        self.kinds.contains(&kind)
+    }
+
+    /// Where events of this kind go, if they are recorded.
+    pub(crate) fn of(&self, kind: JvmEvents) -> Option<&JvmEventQueue> {
+        self.queue.get().map(Arc::as_ref).filter(|_| self.has(kind))
+    }
+
+    /// All that was there at the beginning has been told.
+    pub(crate) fn state_complete(&self) {
+        if let Some(queue) = self.queue.get() {
+            queue.add(JvmEvent::StateComplete);
+        }
+    }
+
+    /// Switches on or off the events that only some sessions need: to be recorded, and for the sampler.
+    pub(crate) fn listen(&self, jvmti: Jvmti, enabled: bool) {
+        let threads = self.has_sampler || self.has(JvmEvents::Threads);
+        let pauses = self.has(JvmEvents::Gc);
+        let events = [(Event::ThreadStart, threads), (Event::GcStart, pauses), (Event::GcFinish, pauses)];
+        for (event, _) in events.into_iter().filter(|(_, wanted)| *wanted) {
+            if let Err(error) = jvmti.set_event(event, enabled) {
+                tracing::warn!(%error, ?event, "cannot be switched");
+            }
+        }
+    }
+
+    /// A class is defined or changed.
+    pub(crate) fn class_file(&self, class: &ClassFile<'_>) {
+        let queue = self.of(JvmEvents::Classes).filter(|_| !class.is_loaded());
+        if let (Some(queue), Some(name)) = (queue, class.name) {
+            let thread = jvm::current_java_thread_id(class.jvmti, class.jni).unwrap_or(0);
+            queue.add(JvmEvent::ClassDefined(name.to_vec(), thread));
+        }
+    }
+
+    /// The current thread begins.
+    pub(crate) fn thread_started(&self, facts: ThreadFacts) {
+        if let Some(queue) = self.of(JvmEvents::Threads) {
+            queue.add(JvmEvent::ThreadStarted(facts, jvm::current_thread_id()));
+        }
+    }
+
+    /// The current thread has run its last Java code.
+    pub(crate) fn thread_ended(&self, jni: &Jni<'_>, thread: ObjectRef<'_>) {
+        let queue = self.of(JvmEvents::Threads);
+        if let Some((queue, id)) = queue.and_then(|queue| Some((queue, jvm::java_thread_id(jni, thread)?))) {
+            queue.add(JvmEvent::ThreadEnded(id));
+        }
+    }
+}

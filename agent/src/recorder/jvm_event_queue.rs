@@ -1,0 +1,171 @@
+//! What the JVM tells between the calls: waits here until the drainer writes it.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use crate::jvm::{NanoClock, ThreadFacts};
+
+/// An event that waits to be written.
+#[derive(Debug)]
+pub(crate) enum JvmEvent {
+    /// Lived already when the recording began.
+    LiveThread(ThreadFacts),
+    /// Was loaded already when the recording began, by its internal name.
+    LoadedClass(Vec<u8>),
+    /// All that was there at the beginning has been told.
+    StateComplete,
+    /// A platform thread begins; the operating system's number of it.
+    ThreadStarted(ThreadFacts, u64),
+    /// A platform thread ends.
+    ThreadEnded(u64),
+    /// This thread defines a class.
+    ClassDefined(Vec<u8>, u64),
+}
+
+/// So many events wait at most. The drainer comes ten times a second.
+const MOST: usize = 1 << 17;
+
+/// The waiting events of one recording, each with its time on Java's clock.
+#[derive(Debug)]
+pub(crate) struct JvmEventQueue {
+    clock: NanoClock,
+    waiting: Mutex<Vec<(i64, JvmEvent)>>,
+    lost: AtomicU64,
+    /// Pauses of the garbage collector that have been taken out.
+    pauses_taken: AtomicU64,
+}
+
+impl JvmEventQueue {
+    /// An empty queue. Pauses of the garbage collector count from now on.
+    pub(crate) fn new(clock: NanoClock) -> JvmEventQueue {
+        PAUSES.clock.get_or_init(|| clock);
+        let pauses_taken = AtomicU64::new(PAUSES.finished.load(Ordering::Acquire));
+        JvmEventQueue { clock, waiting: Mutex::new(Vec::new()), lost: AtomicU64::new(0), pauses_taken }
+    }
+
+    /// Adds an event that happens now.
+    pub(crate) fn add(&self, event: JvmEvent) {
+        let at = self.clock.now();
+        let mut waiting = self.waiting.lock();
+        if waiting.len() < MOST {
+            waiting.push((at, event));
+        } else {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes what waits. Calls of a thread that has ended must be in the rings by now, so take this before reading those.
+    pub(super) fn take(&self) -> Vec<(i64, JvmEvent)> {
+        std::mem::take(&mut *self.waiting.lock())
+    }
+
+    /// How many were lost since the last time.
+    pub(super) fn take_lost(&self) -> u64 {
+        self.lost.swap(0, Ordering::Relaxed)
+    }
+
+    /// Pauses since the last time.
+    pub(super) fn take_pauses(&self, pause: impl FnMut(Pause)) -> u64 {
+        let taken = self.pauses_taken.load(Ordering::Relaxed);
+        let (next, lost) = PAUSES.read(taken, pause);
+        self.pauses_taken.store(next, Ordering::Relaxed);
+        lost
+    }
+}
+
+/// One pause of the garbage collector, on Java's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pause {
+    /// Counted from 1 in this process.
+    pub(crate) number: u64,
+    pub(crate) start: i64,
+    pub(crate) end: i64,
+}
+
+const SLOTS: usize = 1024;
+
+/// Pauses as the collector's own thread notes them: it must not wait for anybody, and there is one pause at a time.
+#[derive(Debug)]
+struct Pauses {
+    clock: OnceLock<NanoClock>,
+    started: AtomicI64,
+    /// Pauses finished since the agent listens. Pause number n (from 0) stands in slot n modulo their number.
+    finished: AtomicU64,
+    slots: [[AtomicI64; 2]; SLOTS],
+}
+
+static PAUSES: Pauses = Pauses::new();
+
+/// The application stands still for the garbage collector, or goes on. Waits for nothing.
+pub(crate) fn note_pause(starts: bool) {
+    let Some(clock) = PAUSES.clock.get() else { return };
+    if starts {
+        PAUSES.started.store(clock.now(), Ordering::Relaxed);
+    } else {
+        PAUSES.finish(clock.now());
+    }
+}
+
+impl Pauses {
+    const fn new() -> Pauses {
+        let slots = [const { [const { AtomicI64::new(0) }; 2] }; SLOTS];
+        Pauses { clock: OnceLock::new(), started: AtomicI64::new(0), finished: AtomicU64::new(0), slots }
+    }
+
+    fn slot(&self, number: u64) -> Option<&[AtomicI64; 2]> {
+        self.slots.get((number % SLOTS as u64) as usize)
+    }
+
+    fn finish(&self, end: i64) {
+        let number = self.finished.load(Ordering::Relaxed);
+        if let Some([start_slot, end_slot]) = self.slot(number) {
+            start_slot.store(self.started.load(Ordering::Relaxed), Ordering::Relaxed);
+            end_slot.store(end, Ordering::Relaxed);
+        }
+        self.finished.store(number + 1, Ordering::Release);
+    }
+
+    /// Tells the pauses from number `from` on; returns the next number and how many were overwritten.
+    fn read(&self, from: u64, mut pause: impl FnMut(Pause)) -> (u64, u64) {
+        let finished = self.finished.load(Ordering::Acquire);
+        // The oldest slot may be written to at this moment.
+        let first = from.max(finished.saturating_sub(SLOTS as u64 - 1));
+        for number in first..finished {
+            if let Some([start, end]) = self.slot(number) {
+                let (start, end) = (start.load(Ordering::Relaxed), end.load(Ordering::Relaxed));
+                pause(Pause { number: number + 1, start, end });
+            }
+        }
+        (finished, first - from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_are_told_once_in_order_and_overwritten_ones_are_counted() {
+        let pauses = Pauses::new();
+        let pause = |at: i64| {
+            pauses.started.store(at, Ordering::Relaxed);
+            pauses.finish(at + 5);
+        };
+        let told = |from: u64| {
+            let mut told = Vec::new();
+            let (next, lost) = pauses.read(from, |pause| told.push(pause));
+            (told, next, lost)
+        };
+        (0..3).for_each(pause);
+        let (first, next, lost) = told(0);
+        assert_eq!((next, lost), (3, 0));
+        assert_eq!(first.last(), Some(&Pause { number: 3, start: 2, end: 7 }));
+        assert_eq!(told(3), (Vec::new(), 3, 0));
+        (0..2000).for_each(pause);
+        let (rest, next, lost) = told(3);
+        assert_eq!((rest.len() as u64 + lost, next), (2000, 2003));
+        assert_eq!(rest.last(), Some(&Pause { number: 2003, start: 1999, end: 2004 }));
+    }
+}

@@ -1,0 +1,51 @@
+package targets;
+
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
+
+/** {@code ThreadsAndPauses THREADS COLLECTIONS}: that many short threads, one after the other, and collections; the JVM's own figures at the end. */
+public final class ThreadsAndPauses {
+
+    static final class Guest {
+        private Guest() {}
+    }
+
+    private ThreadsAndPauses() {}
+
+    public static void main(String[] arguments) throws Exception {
+        int threads = Integer.parseInt(arguments[0]);
+        long before = 0;
+        for (int number = 0; number < threads; number++) {
+            if (number == threads / 2) {
+                before = residentKilobytes();
+            }
+            Thread thread = new Thread(ThreadsAndPauses::work, "short-" + number);
+            thread.start();
+            thread.join();
+        }
+        long growth = residentKilobytes() - before;
+        for (int number = 0; number < Integer.parseInt(arguments[1]); number++) {
+            System.gc();
+        }
+        Class.forName("targets.ThreadsAndPauses$Guest");
+        System.out.println("growth-kb " + growth);
+        System.out.println("collections " + collections());
+    }
+
+    static void work() {}
+
+    private static long collections() {
+        return ManagementFactory.getGarbageCollectorMXBeans().stream()
+                .mapToLong(GarbageCollectorMXBean::getCollectionCount)
+                .sum();
+    }
+
+    private static long residentKilobytes() throws Exception {
+        for (String line : java.nio.file.Files.readAllLines(java.nio.file.Path.of("/proc/self/status"))) {
+            if (line.startsWith("VmRSS:")) {
+                return Long.parseLong(line.replaceAll("[^0-9]", ""));
+            }
+        }
+        throw new IllegalStateException("no VmRSS");
+    }
+}
