@@ -19,6 +19,11 @@ impl JvmtiError {
         if result == jvmti::jvmtiError::NONE { Ok(()) } else { Err(JvmtiError { function, code: result.raw() }) }
     }
 
+    /// A thread that was asked about has ended.
+    pub(crate) fn is_thread_that_ended(&self) -> bool {
+        self.code == jvmti::jvmtiError::THREAD_NOT_ALIVE.raw()
+    }
+
     /// The JVM's table has no such function.
     pub(super) fn missing(function: &'static str) -> JvmtiError {
         JvmtiError { function, code: jvmti::jvmtiError::NOT_AVAILABLE.raw() }

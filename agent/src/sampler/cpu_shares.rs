@@ -61,7 +61,14 @@ impl CpuShares {
             return Ok(Vec::new());
         }
         let asked: Vec<ObjectRef<'_>> = due.iter().map(|(thread, _, _)| *thread).collect();
-        let stacks = walk_stacks(jvmti, &asked, depth)?;
+        let stacks = match walk_stacks(jvmti, &asked, depth) {
+            // JDK 11 then gives none at all; the others are asked one by one.
+            Err(error) if error.is_thread_that_ended() => {
+                let alone = |thread| walk_stacks(jvmti, std::slice::from_ref(thread), depth).ok()?.pop();
+                asked.iter().map(|thread| alone(thread).unwrap_or_default()).collect()
+            }
+            stacks => stacks?,
+        };
         let samples = due.into_iter().zip(stacks);
         Ok(samples.map(|((_, thread, ticks), frames)| ShareSample { thread, ticks, frames }).collect())
     }
