@@ -29,8 +29,8 @@ static LEVELS: OnceLock<LiveLevels> = OnceLock::new();
 pub(crate) fn of_process() -> &'static LiveLevels {
     LEVELS.get_or_init(|| {
         static WARM_UP_ONLY: [AtomicU8; IN_FRONT + 1] = [const { AtomicU8::new(OFF) }; IN_FRONT + 1];
-        // Without memory the first probe's byte is there to have an address; nobody gets a live probe then.
-        let bytes = jvm::zeroed_for_ever(IN_FRONT + HIGHEST_PROBE + 2).unwrap_or(&WARM_UP_ONLY);
+        // Without memory the first probe's byte is there to have an address; no session with live probes starts then.
+        let bytes = jvm::zeroed_bytes(IN_FRONT + HIGHEST_PROBE + 2).unwrap_or(&WARM_UP_ONLY);
         for (byte, level) in bytes.iter().zip([OFF, WATCH, TIME]) {
             byte.store(level, Ordering::Relaxed);
         }
@@ -39,6 +39,11 @@ pub(crate) fn of_process() -> &'static LiveLevels {
 }
 
 impl LiveLevels {
+    /// Whether there was memory for all probes. Without it no class may get a live probe: Java code would read elsewhere.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.bytes.len() > IN_FRONT + HIGHEST_PROBE
+    }
+
     /// The address of the byte of probe 0.
     pub(crate) fn address(&self) -> u64 {
         self.bytes.get(IN_FRONT).map_or(0, |byte| byte.as_ptr() as u64)
@@ -106,6 +111,7 @@ mod tests {
         let java = include_str!("../../java-runtime/src/main/java/java/instr/Live.java");
         assert!(java.contains(&format!("int WATCH = {WATCH};")) && java.contains(&format!("int TIME = {TIME};")));
         assert!(java.contains("i % 3 - 3"), "the three bytes in front");
+        assert!(of_process().is_complete());
         let first: Vec<u8> = of_process().bytes.iter().take(3).map(|byte| byte.load(Ordering::Relaxed)).collect();
         assert_eq!(first, [OFF, WATCH, TIME]);
     }

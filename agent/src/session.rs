@@ -28,7 +28,7 @@ use crate::sampler::{self, SampleCounts, SampleQueue, Sampler, Surroundings};
 use crate::setup::Setup;
 use crate::statistics::{End, Statistics};
 use crate::wrapped_classes::WrappedClasses;
-use crate::{class_load_hook, initial_state, loaded_before, message, trace_file};
+use crate::{class_load_hook, initial_state, live_levels, loaded_before, message, trace_file};
 
 /// The agent: connected to the JVM for good.
 #[derive(Debug)]
@@ -162,6 +162,9 @@ impl Agent {
             }
         };
         if session.setup.has_live_probes() {
+            if !live_levels::of_process().is_complete() {
+                return Err("no memory for the levels of live probes".to_owned());
+            }
             runtime.warm_up(jni)?;
         }
         session.start_recording(jni, rings, &runtime)?;

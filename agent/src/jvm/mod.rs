@@ -27,7 +27,6 @@ mod natives;
 mod operating_system;
 mod sample_buffer;
 mod sample_signal;
-mod shared_bytes;
 mod static_members;
 mod system_properties;
 mod threads;
@@ -49,7 +48,7 @@ pub(crate) use method_facts::{MethodFacts, MethodId, make_method_ids};
 pub(crate) use modules::export_to_class;
 pub(crate) use nano_time::NanoClock;
 pub(crate) use natives::{RecorderNatives, register_full_natives, register_recorder_natives};
-pub(crate) use operating_system::{block_signals, current_thread_id, process_cpu_time, zeroed_words};
+pub(crate) use operating_system::{block_signals, current_thread_id, process_cpu_time, zeroed_bytes, zeroed_words};
 pub(crate) use sample_buffer::{Sample, SampleBuffer};
 pub(crate) use sample_signal::ThreadSlot;
 pub(crate) mod signal {
@@ -58,7 +57,6 @@ pub(crate) mod signal {
         has_signal, kernel_tick, monotonic_nanos, prepare, slot, switch_off, switch_on,
     };
 }
-pub(crate) use shared_bytes::zeroed_for_ever;
 pub(crate) use static_members::{StaticLongField, call_static_void};
 pub(crate) use threads::{
     AllThreads, ThreadFacts, ask_for_sampling, current_java_thread_id, java_thread_id, thread_cpu_nanos, thread_facts,

@@ -1,8 +1,9 @@
 //! The few things that the agent needs from the operating system and that `std` does not offer.
 
+use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr::{NonNull, null_mut};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU8, AtomicU64};
 use std::time::Duration;
 
 /// The operating system's number of the current thread.
@@ -45,18 +46,27 @@ pub(super) fn thread_cpu_nanos() -> i64 {
     i64::try_from(cpu_time(libc::CLOCK_THREAD_CPUTIME_ID).as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// So many words of zeros, for ever. Pages come into being when they are touched; `None` if not even addresses are left.
+/// So many words of zeros, for ever; `None` if not even addresses are left.
 pub(crate) fn zeroed_words(count: usize) -> Option<&'static [AtomicU64]> {
-    let bytes = count.checked_mul(size_of::<AtomicU64>())?;
+    let words = zeros(count.checked_mul(size_of::<AtomicU64>())?)?.cast::<AtomicU64>();
+    // SAFETY: as many bytes, aligned to a page, all zero, never unmapped, and from now on only used as atomic words (by Java
+    // code with 8-byte accesses).
+    Some(unsafe { std::slice::from_raw_parts(words.as_ptr(), count) })
+}
+
+/// So many bytes of zero, for ever; `None` if not even addresses are left.
+pub(crate) fn zeroed_bytes(count: usize) -> Option<&'static [AtomicU8]> {
+    let bytes = zeros(count)?.cast::<AtomicU8>();
+    // SAFETY: as many bytes, all zero, never unmapped, and from now on only used as atomic bytes (by Java code with 1-byte
+    // accesses).
+    Some(unsafe { std::slice::from_raw_parts(bytes.as_ptr(), count) })
+}
+
+/// A mapping of zeros that stays for ever. Its pages come into being when they are touched.
+fn zeros(bytes: usize) -> Option<NonNull<c_void>> {
     let (protection, flags) =
         (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
     // SAFETY: an anonymous mapping at an address that the kernel chooses touches no memory of anybody.
     let address = unsafe { libc::mmap(null_mut(), bytes, protection, flags, -1, 0) };
-    if address == libc::MAP_FAILED {
-        return None;
-    }
-    let words = NonNull::new(address.cast::<AtomicU64>())?;
-    // SAFETY: `bytes` bytes, aligned to a page, all zero, never unmapped, and from now on only used as atomic words (by Java
-    // code with 8-byte accesses).
-    Some(unsafe { std::slice::from_raw_parts(words.as_ptr(), count) })
+    if address == libc::MAP_FAILED { None } else { NonNull::new(address) }
 }
