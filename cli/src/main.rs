@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use commands::{check, diff, dump, explain, export, level, pre, report, schema, status, templates, top};
+use commands::{check, diff, dump, explain, export, level, pre, report, schema, status, templates, top, transactions};
 
 /// Exact times from inside a running JVM: checks configurations, explains decisions, instruments jars, prints reports.
 #[derive(Debug, Parser)]
@@ -44,6 +44,7 @@ enum Command {
     Status(status::Arguments),
     Templates(templates::Arguments),
     Top(top::Arguments),
+    Transactions(transactions::Arguments),
 }
 
 /// 0: done. 1: it failed, or what was checked has errors. 2: the command line is wrong (clap's own code).
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         Command::Status(arguments) => status::run(&arguments),
         Command::Templates(arguments) => templates::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
+        Command::Transactions(arguments) => transactions::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 use instrument_core::config::MetricsConfig;
 use parking_lot::Mutex;
+use trace::TaskStep;
 
 use crate::jvm::{JavaVm, NanoClock};
 use crate::message;
@@ -174,6 +175,12 @@ impl RecordSink for MetricsSink {
         self.methods.detail(detail);
         if let Some(spans) = &mut self.spans {
             spans.detail(detail);
+        }
+    }
+
+    fn task(&mut self, step: TaskStep, task: u32, at: u64) {
+        if let Some(spans) = &mut self.spans {
+            spans.task(step, task, at);
         }
     }
 }

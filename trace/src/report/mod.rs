@@ -5,8 +5,10 @@ mod data;
 mod html;
 mod terminal;
 mod time_line;
+mod transaction_data;
 mod units;
 
 pub use data::json;
 pub use html::{html, html_with_time_line};
-pub use terminal::{TerminalOptions, comparison, method, moved, terminal};
+pub use terminal::{TerminalOptions, comparison, method, moved, terminal, transactions};
+pub use transaction_data::transactions_json;

@@ -5,10 +5,12 @@ mod moved;
 mod samples;
 mod table;
 mod text;
+mod transactions;
 mod tree;
 
 pub use comparison::comparison;
 pub use moved::moved;
+pub use transactions::transactions;
 
 use super::advice::{NO_CALLS, WHAT_TO_CHECK};
 use super::units::{bytes, count, date, duration, percent};

@@ -16,6 +16,9 @@ public final class Unsafe {
 
     public native Object getReference(Object object, long offset);
 
+    /** The name of {@link #getReference} before JDK 12. */
+    public native Object getObject(Object object, long offset);
+
     public native long getLong(long address);
 
     public native void putLong(long address, long value);
