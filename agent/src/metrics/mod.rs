@@ -18,6 +18,7 @@ mod openmetrics;
 mod otlp;
 mod perf_counters;
 mod scrape_server;
+mod span_links;
 mod spans;
 
 use std::sync::Arc;

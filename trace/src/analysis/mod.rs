@@ -32,6 +32,7 @@ pub use input_output::InputOutputRow;
 pub use relations::Relation;
 pub use samples::{LineRow, SampleProfile, SampledThread};
 pub use slices::{Slice, SliceVisitor};
+pub use task_links::{Context, HandOver, LinkId, TaskLinks, TaskRecord};
 pub use threads::ThreadRow;
 pub use time_line::{Lane, LongCall, TimeLine};
 pub use transaction_tree::TransactionNode;

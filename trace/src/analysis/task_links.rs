@@ -15,17 +15,19 @@ const MOST_STEPS: usize = 4_000_000;
 
 /// Number of a hand-over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct LinkId(u32);
+pub struct LinkId(u32);
 
 impl LinkId {
-    pub(super) fn index(self) -> usize {
+    /// Position among the hand-overs, in the order in which they were added.
+    #[must_use]
+    pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 /// On whose behalf a thread is working.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Context {
+pub enum Context {
     /// Its own.
     Own,
     /// That of the call that handed this task over.
@@ -36,19 +38,21 @@ pub(super) enum Context {
 
 /// A task, or a thread, was given away.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct HandOver {
-    pub(super) thread: u64,
-    /// Nanoseconds since 1970.
-    pub(super) at: u64,
+pub struct HandOver {
+    /// Who gave it away.
+    pub thread: u64,
+    /// When.
+    pub at: u64,
     /// Whether what was given away has begun.
     taken: bool,
 }
 
-/// All hand-overs of a recording.
+/// Hand-overs, and whose tasks threads are running.
 #[derive(Debug, Default)]
-pub(super) struct TaskLinks {
+pub struct TaskLinks {
     pub(super) hand_overs: Vec<HandOver>,
     threads: FxHashMap<u64, ThreadContexts>,
+    waiting: FxHashMap<u32, Waiting>,
     /// Runs of tasks that may be one of several.
     pub(super) ambiguous: u64,
     /// Steps for which there was no room.
@@ -75,12 +79,17 @@ struct Waiting {
     is_mixed_up: bool,
 }
 
+/// A step of a task.
 #[derive(Debug, Clone, Copy)]
-struct Step {
-    at: u64,
-    thread: u64,
-    step: TaskStep,
-    task: u32,
+pub struct TaskRecord {
+    /// When, on any clock.
+    pub at: u64,
+    /// The thread that took the step.
+    pub thread: u64,
+    /// What happened.
+    pub step: TaskStep,
+    /// The task, or the thread that starts.
+    pub task: u32,
 }
 
 impl TaskLinks {
@@ -97,60 +106,67 @@ impl TaskLinks {
                     left_out += 1;
                     continue;
                 }
-                steps.push(Step { at, thread: thread.id, step, task: u32::try_from(task).unwrap_or(0) });
+                steps.push(TaskRecord { at, thread: thread.id, step, task: u32::try_from(task).unwrap_or(0) });
             }
         }
         TaskLinks { left_out, ..TaskLinks::join(steps) }
     }
 
-    fn join(mut steps: Vec<Step>) -> TaskLinks {
+    fn join(mut steps: Vec<TaskRecord>) -> TaskLinks {
         // Stable: of equal times the order of the file counts.
         steps.sort_by_key(|step| step.at);
         let mut links = TaskLinks::default();
-        let mut waiting: FxHashMap<u32, Waiting> = FxHashMap::default();
-        for step in steps {
-            match step.step {
-                TaskStep::HandedOver => {
-                    let link = links.hand_over(&step);
-                    waiting.entry(step.task).or_default().links.push_back(link);
-                }
-                TaskStep::ThreadStarts => links.thread_starts(&step),
-                TaskStep::Begins => {
-                    let context = links.taken(&mut waiting, step.task);
-                    links.threads.entry(step.thread).or_default().begin(step.at, context);
-                }
-                TaskStep::Ends => links.threads.entry(step.thread).or_default().end(step.at),
-            }
+        for step in &steps {
+            links.add(step);
         }
         links
     }
 
-    fn hand_over(&mut self, step: &Step) -> LinkId {
+    /// Adds a step; steps come in the order of time. Tells the number of what was given away.
+    pub fn add(&mut self, step: &TaskRecord) -> Option<LinkId> {
+        match step.step {
+            TaskStep::HandedOver => {
+                let link = self.hand_over(step);
+                self.waiting.entry(step.task).or_default().links.push_back(link);
+                return Some(link);
+            }
+            TaskStep::ThreadStarts => return self.thread_starts(step),
+            TaskStep::Begins => {
+                let context = self.taken(step.task);
+                self.threads.entry(step.thread).or_default().begin(step.at, context);
+            }
+            TaskStep::Ends => self.threads.entry(step.thread).or_default().end(step.at),
+        }
+        None
+    }
+
+    fn hand_over(&mut self, step: &TaskRecord) -> LinkId {
         let link = LinkId(self.hand_overs.len() as u32);
         self.hand_overs.push(HandOver { thread: step.thread, at: step.at, taken: false });
         link
     }
 
-    fn thread_starts(&mut self, step: &Step) {
+    fn thread_starts(&mut self, step: &TaskRecord) -> Option<LinkId> {
         let started = u64::from(step.task);
         if started == step.thread {
             self.threads.entry(started).or_default().is_worker = true;
-            return;
+            return None;
         }
         let link = self.hand_over(step);
         // A thread may be told twice, when it is made and when it is started.
         self.threads.entry(started).or_default().base.get_or_insert(link);
+        Some(link)
     }
 
     /// Whose task begins; `None` if nobody has handed it over, and the thread just goes on with what it does.
-    fn taken(&mut self, waiting: &mut FxHashMap<u32, Waiting>, task: u32) -> Option<Context> {
-        let same = waiting.get_mut(&task)?;
+    fn taken(&mut self, task: u32) -> Option<Context> {
+        let same = self.waiting.get_mut(&task)?;
         let giver = |link: &LinkId| self.hand_overs.get(link.index()).map(|hand_over| hand_over.thread);
         let first = same.links.front().and_then(giver);
         same.is_mixed_up |= same.links.iter().any(|link| giver(link) != first);
         let (link, is_mixed_up) = (same.links.pop_front(), same.is_mixed_up);
         if same.links.is_empty() {
-            waiting.remove(&task);
+            self.waiting.remove(&task);
         }
         if is_mixed_up {
             self.ambiguous += 1;
@@ -163,7 +179,8 @@ impl TaskLinks {
     }
 
     /// On whose behalf a thread was working just before `at`.
-    pub(super) fn context(&self, thread: u64, at: u64) -> Context {
+    #[must_use]
+    pub fn context(&self, thread: u64, at: u64) -> Context {
         let Some(contexts) = self.threads.get(&thread) else { return Context::Own };
         let base = contexts.base.filter(|_| !contexts.is_worker).map_or(Context::Own, Context::Task);
         let behind = contexts.switches.partition_point(|(from, _)| *from < at);
@@ -172,7 +189,8 @@ impl TaskLinks {
     }
 
     /// The hand-over of a number.
-    pub(super) fn hand_over_of(&self, link: LinkId) -> Option<&HandOver> {
+    #[must_use]
+    pub fn hand_over_of(&self, link: LinkId) -> Option<&HandOver> {
         self.hand_overs.get(link.index())
     }
 
@@ -228,7 +246,7 @@ mod tests {
         TaskLinks::join(
             steps
                 .iter()
-                .map(|(at, thread, step, task)| Step { at: *at, thread: *thread, step: *step, task: *task })
+                .map(|(at, thread, step, task)| TaskRecord { at: *at, thread: *thread, step: *step, task: *task })
                 .collect(),
         )
     }

@@ -224,7 +224,7 @@ public final class Transactions {
 
     private static void work() {
         try {
-            Thread.sleep(0, 300_000);
+            Thread.sleep(1, 300_000);
         } catch (InterruptedException e) {
             throw new IllegalStateException(e);
         }

@@ -7,8 +7,11 @@ import io.instr.jvmtests.jvm.AgentConfig;
 import io.instr.jvmtests.jvm.EachJdk;
 import io.instr.jvmtests.jvm.Finished;
 import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.OtlpReceiver;
+import io.instr.jvmtests.jvm.OtlpReceiver.Span;
 import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.Tool;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -16,6 +19,7 @@ import java.util.Map;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /** Work of several clients at once on other threads: each call must stand below the call that caused it. */
 class TransactionsIT {
@@ -68,6 +72,41 @@ class TransactionsIT {
         assertEquals(PARTS * EACH, callsOf(nodes, "forkWork"));
         assertEquals(PARTS * EACH, elsewhere.get("forkWork"));
         assertEquals(PARTS * EACH, elsewhere.get("streamWork"));
+    }
+
+    @EachJdk
+    void spansOfTasksStandBelowTheSpanOfTheCall(Jdk jdk) throws IOException {
+        try (OtlpReceiver receiver = new OtlpReceiver()) {
+            String metrics = """
+                    [metrics]
+                    otlp = "%s"
+                    otlp-traces = true
+                    trace-threshold = "1 ms"
+                    interval = "1 s"
+
+                    """.formatted(receiver.url());
+            Program.target(jdk, TARGET).withAgent(AgentConfig.of(metrics + RULES.formatted("time"))).assertExitCode(0);
+            List<Span> spans = receiver.spans();
+            Map<String, Span> byId = spans.stream().collect(Collectors.toMap(Span::id, span -> span));
+            Map<String, Integer> below = new HashMap<>();
+            for (Span span : spans) {
+                String method = span.name().replace("Transactions.", "");
+                Span parent = byId.get(span.parent());
+                if (parent == null) {
+                    assertEquals("", span.parent(), "a parent that was sent");
+                    continue;
+                }
+                String way = method.replace("Work", "");
+                assertEquals("Transactions.via" + way.substring(0, 1).toUpperCase() + way.substring(1), parent.name());
+                assertEquals(parent.trace(), span.trace());
+                below.merge(method, 1, Integer::sum);
+            }
+            for (String way : List.of("submit", "execute", "future", "forkJoin", "schedule")) {
+                assertEquals((int) EACH, below.get(way + "Work"), way + " of " + below);
+            }
+            assertEquals(2 * (int) EACH, below.get("threadWork"));
+            assertEquals(2 * (int) EACH, below.get("chainWork"));
+        }
     }
 
     /** A method below another must be caused by it; only shared tasks may stand alone. */
