@@ -33,8 +33,8 @@ impl RuntimeClasses {
         jni: &Jni<'_>,
         natives: &'static dyn RecorderNatives,
     ) -> Result<RuntimeClasses, String> {
-        let (mut recorder, mut ring, mut live, mut full, mut watch, mut exported) =
-            (None, None, None, None, None, false);
+        let (mut recorder, mut ring, mut live, mut sections, mut full, mut watch, mut exported) =
+            (None, None, None, None, None, None, false);
         let (with_virtual_threads, plain): (Vec<_>, Vec<_>) =
             embedded::RUNTIME_CLASSES.iter().partition(|(name, _)| *name == CARRIER);
         for (name, bytes) in plain {
@@ -46,6 +46,7 @@ impl RuntimeClasses {
                 "java/instr/Recorder" => recorder = Some(class),
                 "java/instr/Ring" => ring = Some(class),
                 "java/instr/Live" => live = Some(class),
+                "java/instr/Sections" => sections = Some(class),
                 "java/instr/Full" => full = Some(class),
                 "java/instr/Watch" => watch = Some(class),
                 _ => {}
@@ -56,11 +57,12 @@ impl RuntimeClasses {
                 export(jvmti, jni, CARRIER_USES_PACKAGE, define(jni, name, bytes)?)?;
             }
         }
-        let (Some(recorder), Some(ring), Some(live), Some(full), Some(watch)) = (recorder, ring, live, full, watch)
+        let (Some(recorder), Some(ring), Some(live), Some(sections), Some(full), Some(watch)) =
+            (recorder, ring, live, sections, full, watch)
         else {
             return Err("this build of the agent has no runtime classes".to_owned());
         };
-        jvm::register_recorder_natives(jni, ring, live, natives).map_err(|error| error.to_string())?;
+        jvm::register_recorder_natives(jni, ring, live, sections, natives).map_err(|error| error.to_string())?;
         jvm::register_full_natives(jni, full).map_err(|error| error.to_string())?;
         let tick = StaticLongField::find(jni, watch, c"tick").map_err(|error| error.to_string())?;
         Ok(RuntimeClasses { recorder, full, tick })

@@ -12,6 +12,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("servlet", include_str!("../../../../templates/src/main/presets/servlet.toml")),
     ("jsp", include_str!("../../../../templates/src/main/presets/jsp.toml")),
     ("ejb", include_str!("../../../../templates/src/main/presets/ejb.toml")),
+    ("api", include_str!("../../../../templates/src/main/presets/api.toml")),
     ("async", include_str!("../../../../templates/src/main/presets/async.toml")),
 ];
 

@@ -29,6 +29,10 @@ public final class Unsafe {
 
     public native long getAndAddLong(Object object, long offset, long delta);
 
+    public native long allocateMemory(long bytes);
+
+    public native void freeMemory(long address);
+
     public native void loadFence();
 
     public native void putLongRelease(Object object, long offset, long value);
