@@ -72,8 +72,11 @@ public final class Recorder {
     static void recordTask(long step, int task) {
         long now = System.nanoTime();
         long ring = Ring.current();
-        long at = Ring.prepare(ring, 16);
-        if (at == 0) return;
+        long at = U.getLong(ring + Ring.POSITION);
+        if (Ring.mustPrepare(ring, at)) {
+            at = Ring.prepare(ring, 16);
+            if (at == 0) return;
+        }
         U.putLong(at, now);
         U.putLong(at + 8, (long) task << 32 | step);
         Ring.publish(ring, at + 16);
