@@ -157,10 +157,11 @@ impl Agent {
         let runtime = match self.runtime.get() {
             Some(runtime) => *runtime,
             None => {
-                let defined = RuntimeClasses::define(self.jvmti, jni, rings)?;
+                let defined = RuntimeClasses::define(self.jvmti, jni, rings, session.setup.counts_ticks())?;
                 *self.runtime.get_or_init(|| defined)
             }
         };
+        runtime.start_clock(jni)?;
         if session.setup.has_live_probes() {
             if !live_levels::of_process().is_complete() {
                 return Err("no memory for the levels of live probes".to_owned());
