@@ -156,10 +156,11 @@ impl Agent {
         let runtime = match self.runtime.get() {
             Some(runtime) => *runtime,
             None => {
-                let defined = RuntimeClasses::define(self.jvmti, jni, rings)?;
+                let defined = RuntimeClasses::define(self.jvmti, jni, rings, session.setup.counts_ticks())?;
                 *self.runtime.get_or_init(|| defined)
             }
         };
+        runtime.start_clock(jni)?;
         if session.setup.has_live_probes() {
             if !live_levels::of_process().is_complete() {
                 return Err("no memory for the levels of live probes".to_owned());
@@ -320,7 +321,11 @@ impl Session {
         let clock = NanoClock::calibrate(jni).map_err(|error| error.to_string())?;
         let path = trace_file::path(self.setup.config.trace.file.as_deref());
         let wanted = self.setup.config.trace.write;
-        let recording = wanted.then(|| trace_file::create(&path, self.jvmti, clock, &self.setup.config)).flatten();
+        let mut recording = wanted.then(|| trace_file::create(&path, self.jvmti, clock, &self.setup.config)).flatten();
+        if let Some(recording) = &mut recording {
+            let session = Arc::downgrade(self);
+            recording.take_modules_from(Box::new(move |class| session.upgrade()?.types.jdk_module(class)));
+        }
         let trace_file = recording.is_some().then(|| path.clone());
         let origin = Origin { vm: self.vm, clock, probes: self.probes };
         let metrics = Metrics::start(&self.setup.config.metrics, origin, &trace_file::program_name(self.jvmti));
@@ -360,9 +365,9 @@ impl Session {
     }
 
     /// What people are told who ask while the program runs.
-    pub(crate) fn status(&self) -> Status {
+    pub(crate) fn status(&self, methods: usize, durations: bool) -> Status {
         let trace_file = self.running.lock().trace_file.clone();
-        Status::of(self, trace_file)
+        Status::of(self, trace_file, methods, durations)
     }
 
     /// Some class got a probe of level watch: there must be a tick.

@@ -15,12 +15,15 @@ mod method_dump;
 mod probe_table;
 mod progress;
 mod running_agent;
+mod top;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use commands::{check, diff, dump, explain, export, level, pre, report, schema, status, templates, top, transactions};
+use commands::{
+    check, diff, dump, explain, export, level, pre, receive, report, schema, send, status, templates, transactions,
+};
 
 /// Exact times from inside a running JVM: checks configurations, explains decisions, instruments jars, prints reports.
 #[derive(Debug, Parser)]
@@ -39,11 +42,13 @@ enum Command {
     Export(export::Arguments),
     Level(level::Arguments),
     Pre(pre::Arguments),
+    Receive(receive::Arguments),
     Report(report::Arguments),
     Schema(schema::Arguments),
+    Send(send::Arguments),
     Status(status::Arguments),
     Templates(templates::Arguments),
-    Top(top::Arguments),
+    Top(commands::top::Arguments),
     Transactions(transactions::Arguments),
 }
 
@@ -57,11 +62,13 @@ fn main() -> ExitCode {
         Command::Export(arguments) => export::run(&arguments),
         Command::Level(arguments) => level::run(&arguments),
         Command::Pre(arguments) => pre::run(&arguments),
+        Command::Receive(arguments) => receive::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
+        Command::Send(arguments) => send::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
         Command::Templates(arguments) => templates::run(&arguments),
-        Command::Top(arguments) => top::run(&arguments),
+        Command::Top(arguments) => commands::top::run(&arguments),
         Command::Transactions(arguments) => transactions::run(&arguments),
     };
     match outcome {

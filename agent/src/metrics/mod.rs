@@ -31,6 +31,7 @@ use crate::jvm::{JavaVm, NanoClock};
 use crate::message;
 use crate::probe_registry::ProbeRegistry;
 use crate::recorder::{Detail, RecordSink, RecordThread};
+pub(crate) use durations::Durations;
 use family::Family;
 pub(crate) use full_calls::FullCalls;
 use keeper::{IntervalEnd, Keeper, Limits};

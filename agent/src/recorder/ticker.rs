@@ -25,7 +25,7 @@ impl Ticker {
             block_signals();
             let ran = vm.with_attached_daemon(c"instr-ticker", |jni| {
                 while !stopped.load(Ordering::Acquire) {
-                    field.set(jni, clock.now());
+                    field.set(jni, clock.probe_now());
                     std::thread::sleep(TICK);
                 }
                 // Probes that began before must not record the silence that follows.

@@ -12,4 +12,6 @@ mod export;
 mod pre;
 mod report;
 mod sandbox;
+mod send;
+mod top;
 mod usage;

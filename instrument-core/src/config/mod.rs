@@ -21,7 +21,7 @@ pub use diagnostic::{Diagnostic, Severity};
 pub use metrics_table::{KeyValue, MetricsConfig};
 pub use model::{
     AgentConfig, Config, ControlConfig, DEFAULT_MAX_BYTES, ExcludeConfig, FilterConfig, GovernorConfig, JvmEvents,
-    LogLevel, OnError, Rule, TraceConfig,
+    LogLevel, OnError, ProbeClock, Rule, TraceConfig,
 };
 pub use parse::{asks_to_abort, parse};
 pub use sampler::{SamplerConfig, SamplerEngine};

@@ -2,6 +2,7 @@
 
 mod advice;
 mod data;
+mod group_data;
 mod html;
 mod terminal;
 mod time_line;
@@ -10,5 +11,6 @@ mod units;
 
 pub use data::json;
 pub use html::{html, html_with_time_line};
-pub use terminal::{TerminalOptions, comparison, method, moved, terminal, transactions};
+pub use terminal::{TerminalOptions, View, comparison, method, moved, terminal, transactions, view};
 pub use transaction_data::transactions_json;
+pub use units::{bytes, count, duration};

@@ -17,6 +17,7 @@ function showSamples(samples) {
     frames: samples.frames.map(of), total: samples.ticks * interval, time_line: null,
     nodes: { ...samples.nodes, total: times(samples.nodes.total), own: times(samples.nodes.own), hidden_total: times(samples.nodes.hidden_total), estimated: samples.nodes.parent.map(() => 1) },
     threads: samples.threads.map((row) => ({ ...row, total: row.total * interval })),
+    views: Object.fromEntries(Object.entries(samples.views).map(([key, rows]) => [key, Array.isArray(rows) ? rows.map(of) : rows])),
   });
   data.paths = data.nodes.parent.length + samples.nodes.hidden.reduce((sum, number) => sum + number, 0);
 }

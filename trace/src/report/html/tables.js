@@ -73,7 +73,7 @@ function methodsPanel() {
       { title: "Method", text: true, value: (index) => fullName(frames[index]), show: name },
     ],
     sort: 0,
-    filter: (index) => `${fullName(frames[index])} ${frames[index].template}`,
+    filter: (index) => `${fullName(frames[index])} ${frames[index].template} ${frames[index].module ?? ""}`,
     note: isSampled ? samplesNote() : frames.some((frame) => frame.estimated) ? "~ level watch: only calls that met a tick are counted, times are estimates from ticks" : null,
   });
 }
@@ -186,6 +186,7 @@ function openMethod(index) {
     ["Own", `${estimate(frame.estimated, time(frame.own))} · ${share(frame.own, data.total)}`],
     isSampled ? ["Samples", count(frame.calls)] : ["Calls", `${count(frame.calls)} · average ${time(frame.average)} · p50 ${time(frame.p50)} · p95 ${time(frame.p95)} · p99 ${time(frame.p99)} · max ${time(frame.max)}`],
     ["Signature", frame.method + frame.descriptor],
+    ...(frame.module ? [["Module", frame.module]] : []),
     ["Template", frame.template || "–"],
   ];
   dialog.replaceChildren(

@@ -7,10 +7,12 @@ mod table;
 mod text;
 mod transactions;
 mod tree;
+mod views;
 
 pub use comparison::comparison;
 pub use moved::moved;
 pub use transactions::transactions;
+pub use views::{View, view};
 
 use super::advice::{NO_CALLS, WHAT_TO_CHECK};
 use super::units::{bytes, count, date, duration, percent};
@@ -68,10 +70,7 @@ pub fn terminal(analysis: &Analysis, options: &TerminalOptions) -> String {
     }
     match &analysis.samples {
         Some(profile) => samples::sections(&mut report, profile),
-        None if analysis.calls == 0 => {
-            report.title(NO_CALLS);
-            report.lines.extend(WHAT_TO_CHECK.iter().map(|line| format!("  - {line}")));
-        }
+        None if analysis.calls == 0 => report.nothing(),
         None => {}
     }
     report.details("Statements", &analysis.statements);
@@ -113,6 +112,11 @@ impl Report<'_> {
             self.lines.push(String::new());
         }
         self.lines.push(self.style.title(title));
+    }
+
+    fn nothing(&mut self) {
+        self.title(NO_CALLS);
+        self.lines.extend(WHAT_TO_CHECK.iter().map(|line| format!("  - {line}")));
     }
 
     fn head(&mut self, analysis: &Analysis) {

@@ -28,7 +28,7 @@ public final class Sections {
         if (!Timer.on || !(state instanceof long[])) return;
         long[] section = (long[]) state;
         section[1] = U.getLong(Thread.currentThread(), Ring.THREAD_ID);
-        section[0] = System.nanoTime();
+        section[0] = Clock.now();
     }
 
     /** A section ends; only the first end counts, and only on the thread of the begin. */
@@ -39,7 +39,7 @@ public final class Sections {
         if (start == 0L || section[1] != U.getLong(Thread.currentThread(), Ring.THREAD_ID)) return;
         section[0] = 0L;
         if (!Timer.on) return;
-        long end = System.nanoTime();
+        long end = Clock.now();
         int id = number(name instanceof String ? (String) name : UNNAMED);
         if (id != 0) Recorder.record(start, end, id);
     }
