@@ -88,7 +88,8 @@ class AttachDetachIT {
         return Files.writeString(directory.resolve("instr.toml"), text).toString();
     }
 
-    private static void load(Jdk jdk, Dialog program, String options) {
+    /** Loads the agent into a running program: {@code options} are a configuration, or {@code detach}. */
+    static void load(Jdk jdk, Dialog program, String options) {
         // jcmd takes the quotes away once more.
         List<String> command =
                 List.of(String.valueOf(program.pid()), "JVMTI.agent_load", BuildResult.AGENT.path().toString(), "\"" + options + "\"");

@@ -120,7 +120,8 @@ class UserTemplatesIT {
         return AgentConfig.of("", "templates = [\"" + jar + "\"]", rules);
     }
 
-    private static Path templatesFrom(String folder) {
+    /** A jar with the templates of a folder of user-templates. */
+    static Path templatesFrom(String folder) {
         Path classes = RunDirectories.create();
         List<String> arguments = new ArrayList<>(List.of("--release", "8", "-Xlint:-options", "-d", classes.toString(),
                 "-cp", BuildResult.JAVA_RUNTIME.path().toString()));
