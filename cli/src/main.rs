@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use commands::{check, diff, dump, explain, export, level, pre, report, schema, status, templates, top};
+use commands::{check, diff, dump, explain, export, level, pause, pre, report, schema, status, templates, top};
 
 /// Exact times from inside a running JVM: checks configurations, explains decisions, instruments jars, prints reports.
 #[derive(Debug, Parser)]
@@ -38,8 +38,10 @@ enum Command {
     Explain(explain::Arguments),
     Export(export::Arguments),
     Level(level::Arguments),
+    Pause(pause::PauseArguments),
     Pre(pre::Arguments),
     Report(report::Arguments),
+    Resume(pause::ResumeArguments),
     Schema(schema::Arguments),
     Status(status::Arguments),
     Templates(templates::Arguments),
@@ -55,8 +57,10 @@ fn main() -> ExitCode {
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Level(arguments) => level::run(&arguments),
+        Command::Pause(arguments) => pause::pause(&arguments),
         Command::Pre(arguments) => pre::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
+        Command::Resume(arguments) => pause::resume(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
         Command::Templates(arguments) => templates::run(&arguments),
