@@ -50,7 +50,9 @@ pub(crate) use method_facts::{MethodFacts, MethodId, make_method_ids};
 pub(crate) use modules::export_to_class;
 pub(crate) use nano_time::{NanoClock, probe_nanos};
 pub(crate) use natives::{RecorderNatives, register_full_natives, register_recorder_natives};
-pub(crate) use operating_system::{block_signals, current_thread_id, process_cpu_time, zeroed_bytes, zeroed_words};
+pub(crate) use operating_system::{
+    block_signals, current_thread_id, process_cpu_time, wake_up_in_time, zeroed_bytes, zeroed_words,
+};
 pub(crate) use sample_buffer::{Sample, SampleBuffer};
 pub(crate) use sample_signal::ThreadSlot;
 pub(crate) mod counter {

@@ -5,6 +5,7 @@
 
 mod builder;
 mod comparison;
+mod confidence;
 mod decoding;
 mod details;
 mod frames;
