@@ -30,7 +30,7 @@ use crate::sampler::{self, SampleCounts, SampleQueue, Sampler, Surroundings};
 use crate::setup::Setup;
 use crate::statistics::{End, Statistics};
 use crate::wrapped_classes::WrappedClasses;
-use crate::{class_load_hook, initial_state, live_levels, loaded_before, message, trace_file};
+use crate::{class_load_hook, initial_state, live_levels, loaded_before, message, probe_registry, trace_file};
 
 /// The agent: connected to the JVM for good.
 #[derive(Debug)]
@@ -42,7 +42,6 @@ pub(crate) struct Agent {
     session: RwLock<Option<Arc<Session>>>,
 }
 
-static PROBES: OnceLock<ProbeRegistry> = OnceLock::new();
 static WRAPPED: OnceLock<WrappedClasses> = OnceLock::new();
 
 /// What lives from start to end.
@@ -296,7 +295,7 @@ impl Session {
     fn new(agent: &Agent, setup: Setup) -> Session {
         let java_home = agent.jvmti.system_property(c"java.home").unwrap_or_default();
         let types = TypeIndex::new(PathBuf::from(java_home));
-        let probes = PROBES.get_or_init(ProbeRegistry::default);
+        let probes = probe_registry::of_process();
         let (control, budget) = (&setup.config.control, setup.budget());
         let rates = (control.socket || budget.is_some()).then(Arc::default);
         Session {

@@ -21,7 +21,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use commands::{check, diff, dump, explain, export, level, pause, pre, report, schema, status, templates};
+use commands::{
+    check, diff, dump, explain, export, level, pause, pre, report, schema, status, templates, transactions,
+};
 
 /// Exact times from inside a running JVM: checks configurations, explains decisions, instruments jars, prints reports.
 #[derive(Debug, Parser)]
@@ -47,6 +49,7 @@ enum Command {
     Status(status::Arguments),
     Templates(templates::Arguments),
     Top(commands::top::Arguments),
+    Transactions(transactions::Arguments),
 }
 
 /// 0: done. 1: it failed, or what was checked has errors. 2: the command line is wrong (clap's own code).
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         Command::Status(arguments) => status::run(&arguments),
         Command::Templates(arguments) => templates::run(&arguments),
         Command::Top(arguments) => commands::top::run(&arguments),
+        Command::Transactions(arguments) => transactions::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

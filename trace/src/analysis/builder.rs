@@ -160,7 +160,7 @@ impl Builder {
                 recording.jvm_options = options.into_owned();
                 recording.command_line = command_line.into_owned();
             }
-            Event::MethodCall(_) | Event::Other => {}
+            Event::MethodCall(_) | Event::Task { .. } | Event::Other => {}
         }
     }
 

@@ -5,11 +5,13 @@ mod moved;
 mod samples;
 mod table;
 mod text;
+mod transactions;
 mod tree;
 mod views;
 
 pub use comparison::comparison;
 pub use moved::moved;
+pub use transactions::transactions;
 pub use views::{View, view};
 
 use super::advice::{NO_CALLS, WHAT_TO_CHECK};
