@@ -53,6 +53,11 @@ impl Local<'_> {
     pub(super) fn raw(&self) -> jni::jobject {
         self.object.as_ptr()
     }
+
+    /// The object, as long as this reference to it lives.
+    pub(super) fn as_object(&self) -> ObjectRef<'_> {
+        ObjectRef { object: self.object, scope: PhantomData }
+    }
 }
 
 impl Drop for Local<'_> {
