@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::SystemTime;
 
 use instrument_core::config::JvmEvents as EventKind;
 use instrument_core::level::Level;
@@ -16,7 +17,8 @@ use crate::control::{ControlSocket, Status};
 use crate::health::{Health, HealthWatch};
 use crate::hierarchy::TypeIndex;
 use crate::jvm::{
-    self, ClassFile, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, NanoClock, ObjectRef, process_cpu_time,
+    self, ClassFile, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, NAME_GATE, NanoClock, ObjectRef,
+    process_cpu_time,
 };
 use crate::jvm_event_recording::JvmEventRecording;
 use crate::late_decisions::LateDecisions;
@@ -37,6 +39,8 @@ use crate::{class_load_hook, initial_state, live_levels, loaded_before, message,
 pub(crate) struct Agent {
     vm: JavaVm,
     pub(crate) jvmti: Jvmti,
+    /// The JVM was started then, or later.
+    started: SystemTime,
     runtime: OnceLock<RuntimeClasses>,
     rings: OnceLock<&'static Rings>,
     session: RwLock<Option<Arc<Session>>>,
@@ -104,8 +108,8 @@ struct Running {
 
 impl Agent {
     /// An agent without a session.
-    pub(crate) fn new(vm: JavaVm, jvmti: Jvmti) -> Agent {
-        Agent { vm, jvmti, runtime: OnceLock::new(), rings: OnceLock::new(), session: RwLock::new(None) }
+    pub(crate) fn new(vm: JavaVm, jvmti: Jvmti, started: SystemTime) -> Agent {
+        Agent { vm, jvmti, started, runtime: OnceLock::new(), rings: OnceLock::new(), session: RwLock::new(None) }
     }
 
     /// Whether there is a session.
@@ -184,6 +188,7 @@ impl Agent {
         session.switch.begin(jni, runtime, clock, counts_full)?;
         session.start_control();
         session.start_health(jni);
+        session.close_gate();
         // The hook is never switched on before: that would cost an AOT cache, and with it the start-up time.
         for event in [Event::VmDeath, Event::ThreadEnd, Event::ClassFileLoad] {
             self.jvmti.set_event(event, true).map_err(|error| error.to_string())?;
@@ -294,7 +299,7 @@ impl Watcher for SessionWatcher {
 impl Session {
     fn new(agent: &Agent, setup: Setup) -> Session {
         let java_home = agent.jvmti.system_property(c"java.home").unwrap_or_default();
-        let types = TypeIndex::new(PathBuf::from(java_home));
+        let types = TypeIndex::new(PathBuf::from(java_home), agent.started);
         let probes = probe_registry::of_process();
         let (control, budget) = (&setup.config.control, setup.budget());
         let rates = (control.socket || budget.is_some()).then(Arc::default);
@@ -345,6 +350,13 @@ impl Session {
         let drainer = Some(drainer);
         *self.running.lock() = Running { clock: Some(clock), drainer, metrics, trace_file, ..Running::default() };
         Ok(clock)
+    }
+
+    /// Turns away classes whose names tell that no rule wants them, if the rules go by names and nobody else wants to hear of classes.
+    fn close_gate(&self) {
+        let rules = &self.setup.rules;
+        let by_name = !rules.needs_hierarchy() && !self.events.has(EventKind::Classes);
+        NAME_GATE.let_in(if by_name { rules.beginnings() } else { None });
     }
 
     /// Takes samples if the configuration asks for them.
@@ -426,6 +438,8 @@ impl Session {
 
     /// Stops the threads, completes the trace file, writes the statistics.
     fn end(&self) {
+        let turned_away = NAME_GATE.reopen();
+        Statistics::add(&self.statistics.classes_seen, usize::try_from(turned_away).unwrap_or(0));
         let running = std::mem::take(&mut *self.running.lock());
         drop(running.control);
         if let Some(health) = running.health {
