@@ -104,6 +104,7 @@ struct ThreadData<'a> {
     id: u64,
     calls: u64,
     total: u64,
+    lost: u64,
 }
 
 #[derive(Serialize)]
@@ -172,7 +173,13 @@ impl<'a> Page<'a> {
             paths: analysis.tree.nodes().len(),
             time_line: None,
             threads: threads
-                .map(|row| ThreadData { name: &row.name, id: row.id, calls: row.calls, total: row.total })
+                .map(|row| ThreadData {
+                    name: &row.name,
+                    id: row.id,
+                    calls: row.calls,
+                    total: row.total,
+                    lost: row.lost,
+                })
                 .collect(),
             samples: analysis.samples.as_ref().map(Samples::of),
             statements: Detail::largest(&analysis.statements),
@@ -225,7 +232,7 @@ impl<'a> Samples<'a> {
             frames: profile.frames.iter().map(frame).collect(),
             nodes: Nodes::of(profile.tree.nodes()),
             threads: threads
-                .map(|row| ThreadData { name: &row.name, id: row.id, calls: row.ticks, total: row.ticks })
+                .map(|row| ThreadData { name: &row.name, id: row.id, calls: row.ticks, total: row.ticks, lost: 0 })
                 .collect(),
         }
     }
