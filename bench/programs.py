@@ -28,9 +28,9 @@ PROGRAMS = {
 }
 UNITS = {"jackson": 60_000, "regex": 60_000}
 JDK_CLASSES = "regex"
+# What instr is measured as: further tables, and what stands in the rule. A stated budget makes probes live, and the governor keeps to it.
 BUDGET = "[governor]\nbudget-percent = 3\n"
-# What instr is measured as: further tables, and what stands in the rule.
-OWN = {"instr": (BUDGET, ""), "instr, time": (BUDGET, 'level = "time"\n')}
+OWN = {"instr, defaults": ("", ""), "instr, governed": (BUDGET, ""), "instr, time, governed": (BUDGET, 'level = "time"\n')}
 
 
 def options():

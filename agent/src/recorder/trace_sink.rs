@@ -127,6 +127,8 @@ impl TraceSink {
             }
             JvmEvent::ThreadEnded(thread) => recording.thread_ended(thread, at),
             JvmEvent::ClassDefined(class, thread) => recording.class_defined(&class, thread, at),
+            JvmEvent::Note(kind, message) => recording.note(at, kind, &message),
+            JvmEvent::Setting(key, value) => recording.configuration(at, key, &value),
         }
     }
 

@@ -5,9 +5,11 @@
 
 mod builder;
 mod comparison;
+mod confidence;
 mod decoding;
 mod details;
 mod frames;
+mod groups;
 mod histogram;
 mod input_output;
 mod likely_times;
@@ -24,6 +26,7 @@ use std::path::{Path, PathBuf};
 pub use comparison::{Comparison, Figures, Measure, MethodChange};
 pub use details::DetailRow;
 pub use frames::{Frame, FrameId};
+pub use groups::{GroupRow, Grouping, StackRow, groups, package_of, stacks};
 pub use histogram::Histogram;
 pub use input_output::InputOutputRow;
 pub use relations::Relation;
