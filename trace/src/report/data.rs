@@ -112,6 +112,7 @@ struct ThreadData<'a> {
     id: u64,
     calls: u64,
     total: u64,
+    lost: u64,
 }
 
 #[derive(Serialize)]
@@ -183,7 +184,13 @@ impl<'a> Page<'a> {
             paths: analysis.tree.nodes().len(),
             time_line: None,
             threads: threads
-                .map(|row| ThreadData { name: &row.name, id: row.id, calls: row.calls, total: row.total })
+                .map(|row| ThreadData {
+                    name: &row.name,
+                    id: row.id,
+                    calls: row.calls,
+                    total: row.total,
+                    lost: row.lost,
+                })
                 .collect(),
             views: Views::of(&analysis.tree, &analysis.frames),
             samples: analysis.samples.as_ref().map(Samples::of),
@@ -238,7 +245,7 @@ impl<'a> Samples<'a> {
             frames: profile.frames.iter().map(frame).collect(),
             nodes: Nodes::of(profile.tree.nodes()),
             threads: threads
-                .map(|row| ThreadData { name: &row.name, id: row.id, calls: row.ticks, total: row.ticks })
+                .map(|row| ThreadData { name: &row.name, id: row.id, calls: row.ticks, total: row.ticks, lost: 0 })
                 .collect(),
             views: Views::of(&profile.tree, &profile.frames),
         }

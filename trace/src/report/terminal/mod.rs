@@ -180,13 +180,16 @@ impl Report<'_> {
     fn threads(&mut self, analysis: &Analysis) {
         self.title("Threads");
         let total = analysis.tree.total();
-        let mut table = Table::new(vec!["total", "%", "calls"], "thread");
+        let mut titles = vec!["total", "%", "calls"];
+        titles.extend((analysis.lost > 0).then_some("lost"));
+        let mut table = Table::new(titles, "thread");
         for row in analysis.threads.iter().take(self.options.rows) {
-            let numbers = vec![
+            let mut numbers = vec![
                 Cell::new(duration(row.total)),
                 Cell::share(percent(row.total, total), row.total, total),
                 Cell::new(count(row.calls)),
             ];
+            numbers.extend((analysis.lost > 0).then(|| Cell::new(count(row.lost))));
             let id = if row.is_virtual || row.id == 0 { String::new() } else { format!(" (id {})", row.id) };
             table.row(numbers, printable(&format!("{}{id}", row.name)));
         }
