@@ -2,6 +2,7 @@
 
 mod advice;
 mod data;
+mod diff_data;
 mod group_data;
 mod html;
 mod terminal;
@@ -9,6 +10,6 @@ mod time_line;
 mod units;
 
 pub use data::json;
-pub use html::{html, html_with_time_line};
+pub use html::{diff_html, html, html_with_time_line};
 pub use terminal::{TerminalOptions, View, comparison, method, moved, terminal, view};
 pub use units::{bytes, count, duration};
