@@ -4,6 +4,7 @@
 //! number of calls: the file is read chunk by chunk, from its end to its start.
 
 mod builder;
+mod compared_tree;
 mod comparison;
 mod confidence;
 mod decoding;
@@ -26,6 +27,7 @@ mod tree;
 
 use std::path::{Path, PathBuf};
 
+pub use compared_tree::{ComparedMethod, ComparedNode, ComparedTree, PathFigures};
 pub use comparison::{Comparison, Figures, Measure, MethodChange};
 pub use details::DetailRow;
 pub use frames::{Frame, FrameId};

@@ -54,8 +54,9 @@ struct Page<'a> {
     check: &'static [&'static str],
 }
 
+/// What there is to know of a recording itself.
 #[derive(Serialize)]
-struct Recording<'a> {
+pub(super) struct Recording<'a> {
     file: String,
     file_bytes: u64,
     chunks: usize,
@@ -205,7 +206,7 @@ impl<'a> Page<'a> {
 }
 
 impl<'a> Recording<'a> {
-    fn of(recording: &'a RecordingInfo) -> Recording<'a> {
+    pub(super) fn of(recording: &'a RecordingInfo) -> Recording<'a> {
         Recording {
             file: recording.path.display().to_string(),
             file_bytes: recording.file_bytes,
