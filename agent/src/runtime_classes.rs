@@ -7,7 +7,7 @@ use std::ffi::{CStr, CString};
 
 use crate::embedded;
 use crate::jvm::{self, GlobalClass, Jni, Jvmti, NanoClock, RecorderNatives, StaticLongField, counter};
-use crate::metrics::FullCalls;
+use crate::metrics::{FullCalls, exceptions};
 
 /// The package of `java.base` that the runtime uses.
 const USED_PACKAGE: &CStr = c"jdk.internal.misc";
@@ -67,7 +67,7 @@ impl RuntimeClasses {
             return Err("this build of the agent has no runtime classes".to_owned());
         };
         jvm::register_recorder_natives(jni, ring, live, sections, natives).map_err(|error| error.to_string())?;
-        jvm::register_full_natives(jni, full).map_err(|error| error.to_string())?;
+        jvm::register_full_natives(jvmti, jni, full, exceptions::thrown).map_err(|error| error.to_string())?;
         let tick = StaticLongField::find(jni, watch, c"tick").map_err(|error| error.to_string())?;
         let origin = NanoClock::calibrate(jni).map_err(|error| error.to_string())?.origin();
         counter::prepare(jvmti, jni, clock, counts_ticks, origin).map_err(|error| error.to_string())?;
@@ -96,6 +96,19 @@ impl RuntimeClasses {
             field.set(jni, value);
         }
         Ok(())
+    }
+
+    /// Switches all probes on or off, those of level full only if their figures are wanted.
+    pub(crate) fn switch(&self, jni: &Jni<'_>, on: bool, counts_full: bool) -> Result<(), String> {
+        if !on {
+            self.stop(jni);
+            return Ok(());
+        }
+        if counts_full {
+            let full = StaticLongField::find(jni, self.full, c"on").map_err(|error| error.to_string())?;
+            full.set(jni, 1);
+        }
+        self.start(jni)
     }
 
     /// Switches all probes off.

@@ -22,7 +22,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    check, diff, dump, explain, export, level, pre, receive, report, schema, send, status, templates, transactions,
+    check, diff, dump, explain, export, level, pause, pre, receive, report, schema, send, status, templates,
+    transactions,
 };
 
 /// Exact times from inside a running JVM: checks configurations, explains decisions, instruments jars, prints reports.
@@ -41,9 +42,11 @@ enum Command {
     Explain(explain::Arguments),
     Export(export::Arguments),
     Level(level::Arguments),
+    Pause(pause::PauseArguments),
     Pre(pre::Arguments),
     Receive(receive::Arguments),
     Report(report::Arguments),
+    Resume(pause::ResumeArguments),
     Schema(schema::Arguments),
     Send(send::Arguments),
     Status(status::Arguments),
@@ -61,9 +64,11 @@ fn main() -> ExitCode {
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Level(arguments) => level::run(&arguments),
+        Command::Pause(arguments) => pause::pause(&arguments),
         Command::Pre(arguments) => pre::run(&arguments),
         Command::Receive(arguments) => receive::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
+        Command::Resume(arguments) => pause::resume(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Send(arguments) => send::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),

@@ -38,9 +38,9 @@ impl NanoClock {
         }
     }
 
-    /// The present moment as probes read it.
-    pub(crate) fn probe_now(&self) -> i64 {
-        scale_in_use().map_or_else(|| self.now(), |scale| scale.now() as i64)
+    /// What a probe reads, or read, at this moment.
+    pub(crate) fn as_probes_read(&self, nanos: i64) -> i64 {
+        scale_in_use().map_or(nanos, |scale| scale.ticks(nanos as u64) as i64)
     }
 }
 

@@ -46,6 +46,12 @@ impl TickScale {
         counter::read()
     }
 
+    /// What the counter says at that moment: the opposite of [`TickScale::nanos`].
+    pub(crate) fn ticks(&self, nanos: u64) -> u64 {
+        let since = nanos.wrapping_sub(self.nanos) as i64;
+        self.ticks.wrapping_add(((i128::from(since) << FRACTION_BITS) / i128::from(self.factor.max(1))) as u64)
+    }
+
     fn between(first: Reading, second: Reading) -> Option<TickScale> {
         let nanos = second.at.checked_duration_since(first.at)?.as_nanos();
         let ticks = u128::from(second.ticks.checked_sub(first.ticks)?);
@@ -218,12 +224,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticks_become_nanoseconds_over_years() {
+    fn ticks_become_nanoseconds_and_back_over_years() {
         let scale = TickScale { ticks: 1 << 50, nanos: 5_000_000_000, factor: (1 << FRACTION_BITS) * 10 / 27 };
         assert_eq!(scale.nanos(1 << 50), 5_000_000_000);
         let year = 365 * 24 * 3600 * 2_700_000_000;
         let after = scale.nanos((1 << 50) + year);
         assert!(after.abs_diff(5_000_000_000 + 365 * 24 * 3600 * 1_000_000_000) < 1_000_000);
+        assert!(scale.ticks(after).abs_diff((1 << 50) + year) <= 3);
         // Before the origin, too.
         assert_eq!(scale.nanos((1 << 50) - 27_000), 5_000_000_000 - 10_000);
     }

@@ -34,6 +34,16 @@ impl RecordSinks {
         }
     }
 
+    /// A thread has ended and all its records have been taken.
+    pub(crate) fn thread_gone(&mut self, thread: u64) {
+        self.trace.thread_gone(thread);
+    }
+
+    /// Learns the names of threads that have just started, before anything is said about them.
+    pub(crate) fn introduce(&mut self, told: &[(i64, JvmEvent)]) {
+        told.iter().for_each(|(_, event)| self.trace.introduce(event));
+    }
+
     /// Notes segments that could not be read to their end.
     pub(crate) fn malformed(&mut self, count: u64) {
         self.trace.malformed(count);

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use trace::TaskStep;
 
 use crate::jvm::counter::{self, TickScale};
+use crate::jvm::probe_nanos;
 
 /// Who gets the decoded records.
 pub(crate) trait RecordSink {
@@ -200,8 +201,7 @@ fn escape<'a>(
         }
         KIND_END => Some(Next::End),
         _ => {
-            let (at, _) = probe_span(first, 0);
-            sink.task(task_step(kind)?, (second >> 32) as u32, at);
+            sink.task(task_step(kind)?, (second >> 32) as u32, probe_nanos(first));
             Some(Next::Words(behind))
         }
     }

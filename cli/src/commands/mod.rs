@@ -6,6 +6,7 @@ pub(crate) mod dump;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod level;
+pub(crate) mod pause;
 pub(crate) mod pre;
 pub(crate) mod receive;
 pub(crate) mod report;

@@ -4,7 +4,9 @@
 //! number of calls: the file is read chunk by chunk, from its end to its start.
 
 mod builder;
+mod compared_tree;
 mod comparison;
+mod confidence;
 mod decoding;
 mod details;
 mod frames;
@@ -25,6 +27,7 @@ mod tree;
 
 use std::path::{Path, PathBuf};
 
+pub use compared_tree::{ComparedMethod, ComparedNode, ComparedTree, PathFigures};
 pub use comparison::{Comparison, Figures, Measure, MethodChange};
 pub use details::DetailRow;
 pub use frames::{Frame, FrameId};

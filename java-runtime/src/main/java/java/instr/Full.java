@@ -57,6 +57,9 @@ public final class Full {
     /** Processor time of the present thread in nanoseconds. */
     static native long cpuTime();
 
+    /** Counts an exception of this type. */
+    static native void threw(Class<?> type);
+
     /**
      * The start, before the clock is read: what this costs is no time of the call. Whatever needs much stack comes first: when
      * that overflows, nothing has been counted yet.
@@ -81,7 +84,19 @@ public final class Full {
         try {
             Timer.exit(start, id);
         } finally {
-            if (call != NOT_COUNTED) ended(call, id, thrown != null);
+            if (call != NOT_COUNTED) {
+                ended(call, id, thrown != null);
+                if (thrown != null) countType(thrown);
+            }
+        }
+    }
+
+    /** What is thrown to the application stays what it was, even if there is no stack left for this. */
+    private static void countType(Throwable thrown) {
+        try {
+            threw(thrown.getClass());
+        } catch (Throwable noStack) {
+            // The call is counted; its type is not.
         }
     }
 
