@@ -1,7 +1,7 @@
 //! `instr receive`: stores recordings that `instr send` brings, and computes their reports.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -92,14 +92,15 @@ impl Store<'_> {
     fn answer(&self, mut client: TcpStream) -> std::io::Result<()> {
         client.set_read_timeout(Some(PATIENCE))?;
         client.set_write_timeout(Some(PATIENCE))?;
-        let head = Head::read(&mut client)?;
+        let mut reader = BufReader::new(client.try_clone()?);
+        let head = Head::read(&mut reader)?;
         let allowed = self.token.is_none_or(|token| head.token.as_deref().is_some_and(|given| is_same(given, token)));
         let reply = if allowed && head.length <= LONGEST_BODY {
             if head.asks_first {
                 client.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
             }
             let mut body = Vec::new();
-            (&mut client).take(head.length).read_to_end(&mut body)?;
+            reader.take(head.length).read_to_end(&mut body)?;
             if body.len() as u64 == head.length { self.reply(&head, &body)? } else { Reply::of("400 Bad Request") }
         } else {
             Reply::of(if allowed { "413 Content Too Large" } else { "401 Unauthorized" })
@@ -165,16 +166,16 @@ impl Reply {
 }
 
 impl Head {
-    /// Reads up to the empty line, byte by byte: what follows is the body.
-    fn read(client: &mut impl Read) -> std::io::Result<Head> {
+    /// Reads up to the empty line: what follows is the body.
+    fn read(client: &mut impl BufRead) -> std::io::Result<Head> {
         let mut text = Vec::new();
-        for byte in client.take(LONGEST_HEAD).bytes() {
-            text.push(byte?);
-            if text.ends_with(b"\r\n\r\n") {
-                return Ok(Head::parse(&String::from_utf8_lossy(&text)));
+        let mut limited = client.take(LONGEST_HEAD);
+        while !text.ends_with(b"\r\n\r\n") {
+            if limited.read_until(b'\n', &mut text)? == 0 {
+                return Err(std::io::ErrorKind::InvalidData.into());
             }
         }
-        Err(std::io::ErrorKind::InvalidData.into())
+        Ok(Head::parse(&String::from_utf8_lossy(&text)))
     }
 
     fn parse(text: &str) -> Head {
