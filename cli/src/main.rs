@@ -20,7 +20,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use commands::{check, diff, dump, explain, export, level, pre, report, schema, status, templates, top};
+use commands::{
+    check, diff, dump, dump_trace, explain, export, level, pre, report, schema, status, stop, templates, top,
+};
 
 /// Exact times from inside a running JVM: checks configurations, explains decisions, instruments jars, prints reports.
 #[derive(Debug, Parser)]
@@ -35,6 +37,7 @@ enum Command {
     Check(check::Arguments),
     Diff(diff::Arguments),
     Dump(dump::Arguments),
+    DumpTrace(dump_trace::Arguments),
     Explain(explain::Arguments),
     Export(export::Arguments),
     Level(level::Arguments),
@@ -42,6 +45,7 @@ enum Command {
     Report(report::Arguments),
     Schema(schema::Arguments),
     Status(status::Arguments),
+    Stop(stop::Arguments),
     Templates(templates::Arguments),
     Top(top::Arguments),
 }
@@ -52,6 +56,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Dump(arguments) => dump::run(&arguments),
+        Command::DumpTrace(arguments) => dump_trace::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Level(arguments) => level::run(&arguments),
@@ -59,6 +64,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => report::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
+        Command::Stop(arguments) => stop::run(&arguments),
         Command::Templates(arguments) => templates::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
     };

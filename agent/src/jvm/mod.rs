@@ -10,6 +10,7 @@
 mod application_loader;
 mod capabilities;
 mod class_resource;
+mod code_events;
 mod define_class;
 mod environment;
 mod error;
@@ -24,6 +25,7 @@ mod method_facts;
 mod modules;
 mod nano_time;
 mod natives;
+mod object_events;
 mod operating_system;
 mod sample_buffer;
 mod sample_signal;
@@ -33,8 +35,9 @@ mod threads;
 mod vm_structs;
 
 pub(crate) use application_loader::is_application_loader;
-pub(crate) use capabilities::negotiate;
+pub(crate) use capabilities::{Wish, ask_for, negotiate};
 pub(crate) use class_resource::read_class_resource;
+pub(crate) use code_events::CodePlace;
 pub(crate) use define_class::{GlobalClass, define_boot_class};
 pub(crate) use environment::Jvmti;
 pub(crate) use error::JvmtiError;
@@ -44,7 +47,7 @@ pub(crate) use heap_size::{HeapSize, heap_size};
 pub(crate) use java_vm::JavaVm;
 pub(crate) use jni::{Jni, ObjectRef};
 pub(crate) use loaded_classes::{LoadedClass, LoadedClasses, retransform};
-pub(crate) use method_facts::{MethodFacts, MethodId, make_method_ids};
+pub(crate) use method_facts::{MethodFacts, MethodId, MethodNames, make_method_ids, methods_of};
 pub(crate) use modules::export_to_class;
 pub(crate) use nano_time::NanoClock;
 pub(crate) use natives::{RecorderNatives, register_full_natives, register_recorder_natives};
@@ -59,7 +62,7 @@ pub(crate) mod signal {
 }
 pub(crate) use static_members::{StaticLongField, call_static_void};
 pub(crate) use threads::{
-    AllThreads, ThreadFacts, ask_for_sampling, current_java_thread_id, java_thread_id, thread_cpu_nanos, thread_facts,
-    threads_by_environment, threads_have_ids, walk_stacks,
+    AllThreads, ThreadFacts, ask_for_sampling, current_java_thread_id, is_virtual_thread, java_thread_id,
+    thread_cpu_nanos, thread_facts, threads_by_environment, threads_have_ids, walk_stacks,
 };
 pub(crate) use vm_structs::{AllocationFields, VmStructs, perf_memory};

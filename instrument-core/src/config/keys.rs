@@ -2,9 +2,24 @@
 
 /// Tables and lists of tables at the top level.
 pub(super) const TOP: &[&str] =
-    &["trace", "metrics", "agent", "sampler", "filter", "exclude", "control", "governor", "rule"];
+    &["trace", "metrics", "agent", "sampler", "allocation", "filter", "exclude", "control", "governor", "rule"];
 /// `[trace]`
-pub(super) const TRACE: &[&str] = &["file", "write", "buffer-mb", "max-file-mb", "events"];
+pub(super) const TRACE: &[&str] = &[
+    "file",
+    "write",
+    "buffer-mb",
+    "mode",
+    "max-file-mb",
+    "when-full",
+    "keep-seconds",
+    "keep-mb",
+    "dump-when-call-ms",
+    "dump-when-call",
+    "dump-distance-seconds",
+    "max-dumps",
+    "dump-at-exit",
+    "events",
+];
 /// `[metrics]`
 pub(super) const METRICS: &[&str] = &[
     "openmetrics",
@@ -25,6 +40,8 @@ pub(super) const METRICS: &[&str] = &[
 pub(super) const AGENT: &[&str] = &["stats", "on_error", "templates", "log", "dump", "discard"];
 /// `[sampler]`
 pub(super) const SAMPLER: &[&str] = &["enabled", "interval", "engine", "depth"];
+/// `[allocation]`
+pub(super) const ALLOCATION: &[&str] = &["enabled", "interval-kb", "depth"];
 /// `[filter]`
 pub(super) const FILTER: &[&str] = &["leaf", "max-bytes"];
 /// `[exclude]`
@@ -59,6 +76,7 @@ pub(super) const TABLES: &[(&str, &[&str])] = &[
     ("metrics", METRICS),
     ("agent", AGENT),
     ("sampler", SAMPLER),
+    ("allocation", ALLOCATION),
     ("filter", FILTER),
     ("exclude", EXCLUDE),
     ("control", CONTROL),

@@ -160,6 +160,10 @@ impl Constants {
         Some(Method { class, name: symbol(&keys.name), descriptor: symbol(&keys.descriptor) })
     }
 
+    pub(super) fn class(&self, key: u64) -> Option<&str> {
+        self.symbols.get(self.classes.get(&key)?).map(|name| &**name)
+    }
+
     pub(super) fn stack(&self, key: u64) -> Option<&StackTrace> {
         self.stacks.get(&key)
     }

@@ -9,4 +9,5 @@ mod units;
 
 pub use data::json;
 pub use html::{html, html_with_time_line};
-pub use terminal::{TerminalOptions, comparison, method, moved, terminal};
+pub use terminal::{TerminalOptions, allocated, comparison, method, moved, terminal};
+pub use units::date;

@@ -1,5 +1,6 @@
 //! A report as text for a terminal.
 
+mod allocations;
 mod comparison;
 mod moved;
 mod samples;
@@ -7,6 +8,7 @@ mod table;
 mod text;
 mod tree;
 
+pub use allocations::allocated;
 pub use comparison::comparison;
 pub use moved::moved;
 
@@ -126,6 +128,7 @@ impl Report<'_> {
         fact("started", date(recording.start_epoch_nanos));
         fact("duration", duration(recording.duration_nanos));
         fact("start-up", recording.start_up_nanos.map(duration).unwrap_or_default());
+        fact("ended by", recording.end_reason.clone());
         fact("command", recording.command_line.clone());
         fact("JVM", format!("{}{pid}", recording.jvm));
         fact(
