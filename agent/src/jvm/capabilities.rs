@@ -43,6 +43,7 @@ pub(crate) fn ask_for(jvmti: Jvmti, wish: Wish) -> bool {
         }
         Wish::Allocations => {
             wanted.set_can_generate_sampled_object_alloc_events(true);
+            wanted.set_can_get_line_numbers(potential.can_get_line_numbers());
             potential.can_generate_sampled_object_alloc_events()
         }
     };
