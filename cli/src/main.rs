@@ -22,8 +22,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    check, diff, dump, explain, export, level, pause, pre, receive, report, schema, send, status, templates,
-    transactions,
+    check, diff, dump, dump_trace, explain, export, level, pause, pre, receive, report, schema, send, status, stop,
+    templates, transactions,
 };
 
 /// Exact times from inside a running JVM: checks configurations, explains decisions, instruments jars, prints reports.
@@ -39,6 +39,7 @@ enum Command {
     Check(check::Arguments),
     Diff(diff::Arguments),
     Dump(dump::Arguments),
+    DumpTrace(dump_trace::Arguments),
     Explain(explain::Arguments),
     Export(export::Arguments),
     Level(level::Arguments),
@@ -50,6 +51,7 @@ enum Command {
     Schema(schema::Arguments),
     Send(send::Arguments),
     Status(status::Arguments),
+    Stop(stop::Arguments),
     Templates(templates::Arguments),
     Top(commands::top::Arguments),
     Transactions(transactions::Arguments),
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Dump(arguments) => dump::run(&arguments),
+        Command::DumpTrace(arguments) => dump_trace::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Level(arguments) => level::run(&arguments),
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Send(arguments) => send::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
+        Command::Stop(arguments) => stop::run(&arguments),
         Command::Templates(arguments) => templates::run(&arguments),
         Command::Top(arguments) => commands::top::run(&arguments),
         Command::Transactions(arguments) => transactions::run(&arguments),
