@@ -13,11 +13,11 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use instrument_core::level::Level;
-use instrument_core::selection::NameGlob;
 use serde::{Deserialize, Serialize};
 
 use crate::jvm::block_signals;
-use crate::live_control::Governed;
+use crate::live_control::{Bursts, Governed, LiveCounts};
+use crate::live_selection::{LiveSelection, category_of};
 use crate::recorder::Calls;
 use crate::session::Session;
 
@@ -34,13 +34,6 @@ const HOTTEST: usize = 50;
 enum Request {
     Status,
     Level { methods: String, level: Level },
-}
-
-/// The answer to a request that changed something.
-#[derive(Debug, Serialize)]
-struct Changed {
-    changed: usize,
-    live: usize,
 }
 
 /// The answer to a request that cannot be fulfilled.
@@ -60,8 +53,9 @@ pub(crate) struct Status {
     methods_instrumented: u64,
     records: u64,
     lost: u64,
-    /// Live probes at the levels off, watch and time.
-    live: [usize; 3],
+    /// Live probes by category and level.
+    live: Vec<LiveCounts>,
+    bursts: Option<Bursts>,
     governor: Option<Governed>,
     decisions: Vec<String>,
     hottest: Vec<Hot>,
@@ -70,7 +64,10 @@ pub(crate) struct Status {
 /// A method that was called often or long.
 #[derive(Debug, Serialize)]
 struct Hot {
+    /// Its number: exact times, ticks and bursts of a method are told apart.
+    probe: u32,
     method: String,
+    category: String,
     level: Level,
     calls: u64,
     nanos: u64,
@@ -91,7 +88,8 @@ impl Status {
             methods_instrumented: count(&session.statistics.methods_instrumented),
             records: records.records,
             lost: records.lost,
-            live: session.live.count(),
+            live: session.live.count(&session.setup),
+            bursts: session.live.bursts(&session.setup),
             governor: session.live.governed(session.setup.config.governor.budget_percent),
             decisions: session.live.decisions(),
             hottest: hottest(session),
@@ -107,9 +105,14 @@ fn hottest(session: &Session) -> Vec<Hot> {
     by_time.sort_unstable_by_key(|(probe, calls)| (std::cmp::Reverse(calls.nanos), *probe));
     by_time.truncate(HOTTEST);
     let describe = |(probe, calls): (u32, Calls)| {
-        let (method, level, live) = session.probes.describe(probe)?;
-        let level = if live && level != Level::Watch { session.live.level(probe) } else { level };
-        Some(Hot { method, level, calls: calls.count, nanos: calls.nanos })
+        let described = session.probes.describe(probe)?;
+        // The exact times of a live probe are told with the level that it has now.
+        let level = match described.level {
+            Level::Time if described.live => session.live.level(probe),
+            level => level,
+        };
+        let category = category_of(&described.template, &session.setup.templates).to_owned();
+        Some(Hot { probe, method: described.method, category, level, calls: calls.count, nanos: calls.nanos })
     };
     by_time.into_iter().filter_map(describe).collect()
 }
@@ -188,16 +191,18 @@ fn serve(mut stream: UnixStream, session: &Weak<Session>) -> io::Result<()> {
 fn answer(line: &str, session: &Session) -> String {
     let json = match serde_json::from_str(line) {
         Ok(Request::Status) => serde_json::to_string(&session.status()),
-        Ok(Request::Level { methods, level }) => match NameGlob::class(&methods) {
-            Ok(pattern) => {
-                let changed = session.live.set(&pattern, level);
-                serde_json::to_string(&Changed { changed, live: session.live.count().iter().sum() })
-            }
-            Err(error) => serde_json::to_string(&Refusal { error: error.message }),
+        Ok(Request::Level { methods, level }) => match selected(&methods, session) {
+            Ok(selection) => serde_json::to_string(&session.live.set(&selection, level, &session.setup)),
+            Err(error) => serde_json::to_string(&Refusal { error }),
         },
         Err(error) => serde_json::to_string(&Refusal { error: format!("not a request: {error}") }),
     };
     json.unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
+}
+
+fn selected(text: &str, session: &Session) -> Result<LiveSelection, String> {
+    let selection = LiveSelection::parse(text)?;
+    selection.unknown(&session.setup.templates).map_or(Ok(selection), Err)
 }
 
 #[cfg(test)]

@@ -22,7 +22,9 @@ use crate::late_decisions::LateDecisions;
 use crate::live_control::LiveControl;
 use crate::metrics::{FullCalls, Metrics, Origin};
 use crate::probe_registry::ProbeRegistry;
-use crate::recorder::{self, CallRates, Drainer, RecordCounts, RecordSinks, Rings, Ticker, TraceSink, Watcher};
+use crate::recorder::{
+    self, BurstWindows, CallRates, Drainer, RecordCounts, RecordSinks, Rings, Ticker, TraceSink, Watcher,
+};
 use crate::runtime_classes::RuntimeClasses;
 use crate::sampler::{self, SampleCounts, SampleQueue, Sampler, Surroundings};
 use crate::setup::Setup;
@@ -169,7 +171,7 @@ impl Agent {
         }
         session.start_recording(jni, rings, &runtime)?;
         let metrics = &session.setup.config.metrics;
-        if metrics.is_wanted() && session.setup.uses_level(Level::Full) {
+        if metrics.is_wanted() && (session.setup.uses_level(Level::Full) || session.setup.has_live_probes()) {
             FullCalls::of_process().map_or(Ok(()), |calls| runtime.start_full(jni, calls, metrics.cpu_time))?;
         }
         runtime.start(jni)?;
@@ -373,7 +375,8 @@ impl Session {
             return;
         }
         if let (Some(clock), Some(tick)) = (running.clock, running.tick) {
-            match Ticker::start(self.vm, clock, tick) {
+            let windows = BurstWindows::new(&self.setup.config.control);
+            match Ticker::start(self.vm, clock, tick, windows, self.events.queue(clock)) {
                 Ok(ticker) => running.ticker = Some(ticker),
                 Err(error) => tracing::error!(%error, "no thread for the ticker; level watch records nothing"),
             }

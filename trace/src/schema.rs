@@ -14,6 +14,7 @@ pub(crate) mod id {
     pub(crate) const RECORDING_END: u32 = 5008;
     pub(crate) const LIVE_THREAD: u32 = 5009;
     pub(crate) const LOADED_CLASS: u32 = 5010;
+    pub(crate) const BURST_WINDOW: u32 = 5011;
     pub(crate) const JVM_INFORMATION: u32 = 5020;
     pub(crate) const CPU_INFORMATION: u32 = 5021;
     pub(crate) const OS_INFORMATION: u32 = 5022;
@@ -110,6 +111,12 @@ const DURATION: Field = field("duration", id::LONG, &[annotation!(LABEL, "Durati
 const EVENT_THREAD: Field = pooled("eventThread", id::THREAD, &[annotation!(LABEL, "Event Thread")]);
 const METHOD: Field = pooled("method", id::METHOD, &[annotation!(LABEL, "Method")]);
 
+const EXACT: Field = field(
+    "exact",
+    id::BOOLEAN,
+    &[annotation!(LABEL, "Exact Time"), annotation!(DESCRIPTION, "False: seen by a tick, times are multiples of it")],
+);
+
 const fn event(
     id: u32,
     name: &'static str,
@@ -150,14 +157,7 @@ pub(crate) const TYPES: &[TypeDefinition] = &[
             DURATION,
             EVENT_THREAD,
             METHOD,
-            field(
-                "exact",
-                id::BOOLEAN,
-                &[
-                    annotation!(LABEL, "Exact Time"),
-                    annotation!(DESCRIPTION, "False: seen by a tick, times are multiples of it"),
-                ],
-            ),
+            EXACT,
             pooled("template", id::TEMPLATE, &[annotation!(LABEL, "Template")]),
         ],
     ),
@@ -165,7 +165,14 @@ pub(crate) const TYPES: &[TypeDefinition] = &[
         id::STATEMENT,
         "instr.Statement",
         &[annotation!(LABEL, "Statement"), IN_INSTR],
-        &[START, DURATION, EVENT_THREAD, METHOD, field("statement", id::STRING, &[annotation!(LABEL, "Statement")])],
+        &[
+            START,
+            DURATION,
+            EVENT_THREAD,
+            METHOD,
+            EXACT,
+            field("statement", id::STRING, &[annotation!(LABEL, "Statement")]),
+        ],
     ),
     event(
         id::HTTP_REQUEST,
@@ -176,6 +183,7 @@ pub(crate) const TYPES: &[TypeDefinition] = &[
             DURATION,
             EVENT_THREAD,
             METHOD,
+            EXACT,
             field("httpMethod", id::STRING, &[annotation!(LABEL, "HTTP Method")]),
             field("path", id::STRING, &[annotation!(LABEL, "Path")]),
             field("status", id::INT, &[annotation!(LABEL, "Status")]),
@@ -190,6 +198,7 @@ pub(crate) const TYPES: &[TypeDefinition] = &[
             DURATION,
             EVENT_THREAD,
             METHOD,
+            EXACT,
             field("peer", id::STRING, &[annotation!(LABEL, "Peer")]),
             field("bytes", id::LONG, &[annotation!(LABEL, "Bytes"), annotation!(DATA_AMOUNT, "BYTES")]),
         ],
@@ -305,6 +314,16 @@ pub(crate) const TYPES: &[TypeDefinition] = &[
         "instr.LoadedClass",
         &[annotation!(LABEL, "Class at the Beginning"), IN_INSTR],
         &[START, pooled("loadedClass", id::CLASS, &[annotation!(LABEL, "Loaded Class")])],
+    ),
+    event(
+        id::BURST_WINDOW,
+        "instr.BurstWindow",
+        &[
+            annotation!(LABEL, "Burst Window"),
+            annotation!(DESCRIPTION, "Calls of level burst that began in it are recorded, no others"),
+            IN_INSTR,
+        ],
+        &[START, DURATION],
     ),
     event(
         id::GARBAGE_COLLECTION,

@@ -22,6 +22,13 @@ pub(crate) enum JvmEvent {
     ThreadEnded(u64),
     /// This thread defines a class.
     ClassDefined(Vec<u8>, u64),
+    /// A window of level burst is over.
+    BurstWindow {
+        /// When it opened, by Java's clock.
+        start: u64,
+        /// How long it was open.
+        nanos: u64,
+    },
 }
 
 /// So many events wait at most. The drainer comes ten times a second.

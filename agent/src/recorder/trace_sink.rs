@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use instrument_core::level::Level;
 use parking_lot::Mutex;
 use trace::{MethodInfo, Recording};
 
@@ -111,6 +112,7 @@ impl TraceSink {
             }
             JvmEvent::ThreadEnded(thread) => recording.thread_ended(thread, at),
             JvmEvent::ClassDefined(class, thread) => recording.class_defined(&class, thread, at),
+            JvmEvent::BurstWindow { start, nanos } => recording.burst_window(start, nanos),
         }
     }
 
@@ -212,6 +214,7 @@ impl TraceSink {
     fn define_methods(&mut self) {
         let Some(recording) = &mut self.recording else { return };
         self.probes.new_definitions(&mut self.definitions, |probe| {
+            let in_bursts = format!("{}{}", probe.template, trace::IN_BURSTS);
             recording.define_method(
                 probe.id,
                 MethodInfo {
@@ -219,8 +222,8 @@ impl TraceSink {
                     name: probe.name,
                     descriptor: probe.descriptor,
                     access_flags: probe.access_flags,
-                    exact: probe.exact,
-                    template: probe.template,
+                    exact: probe.level != Level::Watch,
+                    template: if probe.level == Level::Burst { &in_bursts } else { probe.template },
                 },
             );
         });

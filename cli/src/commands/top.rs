@@ -29,6 +29,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, PartialEq)]
 struct Row<'a> {
     method: &'a str,
+    category: &'a str,
     level: &'a str,
     calls: u64,
     nanos: u64,
@@ -59,23 +60,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn rows<'a>(before: &[Hot], now: &'a [Hot]) -> Vec<Row<'a>> {
-    let mut earlier: HashMap<(&str, &str), (u64, u64)> = HashMap::new();
-    for hot in before {
-        earlier.insert((&hot.method, kind(hot)), (hot.calls, hot.nanos));
-    }
+    // By number: a method can stand there several times, with exact times and with those of other levels.
+    let earlier: HashMap<u32, (u64, u64)> = before.iter().map(|hot| (hot.probe, (hot.calls, hot.nanos))).collect();
     let row = |hot: &'a Hot| {
-        let (calls, nanos) = earlier.get(&(hot.method.as_str(), kind(hot))).copied().unwrap_or_default();
+        let (calls, nanos) = earlier.get(&hot.probe).copied().unwrap_or_default();
         let (calls, nanos) = (hot.calls.saturating_sub(calls), hot.nanos.saturating_sub(nanos));
-        Row { method: &hot.method, level: &hot.level, calls, nanos }
+        Row { method: &hot.method, category: &hot.category, level: &hot.level, calls, nanos }
     };
     let mut rows: Vec<Row<'a>> = now.iter().map(row).filter(|row| row.calls > 0).collect();
     rows.sort_by(|a, b| b.nanos.cmp(&a.nanos).then_with(|| a.method.cmp(b.method)));
     rows
-}
-
-/// A method can stand there twice, with its exact times and with those seen by ticks.
-fn kind(hot: &Hot) -> &str {
-    if hot.level == "watch" { "watch" } else { "exact" }
 }
 
 fn table(before: &Status, now: &Status, elapsed: Duration, most: usize) -> String {
@@ -91,12 +85,15 @@ fn table(before: &Status, now: &Status, elapsed: Duration, most: usize) -> Strin
             governor.percent, governor.budget_percent
         )),
     )];
-    lines.push(format!("{:>12} {:>10} {:>12} {:<6} method", "calls/s", "ms/s", "average us", "level"));
+    lines.push(format!(
+        "{:>12} {:>10} {:>12} {:<6} {:<11} method",
+        "calls/s", "ms/s", "average us", "level", "category"
+    ));
     for row in rows(&before.hottest, &now.hottest).into_iter().take(most) {
-        let Row { method, level, calls, nanos } = row;
+        let Row { method, category, level, calls, nanos } = row;
         let (calls, nanos) = (calls as f64, nanos as f64);
         let (rate, busy, average) = (calls / seconds, nanos / 1e6 / seconds, nanos / 1e3 / calls);
-        lines.push(format!("{rate:>12.0} {busy:>10.1} {average:>12.2} {level:<6} {method}"));
+        lines.push(format!("{rate:>12.0} {busy:>10.1} {average:>12.2} {level:<6} {category:<11} {method}"));
     }
     lines.join("\n")
 }
@@ -105,18 +102,25 @@ fn table(before: &Status, now: &Status, elapsed: Duration, most: usize) -> Strin
 mod tests {
     use super::*;
 
-    fn hot(method: &str, level: &str, calls: u64, nanos: u64) -> Hot {
-        Hot { method: method.to_owned(), level: level.to_owned(), calls, nanos }
+    fn hot(probe: u32, method: &str, level: &str, calls: u64, nanos: u64) -> Hot {
+        Hot {
+            probe,
+            method: method.to_owned(),
+            category: "catch-all".to_owned(),
+            level: level.to_owned(),
+            calls,
+            nanos,
+        }
     }
 
     #[test]
     fn what_happened_between_two_looks_is_sorted_by_time() {
-        let before = [hot("a.B.quiet", "time", 5, 100), hot("a.B.busy", "time", 10, 1000)];
+        let before = [hot(1, "a.B.quiet", "time", 5, 100), hot(5, "a.B.busy", "time", 10, 1000)];
         let now = [
-            hot("a.B.quiet", "time", 5, 100),
-            hot("a.B.busy", "watch", 1, 700),
-            hot("a.B.busy", "off", 12, 1500),
-            hot("a.B.new", "time", 1, 600),
+            hot(1, "a.B.quiet", "time", 5, 100),
+            hot(6, "a.B.busy", "watch", 1, 700),
+            hot(5, "a.B.busy", "off", 12, 1500),
+            hot(9, "a.B.new", "time", 1, 600),
         ];
         let rows: Vec<(&str, &str, u64, u64)> =
             rows(&before, &now).iter().map(|row| (row.method, row.level, row.calls, row.nanos)).collect();

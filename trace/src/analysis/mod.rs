@@ -4,6 +4,7 @@
 //! number of calls: the file is read chunk by chunk, from its end to its start.
 
 mod builder;
+mod bursts;
 mod comparison;
 mod decoding;
 mod details;

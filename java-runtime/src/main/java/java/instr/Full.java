@@ -45,8 +45,8 @@ public final class Full {
 
     private static final int TRIES = 16;
     /** What {@link #enter} returns: the address of the call's place, or one of these. */
-    private static final long NOT_COUNTED = 0;
-    private static final long WITHOUT_PLACE = 1;
+    static final long NOT_COUNTED = 0;
+    static final long WITHOUT_PLACE = 1;
     /** Start of a call whose place is being filled; never a time. */
     private static final long FILLING = 1;
     /** In the place of the processor time, which is never so small: the call is measured, but without it. */
@@ -85,6 +85,16 @@ public final class Full {
         }
     }
 
+    /** The call of this place begins at this time, and not earlier as {@link #enter} took it. */
+    static void began(long place, long now) {
+        U.putLongRelease(null, place, now);
+    }
+
+    /** When the call of this place began. */
+    static long began(long place) {
+        return U.getLong(place);
+    }
+
     /** Finds a free place for a call that begins now. Times differ in their low bits, so that calls spread over the table. */
     private static long takePlace(long now, int id, long cpu, long bytes) {
         long at = now * 0x9E3779B97F4A7C15L >>> 32;
@@ -101,7 +111,8 @@ public final class Full {
         return WITHOUT_PLACE;
     }
 
-    private static void ended(long call, int id, boolean threw) {
+    /** Counts the end of a call, and frees its place. */
+    static void ended(long call, int id, boolean threw) {
         long of = figures + ((long) id << 6);
         if (call != WITHOUT_PLACE) {
             long cpuBefore = U.getLong(call + 16);
