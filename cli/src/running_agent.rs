@@ -31,6 +31,12 @@ pub(crate) struct Status {
     pub(crate) live: Vec<LiveCounts>,
     pub(crate) bursts: Option<Bursts>,
     pub(crate) governor: Option<Governor>,
+    /// Why no probe records at present: `request`, `breaker`.
+    #[serde(default)]
+    pub(crate) paused: Vec<String>,
+    /// Why the breaker is open.
+    #[serde(default)]
+    pub(crate) breaker: Option<String>,
     pub(crate) decisions: Vec<String>,
     pub(crate) hottest: Vec<Hot>,
 }
@@ -68,6 +74,17 @@ pub(crate) struct Hot {
     pub(crate) level: String,
     pub(crate) calls: u64,
     pub(crate) nanos: u64,
+    /// How long the calls since the last look took; if that was asked for, and there were any.
+    #[serde(default)]
+    pub(crate) recent: Option<Recent>,
+}
+
+/// Calls since the last look. Nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(crate) struct Recent {
+    pub(crate) p50: u64,
+    pub(crate) p99: u64,
+    pub(crate) max: u64,
 }
 
 /// The answer to a change.
@@ -87,6 +104,13 @@ pub(crate) struct Fixed {
     pub(crate) methods: usize,
     pub(crate) level: String,
     pub(crate) reason: String,
+}
+
+/// The answer to a request to switch all probes.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Switched {
+    pub(crate) changed: bool,
+    pub(crate) paused: Vec<String>,
 }
 
 #[derive(Deserialize)]

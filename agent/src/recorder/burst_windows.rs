@@ -6,7 +6,7 @@ use std::time::Duration;
 use instrument_core::config::ControlConfig;
 
 /// The windows of a session. Times are of Java's clock, in nanoseconds.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct BurstWindows {
     open: i64,
     period: i64,

@@ -29,6 +29,10 @@ pub(crate) enum JvmEvent {
         /// How long it was open.
         nanos: u64,
     },
+    /// Something that users should know: a short word to sort by, and what it is.
+    Note(&'static str, String),
+    /// A fact about how was measured.
+    Setting(&'static str, String),
 }
 
 /// So many events wait at most. The drainer comes ten times a second.

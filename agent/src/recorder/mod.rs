@@ -33,11 +33,11 @@ pub(crate) use drainer::{Drainer, Watcher};
 pub(crate) use jvm_event_queue::{JvmEvent, JvmEventQueue, note_pause};
 pub(crate) use record_sinks::RecordSinks;
 pub(crate) use record_stream::{Detail, RecordSink, RecordThread};
-pub(crate) use ticker::Ticker;
+pub(crate) use ticker::{LiveTicks, Ticker};
 pub(crate) use trace_sink::{RecordCounts, TraceSink};
 
 use crate::jvm::{NanoClock, RecorderNatives, current_thread_id};
-use crate::live_levels;
+use crate::{live_levels, probe_registry};
 use header_table::{Header, HeaderTable};
 use ring::Ring;
 use segment_pool::SegmentPool;
@@ -174,5 +174,9 @@ impl RecorderNatives for Rings {
 
     fn without_memory(&self) -> i64 {
         self.without_memory.address() as i64
+    }
+
+    fn section(&self, name: &[u8]) -> u32 {
+        probe_registry::of_process().section(name)
     }
 }

@@ -61,7 +61,7 @@ public final class Live {
     }
 
     private static long begin(long word, int id) {
-        if (word == TIME) return System.nanoTime() & ~1L;
+        if (word == TIME) return Clock.start() & ~1L;
         return word == FULL ? beginFull(id) : beginInBurst(word, id);
     }
 
@@ -71,27 +71,27 @@ public final class Live {
      */
     public static void exit(long start, int id) {
         U.loadFence();
-        if (U.getLong(TICK) != start && start != 0L) ended(start, id, false);
+        if (U.getLong(TICK) != start && start != 0L) ended(start, id, null);
     }
 
     /** The end of a call with an exception. */
-    public static void exitThrown(long start, int id) {
+    public static void exitThrown(long start, int id, Throwable thrown) {
         U.loadFence();
-        if (U.getLong(TICK) != start && start != 0L) ended(start, id, true);
+        if (U.getLong(TICK) != start && start != 0L) ended(start, id, thrown);
     }
 
-    private static void ended(long start, int id, boolean threw) {
+    private static void ended(long start, int id, Throwable thrown) {
         if (start > 0L) {
             record(start, id);
         } else {
-            endRare(start, id, threw);
+            endRare(start, id, thrown);
         }
     }
 
     /** Never inlined, as all that only the dear levels need: thousands of copies would keep the JIT busy. */
     @DontInline
     private static long beginInBurst(long word, int id) {
-        long now = System.nanoTime();
+        long now = Clock.now();
         if (now >= (word & Long.MAX_VALUE)) {
             // Closed here, because whoever opened the window may be late, or gone. A new window is another word.
             U.compareAndSetLong(null, BURST, word, 0L);
@@ -103,7 +103,7 @@ public final class Live {
     @DontInline
     private static long beginFull(int id) {
         long call = Full.enter(id + FULL_CALLS);
-        long now = System.nanoTime();
+        long now = Clock.now();
         if (call == Full.NOT_COUNTED) return now & ~1L;
         if (call == Full.WITHOUT_PLACE) return start(now, UNPLACED);
         Full.began(call, now);
@@ -125,12 +125,12 @@ public final class Live {
     }
 
     @DontInline
-    private static void endRare(long start, int id, boolean threw) {
+    private static void endRare(long start, int id, Throwable thrown) {
         long began = began(start);
         try {
             Timer.exit(began, number(start, id));
         } finally {
-            close(start, id, threw);
+            close(start, id, thrown);
         }
     }
 
@@ -142,7 +142,7 @@ public final class Live {
         if (start == 0L || !Timer.on) return 0L;
         U.loadFence();
         long ofTick = -(start & 1L) & ~(start >> 63);
-        long now = System.nanoTime();
+        long now = Clock.now();
         long end = U.getLong(TICK) & ofTick | now & ~ofTick;
         boolean moved = (end ^ start | ~ofTick) != 0L;
         return moved & end != NO_TICK & start != NO_TICK ? end : 0L;
@@ -161,9 +161,9 @@ public final class Live {
     }
 
     /** Counts the end of a call at level full; does nothing at other levels. */
-    static void close(long start, int id, boolean threw) {
+    static void close(long start, int id, Throwable thrown) {
         if (start >= 0L || (start & 3L) == IN_BURST) return;
-        Full.ended((start & 3L) == PLACED ? value(start) : Full.WITHOUT_PLACE, id + FULL_CALLS, threw);
+        Full.ended((start & 3L) == PLACED ? value(start) : Full.WITHOUT_PLACE, id + FULL_CALLS, thrown);
     }
 
     /**
@@ -174,7 +174,7 @@ public final class Live {
     static void warmUp() {
         for (int i = 0; i < WARM_UPS; i++) {
             exit(enter(OFF_ID), OFF_ID);
-            exitThrown(enter(OFF_ID), OFF_ID);
+            exitThrown(enter(OFF_ID), OFF_ID, null);
             if (i % RARELY == 0) goRareWays();
         }
     }
@@ -182,12 +182,12 @@ public final class Live {
     private static void goRareWays() {
         for (int id = OFF_ID + 1; id < 0; id++) {
             exit(enter(id), id);
-            exitThrown(enter(id), id);
+            exitThrown(enter(id), id, null);
         }
         // The first word is that of a window in a far future.
         long start = begin(Long.MIN_VALUE | Long.MAX_VALUE >>> 2, OFF_ID);
         exit(start, OFF_ID);
-        exitThrown(start, OFF_ID);
+        exitThrown(start, OFF_ID, null);
         exit(begin(Long.MIN_VALUE | 1L, OFF_ID), OFF_ID);
     }
 }

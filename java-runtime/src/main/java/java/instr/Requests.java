@@ -19,7 +19,7 @@ public final class Requests {
                         Live.began(start), end, Live.number(start, id), 'H', known, path == null ? "" : path, status);
             }
         } finally {
-            Live.close(start, id, thrown != null);
+            Live.close(start, id, thrown);
         }
     }
 }

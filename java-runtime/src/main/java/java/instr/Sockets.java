@@ -36,7 +36,7 @@ public final class Sockets {
                         Live.began(start), end, Live.number(start, id), 'S', peer(socket), null, number(bytes));
             }
         } finally {
-            Live.close(start, id, thrown != null);
+            Live.close(start, id, thrown);
         }
     }
 
@@ -48,7 +48,7 @@ public final class Sockets {
     private static String peer(Object socket) {
         try {
             if (socket instanceof SocketImpl) {
-                Object address = U.getReference(socket, ADDRESS);
+                Object address = ObjectField.get(socket, ADDRESS);
                 int port = U.getInt(socket, PORT);
                 return address instanceof InetAddress ? ((InetAddress) address).getHostAddress() + ':' + port : "";
             }

@@ -44,7 +44,7 @@ public final class Statements {
                 Recorder.recordDetail(Live.began(start), end, Live.number(start, id), 'J', known, null, 0);
             }
         } finally {
-            Live.close(start, id, thrown != null);
+            Live.close(start, id, thrown);
         }
     }
 

@@ -50,7 +50,7 @@ final class CatchAll {
         try {
             Target.proceed();
         } catch (Throwable thrown) {
-            Live.exitThrown(start, Target.id());
+            Live.exitThrown(start, Target.id(), thrown);
             throw thrown;
         }
         Live.exit(start, Target.id());
