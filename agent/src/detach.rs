@@ -25,7 +25,8 @@ pub(crate) fn detach(agent: &Agent, jni: &Jni<'_>) {
     }
     restore(agent.jvmti, jni, &session);
     session.events.listen(agent.jvmti, false);
-    agent.end_session();
+    session.types.close(jni);
+    agent.end_session("the agent was detached");
 }
 
 fn restore(jvmti: Jvmti, jni: &Jni<'_>, session: &Arc<Session>) {

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::json;
 
-use crate::running_agent::{Bursts, LiveCounts, Status, ask, ask_text};
+use crate::running_agent::{Bursts, Dumped, LiveCounts, Status, ask, ask_text};
 
 /// Show what the agent in a running JVM does: classes, records, levels, and what the governor decided.
 #[derive(Debug, clap::Args)]
@@ -26,14 +26,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn text(status: &Status) -> String {
-    let file = status.trace_file.as_ref().map_or("none".to_owned(), |file| {
-        format!("{} ({:.1} MB)", file.display(), status.trace_file_bytes as f64 / 1e6)
-    });
+    let none = if status.ring { "the newest part is in memory (mode = \"ring\")" } else { "none" };
+    let file = status
+        .trace_file
+        .as_ref()
+        .map_or(none.to_owned(), |file| format!("{} ({:.1} MB)", file.display(), status.trace_file_bytes as f64 / 1e6));
     let mut lines = vec![
         format!("process {}, instr {}", status.pid, status.agent_version),
         format!("{} methods of {} classes instrumented", status.methods_instrumented, status.classes_rewritten),
         format!("{} records, {} lost; trace file: {file}", status.records, status.lost),
     ];
+    lines.extend(status.ended.iter().map(|reason| format!("the recording has ended: {reason}")));
+    lines.extend(status.dumps.iter().map(|dump| format!("dump {}", describe(dump))));
     lines.extend(status.live.iter().map(live));
     lines.extend(status.bursts.as_ref().map(bursts));
     if status.live.is_empty() {
@@ -68,6 +72,12 @@ fn bursts(bursts: &Bursts) -> String {
     format!("bursts: {open_ms} ms in {period_ms} ms; {windows} windows up to now, {open:.1} ms together")
 }
 
+/// A dump in one line.
+pub(crate) fn describe(dump: &Dumped) -> String {
+    let Dumped { file, bytes, seconds, reason } = dump;
+    format!("{}: {seconds:.1} s, {:.1} MB ({reason})", file.display(), *bytes as f64 / 1e6)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,11 +90,14 @@ mod tests {
             "live": [{"category": "database", "levels": {"burst": 1, "time": 37}}, {"category": "socket", "levels": {"off": 2}}],
             "bursts": {"open_ms": 1, "period_ms": 100, "windows": 12, "open_nanos": 12_000_000},
             "governor": {"budget_percent": 3, "percent": 1.234, "nanos_per_call": 55.4},
-            "decisions": ["1.0 s: a.B.c set to watch"], "hottest": [],
+            "decisions": ["1.0 s: a.B.c set to watch"], "hottest": [], "ended": "the trace file is full",
+            "dumps": [{"file": "t-1.jfr", "bytes": 1_500_000, "seconds": 10.0, "reason": "asked for by a user"}],
         });
         let expected = "process 7, instr 0.1.0\n\
             40 methods of 3 classes instrumented\n\
             1000 records, 1 lost; trace file: /tmp/t.jfr (2.5 MB)\n\
+            the recording has ended: the trace file is full\n\
+            dump t-1.jfr: 10.0 s, 1.5 MB (asked for by a user)\n\
             live probes, database: 1 burst, 37 time\n\
             live probes, socket: 2 off\n\
             bursts: 1 ms in 100 ms; 12 windows up to now, 12.0 ms together\n\
