@@ -14,12 +14,12 @@ use std::time::Duration;
 
 use instrument_core::config::TraceMode;
 use instrument_core::level::Level;
-use instrument_core::selection::NameGlob;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::jvm::block_signals;
-use crate::live_control::Governed;
+use crate::live_control::{Bursts, Governed, LiveCounts};
+use crate::live_selection::{LiveSelection, category_of};
 use crate::metrics::Durations;
 use crate::probe_switch::PausedBy;
 use crate::recorder::{Calls, DumpAnswer, Dumped};
@@ -59,13 +59,6 @@ enum Request {
     DumpTrace,
     /// End the recording, let the application go on.
     Stop,
-}
-
-/// The answer to a request that changed something.
-#[derive(Debug, Serialize)]
-struct Changed {
-    changed: usize,
-    live: usize,
 }
 
 /// The answer to a request to switch all probes.
@@ -109,8 +102,9 @@ pub(crate) struct Status {
     methods_instrumented: u64,
     records: u64,
     lost: u64,
-    /// Live probes at the levels off, watch and time.
-    live: [usize; 3],
+    /// Live probes by category and level.
+    live: Vec<LiveCounts>,
+    bursts: Option<Bursts>,
     governor: Option<Governed>,
     /// Why no probe records at present: `request` (`instr pause`), `breaker`; empty if they record.
     paused: Vec<&'static str>,
@@ -123,7 +117,10 @@ pub(crate) struct Status {
 /// A method that was called often or long.
 #[derive(Debug, Serialize)]
 struct Hot {
+    /// Its number: exact times, ticks and bursts of a method are told apart.
+    probe: u32,
     method: String,
+    category: String,
     level: Level,
     calls: u64,
     nanos: u64,
@@ -170,7 +167,8 @@ impl Status {
             methods_instrumented: count(&session.statistics.methods_instrumented),
             records: records.records,
             lost: records.lost,
-            live: session.live.count(),
+            live: session.live.count(&session.setup),
+            bursts: session.live.bursts(&session.setup),
             governor: session.live.governed(session.setup.budget()),
             paused: paused(session),
             breaker: session.health.lock().open_because.clone(),
@@ -211,10 +209,15 @@ fn hottest(session: &Session, most: usize, durations: bool) -> Vec<Hot> {
     by_time.sort_unstable_by_key(|(probe, calls)| (std::cmp::Reverse(calls.nanos), *probe));
     by_time.truncate(most);
     let describe = |(probe, calls): (u32, Calls)| {
-        let (method, level, live) = session.probes.describe(probe)?;
-        let level = if live && level != Level::Watch { session.live.level(probe) } else { level };
+        let described = session.probes.describe(probe)?;
+        // The exact times of a live probe are told with the level that it has now.
+        let level = match described.level {
+            Level::Time if described.live => session.live.level(probe),
+            level => level,
+        };
+        let category = category_of(&described.template, &session.setup.templates).to_owned();
         let recent = recent.get(&(probe as usize)).map(Recent::of);
-        Some(Hot { method, level, calls: calls.count, nanos: calls.nanos, recent })
+        Some(Hot { probe, method: described.method, category, level, calls: calls.count, nanos: calls.nanos, recent })
     };
     by_time.into_iter().filter_map(describe).collect()
 }
@@ -295,12 +298,9 @@ fn answer(line: &str, session: &Session) -> String {
         Ok(Request::Status { methods, durations }) => {
             serde_json::to_string(&session.status(methods.unwrap_or(HOTTEST), durations))
         }
-        Ok(Request::Level { methods, level }) => match NameGlob::class(&methods) {
-            Ok(pattern) => {
-                let changed = session.live.set(&pattern, level);
-                serde_json::to_string(&Changed { changed, live: session.live.count().iter().sum() })
-            }
-            Err(error) => serde_json::to_string(&Refusal { error: error.message }),
+        Ok(Request::Level { methods, level }) => match selected(&methods, session) {
+            Ok(selection) => serde_json::to_string(&session.live.set(&selection, level, &session.setup)),
+            Err(error) => serde_json::to_string(&Refusal { error }),
         },
         Ok(Request::Pause) => serde_json::to_string(&switch(session, false)),
         Ok(Request::Resume) => serde_json::to_string(&switch(session, true)),
@@ -309,6 +309,11 @@ fn answer(line: &str, session: &Session) -> String {
         Err(error) => serde_json::to_string(&Refusal { error: format!("not a request: {error}") }),
     };
     json.unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
+}
+
+fn selected(text: &str, session: &Session) -> Result<LiveSelection, String> {
+    let selection = LiveSelection::parse(text)?;
+    selection.unknown(&session.setup.templates).map_or(Ok(selection), Err)
 }
 
 fn as_json<T: Serialize>(answer: Result<T, String>) -> serde_json::Result<String> {

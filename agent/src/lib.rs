@@ -30,6 +30,7 @@ mod jvm_event_recording;
 mod late_decisions;
 mod live_control;
 mod live_levels;
+mod live_selection;
 mod loaded_before;
 mod logging;
 mod message;

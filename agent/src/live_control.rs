@@ -1,18 +1,20 @@
 //! What can be changed while the program runs: levels of live probes, by people and by the governor, with what came of it.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use instrument_core::level::Level;
-use instrument_core::selection::{Chosen, NameGlob};
+use instrument_core::selection::Chosen;
 use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 use crate::governor::{Decision, Governor, Interval};
 use crate::live_levels::{self, LiveLevels};
-use crate::probe_registry::ProbeRegistry;
+use crate::live_selection::{Fixed, LiveSelection, category_of, fixed};
+use crate::probe_registry::{ProbeDescription, ProbeRegistry};
 use crate::recorder::Calls;
+use crate::setup::Setup;
 
 /// So many decisions are remembered.
 const REMEMBERED: usize = 100;
@@ -56,11 +58,39 @@ pub(crate) struct Governed {
     pub(crate) nanos_per_call: f64,
 }
 
+/// What a request changed.
+#[derive(Debug, Serialize)]
+pub(crate) struct Changed {
+    changed: usize,
+    /// All live probes.
+    live: usize,
+    /// What was meant and cannot change.
+    fixed: Vec<Fixed>,
+}
+
+/// Live probes of one category.
+#[derive(Debug, Serialize)]
+pub(crate) struct LiveCounts {
+    category: String,
+    /// Methods by level.
+    levels: BTreeMap<&'static str, usize>,
+}
+
+/// The windows of level burst.
+#[derive(Debug, Serialize)]
+pub(crate) struct Bursts {
+    open_ms: u32,
+    period_ms: u32,
+    /// Since the process started.
+    windows: u64,
+    open_nanos: u64,
+}
+
 impl LiveControl {
     /// The control of a session that begins.
     pub(crate) fn new(probes: &'static ProbeRegistry, budget_percent: Option<u32>) -> LiveControl {
         let levels = live_levels::of_process();
-        levels.forget(probes.live_probes().into_iter().map(|(probe, _)| probe));
+        levels.forget(probes.described().into_iter().filter(|probe| probe.live).map(|probe| probe.number));
         let governor = budget_percent.map(|percent| Governor::new(percent, nanos_per_call()));
         LiveControl { levels, probes, began: Instant::now(), state: Mutex::new(State { governor, ..State::default() }) }
     }
@@ -73,39 +103,48 @@ impl LiveControl {
         }
     }
 
-    /// Sets the level of all live probes of these methods (`package.Class.method` with `*`), and says of how many.
-    pub(crate) fn set(&self, methods: &NameGlob, level: Level) -> usize {
+    /// Sets the level of all live probes that are meant.
+    pub(crate) fn set(&self, selection: &LiveSelection, level: Level, setup: &Setup) -> Changed {
+        let described = self.probes.described();
+        let meant: Vec<&ProbeDescription> =
+            described.iter().filter(|probe| selection.takes(probe, &setup.templates)).collect();
         let mut state = self.state.lock();
-        let mut count = 0;
-        for (probe, name) in self.probes.live_probes() {
-            if methods.matches(name.replace('.', "/").as_bytes()) {
-                self.levels.set(probe, level);
-                state.ungoverned.insert(probe);
-                if let Some(governor) = &mut state.governor {
-                    governor.forget(probe);
-                }
-                count += 1;
+        let mut changed = 0;
+        for probe in meant.iter().filter(|probe| probe.live) {
+            self.levels.set(probe.number, level);
+            state.ungoverned.insert(probe.number);
+            if let Some(governor) = &mut state.governor {
+                governor.forget(probe.number);
             }
+            changed += 1;
         }
-        let line = format!("{count} methods set to {level} by request: {}", methods.text());
+        let line = format!("{changed} methods set to {level} by request: {}", selection.text());
         state.note(self.began.elapsed(), line);
-        count
+        let live = described.iter().filter(|probe| probe.live).count();
+        Changed { changed, live, fixed: fixed(meant.into_iter(), &setup.rules, &setup.templates) }
     }
 
-    /// How many live probes stand at the levels off, watch and time.
-    pub(crate) fn count(&self) -> [usize; 3] {
-        let mut counts = [0; 3];
-        for (probe, _) in self.probes.live_probes() {
-            let at = match self.levels.get(probe) {
-                Level::Off => 0,
-                Level::Watch => 1,
-                Level::Time | Level::Full => 2,
-            };
-            if let Some(count) = counts.get_mut(at) {
-                *count += 1;
-            }
+    /// How many live probes stand at which level, by category.
+    pub(crate) fn count(&self, setup: &Setup) -> Vec<LiveCounts> {
+        let mut counts: BTreeMap<&str, BTreeMap<&'static str, usize>> = BTreeMap::new();
+        for probe in self.probes.described().iter().filter(|probe| probe.live) {
+            let of_category = counts.entry(category_of(&probe.template, &setup.templates)).or_default();
+            *of_category.entry(self.levels.get(probe.number).name()).or_default() += 1;
         }
-        counts
+        let told = |(category, levels): (&str, _)| LiveCounts { category: category.to_owned(), levels };
+        counts.into_iter().map(told).collect()
+    }
+
+    /// The windows of level burst, if there were some or will be.
+    pub(crate) fn bursts(&self, setup: &Setup) -> Option<Bursts> {
+        let (windows, open_nanos) = self.levels.windows();
+        let control = &setup.config.control;
+        (windows > 0 || self.levels.is_bursting()).then_some(Bursts {
+            open_ms: control.burst_open_ms,
+            period_ms: control.burst_period_ms,
+            windows,
+            open_nanos,
+        })
     }
 
     /// The present level of a live probe.
@@ -163,7 +202,7 @@ impl LiveControl {
     }
 
     fn carry_out(&self, decision: Decision) -> String {
-        let name = |probe| self.probes.describe(probe).map_or_else(|| "?".to_owned(), |(name, ..)| name);
+        let name = |probe| self.probes.describe(probe).map_or_else(|| "?".to_owned(), |probe| probe.method);
         match decision {
             Decision::Demote { probe, calls_per_second, percent } => {
                 self.levels.set(probe, Level::Watch);

@@ -1,26 +1,65 @@
-//! The present level of each probe that can change it (`java.instr.Live`), in a table of bytes that compiled code reads.
+//! The present level of each probe that can change it (`java.instr.Live`), in a table of bytes that compiled code reads, and what
+//! a call at each level begins with: a word a level.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use instrument_core::level::Level;
 
 use crate::jvm;
 use crate::probe_registry::HIGHEST_PROBE;
 
+/// A level's byte is the offset of its word.
 const OFF: u8 = 0;
-const WATCH: u8 = 1;
-const TIME: u8 = 2;
+const WATCH: u8 = 8;
+const TIME: u8 = 16;
+const FULL: u8 = 24;
+const BURST: u8 = 32;
 /// Off, and somebody said so.
-const SWITCHED_OFF: u8 = 3;
+const SWITCHED_OFF: u8 = 40;
 
-/// In front of probe 0: one byte for each of the levels off, watch and time, with which Java code warms up.
-const IN_FRONT: usize = 3;
+/// In front of probe 0: one byte for each level, with which Java code warms up.
+const WARM_UP: [u8; 5] = [OFF, WATCH, TIME, FULL, BURST];
+const IN_FRONT: usize = WARM_UP.len();
+
+/// Words that are no start of a call but say how to begin one.
+const TIME_WORD: i64 = -1;
+const FULL_WORD: i64 = -2;
+/// The tick before the first and after the last.
+const NO_TICK: i64 = 1;
+
+/// One cache line, which every live probe reads.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Words {
+    /// Level off: 0 for ever.
+    _off: AtomicI64,
+    /// Level watch: the tick, odd.
+    tick: AtomicI64,
+    _time: AtomicI64,
+    _full: AtomicI64,
+    /// Level burst: as level off, or in a window its end and the sign.
+    burst: AtomicI64,
+    _switched_off: AtomicI64,
+}
+
+static WORDS: Words = Words {
+    _off: AtomicI64::new(0),
+    tick: AtomicI64::new(NO_TICK),
+    _time: AtomicI64::new(TIME_WORD),
+    _full: AtomicI64::new(FULL_WORD),
+    burst: AtomicI64::new(0),
+    _switched_off: AtomicI64::new(0),
+};
 
 /// The levels of all live probes of the process.
 #[derive(Debug)]
 pub(crate) struct LiveLevels {
     bytes: &'static [AtomicU8],
+    /// Probes at level burst.
+    bursting: AtomicUsize,
+    windows: AtomicU64,
+    window_nanos: AtomicU64,
 }
 
 static LEVELS: OnceLock<LiveLevels> = OnceLock::new();
@@ -31,10 +70,10 @@ pub(crate) fn of_process() -> &'static LiveLevels {
         static WARM_UP_ONLY: [AtomicU8; IN_FRONT + 1] = [const { AtomicU8::new(OFF) }; IN_FRONT + 1];
         // Without memory the first probe's byte is there to have an address; no session with live probes starts then.
         let bytes = jvm::zeroed_bytes(IN_FRONT + HIGHEST_PROBE + 2).unwrap_or(&WARM_UP_ONLY);
-        for (byte, level) in bytes.iter().zip([OFF, WATCH, TIME]) {
+        for (byte, level) in bytes.iter().zip(WARM_UP) {
             byte.store(level, Ordering::Relaxed);
         }
-        LiveLevels { bytes }
+        LiveLevels { bytes, bursting: AtomicUsize::new(0), windows: AtomicU64::new(0), window_nanos: AtomicU64::new(0) }
     })
 }
 
@@ -49,16 +88,33 @@ impl LiveLevels {
         self.bytes.get(IN_FRONT).map_or(0, |byte| byte.as_ptr() as u64)
     }
 
+    /// The address of the words.
+    pub(crate) fn words(&self) -> u64 {
+        std::ptr::from_ref(&WORDS) as u64
+    }
+
     /// Sets the level of a probe. Threads see it soon; a call that runs ends as it began.
     pub(crate) fn set(&self, probe: u32, level: Level) {
-        let value = match level {
-            Level::Off => SWITCHED_OFF,
-            Level::Watch => WATCH,
-            Level::Time | Level::Full => TIME,
+        self.put(
+            probe,
+            match level {
+                Level::Off => SWITCHED_OFF,
+                Level::Watch => WATCH,
+                Level::Burst => BURST,
+                Level::Time => TIME,
+                Level::Full => FULL,
+            },
+        );
+    }
+
+    fn put(&self, probe: u32, value: u8) {
+        let Some(byte) = self.byte(probe) else { return };
+        let before = byte.swap(value, Ordering::Relaxed);
+        match (before == BURST, value == BURST) {
+            (false, true) => self.bursting.fetch_add(1, Ordering::Relaxed),
+            (true, false) => self.bursting.fetch_sub(1, Ordering::Relaxed),
+            _ => 0,
         };
-        if let Some(byte) = self.byte(probe) {
-            byte.store(value, Ordering::Relaxed);
-        }
     }
 
     /// Gives a probe its first level, unless it has one already: a class that comes again keeps what was set meanwhile.
@@ -73,13 +129,52 @@ impl LiveLevels {
         match self.byte(probe).map(|byte| byte.load(Ordering::Relaxed)) {
             Some(WATCH) => Level::Watch,
             Some(TIME) => Level::Time,
+            Some(FULL) => Level::Full,
+            Some(BURST) => Level::Burst,
             _ => Level::Off,
         }
     }
 
     /// Another session with other rules begins: nothing is set any more.
     pub(crate) fn forget(&self, probes: impl Iterator<Item = u32>) {
-        probes.filter_map(|probe| self.byte(probe)).for_each(|byte| byte.store(OFF, Ordering::Relaxed));
+        probes.for_each(|probe| self.put(probe, OFF));
+    }
+
+    /// A tick, by Java's clock.
+    pub(crate) fn tick(&self, now: i64) {
+        WORDS.tick.store(now.max(NO_TICK) | 1, Ordering::Release);
+    }
+
+    /// No ticks and no windows any more.
+    pub(crate) fn stand_still(&self) {
+        WORDS.tick.store(NO_TICK, Ordering::Release);
+        self.close_window();
+    }
+
+    /// Whether some probe is at level burst.
+    pub(crate) fn is_bursting(&self) -> bool {
+        self.bursting.load(Ordering::Relaxed) > 0
+    }
+
+    /// Calls that begin from now on until this time are recorded. Whoever calls then closes the window, if nobody else does.
+    pub(crate) fn open_window(&self, end: i64) {
+        WORDS.burst.store(end | i64::MIN, Ordering::Release);
+    }
+
+    /// The window is over.
+    pub(crate) fn close_window(&self) {
+        WORDS.burst.store(0, Ordering::Release);
+    }
+
+    /// Counts a window that is over.
+    pub(crate) fn count_window(&self, nanos: u64) {
+        self.windows.fetch_add(1, Ordering::Relaxed);
+        self.window_nanos.fetch_add(nanos, Ordering::Relaxed);
+    }
+
+    /// Windows of this process up to now, and how long they were open together, in nanoseconds.
+    pub(crate) fn windows(&self) -> (u64, u64) {
+        (self.windows.load(Ordering::Relaxed), self.window_nanos.load(Ordering::Relaxed))
     }
 
     fn byte(&self, probe: u32) -> Option<&AtomicU8> {
@@ -109,10 +204,49 @@ mod tests {
     #[test]
     fn java_code_and_this_table_agree() {
         let java = include_str!("../../java-runtime/src/main/java/java/instr/Live.java");
-        assert!(java.contains(&format!("int WATCH = {WATCH};")) && java.contains(&format!("int TIME = {TIME};")));
-        assert!(java.contains("i % 3 - 3"), "the three bytes in front");
+        let lines = [
+            format!("TIME = {TIME_WORD};"),
+            format!("FULL = {FULL_WORD};"),
+            format!("NO_TICK = {NO_TICK};"),
+            format!("TICK = WORDS + {WATCH};"),
+            format!("BURST = WORDS + {BURST};"),
+            format!("OFF_ID = -{IN_FRONT};"),
+        ];
+        for line in lines {
+            assert!(java.contains(&line), "{line}");
+        }
         assert!(of_process().is_complete());
-        let first: Vec<u8> = of_process().bytes.iter().take(3).map(|byte| byte.load(Ordering::Relaxed)).collect();
-        assert_eq!(first, [OFF, WATCH, TIME]);
+        let first: Vec<u8> =
+            of_process().bytes.iter().take(IN_FRONT).map(|byte| byte.load(Ordering::Relaxed)).collect();
+        assert_eq!(first, WARM_UP);
+    }
+
+    #[test]
+    fn a_byte_is_the_offset_of_its_word() {
+        let at = [
+            (OFF, &WORDS._off),
+            (WATCH, &WORDS.tick),
+            (TIME, &WORDS._time),
+            (FULL, &WORDS._full),
+            (BURST, &WORDS.burst),
+            (SWITCHED_OFF, &WORDS._switched_off),
+        ];
+        for (offset, word) in at {
+            assert_eq!(word.as_ptr() as u64, of_process().words() + u64::from(offset));
+        }
+    }
+
+    #[test]
+    fn probes_in_bursts_are_counted_through_all_changes() {
+        let levels = of_process();
+        let probes = [0x00ab_ce00, 0x00ab_ce01];
+        probes.iter().for_each(|probe| levels.begin(*probe, Level::Burst));
+        levels.set(probes[0], Level::Burst);
+        assert!(levels.is_bursting() && levels.get(probes[1]) == Level::Burst);
+        levels.set(probes[0], Level::Full);
+        assert!(levels.is_bursting());
+        levels.forget(probes.into_iter());
+        assert!(!levels.is_bursting());
+        assert_eq!(levels.get(probes[0]), Level::Off);
     }
 }

@@ -13,6 +13,9 @@ use rustc_hash::FxHashMap;
 /// The highest number that fits into a record.
 pub(crate) const HIGHEST_PROBE: usize = 0x00ff_ffff;
 
+/// The levels whose records have numbers of their own behind that of a live probe: their figures mean something else.
+const OTHER_LEVELS: [Level; 3] = [Level::Watch, Level::Full, Level::Burst];
+
 /// What sections show as their class and as their template.
 const SECTION: &str = "section";
 
@@ -36,7 +39,7 @@ pub(crate) struct ProbeRequest<'a> {
     pub(crate) template: &'a str,
     /// Level of the template's variant.
     pub(crate) level: Level,
-    /// Whether the variant is live: the number behind the probe's own is then its second one, for times seen by ticks.
+    /// Whether the variant is live: the numbers behind the probe's own are then its other ones, for what [`OTHER_LEVELS`] record.
     pub(crate) live: bool,
 }
 
@@ -57,8 +60,21 @@ pub(crate) struct ProbeDefinition<'a> {
     pub(crate) template: &'a str,
     /// Level of the template's variant.
     pub(crate) level: Level,
-    /// Whether times are exact (not multiples of the tick).
-    pub(crate) exact: bool,
+}
+
+/// A probe as people see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ProbeDescription {
+    /// Its number.
+    pub(crate) number: u32,
+    /// `package.Class.method`
+    pub(crate) method: String,
+    /// Name of the template.
+    pub(crate) template: Arc<str>,
+    /// Level of the variant, or of the records of this number.
+    pub(crate) level: Level,
+    /// Whether the level can change.
+    pub(crate) live: bool,
 }
 
 /// How far a reader of definitions has come.
@@ -106,9 +122,15 @@ impl Probe {
 }
 
 impl Probe {
-    fn qualified_name(&self) -> String {
+    fn describe(&self, number: u32) -> ProbeDescription {
         let class = classfile::ModifiedUtf8(&self.class).to_string().replace('/', ".");
-        format!("{class}.{}", classfile::ModifiedUtf8(&self.name))
+        ProbeDescription {
+            number,
+            method: format!("{class}.{}", classfile::ModifiedUtf8(&self.name)),
+            template: Arc::clone(&self.template),
+            level: self.level,
+            live: self.live,
+        }
     }
 }
 
@@ -120,7 +142,7 @@ impl ProbeRegistry {
         requests: impl ExactSizeIterator<Item = ProbeRequest<'a>>,
     ) -> Option<Vec<u32>> {
         let mut known = self.known.lock();
-        if known.probes.len() + 2 * requests.len() > HIGHEST_PROBE {
+        if known.probes.len() + (1 + OTHER_LEVELS.len()) * requests.len() > HIGHEST_PROBE {
             return None;
         }
         let class =
@@ -134,7 +156,8 @@ impl ProbeRegistry {
                 let number = known.add(&class, &request);
                 of_class.push(number);
                 if request.live {
-                    of_class.push(known.add(&class, &ProbeRequest { level: Level::Watch, ..request }));
+                    let others = OTHER_LEVELS.map(|level| known.add(&class, &ProbeRequest { level, ..request }));
+                    of_class.extend(others);
                 }
                 at = of_class.len();
                 number
@@ -169,19 +192,18 @@ impl ProbeRegistry {
         numbers.and_then(|numbers| numbers.first().copied()).unwrap_or(0)
     }
 
-    /// Numbers and names of the live probes, as `package.Class.method`, without those of ticks.
-    pub(crate) fn live_probes(&self) -> Vec<(u32, String)> {
+    /// All probes, each live one once.
+    pub(crate) fn described(&self) -> Vec<ProbeDescription> {
         let known = self.known.lock();
         let numbered = known.probes.iter().zip(1..);
-        let live = numbered.filter(|(probe, _)| probe.live && probe.level != Level::Watch);
-        live.map(|(probe, number)| (number, probe.qualified_name())).collect()
+        let own = numbered.filter(|(probe, _)| !probe.live || !OTHER_LEVELS.contains(&probe.level));
+        own.map(|(probe, number)| probe.describe(number)).collect()
     }
 
-    /// The method of a probe, as `package.Class.method`, its level, and whether that can change.
-    pub(crate) fn describe(&self, number: u32) -> Option<(String, Level, bool)> {
+    /// The probe of a number.
+    pub(crate) fn describe(&self, number: u32) -> Option<ProbeDescription> {
         let known = self.known.lock();
-        let probe = known.probes.get((number as usize).checked_sub(1)?)?;
-        Some((probe.qualified_name(), probe.level, probe.live))
+        Some(known.probes.get((number as usize).checked_sub(1)?)?.describe(number))
     }
 
     /// Tells `each` about the probes that came since the last time.
@@ -201,7 +223,6 @@ impl ProbeRegistry {
                 access_flags: probe.access_flags,
                 template: &probe.template,
                 level: probe.level,
-                exact: probe.level != Level::Watch,
             });
         }
     }
@@ -263,16 +284,24 @@ mod tests {
     }
 
     #[test]
-    fn a_live_probe_has_the_next_number_too_for_times_that_are_not_exact() {
+    fn a_live_probe_has_the_next_numbers_too_for_other_levels() {
         let registry = ProbeRegistry::default();
         let live = ProbeRequest { live: true, ..request("a", "timed", Level::Time) };
         let ask = || registry.numbers(b"p/C", [live, request("b", "timed", Level::Time)].into_iter());
-        assert_eq!(ask(), Some(vec![1, 3]));
-        assert_eq!(ask(), Some(vec![1, 3]), "the same when the class comes again");
-        assert_eq!(registry.live_probes(), [(1, "p.C.a".to_owned())]);
-        let mut exact = Vec::new();
-        registry.new_definitions(&mut Definitions::default(), |probe| exact.push((probe.id, probe.exact)));
-        assert_eq!(exact, [(1, true), (2, false), (3, true)]);
+        assert_eq!(ask(), Some(vec![1, 5]));
+        assert_eq!(ask(), Some(vec![1, 5]), "the same when the class comes again");
+        let described = registry.described().into_iter().map(|probe| (probe.number, probe.method, probe.live));
+        assert_eq!(described.collect::<Vec<_>>(), [(1, "p.C.a".to_owned(), true), (5, "p.C.b".to_owned(), false)]);
+        let mut levels = Vec::new();
+        registry.new_definitions(&mut Definitions::default(), |probe| levels.push(probe.level));
+        assert_eq!(levels, [Level::Time, Level::Watch, Level::Full, Level::Burst, Level::Time]);
+        let java = include_str!("../../java-runtime/src/main/java/java/instr/Live.java");
+        for (line, level) in
+            [("TICKS = 1;", Level::Watch), ("FULL_CALLS = 2;", Level::Full), ("BURSTS = 3;", Level::Burst)]
+        {
+            let number = OTHER_LEVELS.iter().position(|other| *other == level).unwrap() + 1;
+            assert!(java.contains(line) && line.ends_with(&format!("= {number};")), "{line}");
+        }
     }
 
     #[test]
@@ -282,7 +311,7 @@ mod tests {
         let mut told = Vec::new();
         let mut tell = |definitions: &mut Definitions| {
             registry.new_definitions(definitions, |probe| {
-                told.push(format!("{} {} {}", probe.id, String::from_utf8_lossy(probe.name), probe.exact));
+                told.push(format!("{} {} {}", probe.id, String::from_utf8_lossy(probe.name), probe.level));
             });
         };
         registry.numbers(b"C", [request("a", "t", Level::Time)].into_iter());
@@ -290,6 +319,6 @@ mod tests {
         tell(&mut definitions);
         registry.numbers(b"C", [request("a", "t", Level::Time), request("b", "t", Level::Watch)].into_iter());
         tell(&mut definitions);
-        assert_eq!(told, ["1 a true", "2 b false"]);
+        assert_eq!(told, ["1 a time", "2 b watch"]);
     }
 }

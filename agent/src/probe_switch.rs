@@ -3,13 +3,14 @@
 //! It is a field that every probe looks at before it records (`java.instr.Timer.on`), so it acts at once and touches no class.
 //! Probes at level time go on reading the clock; `docs/governor.md` has what is left of their cost.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
 use crate::jvm::{JavaVm, Jni, NanoClock};
 use crate::jvm_event_recording::JvmEventRecording;
-use crate::recorder::Ticker;
+use crate::recorder::{BurstWindows, JvmEventQueue, LiveTicks, Ticker};
 use crate::runtime_classes::RuntimeClasses;
 
 /// Who wants the probes to be off.
@@ -27,6 +28,8 @@ pub(crate) struct ProbeSwitch {
     vm: JavaVm,
     /// Longest time from tick to tick.
     tick: Duration,
+    /// When windows of level burst open.
+    windows: BurstWindows,
     state: Mutex<State>,
 }
 
@@ -35,6 +38,8 @@ struct State {
     /// The runtime's classes and Java's clock while the session records; none before and after.
     recording: Option<(RuntimeClasses, NanoClock)>,
     ticker: Option<Ticker>,
+    /// Where windows are told.
+    events: Option<Arc<JvmEventQueue>>,
     /// Some probe is at level watch.
     needs_ticks: bool,
     /// Some probe is at level full and its figures are wanted.
@@ -44,9 +49,9 @@ struct State {
 
 impl ProbeSwitch {
     /// A switch for probes that are off.
-    pub(crate) fn new(vm: JavaVm, tick_us: u32) -> ProbeSwitch {
+    pub(crate) fn new(vm: JavaVm, tick_us: u32, windows: BurstWindows) -> ProbeSwitch {
         let tick = Duration::from_micros(u64::from(tick_us));
-        ProbeSwitch { vm, tick, state: Mutex::new(State::default()) }
+        ProbeSwitch { vm, tick, windows, state: Mutex::new(State::default()) }
     }
 
     /// Switches all probes on: the session begins.
@@ -70,7 +75,8 @@ impl ProbeSwitch {
         if !state.needs_ticks {
             state.needs_ticks = true;
             events.setting("watch.tick-ns", self.tick.as_nanos().to_string());
-            state.start_ticker(self.vm, self.tick);
+            state.events = state.recording.map(|(_, clock)| events.queue(clock));
+            state.start_ticker(self);
         }
     }
 
@@ -123,7 +129,7 @@ impl ProbeSwitch {
                 tracing::error!(%error, is_on, "the probes cannot be switched");
             }
             if is_on && state.needs_ticks {
-                state.start_ticker(self.vm, self.tick);
+                state.start_ticker(self);
             } else if let Some(ticker) = state.ticker.take() {
                 ticker.stop();
             }
@@ -133,12 +139,13 @@ impl ProbeSwitch {
 }
 
 impl State {
-    fn start_ticker(&mut self, vm: JavaVm, tick: Duration) {
+    fn start_ticker(&mut self, switch: &ProbeSwitch) {
         let Some((runtime, clock)) = self.recording.filter(|_| self.ticker.is_none() && self.paused_by.is_empty())
         else {
             return;
         };
-        match Ticker::start(vm, clock, runtime.tick, tick) {
+        let live = LiveTicks::new(switch.windows.clone(), self.events.clone());
+        match Ticker::start(switch.vm, clock, runtime.tick, switch.tick, live) {
             Ok(ticker) => self.ticker = Some(ticker),
             Err(error) => tracing::error!(%error, "no thread for the ticker; level watch records nothing"),
         }

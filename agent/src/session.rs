@@ -25,7 +25,7 @@ use crate::live_control::LiveControl;
 use crate::metrics::FullCalls;
 use crate::probe_registry::ProbeRegistry;
 use crate::probe_switch::ProbeSwitch;
-use crate::recorder::{self, CallRates, DumpDesk, RecordCounts, Rings, Watcher};
+use crate::recorder::{self, BurstWindows, CallRates, DumpDesk, RecordCounts, Rings, Watcher};
 use crate::runtime_classes::RuntimeClasses;
 use crate::sampler::{self, AllocationSampler, SampleQueue};
 use crate::setup::Setup;
@@ -186,7 +186,8 @@ impl Agent {
         }
         let clock = session.start_recording(jni, rings, &runtime)?;
         let metrics = &session.setup.config.metrics;
-        let counts_full = metrics.is_wanted() && session.setup.uses_level(Level::Full);
+        let counts_full =
+            metrics.is_wanted() && (session.setup.uses_level(Level::Full) || session.setup.has_live_probes());
         if counts_full {
             FullCalls::of_process().map_or(Ok(()), |calls| runtime.start_full(jni, calls, metrics.cpu_time))?;
         }
@@ -358,7 +359,7 @@ impl Session {
             statistics: Statistics::default(),
             running: Mutex::new(Running::default()),
             health: Arc::default(),
-            switch: ProbeSwitch::new(agent.vm, setup.config.watch.tick_us),
+            switch: ProbeSwitch::new(agent.vm, setup.config.watch.tick_us, BurstWindows::new(&setup.config.control)),
             events: JvmEventRecording::new(&setup.config.trace, setup.config.sampler.enabled),
             dumps: Arc::default(),
             samples: Arc::default(),

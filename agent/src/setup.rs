@@ -8,8 +8,8 @@ use class_source::ClassPath;
 use instrument_core::config::{self, Config, Diagnostic, GovernorConfig, OnError, ProbeClock};
 use instrument_core::level::Level;
 use instrument_core::selection::used_by_runtime::{ClassBytes, TemplateCode};
-use instrument_core::selection::{RuleSet, TemplateCatalog, Untouchable};
-use instrument_core::template::{TemplateId, TemplateLibrary};
+use instrument_core::selection::{CompiledRule, RuleSet, TemplateCatalog, Untouchable};
+use instrument_core::template::{Template, TemplateId, TemplateLibrary};
 
 use crate::embedded;
 use crate::health::Limits;
@@ -94,9 +94,7 @@ struct LiveVariants<'a>(&'a TemplateLibrary);
 
 impl TemplateCatalog for LiveVariants<'_> {
     fn find(&self, name: &str, level: Level) -> Option<TemplateId> {
-        // Level full is more than the levels that a live probe can have.
-        let live = self.0.find_live(name).filter(|_| level != Level::Full);
-        live.or_else(|| self.0.find(name, level))
+        self.0.find_live(name).or_else(|| self.0.find(name, level))
     }
 
     fn names(&self) -> Vec<String> {
@@ -137,8 +135,28 @@ pub(crate) fn from_text(text: &str, file_name: &str) -> Result<Setup, SetupError
         RuleSet::compile(&config, &templates, embedded::PRESETS)
     };
     let rules = compiled.map_err(|problems| SetupError { text: list(&problems), abort })?;
-    let warnings = warnings.iter().map(ToString::to_string).collect();
+    let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+    warnings.extend(without_bursts(&rules, &templates));
     Ok(Setup { config, warnings, templates: Arc::new(templates), own_templates, rules })
+}
+
+/// Rules at level burst with a template that knows no windows.
+fn without_bursts(rules: &RuleSet, templates: &TemplateLibrary) -> Vec<String> {
+    let bursts = rules.rules().iter().filter(|rule| rule.level() == Level::Burst);
+    let used = bursts.flat_map(|rule| rule.templates().iter().map(move |id| (rule, *id)));
+    let found = used.filter_map(|(rule, id)| Some((rule, templates.get(id)?)));
+    let fixed = found.filter(|(_, template)| !template.live && template.records());
+    let told = |(rule, template): (&CompiledRule, &Template)| {
+        format!(
+            "warning: rule {} ({}) asks for level burst, but its template `{}` has no variant with `@Template(live = true)`: \
+             it is used at level {}",
+            rule.name(),
+            rule.origin(),
+            template.name,
+            template.level
+        )
+    };
+    fixed.map(told).collect()
 }
 
 fn list(problems: &[Diagnostic]) -> String {

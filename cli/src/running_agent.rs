@@ -1,5 +1,6 @@
 //! The agent in a running JVM, as it answers on its socket.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
@@ -34,8 +35,9 @@ pub(crate) struct Status {
     pub(crate) methods_instrumented: u64,
     pub(crate) records: u64,
     pub(crate) lost: u64,
-    /// Live probes at the levels off, watch and time.
-    pub(crate) live: [usize; 3],
+    /// Live probes by category and level.
+    pub(crate) live: Vec<LiveCounts>,
+    pub(crate) bursts: Option<Bursts>,
     pub(crate) governor: Option<Governor>,
     /// Why no probe records at present: `request`, `breaker`.
     #[serde(default)]
@@ -45,6 +47,22 @@ pub(crate) struct Status {
     pub(crate) breaker: Option<String>,
     pub(crate) decisions: Vec<String>,
     pub(crate) hottest: Vec<Hot>,
+}
+
+/// Live probes of one category.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct LiveCounts {
+    pub(crate) category: String,
+    pub(crate) levels: BTreeMap<String, usize>,
+}
+
+/// The windows of level burst.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Bursts {
+    pub(crate) open_ms: u32,
+    pub(crate) period_ms: u32,
+    pub(crate) windows: u64,
+    pub(crate) open_nanos: u64,
 }
 
 /// A dump that was written.
@@ -76,7 +94,9 @@ pub(crate) struct Governor {
 /// A method that took time.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Hot {
+    pub(crate) probe: u32,
     pub(crate) method: String,
+    pub(crate) category: String,
     pub(crate) level: String,
     pub(crate) calls: u64,
     pub(crate) nanos: u64,
@@ -94,10 +114,22 @@ pub(crate) struct Recent {
 }
 
 /// The answer to a change.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Changed {
     pub(crate) changed: usize,
     pub(crate) live: usize,
+    /// What was meant and cannot change.
+    pub(crate) fixed: Vec<Fixed>,
+}
+
+/// Methods that keep their level.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Fixed {
+    pub(crate) rules: Vec<String>,
+    pub(crate) template: String,
+    pub(crate) methods: usize,
+    pub(crate) level: String,
+    pub(crate) reason: String,
 }
 
 /// The answer to a request to switch all probes.

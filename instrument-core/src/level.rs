@@ -14,6 +14,8 @@ pub enum Level {
     /// Records the calls during which a millisecond tick passed: every long call and a sample of the short ones.
     #[default]
     Watch,
+    /// Exact times of the calls that begin in a window of a millisecond every now and then; nothing outside. Live probes only.
+    Burst,
     /// Exact start and duration of every call.
     Time,
     /// Exact times, and with `[metrics]` what runs, is stalled or failed, processor time and bytes allocated.
@@ -22,13 +24,14 @@ pub enum Level {
 
 impl Level {
     /// All levels, cheapest first.
-    pub const ALL: [Level; 4] = [Level::Off, Level::Watch, Level::Time, Level::Full];
+    pub const ALL: [Level; 5] = [Level::Off, Level::Watch, Level::Burst, Level::Time, Level::Full];
 
     /// The name used in configuration files.
     pub fn name(self) -> &'static str {
         match self {
             Level::Off => "off",
             Level::Watch => "watch",
+            Level::Burst => "burst",
             Level::Time => "time",
             Level::Full => "full",
         }

@@ -7,6 +7,9 @@
 //! * [`export`] writes a recording in the formats of other tools: collapsed stacks, speedscope, Chrome's trace events.
 //! * [`repair()`] cuts the torn tail that a crash may have left.
 
+/// Behind the name of a template, in a recording: only the calls that began in a window of level burst were recorded.
+pub const IN_BURSTS: &str = " in bursts";
+
 pub mod analysis;
 mod chunk_header;
 pub mod export;

@@ -20,6 +20,7 @@ pub(crate) mod id {
     pub(crate) const COMPILED_CODE_UNLOAD: u32 = 5014;
     pub(crate) const GENERATED_CODE: u32 = 5015;
     pub(crate) const TASK: u32 = 5016;
+    pub(crate) const BURST_WINDOW: u32 = 5017;
     pub(crate) const JVM_INFORMATION: u32 = 5020;
     pub(crate) const CPU_INFORMATION: u32 = 5021;
     pub(crate) const OS_INFORMATION: u32 = 5022;
@@ -129,6 +130,12 @@ const ADDRESS: Field = field(
 );
 const LENGTH: Field = field("length", id::LONG, &[annotation!(LABEL, "Length"), annotation!(DATA_AMOUNT, "BYTES")]);
 const METHOD: Field = pooled("method", id::METHOD, &[annotation!(LABEL, "Method")]);
+
+const EXACT: Field = field(
+    "exact",
+    id::BOOLEAN,
+    &[annotation!(LABEL, "Exact Time"), annotation!(DESCRIPTION, "False: seen by a tick, times are multiples of it")],
+);
 
 const fn event(
     id: u32,

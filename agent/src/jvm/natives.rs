@@ -17,6 +17,8 @@ use super::operating_system::thread_cpu_nanos;
 pub(crate) trait RecorderNatives: Sync {
     /// Address of the byte that says the level of probe 0 (`java.instr.Live`); never 0.
     fn levels(&self) -> i64;
+    /// Address of the words of the levels; never 0.
+    fn words(&self) -> i64;
     /// Address of the table of headers.
     fn table(&self) -> i64;
     /// The calling carrier thread, with this Java id, wants its ring: returns the address of the header.
@@ -50,7 +52,9 @@ pub(crate) fn register_recorder_natives(
         method(c"next", c"(J)V", next as *const c_void),
     ];
     register(jni, ring, &methods)?;
-    register(jni, live, &[method(c"levels", c"()J", levels as *const c_void)])?;
+    let methods =
+        [method(c"levels", c"()J", levels as *const c_void), method(c"words", c"()J", words as *const c_void)];
+    register(jni, live, &methods)?;
     register(jni, sections, &[method(c"register", c"(JI)I", register_section as *const c_void)])
 }
 
@@ -64,6 +68,10 @@ fn register(jni: &Jni<'_>, class: GlobalClass, methods: &[jni::JNINativeMethod])
 
 extern "system" fn levels(_env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jlong {
     RECORDER.get().map_or(0, |recorder| recorder.levels())
+}
+
+extern "system" fn words(_env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jlong {
+    RECORDER.get().map_or(0, |recorder| recorder.words())
 }
 
 extern "system" fn table(_env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jlong {

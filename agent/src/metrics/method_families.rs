@@ -59,7 +59,11 @@ impl NamedProbe {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let name = text(probe.name);
         let function = format!("{}.{name}", text(probe.class).replace('/', "."));
-        let precision = if probe.level == Level::Watch { "estimate" } else { "exact" };
+        let precision = match probe.level {
+            Level::Watch => "estimate",
+            Level::Burst => "windows",
+            _ => "exact",
+        };
         let attributes = [
             ("code.function.name", function),
             ("instr.descriptor", text(probe.descriptor)),

@@ -30,6 +30,13 @@ pub(crate) enum JvmEvent {
     CodeUnloaded(u64),
     /// The JVM has made code for itself, by this name.
     CodeGenerated(String, CodePlace),
+    /// A window of level burst is over.
+    BurstWindow {
+        /// When it opened, by Java's clock.
+        start: u64,
+        /// How long it was open.
+        nanos: u64,
+    },
     /// Something that users should know: a short word to sort by, and what it is.
     Note(&'static str, String),
     /// A fact about how was measured.

@@ -7,6 +7,7 @@
 //! The table of headers and the segments belong to the process and outlive a detach, because Java code knows their addresses;
 //! drainer and trace file belong to one recording.
 
+mod burst_windows;
 mod call_rates;
 mod drainer;
 mod header_table;
@@ -27,12 +28,13 @@ use std::thread::Thread;
 
 use parking_lot::Mutex;
 
+pub(crate) use burst_windows::BurstWindows;
 pub(crate) use call_rates::{CallRates, Calls};
 pub(crate) use drainer::{Drainer, Watcher};
 pub(crate) use jvm_event_queue::{JvmEvent, JvmEventQueue, note_freed_loader, note_pause};
 pub(crate) use record_sinks::RecordSinks;
 pub(crate) use record_stream::{Detail, RecordSink, RecordThread};
-pub(crate) use ticker::Ticker;
+pub(crate) use ticker::{LiveTicks, Ticker};
 pub(crate) use trace_dumps::{DumpAnswer, DumpDesk, Dumped};
 pub(crate) use trace_sink::{RecordCounts, TraceParts, TraceSink};
 
@@ -150,6 +152,10 @@ impl Rings {
 impl RecorderNatives for Rings {
     fn levels(&self) -> i64 {
         live_levels::of_process().address() as i64
+    }
+
+    fn words(&self) -> i64 {
+        live_levels::of_process().words() as i64
     }
 
     fn table(&self) -> i64 {

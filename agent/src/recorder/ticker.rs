@@ -1,4 +1,5 @@
-//! The thread that advances `java.instr.Watch.tick`. It exists only while some probe is at level watch.
+//! The thread that advances `java.instr.Watch.tick` and the tick of live probes, and opens the windows of level burst. It exists
+//! only while some probe is at level watch, or live.
 //!
 //! Ticks come at random intervals between three quarters of a tick and a whole one. Regular ticks would see a program that
 //! does something each millisecond always at the same point of it.
@@ -8,13 +9,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use super::burst_windows::{BurstWindows, Step};
+use super::jvm_event_queue::{JvmEvent, JvmEventQueue};
 use crate::jvm::{JavaVm, NanoClock, StaticLongField, block_signals, wake_up_in_time};
+use crate::live_levels::{self, LiveLevels};
 
 /// A running ticker.
 #[derive(Debug)]
 pub(crate) struct Ticker {
     thread: JoinHandle<TickIntervals>,
     stop: Arc<AtomicBool>,
+}
+
+/// What ticks besides the Java field.
+#[derive(Debug)]
+pub(crate) struct LiveTicks {
+    levels: &'static LiveLevels,
+    windows: BurstWindows,
+    /// Where windows that are over are told; nowhere before there is a recording.
+    events: Option<Arc<JvmEventQueue>>,
 }
 
 /// How long it really was from tick to tick, over all ticks.
@@ -45,12 +58,13 @@ impl TickIntervals {
 }
 
 impl Ticker {
-    /// Starts to write `field`, with `longest` between two ticks unless the machine is too busy for that.
+    /// Starts to write `field` and the words of live probes, with `longest` between two ticks unless the machine is too busy for that.
     pub(crate) fn start(
         vm: JavaVm,
         clock: NanoClock,
         field: StaticLongField,
         longest: Duration,
+        mut live: LiveTicks,
     ) -> std::io::Result<Ticker> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
@@ -58,9 +72,13 @@ impl Ticker {
             block_signals();
             wake_up_in_time();
             let ran = vm.with_attached_daemon(c"instr-ticker", |jni| {
-                let intervals = tick(clock, longest, &stopped, |now| field.set(jni, clock.as_probes_read(now)));
+                let intervals = tick(clock, longest, &stopped, |now| {
+                    field.set(jni, clock.as_probes_read(now));
+                    live.tick(clock, now);
+                });
                 // Probes that began before must not record the silence that follows.
                 field.set(jni, 0);
+                live.end(clock);
                 intervals
             });
             if ran.is_none() {
@@ -79,6 +97,40 @@ impl Ticker {
             tracing::error!("the ticker failed");
         }
         ended.unwrap_or_default()
+    }
+}
+
+impl LiveTicks {
+    /// Ticks for the live probes of this process.
+    pub(crate) fn new(windows: BurstWindows, events: Option<Arc<JvmEventQueue>>) -> LiveTicks {
+        LiveTicks { levels: live_levels::of_process(), windows, events }
+    }
+
+    fn tick(&mut self, clock: NanoClock, now: i64) {
+        self.levels.tick(clock.as_probes_read(now));
+        let step = self.windows.step(now, self.levels.is_bursting());
+        self.carry_out(clock, step);
+    }
+
+    fn end(&mut self, clock: NanoClock) {
+        let step = self.windows.finish(clock.now());
+        self.carry_out(clock, step);
+        self.levels.stand_still();
+    }
+
+    fn carry_out(&self, clock: NanoClock, step: Option<Step>) {
+        match step {
+            Some(Step::Open(end)) => self.levels.open_window(clock.as_probes_read(end)),
+            Some(Step::Over(start, end)) => {
+                self.levels.close_window();
+                let nanos = end.saturating_sub(start).unsigned_abs();
+                self.levels.count_window(nanos);
+                if let Some(events) = &self.events {
+                    events.add(JvmEvent::BurstWindow { start: start.unsigned_abs(), nanos });
+                }
+            }
+            None => {}
+        }
     }
 }
 

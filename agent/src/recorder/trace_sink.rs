@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use instrument_core::config::TraceConfig;
+use instrument_core::level::Level;
 use parking_lot::Mutex;
 use trace::{MethodInfo, Recording, TaskStep};
 
@@ -161,6 +162,7 @@ impl TraceSink {
             }
             JvmEvent::CodeUnloaded(address) => recording.compiled_code_unloaded(address, at),
             JvmEvent::CodeGenerated(name, place) => recording.generated_code(&name, (place.address, place.length), at),
+            JvmEvent::BurstWindow { start, nanos } => recording.burst_window(start, nanos),
             JvmEvent::Note(kind, message) => recording.note(at, kind, &message),
             JvmEvent::Setting(key, value) => recording.configuration(at, key, &value),
         }
@@ -237,7 +239,7 @@ impl TraceSink {
 
     #[cold]
     fn slow_call(&mut self, probe: u32, nanos: u64) {
-        if let Some((method, ..)) = self.probes.describe(probe) {
+        if let Some(method) = self.probes.describe(probe).map(|probe| probe.method) {
             self.dumps.slow_call(&method, nanos);
             self.slow_nanos = self.dumps.slow_nanos();
         }
@@ -313,6 +315,7 @@ impl TraceSink {
     fn define_methods(&mut self) {
         let Some(recording) = &mut self.recording else { return };
         self.probes.new_definitions(&mut self.definitions, |probe| {
+            let in_bursts = format!("{}{}", probe.template, trace::IN_BURSTS);
             recording.define_method(
                 probe.id,
                 MethodInfo {
@@ -320,8 +323,8 @@ impl TraceSink {
                     name: probe.name,
                     descriptor: probe.descriptor,
                     access_flags: probe.access_flags,
-                    exact: probe.exact,
-                    template: probe.template,
+                    exact: probe.level != Level::Watch,
+                    template: if probe.level == Level::Burst { &in_bursts } else { probe.template },
                 },
             );
         });

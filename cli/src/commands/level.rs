@@ -4,38 +4,70 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::running_agent::{Changed, ask};
+use crate::running_agent::{Changed, Fixed, ask};
 
 /// Change the level of methods while they run. Works for live probes: `live = true` in [control], or a governor.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Process id of the JVM.
     pid: u32,
-    /// The methods as `package.Class.method`; `*` stands for any text inside a package, `**` across packages.
+    /// The methods as `package.Class.method`; `*` stands for any text inside a package, `**` across packages. Or all whose
+    /// template has a category, as `category:database` (`instr templates` shows them).
     methods: String,
-    /// The new level.
-    #[arg(value_parser = ["off", "watch", "time"])]
+    /// The new level; `burst` records the calls that begin in a window of a millisecond in every hundred (`[control]`).
+    #[arg(value_parser = ["off", "watch", "burst", "time", "full"])]
     level: String,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let Arguments { pid, methods, level } = arguments;
     let changed: Changed = ask(*pid, &json!({"ask": "level", "methods": methods, "level": level}))?;
+    let fixed = told(&changed.fixed);
     match changed {
         Changed { live: 0, .. } => Err(Failure::new(
             format!("process {pid} has no probes whose level can change"),
             "start it with `live = true` in `[control]`",
         )
         .into()),
-        Changed { changed: 0, live } => Err(Failure::new(
+        Changed { changed: 0, live, .. } if fixed.is_empty() => Err(Failure::new(
             format!("none of the {live} live probes is in a method `{methods}`"),
-            "write `package.Class.method`, with `*` inside a package or `**` across packages; `instr top` shows names",
+            "write `package.Class.method`, with `*` inside a package or `**` across packages, or `category:NAME`; \
+             `instr top` shows names",
         )
         .into()),
+        Changed { changed: 0, .. } => {
+            Err(Failure::new(fixed.join("\n"), "give the template a variant with `@Template(live = true)`").into())
+        }
         Changed { changed, .. } => {
             let methods = if changed == 1 { "method is" } else { "methods are" };
             println!("{changed} {methods} at level {level} now");
+            fixed.iter().for_each(|line| println!("{line}"));
             Ok(())
         }
+    }
+}
+
+/// A line for each template that cannot change its level.
+fn told(fixed: &[Fixed]) -> Vec<String> {
+    let line = |fixed: &Fixed| {
+        let Fixed { rules, template, methods, level, reason } = fixed;
+        let methods = if *methods == 1 { "1 method stays".to_owned() } else { format!("{methods} methods stay") };
+        format!("{methods} at level {level}: template `{template}` (rule {}): {reason}", rules.join(", "))
+    };
+    fixed.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stays_as_it_is_is_told_with_rule_and_reason() {
+        let answer = json!({"changed": 2, "live": 5, "fixed": [{
+            "rules": ["bills", "orders"], "template": "audit", "methods": 3, "level": "time", "reason": "no variant",
+        }]});
+        let changed: Changed = serde_json::from_value(answer).unwrap();
+        let expected = "3 methods stay at level time: template `audit` (rule bills, orders): no variant";
+        assert_eq!(told(&changed.fixed), [expected]);
     }
 }

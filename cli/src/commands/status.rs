@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::json;
 
-use crate::running_agent::{Dumped, Status, ask, ask_text};
+use crate::running_agent::{Bursts, Dumped, LiveCounts, Status, ask, ask_text};
 
 /// Show what the agent in a running JVM does: classes, records, levels, and what the governor decided.
 #[derive(Debug, clap::Args)]
@@ -26,7 +26,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn text(status: &Status) -> String {
-    let [off, watch, time] = status.live;
     let none = if status.ring { "the newest part is in memory (mode = \"ring\")" } else { "none" };
     let file = status
         .trace_file
@@ -39,9 +38,9 @@ fn text(status: &Status) -> String {
     ];
     lines.extend(status.ended.iter().map(|reason| format!("the recording has ended: {reason}")));
     lines.extend(status.dumps.iter().map(|dump| format!("dump {}", describe(dump))));
-    if off + watch + time > 0 {
-        lines.push(format!("live probes: {time} at level time, {watch} at watch, {off} off"));
-    } else {
+    lines.extend(status.live.iter().map(live));
+    lines.extend(status.bursts.as_ref().map(bursts));
+    if status.live.is_empty() {
         lines.push("no live probes: levels are fixed (`live = true` in [control] makes them changeable)".to_owned());
     }
     if let Some(governor) = &status.governor {
@@ -61,6 +60,18 @@ fn text(status: &Status) -> String {
     lines.join("\n")
 }
 
+/// `live probes, database: 3 off, 2 time`
+fn live(counts: &LiveCounts) -> String {
+    let levels = counts.levels.iter().map(|(level, count)| format!("{count} {level}"));
+    format!("live probes, {}: {}", counts.category, levels.collect::<Vec<_>>().join(", "))
+}
+
+fn bursts(bursts: &Bursts) -> String {
+    let Bursts { open_ms, period_ms, windows, open_nanos } = bursts;
+    let open = *open_nanos as f64 / 1e6;
+    format!("bursts: {open_ms} ms in {period_ms} ms; {windows} windows up to now, {open:.1} ms together")
+}
+
 /// A dump in one line.
 pub(crate) fn describe(dump: &Dumped) -> String {
     let Dumped { file, bytes, seconds, reason } = dump;
@@ -75,7 +86,9 @@ mod tests {
     fn an_answer_of_the_agent_becomes_a_text() {
         let answer = json!({
             "agent_version": "0.1.0", "pid": 7, "trace_file": "/tmp/t.jfr", "trace_file_bytes": 2_500_000,
-            "classes_rewritten": 3, "methods_instrumented": 40, "records": 1000, "lost": 1, "live": [1, 2, 37],
+            "classes_rewritten": 3, "methods_instrumented": 40, "records": 1000, "lost": 1,
+            "live": [{"category": "database", "levels": {"burst": 1, "time": 37}}, {"category": "socket", "levels": {"off": 2}}],
+            "bursts": {"open_ms": 1, "period_ms": 100, "windows": 12, "open_nanos": 12_000_000},
             "governor": {"budget_percent": 3, "percent": 1.234, "nanos_per_call": 55.4},
             "decisions": ["1.0 s: a.B.c set to watch"], "hottest": [], "ended": "the trace file is full",
             "dumps": [{"file": "t-1.jfr", "bytes": 1_500_000, "seconds": 10.0, "reason": "asked for by a user"}],
@@ -85,7 +98,9 @@ mod tests {
             1000 records, 1 lost; trace file: /tmp/t.jfr (2.5 MB)\n\
             the recording has ended: the trace file is full\n\
             dump t-1.jfr: 10.0 s, 1.5 MB (asked for by a user)\n\
-            live probes: 37 at level time, 2 at watch, 1 off\n\
+            live probes, database: 1 burst, 37 time\n\
+            live probes, socket: 2 off\n\
+            bursts: 1 ms in 100 ms; 12 windows up to now, 12.0 ms together\n\
             governor: exact times take 1.23 % of the CPU time, the budget is 3 % (55 ns a call)\n\
             \x20 1.0 s: a.B.c set to watch\n";
         assert_eq!(text(&serde_json::from_value(answer.clone()).unwrap()), expected);

@@ -71,17 +71,19 @@ fn head_lines(screen: &Screen) -> Vec<Line<'static>> {
 
 fn second_line(screen: &Screen, interval: &Interval) -> Vec<Span<'static>> {
     let status = &interval.status;
-    let [off, watch, time] = status.live;
+    let at = |level: &str| status.live.iter().filter_map(|counts| counts.levels.get(level)).sum::<usize>();
+    let also = |level: &str| Some(at(level)).filter(|count| *count > 0).map(|count| format!("{count} {level}, "));
     let lost = if status.lost == 0 {
         Span::raw("nothing lost")
     } else {
         let text = format!("{} lost, {} since the last look", count(status.lost), count(interval.lost));
         Span::styled(text, alarming(screen))
     };
-    let live = if off + watch + time == 0 {
+    let live = if status.live.is_empty() {
         "levels are fixed".to_owned()
     } else {
-        format!("live: {time} time, {watch} watch, {off} off")
+        let others = ["full", "burst"].into_iter().filter_map(also).collect::<String>();
+        format!("live: {others}{} time, {} watch, {} off", at("time"), at("watch"), at("off"))
     };
     let mut spans = vec![lost, Span::raw(format!("  {live}"))];
     if let Some(governor) = &status.governor {
@@ -125,7 +127,7 @@ fn draw_methods(frame: &mut Frame<'_>, screen: &mut Screen, area: Rect) {
         .map(|row| {
             let mut cells: Vec<Cell<'_>> =
                 columns.iter().map(|(column, _, width)| aligned(*column, &text(*column, row), *width).into()).collect();
-            cells.push(from_the_right(&row.method, room).into());
+            cells.push(from_the_right(&row.name(), room).into());
             TableRow::new(cells).style(if row.calls == 0 { faint(screen) } else { Style::new() })
         })
         .collect();

@@ -10,6 +10,8 @@ use crate::running_agent::{Hot, Recent, Status};
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
     pub(crate) method: String,
+    /// Category of its template.
+    pub(crate) category: String,
     pub(crate) level: String,
     pub(crate) calls: u64,
     /// Calls a second.
@@ -45,6 +47,16 @@ pub(crate) enum Column {
     Max,
     Level,
     Method,
+}
+
+impl Row {
+    /// The method, and the category of its template where that is not the usual one.
+    pub(crate) fn name(&self) -> String {
+        match self.category.as_str() {
+            "" | "catch-all" => self.method.clone(),
+            category => format!("{} [{category}]", self.method),
+        }
+    }
 }
 
 impl Column {
@@ -90,15 +102,14 @@ impl Interval {
 }
 
 fn rows(before: &[Hot], now: &[Hot], seconds: f64) -> Vec<Row> {
-    let mut earlier: HashMap<(&str, &str), (u64, u64)> = HashMap::new();
-    for hot in before {
-        earlier.insert((&hot.method, kind(hot)), (hot.calls, hot.nanos));
-    }
+    // By number: a method can stand there several times, with exact times and with those of other levels.
+    let earlier: HashMap<u32, (u64, u64)> = before.iter().map(|hot| (hot.probe, (hot.calls, hot.nanos))).collect();
     let row = |hot: &Hot| {
-        let (calls, nanos) = earlier.get(&(hot.method.as_str(), kind(hot))).copied().unwrap_or_default();
+        let (calls, nanos) = earlier.get(&hot.probe).copied().unwrap_or_default();
         let (calls, nanos) = (hot.calls.saturating_sub(calls), hot.nanos.saturating_sub(nanos));
         Row {
             method: hot.method.clone(),
+            category: hot.category.clone(),
             level: hot.level.clone(),
             calls,
             rate: calls as f64 / seconds,
@@ -112,37 +123,33 @@ fn rows(before: &[Hot], now: &[Hot], seconds: f64) -> Vec<Row> {
     rows
 }
 
-/// A method can stand there twice, with its exact times and with those seen by ticks.
-fn kind(hot: &Hot) -> &str {
-    if hot.level == "watch" { "watch" } else { "exact" }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn hot(method: &str, level: &str, calls: u64, nanos: u64) -> Hot {
-        Hot { method: method.to_owned(), level: level.to_owned(), calls, nanos, recent: None }
+    fn hot(probe: u32, method: &str, level: &str, calls: u64, nanos: u64) -> Hot {
+        let category = if probe == 9 { "database" } else { "catch-all" }.to_owned();
+        Hot { probe, category, method: method.to_owned(), level: level.to_owned(), calls, nanos, recent: None }
     }
 
     #[test]
     fn what_happened_between_two_looks_is_sorted_by_time() {
-        let before = [hot("a.B.quiet", "time", 5, 100), hot("a.B.busy", "time", 10, 1000)];
+        let before = [hot(1, "a.B.quiet", "time", 5, 100), hot(5, "a.B.busy", "time", 10, 1000)];
         let now = [
-            hot("a.B.quiet", "time", 5, 100),
-            hot("a.B.busy", "watch", 1, 700),
-            hot("a.B.busy", "off", 12, 1500),
-            hot("a.B.new", "time", 1, 600),
+            hot(1, "a.B.quiet", "time", 5, 100),
+            hot(6, "a.B.busy", "watch", 1, 700),
+            hot(5, "a.B.busy", "off", 12, 1500),
+            hot(9, "a.B.new", "time", 1, 600),
         ];
         let rows = rows(&before, &now, 2.0);
-        let figures: Vec<_> =
-            rows.iter().map(|row| (row.method.as_str(), row.level.as_str(), row.calls, row.busy)).collect();
+        let figures: Vec<_> = rows.iter().map(|row| (row.name(), row.level.as_str(), row.calls, row.busy)).collect();
         let expected = [
             ("a.B.busy", "watch", 1, 350.0),
-            ("a.B.new", "time", 1, 300.0),
+            ("a.B.new [database]", "time", 1, 300.0),
             ("a.B.busy", "off", 2, 250.0),
             ("a.B.quiet", "time", 0, 0.0),
-        ];
+        ]
+        .map(|(name, level, calls, busy)| (name.to_owned(), level, calls, busy));
         assert_eq!(figures, expected);
     }
 
@@ -150,7 +157,7 @@ mod tests {
     fn each_column_puts_its_largest_first_and_names_from_a_to_z() {
         let row = |method: &str, calls, nanos, p99| Row {
             recent: Some(Recent { p50: 1, p99, max: p99 }),
-            ..rows(&[], &[hot(method, "time", calls, nanos)], 1.0).remove(0)
+            ..rows(&[], &[hot(1, method, "time", calls, nanos)], 1.0).remove(0)
         };
         let rows = [row("b", 10, 100, 5), row("a", 1, 50, 90), row("c", 5, 400, 7)];
         let first = |column: Column| {

@@ -43,6 +43,6 @@ fn line(row: &Row) -> String {
     let [p50, p99, max] = recent;
     let (busy, mean) = (duration(row.busy as u64), duration(row.mean as u64));
     let rate = if row.rate < 10.0 { format!("{:.1}", row.rate) } else { format!("{:.0}", row.rate) };
-    let Row { level, method, .. } = row;
+    let (level, method) = (&row.level, row.name());
     format!("{rate:>9} {busy:>9} {mean:>9} {p50:>9} {p99:>9} {max:>9} {level:<6} {method}")
 }

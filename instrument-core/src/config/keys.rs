@@ -60,7 +60,7 @@ pub(super) const FILTER: &[&str] = &["leaf", "max-bytes"];
 /// `[exclude]`
 pub(super) const EXCLUDE: &[&str] = &["class"];
 /// `[control]`
-pub(super) const CONTROL: &[&str] = &["live", "socket"];
+pub(super) const CONTROL: &[&str] = &["live", "burst-open-ms", "burst-period-ms", "socket"];
 /// `[watch]`
 pub(super) const WATCH: &[&str] = &["tick-us"];
 /// `[governor]`

@@ -87,16 +87,22 @@ pub struct AgentConfig {
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct ControlConfig {
-    /// Probes whose level can be changed at any time, without touching the class again: half a nanosecond more a call. Only templates with
-    /// a live variant, such as the built-in `timed`, can do that.
+    /// Probes whose level can be changed at any time, without touching the class again. Only templates with a live variant, such as the
+    /// built-in ones, can do that.
     pub live: bool,
+    /// How long a window of level `burst` is open, in milliseconds. Default: 1.
+    #[schemars(range(min = 1, max = 10000))]
+    pub burst_open_ms: u32,
+    /// From the beginning of a window to that of the next, in milliseconds; longer than `burst-open-ms`. Default: 100.
+    #[schemars(range(min = 2, max = 60000))]
+    pub burst_period_ms: u32,
     /// Listen to the same user's `instr` commands on a Unix domain socket in `/tmp/instr-<user id>`. Default: true.
     pub socket: bool,
 }
 
 impl Default for ControlConfig {
     fn default() -> ControlConfig {
-        ControlConfig { live: false, socket: true }
+        ControlConfig { live: false, burst_open_ms: 1, burst_period_ms: 100, socket: true }
     }
 }
 
@@ -206,7 +212,7 @@ pub struct Rule {
     /// The template, or several, outermost first. Default: `timed`.
     #[schemars(schema_with = "string_or_list")]
     pub template: Vec<Spanned<String>>,
-    /// What a probe does: `off`, `watch` (default), `time` or `full`.
+    /// What a probe does: `off`, `watch` (default), `burst` (live probes only), `time` or `full`.
     #[schemars(with = "Level")]
     pub level: Option<Spanned<Level>>,
     /// `inline` (default) puts the template into the method, `wrapper` puts a new method around it, which is possible only while

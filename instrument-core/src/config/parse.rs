@@ -7,10 +7,10 @@ use toml::de::{DeTable, DeValue};
 
 use super::allocation::read_allocation;
 use super::diagnostic::Diagnostic;
-use super::governor_table::read_governor;
+use super::governor_table::{GovernorConfig, read_governor};
 use super::keys;
 use super::metrics_table::read_metrics;
-use super::model::{AgentConfig, Config, ControlConfig, ExcludeConfig, FilterConfig, LogLevel, OnError};
+use super::model::{AgentConfig, Config, ControlConfig, ExcludeConfig, FilterConfig, LogLevel, OnError, Rule};
 use super::problems::Problems;
 use super::read_rule::{check_rules, doubt_class_patterns, read_rule};
 use super::sampler::read_sampler;
@@ -18,6 +18,7 @@ use super::source_text::SourceText;
 use super::table_reader::{TableReader, kind};
 use super::trace_table::read_trace;
 use super::watch_table::read_watch;
+use crate::level::Level;
 use crate::selection::class_pattern::ClassPattern;
 
 /// Most errors of TOML syntax shown for one file; what follows the first is often its consequence.
@@ -78,6 +79,9 @@ fn read_config(document: &DeTable<'_>, source: Arc<SourceText>, problems: &mut P
         let reader = TableReader::new("rule", keys::RULE, rule, problems);
         rules.push(read_rule(&reader, span, &source, problems));
     }
+    let is_live = control.as_ref().is_some_and(|control: &ControlConfig| control.live)
+        || governor.as_ref().is_some_and(GovernorConfig::wants_live);
+    check_bursts(&rules, is_live, problems);
     let (sampler, allocation) = (sampler.unwrap_or_default(), allocation.unwrap_or_default());
     if !(rules.is_empty() && (sampler.enabled || allocation.enabled)) {
         check_rules(&rules, problems);
@@ -161,9 +165,29 @@ fn read_filter(table: &TableReader<'_, '_>, problems: &mut Problems) -> FilterCo
 
 fn read_control(table: &TableReader<'_, '_>, problems: &mut Problems) -> ControlConfig {
     let default = ControlConfig::default();
+    let burst_open_ms = table.number("burst-open-ms", 1..10_001, problems).unwrap_or(default.burst_open_ms);
+    let burst_period_ms = table.number("burst-period-ms", 2..60_001, problems).unwrap_or(default.burst_period_ms);
+    let spans: Vec<_> = table.keys().filter(|(key, _)| key.starts_with("burst-")).map(|(_, span)| span).collect();
+    if let (true, Some(span)) = (burst_open_ms >= burst_period_ms, spans.first()) {
+        let message =
+            format!("a window of {burst_open_ms} ms does not close before the next, after {burst_period_ms} ms");
+        let help = "make `burst-period-ms` longer, or use level `time`, which records always";
+        problems.error(span.clone(), message, Some(help.to_owned()));
+    }
     ControlConfig {
         live: table.boolean("live", problems).unwrap_or(default.live),
+        burst_open_ms,
+        burst_period_ms,
         socket: table.boolean("socket", problems).unwrap_or(default.socket),
+    }
+}
+
+/// Level `burst` is one of live probes.
+fn check_bursts(rules: &[Rule], is_live: bool, problems: &mut Problems) {
+    let bursts = rules.iter().filter_map(|rule| rule.level.as_ref()).filter(|level| *level.get_ref() == Level::Burst);
+    for level in bursts.filter(|_| !is_live) {
+        let help = "add `live = true` in `[control]`".to_owned();
+        problems.error(level.span(), "level `burst` needs probes whose level can change", Some(help));
     }
 }
 

@@ -200,7 +200,7 @@ fn each_word_of_the_schema_is_understood() {
     let schema = schema_table();
     let mut words = 0;
     for (definition, table, key) in [
-        ("Level", "[rule]", "level"),
+        ("Level", "control]\nlive = true\n[[rule]", "level"),
         ("Mode", "[rule]", "mode"),
         ("OnError", "agent", "on_error"),
         ("LogLevel", "agent", "log"),
@@ -211,7 +211,7 @@ fn each_word_of_the_schema_is_understood() {
             words += 1;
         }
     }
-    assert_eq!(words, 4 + 2 + 2 + 6);
+    assert_eq!(words, 5 + 2 + 2 + 6);
 }
 
 #[test]

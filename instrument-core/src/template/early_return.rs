@@ -1,32 +1,63 @@
-//! javac jumps from the end of a `finally` over the handler to the method's one return. A return in the jump's place is shorter,
-//! needs no frame, and leaves the normal way straight: then a merged method can keep its result on the operand stack.
+//! javac jumps from the end of a `try` over its handlers to what follows. That in the jump's place is shorter, needs no frame, and
+//! leaves the normal way straight: then a merged method can keep its result on the operand stack.
 
 use classfile::opcode;
 
 use super::{Operation, OperationKind, TemplateFrame, TemplateHandler};
 
-/// Moves the last return to the one jump that leads to it, if nothing else does.
+/// Moves what the template ends with, from a frame to the last return, to the one jump that leads to it, if nothing else does.
+/// Returns the operations in their new order, by their old indexes.
 pub(super) fn take(
     operations: &mut Vec<Operation>,
     frames: &mut Vec<TemplateFrame>,
     handlers: &mut [TemplateHandler],
-) -> Option<()> {
-    let last = operations.len().checked_sub(1)?;
-    let before = operations.get(last.checked_sub(1)?)?;
-    if operations.get(last)?.kind != OperationKind::Return || falls_through(&before.kind) {
+) -> Option<Vec<usize>> {
+    let count = operations.len();
+    let (jump, tail) = find(operations)?;
+    let is_entered = |at: usize| at >= tail && handlers.iter().any(|row| row.handler == at || row.covers(at));
+    if handlers.iter().any(|row| row.covers(jump)) || (tail..count).any(is_entered) {
         return None;
     }
-    let mut jumps = operations.iter().enumerate().filter(|(_, operation)| leads_to(&operation.kind, last));
-    let (jump, only) = jumps.next()?;
-    let is_goto = matches!(only.kind, OperationKind::Branch { opcode: opcode::GOTO, .. });
-    if jumps.next().is_some() || !is_goto || handlers.iter().any(|row| row.handler == last || row.covers(jump)) {
+    let order: Vec<usize> = (0..jump).chain(tail..count).chain(jump + 1..tail).collect();
+    let mut moved = vec![jump; count + 1];
+    for (new, old) in order.iter().enumerate() {
+        *moved.get_mut(*old)? = new;
+    }
+    let place = |old: usize| moved.get(old).copied().unwrap_or(old);
+    // A row ends behind its last operation, wherever the next one has gone.
+    let end = |row: &TemplateHandler| place(row.end.saturating_sub(1)) + usize::from(row.end > row.start);
+    for row in handlers.iter_mut() {
+        (row.start, row.end, row.handler) = (place(row.start), end(row), place(row.handler));
+    }
+    frames.retain(|frame| frame.operation != tail);
+    frames.iter_mut().for_each(|frame| frame.operation = place(frame.operation));
+    frames.sort_by_key(|frame| frame.operation);
+    *operations = order.iter().filter_map(|old| operations.get(*old).cloned()).collect();
+    operations.iter_mut().for_each(|operation| redirect(&mut operation.kind, &place));
+    Some(order)
+}
+
+/// The jump, and the first operation of what it leads to.
+fn find(operations: &[Operation]) -> Option<(usize, usize)> {
+    let count = operations.len();
+    if operations.last()?.kind != OperationKind::Return {
         return None;
     }
-    operations.get_mut(jump)?.kind = OperationKind::Return;
-    operations.truncate(last);
-    frames.retain(|frame| frame.operation != last);
-    handlers.iter_mut().for_each(|row| row.end = row.end.min(last));
-    Some(())
+    let goto = |operation: &Operation| match operation.kind {
+        OperationKind::Branch { opcode: opcode::GOTO, target } => Some(target),
+        _ => None,
+    };
+    let mut forward = operations.iter().enumerate().filter_map(|(at, operation)| Some((at, goto(operation)?)));
+    let (jump, tail) = forward.find(|(at, target)| target > at)?;
+    let other_jumps = |operation: &(usize, &Operation)| operation.0 != jump && leads_behind(&operation.1.kind, tail);
+    let is_entered = operations.iter().enumerate().any(|operation| other_jumps(&operation));
+    let is_straight = (tail..count - 1).all(|at| operations.get(at).is_some_and(|operation| runs_on(&operation.kind)));
+    let before = operations.get(tail.checked_sub(1)?)?;
+    (is_straight && !is_entered && tail > jump + 1 && !falls_through(&before.kind)).then_some((jump, tail))
+}
+
+fn runs_on(kind: &OperationKind) -> bool {
+    falls_through(kind) && !matches!(kind, OperationKind::Branch { .. })
 }
 
 fn falls_through(kind: &OperationKind) -> bool {
@@ -38,12 +69,23 @@ fn falls_through(kind: &OperationKind) -> bool {
     }
 }
 
-fn leads_to(kind: &OperationKind, operation: usize) -> bool {
+fn leads_behind(kind: &OperationKind, operation: usize) -> bool {
     match kind {
-        OperationKind::Branch { target, .. } => *target == operation,
+        OperationKind::Branch { target, .. } => *target >= operation,
         OperationKind::Switch { default, cases, .. } => {
-            *default == operation || cases.iter().any(|(_, target)| *target == operation)
+            *default >= operation || cases.iter().any(|(_, target)| *target >= operation)
         }
         _ => false,
+    }
+}
+
+fn redirect(kind: &mut OperationKind, place: &impl Fn(usize) -> usize) {
+    match kind {
+        OperationKind::Branch { target, .. } => *target = place(*target),
+        OperationKind::Switch { default, cases, .. } => {
+            *default = place(*default);
+            cases.iter_mut().for_each(|(_, target)| *target = place(*target));
+        }
+        _ => {}
     }
 }

@@ -54,6 +54,13 @@ pub struct Template {
     pub(crate) minimum_version: u16,
 }
 
+impl Template {
+    /// Whether it records its calls: it asks for the number of its probe.
+    pub fn records(&self) -> bool {
+        self.needs.probe_id
+    }
+}
+
 /// What a template asks of the method it is merged into.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Needs {

@@ -182,7 +182,9 @@ fn template(place: &mut Place<'_>, marks: Marks) -> Result<Template, Problems> {
     }
     let mut lifted = lift(place, &code)?;
     lifted.read_tables(place, &code).map_err(|error| unreadable(place, error))?;
-    let _ = early_return::take(&mut lifted.operations, &mut lifted.frames, &mut lifted.handlers);
+    if let Some(order) = early_return::take(&mut lifted.operations, &mut lifted.frames, &mut lifted.handlers) {
+        lifted.offsets = order.iter().filter_map(|old| lifted.offsets.get(*old).copied()).collect();
+    }
     let mut template = Template {
         name: marks.name.unwrap_or_else(|| place.method.name.to_string()),
         category: marks.category,

@@ -1,6 +1,7 @@
 //! Goes through a recording from its last chunk to its first and adds up.
 
 use super::allocations::{AllocationTotals, ChunkAllocations};
+use super::bursts::BurstWindows;
 use super::confidence::Ticks;
 use super::decoding::DecodedChunk;
 use super::details::DetailTable;
@@ -27,6 +28,7 @@ pub(super) struct Builder {
     sockets: DetailTable,
     input_output: InputOutput,
     samples: SampleTotals,
+    bursts: BurstWindows,
     allocations: AllocationTotals,
     chunk_allocations: ChunkAllocations,
     start_up: Option<u64>,
@@ -144,18 +146,19 @@ impl Builder {
                 *bytes = weight.saturating_add(*bytes);
             }
             Event::FailedSample { thread, reason, .. } => samples.add_failed(thread, &reason),
-            Event::Statement { call, statement } => drop(self.statements.add(&statement, call.duration)),
+            Event::Statement { call, statement } => drop(self.statements.add(&statement, &call)),
             Event::HttpRequest { call, http_method, path, status } => {
-                let row = self.http_requests.add(&format!("{http_method} {path}"), call.duration);
+                let row = self.http_requests.add(&format!("{http_method} {path}"), &call);
                 row.client_errors += u64::from((400..500).contains(&status));
                 row.server_errors += u64::from(status >= 500);
             }
             Event::SocketTransfer { call, peer, bytes } => {
-                let row = self.sockets.add(&peer, call.duration);
+                let row = self.sockets.add(&peer, &call);
                 row.bytes = row.bytes.saturating_add(bytes);
             }
             Event::Loss { lost, .. } => self.analysis.lost = self.analysis.lost.saturating_add(lost),
             Event::StartUpDone { at } => self.start_up = Some(at),
+            Event::BurstWindow { start, duration } => self.bursts.add(start, duration),
             Event::Configuration { key, value } => {
                 self.samples.setting(&key, &value);
                 self.analysis.recording.configuration.push((key.into_owned(), value.into_owned()));
@@ -212,6 +215,7 @@ impl Builder {
 
         describe(&mut analysis.recording, reader, self.start_up);
         add_warnings(&mut analysis, self.notes_left_out);
+        analysis.warnings.extend(self.bursts.warning(&analysis.frames));
         analysis
     }
 }

@@ -158,7 +158,7 @@ impl Comparison {
         let mut methods: BTreeMap<(String, &str), [Option<Figures>; 2]> = BTreeMap::new();
         for (side, analysis) in [before, after].into_iter().enumerate() {
             for frame in analysis.frames.iter().filter(|frame| frame.calls > 0) {
-                let both = methods.entry((frame.full_name(), &frame.descriptor)).or_default();
+                let both = methods.entry((frame.reported_name(), &frame.descriptor)).or_default();
                 if let Some(figures) = both.get_mut(side) {
                     figures.get_or_insert_default().add(frame);
                 }

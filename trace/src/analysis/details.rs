@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::Histogram;
+use crate::reader::Call;
 
 /// Distinct texts that a table keeps apart; the rest is one row.
 const LARGEST_TABLE: usize = 10_000;
@@ -15,6 +16,8 @@ pub struct DetailRow {
     pub text: String,
     /// Number of calls.
     pub calls: u64,
+    /// Of these: calls whose times are estimates (level watch); shorter ones were not recorded.
+    pub estimated_calls: u64,
     /// Sum of their times.
     pub total: u64,
     /// The longest.
@@ -45,13 +48,14 @@ pub(super) struct DetailTable {
 
 impl DetailTable {
     /// Adds a call to the row of `text`, which is returned for the figures that only some tables have.
-    pub(super) fn add(&mut self, text: &str, duration: u64) -> &mut DetailRow {
+    pub(super) fn add(&mut self, text: &str, &Call { duration, exact, .. }: &Call) -> &mut DetailRow {
         let text = if self.rows.len() < LARGEST_TABLE || self.rows.contains_key(text) { text } else { OTHER };
         if !self.rows.contains_key(text) {
             self.rows.insert(text.to_owned(), DetailRow { text: text.to_owned(), ..DetailRow::default() });
         }
         let row = self.rows.entry(text.to_owned()).or_default();
         row.calls += 1;
+        row.estimated_calls += u64::from(!exact);
         row.total = row.total.saturating_add(duration);
         row.max = row.max.max(duration);
         row.durations.record(duration);

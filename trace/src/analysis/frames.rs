@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::Histogram;
+use crate::IN_BURSTS;
 use crate::reader::Method;
 
 /// Stands in the call tree for the paths that have no nodes of their own.
@@ -66,10 +67,22 @@ impl Frame {
         self.estimated_calls > 0
     }
 
+    /// Whether only calls that began in a window of level burst were recorded.
+    #[must_use]
+    pub fn is_in_bursts(&self) -> bool {
+        self.template.ends_with(IN_BURSTS)
+    }
+
     /// Class and method: `com.acme.Handler.handle`.
     #[must_use]
     pub fn full_name(&self) -> String {
         if self.class.is_empty() { self.method.clone() } else { format!("{}.{}", self.class, self.method) }
+    }
+
+    /// The full name, and behind it whether figures are of bursts only: those are another thing than figures of all calls.
+    #[must_use]
+    pub fn reported_name(&self) -> String {
+        format!("{}{}", self.full_name(), if self.is_in_bursts() { IN_BURSTS } else { "" })
     }
 
     pub(super) fn add(&mut self, duration: u64, exact: bool, is_outermost: bool) {

@@ -5,6 +5,7 @@
 
 mod allocations;
 mod builder;
+mod bursts;
 mod compared_tree;
 mod comparison;
 mod confidence;

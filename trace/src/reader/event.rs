@@ -85,6 +85,13 @@ pub enum Event<'c> {
         /// Nanoseconds since 1970.
         at: u64,
     },
+    /// `instr.BurstWindow`
+    BurstWindow {
+        /// Nanoseconds since 1970.
+        start: u64,
+        /// Nanoseconds.
+        duration: u64,
+    },
     /// `instr.Configuration`
     Configuration {
         /// Name of the setting.
@@ -196,6 +203,7 @@ enum Kind {
     Loss,
     Task,
     StartUpDone,
+    BurstWindow,
     Configuration,
     Note,
     Sample,
@@ -223,16 +231,17 @@ const KINDS: &[(&str, Kind, Wanted)] = &[
     (
         "instr.HttpRequest",
         Kind::HttpRequest,
-        wanted(&["startTime", "duration", "eventThread", "method", "", "", "status"], &["httpMethod", "path"]),
+        wanted(&["startTime", "duration", "eventThread", "method", "", "exact", "status"], &["httpMethod", "path"]),
     ),
     (
         "instr.SocketTransfer",
         Kind::SocketTransfer,
-        wanted(&["startTime", "duration", "eventThread", "method", "", "", "bytes"], &["peer"]),
+        wanted(&["startTime", "duration", "eventThread", "method", "", "exact", "bytes"], &["peer"]),
     ),
     ("instr.Loss", Kind::Loss, wanted(&["startTime", "", "eventThread", "", "", "", "lost"], &[])),
     ("instr.Task", Kind::Task, wanted(&["startTime", "", "eventThread", "", "", "", "task"], &["step"])),
     ("instr.StartUpDone", Kind::StartUpDone, wanted(&["startTime"], &[])),
+    ("instr.BurstWindow", Kind::BurstWindow, wanted(&["startTime", "duration"], &[])),
     ("instr.Configuration", Kind::Configuration, wanted(&["startTime"], &["key", "value"])),
     ("instr.Note", Kind::Note, wanted(&["startTime"], &["kind", "message"])),
     ("jdk.ExecutionSample", Kind::Sample, wanted(&["startTime", "", "sampledThread", "stackTrace"], &[])),
@@ -341,7 +350,7 @@ impl<'c> Events<'c> {
         }
         let Values { numbers, texts } = event.plan.read(&mut cursor, &self.chunk.types)?;
         let [start, second_number, thread, fourth_number, _, _, extra, ..] = numbers;
-        let call = self.call(&numbers, false);
+        let call = self.call(&numbers, event.says_exact);
         let at = self.chunk.epoch_nanos(start);
         let [first, second, third, fourth] = texts.map(|text| self.text(text));
         Ok(match event.kind {
@@ -352,6 +361,7 @@ impl<'c> Events<'c> {
             Kind::Loss => Event::Loss { thread, lost: extra },
             Kind::Task => Event::Task { thread, at, step: TaskStep::of_name(&first), task: extra },
             Kind::StartUpDone => Event::StartUpDone { at },
+            Kind::BurstWindow => Event::BurstWindow { start: at, duration: call.duration },
             Kind::Configuration => Event::Configuration { key: first, value: second },
             Kind::Note => Event::Note { at, kind: first, message: second },
             // The fourth field that is kept is the stack here.

@@ -58,6 +58,7 @@ impl Recording {
             recording.push_current_thread(payload);
             let method = recording.probes.use_method(probe, &mut recording.constants);
             varint::push(payload, u64::from(method));
+            payload.push(u8::from(recording.probes.is_exact(probe)));
             details(recording, payload);
         });
     }

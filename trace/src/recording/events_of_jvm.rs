@@ -184,6 +184,13 @@ impl Recording {
         });
     }
 
+    /// Notes a window of level burst (`instr.BurstWindow`): calls that began in it were recorded.
+    pub fn burst_window(&mut self, at_nanos: u64, duration_nanos: u64) {
+        self.make_room();
+        let (start, duration) = self.ticks(at_nanos, duration_nanos);
+        self.event(id::BURST_WINDOW, start, |_, payload| varint::push(payload, duration));
+    }
+
     /// Notes a pause of the garbage collector (`jdk.GarbageCollection`); `number` counts them from 1.
     pub fn garbage_collection(&mut self, number: u32, at_nanos: u64, duration_nanos: u64) {
         self.make_room();

@@ -68,6 +68,11 @@ impl Probes {
         self.probes.get(probe as usize).copied().flatten()
     }
 
+    /// Whether the probe's times are exact.
+    pub(super) fn is_exact(&self, probe: u32) -> bool {
+        self.probe(probe).unwrap_or(self.unknown).is_exact
+    }
+
     /// Uses a probe in the chunk under construction: its constants are in the pools and its tail is ready afterwards.
     /// An unknown id gets the tail of a stand-in method.
     pub(super) fn use_probe(&mut self, probe: u32, constants: &mut Constants) -> CallTail {

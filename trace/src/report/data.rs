@@ -144,6 +144,7 @@ struct SampledFrame<'a> {
 #[derive(Serialize)]
 struct Detail<'a> {
     text: &'a str,
+    estimated: bool,
     calls: u64,
     total: u64,
     average: u64,
@@ -287,6 +288,7 @@ impl<'a> Detail<'a> {
         let end = row.text.char_indices().nth(LONGEST_TEXT).map_or(row.text.len(), |(end, _)| end);
         Detail {
             text: row.text.get(..end).unwrap_or_default(),
+            estimated: row.estimated_calls > 0,
             calls: row.calls,
             total: row.total,
             average: row.average(),

@@ -16,12 +16,14 @@ use super::*;
 fn status(factor: u64, lost: u64) -> Value {
     let hot = |method: &str, level: &str, calls: u64, nanos: u64| {
         let recent = (calls > 0).then(|| json!({"p50": nanos / calls, "p99": nanos * 4 / calls, "max": nanos}));
-        json!({"method": method, "level": level, "calls": calls * factor, "nanos": nanos * factor, "recent": recent})
+        // As an agent numbers them: any numbers that differ.
+        let probe = method.len() as u32;
+        json!({"probe": probe, "category": "catch-all", "method": method, "level": level, "calls": calls * factor, "nanos": nanos * factor, "recent": recent})
     };
     json!({
         "agent_version": "0.1.0", "pid": 4711, "trace_file": "/tmp/shop/instr-4711.jfr", "trace_file_bytes": 12_345_678,
         "classes_rewritten": 120, "methods_instrumented": 1_234, "records": 50_000 * factor, "lost": lost,
-        "live": [1, 2, 1_231],
+        "live": [{"category": "catch-all", "levels": {"off": 1, "watch": 2, "time": 1_231}}], "bursts": null,
         "governor": {"budget_percent": 3, "percent": 1.5 * factor as f64, "nanos_per_call": 55.4},
         "decisions": ["1.0 s: com.acme.shop.Basket.add set to watch", "2.0 s: com.acme.shop.Basket.add back to time"],
         "hottest": [

@@ -212,9 +212,9 @@ impl Report<'_> {
         titles.extend(has_errors.then_some(["4xx", "5xx"]).into_iter().flatten());
         let mut table = Table::new(titles, "");
         for row in rows.iter().take(self.options.rows) {
-            let times = [row.average(), row.durations.percentile(95.0), row.max].map(duration);
-            let mut numbers = vec![Cell::new(duration(row.total)), Cell::new(count(row.calls))];
-            numbers.extend(times.map(Cell::new));
+            let time = |nanos: u64| Cell::new(estimated(row.estimated_calls > 0, duration(nanos)));
+            let mut numbers = vec![time(row.total), Cell::new(count(row.calls))];
+            numbers.extend([row.average(), row.durations.percentile(95.0), row.max].map(time));
             numbers.extend(has_bytes.then(|| Cell::new(bytes(row.bytes))));
             if has_errors {
                 numbers.extend([row.client_errors, row.server_errors].map(|errors| Cell::new(count(errors))));
@@ -274,7 +274,7 @@ impl Report<'_> {
 }
 
 fn frame_name(frame: &Frame) -> String {
-    frame.full_name()
+    frame.reported_name()
 }
 
 /// The columns of the table of methods: narrow terminals show fewer.

@@ -21,6 +21,12 @@ public final class Conversation {
                 case "work":
                     System.out.println("sum " + work(Integer.parseInt(words[1])));
                     break;
+                case "fail":
+                    System.out.println("failed " + fail(Integer.parseInt(words[1])));
+                    break;
+                case "query":
+                    System.out.println("length " + query(words[1]));
+                    break;
                 case "position":
                     System.out.println("position " + position());
                     break;
@@ -46,7 +52,29 @@ public final class Conversation {
         return sum;
     }
 
+    /** So many calls that end with an exception. */
+    private static int fail(int times) {
+        int failed = 0;
+        for (int i = 0; i < times; i++) {
+            try {
+                step(-1);
+            } catch (IllegalArgumentException expected) {
+                failed++;
+            }
+        }
+        return failed;
+    }
+
+    /** As slow as a statement of a database, and longer than a tick. */
+    private static int query(String text) throws InterruptedException {
+        Thread.sleep(5);
+        return text.length();
+    }
+
     static long step(int i) {
+        if (i < 0) {
+            throw new IllegalArgumentException("no step");
+        }
         return (long) i * i % 7;
     }
 

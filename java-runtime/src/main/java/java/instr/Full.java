@@ -45,8 +45,8 @@ public final class Full {
 
     private static final int TRIES = 16;
     /** What {@link #enter} returns: the address of the call's place, or one of these. */
-    private static final long NOT_COUNTED = 0;
-    private static final long WITHOUT_PLACE = 1;
+    static final long NOT_COUNTED = 0;
+    static final long WITHOUT_PLACE = 1;
     /** Start of a call whose place is being filled; never a time. */
     private static final long FILLING = 1;
     /** In the place of the processor time, which is never so small: the call is measured, but without it. */
@@ -85,8 +85,7 @@ public final class Full {
             Timer.exit(start, id);
         } finally {
             if (call != NOT_COUNTED) {
-                ended(call, id, thrown != null);
-                if (thrown != null) countType(thrown);
+                ended(call, id, thrown);
             }
         }
     }
@@ -98,6 +97,16 @@ public final class Full {
         } catch (Throwable noStack) {
             // The call is counted; its type is not.
         }
+    }
+
+    /** The call of this place begins at this time, and not earlier as {@link #enter} took it. */
+    static void began(long place, long now) {
+        U.putLongRelease(null, place, now);
+    }
+
+    /** When the call of this place began. */
+    static long began(long place) {
+        return U.getLong(place);
     }
 
     /** Finds a free place for a call that begins now. Times differ in their low bits, so that calls spread over the table. */
@@ -116,7 +125,8 @@ public final class Full {
         return WITHOUT_PLACE;
     }
 
-    private static void ended(long call, int id, boolean threw) {
+    /** Counts the end of a call, and frees its place. */
+    static void ended(long call, int id, Throwable thrown) {
         long of = figures + ((long) id << 6);
         if (call != WITHOUT_PLACE) {
             long cpuBefore = U.getLong(call + 16);
@@ -128,8 +138,9 @@ public final class Full {
             }
             U.putLongRelease(null, call, 0);
         }
-        if (threw) U.getAndAddLong(null, of + THROWN, 1);
+        if (thrown != null) U.getAndAddLong(null, of + THROWN, 1);
         U.getAndAddLong(null, of + ENDED, 1);
+        if (thrown != null) countType(thrown);
     }
 
     /** Bytes that the thread has allocated in its life: those of earlier buffers and the used part of the present one. */

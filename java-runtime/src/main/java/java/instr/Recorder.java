@@ -90,7 +90,12 @@ public final class Recorder {
      * @param second the part behind the NUL; may be null
      */
     static void recordDetail(long start, int id, char kind, String first, String second, long number) {
-        long duration = Clock.now() - start;
+        recordDetail(start, Clock.now(), id, kind, first, second, number);
+    }
+
+    /** The same of a call that ended at a known time. */
+    static void recordDetail(long start, long end, int id, char kind, String first, String second, long number) {
+        long duration = end - start;
         int length = 1 + Utf8.length(first, MAX_TEXT) + (second == null ? 0 : 1 + Utf8.length(second, MAX_TEXT));
         int size = 32 + Utf8.padded(length);
         long ring = Ring.current();

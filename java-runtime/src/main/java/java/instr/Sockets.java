@@ -23,8 +23,26 @@ public final class Sockets {
      */
     public static void exit(long start, int id, Object socket, Object bytes) {
         if (start == 0L || !Timer.on) return;
+        Recorder.recordDetail(start, id, 'S', peer(socket), null, number(bytes));
+    }
+
+    /** The end of a transfer that {@link Live} began. */
+    public static void exitLive(long start, int id, Object socket, Object bytes, Throwable thrown) {
+        if (start == 0L) return;
+        try {
+            long end = Live.end(start);
+            if (end != 0L) {
+                Recorder.recordDetail(
+                        Live.began(start), end, Live.number(start, id), 'S', peer(socket), null, number(bytes));
+            }
+        } finally {
+            Live.close(start, id, thrown);
+        }
+    }
+
+    private static long number(Object bytes) {
         long number = bytes instanceof Number ? Math.max(0, ((Number) bytes).longValue()) : 0;
-        Recorder.recordDetail(start, id, 'S', peer(socket), null, Math.min(number, Integer.MAX_VALUE));
+        return Math.min(number, Integer.MAX_VALUE);
     }
 
     private static String peer(Object socket) {

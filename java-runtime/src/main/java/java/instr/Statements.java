@@ -26,6 +26,28 @@ public final class Statements {
         Recorder.recordDetail(start, id, 'J', text instanceof String ? (String) text : "", null, 0);
     }
 
+    /** The end of a call that {@link Live} began and that was given its text. */
+    public static void exitLive(long start, int id, Object text, Throwable thrown) {
+        if (start != 0L) end(start, id, text, thrown);
+    }
+
+    /** The end of a call of a prepared statement that {@link Live} began. */
+    public static void exitPreparedLive(long start, int id, Object statement, Throwable thrown) {
+        if (start != 0L) end(start, id, TEXTS.get(new Key(statement, null)), thrown);
+    }
+
+    private static void end(long start, int id, Object text, Throwable thrown) {
+        try {
+            long end = Live.end(start);
+            if (end != 0L) {
+                String known = text instanceof String ? (String) text : "";
+                Recorder.recordDetail(Live.began(start), end, Live.number(start, id), 'J', known, null, 0);
+            }
+        } finally {
+            Live.close(start, id, thrown);
+        }
+    }
+
     /** The end of a call of a prepared statement. */
     public static void exitPrepared(long start, int id, Object statement) {
         if (start == 0L || !Timer.on) return;

@@ -49,9 +49,11 @@ final class CatchAll {
         long start = Live.enter(Target.id());
         try {
             Target.proceed();
-        } finally {
-            Live.exit(start, Target.id());
+        } catch (Throwable thrown) {
+            Live.exitThrown(start, Target.id(), thrown);
+            throw thrown;
         }
+        Live.exit(start, Target.id());
     }
 
     @Template(name = "timed", category = "catch-all", level = Level.OFF)

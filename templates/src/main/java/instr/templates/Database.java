@@ -1,5 +1,6 @@
 package instr.templates;
 
+import java.instr.Live;
 import java.instr.Statements;
 import java.instr.Target;
 import java.instr.Template;
@@ -20,6 +21,16 @@ final class Database {
         }
     }
 
+    @Template(name = "jdbc", category = "database", live = true)
+    static void jdbcLive() throws Throwable {
+        long start = Live.enter(Target.id());
+        try {
+            Target.proceed();
+        } finally {
+            Statements.exitLive(start, Target.id(), Target.arg(0), Target.thrown());
+        }
+    }
+
     /** Methods of {@code java.sql.Connection} that make a prepared statement of the text in their first argument. */
     @Template(name = "jdbc-prepare", category = "database")
     static void jdbcPrepare() throws Throwable {
@@ -35,6 +46,16 @@ final class Database {
             Target.proceed();
         } finally {
             Statements.exitPrepared(start, Target.id(), Target.self());
+        }
+    }
+
+    @Template(name = "jdbc-prepared", category = "database", live = true)
+    static void jdbcPreparedLive() throws Throwable {
+        long start = Live.enter(Target.id());
+        try {
+            Target.proceed();
+        } finally {
+            Statements.exitPreparedLive(start, Target.id(), Target.self(), Target.thrown());
         }
     }
 }

@@ -1,5 +1,6 @@
 package instr.templates;
 
+import java.instr.Live;
 import java.instr.Sockets;
 import java.instr.Target;
 import java.instr.Template;
@@ -20,6 +21,16 @@ final class Socket {
         }
     }
 
+    @Template(name = "socket", category = "socket", live = true)
+    static void socketLive() throws Throwable {
+        long start = Live.enter(Target.id());
+        try {
+            Target.proceed();
+        } finally {
+            Sockets.exitLive(start, Target.id(), Target.self(), Target.result(), Target.thrown());
+        }
+    }
+
     /** Methods whose third argument is the number of bytes. */
     @Template(name = "socket-write", category = "socket")
     static void socketWrite() throws Throwable {
@@ -28,6 +39,16 @@ final class Socket {
             Target.proceed();
         } finally {
             Sockets.exit(start, Target.id(), Target.self(), Target.arg(2));
+        }
+    }
+
+    @Template(name = "socket-write", category = "socket", live = true)
+    static void socketWriteLive() throws Throwable {
+        long start = Live.enter(Target.id());
+        try {
+            Target.proceed();
+        } finally {
+            Sockets.exitLive(start, Target.id(), Target.self(), Target.arg(2), Target.thrown());
         }
     }
 }

@@ -1,5 +1,6 @@
 package instr.templates;
 
+import java.instr.Live;
 import java.instr.Requests;
 import java.instr.Target;
 import java.instr.Template;
@@ -37,6 +38,37 @@ final class WebServiceJavax {
                 Requests.exit(start, Target.id(), method, path, status);
             } else {
                 Timer.exit(start, Target.id());
+            }
+        }
+    }
+
+    @Template(
+            name = "http-server-javax",
+            category = "web-service",
+            live = true,
+            requires = {"javax.servlet.http.HttpServletRequest", "javax.servlet.http.HttpServletResponse"})
+    static void httpServerLive() throws Throwable {
+        long start = Live.enter(Target.id());
+        try {
+            Target.proceed();
+        } finally {
+            if (start != 0L) {
+                long end = Live.end(start);
+                String method = null;
+                String path = null;
+                int status = 500;
+                Object request = Target.arg(0);
+                Object response = Target.arg(1);
+                if (end != 0L && request instanceof HttpServletRequest && response instanceof HttpServletResponse) {
+                    try {
+                        method = ((HttpServletRequest) request).getMethod();
+                        path = ((HttpServletRequest) request).getRequestURI();
+                        if (Target.thrown() == null) status = ((HttpServletResponse) response).getStatus();
+                    } catch (Throwable recycled) {
+                        // An asynchronous request may be over by now; what is known is recorded.
+                    }
+                }
+                Requests.exitLive(start, end, Target.id(), method, path, status, Target.thrown());
             }
         }
     }

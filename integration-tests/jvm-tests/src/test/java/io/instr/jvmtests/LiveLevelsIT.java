@@ -10,13 +10,16 @@ import io.instr.jvmtests.jvm.Dialog;
 import io.instr.jvmtests.jvm.EachJdk;
 import io.instr.jvmtests.jvm.Finished;
 import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.OpenMetrics;
 import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
+import io.instr.jvmtests.jvm.Tool;
 import io.instr.jvmtests.jvm.Trace;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** Levels change while the program runs: by request and by the governor. */
@@ -33,7 +36,7 @@ class LiveLevelsIT {
         try (Dialog program = conversation(jdk, "[control]\nlive = true\n", "off", directory)) {
             socket = ControlSocket.path(program);
             program.ask("work 1000");
-            assertEquals("{\"changed\":1,\"live\":8}", ControlSocket.level(program, STEP, "time"));
+            assertEquals("{\"changed\":1,\"live\":10,\"fixed\":[]}", ControlSocket.level(program, STEP, "time"));
             program.ask("work 500");
             ControlSocket.level(program, "targets.**", "watch");
             program.ask("work 100");
@@ -41,9 +44,10 @@ class LiveLevelsIT {
             program.ask("work 300");
             ControlSocket.level(program, STEP, "time");
             program.ask("work 7");
-            assertEquals("{\"changed\":0,\"live\":8}", ControlSocket.level(program, "other.**", "time"));
+            assertEquals("{\"changed\":0,\"live\":10,\"fixed\":[]}", ControlSocket.level(program, "other.**", "time"));
             assertTrue(ControlSocket.ask(program, "nonsense").contains("error"));
-            assertTrue(ControlSocket.status(program).contains("\"live\":[7,0,1]"), ControlSocket.status(program));
+            String live = "\"live\":[{\"category\":\"catch-all\",\"levels\":{\"off\":9,\"time\":1}}]";
+            assertTrue(ControlSocket.status(program).contains(live), ControlSocket.status(program));
             program.send("quit");
             program.finish().assertExitCode(0);
         }
@@ -52,6 +56,150 @@ class LiveLevelsIT {
         assertEquals(507, exact, "calls while the level was time");
         assertTrue(trace.callsOf("targets.Conversation.work").stream().noneMatch(Trace.Call::exact));
         assertFalse(Files.exists(socket), "the socket goes with the program");
+    }
+
+    /** The level of all methods whose template has a category; other categories stay as they are. */
+    @EachJdk
+    void aCategoryHasItsLevel(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        String rules = """
+                [control]
+                live = true
+                [[rule]]
+                class = "targets.Conversation"
+                method = "step(int)"
+                template = "jdbc"
+                level = "off"
+                """;
+        try (Dialog program = conversation(jdk, rules, "off", directory)) {
+            program.ask("work 100");
+            assertTrue(ControlSocket.level(program, "category:database", "time").startsWith("{\"changed\":1,"), "one method");
+            program.ask("work 70");
+            ControlSocket.level(program, "category:catch-all", "time");
+            ControlSocket.level(program, "category:database", "off");
+            program.ask("work 30");
+            String error = ControlSocket.level(program, "category:databse", "off");
+            assertTrue(error.contains("there are catch-all, database, "), error);
+            String status = ControlSocket.status(program);
+            assertTrue(status.contains("\"category\":\"database\",\"levels\":{\"off\":1}"), status);
+            // Until the records have been drained.
+            for (int i = 0; i < 10_000 && !status.contains("\"method\""); i++) {
+                status = ControlSocket.status(program);
+            }
+            assertTrue(status.contains("\"method\":\"" + STEP + "\",\"category\":\"database\""), status);
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+        Trace trace = trace(directory);
+        assertEquals(70, trace.count(STEP));
+        assertEquals(1, trace.count("targets.Conversation.work"), "the category catch-all was switched on for the last");
+    }
+
+    /** What a statement says is recorded at each level but off; at level watch its times are those of ticks. */
+    @EachJdk
+    void statementsWithTheirTextFollowTheLevel(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        String rules = """
+                [control]
+                live = true
+                [[rule]]
+                class = "targets.Conversation"
+                method = "query(String)"
+                template = "jdbc"
+                level = "off"
+                """;
+        try (Dialog program = conversation(jdk, rules, "off", directory)) {
+            for (String level : new String[] {"off", "watch", "time", "full", "burst", "off", "time"}) {
+                ControlSocket.level(program, "category:database", level);
+                program.ask("query at-level-" + level);
+            }
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+        List<String> recorded = trace(directory).events("instr.Statement").stream()
+                .map(event -> event.getString("statement") + " " + event.getBoolean("exact"))
+                .filter(statement -> !statement.contains("burst"))
+                .toList();
+        assertEquals(List.of("at-level-watch false", "at-level-time true", "at-level-full true", "at-level-time true"), recorded);
+    }
+
+    /** Level full and back while the program runs: its figures tell of the calls in between. */
+    @EachJdk
+    void levelFullComesAndGoes(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        int port = OpenMetrics.freePort();
+        String tables = "[control]\nlive = true\n[metrics]\nopenmetrics = \"127.0.0.1:" + port + "\"\n";
+        try (Dialog program = conversation(jdk, tables, "time", directory)) {
+            program.ask("work 1000");
+            ControlSocket.level(program, STEP, "full");
+            program.ask("work 300");
+            ControlSocket.level(program, STEP, "watch");
+            program.ask("work 1000");
+            ControlSocket.level(program, STEP, "full");
+            program.ask("work 40");
+            assertEquals("failed 7", program.ask("fail 7"));
+            ControlSocket.level(program, STEP, "time");
+            program.ask("work 2");
+            OpenMetrics page = OpenMetrics.scrape(port);
+            String[] full = {"\"" + STEP + "\"", "instr_level=\"full\""};
+            assertEquals(347, page.value("instr_method_started_total", full));
+            assertEquals(7, page.value("instr_method_errors_total", full));
+            assertEquals(347, page.value("instr_method_measured_total", full));
+            assertEquals(0, page.value("instr_method_active", full));
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+        long exact = trace(directory).callsOf(STEP).stream().filter(Trace.Call::exact).count();
+        assertEquals(1000 + 300 + 40 + 7 + 2, exact);
+    }
+
+    /** Also while the process is stopped in between: then a window closes by itself, at the time that it says. */
+    @EachJdk
+    void inBurstsTheCallsThatBeginInAWindowAreRecordedAndNoOthers(Jdk jdk) throws Exception {
+        Path directory = RunDirectories.create();
+        String tables = "[control]\nlive = true\nburst-open-ms = 2\nburst-period-ms = 20\n";
+        long calls = 0;
+        String status = "";
+        try (Dialog program = conversation(jdk, tables, "burst", directory)) {
+            for (int round = 0; round < 1000 && windows(status) < 60; round++) {
+                for (int i = 0; i < 20; i++) {
+                    program.ask("work 50000");
+                    calls += 50_000;
+                }
+                signal(program, "-STOP");
+                signal(program, "-CONT");
+                status = ControlSocket.status(program);
+            }
+            ControlSocket.level(program, "targets.**", "off");
+            program.ask("work 50000");
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+        assertTrue(status.contains("\"bursts\":{\"open_ms\":2,\"period_ms\":20,"), status);
+        Trace trace = trace(directory);
+        List<long[]> windows = trace.events("instr.BurstWindow").stream()
+                .map(event -> new long[] {Trace.nanos(event.getStartTime()), event.getDuration().toNanos()})
+                .toList();
+        List<Trace.Call> steps = trace.callsOf(STEP);
+        assertTrue(steps.size() > 100 && steps.size() < calls / 2, steps.size() + " of " + calls + " calls");
+        for (Trace.Call call : steps) {
+            assertEquals("timed in bursts", call.template());
+            assertTrue(call.exact());
+            boolean isInside = windows.stream().anyMatch(at -> at[0] <= call.start() && call.start() <= at[0] + at[1]);
+            assertTrue(isInside, () -> call + " began in none of " + windows.size() + " windows");
+        }
+        String report = Tool.instr(List.of("report", directory.resolve("trace.jfr").toString())).stdout();
+        assertTrue(report.contains("recorded in bursts") && report.contains("nothing is scaled"), report);
+        assertTrue(report.contains(STEP + " in bursts"), report);
+    }
+
+    private static int windows(String status) {
+        Matcher number = Pattern.compile("\"windows\":(\\d+)").matcher(status);
+        return number.find() ? Integer.parseInt(number.group(1)) : 0;
+    }
+
+    private static void signal(Dialog program, String signal) throws Exception {
+        assertEquals(0, new ProcessBuilder("kill", signal, Long.toString(program.pid())).start().waitFor());
     }
 
     /** Otherwise each change would throw thousands of methods back to the interpreter. */
@@ -63,7 +211,7 @@ class LiveLevelsIT {
             for (int i = 0; i < 20; i++) {
                 program.ask("work 100000");
             }
-            for (String level : new String[] {"watch", "time", "off", "time", "watch"}) {
+            for (String level : new String[] {"watch", "time", "off", "burst", "full", "time", "watch"}) {
                 ControlSocket.level(program, "targets.**", level);
                 program.ask("work 20000");
             }

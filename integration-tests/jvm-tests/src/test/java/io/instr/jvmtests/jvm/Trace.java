@@ -69,8 +69,12 @@ public record Trace(Path file, List<Call> calls, List<RecordedEvent> others) {
                 event.getBoolean("exact"),
                 thread.getJavaThreadId(),
                 thread.getJavaName(),
-                start.getEpochSecond() * 1_000_000_000 + start.getNano(),
+                nanos(start),
                 event.getDuration().toNanos());
+    }
+
+    public static long nanos(Instant time) {
+        return time.getEpochSecond() * 1_000_000_000 + time.getNano();
     }
 
     /** How often each method was called, by {@code class.method}. */
