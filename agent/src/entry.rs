@@ -113,6 +113,7 @@ fn warn(setup: &Setup) {
 
 /// The one agent of this process, connected to the JVM.
 fn connect(vm: JavaVm) -> Result<&'static Agent, String> {
+    jvm::counter::note_beginning();
     if let Some(agent) = AGENT.get() {
         return Ok(agent);
     }

@@ -12,6 +12,7 @@ use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashSet;
 
 use crate::class_dump::ClassDump;
+use crate::health::Health;
 use crate::hierarchy::TypeIndex;
 use crate::jvm::{
     self, ClassFile, CodePlace, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, MethodId, ObjectRef,
@@ -22,7 +23,8 @@ use crate::late_decisions::LateDecisions;
 use crate::live_control::LiveControl;
 use crate::metrics::FullCalls;
 use crate::probe_registry::ProbeRegistry;
-use crate::recorder::{self, CallRates, DumpDesk, RecordCounts, Rings, Ticker, Watcher};
+use crate::probe_switch::ProbeSwitch;
+use crate::recorder::{self, CallRates, DumpDesk, RecordCounts, Rings, Watcher};
 use crate::runtime_classes::RuntimeClasses;
 use crate::sampler::{self, AllocationSampler, SampleQueue};
 use crate::setup::Setup;
@@ -81,6 +83,10 @@ pub(crate) struct Session {
     /// Names of the classes that were handed back changed.
     rewritten: Mutex<FxHashSet<Box<[u8]>>>,
     running: Mutex<Running>,
+    /// Switches all probes off and on.
+    pub(crate) switch: ProbeSwitch,
+    /// How the JVM is.
+    pub(crate) health: Arc<Mutex<Health>>,
     /// What of the JVM is recorded besides calls.
     pub(crate) events: JvmEventRecording,
     /// Where dumps of a recording in memory are asked for.
@@ -150,6 +156,9 @@ impl Agent {
 
     /// Switches all probes off.
     pub(crate) fn stop_probes(&self, jni: &Jni<'_>) {
+        if let Some(session) = self.session() {
+            session.switch.close();
+        }
         if let Some(runtime) = self.runtime.get() {
             runtime.stop(jni);
         }
@@ -162,23 +171,26 @@ impl Agent {
         let runtime = match self.runtime.get() {
             Some(runtime) => *runtime,
             None => {
-                let defined = RuntimeClasses::define(self.jvmti, jni, rings)?;
+                let defined = RuntimeClasses::define(self.jvmti, jni, rings, session.setup.counts_ticks())?;
                 *self.runtime.get_or_init(|| defined)
             }
         };
+        runtime.start_clock(jni)?;
         if session.setup.has_live_probes() {
             if !live_levels::of_process().is_complete() {
                 return Err("no memory for the levels of live probes".to_owned());
             }
             runtime.warm_up(jni)?;
         }
-        session.start_recording(jni, rings, &runtime)?;
+        let clock = session.start_recording(jni, rings)?;
         let metrics = &session.setup.config.metrics;
-        if metrics.is_wanted() && session.setup.uses_level(Level::Full) {
+        let counts_full = metrics.is_wanted() && session.setup.uses_level(Level::Full);
+        if counts_full {
             FullCalls::of_process().map_or(Ok(()), |calls| runtime.start_full(jni, calls, metrics.cpu_time))?;
         }
-        runtime.start(jni)?;
+        session.switch.begin(jni, runtime, clock, counts_full)?;
         session.start_control();
+        session.start_health(jni);
         // The hook is never switched on before: that would cost an AOT cache, and with it the start-up time.
         for event in [Event::VmDeath, Event::ThreadEnd, Event::ClassFileLoad] {
             self.jvmti.set_event(event, true).map_err(|error| error.to_string())?;
@@ -324,7 +336,7 @@ impl Session {
         let java_home = agent.jvmti.system_property(c"java.home").unwrap_or_default();
         let types = TypeIndex::new(PathBuf::from(java_home));
         let probes = PROBES.get_or_init(ProbeRegistry::default);
-        let (control, budget) = (&setup.config.control, setup.config.governor.budget_percent);
+        let (control, budget) = (&setup.config.control, setup.budget());
         let rates = (control.socket || budget.is_some()).then(Arc::default);
         Session {
             engine: Engine::new(Arc::clone(&setup.templates), EngineOptions::default()),
@@ -342,6 +354,8 @@ impl Session {
             late: LateDecisions::default(),
             statistics: Statistics::default(),
             running: Mutex::new(Running::default()),
+            health: Arc::default(),
+            switch: ProbeSwitch::new(agent.vm, setup.config.watch.tick_us),
             events: JvmEventRecording::new(&setup.config.trace, setup.config.sampler.enabled),
             dumps: Arc::default(),
             samples: Arc::default(),
@@ -362,16 +376,7 @@ impl Session {
 
     /// Some class got a probe of level watch: there must be a tick.
     pub(crate) fn need_ticker(&self) {
-        let mut running = self.running.lock();
-        if running.ticker.is_some() {
-            return;
-        }
-        if let (Some(clock), Some(tick)) = (running.clock, running.tick) {
-            match Ticker::start(self.vm, clock, tick) {
-                Ok(ticker) => running.ticker = Some(ticker),
-                Err(error) => tracing::error!(%error, "no thread for the ticker; level watch records nothing"),
-            }
-        }
+        self.switch.need_ticks(&self.events);
     }
 
     /// Whether a method that the rules want must be left alone all the same.

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use instrument_core::config::{Config, TraceMode};
 use trace::{ProcessInfo, Recording, RecordingOptions, RingOptions};
 
-use crate::jvm::{Jvmti, NanoClock};
+use crate::jvm::{Jvmti, NanoClock, counter};
 use crate::message;
 
 /// Recordings begun by this process.
@@ -35,16 +35,19 @@ pub(crate) fn create(path: &Path, jvmti: Jvmti, clock: NanoClock, config: &Confi
         max_file_bytes: u64::from(config.trace.max_file_mb) << 20,
         ..RecordingOptions::new(epoch_nanos, clock.now() as u64, process)
     };
-    if config.trace.mode == TraceMode::Ring {
+    let mut recording = if config.trace.mode == TraceMode::Ring {
         let keep_nanos = config.trace.keep_seconds.map(|seconds| u64::from(seconds) * 1_000_000_000);
         let ring = RingOptions { keep_nanos, keep_bytes: u64::from(config.trace.keep_mb) << 20 };
-        return Some(Recording::in_memory(options, ring));
-    }
-    Recording::create(path, options)
-        .inspect_err(|error| {
+        Recording::in_memory(options, ring)
+    } else {
+        let told = |error: &std::io::Error| {
             message::say(&format!("cannot write the trace file {}: {error}; calls are counted only", path.display()));
-        })
-        .ok()
+        };
+        Recording::create(path, options).inspect_err(told).ok()?
+    };
+    let read = if counter::scale_in_use().is_some() { "the processor's counter" } else { "System.nanoTime()" };
+    recording.configuration(clock.now() as u64, "probe clock", read);
+    Some(recording)
 }
 
 /// What the program may be called: its main class, or the name of its jar.

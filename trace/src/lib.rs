@@ -22,7 +22,7 @@ pub use analysis::{Analysis, AnalysisOptions};
 pub use modified_utf8::text_of_modified_utf8;
 pub use reader::{ReadError, TraceReader};
 pub use recording::{
-    MethodInfo, ProcessInfo, Recording, RecordingOptions, RecordingStatistics, RingOptions, SampleFrame, SampledMethod,
-    SamplerSettings, TraceDump,
+    MethodInfo, ModuleOfClass, ProcessInfo, Recording, RecordingOptions, RecordingStatistics, RingOptions, SampleFrame,
+    SampledMethod, SamplerSettings, TraceDump,
 };
 pub use repair::{Repaired, repair};

@@ -218,14 +218,29 @@ impl TypeIndex {
         Some(self.learn(name, loader, super_types.into_iter()))
     }
 
-    /// The class file of a class of the JDK, as it was shipped.
-    pub(crate) fn jdk_class(&self, name: &[u8]) -> Option<Vec<u8>> {
+    fn image(&self) -> Option<&JdkImage> {
         let image = self.image.get_or_init(|| {
             let opened = JdkImage::open(&self.java_home);
             opened.inspect_err(|error| tracing::warn!(%error, "the JDK's classes cannot be read")).ok()
         });
-        image
-            .as_ref()?
+        image.as_ref()
+    }
+
+    /// The module of a class of the JDK, by its internal name; the image is not opened for the names of an application.
+    pub(crate) fn jdk_module(&self, name: &str) -> Option<String> {
+        const PREFIXES: [&str; 8] =
+            ["java/", "javax/", "jdk/", "sun/", "com/sun/", "org/xml/sax/", "org/w3c/dom/", "org/ietf/jgss/"];
+        if !PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
+            return None;
+        }
+        // A class that the JVM has made (`Shop$$Lambda`) stands in no image, but the one that it was made for does.
+        let shipped = name.split("$$").next().unwrap_or(name);
+        self.image()?.module_of(shipped).ok().flatten().map(str::to_owned)
+    }
+
+    /// The class file of a class of the JDK, as it was shipped.
+    pub(crate) fn jdk_class(&self, name: &[u8]) -> Option<Vec<u8>> {
+        self.image()?
             .find(name)
             .inspect_err(|error| tracing::warn!(%error, "a class of the JDK cannot be read"))
             .ok()?

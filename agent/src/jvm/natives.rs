@@ -6,9 +6,11 @@ use std::sync::OnceLock;
 use jvmti_bindings::sys::jni;
 
 use super::define_class::GlobalClass;
+use super::environment::Jvmti;
 use super::error::JavaError;
 use super::event_guard::{self, Event};
 use super::jni::{Jni, jni_call};
+use super::loaded_classes::LoadedClass;
 use super::operating_system::thread_cpu_nanos;
 
 /// The native side of `java.instr.Ring`.
@@ -77,17 +79,41 @@ extern "system" fn next(_env: *mut jni::JNIEnv, _class: jni::jclass, header: jni
     });
 }
 
-/// Binds the native method of `java.instr.Full`.
-pub(crate) fn register_full_natives(jni: &Jni<'_>, class: GlobalClass) -> Result<(), JavaError> {
-    let function = cpu_time as *const c_void;
-    let method =
-        jni::JNINativeMethod { name: c"cpuTime".as_ptr(), signature: c"()J".as_ptr(), fnPtr: function.cast_mut() };
-    // SAFETY: as for the recorder.
-    let result = unsafe { jni_call!(jni, RegisterNatives, class.raw(), &raw const method, 1) };
-    if result == jni::JNI_OK { Ok(()) } else { Err(jni.failure("binding the runtime's native methods")) }
+/// Who is told the internal names of types that were thrown.
+type Thrown = fn(&[u8]);
+
+static THROWN: OnceLock<(Jvmti, Thrown)> = OnceLock::new();
+
+/// Binds the native methods of `java.instr.Full`.
+pub(crate) fn register_full_natives(
+    jvmti: Jvmti,
+    jni: &Jni<'_>,
+    full: GlobalClass,
+    thrown: Thrown,
+) -> Result<(), JavaError> {
+    THROWN.get_or_init(|| (jvmti, thrown));
+    let method = |name: &'static std::ffi::CStr, signature: &'static std::ffi::CStr, function: *const c_void| {
+        jni::JNINativeMethod { name: name.as_ptr(), signature: signature.as_ptr(), fnPtr: function.cast_mut() }
+    };
+    let methods = [
+        method(c"cpuTime", c"()J", cpu_time as *const c_void),
+        method(c"threw", c"(Ljava/lang/Class;)V", threw as *const c_void),
+    ];
+    register(jni, full, &methods)
 }
 
 /// Cannot panic, hence without a fence.
 extern "system" fn cpu_time(_env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jlong {
     thread_cpu_nanos()
+}
+
+extern "system" fn threw(_env: *mut jni::JNIEnv, _class: jni::jclass, thrown: jni::jclass) {
+    event_guard::run(Event::Native, || {
+        let Some((jvmti, tell)) = THROWN.get() else { return };
+        // SAFETY: the JVM hands a reference to a class over that is valid until this function returns.
+        let class = unsafe { LoadedClass::from_raw(thrown) };
+        if let Some(name) = class.and_then(|class| class.any_internal_name(*jvmti)) {
+            tell(&name);
+        }
+    });
 }

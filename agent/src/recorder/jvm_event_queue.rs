@@ -30,6 +30,10 @@ pub(crate) enum JvmEvent {
     CodeUnloaded(u64),
     /// The JVM has made code for itself, by this name.
     CodeGenerated(String, CodePlace),
+    /// Something that users should know: a short word to sort by, and what it is.
+    Note(&'static str, String),
+    /// A fact about how was measured.
+    Setting(&'static str, String),
 }
 
 /// So many events wait at most. The drainer comes ten times a second.

@@ -145,6 +145,8 @@ impl TraceSink {
             }
             JvmEvent::CodeUnloaded(address) => recording.compiled_code_unloaded(address, at),
             JvmEvent::CodeGenerated(name, place) => recording.generated_code(&name, (place.address, place.length), at),
+            JvmEvent::Note(kind, message) => recording.note(at, kind, &message),
+            JvmEvent::Setting(key, value) => recording.configuration(at, key, &value),
         }
     }
 

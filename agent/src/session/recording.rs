@@ -6,11 +6,11 @@ use std::thread::JoinHandle;
 
 use super::{Session, SessionWatcher};
 use crate::control::{ControlSocket, Status, Stopped};
-use crate::jvm::{Event, Jni, NanoClock, StaticLongField, block_signals};
+use crate::health::HealthWatch;
+use crate::jvm::{self, Event, Jni, NanoClock, block_signals};
 use crate::message;
 use crate::metrics::{Metrics, Origin};
-use crate::recorder::{Drainer, RecordCounts, RecordSinks, Rings, Ticker, TraceParts, TraceSink};
-use crate::runtime_classes::RuntimeClasses;
+use crate::recorder::{Drainer, RecordCounts, RecordSinks, Rings, TraceParts, TraceSink};
 use crate::sampler::{AllocationSampler, SampleCounts, Sampler, Surroundings};
 use crate::statistics::End;
 use crate::trace_file;
@@ -29,36 +29,32 @@ pub(super) struct Ended {
 pub(super) struct Running {
     pub(super) clock: Option<NanoClock>,
     pub(super) drainer: Option<Drainer>,
-    pub(super) ticker: Option<Ticker>,
     pub(super) metrics: Option<Metrics>,
     pub(super) sampler: Option<Sampler>,
-    pub(super) tick: Option<StaticLongField>,
     pub(super) control: Option<ControlSocket>,
+    pub(super) health: Option<HealthWatch>,
     /// The thread that ends the recording because the file is full.
     pub(super) stopper: Option<JoinHandle<()>>,
-    pub(super) runtime: Option<RuntimeClasses>,
     /// The trace file, if it could be created.
     pub(super) trace_file: Option<PathBuf>,
 }
 
 impl Session {
-    pub(super) fn start_recording(
-        self: &Arc<Self>,
-        jni: &Jni<'_>,
-        rings: &'static Rings,
-        runtime: &RuntimeClasses,
-    ) -> Result<(), String> {
+    pub(super) fn start_recording(self: &Arc<Self>, jni: &Jni<'_>, rings: &'static Rings) -> Result<NanoClock, String> {
         let clock = NanoClock::calibrate(jni).map_err(|error| error.to_string())?;
         let path = trace_file::path(self.setup.config.trace.file.as_deref());
         let wanted = self.setup.config.trace.write;
         let mut recording = wanted.then(|| trace_file::create(&path, self.jvmti, clock, &self.setup.config)).flatten();
         if let Some(recording) = &mut recording {
+            let session = Arc::downgrade(self);
+            recording.take_modules_from(Box::new(move |class| session.upgrade()?.types.jdk_module(class)));
             recording.phase(clock.now() as u64, "initialisation", "the agent starts");
         }
         let has_file = recording.is_some() && self.setup.config.trace.mode == TraceMode::Stream;
         let trace_file = has_file.then(|| path.clone());
         let origin = Origin { vm: self.vm, clock, probes: self.probes };
-        let metrics = Metrics::start(&self.setup.config.metrics, origin, &trace_file::program_name(self.jvmti));
+        let (name, health) = (trace_file::program_name(self.jvmti), Arc::clone(&self.health));
+        let metrics = Metrics::start(&self.setup.config.metrics, origin, &name, health);
         let parts = TraceParts {
             recording,
             path,
@@ -73,9 +69,9 @@ impl Session {
         let drainer =
             Drainer::start(rings, clock, self.events.queue(clock), sink, SessionWatcher(Arc::downgrade(self)))
                 .map_err(|error| format!("no thread for the recorder: {error}"))?;
-        let (clock, drainer, tick, runtime) = (Some(clock), Some(drainer), Some(runtime.tick), Some(*runtime));
-        *self.running.lock() = Running { clock, drainer, metrics, tick, runtime, trace_file, ..Running::default() };
-        Ok(())
+        let drainer = Some(drainer);
+        *self.running.lock() = Running { clock: Some(clock), drainer, metrics, trace_file, ..Running::default() };
+        Ok(clock)
     }
 
     /// Takes samples if the configuration asks for them.
@@ -86,6 +82,16 @@ impl Session {
         let surroundings = Surroundings { vm, jvmti, clock, java_version };
         let listen = || self.late.keep_listening(jvmti);
         self.running.lock().sampler = Sampler::start(surroundings, jni, config, Arc::clone(&self.samples), listen);
+    }
+
+    /// Looks at the heap if that may stop the probes, or if somebody wants figures of it.
+    pub(super) fn start_health(self: &Arc<Self>, jni: &Jni<'_>) {
+        let limits = self.setup.breaker();
+        if limits.is_some() || self.setup.config.metrics.is_wanted() {
+            let heap = jvm::heap_size(jni).map_or(u64::MAX, |heap| heap.limit);
+            let watch = HealthWatch::start(Arc::downgrade(self), Arc::clone(&self.health), limits, heap);
+            self.running.lock().health = watch;
+        }
     }
 
     /// Takes samples of allocations if the configuration asks for them.
@@ -106,9 +112,9 @@ impl Session {
     }
 
     /// What people are told who ask while the program runs.
-    pub(crate) fn status(&self) -> Status {
+    pub(crate) fn status(&self, methods: usize, durations: bool) -> Status {
         let trace_file = self.running.lock().trace_file.clone();
-        Status::of(self, trace_file, self.status_ended())
+        Status::of(self, (trace_file, self.status_ended()), methods, durations)
     }
 
     /// Why the recording has ended, if it has.
@@ -157,10 +163,7 @@ impl Session {
 
     /// Switches off whatever would be recorded.
     fn silence(&self, jni: &Jni<'_>) {
-        let runtime = self.running.lock().runtime;
-        if let Some(runtime) = runtime {
-            runtime.stop(jni);
-        }
+        self.switch.stop(jni);
         self.leave();
         self.events.listen(self.jvmti, false);
         // A class with wrappers must keep them whenever it is retransformed, so the hook stays on for those.
@@ -176,13 +179,14 @@ impl Session {
         if self.allocations.get().is_some() {
             AllocationSampler::stop(self.jvmti);
         }
-        let (ticker, sampler, drainer, metrics) = {
+        let (health, sampler, drainer, metrics) = {
             let mut running = self.running.lock();
-            (running.ticker.take(), running.sampler.take(), running.drainer.take(), running.metrics.take())
+            (running.health.take(), running.sampler.take(), running.drainer.take(), running.metrics.take())
         };
-        if let Some(ticker) = ticker {
-            ticker.stop();
+        if let Some(health) = health {
+            health.stop();
         }
+        self.switch.end(&self.events);
         let samples = sampler.map(Sampler::stop);
         let records = drainer.map(|drainer| drainer.stop(reason)).unwrap_or_default();
         // After the drainer: what it found last is published, too.

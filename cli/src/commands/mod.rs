@@ -7,6 +7,7 @@ pub(crate) mod dump_trace;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod level;
+pub(crate) mod pause;
 pub(crate) mod pre;
 pub(crate) mod report;
 pub(crate) mod schema;

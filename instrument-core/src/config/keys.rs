@@ -1,8 +1,19 @@
 //! The keys of each table, as they are spelled in documentation and suggestions.
 
 /// Tables and lists of tables at the top level.
-pub(super) const TOP: &[&str] =
-    &["trace", "metrics", "agent", "sampler", "allocation", "filter", "exclude", "control", "governor", "rule"];
+pub(super) const TOP: &[&str] = &[
+    "trace",
+    "metrics",
+    "agent",
+    "sampler",
+    "allocation",
+    "filter",
+    "exclude",
+    "control",
+    "watch",
+    "governor",
+    "rule",
+];
 /// `[trace]`
 pub(super) const TRACE: &[&str] = &[
     "file",
@@ -18,6 +29,7 @@ pub(super) const TRACE: &[&str] = &[
     "dump-distance-seconds",
     "max-dumps",
     "dump-at-exit",
+    "clock",
     "events",
 ];
 /// `[metrics]`
@@ -29,6 +41,7 @@ pub(super) const METRICS: &[&str] = &[
     "interval",
     "stalled-after",
     "cpu-time",
+    "callers",
     "max-methods",
     "service",
     "headers",
@@ -48,8 +61,10 @@ pub(super) const FILTER: &[&str] = &["leaf", "max-bytes"];
 pub(super) const EXCLUDE: &[&str] = &["class"];
 /// `[control]`
 pub(super) const CONTROL: &[&str] = &["live", "socket"];
+/// `[watch]`
+pub(super) const WATCH: &[&str] = &["tick-us"];
 /// `[governor]`
-pub(super) const GOVERNOR: &[&str] = &["budget-percent"];
+pub(super) const GOVERNOR: &[&str] = &["enabled", "budget-percent", "gc-percent", "heap-percent", "recovery-seconds"];
 /// `[[rule]]`
 pub(super) const RULE: &[&str] = &[
     "name",
@@ -80,5 +95,6 @@ pub(super) const TABLES: &[(&str, &[&str])] = &[
     ("filter", FILTER),
     ("exclude", EXCLUDE),
     ("control", CONTROL),
+    ("watch", WATCH),
     ("governor", GOVERNOR),
 ];

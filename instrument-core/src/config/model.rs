@@ -7,11 +7,13 @@ use schemars::JsonSchema;
 use serde_spanned::Spanned;
 
 use super::allocation::AllocationConfig;
+use super::governor_table::GovernorConfig;
 use super::metrics_table::MetricsConfig;
 use super::sampler::SamplerConfig;
 use super::schema::string_or_list;
 use super::source_text::SourceText;
 use super::trace_table::TraceConfig;
+use super::watch_table::WatchConfig;
 use crate::level::{Level, Mode};
 use crate::selection::class_pattern::{ClassPattern, ExcludePattern, TypeName};
 use crate::selection::method_pattern::MethodPattern;
@@ -44,6 +46,9 @@ pub struct Config {
     /// What can be changed while the program runs.
     #[schemars(default)]
     pub control: ControlConfig,
+    /// How level `watch` looks.
+    #[schemars(default)]
+    pub watch: WatchConfig,
     /// Keeps the cost of exact times below a budget.
     #[schemars(default)]
     pub governor: GovernorConfig,
@@ -93,15 +98,6 @@ impl Default for ControlConfig {
     fn default() -> ControlConfig {
         ControlConfig { live: false, socket: true }
     }
-}
-
-/// Keeps the cost of exact times below a budget: the methods that are called most are set to level `watch`, and back when it is quiet.
-#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
-#[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct GovernorConfig {
-    /// Most of the process's CPU time that probes may take, in percent. Without it nobody governs. Turns `live` on.
-    #[schemars(with = "u32", range(min = 1, max = 100))]
-    pub budget_percent: Option<u32>,
 }
 
 /// What happens when the agent cannot start.
@@ -217,7 +213,7 @@ pub struct Rule {
     /// a class is loaded (docs/modes.md).
     #[schemars(with = "Mode")]
     pub mode: Option<Mode>,
-    /// Rules that come with the agent: `ejb`, `http-server`, `jdbc`, `jsp`, `servlet` or `socket`. They stand where this rule
+    /// Rules that come with the agent: `ejb`, `http-server`, `jdbc`, `jsp`, `logging`, `servlet` or `socket`. They stand where this rule
     /// stands; only `name` and `level` can be given with it.
     #[schemars(with = "String")]
     pub preset: Option<Spanned<String>>,

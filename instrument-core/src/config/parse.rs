@@ -7,17 +7,17 @@ use toml::de::{DeTable, DeValue};
 
 use super::allocation::read_allocation;
 use super::diagnostic::Diagnostic;
+use super::governor_table::read_governor;
 use super::keys;
 use super::metrics_table::read_metrics;
-use super::model::{
-    AgentConfig, Config, ControlConfig, ExcludeConfig, FilterConfig, GovernorConfig, LogLevel, OnError,
-};
+use super::model::{AgentConfig, Config, ControlConfig, ExcludeConfig, FilterConfig, LogLevel, OnError};
 use super::problems::Problems;
 use super::read_rule::{check_rules, doubt_class_patterns, read_rule};
 use super::sampler::read_sampler;
 use super::source_text::SourceText;
 use super::table_reader::{TableReader, kind};
 use super::trace_table::read_trace;
+use super::watch_table::read_watch;
 use crate::selection::class_pattern::ClassPattern;
 
 /// Most errors of TOML syntax shown for one file; what follows the first is often its consequence.
@@ -71,6 +71,7 @@ fn read_config(document: &DeTable<'_>, source: Arc<SourceText>, problems: &mut P
     let filter = table("filter", keys::FILTER, &top, problems).map(|table| read_filter(&table, problems));
     let exclude = table("exclude", keys::EXCLUDE, &top, problems).map(|table| read_exclude(&table, problems));
     let control = table("control", keys::CONTROL, &top, problems).map(|table| read_control(&table, problems));
+    let watch = table("watch", keys::WATCH, &top, problems).map(|table| read_watch(&table, problems));
     let governor = table("governor", keys::GOVERNOR, &top, problems).map(|table| read_governor(&table, problems));
     let mut rules = Vec::new();
     for (span, rule) in rule_tables(&top, problems) {
@@ -90,6 +91,7 @@ fn read_config(document: &DeTable<'_>, source: Arc<SourceText>, problems: &mut P
         filter: filter.unwrap_or_default(),
         exclude: exclude.unwrap_or_default(),
         control: control.unwrap_or_default(),
+        watch: watch.unwrap_or_default(),
         governor: governor.unwrap_or_default(),
         rules,
         source,
@@ -163,10 +165,6 @@ fn read_control(table: &TableReader<'_, '_>, problems: &mut Problems) -> Control
         live: table.boolean("live", problems).unwrap_or(default.live),
         socket: table.boolean("socket", problems).unwrap_or(default.socket),
     }
-}
-
-fn read_governor(table: &TableReader<'_, '_>, problems: &mut Problems) -> GovernorConfig {
-    GovernorConfig { budget_percent: table.number("budget-percent", 1..101, problems) }
 }
 
 fn read_exclude(table: &TableReader<'_, '_>, problems: &mut Problems) -> ExcludeConfig {

@@ -51,6 +51,8 @@ pub struct TraceConfig {
     pub max_dumps: u32,
     /// Mode `ring`: whether the ring is dumped when the JVM ends or the agent leaves.
     pub dump_at_exit: bool,
+    /// What the probes read the time from. Default: `auto`.
+    pub clock: ProbeClock,
     /// What of the JVM is recorded besides calls, from the state at the beginning to each change. Default: `threads` and `gc`.
     pub events: Vec<JvmEvents>,
 }
@@ -75,6 +77,17 @@ pub enum WhenFull {
     Count,
     /// The recording ends.
     Stop,
+}
+
+/// What the probes read the time from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+pub enum ProbeClock {
+    /// The processor's time stamp counter where the kernel trusts it and the JVM (17, 21 and later, with C2) can read it directly, else `System.nanoTime()`.
+    #[default]
+    Auto,
+    /// `System.nanoTime()`.
+    System,
 }
 
 /// A kind of events of the JVM.
@@ -109,6 +122,7 @@ impl Default for TraceConfig {
             dump_distance_seconds: 60,
             max_dumps: 10,
             dump_at_exit: false,
+            clock: ProbeClock::default(),
             events: vec![JvmEvents::Threads, JvmEvents::Gc],
         }
     }
@@ -129,6 +143,7 @@ const RING_KEYS: &[&str] = &[
 pub(super) fn read_trace(table: &TableReader<'_, '_>, problems: &mut Problems) -> TraceConfig {
     let default = TraceConfig::default();
     let modes = [("stream", TraceMode::Stream), ("ring", TraceMode::Ring)];
+    let clocks = [("auto", ProbeClock::Auto), ("system", ProbeClock::System)];
     let fulls = [("count", WhenFull::Count), ("stop", WhenFull::Stop)];
     let mode = table.choice("mode", &modes, problems).map_or(default.mode, Spanned::into_inner);
     check_mode(mode, table, problems);
@@ -148,6 +163,7 @@ pub(super) fn read_trace(table: &TableReader<'_, '_>, problems: &mut Problems) -
             .unwrap_or(default.dump_distance_seconds),
         max_dumps: table.number("max-dumps", 1..10_001, problems).unwrap_or(default.max_dumps),
         dump_at_exit: table.boolean("dump-at-exit", problems).unwrap_or(default.dump_at_exit),
+        clock: table.choice("clock", &clocks, problems).map_or(default.clock, Spanned::into_inner),
         events: read_events(table, problems).unwrap_or(default.events),
     }
 }

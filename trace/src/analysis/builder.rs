@@ -1,6 +1,7 @@
 //! Goes through a recording from its last chunk to its first and adds up.
 
 use super::allocations::{AllocationTotals, ChunkAllocations};
+use super::confidence::Ticks;
 use super::decoding::DecodedChunk;
 use super::details::DetailTable;
 use super::frames::LEFT_OUT;
@@ -196,6 +197,7 @@ impl Builder {
                 frame.own = frame.own.saturating_add(node.own);
             }
         }
+        Ticks::of(&analysis.recording.configuration).set_margins(&mut analysis.frames, &analysis.tree);
         analysis.threads = self.rows.finish();
         analysis.statements = self.statements.finish();
         analysis.http_requests = self.http_requests.finish();

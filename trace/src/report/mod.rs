@@ -2,6 +2,7 @@
 
 mod advice;
 mod data;
+mod group_data;
 mod html;
 mod terminal;
 mod time_line;
@@ -9,5 +10,5 @@ mod units;
 
 pub use data::json;
 pub use html::{html, html_with_time_line};
-pub use terminal::{TerminalOptions, allocated, comparison, method, moved, terminal};
-pub use units::date;
+pub use terminal::{TerminalOptions, View, allocated, comparison, method, moved, terminal, view};
+pub use units::{bytes, count, date, duration};
