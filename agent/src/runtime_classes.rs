@@ -36,8 +36,8 @@ impl RuntimeClasses {
         natives: &'static dyn RecorderNatives,
         counts_ticks: bool,
     ) -> Result<RuntimeClasses, String> {
-        let (mut recorder, mut ring, mut live, mut full, mut watch, mut clock, mut exported) =
-            (None, None, None, None, None, None, false);
+        let (mut recorder, mut ring, mut live, mut sections, mut full, mut watch, mut clock, mut exported) =
+            (None, None, None, None, None, None, None, false);
         let (with_virtual_threads, plain): (Vec<_>, Vec<_>) =
             embedded::RUNTIME_CLASSES.iter().partition(|(name, _)| *name == CARRIER);
         for (name, bytes) in plain {
@@ -49,6 +49,7 @@ impl RuntimeClasses {
                 "java/instr/Recorder" => recorder = Some(class),
                 "java/instr/Ring" => ring = Some(class),
                 "java/instr/Live" => live = Some(class),
+                "java/instr/Sections" => sections = Some(class),
                 "java/instr/Full" => full = Some(class),
                 "java/instr/Watch" => watch = Some(class),
                 "java/instr/Clock" => clock = Some(class),
@@ -60,12 +61,12 @@ impl RuntimeClasses {
                 export(jvmti, jni, CARRIER_USES_PACKAGE, define(jni, name, bytes)?)?;
             }
         }
-        let (Some(recorder), Some(ring), Some(live), Some(full), Some(watch), Some(clock)) =
-            (recorder, ring, live, full, watch, clock)
+        let (Some(recorder), Some(ring), Some(live), Some(sections), Some(full), Some(watch), Some(clock)) =
+            (recorder, ring, live, sections, full, watch, clock)
         else {
             return Err("this build of the agent has no runtime classes".to_owned());
         };
-        jvm::register_recorder_natives(jni, ring, live, natives).map_err(|error| error.to_string())?;
+        jvm::register_recorder_natives(jni, ring, live, sections, natives).map_err(|error| error.to_string())?;
         jvm::register_full_natives(jvmti, jni, full, exceptions::thrown).map_err(|error| error.to_string())?;
         let tick = StaticLongField::find(jni, watch, c"tick").map_err(|error| error.to_string())?;
         let origin = NanoClock::calibrate(jni).map_err(|error| error.to_string())?.origin();

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::SystemTime;
 
 use instrument_core::config::{JvmEvents as EventKind, WhenFull};
 use instrument_core::level::Level;
@@ -15,7 +16,7 @@ use crate::class_dump::ClassDump;
 use crate::health::Health;
 use crate::hierarchy::TypeIndex;
 use crate::jvm::{
-    self, ClassFile, CodePlace, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, MethodId, ObjectRef,
+    self, ClassFile, CodePlace, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, MethodId, NAME_GATE, ObjectRef,
     process_cpu_time,
 };
 use crate::jvm_event_recording::JvmEventRecording;
@@ -30,7 +31,7 @@ use crate::sampler::{self, AllocationSampler, SampleQueue};
 use crate::setup::Setup;
 use crate::statistics::Statistics;
 use crate::wrapped_classes::WrappedClasses;
-use crate::{class_load_hook, initial_state, live_levels, loaded_before, message};
+use crate::{class_load_hook, initial_state, live_levels, loaded_before, message, probe_registry};
 
 mod recording;
 
@@ -41,12 +42,13 @@ use recording::{Ended, Running};
 pub(crate) struct Agent {
     vm: JavaVm,
     pub(crate) jvmti: Jvmti,
+    /// The JVM was started then, or later.
+    started: SystemTime,
     runtime: OnceLock<RuntimeClasses>,
     rings: OnceLock<&'static Rings>,
     session: RwLock<Option<Arc<Session>>>,
 }
 
-static PROBES: OnceLock<ProbeRegistry> = OnceLock::new();
 static WRAPPED: OnceLock<WrappedClasses> = OnceLock::new();
 
 /// What lives from start to end.
@@ -101,8 +103,8 @@ pub(crate) struct Session {
 
 impl Agent {
     /// An agent without a session.
-    pub(crate) fn new(vm: JavaVm, jvmti: Jvmti) -> Agent {
-        Agent { vm, jvmti, runtime: OnceLock::new(), rings: OnceLock::new(), session: RwLock::new(None) }
+    pub(crate) fn new(vm: JavaVm, jvmti: Jvmti, started: SystemTime) -> Agent {
+        Agent { vm, jvmti, started, runtime: OnceLock::new(), rings: OnceLock::new(), session: RwLock::new(None) }
     }
 
     /// Whether there is a session.
@@ -191,6 +193,7 @@ impl Agent {
         session.switch.begin(jni, runtime, clock, counts_full)?;
         session.start_control();
         session.start_health(jni);
+        session.close_gate();
         // The hook is never switched on before: that would cost an AOT cache, and with it the start-up time.
         for event in [Event::VmDeath, Event::ThreadEnd, Event::ClassFileLoad] {
             self.jvmti.set_event(event, true).map_err(|error| error.to_string())?;
@@ -334,8 +337,8 @@ impl Watcher for SessionWatcher {
 impl Session {
     fn new(agent: &Agent, setup: Setup) -> Session {
         let java_home = agent.jvmti.system_property(c"java.home").unwrap_or_default();
-        let types = TypeIndex::new(PathBuf::from(java_home));
-        let probes = PROBES.get_or_init(ProbeRegistry::default);
+        let types = TypeIndex::new(PathBuf::from(java_home), agent.started);
+        let probes = probe_registry::of_process();
         let (control, budget) = (&setup.config.control, setup.budget());
         let rates = (control.socket || budget.is_some()).then(Arc::default);
         Session {
@@ -366,6 +369,13 @@ impl Session {
             jvmti: agent.jvmti,
             setup,
         }
+    }
+
+    /// Turns away classes whose names tell that no rule wants them, if the rules go by names and nobody else wants to hear of classes.
+    fn close_gate(&self) {
+        let rules = &self.setup.rules;
+        let by_name = !rules.needs_hierarchy() && !self.events.has(EventKind::Classes);
+        NAME_GATE.let_in(if by_name { rules.beginnings() } else { None });
     }
 
     /// A method got a live probe of this number.

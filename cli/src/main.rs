@@ -23,6 +23,7 @@ use clap::{Parser, Subcommand};
 
 use commands::{
     check, diff, dump, dump_trace, explain, export, level, pause, pre, report, schema, status, stop, templates,
+    transactions,
 };
 
 /// Exact times from inside a running JVM: checks configurations, explains decisions, instruments jars, prints reports.
@@ -51,6 +52,7 @@ enum Command {
     Stop(stop::Arguments),
     Templates(templates::Arguments),
     Top(commands::top::Arguments),
+    Transactions(transactions::Arguments),
 }
 
 /// 0: done. 1: it failed, or what was checked has errors. 2: the command line is wrong (clap's own code).
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
         Command::Stop(arguments) => stop::run(&arguments),
         Command::Templates(arguments) => templates::run(&arguments),
         Command::Top(arguments) => commands::top::run(&arguments),
+        Command::Transactions(arguments) => transactions::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

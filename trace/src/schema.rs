@@ -18,7 +18,8 @@ pub(crate) mod id {
     pub(crate) const LOADED_METHOD: u32 = 5012;
     pub(crate) const COMPILED_CODE: u32 = 5013;
     pub(crate) const COMPILED_CODE_UNLOAD: u32 = 5014;
-    pub(crate) const GENERATED_CODE: u32 = 5015;
+    pub(crate) const TASK: u32 = 5015;
+    pub(crate) const GENERATED_CODE: u32 = 5016;
     pub(crate) const JVM_INFORMATION: u32 = 5020;
     pub(crate) const CPU_INFORMATION: u32 = 5021;
     pub(crate) const OS_INFORMATION: u32 = 5022;
@@ -63,7 +64,7 @@ pub(crate) mod id {
 }
 
 /// Version of the table above and below; a reader that has seen one id may reuse what it has read for it.
-pub(crate) const METADATA_ID: u64 = 4;
+pub(crate) const METADATA_ID: u64 = 5;
 
 /// One type of the file.
 pub(crate) struct TypeDefinition {

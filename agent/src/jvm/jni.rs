@@ -60,6 +60,11 @@ impl Local<'_> {
         std::mem::forget(self);
         object
     }
+
+    /// The object, as long as this reference to it lives.
+    pub(super) fn as_object(&self) -> ObjectRef<'_> {
+        ObjectRef { object: self.object, scope: PhantomData }
+    }
 }
 
 impl Drop for Local<'_> {

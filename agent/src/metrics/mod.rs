@@ -20,12 +20,14 @@ mod otlp;
 mod perf_counters;
 mod relations;
 mod scrape_server;
+mod span_links;
 mod spans;
 
 use std::sync::Arc;
 
 use instrument_core::config::MetricsConfig;
 use parking_lot::Mutex;
+use trace::TaskStep;
 
 use crate::health::Health;
 use crate::jvm::{JavaVm, NanoClock};
@@ -205,6 +207,12 @@ impl RecordSink for MetricsSink {
         }
         if let Some(relations) = &mut self.relations {
             relations.detail(detail);
+        }
+    }
+
+    fn task(&mut self, step: TaskStep, task: u32, at: u64) {
+        if let Some(spans) = &mut self.spans {
+            spans.task(step, task, at);
         }
     }
 }

@@ -78,6 +78,7 @@ impl Sources<'_> {
         // Before the rings: calls of a thread whose end is told here must be there already.
         let freed = self.events.take_freed_loaders();
         let told = self.events.take();
+        sink.introduce(&told);
         let words = self.rings.drain(self.clock, sink);
         sink.jvm_events(told);
         freed.into_iter().for_each(|(at, loader)| sink.loader_freed(at as u64, loader));

@@ -8,12 +8,16 @@
 //! DETAIL    { start, bytes << 32 | 3 << 24 } { duration, number << 32 | probe } text   (kind in the first byte of the text)
 //! END       { -, 4 << 24 }                              the rest of the segment is unused
 //! NAME      { thread id, bytes << 32 | 5 << 24 } text
+//! TASK      { time, task << 32 | step << 24 }           step 10 handed over, 11 begins, 12 ends, 13 thread starts
 //! ```
 //! Texts are UTF-8, padded to whole slots. Times are those of the probes' clock; the sink gets nanoseconds.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use trace::TaskStep;
+
 use crate::jvm::counter::{self, TickScale};
+use crate::jvm::probe_nanos;
 
 /// Who gets the decoded records.
 pub(crate) trait RecordSink {
@@ -27,6 +31,8 @@ pub(crate) trait RecordSink {
     fn long_call(&mut self, probe: u32, start: u64, duration: u64);
     /// A call with a text.
     fn detail(&mut self, detail: Detail<'_>);
+    /// A step of a task between threads.
+    fn task(&mut self, _step: TaskStep, _task: u32, _at: u64) {}
 }
 
 /// The Java thread to which records belong.
@@ -67,6 +73,10 @@ const KIND_LONG: u8 = 2;
 const KIND_DETAIL: u8 = 3;
 const KIND_END: u8 = 4;
 const KIND_THREAD_NAME: u8 = 5;
+const KIND_TASK_HANDED_OVER: u8 = 10;
+const KIND_TASK_BEGINS: u8 = 11;
+const KIND_TASK_ENDS: u8 = 12;
+const KIND_THREAD_STARTS: u8 = 13;
 
 const PROBE_BITS: u32 = 24;
 const PROBE_MASK: u64 = (1 << PROBE_BITS) - 1;
@@ -190,6 +200,19 @@ fn escape<'a>(
             Some(Next::Words(rest))
         }
         KIND_END => Some(Next::End),
+        _ => {
+            sink.task(task_step(kind)?, (second >> 32) as u32, probe_nanos(first));
+            Some(Next::Words(behind))
+        }
+    }
+}
+
+fn task_step(kind: u8) -> Option<TaskStep> {
+    match kind {
+        KIND_TASK_HANDED_OVER => Some(TaskStep::HandedOver),
+        KIND_TASK_BEGINS => Some(TaskStep::Begins),
+        KIND_TASK_ENDS => Some(TaskStep::Ends),
+        KIND_THREAD_STARTS => Some(TaskStep::ThreadStarts),
         _ => None,
     }
 }
@@ -236,6 +259,9 @@ mod tests {
                 String::from_utf8_lossy(text)
             ));
         }
+        fn task(&mut self, step: TaskStep, task: u32, at: u64) {
+            self.0.push(format!("{} {task} {at}", step.name()));
+        }
     }
 
     fn run(words: &[u64]) -> (Vec<String>, Result<(), Malformed>, RecordThread) {
@@ -260,11 +286,19 @@ mod tests {
         words.extend(text("HGET\0/a/b"));
         words.extend([78, 17 << 32 | 5 << 24]);
         words.extend(text("seventeen letters"));
+        words.extend([4000, 0xffff_fffe << 32 | 10 << 24, 4001, 12 << 24]);
         words.extend([0, 4 << 24, 5000, 1 << 24 | 9]);
         let (log, result, thread) = run(&words);
         let long = format!("long {} 2000 {}", 0xff_ffff, 1_u64 << 50);
-        let expected =
-            ["thread 77 true", "call 9 1000 25", &long, "H 5 3000 44 200 GET\0/a/b", "name 78 seventeen letters"];
+        let expected = [
+            "thread 77 true",
+            "call 9 1000 25",
+            &long,
+            "H 5 3000 44 200 GET\0/a/b",
+            "name 78 seventeen letters",
+            "hand-over 4294967294 4000",
+            "end 0 4001",
+        ];
         assert_eq!(log, expected);
         assert_eq!((result, thread), (Ok(()), RecordThread { id: 77, is_virtual: true }));
     }

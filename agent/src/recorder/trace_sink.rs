@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use instrument_core::config::TraceConfig;
 use parking_lot::Mutex;
-use trace::{MethodInfo, Recording};
+use trace::{MethodInfo, Recording, TaskStep};
 
 use super::DumpDesk;
 use super::call_rates::CallRates;
@@ -105,6 +105,22 @@ impl TraceSink {
             recording.set_thread(thread);
             recording.lost(at_nanos, count);
             self.unwritten = true;
+        }
+    }
+
+    /// A thread has ended and all its records have been taken.
+    pub(crate) fn thread_gone(&mut self, thread: u64) {
+        if let Some(recording) = &mut self.recording {
+            recording.thread_gone(thread);
+        }
+    }
+
+    /// Learns the name of a thread that has just started, if that is what the JVM told.
+    pub(super) fn introduce(&mut self, event: &JvmEvent) {
+        if let (Some(recording), JvmEvent::ThreadStarted(thread, os_thread), false) =
+            (&mut self.recording, event, self.counts.full)
+        {
+            recording.define_thread(thread.java_id, &thread.name, *os_thread, false);
         }
     }
 
@@ -315,7 +331,8 @@ impl TraceSink {
 impl RecordSink for TraceSink {
     fn thread(&mut self, thread: RecordThread) {
         self.define_methods();
-        if let Some(recording) = &mut self.recording {
+        // A full file has no chunk after which a thread that has ended could be forgotten.
+        if let (Some(recording), false) = (&mut self.recording, self.counts.full) {
             if thread.is_virtual {
                 recording.define_thread(thread.id, "", 0, true);
             }
@@ -324,7 +341,7 @@ impl RecordSink for TraceSink {
     }
 
     fn thread_name(&mut self, thread: u64, name: &[u8]) {
-        if let Some(recording) = &mut self.recording {
+        if let (Some(recording), false) = (&mut self.recording, self.counts.full) {
             recording.define_thread(thread, &String::from_utf8_lossy(name), self.os_thread, false);
             recording.set_thread(thread);
         }
@@ -378,5 +395,15 @@ impl RecordSink for TraceSink {
             _ => recording.call(probe, start, duration),
         }
         self.look_at(probe, duration);
+    }
+
+    fn task(&mut self, step: TaskStep, task: u32, at: u64) {
+        if !self.has_room(0) {
+            return;
+        }
+        if let Some(recording) = &mut self.recording {
+            recording.task(step, task, at);
+            self.unwritten = true;
+        }
     }
 }

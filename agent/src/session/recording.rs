@@ -7,12 +7,12 @@ use std::thread::JoinHandle;
 use super::{Session, SessionWatcher};
 use crate::control::{ControlSocket, Status, Stopped};
 use crate::health::HealthWatch;
-use crate::jvm::{self, Event, Jni, NanoClock, block_signals};
+use crate::jvm::{self, Event, Jni, NAME_GATE, NanoClock, block_signals};
 use crate::message;
 use crate::metrics::{Metrics, Origin};
 use crate::recorder::{Drainer, RecordCounts, RecordSinks, Rings, TraceParts, TraceSink};
 use crate::sampler::{AllocationSampler, SampleCounts, Sampler, Surroundings};
-use crate::statistics::End;
+use crate::statistics::{End, Statistics};
 use crate::trace_file;
 use instrument_core::config::TraceMode;
 
@@ -199,6 +199,8 @@ impl Session {
     /// The session ends: completes the trace file unless that was done before, writes the statistics.
     pub(super) fn end(&self, reason: &str) {
         self.leave();
+        let turned_away = NAME_GATE.reopen();
+        Statistics::add(&self.statistics.classes_seen, usize::try_from(turned_away).unwrap_or(0));
         let (control, stopper) = {
             let mut running = self.running.lock();
             (running.control.take(), running.stopper.take())

@@ -15,3 +15,4 @@ pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod templates;
 pub(crate) mod top;
+pub(crate) mod transactions;

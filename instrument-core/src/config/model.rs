@@ -213,7 +213,7 @@ pub struct Rule {
     /// a class is loaded (docs/modes.md).
     #[schemars(with = "Mode")]
     pub mode: Option<Mode>,
-    /// Rules that come with the agent: `ejb`, `http-server`, `jdbc`, `jsp`, `logging`, `servlet` or `socket`. They stand where this rule
+    /// Rules that come with the agent: `api`, `async`, `ejb`, `http-server`, `jdbc`, `jsp`, `logging`, `servlet` or `socket`. They stand where this rule
     /// stands; only `name` and `level` can be given with it.
     #[schemars(with = "String")]
     pub preset: Option<Spanned<String>>,

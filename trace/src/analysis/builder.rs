@@ -90,6 +90,9 @@ impl Builder {
                 Ok(event) => {
                     self.analysis.events += 1;
                     self.input_output.see(&decoded.chunk, &event);
+                    if let Event::Loss { thread, lost } = event {
+                        self.rows.lose(decoded.chunk.thread(thread), lost);
+                    }
                     self.add_event(event, &mut samples);
                 }
                 Err(error) => self.warn(format!("the rest of chunk {index} was left out: {error}")),
@@ -180,6 +183,7 @@ impl Builder {
             | Event::CompiledCodeUnload { .. }
             | Event::GeneratedCode { .. }
             | Event::MethodCall(_)
+            | Event::Task { .. }
             | Event::Other => {}
         }
     }

@@ -109,4 +109,29 @@ pub(super) const EVENTS: &[TypeDefinition] = &[
             field("reason", id::STRING, &[annotation!(LABEL, "Reason")]),
         ],
     ),
+    event(
+        id::TASK,
+        "instr.Task",
+        &[
+            annotation!(LABEL, "Task Between Threads"),
+            annotation!(
+                DESCRIPTION,
+                "A task was handed to another thread, began or ended there; or a thread was started"
+            ),
+            IN_INSTR,
+        ],
+        &[
+            START,
+            EVENT_THREAD,
+            field("step", id::STRING, &[annotation!(LABEL, "Step")]),
+            field(
+                "task",
+                id::LONG,
+                &[
+                    annotation!(LABEL, "Task"),
+                    annotation!(DESCRIPTION, "Identity hash of the task, or id of the thread"),
+                ],
+            ),
+        ],
+    ),
 ];

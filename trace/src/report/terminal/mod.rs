@@ -6,12 +6,14 @@ mod moved;
 mod samples;
 mod table;
 mod text;
+mod transactions;
 mod tree;
 mod views;
 
 pub use allocations::allocated;
 pub use comparison::comparison;
 pub use moved::moved;
+pub use transactions::transactions;
 pub use views::{View, view};
 
 use super::advice::{NO_CALLS, WHAT_TO_CHECK};
@@ -181,13 +183,16 @@ impl Report<'_> {
     fn threads(&mut self, analysis: &Analysis) {
         self.title("Threads");
         let total = analysis.tree.total();
-        let mut table = Table::new(vec!["total", "%", "calls"], "thread");
+        let mut titles = vec!["total", "%", "calls"];
+        titles.extend((analysis.lost > 0).then_some("lost"));
+        let mut table = Table::new(titles, "thread");
         for row in analysis.threads.iter().take(self.options.rows) {
-            let numbers = vec![
+            let mut numbers = vec![
                 Cell::new(duration(row.total)),
                 Cell::share(percent(row.total, total), row.total, total),
                 Cell::new(count(row.calls)),
             ];
+            numbers.extend((analysis.lost > 0).then(|| Cell::new(count(row.lost))));
             let id = if row.is_virtual || row.id == 0 { String::new() } else { format!(" (id {})", row.id) };
             table.row(numbers, printable(&format!("{}{id}", row.name)));
         }

@@ -13,6 +13,12 @@ public final class Recorder {
     private static final long DETAIL = 3L << 24;
     private static final int MAX_TEXT = 4000;
 
+    /** Steps of a task, see {@link Tasks}. */
+    static final long TASK_HANDED_OVER = 10L << 24;
+    static final long TASK_BEGINS = 11L << 24;
+    static final long TASK_ENDS = 12L << 24;
+    static final long THREAD_STARTS = 13L << 24;
+
     private Recorder() {}
 
     /** Gets the probes ready whose level can change. */
@@ -60,6 +66,20 @@ public final class Recorder {
         U.putLong(at + 16, duration);
         U.putLong(at + 24, id);
         Ring.publish(ring, at + 32);
+    }
+
+    /** Notes a step of a task, or of a thread, that this number stands for. */
+    static void recordTask(long step, int task) {
+        long now = Clock.now();
+        long ring = Ring.current();
+        long at = U.getLong(ring + Ring.POSITION);
+        if (Ring.mustPrepare(ring, at)) {
+            at = Ring.prepare(ring, 16);
+            if (at == 0) return;
+        }
+        U.putLong(at, now);
+        U.putLong(at + 8, (long) task << 32 | step);
+        Ring.publish(ring, at + 16);
     }
 
     /**
