@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::jvm::block_signals;
 use crate::live_control::Governed;
 use crate::metrics::Durations;
+use crate::probe_switch::PausedBy;
 use crate::recorder::Calls;
 use crate::session::Session;
 
@@ -48,6 +49,9 @@ enum Request {
         methods: String,
         level: Level,
     },
+    /// Switches all probes off, whatever their level.
+    Pause,
+    Resume,
 }
 
 /// The answer to a request that changed something.
@@ -55,6 +59,15 @@ enum Request {
 struct Changed {
     changed: usize,
     live: usize,
+}
+
+/// The answer to a request to switch all probes.
+#[derive(Debug, Serialize)]
+struct Switched {
+    /// Whether that changed anything.
+    changed: bool,
+    /// Why probes record nothing all the same.
+    paused: Vec<&'static str>,
 }
 
 /// The answer to a request that cannot be fulfilled.
@@ -77,6 +90,10 @@ pub(crate) struct Status {
     /// Live probes at the levels off, watch and time.
     live: [usize; 3],
     governor: Option<Governed>,
+    /// Why no probe records at present: `request` (`instr pause`), `breaker`; empty if they record.
+    paused: Vec<&'static str>,
+    /// Why the breaker is open.
+    breaker: Option<String>,
     decisions: Vec<String>,
     hottest: Vec<Hot>,
 }
@@ -123,11 +140,33 @@ impl Status {
             records: records.records,
             lost: records.lost,
             live: session.live.count(),
-            governor: session.live.governed(session.setup.config.governor.budget_percent),
+            governor: session.live.governed(session.setup.budget()),
+            paused: paused(session),
+            breaker: session.health.lock().open_because.clone(),
             decisions: session.live.decisions(),
             hottest: hottest(session, methods.min(MOST_METHODS), durations),
         }
     }
+}
+
+fn paused(session: &Session) -> Vec<&'static str> {
+    let by = session.switch.paused_by().into_iter();
+    by.map(|by| match by {
+        PausedBy::Request => "request",
+        PausedBy::Breaker => "breaker",
+    })
+    .collect()
+}
+
+/// Switches all probes, and says so to those who look at the recording.
+fn switch(session: &Session, on: bool) -> Switched {
+    let changed = if on { session.switch.resume(PausedBy::Request) } else { session.switch.pause(PausedBy::Request) };
+    if changed {
+        let line = if on { "all probes resumed by request" } else { "all probes paused by request" };
+        session.live.note(line);
+        session.events.note("switch", line);
+    }
+    Switched { changed, paused: paused(session) }
 }
 
 /// The methods that took most time, all threads together.
@@ -232,6 +271,8 @@ fn answer(line: &str, session: &Session) -> String {
             }
             Err(error) => serde_json::to_string(&Refusal { error: error.message }),
         },
+        Ok(Request::Pause) => serde_json::to_string(&switch(session, false)),
+        Ok(Request::Resume) => serde_json::to_string(&switch(session, true)),
         Err(error) => serde_json::to_string(&Refusal { error: format!("not a request: {error}") }),
     };
     json.unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))

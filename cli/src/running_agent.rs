@@ -29,6 +29,12 @@ pub(crate) struct Status {
     /// Live probes at the levels off, watch and time.
     pub(crate) live: [usize; 3],
     pub(crate) governor: Option<Governor>,
+    /// Why no probe records at present: `request`, `breaker`.
+    #[serde(default)]
+    pub(crate) paused: Vec<String>,
+    /// Why the breaker is open.
+    #[serde(default)]
+    pub(crate) breaker: Option<String>,
     pub(crate) decisions: Vec<String>,
     pub(crate) hottest: Vec<Hot>,
 }
@@ -66,6 +72,13 @@ pub(crate) struct Recent {
 pub(crate) struct Changed {
     pub(crate) changed: usize,
     pub(crate) live: usize,
+}
+
+/// The answer to a request to switch all probes.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Switched {
+    pub(crate) changed: bool,
+    pub(crate) paused: Vec<String>,
 }
 
 #[derive(Deserialize)]

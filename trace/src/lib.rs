@@ -16,6 +16,7 @@ pub mod recording;
 mod repair;
 pub mod report;
 mod schema;
+mod task_step;
 mod varint;
 
 pub use analysis::{Analysis, AnalysisOptions};
@@ -26,3 +27,4 @@ pub use recording::{
     SampledMethod, SamplerSettings,
 };
 pub use repair::{Repaired, repair};
+pub use task_step::TaskStep;

@@ -1,5 +1,6 @@
 //! Goes through a recording from its last chunk to its first and adds up.
 
+use super::confidence::Ticks;
 use super::decoding::DecodedChunk;
 use super::details::DetailTable;
 use super::frames::LEFT_OUT;
@@ -86,6 +87,9 @@ impl Builder {
                 Ok(event) => {
                     self.analysis.events += 1;
                     self.input_output.see(&decoded.chunk, &event);
+                    if let Event::Loss { thread, lost } = event {
+                        self.rows.lose(decoded.chunk.thread(thread), lost);
+                    }
                     self.add_event(event, &mut samples);
                 }
                 Err(error) => self.warn(format!("the rest of chunk {index} was left out: {error}")),
@@ -159,7 +163,7 @@ impl Builder {
                 recording.jvm_options = options.into_owned();
                 recording.command_line = command_line.into_owned();
             }
-            Event::MethodCall(_) | Event::Other => {}
+            Event::MethodCall(_) | Event::Task { .. } | Event::Other => {}
         }
     }
 
@@ -176,6 +180,7 @@ impl Builder {
                 frame.own = frame.own.saturating_add(node.own);
             }
         }
+        Ticks::of(&analysis.recording.configuration).set_margins(&mut analysis.frames, &analysis.tree);
         analysis.threads = self.rows.finish();
         analysis.statements = self.statements.finish();
         analysis.http_requests = self.http_requests.finish();

@@ -41,6 +41,10 @@ pub struct Frame {
     pub total: u64,
     /// Time in the method itself, without measured methods that it called.
     pub own: u64,
+    /// In 19 cases of 20 the true `total` is not farther off than this; 0 where times are exact.
+    pub total_margin: u64,
+    /// The same of `own`.
+    pub own_margin: u64,
     /// Sum of the times of all calls, recursive ones included; divided by `calls` it is the average call.
     pub sum: u64,
     /// Longest call.

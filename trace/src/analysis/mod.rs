@@ -6,6 +6,7 @@
 mod builder;
 mod compared_tree;
 mod comparison;
+mod confidence;
 mod decoding;
 mod details;
 mod frames;
@@ -17,8 +18,11 @@ mod nesting;
 mod relations;
 mod samples;
 mod slices;
+mod task_links;
 mod threads;
 mod time_line;
+mod transaction_tree;
+mod transactions;
 mod tree;
 
 use std::path::{Path, PathBuf};
@@ -33,8 +37,11 @@ pub use input_output::InputOutputRow;
 pub use relations::Relation;
 pub use samples::{LineRow, SampleProfile, SampledThread};
 pub use slices::{Slice, SliceVisitor};
+pub use task_links::{Context, HandOver, LinkId, TaskLinks, TaskRecord};
 pub use threads::ThreadRow;
 pub use time_line::{Lane, LongCall, TimeLine};
+pub use transaction_tree::TransactionNode;
+pub use transactions::Transactions;
 pub use tree::{CallTree, Node, NodeId};
 
 use crate::reader::{ReadError, TraceReader};

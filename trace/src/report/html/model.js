@@ -13,7 +13,8 @@ const recording = data.recording;
 function showSamples(samples) {
   const interval = samples.interval || 1;
   const times = (ticks) => ticks.map((number) => number * interval);
-  const of = (row) => ({ ...row, own: row.own * interval, total: row.total * interval, calls: row.total, estimated: true, template: "" });
+  const margin = (ticks) => 1.96 * Math.sqrt(ticks * (1 - ticks / Math.max(1, samples.ticks)) + 1) * interval;
+  const of = (row) => ({ ...row, own: row.own * interval, total: row.total * interval, own_margin: margin(row.own), total_margin: margin(row.total), calls: row.total, estimated: true, template: "" });
   Object.assign(data, {
     frames: samples.frames.map(of), total: samples.ticks * interval, time_line: null,
     nodes: { ...samples.nodes, total: times(samples.nodes.total), own: times(samples.nodes.own), hidden_total: times(samples.nodes.hidden_total), estimated: samples.nodes.parent.map(() => 1) },
@@ -61,6 +62,11 @@ function share(part, whole) {
 
 function estimate(isEstimate, text) {
   return isEstimate ? `~${text}` : text;
+}
+
+// How far an estimate may be off, in 19 cases of 20.
+function plusMinus(isEstimate, margin) {
+  return isEstimate ? ` ± ${time(margin)}` : "";
 }
 
 function simpleName(className) {

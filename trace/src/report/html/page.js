@@ -26,7 +26,7 @@ function threadsPanel() {
     rows: data.threads, sort: 0, filter: (row) => row.name,
     columns: [
       number("Total", (row) => row.total, time), number("%", (row) => row.total, (value) => share(value, data.total), { whole: data.total }),
-      number(isSampled ? "Samples" : "Calls", (row) => row.calls), number("Id", (row) => row.id, (value) => (value ? String(value) : "")),
+      number(isSampled ? "Samples" : "Calls", (row) => row.calls), ...(data.lost > 0 && !isSampled ? [number("Lost", (row) => row.lost)] : []), number("Id", (row) => row.id, (value) => (value ? String(value) : "")),
       { title: "Thread", text: true, value: (row) => row.name },
     ],
     note: isSampled ? samplesNote() : "Total = time of the outermost calls of the thread",
