@@ -15,6 +15,7 @@ use crate::classes::Classes;
 use crate::configuration::Configuration;
 use crate::cpu_clock::CpuClock;
 use crate::probe_table::{Probe, ProbeTable};
+use crate::progress::Counting;
 
 /// Instruments class after class with one configuration.
 pub(crate) struct Instrumentation<'a> {
@@ -59,7 +60,15 @@ impl<'a> Instrumentation<'a> {
     /// The new bytes of each class, `None` for one that stays as it is.
     pub(crate) fn rewrite_all<'b>(&mut self, classes: impl IntoIterator<Item = &'b [u8]>) -> Vec<Option<Vec<u8>>> {
         let clock = CpuClock::start();
-        let rewritten = classes.into_iter().map(|bytes| self.rewrite(bytes)).collect();
+        let mut progress = Counting::start();
+        let mut rewrite = |bytes| {
+            if !self.verbose {
+                progress.done(self.totals.classes, "classes instrumented or looked at");
+            }
+            self.rewrite(bytes)
+        };
+        let rewritten = classes.into_iter().map(&mut rewrite).collect();
+        progress.end();
         self.totals.cpu += clock.elapsed();
         rewritten
     }

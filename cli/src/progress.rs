@@ -30,6 +30,37 @@ pub(crate) fn show_progress(reader: &mut TraceReader) {
     });
 }
 
+/// Counts work whose end is not known, on standard error; only on a terminal, and only if it takes long.
+#[derive(Debug)]
+pub(crate) struct Counting {
+    next: Instant,
+    is_visible: bool,
+    is_shown: bool,
+}
+
+impl Counting {
+    pub(crate) fn start() -> Counting {
+        Counting { next: Instant::now() + PATIENCE, is_visible: stderr().is_terminal(), is_shown: false }
+    }
+
+    /// So much has been done by now.
+    pub(crate) fn done(&mut self, number: u64, what: &str) {
+        // The clock is asked now and then only.
+        if self.is_visible && number.is_multiple_of(64) && Instant::now() >= self.next {
+            self.next = Instant::now() + BETWEEN_LINES;
+            self.is_shown = true;
+            let _ = write!(stderr(), "\r{number} {what}\x1b[K");
+        }
+    }
+
+    /// Takes the line away.
+    pub(crate) fn end(&mut self) {
+        if std::mem::take(&mut self.is_shown) {
+            clear();
+        }
+    }
+}
+
 fn clear() {
     let _ = write!(stderr(), "\r\x1b[K");
 }

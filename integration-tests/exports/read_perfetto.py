@@ -1,5 +1,5 @@
 """Reads a file of `instr export --format perfetto` with Perfetto's own message classes (PyPI: perfetto) and says what is in
-it. Where the binary of trace_processor can be downloaded, it is asked, too."""
+it."""
 
 import collections
 import sys
@@ -34,22 +34,8 @@ def slices(trace):
     return done, len(tracks) - 1
 
 
-def by_trace_processor(path):
-    from perfetto.trace_processor import TraceProcessor
-
-    try:
-        processor = TraceProcessor(trace=path)
-    except Exception as reason:  # Its binary is downloaded from a place that is not always reachable.
-        return f"trace_processor not asked ({type(reason).__name__})"
-    rows = list(processor.query("select count(*) as calls, sum(dur) as time from slice"))
-    errors = list(processor.query("select name, value from stats where severity = 'error' and value > 0"))
-    assert not errors, [(row.name, row.value) for row in errors]
-    return f"trace_processor slices {rows[0].calls} nanoseconds {rows[0].time}"
-
-
 trace = Trace()
 with open(sys.argv[1], "rb") as file:
     trace.ParseFromString(file.read())
 calls, threads = slices(trace)
 print(f"slices {len(calls)} threads {threads} nanoseconds {sum(duration for _, duration in calls)}")
-print(by_trace_processor(sys.argv[1]))

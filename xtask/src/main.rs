@@ -33,8 +33,8 @@ cargo xtask COMMAND
   bench WHAT [--rounds N] [--only NAME,NAME] [--peers DIR]
                        WHAT = startup | percall | transform | unwanted | memory | watch: medians and ratios, interleaved with no agent and with the peers' agents
                        found in DIR (bench/README.md says how they are called)
-  exports              lets go tool pprof, the OpenTelemetry Collector's parser and Perfetto's classes read what
-                       `instr export` writes; needs Go and Python, fetches the parsers
+  exports              lets go tool pprof, the OpenTelemetry Collector's parser, Perfetto's trace_processor and speedscope
+                       open what `instr export` writes; needs Go, Python, Node.js and npm, fetches the tools
   page [TRACE [OTHER]] opens the HTML report of TRACE (default: a recording of 1 GB that it makes) in a headless Chromium,
                        clicks through it and says how long it took to open; needs Node.js and npm, fetches Chromium
   fuzz [--seconds N] [TARGET]
