@@ -116,6 +116,7 @@ fn warn(setup: &Setup) {
 
 /// The one agent of this process, connected to the JVM, which was started at this moment or later.
 fn connect(vm: JavaVm, started: SystemTime) -> Result<&'static Agent, String> {
+    jvm::counter::note_beginning();
     if let Some(agent) = AGENT.get() {
         return Ok(agent);
     }

@@ -38,6 +38,20 @@ impl JvmEventRecording {
         self.queue.get().map(Arc::as_ref).filter(|_| self.has(kind))
     }
 
+    /// Something happened that users should know; `kind` is a short word to sort by.
+    pub(crate) fn note(&self, kind: &'static str, message: &str) {
+        if let Some(queue) = self.queue.get() {
+            queue.add(JvmEvent::Note(kind, message.to_owned()));
+        }
+    }
+
+    /// A fact about how was measured.
+    pub(crate) fn setting(&self, key: &'static str, value: String) {
+        if let Some(queue) = self.queue.get() {
+            queue.add(JvmEvent::Setting(key, value));
+        }
+    }
+
     /// All that was there at the beginning has been told.
     pub(crate) fn state_complete(&self) {
         if let Some(queue) = self.queue.get() {

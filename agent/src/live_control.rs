@@ -113,6 +113,11 @@ impl LiveControl {
         self.levels.get(probe)
     }
 
+    /// Remembers something that happened to the probes, with its time.
+    pub(crate) fn note(&self, line: &str) {
+        self.state.lock().note(self.began.elapsed(), line.to_owned());
+    }
+
     /// What was decided, oldest first.
     pub(crate) fn decisions(&self) -> Vec<String> {
         self.state.lock().decisions.iter().cloned().collect()

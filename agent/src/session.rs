@@ -14,6 +14,7 @@ use rustc_hash::FxHashSet;
 
 use crate::class_dump::ClassDump;
 use crate::control::{ControlSocket, Status};
+use crate::health::{Health, HealthWatch};
 use crate::hierarchy::TypeIndex;
 use crate::jvm::{
     self, ClassFile, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, NAME_GATE, NanoClock, ObjectRef,
@@ -24,13 +25,14 @@ use crate::late_decisions::LateDecisions;
 use crate::live_control::LiveControl;
 use crate::metrics::{FullCalls, Metrics, Origin};
 use crate::probe_registry::ProbeRegistry;
-use crate::recorder::{self, CallRates, Drainer, RecordCounts, RecordSinks, Rings, Ticker, TraceSink, Watcher};
+use crate::probe_switch::ProbeSwitch;
+use crate::recorder::{self, CallRates, Drainer, RecordCounts, RecordSinks, Rings, TraceSink, Watcher};
 use crate::runtime_classes::RuntimeClasses;
 use crate::sampler::{self, SampleCounts, SampleQueue, Sampler, Surroundings};
 use crate::setup::Setup;
 use crate::statistics::{End, Statistics};
 use crate::wrapped_classes::WrappedClasses;
-use crate::{class_load_hook, initial_state, live_levels, loaded_before, message, trace_file};
+use crate::{class_load_hook, initial_state, live_levels, loaded_before, message, probe_registry, trace_file};
 
 /// The agent: connected to the JVM for good.
 #[derive(Debug)]
@@ -44,7 +46,6 @@ pub(crate) struct Agent {
     session: RwLock<Option<Arc<Session>>>,
 }
 
-static PROBES: OnceLock<ProbeRegistry> = OnceLock::new();
 static WRAPPED: OnceLock<WrappedClasses> = OnceLock::new();
 
 /// What lives from start to end.
@@ -81,6 +82,10 @@ pub(crate) struct Session {
     /// Names of the classes that were handed back changed.
     rewritten: Mutex<FxHashSet<Box<[u8]>>>,
     running: Mutex<Running>,
+    /// Switches all probes off and on.
+    pub(crate) switch: ProbeSwitch,
+    /// How the JVM is.
+    pub(crate) health: Arc<Mutex<Health>>,
     /// What of the JVM is recorded besides calls.
     pub(crate) events: JvmEventRecording,
     samples: Arc<SampleQueue>,
@@ -93,11 +98,10 @@ pub(crate) struct Session {
 struct Running {
     clock: Option<NanoClock>,
     drainer: Option<Drainer>,
-    ticker: Option<Ticker>,
     metrics: Option<Metrics>,
     sampler: Option<Sampler>,
-    tick: Option<crate::jvm::StaticLongField>,
     control: Option<ControlSocket>,
+    health: Option<HealthWatch>,
     /// The trace file, if it could be created.
     trace_file: Option<PathBuf>,
 }
@@ -149,6 +153,9 @@ impl Agent {
 
     /// Switches all probes off.
     pub(crate) fn stop_probes(&self, jni: &Jni<'_>) {
+        if let Some(session) = self.session() {
+            session.switch.close();
+        }
         if let Some(runtime) = self.runtime.get() {
             runtime.stop(jni);
         }
@@ -161,24 +168,27 @@ impl Agent {
         let runtime = match self.runtime.get() {
             Some(runtime) => *runtime,
             None => {
-                let defined = RuntimeClasses::define(self.jvmti, jni, rings)?;
+                let defined = RuntimeClasses::define(self.jvmti, jni, rings, session.setup.counts_ticks())?;
                 *self.runtime.get_or_init(|| defined)
             }
         };
+        runtime.start_clock(jni)?;
         if session.setup.has_live_probes() {
             if !live_levels::of_process().is_complete() {
                 return Err("no memory for the levels of live probes".to_owned());
             }
             runtime.warm_up(jni)?;
         }
-        session.start_recording(jni, rings, &runtime)?;
+        let clock = session.start_recording(jni, rings)?;
         let metrics = &session.setup.config.metrics;
-        if metrics.is_wanted() && session.setup.uses_level(Level::Full) {
+        let counts_full = metrics.is_wanted() && session.setup.uses_level(Level::Full);
+        if counts_full {
             FullCalls::of_process().map_or(Ok(()), |calls| runtime.start_full(jni, calls, metrics.cpu_time))?;
         }
-        runtime.start(jni)?;
+        session.switch.begin(jni, runtime, clock, counts_full)?;
         session.start_control();
         session.close_gate();
+        session.start_health(jni);
         // The hook is never switched on before: that would cost an AOT cache, and with it the start-up time.
         for event in [Event::VmDeath, Event::ThreadEnd, Event::ClassFileLoad] {
             self.jvmti.set_event(event, true).map_err(|error| error.to_string())?;
@@ -290,8 +300,8 @@ impl Session {
     fn new(agent: &Agent, setup: Setup) -> Session {
         let java_home = agent.jvmti.system_property(c"java.home").unwrap_or_default();
         let types = TypeIndex::new(PathBuf::from(java_home), agent.started);
-        let probes = PROBES.get_or_init(ProbeRegistry::default);
-        let (control, budget) = (&setup.config.control, setup.config.governor.budget_percent);
+        let probes = probe_registry::of_process();
+        let (control, budget) = (&setup.config.control, setup.budget());
         let rates = (control.socket || budget.is_some()).then(Arc::default);
         Session {
             engine: Engine::new(Arc::clone(&setup.templates), EngineOptions::default()),
@@ -309,6 +319,8 @@ impl Session {
             late: LateDecisions::default(),
             statistics: Statistics::default(),
             running: Mutex::new(Running::default()),
+            health: Arc::default(),
+            switch: ProbeSwitch::new(agent.vm, setup.config.watch.tick_us),
             events: JvmEventRecording::new(&setup.config.trace, setup.config.sampler.enabled),
             samples: Arc::default(),
             vm: agent.vm,
@@ -317,27 +329,27 @@ impl Session {
         }
     }
 
-    fn start_recording(
-        self: &Arc<Self>,
-        jni: &Jni<'_>,
-        rings: &'static Rings,
-        runtime: &RuntimeClasses,
-    ) -> Result<(), String> {
+    fn start_recording(self: &Arc<Self>, jni: &Jni<'_>, rings: &'static Rings) -> Result<NanoClock, String> {
         let clock = NanoClock::calibrate(jni).map_err(|error| error.to_string())?;
         let path = trace_file::path(self.setup.config.trace.file.as_deref());
         let wanted = self.setup.config.trace.write;
-        let recording = wanted.then(|| trace_file::create(&path, self.jvmti, clock, &self.setup.config)).flatten();
+        let mut recording = wanted.then(|| trace_file::create(&path, self.jvmti, clock, &self.setup.config)).flatten();
+        if let Some(recording) = &mut recording {
+            let session = Arc::downgrade(self);
+            recording.take_modules_from(Box::new(move |class| session.upgrade()?.types.jdk_module(class)));
+        }
         let trace_file = recording.is_some().then(|| path.clone());
         let origin = Origin { vm: self.vm, clock, probes: self.probes };
-        let metrics = Metrics::start(&self.setup.config.metrics, origin, &trace_file::program_name(self.jvmti));
+        let (name, health) = (trace_file::program_name(self.jvmti), Arc::clone(&self.health));
+        let metrics = Metrics::start(&self.setup.config.metrics, origin, &name, health);
         let sink = TraceSink::new(recording, path, self.probes, Arc::clone(&self.samples), self.rates.clone());
         let sink = RecordSinks::new(sink, metrics.as_ref().map(Metrics::sink));
         let drainer =
             Drainer::start(rings, clock, self.events.queue(clock), sink, SessionWatcher(Arc::downgrade(self)))
                 .map_err(|error| format!("no thread for the recorder: {error}"))?;
-        let (clock, drainer, tick) = (Some(clock), Some(drainer), Some(runtime.tick));
-        *self.running.lock() = Running { clock, drainer, metrics, tick, trace_file, ..Running::default() };
-        Ok(())
+        let drainer = Some(drainer);
+        *self.running.lock() = Running { clock: Some(clock), drainer, metrics, trace_file, ..Running::default() };
+        Ok(clock)
     }
 
     /// Turns away classes whose names tell that no rule wants them, if the rules go by names and nobody else wants to hear of classes.
@@ -357,6 +369,16 @@ impl Session {
         self.running.lock().sampler = Sampler::start(surroundings, jni, config, Arc::clone(&self.samples), listen);
     }
 
+    /// Looks at the heap if that may stop the probes, or if somebody wants figures of it.
+    fn start_health(self: &Arc<Self>, jni: &Jni<'_>) {
+        let limits = self.setup.breaker();
+        if limits.is_some() || self.setup.config.metrics.is_wanted() {
+            let heap = jvm::heap_size(jni).map_or(u64::MAX, |heap| heap.limit);
+            let watch = HealthWatch::start(Arc::downgrade(self), Arc::clone(&self.health), limits, heap);
+            self.running.lock().health = watch;
+        }
+    }
+
     fn start_control(self: &Arc<Self>) {
         if self.setup.config.control.socket {
             match ControlSocket::open(Arc::downgrade(self)) {
@@ -373,23 +395,14 @@ impl Session {
     }
 
     /// What people are told who ask while the program runs.
-    pub(crate) fn status(&self) -> Status {
+    pub(crate) fn status(&self, methods: usize, durations: bool) -> Status {
         let trace_file = self.running.lock().trace_file.clone();
-        Status::of(self, trace_file)
+        Status::of(self, trace_file, methods, durations)
     }
 
     /// Some class got a probe of level watch: there must be a tick.
     pub(crate) fn need_ticker(&self) {
-        let mut running = self.running.lock();
-        if running.ticker.is_some() {
-            return;
-        }
-        if let (Some(clock), Some(tick)) = (running.clock, running.tick) {
-            match Ticker::start(self.vm, clock, tick) {
-                Ok(ticker) => running.ticker = Some(ticker),
-                Err(error) => tracing::error!(%error, "no thread for the ticker; level watch records nothing"),
-            }
-        }
+        self.switch.need_ticks(&self.events);
     }
 
     /// Whether a method that the rules want must be left alone all the same.
@@ -428,10 +441,11 @@ impl Session {
         let turned_away = NAME_GATE.reopen();
         Statistics::add(&self.statistics.classes_seen, usize::try_from(turned_away).unwrap_or(0));
         let running = std::mem::take(&mut *self.running.lock());
-        if let Some(ticker) = running.ticker {
-            ticker.stop();
-        }
         drop(running.control);
+        if let Some(health) = running.health {
+            health.stop();
+        }
+        self.switch.end(&self.events);
         let samples = running.sampler.map(Sampler::stop);
         let records = running.drainer.map(Drainer::stop).unwrap_or_default();
         // After the drainer: what it found last is published, too.

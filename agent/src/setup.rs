@@ -2,15 +2,17 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use class_source::ClassPath;
-use instrument_core::config::{self, Config, Diagnostic, OnError};
+use instrument_core::config::{self, Config, Diagnostic, GovernorConfig, OnError, ProbeClock};
 use instrument_core::level::Level;
 use instrument_core::selection::used_by_runtime::{ClassBytes, TemplateCode};
 use instrument_core::selection::{RuleSet, TemplateCatalog, Untouchable};
 use instrument_core::template::{TemplateId, TemplateLibrary};
 
 use crate::embedded;
+use crate::health::Limits;
 
 /// What the configuration asks for, checked.
 #[derive(Debug)]
@@ -42,6 +44,28 @@ impl Setup {
         wants_live(&self.config)
     }
 
+    /// Whether the probes may count ticks of the processor; false if none of them reads a clock.
+    pub(crate) fn counts_ticks(&self) -> bool {
+        let reads_clock = self.has_live_probes() || self.uses_level(Level::Time) || self.uses_level(Level::Full);
+        reads_clock && self.config.trace.clock == ProbeClock::Auto
+    }
+
+    /// The governor's budget, if there is something that it can govern.
+    pub(crate) fn budget(&self) -> Option<u32> {
+        self.config.governor.budget().filter(|_| self.has_live_probes())
+    }
+
+    /// What opens the breaker: with probes that can be governed, or where the configuration says so.
+    pub(crate) fn breaker(&self) -> Option<Limits> {
+        let governor = &self.config.governor;
+        let is_wanted = governor.has_breaker() && (self.has_live_probes() || *governor != GovernorConfig::default());
+        is_wanted.then(|| Limits {
+            gc_percent: governor.gc_percent,
+            heap_percent: governor.heap_percent,
+            recovery: Duration::from_secs(u64::from(governor.recovery_seconds)),
+        })
+    }
+
     /// Whether some rule uses a template's variant of this level.
     pub(crate) fn uses_level(&self, level: Level) -> bool {
         let templates = self.rules.rules().iter().flat_map(|rule| rule.templates().iter());
@@ -62,7 +86,7 @@ impl Setup {
 }
 
 fn wants_live(config: &Config) -> bool {
-    config.control.live || config.governor.budget_percent.is_some()
+    config.control.live || config.governor.wants_live()
 }
 
 /// A library in which a live variant goes before the one for a level.

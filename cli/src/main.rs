@@ -15,12 +15,15 @@ mod method_dump;
 mod probe_table;
 mod progress;
 mod running_agent;
+mod top;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use commands::{check, diff, dump, explain, export, level, pre, report, schema, status, templates, top};
+use commands::{
+    check, diff, dump, explain, export, level, pause, pre, report, schema, status, templates, transactions,
+};
 
 /// Exact times from inside a running JVM: checks configurations, explains decisions, instruments jars, prints reports.
 #[derive(Debug, Parser)]
@@ -38,12 +41,15 @@ enum Command {
     Explain(explain::Arguments),
     Export(export::Arguments),
     Level(level::Arguments),
+    Pause(pause::PauseArguments),
     Pre(pre::Arguments),
     Report(report::Arguments),
+    Resume(pause::ResumeArguments),
     Schema(schema::Arguments),
     Status(status::Arguments),
     Templates(templates::Arguments),
-    Top(top::Arguments),
+    Top(commands::top::Arguments),
+    Transactions(transactions::Arguments),
 }
 
 /// 0: done. 1: it failed, or what was checked has errors. 2: the command line is wrong (clap's own code).
@@ -55,12 +61,15 @@ fn main() -> ExitCode {
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Level(arguments) => level::run(&arguments),
+        Command::Pause(arguments) => pause::pause(&arguments),
         Command::Pre(arguments) => pre::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
+        Command::Resume(arguments) => pause::resume(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
         Command::Templates(arguments) => templates::run(&arguments),
-        Command::Top(arguments) => top::run(&arguments),
+        Command::Top(arguments) => commands::top::run(&arguments),
+        Command::Transactions(arguments) => transactions::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -29,6 +29,12 @@ pub(crate) struct Status {
     /// Live probes at the levels off, watch and time.
     pub(crate) live: [usize; 3],
     pub(crate) governor: Option<Governor>,
+    /// Why no probe records at present: `request`, `breaker`.
+    #[serde(default)]
+    pub(crate) paused: Vec<String>,
+    /// Why the breaker is open.
+    #[serde(default)]
+    pub(crate) breaker: Option<String>,
     pub(crate) decisions: Vec<String>,
     pub(crate) hottest: Vec<Hot>,
 }
@@ -48,6 +54,17 @@ pub(crate) struct Hot {
     pub(crate) level: String,
     pub(crate) calls: u64,
     pub(crate) nanos: u64,
+    /// How long the calls since the last look took; if that was asked for, and there were any.
+    #[serde(default)]
+    pub(crate) recent: Option<Recent>,
+}
+
+/// Calls since the last look. Nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(crate) struct Recent {
+    pub(crate) p50: u64,
+    pub(crate) p99: u64,
+    pub(crate) max: u64,
 }
 
 /// The answer to a change.
@@ -55,6 +72,13 @@ pub(crate) struct Hot {
 pub(crate) struct Changed {
     pub(crate) changed: usize,
     pub(crate) live: usize,
+}
+
+/// The answer to a request to switch all probes.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Switched {
+    pub(crate) changed: bool,
+    pub(crate) paused: Vec<String>,
 }
 
 #[derive(Deserialize)]

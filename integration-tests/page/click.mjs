@@ -117,6 +117,19 @@ await step("the table of methods filters and sorts", async () => {
     assert.ok((await panel.locator("tbody").innerText()).includes(wanted.name));
   }
 });
+await step("modules, packages and classes add up to the same, and lead to their methods", async () => {
+  await tab("groups");
+  const sums = await page.evaluate(() => GROUPINGS.map(([key]) => data.views[key].reduce((sum, row) => sum + row.own, 0)));
+  const own = await page.evaluate(() => frames.reduce((sum, frame) => sum + frame.own, 0));
+  assert.deepEqual(sums, [own, own, own]);
+  const panel = page.locator("#panels > :not([hidden])");
+  await panel.locator('button[data-grouping="classes"]').click();
+  const link = panel.locator("tbody button.link").first();
+  const name = await link.innerText();
+  await link.click();
+  assert.equal(await page.locator('nav button[aria-selected="true"]').getAttribute("data-view"), "methods");
+  assert.ok((await page.locator("#panels > :not([hidden]) tbody").innerText()).includes(name.split(".").pop()));
+});
 if (await page.locator('nav button[data-view="timeline"]').count()) {
   await step("the time line zooms, moves and opens a call", async () => {
     await tab("timeline");

@@ -1,4 +1,4 @@
-//! `cargo xtask bench startup|percall|transform|instructions|unwanted|memory`: builds what is measured, then leaves the measuring to the scripts in bench/.
+//! `cargo xtask bench startup|percall|transform|instructions|unwanted|memory|watch`: builds what is measured, then leaves the measuring to the scripts in bench/.
 
 use anyhow::{Context, Result, bail};
 use class_source::JavaHome;
@@ -8,8 +8,9 @@ use crate::{prerequisites, project};
 
 /// Everything behind the name of the benchmark is passed on to its script.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let (what, rest) =
-        arguments.split_first().context("bench what? startup, percall, transform, instructions, unwanted or memory")?;
+    let (what, rest) = arguments
+        .split_first()
+        .context("bench what? startup, percall, transform, instructions, unwanted, memory or watch")?;
     let java = prerequisites::check()?;
     let script = project::root().join("bench").join(format!("{what}.py"));
     let mut measure = command("python3");
@@ -30,8 +31,16 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             measure.arg("--agent").arg(project::agent());
             measure.arg("--program").arg(project::target().join("release/examples/unwanted"));
         }
+        "watch" => {
+            execute(cargo().args(["build", "--release", "--package", "agent"]))?;
+            execute(cargo().args(["build", "--release", "--package", "trace", "--example", "watch_against_exact"]))?;
+            execute(&mut measured_program(what, &java))?;
+            measure.arg("--agent").arg(project::agent());
+            measure.arg("--reader").arg(project::target().join("release/examples/watch_against_exact"));
+        }
         other => bail!(
-            "there is no benchmark `{other}`; there are startup, percall, transform, instructions, unwanted and memory"
+            "there is no benchmark `{other}`; there are startup, percall, transform, instructions, unwanted, memory and \
+             watch"
         ),
     }
     execute(measure.args(rest))
@@ -40,7 +49,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 /// Maven's build of what the benchmark runs.
 fn measured_program(what: &str, java: &JavaHome) -> std::process::Command {
     let mut package = maven(java.path());
-    if what != "percall" {
+    if !matches!(what, "percall" | "watch") {
         package.args([
             "--quiet",
             "--projects",
@@ -50,7 +59,7 @@ fn measured_program(what: &str, java: &JavaHome) -> std::process::Command {
             "-DskipTests",
         ]);
     } else {
-        package.args(["--quiet", "--file", "bench/percall/pom.xml", "package"]);
+        package.args(["--quiet", "--file", &format!("bench/{what}/pom.xml"), "package"]);
     }
     package
 }

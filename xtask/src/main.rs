@@ -31,7 +31,7 @@ cargo xtask COMMAND
                        and of every JDK (of version N); --sample: the part of it that `test` runs, without the jars;
                        --link: lets every JDK verify every instrumented class of the jars and of its own modules
   bench WHAT [--rounds N] [--only NAME,NAME] [--peers DIR]
-                       WHAT = startup | percall | transform | unwanted | memory: medians and ratios, interleaved with no agent and with the peers' agents
+                       WHAT = startup | percall | transform | unwanted | memory | watch: medians and ratios, interleaved with no agent and with the peers' agents
                        found in DIR (bench/README.md says how they are called)
   exports              lets go tool pprof, the OpenTelemetry Collector's parser and Perfetto's classes read what
                        `instr export` writes; needs Go and Python, fetches the parsers

@@ -235,6 +235,18 @@ impl TypeIndex {
         self.image.get_or_init(open).as_ref()
     }
 
+    /// The module of a class of the JDK, by its internal name; the image is not opened for the names of an application.
+    pub(crate) fn jdk_module(&self, name: &str) -> Option<String> {
+        const PREFIXES: [&str; 8] =
+            ["java/", "javax/", "jdk/", "sun/", "com/sun/", "org/xml/sax/", "org/w3c/dom/", "org/ietf/jgss/"];
+        if !PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
+            return None;
+        }
+        // A class that the JVM has made (`Shop$$Lambda`) stands in no image, but the one that it was made for does.
+        let shipped = name.split("$$").next().unwrap_or(name);
+        self.image()?.module_of(shipped).ok().flatten().map(str::to_owned)
+    }
+
     /// The class file of a class of the JDK, as it was shipped.
     pub(crate) fn jdk_class(&self, name: &[u8]) -> Option<Vec<u8>> {
         self.image()?

@@ -58,6 +58,13 @@ impl Local<'_> {
     pub(super) fn as_object(&self) -> ObjectRef<'_> {
         ObjectRef { object: self.object, scope: PhantomData }
     }
+
+    /// Gives the reference to the JVM, as the result of a native method.
+    pub(super) fn into_raw(self) -> jni::jobject {
+        let object = self.object.as_ptr();
+        std::mem::forget(self);
+        object
+    }
 }
 
 impl Drop for Local<'_> {

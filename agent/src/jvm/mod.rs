@@ -11,6 +11,7 @@ mod capabilities;
 mod class_loaders;
 mod class_resource;
 mod define_class;
+mod direct_call;
 mod environment;
 mod error;
 mod event_guard;
@@ -26,6 +27,7 @@ mod name_gate;
 mod nano_time;
 mod natives;
 mod operating_system;
+mod processor_clock;
 mod sample_buffer;
 mod sample_signal;
 mod static_members;
@@ -49,13 +51,17 @@ pub(crate) use loaded_classes::{LoadedClass, LoadedClasses, retransform};
 pub(crate) use method_facts::{MethodFacts, MethodId, make_method_ids};
 pub(crate) use modules::export_to_class;
 pub(crate) use name_gate::NAME_GATE;
-pub(crate) use nano_time::NanoClock;
+pub(crate) use nano_time::{NanoClock, probe_nanos};
 pub(crate) use natives::{RecorderNatives, register_full_natives, register_recorder_natives};
 pub(crate) use operating_system::{
-    block_signals, current_thread_id, process_cpu_time, process_start, zeroed_bytes, zeroed_words,
+    block_signals, current_thread_id, process_cpu_time, process_start, wake_up_in_time, zeroed_bytes, zeroed_words,
 };
 pub(crate) use sample_buffer::{Sample, SampleBuffer};
 pub(crate) use sample_signal::ThreadSlot;
+pub(crate) mod counter {
+    //! The processor's counter as the clock of the probes.
+    pub(crate) use super::processor_clock::{TickScale, note_beginning, prepare, scale_in_use};
+}
 pub(crate) mod signal {
     //! Samples by signals.
     pub(crate) use super::sample_signal::{

@@ -1,4 +1,4 @@
-//! The native methods of `java.instr.Ring`, `java.instr.Live` and `java.instr.Full`.
+//! The native methods of `java.instr.Ring`, `java.instr.Live`, `java.instr.Sections` and `java.instr.Full`.
 
 use std::ffi::c_void;
 use std::sync::OnceLock;
@@ -6,9 +6,11 @@ use std::sync::OnceLock;
 use jvmti_bindings::sys::jni;
 
 use super::define_class::GlobalClass;
+use super::environment::Jvmti;
 use super::error::JavaError;
 use super::event_guard::{self, Event};
 use super::jni::{Jni, jni_call};
+use super::loaded_classes::LoadedClass;
 use super::operating_system::thread_cpu_nanos;
 
 /// The native side of `java.instr.Ring`.
@@ -24,6 +26,8 @@ pub(crate) trait RecorderNatives: Sync {
     /// Address of a header without memory behind it, for threads that cannot have a ring. Java code reads the address
     /// without a test, so it is never 0.
     fn without_memory(&self) -> i64;
+    /// The number under which sections of this name, in UTF-8, are recorded; 0 if there are no more numbers.
+    fn section(&self, name: &[u8]) -> u32;
 }
 
 static RECORDER: OnceLock<&'static dyn RecorderNatives> = OnceLock::new();
@@ -33,6 +37,7 @@ pub(crate) fn register_recorder_natives(
     jni: &Jni<'_>,
     ring: GlobalClass,
     live: GlobalClass,
+    sections: GlobalClass,
     recorder: &'static dyn RecorderNatives,
 ) -> Result<(), JavaError> {
     RECORDER.get_or_init(|| recorder);
@@ -45,7 +50,8 @@ pub(crate) fn register_recorder_natives(
         method(c"next", c"(J)V", next as *const c_void),
     ];
     register(jni, ring, &methods)?;
-    register(jni, live, &[method(c"levels", c"()J", levels as *const c_void)])
+    register(jni, live, &[method(c"levels", c"()J", levels as *const c_void)])?;
+    register(jni, sections, &[method(c"register", c"(JI)I", register_section as *const c_void)])
 }
 
 /// The functions must have the signatures that are registered.
@@ -77,17 +83,57 @@ extern "system" fn next(_env: *mut jni::JNIEnv, _class: jni::jclass, header: jni
     });
 }
 
-/// Binds the native method of `java.instr.Full`.
-pub(crate) fn register_full_natives(jni: &Jni<'_>, class: GlobalClass) -> Result<(), JavaError> {
-    let function = cpu_time as *const c_void;
-    let method =
-        jni::JNINativeMethod { name: c"cpuTime".as_ptr(), signature: c"()J".as_ptr(), fnPtr: function.cast_mut() };
-    // SAFETY: as for the recorder.
-    let result = unsafe { jni_call!(jni, RegisterNatives, class.raw(), &raw const method, 1) };
-    if result == jni::JNI_OK { Ok(()) } else { Err(jni.failure("binding the runtime's native methods")) }
+extern "system" fn register_section(
+    _env: *mut jni::JNIEnv,
+    _class: jni::jclass,
+    name: jni::jlong,
+    bytes: jni::jint,
+) -> jni::jint {
+    let length = usize::try_from(bytes).unwrap_or(0);
+    if name == 0 {
+        return 0;
+    }
+    // SAFETY: `java.instr.Sections` has just written so many bytes there, and frees them when this has returned.
+    let name = unsafe { std::slice::from_raw_parts(name as *const u8, length) };
+    let number = event_guard::run(Event::Native, || Some(RECORDER.get()?.section(name))).unwrap_or(0);
+    jni::jint::try_from(number).unwrap_or(0)
+}
+
+/// Who is told the internal names of types that were thrown.
+type Thrown = fn(&[u8]);
+
+static THROWN: OnceLock<(Jvmti, Thrown)> = OnceLock::new();
+
+/// Binds the native methods of `java.instr.Full`.
+pub(crate) fn register_full_natives(
+    jvmti: Jvmti,
+    jni: &Jni<'_>,
+    full: GlobalClass,
+    thrown: Thrown,
+) -> Result<(), JavaError> {
+    THROWN.get_or_init(|| (jvmti, thrown));
+    let method = |name: &'static std::ffi::CStr, signature: &'static std::ffi::CStr, function: *const c_void| {
+        jni::JNINativeMethod { name: name.as_ptr(), signature: signature.as_ptr(), fnPtr: function.cast_mut() }
+    };
+    let methods = [
+        method(c"cpuTime", c"()J", cpu_time as *const c_void),
+        method(c"threw", c"(Ljava/lang/Class;)V", threw as *const c_void),
+    ];
+    register(jni, full, &methods)
 }
 
 /// Cannot panic, hence without a fence.
 extern "system" fn cpu_time(_env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jlong {
     thread_cpu_nanos()
+}
+
+extern "system" fn threw(_env: *mut jni::JNIEnv, _class: jni::jclass, thrown: jni::jclass) {
+    event_guard::run(Event::Native, || {
+        let Some((jvmti, tell)) = THROWN.get() else { return };
+        // SAFETY: the JVM hands a reference to a class over that is valid until this function returns.
+        let class = unsafe { LoadedClass::from_raw(thrown) };
+        if let Some(name) = class.and_then(|class| class.any_internal_name(*jvmti)) {
+            tell(&name);
+        }
+    });
 }

@@ -10,10 +10,13 @@ use parking_lot::Mutex;
 
 use super::Origin;
 use super::environment::Environment;
+use super::exceptions;
 use super::family::Family;
 use super::full_calls::FullCalls;
 use super::method_families::{self, MethodNames};
 use super::method_table::MethodTable;
+use super::relations::Relations;
+use crate::health::Health;
 use crate::jvm::{Jni, NanoClock, block_signals};
 
 /// What the keeper is asked for.
@@ -49,9 +52,20 @@ pub(crate) struct Limits {
     pub(crate) most_methods: usize,
 }
 
+/// What others find out.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    /// Calls, from the drainer.
+    pub(crate) table: Arc<Mutex<MethodTable>>,
+    /// Who calls whom, if that is wanted.
+    pub(crate) relations: Option<Arc<Mutex<Relations>>>,
+    /// The heap.
+    pub(crate) health: Arc<Mutex<Health>>,
+}
+
 /// The state of the thread.
 struct Figures {
-    table: Arc<Mutex<MethodTable>>,
+    sources: Sources,
     names: MethodNames,
     environment: Environment,
     clock: NanoClock,
@@ -63,14 +77,14 @@ impl Keeper {
     pub(crate) fn start(
         origin: Origin,
         limits: Limits,
-        table: Arc<Mutex<MethodTable>>,
+        sources: Sources,
         mut listener: Box<dyn IntervalEnd>,
     ) -> std::io::Result<Keeper> {
         let (asks, questions) = channel();
         let thread = std::thread::Builder::new().name("instr-metrics".to_owned()).spawn(move || {
             block_signals();
             let mut figures = Figures {
-                table,
+                sources,
                 names: MethodNames::new(origin.probes),
                 environment: Environment::find(),
                 clock: origin.clock,
@@ -123,18 +137,23 @@ impl Figures {
 
     fn end_interval(&mut self, begun: &mut Instant) {
         let now = Instant::now();
-        self.table.lock().end_interval(now - *begun);
+        self.sources.table.lock().end_interval(now - *begun);
         *begun = now;
     }
 
     fn collect(&mut self, jni: &Jni<'_>) -> Vec<Family> {
         self.names.update();
-        let snapshot = self.table.lock().snapshot(self.limits.most_methods);
+        let snapshot = self.sources.table.lock().snapshot(self.limits.most_methods);
         let mut families = method_families::families(&snapshot, &self.names);
+        if let Some(relations) = &self.sources.relations {
+            families.extend(relations.lock().families(&self.names, self.limits.most_methods));
+        }
         if let Some(calls) = FullCalls::known() {
             families.extend(calls.families(&self.names, self.clock.now(), self.limits.stalled_after));
+            families.push(exceptions::family());
         }
         families.extend(self.environment.families(jni));
+        families.extend(self.sources.health.lock().families());
         families
     }
 }

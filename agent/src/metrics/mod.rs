@@ -9,6 +9,7 @@
 
 mod durations;
 mod environment;
+pub(crate) mod exceptions;
 mod family;
 mod full_calls;
 mod keeper;
@@ -17,22 +18,29 @@ mod method_table;
 mod openmetrics;
 mod otlp;
 mod perf_counters;
+mod relations;
 mod scrape_server;
+mod span_links;
 mod spans;
 
 use std::sync::Arc;
 
 use instrument_core::config::MetricsConfig;
 use parking_lot::Mutex;
+use trace::TaskStep;
 
+use crate::health::Health;
 use crate::jvm::{JavaVm, NanoClock};
 use crate::message;
 use crate::probe_registry::ProbeRegistry;
 use crate::recorder::{Detail, RecordSink, RecordThread};
-use family::Family;
+pub(crate) use durations::Durations;
+pub(crate) use family::{Family, Kind, Unit, Value};
 pub(crate) use full_calls::FullCalls;
-use keeper::{IntervalEnd, Keeper, Limits};
+use keeper::{IntervalEnd, Keeper, Limits, Sources};
 use method_table::{MethodSink, MethodTable};
+pub(crate) use perf_counters::PerfCounters;
+use relations::{RelationSink, Relations};
 use scrape_server::ScrapeServer;
 use spans::{SpanSink, SpanTable};
 
@@ -52,6 +60,7 @@ pub(crate) struct Origin {
 pub(crate) struct Metrics {
     table: Arc<Mutex<MethodTable>>,
     spans: Option<Arc<Mutex<SpanTable>>>,
+    relations: Option<Arc<Mutex<Relations>>>,
     keeper: Keeper,
     page: Option<ScrapeServer>,
 }
@@ -59,7 +68,12 @@ pub(crate) struct Metrics {
 impl Metrics {
     /// Starts what the configuration wants; `None` if that is nothing, or if there are no threads for it.
     /// `service` is the name of the program, should the configuration give none.
-    pub(crate) fn start(config: &MetricsConfig, origin: Origin, service: &str) -> Option<Metrics> {
+    pub(crate) fn start(
+        config: &MetricsConfig,
+        origin: Origin,
+        service: &str,
+        health: Arc<Mutex<Health>>,
+    ) -> Option<Metrics> {
         if !config.is_wanted() {
             return None;
         }
@@ -74,7 +88,9 @@ impl Metrics {
             stalled_after: config.stalled_after,
             most_methods: config.max_methods as usize,
         };
-        let keeper = Keeper::start(origin, limits, Arc::clone(&table), receiver);
+        let relations: Option<Arc<Mutex<Relations>>> = config.callers.then(Arc::default);
+        let sources = Sources { table: Arc::clone(&table), relations: relations.clone(), health };
+        let keeper = Keeper::start(origin, limits, sources, receiver);
         let keeper = keeper
             .inspect_err(|error| message::say(&format!("no thread for metrics: {error}; there are none")))
             .ok()?;
@@ -92,12 +108,16 @@ impl Metrics {
             };
             server.inspect_err(explain).ok()
         });
-        Some(Metrics { table, spans, keeper, page })
+        Some(Metrics { table, spans, relations, keeper, page })
     }
 
     /// The end that the drainer writes to.
     pub(crate) fn sink(&self) -> MetricsSink {
-        MetricsSink { methods: MethodSink(Arc::clone(&self.table)), spans: self.spans.clone().map(SpanSink::new) }
+        MetricsSink {
+            methods: MethodSink(Arc::clone(&self.table)),
+            spans: self.spans.clone().map(SpanSink::new),
+            relations: self.relations.clone().map(RelationSink::new),
+        }
     }
 
     /// Publishes the last figures and stops all threads.
@@ -132,6 +152,7 @@ fn receiver(
 pub(crate) struct MetricsSink {
     methods: MethodSink,
     spans: Option<SpanSink>,
+    relations: Option<RelationSink>,
 }
 
 impl MetricsSink {
@@ -147,6 +168,9 @@ impl RecordSink for MetricsSink {
         if let Some(spans) = &mut self.spans {
             spans.thread(thread);
         }
+        if let Some(relations) = &mut self.relations {
+            relations.thread(thread);
+        }
     }
 
     fn thread_name(&mut self, thread: u64, name: &[u8]) {
@@ -161,6 +185,9 @@ impl RecordSink for MetricsSink {
         if let Some(spans) = &mut self.spans {
             spans.calls(calls);
         }
+        if let Some(relations) = &mut self.relations {
+            relations.calls(calls);
+        }
     }
 
     fn long_call(&mut self, probe: u32, start: u64, duration: u64) {
@@ -168,12 +195,24 @@ impl RecordSink for MetricsSink {
         if let Some(spans) = &mut self.spans {
             spans.long_call(probe, start, duration);
         }
+        if let Some(relations) = &mut self.relations {
+            relations.long_call(probe, start, duration);
+        }
     }
 
     fn detail(&mut self, detail: Detail<'_>) {
         self.methods.detail(detail);
         if let Some(spans) = &mut self.spans {
             spans.detail(detail);
+        }
+        if let Some(relations) = &mut self.relations {
+            relations.detail(detail);
+        }
+    }
+
+    fn task(&mut self, step: TaskStep, task: u32, at: u64) {
+        if let Some(spans) = &mut self.spans {
+            spans.task(step, task, at);
         }
     }
 }

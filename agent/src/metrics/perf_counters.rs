@@ -41,6 +41,13 @@ impl PerfCounters {
         Some(())
     }
 
+    /// Counters with these values.
+    #[cfg(test)]
+    pub(crate) fn of_numbers(numbers: &[(&str, u64)]) -> PerfCounters {
+        let numbers = numbers.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        PerfCounters { numbers, ..PerfCounters::default() }
+    }
+
     /// A counter.
     pub(crate) fn number(&self, name: &str) -> Option<u64> {
         self.numbers.get(name).copied()

@@ -22,6 +22,10 @@ pub(crate) enum JvmEvent {
     ThreadEnded(u64),
     /// This thread defines a class.
     ClassDefined(Vec<u8>, u64),
+    /// Something that users should know: a short word to sort by, and what it is.
+    Note(&'static str, String),
+    /// A fact about how was measured.
+    Setting(&'static str, String),
 }
 
 /// So many events wait at most. The drainer comes ten times a second.

@@ -35,7 +35,7 @@ pub(crate) use ticker::Ticker;
 pub(crate) use trace_sink::{RecordCounts, TraceSink};
 
 use crate::jvm::{NanoClock, RecorderNatives, current_thread_id};
-use crate::live_levels;
+use crate::{live_levels, probe_registry};
 use header_table::{Header, HeaderTable};
 use ring::Ring;
 use segment_pool::SegmentPool;
@@ -168,5 +168,9 @@ impl RecorderNatives for Rings {
 
     fn without_memory(&self) -> i64 {
         self.without_memory.address() as i64
+    }
+
+    fn section(&self, name: &[u8]) -> u32 {
+        probe_registry::of_process().section(name)
     }
 }

@@ -1,6 +1,8 @@
 //! Where drained records go: into the trace file, and, if somebody wants them, into the figures and spans that are published
 //! while the program runs. Each gets every record; a full trace file stops neither of the others.
 
+use trace::TaskStep;
+
 use super::jvm_event_queue::{JvmEvent, Pause};
 use super::record_stream::{Detail, RecordSink, RecordThread};
 use super::trace_sink::{RecordCounts, TraceSink};
@@ -106,6 +108,13 @@ impl RecordSink for RecordSinks {
         self.trace.detail(detail);
         if let Some(metrics) = &mut self.metrics {
             metrics.detail(detail);
+        }
+    }
+
+    fn task(&mut self, step: TaskStep, task: u32, at: u64) {
+        self.trace.task(step, task, at);
+        if let Some(metrics) = &mut self.metrics {
+            metrics.task(step, task, at);
         }
     }
 }

@@ -1,48 +1,136 @@
-//! The thread that advances `java.instr.Watch.tick` each millisecond. It exists only while some probe is at level watch.
+//! The thread that advances `java.instr.Watch.tick`. It exists only while some probe is at level watch.
+//!
+//! Ticks come at random intervals between three quarters of a tick and a whole one. Regular ticks would see a program that
+//! does something each millisecond always at the same point of it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::jvm::{JavaVm, NanoClock, StaticLongField, block_signals};
-
-const TICK: Duration = Duration::from_millis(1);
+use crate::jvm::{JavaVm, NanoClock, StaticLongField, block_signals, wake_up_in_time};
 
 /// A running ticker.
 #[derive(Debug)]
 pub(crate) struct Ticker {
-    thread: JoinHandle<()>,
+    thread: JoinHandle<TickIntervals>,
     stop: Arc<AtomicBool>,
 }
 
+/// How long it really was from tick to tick, over all ticks.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct TickIntervals {
+    count: u64,
+    sum: f64,
+    squares: f64,
+}
+
+impl TickIntervals {
+    fn add(&mut self, nanos: i64) {
+        let nanos = nanos.max(0) as f64;
+        self.count += 1;
+        self.sum += nanos;
+        self.squares += nanos * nanos;
+    }
+
+    /// Mean in nanoseconds; `None` before the second tick.
+    pub(crate) fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / self.count as f64)
+    }
+
+    /// Root of the mean square in nanoseconds: what one tick adds to the standard error of an estimate.
+    pub(crate) fn root_mean_square(&self) -> Option<f64> {
+        (self.count > 0).then(|| (self.squares / self.count as f64).sqrt())
+    }
+}
+
 impl Ticker {
-    /// Starts to write `field`.
-    pub(crate) fn start(vm: JavaVm, clock: NanoClock, field: StaticLongField) -> std::io::Result<Ticker> {
+    /// Starts to write `field`, with `longest` between two ticks unless the machine is too busy for that.
+    pub(crate) fn start(
+        vm: JavaVm,
+        clock: NanoClock,
+        field: StaticLongField,
+        longest: Duration,
+    ) -> std::io::Result<Ticker> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = std::thread::Builder::new().name("instr-ticker".to_owned()).spawn(move || {
             block_signals();
+            wake_up_in_time();
             let ran = vm.with_attached_daemon(c"instr-ticker", |jni| {
-                while !stopped.load(Ordering::Acquire) {
-                    field.set(jni, clock.now());
-                    std::thread::sleep(TICK);
-                }
+                let intervals = tick(clock, longest, &stopped, |now| field.set(jni, clock.as_probes_read(now)));
                 // Probes that began before must not record the silence that follows.
                 field.set(jni, 0);
+                intervals
             });
             if ran.is_none() {
                 tracing::error!("the ticker cannot attach to the JVM; probes at level watch record nothing");
             }
+            ran.unwrap_or_default()
         })?;
         Ok(Ticker { thread, stop })
     }
 
     /// Stops ticking and waits for the end of the thread, which must not touch the JVM when that goes down.
-    pub(crate) fn stop(self) {
+    pub(crate) fn stop(self) -> TickIntervals {
         self.stop.store(true, Ordering::Release);
-        if self.thread.join().is_err() {
+        let ended = self.thread.join();
+        if ended.is_err() {
             tracing::error!("the ticker failed");
         }
+        ended.unwrap_or_default()
+    }
+}
+
+fn tick(clock: NanoClock, longest: Duration, stopped: &AtomicBool, mut set: impl FnMut(i64)) -> TickIntervals {
+    let (mut intervals, mut random) = (TickIntervals::default(), 0x9e37_79b9_7f4a_7c15);
+    let mut last = None;
+    while !stopped.load(Ordering::Acquire) {
+        let now = clock.now();
+        set(now);
+        if let Some(last) = last {
+            intervals.add(now.wrapping_sub(last));
+        }
+        last = Some(now);
+        // A garbage collection holds the writing up: what was in progress meanwhile must see that much time.
+        if clock.now().wrapping_sub(now) < i64::try_from(longest.as_nanos()).unwrap_or(i64::MAX) {
+            std::thread::sleep(pause(longest, &mut random));
+        }
+    }
+    intervals
+}
+
+/// A random time between three quarters of `longest` and that, less what waking up takes.
+fn pause(longest: Duration, random: &mut u64) -> Duration {
+    const WAKING_UP: Duration = Duration::from_micros(20);
+    // Marsaglia's xorshift.
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    let quarter = u64::try_from(longest.as_nanos() / 4).unwrap_or(0);
+    (longest - Duration::from_nanos(*random % quarter.max(1))).saturating_sub(WAKING_UP)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_lie_between_three_quarters_and_a_whole_tick_and_differ() {
+        let (longest, mut random) = (Duration::from_micros(1000), 7);
+        let pauses: Vec<Duration> = (0..1000).map(|_| pause(longest, &mut random)).collect();
+        let (shortest, longest) = (pauses.iter().min().unwrap(), pauses.iter().max().unwrap());
+        assert!((730..740).contains(&shortest.as_micros()) && (970..=980).contains(&longest.as_micros()), "{pauses:?}");
+        let mean = pauses.iter().sum::<Duration>() / 1000;
+        assert!((845..865).contains(&mean.as_micros()), "{mean:?}");
+    }
+
+    #[test]
+    fn late_ticks_weigh_more_in_the_root_mean_square() {
+        let mut intervals = TickIntervals::default();
+        assert_eq!((intervals.mean(), intervals.root_mean_square()), (None, None));
+        [1, 1, 1, 5].into_iter().for_each(|nanos| intervals.add(nanos));
+        assert_eq!(intervals.mean(), Some(2.0));
+        assert_eq!(intervals.root_mean_square(), Some(7_f64.sqrt()));
     }
 }

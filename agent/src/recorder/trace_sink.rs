@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use trace::{MethodInfo, Recording};
+use trace::{MethodInfo, Recording, TaskStep};
 
 use super::call_rates::CallRates;
 use super::jvm_event_queue::{JvmEvent, Pause};
@@ -111,6 +111,8 @@ impl TraceSink {
             }
             JvmEvent::ThreadEnded(thread) => recording.thread_ended(thread, at),
             JvmEvent::ClassDefined(class, thread) => recording.class_defined(&class, thread, at),
+            JvmEvent::Note(kind, message) => recording.note(at, kind, &message),
+            JvmEvent::Setting(key, value) => recording.configuration(at, key, &value),
         }
     }
 
@@ -289,6 +291,16 @@ impl RecordSink for TraceSink {
                 recording.http_request(probe, start, duration, method, path, number);
             }
             _ => recording.call(probe, start, duration),
+        }
+    }
+
+    fn task(&mut self, step: TaskStep, task: u32, at: u64) {
+        if !self.has_room(0) {
+            return;
+        }
+        if let Some(recording) = &mut self.recording {
+            recording.task(step, task, at);
+            self.unwritten = true;
         }
     }
 }

@@ -46,6 +46,12 @@ fn text(status: &Status) -> String {
             governor.percent, governor.budget_percent, governor.nanos_per_call
         ));
     }
+    if status.paused.iter().any(|reason| reason == "request") {
+        lines.push("all probes are paused (`instr resume` switches them on again)".to_owned());
+    }
+    if let Some(reason) = &status.breaker {
+        lines.push(format!("breaker open, nothing is recorded: {reason}"));
+    }
     lines.extend(status.decisions.iter().map(|decision| format!("  {decision}")));
     lines.push(String::new());
     lines.join("\n")
@@ -69,6 +75,11 @@ mod tests {
             live probes: 37 at level time, 2 at watch, 1 off\n\
             governor: exact times take 1.23 % of the CPU time, the budget is 3 % (55 ns a call)\n\
             \x20 1.0 s: a.B.c set to watch\n";
-        assert_eq!(text(&serde_json::from_value(answer).unwrap()), expected);
+        assert_eq!(text(&serde_json::from_value(answer.clone()).unwrap()), expected);
+        let mut paused = answer;
+        paused["paused"] = json!(["request", "breaker"]);
+        paused["breaker"] = json!("the heap is full");
+        let text = text(&serde_json::from_value(paused).unwrap());
+        assert!(text.contains("\nall probes are paused (") && text.contains("nothing is recorded: the heap is full\n"));
     }
 }

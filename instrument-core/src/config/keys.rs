@@ -2,9 +2,9 @@
 
 /// Tables and lists of tables at the top level.
 pub(super) const TOP: &[&str] =
-    &["trace", "metrics", "agent", "sampler", "filter", "exclude", "control", "governor", "rule"];
+    &["trace", "metrics", "agent", "sampler", "filter", "exclude", "control", "watch", "governor", "rule"];
 /// `[trace]`
-pub(super) const TRACE: &[&str] = &["file", "write", "buffer-mb", "max-file-mb", "events"];
+pub(super) const TRACE: &[&str] = &["file", "write", "buffer-mb", "max-file-mb", "clock", "events"];
 /// `[metrics]`
 pub(super) const METRICS: &[&str] = &[
     "openmetrics",
@@ -14,6 +14,7 @@ pub(super) const METRICS: &[&str] = &[
     "interval",
     "stalled-after",
     "cpu-time",
+    "callers",
     "max-methods",
     "service",
     "headers",
@@ -31,8 +32,10 @@ pub(super) const FILTER: &[&str] = &["leaf", "max-bytes"];
 pub(super) const EXCLUDE: &[&str] = &["class"];
 /// `[control]`
 pub(super) const CONTROL: &[&str] = &["live", "socket"];
+/// `[watch]`
+pub(super) const WATCH: &[&str] = &["tick-us"];
 /// `[governor]`
-pub(super) const GOVERNOR: &[&str] = &["budget-percent"];
+pub(super) const GOVERNOR: &[&str] = &["enabled", "budget-percent", "gc-percent", "heap-percent", "recovery-seconds"];
 /// `[[rule]]`
 pub(super) const RULE: &[&str] = &[
     "name",
@@ -62,5 +65,6 @@ pub(super) const TABLES: &[(&str, &[&str])] = &[
     ("filter", FILTER),
     ("exclude", EXCLUDE),
     ("control", CONTROL),
+    ("watch", WATCH),
     ("governor", GOVERNOR),
 ];

@@ -1,6 +1,7 @@
 //! The configuration file: TOML text -> types, with every mistake shown where it stands.
 
 mod diagnostic;
+mod governor_table;
 mod keys;
 mod metrics_table;
 mod model;
@@ -13,17 +14,20 @@ mod sampler;
 mod schema;
 mod source_text;
 mod table_reader;
+mod watch_table;
 
 #[cfg(test)]
 mod tests;
 
 pub use diagnostic::{Diagnostic, Severity};
+pub use governor_table::GovernorConfig;
 pub use metrics_table::{KeyValue, MetricsConfig};
 pub use model::{
-    AgentConfig, Config, ControlConfig, DEFAULT_MAX_BYTES, ExcludeConfig, FilterConfig, GovernorConfig, JvmEvents,
-    LogLevel, OnError, Rule, TraceConfig,
+    AgentConfig, Config, ControlConfig, DEFAULT_MAX_BYTES, ExcludeConfig, FilterConfig, JvmEvents, LogLevel, OnError,
+    ProbeClock, Rule, TraceConfig,
 };
 pub use parse::{asks_to_abort, parse};
 pub use sampler::{SamplerConfig, SamplerEngine};
 pub use schema::schema;
 pub use source_text::SourceText;
+pub use watch_table::WatchConfig;

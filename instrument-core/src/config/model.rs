@@ -6,10 +6,12 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde_spanned::Spanned;
 
+use super::governor_table::GovernorConfig;
 use super::metrics_table::MetricsConfig;
 use super::sampler::SamplerConfig;
 use super::schema::string_or_list;
 use super::source_text::SourceText;
+use super::watch_table::WatchConfig;
 use crate::level::{Level, Mode};
 use crate::selection::class_pattern::{ClassPattern, ExcludePattern, TypeName};
 use crate::selection::method_pattern::MethodPattern;
@@ -39,6 +41,9 @@ pub struct Config {
     /// What can be changed while the program runs.
     #[schemars(default)]
     pub control: ControlConfig,
+    /// How level `watch` looks.
+    #[schemars(default)]
+    pub watch: WatchConfig,
     /// Keeps the cost of exact times below a budget.
     #[schemars(default)]
     pub governor: GovernorConfig,
@@ -65,8 +70,21 @@ pub struct TraceConfig {
     /// Size in MiB at which the trace file is full; what follows is counted as lost. A fully timed program writes up to a gigabyte in ten seconds.
     #[schemars(range(min = 1, max = 1048576))]
     pub max_file_mb: u32,
+    /// What the probes read the time from. Default: `auto`.
+    pub clock: ProbeClock,
     /// What of the JVM is recorded besides calls, from the state at the beginning to each change. Default: `threads` and `gc`.
     pub events: Vec<JvmEvents>,
+}
+
+/// What the probes read the time from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+pub enum ProbeClock {
+    /// The processor's time stamp counter where the kernel trusts it and the JVM (17, 21 and later, with C2) can read it directly, else `System.nanoTime()`.
+    #[default]
+    Auto,
+    /// `System.nanoTime()`.
+    System,
 }
 
 /// A kind of events of the JVM.
@@ -84,7 +102,7 @@ pub enum JvmEvents {
 impl Default for TraceConfig {
     fn default() -> TraceConfig {
         let events = vec![JvmEvents::Threads, JvmEvents::Gc];
-        TraceConfig { file: None, write: true, buffer_mb: 32, max_file_mb: 2048, events }
+        TraceConfig { file: None, write: true, buffer_mb: 32, max_file_mb: 2048, clock: ProbeClock::default(), events }
     }
 }
 
@@ -126,15 +144,6 @@ impl Default for ControlConfig {
     fn default() -> ControlConfig {
         ControlConfig { live: false, socket: true }
     }
-}
-
-/// Keeps the cost of exact times below a budget: the methods that are called most are set to level `watch`, and back when it is quiet.
-#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
-#[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct GovernorConfig {
-    /// Most of the process's CPU time that probes may take, in percent. Without it nobody governs. Turns `live` on.
-    #[schemars(with = "u32", range(min = 1, max = 100))]
-    pub budget_percent: Option<u32>,
 }
 
 /// What happens when the agent cannot start.
@@ -250,7 +259,7 @@ pub struct Rule {
     /// a class is loaded (docs/modes.md).
     #[schemars(with = "Mode")]
     pub mode: Option<Mode>,
-    /// Rules that come with the agent: `ejb`, `http-server`, `jdbc`, `jsp`, `servlet` or `socket`. They stand where this rule
+    /// Rules that come with the agent: `api`, `async`, `ejb`, `http-server`, `jdbc`, `jsp`, `logging`, `servlet` or `socket`. They stand where this rule
     /// stands; only `name` and `level` can be given with it.
     #[schemars(with = "String")]
     pub preset: Option<Spanned<String>>,

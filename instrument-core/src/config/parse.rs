@@ -6,10 +6,11 @@ use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::diagnostic::Diagnostic;
+use super::governor_table::read_governor;
 use super::keys;
 use super::metrics_table::read_metrics;
 use super::model::{
-    AgentConfig, Config, ControlConfig, ExcludeConfig, FilterConfig, GovernorConfig, JvmEvents, LogLevel, OnError,
+    AgentConfig, Config, ControlConfig, ExcludeConfig, FilterConfig, JvmEvents, LogLevel, OnError, ProbeClock,
     TraceConfig,
 };
 use super::nearest_name::{nearest_name, quoted_list};
@@ -18,6 +19,7 @@ use super::read_rule::{check_rules, doubt_class_patterns, read_rule};
 use super::sampler::read_sampler;
 use super::source_text::SourceText;
 use super::table_reader::{TableReader, kind};
+use super::watch_table::read_watch;
 use crate::selection::class_pattern::ClassPattern;
 
 /// Most errors of TOML syntax shown for one file; what follows the first is often its consequence.
@@ -69,6 +71,7 @@ fn read_config(document: &DeTable<'_>, source: Arc<SourceText>, problems: &mut P
     let filter = table("filter", keys::FILTER, &top, problems).map(|table| read_filter(&table, problems));
     let exclude = table("exclude", keys::EXCLUDE, &top, problems).map(|table| read_exclude(&table, problems));
     let control = table("control", keys::CONTROL, &top, problems).map(|table| read_control(&table, problems));
+    let watch = table("watch", keys::WATCH, &top, problems).map(|table| read_watch(&table, problems));
     let governor = table("governor", keys::GOVERNOR, &top, problems).map(|table| read_governor(&table, problems));
     let mut rules = Vec::new();
     for (span, rule) in rule_tables(&top, problems) {
@@ -87,6 +90,7 @@ fn read_config(document: &DeTable<'_>, source: Arc<SourceText>, problems: &mut P
         filter: filter.unwrap_or_default(),
         exclude: exclude.unwrap_or_default(),
         control: control.unwrap_or_default(),
+        watch: watch.unwrap_or_default(),
         governor: governor.unwrap_or_default(),
         rules,
         source,
@@ -133,11 +137,13 @@ fn rule_tables<'t, 'i>(top: &TableReader<'t, 'i>, problems: &mut Problems) -> Ve
 }
 
 fn read_trace(table: &TableReader<'_, '_>, problems: &mut Problems) -> TraceConfig {
+    let clocks = [("auto", ProbeClock::Auto), ("system", ProbeClock::System)];
     TraceConfig {
         file: table.string("file", problems).map(Spanned::into_inner),
         write: table.boolean("write", problems).unwrap_or(true),
         buffer_mb: table.number("buffer-mb", 1..4097, problems).unwrap_or(TraceConfig::default().buffer_mb),
         max_file_mb: table.number("max-file-mb", 1..1_048_577, problems).unwrap_or(TraceConfig::default().max_file_mb),
+        clock: table.choice("clock", &clocks, problems).map(Spanned::into_inner).unwrap_or_default(),
         events: read_events(table, problems).unwrap_or(TraceConfig::default().events),
     }
 }
@@ -188,10 +194,6 @@ fn read_control(table: &TableReader<'_, '_>, problems: &mut Problems) -> Control
         live: table.boolean("live", problems).unwrap_or(default.live),
         socket: table.boolean("socket", problems).unwrap_or(default.socket),
     }
-}
-
-fn read_governor(table: &TableReader<'_, '_>, problems: &mut Problems) -> GovernorConfig {
-    GovernorConfig { budget_percent: table.number("budget-percent", 1..101, problems) }
 }
 
 fn read_exclude(table: &TableReader<'_, '_>, problems: &mut Problems) -> ExcludeConfig {

@@ -1,5 +1,6 @@
 //! Goes through a recording from its last chunk to its first and adds up.
 
+use super::confidence::Ticks;
 use super::decoding::DecodedChunk;
 use super::details::DetailTable;
 use super::frames::LEFT_OUT;
@@ -159,7 +160,7 @@ impl Builder {
                 recording.jvm_options = options.into_owned();
                 recording.command_line = command_line.into_owned();
             }
-            Event::MethodCall(_) | Event::Other => {}
+            Event::MethodCall(_) | Event::Task { .. } | Event::Other => {}
         }
     }
 
@@ -176,6 +177,7 @@ impl Builder {
                 frame.own = frame.own.saturating_add(node.own);
             }
         }
+        Ticks::of(&analysis.recording.configuration).set_margins(&mut analysis.frames, &analysis.tree);
         analysis.threads = self.rows.finish();
         analysis.statements = self.statements.finish();
         analysis.http_requests = self.http_requests.finish();

@@ -25,6 +25,8 @@ impl FrameId {
 pub struct Frame {
     /// Name of the class with dots.
     pub class: String,
+    /// Name of the class's module; empty if the recording does not say it.
+    pub module: String,
     /// Name of the method.
     pub method: String,
     /// Descriptor of the method.
@@ -39,6 +41,10 @@ pub struct Frame {
     pub total: u64,
     /// Time in the method itself, without measured methods that it called.
     pub own: u64,
+    /// In 19 cases of 20 the true `total` is not farther off than this; 0 where times are exact.
+    pub total_margin: u64,
+    /// The same of `own`.
+    pub own_margin: u64,
     /// Sum of the times of all calls, recursive ones included; divided by `calls` it is the average call.
     pub sum: u64,
     /// Longest call.
@@ -96,7 +102,8 @@ pub(super) struct Frames {
 impl Frames {
     /// The id of a method; a call whose method the chunk does not name counts for a method named `?`.
     pub(super) fn id(&mut self, (method, template): (Option<Method<'_>>, &str)) -> FrameId {
-        let Method { class, name, descriptor } = method.unwrap_or(Method { class: "?", name: "?", descriptor: "" });
+        let Method { class, module, name, descriptor } =
+            method.unwrap_or(Method { name: "?", ..Method::of_class("?") });
         let identity = Identity {
             class: class.replace('/', "."),
             method: name.to_owned(),
@@ -107,6 +114,7 @@ impl Frames {
         *self.ids.entry(identity).or_insert_with_key(|identity| {
             self.frames.push(Frame {
                 class: identity.class.clone(),
+                module: module.to_owned(),
                 method: identity.method.clone(),
                 descriptor: identity.descriptor.clone(),
                 template: identity.template.clone(),
@@ -118,7 +126,7 @@ impl Frames {
 
     /// The id of [`LEFT_OUT`].
     pub(super) fn left_out(&mut self) -> FrameId {
-        self.id((Some(Method { class: "", name: LEFT_OUT, descriptor: "" }), ""))
+        self.id((Some(Method { name: LEFT_OUT, ..Method::of_class("") }), ""))
     }
 
     pub(super) fn get_mut(&mut self, id: FrameId) -> Option<&mut Frame> {

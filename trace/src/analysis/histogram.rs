@@ -37,6 +37,20 @@ impl Histogram {
         self.count
     }
 
+    /// Number of durations that are not longer, as exact as the buckets are.
+    #[must_use]
+    pub fn count_up_to(&self, nanos: u64) -> u64 {
+        let (last_octave, last_step) = place(nanos);
+        let octaves = self.octaves.iter().take(last_octave + 1).enumerate();
+        let octaves = octaves.filter_map(|(octave, steps)| Some((octave, steps.as_ref()?)));
+        octaves
+            .map(|(octave, steps)| {
+                let most = if octave == last_octave { last_step + 1 } else { STEPS as usize };
+                steps.iter().take(most).sum::<u64>()
+            })
+            .sum()
+    }
+
     /// Sum of the squared distances of the durations from their mean, as exact as the buckets are.
     #[must_use]
     pub fn spread(&self) -> f64 {
@@ -106,6 +120,15 @@ mod tests {
             assert!(error < 0.016, "{percent}: {error}");
         }
         assert_eq!(histogram.count(), 100_000);
+    }
+
+    #[test]
+    fn durations_up_to_a_limit_are_counted() {
+        let mut histogram = Histogram::default();
+        [5, 1_000, 900_000, 1_000_000, 3_000_000].into_iter().for_each(|value| histogram.record(value));
+        let counts = [4, 5, 950_000, 1_500_000, u64::MAX].map(|limit| histogram.count_up_to(limit));
+        assert_eq!(counts, [0, 1, 3, 4, 5]);
+        assert_eq!(Histogram::default().count_up_to(7), 0);
     }
 
     #[test]

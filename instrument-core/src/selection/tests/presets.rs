@@ -11,7 +11,10 @@ const PRESETS: &[(&str, &str)] = &[
     ("socket", include_str!("../../../../templates/src/main/presets/socket.toml")),
     ("servlet", include_str!("../../../../templates/src/main/presets/servlet.toml")),
     ("jsp", include_str!("../../../../templates/src/main/presets/jsp.toml")),
+    ("logging", include_str!("../../../../templates/src/main/presets/logging.toml")),
     ("ejb", include_str!("../../../../templates/src/main/presets/ejb.toml")),
+    ("api", include_str!("../../../../templates/src/main/presets/api.toml")),
+    ("async", include_str!("../../../../templates/src/main/presets/async.toml")),
 ];
 
 const BUILT_IN: Catalog = Catalog(&[
@@ -184,4 +187,19 @@ fn socket_takes_transfers_of_the_jdk() {
     assert_eq!(templates(&rules, channel, &Types::default()), ["read socket", "write socket", "read no-rule"]);
     let old = ClassBuilder::new("java/net/SocketInputStream", "java/lang/Object").method("read", "([BIII)I", CALLS);
     assert_eq!(templates(&rules, old, &Types::default()), ["read socket"]);
+}
+
+#[test]
+fn logging_takes_each_record_once() {
+    let rules = preset("logging");
+    assert!(rules.may_match_jdk());
+    let jdk = ClassBuilder::new("java/util/logging/Logger", "java/lang/Object")
+        .method("log", "(Ljava/util/logging/LogRecord;)V", CALLS)
+        .method("log", "(Ljava/util/logging/Level;Ljava/lang/String;)V", CALLS)
+        .method("info", "(Ljava/lang/String;)V", CALLS);
+    assert_eq!(templates(&rules, jdk, &Types::default()), ["log timed", "log no-rule", "info no-rule"]);
+    let logback = ClassBuilder::new("ch/qos/logback/classic/Logger", "java/lang/Object")
+        .method("callAppenders", "(Lch/qos/logback/classic/spi/ILoggingEvent;)V", CALLS)
+        .method("info", "(Ljava/lang/String;)V", CALLS);
+    assert_eq!(templates(&rules, logback, &Types::default()), ["callAppenders timed", "info no-rule"]);
 }

@@ -6,11 +6,12 @@ use crate::analysis::TimeLine;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("style.css");
-const SCRIPTS: [&str; 6] = [
+const SCRIPTS: [&str; 7] = [
     include_str!("model.js"),
     include_str!("flame.js"),
     include_str!("timeline.js"),
     include_str!("tables.js"),
+    include_str!("groups.js"),
     include_str!("keys.js"),
     include_str!("page.js"),
 ];

@@ -12,11 +12,13 @@ const frames = data.frames;
 function showSamples(samples) {
   const interval = samples.interval || 1;
   const times = (ticks) => ticks.map((number) => number * interval);
-  const of = (row) => ({ ...row, own: row.own * interval, total: row.total * interval, calls: row.total, estimated: true, template: "" });
+  const margin = (ticks) => 1.96 * Math.sqrt(ticks * (1 - ticks / Math.max(1, samples.ticks)) + 1) * interval;
+  const of = (row) => ({ ...row, own: row.own * interval, total: row.total * interval, own_margin: margin(row.own), total_margin: margin(row.total), calls: row.total, estimated: true, template: "" });
   Object.assign(data, {
     frames: samples.frames.map(of), total: samples.ticks * interval, time_line: null,
     nodes: { ...samples.nodes, total: times(samples.nodes.total), own: times(samples.nodes.own), hidden_total: times(samples.nodes.hidden_total), estimated: samples.nodes.parent.map(() => 1) },
     threads: samples.threads.map((row) => ({ ...row, total: row.total * interval })),
+    views: Object.fromEntries(Object.entries(samples.views).map(([key, rows]) => [key, Array.isArray(rows) ? rows.map(of) : rows])),
   });
   data.paths = data.nodes.parent.length + samples.nodes.hidden.reduce((sum, number) => sum + number, 0);
 }
@@ -59,6 +61,11 @@ function share(part, whole) {
 
 function estimate(isEstimate, text) {
   return isEstimate ? `~${text}` : text;
+}
+
+// How far an estimate may be off, in 19 cases of 20.
+function plusMinus(isEstimate, margin) {
+  return isEstimate ? ` ± ${time(margin)}` : "";
 }
 
 function simpleName(className) {

@@ -68,6 +68,7 @@ const views = [
   ["flame", "Flame graph", data.calls || isSampled ? flamePanel : emptyPanel, null],
   ["timeline", "Time line", timelinePanel, data.time_line ? null : 0],
   ["methods", "Methods", methodsPanel, frames.length],
+  ["groups", "Packages", groupsPanel, data.views.packages.length],
   ["tree", "Call tree", treePanel, null],
   ["threads", "Threads", threadsPanel, data.threads.length],
   ["statements", "Statements", () => detailsPanel(data.statements, "Statement", []), data.statements.length],

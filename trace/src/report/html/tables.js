@@ -62,7 +62,7 @@ function methodLink(index, isShort) {
 function methodsPanel() {
   const several = new Set(frames.map((frame) => frame.template)).size > 1;
   const name = (index) => make("span", {}, methodLink(index), several && frames[index].template ? make("span", { class: "tag" }, frames[index].template) : null);
-  const measured = (title, key, options) => number(title, (index) => frames[index][key], (value, index) => estimate(frames[index].estimated, time(value)), options);
+  const measured = (title, key, options) => number(title, (index) => frames[index][key], (value, index) => estimate(frames[index].estimated, time(value)) + (frames[index][`${key}_margin`] === undefined ? "" : plusMinus(frames[index].estimated, frames[index][`${key}_margin`])), options);
   const portion = (title, key) => number(title, (index) => frames[index][key], (value) => share(value, data.total), { whole: data.total });
   return tablePanel({
     rows: frames.map((_, index) => index),
@@ -73,8 +73,8 @@ function methodsPanel() {
       { title: "Method", text: true, value: (index) => fullName(frames[index]), show: name },
     ],
     sort: 0,
-    filter: (index) => `${fullName(frames[index])} ${frames[index].template}`,
-    note: isSampled ? samplesNote() : frames.some((frame) => frame.estimated) ? "~ level watch: only calls that met a tick are counted, times are estimates from ticks" : null,
+    filter: (index) => `${fullName(frames[index])} ${frames[index].template} ${frames[index].module ?? ""}`,
+    note: isSampled ? samplesNote() : frames.some((frame) => frame.estimated) ? "~ level watch: only calls that met a tick are counted, times are estimates from ticks; ± the true time is not farther off in 19 cases of 20" : null,
   });
 }
 
@@ -182,10 +182,11 @@ function openMethod(index) {
     : make("p", { class: "faint" }, "none that was measured"));
   const { callers, callees } = relations(index);
   const facts = [
-    ["Total", `${estimate(frame.estimated, time(frame.total))} · ${share(frame.total, data.total)}`],
-    ["Own", `${estimate(frame.estimated, time(frame.own))} · ${share(frame.own, data.total)}`],
+    ["Total", `${estimate(frame.estimated, time(frame.total))}${plusMinus(frame.estimated, frame.total_margin)} · ${share(frame.total, data.total)}`],
+    ["Own", `${estimate(frame.estimated, time(frame.own))}${plusMinus(frame.estimated, frame.own_margin)} · ${share(frame.own, data.total)}`],
     isSampled ? ["Samples", count(frame.calls)] : ["Calls", `${count(frame.calls)} · average ${time(frame.average)} · p50 ${time(frame.p50)} · p95 ${time(frame.p95)} · p99 ${time(frame.p99)} · max ${time(frame.max)}`],
     ["Signature", frame.method + frame.descriptor],
+    ...(frame.module ? [["Module", frame.module]] : []),
     ["Template", frame.template || "–"],
   ];
   dialog.replaceChildren(

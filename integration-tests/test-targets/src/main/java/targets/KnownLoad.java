@@ -20,6 +20,7 @@ public final class KnownLoad {
 
     private static final List<Thread> HOLDING = new ArrayList<>();
     private static CountDownLatch release = new CountDownLatch(1);
+    private static final List<byte[]> LEAKED = new ArrayList<>();
     static Object kept;
 
     private KnownLoad() {}
@@ -55,6 +56,10 @@ public final class KnownLoad {
                 return Integer.toString(recurse(numbers[1]));
             case "talk":
                 return Own.talk(numbers[1]);
+            case "leak":
+                LEAKED.add(new byte[numbers[1]]);
+                System.gc();
+                return Integer.toString(LEAKED.size());
             case "collect":
                 System.gc();
                 return "done";

@@ -57,6 +57,9 @@ public final class Full {
     /** Processor time of the present thread in nanoseconds. */
     static native long cpuTime();
 
+    /** Counts an exception of this type. */
+    static native void threw(Class<?> type);
+
     /**
      * The start, before the clock is read: what this costs is no time of the call. Whatever needs much stack comes first: when
      * that overflows, nothing has been counted yet.
@@ -69,7 +72,7 @@ public final class Full {
         long cpu = !alone ? 0 : cpuTimes == 0 ? NOT_TAKEN : cpuTime();
         long bytes = alone ? allocated(thread) : 0;
         long of = figures + ((long) id << 6);
-        long place = takePlace(System.nanoTime(), id, cpu, bytes);
+        long place = takePlace(Clock.now(), id, cpu, bytes);
         if (place == WITHOUT_PLACE) U.getAndAddLong(null, of + UNPLACED, 1);
         U.getAndAddLong(null, of + STARTED, 1);
         return place;
@@ -81,7 +84,19 @@ public final class Full {
         try {
             Timer.exit(start, id);
         } finally {
-            if (call != NOT_COUNTED) ended(call, id, thrown != null);
+            if (call != NOT_COUNTED) {
+                ended(call, id, thrown != null);
+                if (thrown != null) countType(thrown);
+            }
+        }
+    }
+
+    /** What is thrown to the application stays what it was, even if there is no stack left for this. */
+    private static void countType(Throwable thrown) {
+        try {
+            threw(thrown.getClass());
+        } catch (Throwable noStack) {
+            // The call is counted; its type is not.
         }
     }
 

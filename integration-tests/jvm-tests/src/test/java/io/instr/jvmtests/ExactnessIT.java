@@ -91,6 +91,30 @@ class ExactnessIT {
     }
 
     @EachJdk
+    void aTickOfAnotherLengthSeesEveryCallThatIsLongerThanIt(Jdk jdk) {
+        for (int tick : new int[] {200, 20_000}) {
+            AgentConfig watch = AgentConfig.atLevel("watch", "targets.Durations");
+            watch = new AgentConfig(watch.fileName(), "[watch]\ntick-us = " + tick + "\n" + watch.text());
+            long millis = Math.max(60, 4 * tick / 1000);
+            Finished run = Program.target(jdk, "targets.Durations", Long.toString(millis)).withAgent(watch);
+            List<Call> calls = run.trace().callsOf("targets.Durations.busy");
+            List<long[]> measured = measured(run);
+            assertEquals(measured.size(), calls.size(), tick + " us");
+            List<String> told = settings(run.trace(), "watch.tick-ns");
+            assertEquals(List.of(tick + "000"), told);
+            long mean = Long.parseLong(settings(run.trace(), "watch.tick-mean-ns").get(0));
+            assertTrue(mean > tick * 750L, "ticks come after " + mean + " ns");
+        }
+    }
+
+    private static List<String> settings(Trace trace, String key) {
+        return trace.events("instr.Configuration").stream()
+                .filter(setting -> setting.getString("key").equals(key))
+                .map(setting -> setting.getString("value"))
+                .toList();
+    }
+
+    @EachJdk
     void levelOffRecordsNothing(Jdk jdk) {
         Finished run = Program.target(jdk, "targets.Exactness").compare(AgentConfig.atLevel("off", WORK));
         assertEquals(List.of(), run.trace().calls());

@@ -48,10 +48,10 @@ class MetricsIT {
                 """.formatted(port, metrics, level));
     }
 
-    private static Dialog start(Jdk jdk, AgentConfig config) throws IOException {
+    private static Dialog start(Jdk jdk, AgentConfig config, String... options) throws IOException {
         Path directory = RunDirectories.create();
         Files.writeString(directory.resolve(config.fileName()), config.text());
-        Dialog program = Program.target(jdk, "targets.KnownLoad").talk(List.of(Program.agentOption(config.fileName())), directory);
+        Dialog program = Program.target(jdk, "targets.KnownLoad").with(options).talk(List.of(Program.agentOption(config.fileName())), directory);
         assertEquals("ready", program.next());
         return program;
     }
@@ -122,6 +122,45 @@ class MetricsIT {
     }
 
     @EachJdk
+    void whoCallsWhomIsTold(Jdk jdk) throws IOException {
+        int port = OpenMetrics.freePort();
+        try (Dialog program = start(jdk, config(port, "callers = true", "time"))) {
+            ask(program, "recurse 5");
+            ask(program, "recurse 3");
+            String[] pair = {"instr_caller=\"" + LOAD + "recurse\"", named("recurse")};
+            // Of five and of three calls in one another all but the outermost have a caller of the same name.
+            OpenMetrics page = OpenMetrics.await(port, now -> now.has("instr_method_calls_total", pair)
+                    && now.value("instr_method_calls_total", pair) == 6);
+            // Each sleeps 3 ms, and so do those below it: 4 + 3 + 2 + 1 and 2 + 1 of them.
+            assertTrue(page.value("instr_method_calls_time_seconds_total", pair) >= 13 * 0.003, page.text());
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+    }
+
+    @EachJdk
+    void aHeapThatGrowsWithEachMajorCollectionIsSuspected(Jdk jdk) throws IOException {
+        int port = OpenMetrics.freePort();
+        try (Dialog program = start(jdk, config(port, "", "time"), "-Xmx64m", "-XX:+UseSerialGC")) {
+            program.ask("collect");
+            OpenMetrics.await(port, page -> page.has("instr_heap_lowest_bytes"));
+            assertEquals(0, OpenMetrics.scrape(port).value("instr_heap_growth_bytes"));
+            double lowest = 0;
+            for (int i = 0; i < 7; i++) {
+                ask(program, "leak 2000000");
+                double before = lowest;
+                lowest = OpenMetrics.await(port, page -> page.value("instr_heap_lowest_bytes") > before + 1_000_000)
+                        .value("instr_heap_lowest_bytes");
+            }
+            double growth = OpenMetrics.scrape(port).value("instr_heap_growth_bytes");
+            assertTrue(growth > 8_000_000 && growth < 14_000_000, "five times 2 MB: " + growth);
+            program.send("quit");
+            Finished run = program.finish().assertExitCode(0);
+            assertTrue(run.stderr().contains("instr: perhaps a memory leak"), run.stderr());
+        }
+    }
+
+    @EachJdk
     void fullKnowsWhatRunsWhatIsStalledWhatFailedAndWhatItCost(Jdk jdk) throws IOException {
         int port = OpenMetrics.freePort();
         try (Dialog program = start(jdk, config(port, "stalled-after = \"300 ms\"", "full"))) {
@@ -149,6 +188,7 @@ class MetricsIT {
             long allocated = ask(program, "allocate 1000 100000")[0];
             OpenMetrics page = OpenMetrics.scrape(port);
             assertEquals(failed, page.value("instr_method_errors_total", named("failing")));
+            assertEquals(failed, page.value("instr_exceptions_total", "exception_type=\"java.lang.IllegalStateException\""));
             assertEquals(0, page.value("instr_method_errors_total", named("burning")));
             near(burned / 1e9, page.value("instr_method_cpu_time_seconds_total", named("burning")), 0.02, "processor time");
             assertTrue(page.value("instr_method_cpu_time_seconds_total", named("held")) < 0.05, page.text());

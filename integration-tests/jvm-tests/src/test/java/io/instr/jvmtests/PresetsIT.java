@@ -49,6 +49,13 @@ class PresetsIT {
         assertEquals(4, trace.count("javax.servlet.http.HttpServlet.service"), "each is a call as well");
     }
 
+    @EachJdk
+    void loggingCountsTheRecordsThatPass(Jdk jdk) {
+        AgentConfig config = AgentConfig.of("[[rule]]\npreset = \"logging\"\n");
+        Finished run = Program.target(jdk, "targets.LogLines").with("-Xverify:all").compare(config);
+        assertEquals(7, run.trace().count("java.util.logging.Logger.log"), "records that the level lets through");
+    }
+
     private static boolean isRead(RecordedEvent transfer) {
         RecordedMethod method = transfer.getValue("method");
         return method.getName().toLowerCase().contains("read");

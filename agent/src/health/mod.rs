@@ -1,0 +1,212 @@
+//! How the JVM is: a thread that looks twice a second at HotSpot's own counters of heap and collections. It opens the breaker
+//! while the heap is short, and tells when what is in use grows and grows.
+
+mod breaker;
+mod leak;
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Weak};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use crate::jvm::{VmStructs, block_signals, perf_memory};
+use crate::message;
+use crate::metrics::{Family, Kind, PerfCounters, Unit, Value};
+use crate::probe_switch::PausedBy;
+use crate::session::Session;
+pub(crate) use breaker::Limits;
+use breaker::{Breaker, Change, Reading};
+use leak::LeakWatch;
+
+const LOOK: Duration = Duration::from_millis(500);
+/// HotSpot numbers its collectors and generations from 0; none has more.
+const NUMBERS: std::ops::Range<u32> = 0..4;
+
+/// What is known about the heap, for those who ask.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub(crate) struct Health {
+    /// Least bytes in use since the last major collection: what is really needed.
+    pub(crate) lowest: Option<u64>,
+    /// Bytes by which the heap in use grew over the last major collections, each time; 0 unless that looks like a leak.
+    pub(crate) leak_growth: u64,
+    /// How often the breaker has opened.
+    pub(crate) openings: u64,
+    /// Why it is open.
+    pub(crate) open_because: Option<String>,
+}
+
+impl Health {
+    /// The same as metrics.
+    pub(crate) fn families(&self) -> [Family; 3] {
+        let leak = "Growth of the least heap in use between major collections, where it grew at each of the last five; otherwise 0";
+        let openings = "Times that the breaker stopped all probes because the heap was short";
+        let lowest = "Least of the Java heap in use since the latest major collection";
+        let lowest = Family::new("instr.heap.lowest", Unit::Bytes, Kind::Gauge, lowest);
+        [
+            self.lowest.map_or(lowest.clone(), |bytes| lowest.with(&[], Value::Integer(bytes))),
+            Family::new("instr.heap.growth", Unit::Bytes, Kind::Gauge, leak)
+                .with(&[], Value::Integer(self.leak_growth)),
+            Family::new("instr.breaker.openings", Unit::Things("{opening}"), Kind::Counter, openings)
+                .with(&[], Value::Integer(self.openings)),
+        ]
+    }
+}
+
+/// The running thread.
+#[derive(Debug)]
+pub(crate) struct HealthWatch {
+    stop: Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl HealthWatch {
+    /// Starts to look; `None` where the JVM counts nothing (`-XX:-UsePerfData`) or there is no thread.
+    pub(crate) fn start(
+        session: Weak<Session>,
+        health: Arc<Mutex<Health>>,
+        limits: Option<Limits>,
+        heap_limit: u64,
+    ) -> Option<HealthWatch> {
+        if VmStructs::find().and_then(perf_memory).is_none() {
+            tracing::info!("this JVM shows no counters of its heap: no breaker, no watch for leaks");
+            return None;
+        }
+        let (stop, stopped) = channel::<()>();
+        let thread = std::thread::Builder::new().name("instr-health".to_owned()).spawn(move || {
+            block_signals();
+            let mut watcher =
+                Watcher { session, health, breaker: limits.map(Breaker::new), leak: LeakWatch::default() };
+            let began = Instant::now();
+            while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                let memory = VmStructs::find().and_then(perf_memory);
+                if let Some(counters) = memory.as_deref().and_then(PerfCounters::decode) {
+                    watcher.look(&Counted::of(&counters), began.elapsed(), heap_limit);
+                }
+            }
+        });
+        let thread = thread.inspect_err(|error| tracing::error!(%error, "no thread to look at the heap")).ok()?;
+        Some(HealthWatch { stop, thread })
+    }
+
+    /// Ends the thread.
+    pub(crate) fn stop(self) {
+        // Fails if the thread has ended already.
+        let _ = self.stop.send(());
+        if self.thread.join().is_err() {
+            tracing::error!("the thread that looks at the heap failed");
+        }
+    }
+}
+
+/// What HotSpot counts.
+#[derive(Debug, Default, PartialEq)]
+struct Counted {
+    collections: u64,
+    major_collections: u64,
+    stopped: Duration,
+    used: u64,
+}
+
+impl Counted {
+    fn of(counters: &PerfCounters) -> Counted {
+        let mut counted = Counted::default();
+        let mut collectors = 0;
+        for number in NUMBERS {
+            let Some(count) = counters.number(&format!("sun.gc.collector.{number}.invocations")) else { continue };
+            collectors += 1;
+            counted.collections += count;
+            // The first collects the young generation, where there are several.
+            counted.major_collections += if number == 0 { 0 } else { count };
+            let seconds = counters.seconds(&format!("sun.gc.collector.{number}.time")).unwrap_or(0.0);
+            counted.stopped += Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        }
+        if collectors == 1 {
+            counted.major_collections = counted.collections;
+        }
+        for generation in NUMBERS {
+            for space in NUMBERS {
+                let name = format!("sun.gc.generation.{generation}.space.{space}.used");
+                counted.used += counters.number(&name).unwrap_or(0);
+            }
+        }
+        counted
+    }
+}
+
+struct Watcher {
+    session: Weak<Session>,
+    health: Arc<Mutex<Health>>,
+    breaker: Option<Breaker>,
+    leak: LeakWatch,
+}
+
+impl Watcher {
+    fn look(&mut self, counted: &Counted, at: Duration, limit: u64) {
+        let Counted { collections, major_collections, stopped, used } = *counted;
+        if let Some(text) = self.leak.see(major_collections, used, limit) {
+            self.tell("leak", &text);
+        }
+        let change =
+            self.breaker.as_mut().and_then(|breaker| breaker.see(Reading { at, collections, stopped, used, limit }));
+        {
+            let mut health = self.health.lock();
+            health.lowest = self.leak.lowest();
+            health.leak_growth = self.leak.growth(limit);
+            health.openings += u64::from(matches!(change, Some(Change::Open(_))));
+            health.open_because = self.breaker.as_ref().and_then(Breaker::reason).map(str::to_owned);
+        }
+        match change {
+            Some(Change::Open(reason)) => {
+                self.switch(false);
+                self.tell("breaker", &format!("breaker open, nothing is recorded: {reason}"));
+            }
+            Some(Change::Close) => {
+                self.switch(true);
+                self.tell("breaker", "breaker closed, probes record again: the heap has been well for a while");
+            }
+            None => {}
+        }
+    }
+
+    fn switch(&self, on: bool) {
+        let Some(session) = self.session.upgrade() else { return };
+        if on {
+            session.switch.resume(PausedBy::Breaker);
+        } else {
+            session.switch.pause(PausedBy::Breaker);
+        }
+    }
+
+    fn tell(&self, kind: &'static str, text: &str) {
+        message::say(text);
+        if let Some(session) = self.session.upgrade() {
+            session.live.note(text);
+            session.events.note(kind, text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn collections_beyond_those_of_the_young_generation_are_major_ones() {
+        let counters = PerfCounters::of_numbers(&[
+            ("sun.os.hrt.frequency", 1000),
+            ("sun.gc.collector.0.invocations", 5),
+            ("sun.gc.collector.0.time", 2500),
+            ("sun.gc.collector.1.invocations", 2),
+            ("sun.gc.collector.1.time", 500),
+            ("sun.gc.generation.0.space.0.used", 100),
+            ("sun.gc.generation.0.space.2.used", 20),
+            ("sun.gc.generation.1.space.0.used", 3),
+        ]);
+        let expected = Counted { collections: 7, major_collections: 2, stopped: Duration::from_secs(3), used: 123 };
+        assert_eq!(Counted::of(&counters), expected);
+        let one = PerfCounters::of_numbers(&[("sun.gc.collector.2.invocations", 4)]);
+        assert_eq!(Counted::of(&one).major_collections, 4, "a collector without generations");
+    }
+}

@@ -1,0 +1,146 @@
+//! One switch for all probes of a session, those with fixed levels too, and the tick that those at level watch read.
+//!
+//! It is a field that every probe looks at before it records (`java.instr.Timer.on`), so it acts at once and touches no class.
+//! Probes at level time go on reading the clock; `docs/governor.md` has what is left of their cost.
+
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use crate::jvm::{JavaVm, Jni, NanoClock};
+use crate::jvm_event_recording::JvmEventRecording;
+use crate::recorder::Ticker;
+use crate::runtime_classes::RuntimeClasses;
+
+/// Who wants the probes to be off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PausedBy {
+    /// A person.
+    Request,
+    /// The JVM is short of heap.
+    Breaker,
+}
+
+/// The switch of one session.
+#[derive(Debug)]
+pub(crate) struct ProbeSwitch {
+    vm: JavaVm,
+    /// Longest time from tick to tick.
+    tick: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The runtime's classes and Java's clock while the session records; none before and after.
+    recording: Option<(RuntimeClasses, NanoClock)>,
+    ticker: Option<Ticker>,
+    /// Some probe is at level watch.
+    needs_ticks: bool,
+    /// Some probe is at level full and its figures are wanted.
+    counts_full: bool,
+    paused_by: Vec<PausedBy>,
+}
+
+impl ProbeSwitch {
+    /// A switch for probes that are off.
+    pub(crate) fn new(vm: JavaVm, tick_us: u32) -> ProbeSwitch {
+        let tick = Duration::from_micros(u64::from(tick_us));
+        ProbeSwitch { vm, tick, state: Mutex::new(State::default()) }
+    }
+
+    /// Switches all probes on: the session begins.
+    pub(crate) fn begin(
+        &self,
+        jni: &Jni<'_>,
+        runtime: RuntimeClasses,
+        clock: NanoClock,
+        counts_full: bool,
+    ) -> Result<(), String> {
+        let mut state = self.state.lock();
+        runtime.start(jni)?;
+        state.recording = Some((runtime, clock));
+        state.counts_full = counts_full;
+        Ok(())
+    }
+
+    /// Some class got a probe that reads the tick.
+    pub(crate) fn need_ticks(&self, events: &JvmEventRecording) {
+        let mut state = self.state.lock();
+        if !state.needs_ticks {
+            state.needs_ticks = true;
+            events.setting("watch.tick-ns", self.tick.as_nanos().to_string());
+            state.start_ticker(self.vm, self.tick);
+        }
+    }
+
+    /// Switches all probes off at once; calls that run end without a record. Whether that is a change.
+    pub(crate) fn pause(&self, by: PausedBy) -> bool {
+        self.change(|paused_by| {
+            let is_new = !paused_by.contains(&by);
+            paused_by.extend(is_new.then_some(by));
+        })
+    }
+
+    /// Switches all probes on again, unless somebody else wants them off. Whether that is a change.
+    pub(crate) fn resume(&self, by: PausedBy) -> bool {
+        self.change(|paused_by| paused_by.retain(|other| *other != by))
+    }
+
+    /// Who wants the probes to be off.
+    pub(crate) fn paused_by(&self) -> Vec<PausedBy> {
+        self.state.lock().paused_by.clone()
+    }
+
+    /// Nothing can be switched any more: the session is about to end.
+    pub(crate) fn close(&self) {
+        self.state.lock().recording = None;
+    }
+
+    /// Ends the ticks, and tells in `events` how regular they were.
+    pub(crate) fn end(&self, events: &JvmEventRecording) {
+        self.close();
+        let ticker = self.state.lock().ticker.take();
+        let intervals = ticker.map(Ticker::stop).unwrap_or_default();
+        if let (Some(mean), Some(root_mean_square)) = (intervals.mean(), intervals.root_mean_square()) {
+            events.setting("watch.tick-mean-ns", format!("{mean:.0}"));
+            events.setting("watch.tick-rms-ns", format!("{root_mean_square:.0}"));
+        }
+    }
+
+    fn change(&self, edit: impl FnOnce(&mut Vec<PausedBy>)) -> bool {
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        let Some((runtime, _)) = state.recording else { return false };
+        let was_on = state.paused_by.is_empty();
+        let before = state.paused_by.len();
+        edit(&mut state.paused_by);
+        let is_on = state.paused_by.is_empty();
+        if is_on != was_on {
+            let counts_full = state.counts_full;
+            let switched = self.vm.with_attached_daemon(c"instr-switch", |jni| runtime.switch(jni, is_on, counts_full));
+            if let Some(Err(error)) = switched {
+                tracing::error!(%error, is_on, "the probes cannot be switched");
+            }
+            if is_on && state.needs_ticks {
+                state.start_ticker(self.vm, self.tick);
+            } else if let Some(ticker) = state.ticker.take() {
+                ticker.stop();
+            }
+        }
+        before != state.paused_by.len()
+    }
+}
+
+impl State {
+    fn start_ticker(&mut self, vm: JavaVm, tick: Duration) {
+        let Some((runtime, clock)) = self.recording.filter(|_| self.ticker.is_none() && self.paused_by.is_empty())
+        else {
+            return;
+        };
+        match Ticker::start(vm, clock, runtime.tick, tick) {
+            Ok(ticker) => self.ticker = Some(ticker),
+            Err(error) => tracing::error!(%error, "no thread for the ticker; level watch records nothing"),
+        }
+    }
+}

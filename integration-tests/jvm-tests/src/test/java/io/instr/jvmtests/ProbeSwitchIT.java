@@ -1,0 +1,134 @@
+package io.instr.jvmtests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.ControlSocket;
+import io.instr.jvmtests.jvm.Dialog;
+import io.instr.jvmtests.jvm.EachJdk;
+import io.instr.jvmtests.jvm.Finished;
+import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.Program;
+import io.instr.jvmtests.jvm.RunDirectories;
+import io.instr.jvmtests.jvm.Trace;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Predicate;
+
+/** All probes off and on again: by request, and by the breaker while the JVM is short of heap. */
+class ProbeSwitchIT {
+
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final String STEP = "targets.HeapPressure.step";
+
+    @EachJdk
+    void oneRequestSwitchesProbesOfEveryLevelOffAndAnotherOnAgain(Jdk jdk) throws IOException {
+        for (String tables : new String[] {"", "[control]\nlive = true\n"}) {
+            Path directory = RunDirectories.create();
+            try (Dialog program = start(jdk, tables, "time", directory)) {
+                program.ask("work 100");
+                assertEquals("{\"changed\":true,\"paused\":[\"request\"]}", ask(program, "pause"));
+                assertEquals("{\"changed\":false,\"paused\":[\"request\"]}", ask(program, "pause"));
+                program.ask("work 1000");
+                assertTrue(ControlSocket.status(program).contains("\"paused\":[\"request\"]"));
+                assertEquals("{\"changed\":true,\"paused\":[]}", ask(program, "resume"));
+                assertEquals("{\"changed\":false,\"paused\":[]}", ask(program, "resume"));
+                program.ask("work 7");
+                program.send("quit");
+                program.finish().assertExitCode(0);
+            }
+            Trace trace = trace(directory);
+            assertEquals(107, trace.count(STEP), "calls while the probes were on");
+            assertEquals(List.of("all probes paused by request", "all probes resumed by request"), notes(trace, "switch"));
+        }
+    }
+
+    @EachJdk
+    void levelWatchIsPausedAndTicksAgainAfterwards(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        try (Dialog program = start(jdk, "", "watch", directory)) {
+            // Long enough for a hundred ticks.
+            program.ask("work 200000000");
+            ask(program, "pause");
+            long before = records(program);
+            program.ask("work 200000000");
+            assertEquals(before, records(program));
+            ask(program, "resume");
+            program.ask("work 200000000");
+            program.send("quit");
+            program.finish().assertExitCode(0);
+            assertTrue(trace(directory).count(STEP) > 0 || trace(directory).calls().size() > before, "ticks after the pause");
+        }
+    }
+
+    @EachJdk
+    void theBreakerOpensWhileTheJvmOnlyCollectsAndClosesWhenItIsWell(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        String tables = "[control]\nlive = true\n[governor]\nbudget-percent = 0\ngc-percent = 25\nrecovery-seconds = 1\n";
+        try (Dialog program = start(jdk, tables, "time", directory, "-Xmx128m", "-XX:+UseSerialGC")) {
+            program.ask("work 100");
+            program.ask("press");
+            await(program, status -> status.contains("\"paused\":[\"breaker\"]"));
+            assertTrue(ControlSocket.status(program).contains("\"breaker\":\"garbage collections took"));
+            program.ask("work 1000");
+            program.ask("release");
+            await(program, status -> status.contains("\"paused\":[]"));
+            program.ask("work 7");
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+        Trace trace = trace(directory);
+        assertEquals(107, trace.count(STEP), "calls while the breaker was closed");
+        List<String> notes = notes(trace, "breaker");
+        assertEquals(2, notes.size(), notes.toString());
+        assertTrue(notes.get(0).startsWith("breaker open") && notes.get(1).startsWith("breaker closed"), notes.toString());
+    }
+
+    private static Dialog start(Jdk jdk, String tables, String level, Path directory, String... options) throws IOException {
+        AgentConfig config = AgentConfig.of(tables + """
+                [[rule]]
+                class = "targets.HeapPressure"
+                level = "%s"
+                """.formatted(level));
+        String file = config.writeTo(directory).getFileName().toString();
+        Dialog program = Program.target(jdk, "targets.HeapPressure")
+                .with(options)
+                .talk(List.of(Program.agentOption(file)), directory);
+        assertEquals("ready", program.next());
+        return program;
+    }
+
+    private static String ask(Dialog program, String what) {
+        return ControlSocket.ask(program, "{\"ask\":\"" + what + "\"}");
+    }
+
+    private static long records(Dialog program) {
+        String status = ControlSocket.status(program);
+        return Long.parseLong(status.replaceAll(".*\"records\":([0-9]+).*", "$1"));
+    }
+
+    /** Asks until the answer is as wanted; each question waits for the agent, so this does not spin. */
+    private static void await(Dialog program, Predicate<String> wanted) {
+        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        String status = ControlSocket.status(program);
+        while (!wanted.test(status)) {
+            assertTrue(System.nanoTime() < deadline, status);
+            program.ask("work 0");
+            status = ControlSocket.status(program);
+        }
+    }
+
+    private static List<String> notes(Trace trace, String kind) {
+        return trace.events("instr.Note").stream()
+                .filter(note -> note.getString("kind").equals(kind))
+                .map(note -> note.getString("message"))
+                .toList();
+    }
+
+    private static Trace trace(Path directory) {
+        return new Finished(0, "", "", directory, List.of()).trace();
+    }
+}
