@@ -134,6 +134,7 @@ fn nested_calls_and_details_of_the_sample() {
     assert!(analysis.recording.is_finished);
     let threads: Vec<_> = analysis.threads.iter().map(|row| (row.name.as_str(), row.calls, row.total)).collect();
     assert_eq!(threads, [("virtual threads", 1, 2_000_000), ("http-1", 4, 8_100)]);
+    assert_eq!(analysis.threads.iter().map(|row| row.lost).collect::<Vec<_>>(), [0, 3]);
 }
 
 #[test]

@@ -27,6 +27,12 @@ pub(crate) fn block_signals() {
     }
 }
 
+/// Has the current thread woken up within a microsecond of the time that it asked for, where 50 are usual.
+pub(crate) fn wake_up_in_time() {
+    // SAFETY: PR_SET_TIMERSLACK takes a number of nanoseconds and concerns the current thread alone.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_000 as libc::c_ulong) };
+}
+
 /// A moment at most a second before this process began; `None` where the kernel does not tell.
 pub(crate) fn process_start() -> Option<SystemTime> {
     /// In which the kernel counts for programs, whatever it does itself.
@@ -38,12 +44,6 @@ pub(crate) fn process_start() -> Option<SystemTime> {
     let now: f64 = uptime.split(' ').next()?.parse().ok()?;
     let age = Duration::try_from_secs_f64(now - started / TICKS_A_SECOND + 1.0).ok()?;
     SystemTime::now().checked_sub(age)
-}
-
-/// Has the current thread woken up within a microsecond of the time that it asked for, where 50 are usual.
-pub(crate) fn wake_up_in_time() {
-    // SAFETY: PR_SET_TIMERSLACK takes a number of nanoseconds and concerns the current thread alone.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_000 as libc::c_ulong) };
 }
 
 /// Time that all threads of the process together have spent on processors.

@@ -17,10 +17,11 @@ mod ring;
 mod sample_sink;
 mod segment_pool;
 mod ticker;
+mod trace_dumps;
 mod trace_sink;
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::Thread;
 
@@ -28,11 +29,12 @@ use parking_lot::Mutex;
 
 pub(crate) use call_rates::{CallRates, Calls};
 pub(crate) use drainer::{Drainer, Watcher};
-pub(crate) use jvm_event_queue::{JvmEvent, JvmEventQueue, note_pause};
+pub(crate) use jvm_event_queue::{JvmEvent, JvmEventQueue, note_freed_loader, note_pause};
 pub(crate) use record_sinks::RecordSinks;
 pub(crate) use record_stream::{Detail, RecordSink, RecordThread};
 pub(crate) use ticker::Ticker;
-pub(crate) use trace_sink::{RecordCounts, TraceSink};
+pub(crate) use trace_dumps::{DumpAnswer, DumpDesk, Dumped};
+pub(crate) use trace_sink::{RecordCounts, TraceParts, TraceSink};
 
 use crate::jvm::{NanoClock, RecorderNatives, current_thread_id};
 use crate::{live_levels, probe_registry};
@@ -53,6 +55,8 @@ pub(crate) struct Rings {
     drainer_called: AtomicBool,
     /// Handed out when there can be no ring: it never has a segment, so everything written to it counts as lost.
     without_memory: Header,
+    /// What was written to it: a thread without a ring asks for one at every record.
+    lost_without_ring: AtomicU64,
 }
 
 thread_local! {
@@ -73,6 +77,7 @@ impl Rings {
             drainer: Mutex::new(None),
             drainer_called: AtomicBool::new(false),
             without_memory: Header::without_owner(),
+            lost_without_ring: AtomicU64::new(0),
         })
     }
 
@@ -98,8 +103,14 @@ impl Rings {
                 sink.lost(ring.last_thread(), clock.now() as u64, now.lost);
             }
             if ended {
+                sink.thread_gone(ring.last_thread());
+                sink.thread_gone(ring.header().carrier());
                 self.remove(&ring);
             }
+        }
+        let without_ring = self.lost_without_ring.swap(0, Ordering::Relaxed);
+        if without_ring > 0 {
+            sink.lost(0, clock.now() as u64, without_ring);
         }
         words
     }
@@ -154,7 +165,13 @@ impl RecorderNatives for Rings {
             RING.set(Some(Arc::clone(&ring)));
             Some(ring)
         });
-        ring.map_or(self.without_memory(), |ring| ring.header().address() as i64)
+        match ring {
+            Some(ring) => ring.header().address() as i64,
+            None => {
+                self.lost_without_ring.fetch_add(1, Ordering::Relaxed);
+                self.without_memory()
+            }
+        }
     }
 
     fn next(&self, header: i64) {

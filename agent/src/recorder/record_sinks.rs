@@ -34,6 +34,16 @@ impl RecordSinks {
         }
     }
 
+    /// A thread has ended and all its records have been taken.
+    pub(crate) fn thread_gone(&mut self, thread: u64) {
+        self.trace.thread_gone(thread);
+    }
+
+    /// Learns the names of threads that have just started, before anything is said about them.
+    pub(crate) fn introduce(&mut self, told: &[(i64, JvmEvent)]) {
+        told.iter().for_each(|(_, event)| self.trace.introduce(event));
+    }
+
     /// Notes segments that could not be read to their end.
     pub(crate) fn malformed(&mut self, count: u64) {
         self.trace.malformed(count);
@@ -47,6 +57,11 @@ impl RecordSinks {
     /// Writes what the JVM told, each with its time.
     pub(crate) fn jvm_events(&mut self, told: Vec<(i64, JvmEvent)>) {
         told.into_iter().for_each(|(at, event)| self.trace.jvm_event(at as u64, event));
+    }
+
+    /// Writes that a class loader is gone.
+    pub(crate) fn loader_freed(&mut self, at_nanos: u64, loader: u64) {
+        self.trace.loader_freed(at_nanos, loader);
     }
 
     /// Writes a pause of the garbage collector.
@@ -69,9 +84,14 @@ impl RecordSinks {
         self.trace.flush();
     }
 
-    /// Completes the file.
-    pub(crate) fn finish(&mut self) {
-        self.trace.finish();
+    /// Writes a dump of a recording in memory, if somebody has asked for it.
+    pub(crate) fn serve_dumps(&mut self, at_nanos: u64) {
+        self.trace.serve_dumps(at_nanos);
+    }
+
+    /// Completes the file; the recording ends for this reason.
+    pub(crate) fn finish(&mut self, at_nanos: u64, reason: &str) {
+        self.trace.finish(at_nanos, reason);
     }
 }
 

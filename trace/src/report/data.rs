@@ -54,8 +54,9 @@ struct Page<'a> {
     check: &'static [&'static str],
 }
 
+/// What there is to know of a recording itself.
 #[derive(Serialize)]
-struct Recording<'a> {
+pub(super) struct Recording<'a> {
     file: String,
     file_bytes: u64,
     chunks: usize,
@@ -112,6 +113,7 @@ struct ThreadData<'a> {
     id: u64,
     calls: u64,
     total: u64,
+    lost: u64,
 }
 
 #[derive(Serialize)]
@@ -183,7 +185,13 @@ impl<'a> Page<'a> {
             paths: analysis.tree.nodes().len(),
             time_line: None,
             threads: threads
-                .map(|row| ThreadData { name: &row.name, id: row.id, calls: row.calls, total: row.total })
+                .map(|row| ThreadData {
+                    name: &row.name,
+                    id: row.id,
+                    calls: row.calls,
+                    total: row.total,
+                    lost: row.lost,
+                })
                 .collect(),
             views: Views::of(&analysis.tree, &analysis.frames),
             samples: analysis.samples.as_ref().map(Samples::of),
@@ -198,7 +206,7 @@ impl<'a> Page<'a> {
 }
 
 impl<'a> Recording<'a> {
-    fn of(recording: &'a RecordingInfo) -> Recording<'a> {
+    pub(super) fn of(recording: &'a RecordingInfo) -> Recording<'a> {
         Recording {
             file: recording.path.display().to_string(),
             file_bytes: recording.file_bytes,
@@ -238,7 +246,7 @@ impl<'a> Samples<'a> {
             frames: profile.frames.iter().map(frame).collect(),
             nodes: Nodes::of(profile.tree.nodes()),
             threads: threads
-                .map(|row| ThreadData { name: &row.name, id: row.id, calls: row.ticks, total: row.ticks })
+                .map(|row| ThreadData { name: &row.name, id: row.id, calls: row.ticks, total: row.ticks, lost: 0 })
                 .collect(),
             views: Views::of(&profile.tree, &profile.frames),
         }

@@ -2,6 +2,7 @@
 
 mod advice;
 mod data;
+mod diff_data;
 mod group_data;
 mod html;
 mod terminal;
@@ -10,7 +11,7 @@ mod transaction_data;
 mod units;
 
 pub use data::json;
-pub use html::{html, html_with_time_line};
-pub use terminal::{TerminalOptions, View, comparison, method, moved, terminal, transactions, view};
+pub use html::{diff_html, html, html_with_time_line};
+pub use terminal::{TerminalOptions, View, allocated, comparison, method, moved, terminal, transactions, view};
 pub use transaction_data::transactions_json;
-pub use units::{bytes, count, duration};
+pub use units::{bytes, count, date, duration};

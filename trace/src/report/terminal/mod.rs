@@ -1,5 +1,6 @@
 //! A report as text for a terminal.
 
+mod allocations;
 mod comparison;
 mod moved;
 mod samples;
@@ -9,6 +10,7 @@ mod transactions;
 mod tree;
 mod views;
 
+pub use allocations::allocated;
 pub use comparison::comparison;
 pub use moved::moved;
 pub use transactions::transactions;
@@ -132,6 +134,7 @@ impl Report<'_> {
         fact("started", date(recording.start_epoch_nanos));
         fact("duration", duration(recording.duration_nanos));
         fact("start-up", recording.start_up_nanos.map(duration).unwrap_or_default());
+        fact("ended by", recording.end_reason.clone());
         fact("command", recording.command_line.clone());
         fact("JVM", format!("{}{pid}", recording.jvm));
         fact(
@@ -180,13 +183,16 @@ impl Report<'_> {
     fn threads(&mut self, analysis: &Analysis) {
         self.title("Threads");
         let total = analysis.tree.total();
-        let mut table = Table::new(vec!["total", "%", "calls"], "thread");
+        let mut titles = vec!["total", "%", "calls"];
+        titles.extend((analysis.lost > 0).then_some("lost"));
+        let mut table = Table::new(titles, "thread");
         for row in analysis.threads.iter().take(self.options.rows) {
-            let numbers = vec![
+            let mut numbers = vec![
                 Cell::new(duration(row.total)),
                 Cell::share(percent(row.total, total), row.total, total),
                 Cell::new(count(row.calls)),
             ];
+            numbers.extend((analysis.lost > 0).then(|| Cell::new(count(row.lost))));
             let id = if row.is_virtual || row.id == 0 { String::new() } else { format!(" (id {})", row.id) };
             table.row(numbers, printable(&format!("{}{id}", row.name)));
         }
