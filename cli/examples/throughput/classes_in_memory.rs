@@ -19,7 +19,8 @@ pub(crate) fn add_jars(path: &str, classes: &mut Vec<Vec<u8>>) -> Result<()> {
     Ok(())
 }
 
-fn jars_of(path: PathBuf) -> Result<Vec<PathBuf>> {
+/// A jar, or every jar in a directory.
+pub(crate) fn jars_of(path: PathBuf) -> Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path]);
     }
