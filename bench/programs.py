@@ -20,17 +20,18 @@ import rounds
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCES = os.path.join(HERE, "programs")
-# Name -> (main class, its arguments, arguments of the run that only finds the methods, rule).
+# Name -> (main class, its arguments, arguments of the run that only finds the methods, rule). Without `class` a rule takes every class
+# outside the JDK.
 PROGRAMS = {
-    "jackson": ("JacksonLoop", ["{units}"], ["100"], 'class = ["**", "!Measured"]'),
+    "jackson": ("JacksonLoop", ["{units}"], ["100"], 'exclude = "Measured"'),
     "regex": ("RegexLoop", ["{units}"], ["100"], 'class = ["java.util.regex.**", "RegexLoop"]'),
-    "web": ("WebLoad", ["{warm}", "{requests}", "{rate}"], ["100", "100", "0"], 'class = ["**", "!WebLoad**"]'),
+    "web": ("WebLoad", ["{warm}", "{requests}", "{rate}"], ["100", "100", "0"], 'exclude = ["WebLoad", "WebLoad$*"]'),
 }
 UNITS = {"jackson": 60_000, "regex": 60_000}
 JDK_CLASSES = "regex"
 # What instr is measured as: further tables, and what stands in the rule. A stated budget makes probes live, and the governor keeps to it.
 BUDGET = "[governor]\nbudget-percent = 3\n"
-OWN = {"instr, defaults": ("", ""), "instr, governed": (BUDGET, ""), "instr, time, governed": (BUDGET, 'level = "time"\n')}
+OWN = {"instr": ("", ""), "instr-governed": (BUDGET, ""), "instr-time-governed": (BUDGET, 'level = "time"\n')}
 
 
 def options():
@@ -89,7 +90,7 @@ def build(o, directory):
 
 
 def agent(o, directory, name, tables, rule, trace=""):
-    path = os.path.join(directory, name.replace(", ", "-") + ".toml")
+    path = os.path.join(directory, name + ".toml")
     with open(path, "w", encoding="utf-8") as file:
         file.write(f'[trace]\nfile = "{directory}/%p.jfr"\n{trace}[agent]\nstats = "{directory}/stats-%p.json"\n{tables}[[rule]]\n{rule}')
     return f"-agentpath:{o.agent}={path}"

@@ -19,12 +19,12 @@ LIVE = "[control]\nlive = true\n[governor]\nenabled = false"
 # would not be seen beside it.
 VARIANTS = {
     "none": ("plain", None, "", False),
-    "bare clock pair": ("clock-pair", None, "", False),
+    "clock-pair": ("clock-pair", None, "", False),
     "time": ("plain", "time", "", False),
-    "time, live": ("plain", "time", LIVE, False),
-    "none, no work between": ("plain", None, "", True),
+    "time-live": ("plain", "time", LIVE, False),
+    "none-without-work": ("plain", None, "", True),
     "watch": ("plain", "watch", "", True),
-    "watch, live": ("plain", "watch", LIVE, True),
+    "watch-live": ("plain", "watch", LIVE, True),
 }
 SHORT = {"rounds": 2, "seconds": 1.0}
 
@@ -108,8 +108,8 @@ def main():
     try:
         load.compile_program(o.java, directory)
         chosen = rounds.chosen(VARIANTS, o.only)
-        if "none, no work between" not in chosen and any(VARIANTS[name][3] for name in chosen):
-            sys.exit("error: watch is compared with `none, no work between`: name that as well")
+        if "none-without-work" not in chosen and any(VARIANTS[name][3] for name in chosen):
+            sys.exit("error: watch is compared with `none-without-work`: name that as well")
         names = [(collector, name) for collector in o.collectors for name in chosen]
         results = rounds.run(dict.fromkeys(names), o.rounds, lambda name: measure(name[1], name[0], o, directory))
         print(f"JDK {load.feature(o.java)}, {os.cpu_count()} processors, {o.rounds} rounds of {o.seconds} s, {o.work} steps between chains, "
