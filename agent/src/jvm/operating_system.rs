@@ -27,16 +27,10 @@ pub(crate) fn block_signals() {
     }
 }
 
-/// Has the current thread woken up within a microsecond of the time that it asked for, where 50 are usual, and before others,
-/// if the user may say so. For threads that do next to nothing.
+/// Has the current thread woken up within a microsecond of the time that it asked for, where 50 are usual.
 pub(crate) fn wake_up_in_time() {
-    const BEFORE_OTHERS: libc::c_int = -10;
-    // SAFETY: PR_SET_TIMERSLACK takes a number of nanoseconds; both calls concern the current thread alone, and nobody minds
-    // when they are refused.
-    unsafe {
-        libc::prctl(libc::PR_SET_TIMERSLACK, 1_000 as libc::c_ulong);
-        libc::setpriority(libc::PRIO_PROCESS, 0, BEFORE_OTHERS);
-    }
+    // SAFETY: PR_SET_TIMERSLACK takes a number of nanoseconds and concerns the current thread alone.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_000 as libc::c_ulong) };
 }
 
 /// Time that all threads of the process together have spent on processors.
