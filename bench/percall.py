@@ -6,9 +6,12 @@ import statistics
 import subprocess
 import tempfile
 
+import load
 import rounds
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+# Kieker takes what it measures from the environment only.
+KIEKER = {"KIEKER_SIGNATURES_INCLUDE": "long percall.Monitored.call(int)"}
 PROGRAM = os.path.join(HERE, "percall", "target", "percall.jar")
 METHOD = "percall.Monitored"
 
@@ -39,18 +42,41 @@ def variants(o, directory):
     agent = os.path.abspath(o.agent)
     found["instr-full"] = ("plain", [f"-agentpath:{agent}={full_config(directory, 'true')}"])
     found["instr-full-without-cpu-time"] = ("plain", [f"-agentpath:{agent}={full_config(directory, 'false')}"])
+    found.update(peers(o))
+    return found
+
+
+def peers(o):
+    """What others offer for the same method, as far as it is there."""
+    found = {}
     engines = rounds.peer(o.peers, "bench-engines.jar")
     if engines:
         found["asm"] = ("plain", [f"-javaagent:{engines}=asm:{METHOD}"])
         found["byte-buddy"] = ("plain", [f"-javaagent:{engines}=bb:{METHOD}"])
+    timer = rounds.peer(o.peers, "byte-buddy-timer.jar")
+    if timer:
+        found["byte-buddy"] = ("plain", [f"-javaagent:{timer}={METHOD}.call"])
     profiler = rounds.peer(o.peers, "linux-x64/libasyncProfiler.so")
     if profiler:
         found["async-profiler"] = ("plain", [f"-agentpath:{profiler}=start,event={METHOD}.call,interval=1000,file=o.collapsed"])
+        # No call is as long as that: what is left is two clock readings and a comparison.
+        found["async-profiler-trace-1s"] = ("plain", [f"-agentpath:{profiler}=start,trace={METHOD}.call:1s,file=o.jfr"])
+        found["async-profiler-trace-each"] = ("plain", [f"-agentpath:{profiler}=start,trace={METHOD}.call,file=o.jfr"])
     opentelemetry = rounds.peer(o.peers, "opentelemetry-javaagent.jar")
     if opentelemetry:
         silent = [f"-Dotel.{signal}.exporter=none" for signal in ("traces", "metrics", "logs")]
         included = f"-Dotel.instrumentation.methods.include={METHOD}[call]"
         found["opentelemetry"] = ("plain", [f"-javaagent:{opentelemetry}", *silent, included])
+    kieker = rounds.peer(o.peers, "kieker-bytebuddy.jar")
+    if kieker:
+        found["kieker"] = ("plain", [f"-javaagent:{kieker}", "-Dkieker.monitoring.skipDefaultAOPConfiguration=true",
+                                     "-Dkieker.monitoring.writer.filesystem.FileWriter.customStoragePath=.",
+                                     "-Dkieker.monitoring.writer.filesystem.FileWriter.logStreamHandler="
+                                     "kieker.monitoring.writer.filesystem.BinaryLogStreamHandler"])
+    if o.peers and load.feature(o.java) >= 25:
+        recording = "-XX:StartFlightRecording:filename=r.jfr,maxsize=200m"
+        found["jfr-method-timing"] = ("plain", [f"{recording},method-timing={METHOD}::call"])
+        found["jfr-method-trace"] = ("plain", [f"{recording},method-trace={METHOD}::call"])
     return found
 
 
@@ -59,7 +85,8 @@ def measure(variant, o):
     directory = tempfile.mkdtemp(prefix="instr-percall-")
     try:
         command = [o.java + "/bin/java", "-Xms256m", "-Xmx256m", *flags, "-cp", PROGRAM, "percall.Main", body, str(o.seconds)]
-        run = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=60 + 2 * o.seconds, check=False)
+        run = subprocess.run(command, cwd=directory, env={**os.environ, **KIEKER}, capture_output=True, text=True,
+                             timeout=60 + 2 * o.seconds, check=False)
         figures = [float(line.split()[1]) for line in run.stdout.splitlines() if line.startswith("NANOS ")]
         if not figures:
             return {"error": (run.stdout + run.stderr)[-300:]}
@@ -71,7 +98,10 @@ def measure(variant, o):
 def main():
     parser = rounds.arguments(__doc__)
     parser.add_argument("--seconds", type=int, default=4, help="measured after as many seconds of warming up")
+    parser.add_argument("--short", action="store_true", help="2 rounds of 2 s: three minutes with all peers")
     o = parser.parse_args()
+    if o.short:
+        o.rounds, o.seconds = 2, 2
     directory = tempfile.mkdtemp(prefix="instr-percall-config-")
     try:
         all_variants = rounds.chosen(variants(o, directory), o.only)

@@ -2,7 +2,21 @@
 import argparse
 import os
 import statistics
+import subprocess
 import sys
+
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def peers_directory(given):
+    """The directory itself or, for `all`, where bench/peers/pom.xml puts what it fetches and builds."""
+    if given != "all":
+        return given
+    directory = os.path.join(HERE, "peers", "target", "agents")
+    if not os.path.isdir(directory):
+        subprocess.run(["mvn", "-q", "-B", "-f", os.path.join(HERE, "peers", "pom.xml"), "package"], check=True, stdout=sys.stderr)
+    return directory
 
 
 def arguments(description):
@@ -11,7 +25,7 @@ def arguments(description):
     parser.add_argument("--agent", required=True, help="libinstr.so")
     parser.add_argument("--java", required=True, help="the JDK to run on")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--peers", help="directory with the agents of others (README.md)")
+    parser.add_argument("--peers", type=peers_directory, help="directory with the agents of others (README.md); `all`: fetched from Maven Central")
     parser.add_argument("--only", help="names of variants, separated by commas")
     return parser
 

@@ -14,10 +14,12 @@ use std::time::Duration;
 
 use instrument_core::level::Level;
 use instrument_core::selection::NameGlob;
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::jvm::block_signals;
 use crate::live_control::Governed;
+use crate::metrics::Durations;
 use crate::probe_switch::PausedBy;
 use crate::recorder::Calls;
 use crate::session::Session;
@@ -26,14 +28,23 @@ use crate::session::Session;
 const MOST_BYTES: u64 = 4096;
 /// A client that says nothing for so long is forgotten.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// So many methods are told with a status.
+/// So many methods are told with a status, if nobody asks for another number.
 const HOTTEST: usize = 50;
+/// And so many at most.
+const MOST_METHODS: usize = 5_000;
 
 /// What can be asked for.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "ask")]
 enum Request {
-    Status,
+    Status {
+        /// How many methods are told.
+        #[serde(default)]
+        methods: Option<usize>,
+        /// Also how long calls took since the last request of this kind: for those who ask again and again.
+        #[serde(default)]
+        durations: bool,
+    },
     Level {
         methods: String,
         level: Level,
@@ -94,11 +105,28 @@ struct Hot {
     level: Level,
     calls: u64,
     nanos: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recent: Option<Recent>,
+}
+
+/// Calls since the last look. Nanoseconds.
+#[derive(Debug, Serialize)]
+struct Recent {
+    p50: u64,
+    p99: u64,
+    max: u64,
+}
+
+impl Recent {
+    fn of(durations: &Durations) -> Recent {
+        let percentile = |percent| (durations.percentile(percent) * 1e9).round() as u64;
+        Recent { p50: percentile(50.0), p99: percentile(99.0), max: durations.max() }
+    }
 }
 
 impl Status {
     /// The status of a session.
-    pub(crate) fn of(session: &Session, trace_file: Option<PathBuf>) -> Status {
+    pub(crate) fn of(session: &Session, trace_file: Option<PathBuf>, methods: usize, durations: bool) -> Status {
         let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
         let records = *session.records.lock();
         let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |file| file.len());
@@ -116,7 +144,7 @@ impl Status {
             paused: paused(session),
             breaker: session.health.lock().open_because.clone(),
             decisions: session.live.decisions(),
-            hottest: hottest(session),
+            hottest: hottest(session, methods.min(MOST_METHODS), durations),
         }
     }
 }
@@ -142,16 +170,20 @@ fn switch(session: &Session, on: bool) -> Switched {
 }
 
 /// The methods that took most time, all threads together.
-fn hottest(session: &Session) -> Vec<Hot> {
+fn hottest(session: &Session, most: usize, durations: bool) -> Vec<Hot> {
     let Some(rates) = &session.rates else { return Vec::new() };
-    let calls = rates.lock().snapshot();
+    let (calls, recent) = {
+        let mut rates = rates.lock();
+        (rates.snapshot(), if durations { rates.look() } else { FxHashMap::default() })
+    };
     let mut by_time: Vec<(u32, Calls)> = (0u32..).zip(calls).filter(|(_, calls)| calls.count > 0).collect();
     by_time.sort_unstable_by_key(|(probe, calls)| (std::cmp::Reverse(calls.nanos), *probe));
-    by_time.truncate(HOTTEST);
+    by_time.truncate(most);
     let describe = |(probe, calls): (u32, Calls)| {
         let (method, level, live) = session.probes.describe(probe)?;
         let level = if live && level != Level::Watch { session.live.level(probe) } else { level };
-        Some(Hot { method, level, calls: calls.count, nanos: calls.nanos })
+        let recent = recent.get(&(probe as usize)).map(Recent::of);
+        Some(Hot { method, level, calls: calls.count, nanos: calls.nanos, recent })
     };
     by_time.into_iter().filter_map(describe).collect()
 }
@@ -229,7 +261,9 @@ fn serve(mut stream: UnixStream, session: &Weak<Session>) -> io::Result<()> {
 
 fn answer(line: &str, session: &Session) -> String {
     let json = match serde_json::from_str(line) {
-        Ok(Request::Status) => serde_json::to_string(&session.status()),
+        Ok(Request::Status { methods, durations }) => {
+            serde_json::to_string(&session.status(methods.unwrap_or(HOTTEST), durations))
+        }
         Ok(Request::Level { methods, level }) => match NameGlob::class(&methods) {
             Ok(pattern) => {
                 let changed = session.live.set(&pattern, level);
@@ -268,7 +302,12 @@ mod tests {
 
     #[test]
     fn requests_are_read() {
-        assert!(matches!(serde_json::from_str(r#"{"ask":"status"}"#), Ok(Request::Status)));
+        assert!(matches!(
+            serde_json::from_str(r#"{"ask":"status"}"#),
+            Ok(Request::Status { methods: None, durations: false })
+        ));
+        let status = serde_json::from_str(r#"{"ask":"status","methods":7,"durations":true}"#);
+        assert!(matches!(status, Ok(Request::Status { methods: Some(7), durations: true })));
         let level = serde_json::from_str(r#"{"ask":"level","methods":"a.B.*","level":"off"}"#);
         assert!(matches!(level, Ok(Request::Level { level: Level::Off, .. })));
         assert!(serde_json::from_str::<Request>(r#"{"ask":"level","methods":"a","level":"loud"}"#).is_err());

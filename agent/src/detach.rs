@@ -25,6 +25,7 @@ pub(crate) fn detach(agent: &Agent, jni: &Jni<'_>) {
     }
     restore(agent.jvmti, jni, &session);
     session.events.listen(agent.jvmti, false);
+    session.types.close(jni);
     agent.end_session();
 }
 

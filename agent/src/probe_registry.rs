@@ -3,8 +3,8 @@
 //! Numbers go from 1 to 2^24 - 1 and are never given to something else. A class that comes again (retransformed, or by
 //! another loader) gets the numbers it had: classes of one name in several loaders share them.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use instrument_core::level::Level;
 use parking_lot::Mutex;
@@ -12,6 +12,16 @@ use rustc_hash::FxHashMap;
 
 /// The highest number that fits into a record.
 pub(crate) const HIGHEST_PROBE: usize = 0x00ff_ffff;
+
+/// What sections show as their class and as their template.
+const SECTION: &str = "section";
+
+static PROBES: OnceLock<ProbeRegistry> = OnceLock::new();
+
+/// The numbers of this process.
+pub(crate) fn of_process() -> &'static ProbeRegistry {
+    PROBES.get_or_init(ProbeRegistry::default)
+}
 
 /// What a probe is asked for by.
 #[derive(Debug, Clone, Copy)]
@@ -134,6 +144,29 @@ impl ProbeRegistry {
         known.by_class.insert(class, of_class);
         self.count.store(known.probes.len(), Ordering::Release);
         Some(numbers)
+    }
+
+    /// The number of the sections of this name, which the application marks itself; 0 if there are no more numbers.
+    pub(crate) fn section(&self, name: &[u8]) -> u32 {
+        // The lines and fields of other tools end there.
+        let name: String = String::from_utf8_lossy(name)
+            .chars()
+            .map(|letter| match letter {
+                ';' => ',',
+                _ if letter.is_control() => ' ',
+                _ => letter,
+            })
+            .collect();
+        let request = ProbeRequest {
+            name: name.as_bytes(),
+            descriptor: b"()V",
+            access_flags: 0x0008,
+            template: SECTION,
+            level: Level::Time,
+            live: false,
+        };
+        let numbers = self.numbers(SECTION.as_bytes(), std::iter::once(request));
+        numbers.and_then(|numbers| numbers.first().copied()).unwrap_or(0)
     }
 
     /// Numbers and names of the live probes, as `package.Class.method`, without those of ticks.

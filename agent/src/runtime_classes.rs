@@ -6,7 +6,7 @@
 use std::ffi::{CStr, CString};
 
 use crate::embedded;
-use crate::jvm::{self, GlobalClass, Jni, Jvmti, RecorderNatives, StaticLongField};
+use crate::jvm::{self, GlobalClass, Jni, Jvmti, NanoClock, RecorderNatives, StaticLongField, counter};
 use crate::metrics::{FullCalls, exceptions};
 
 /// The package of `java.base` that the runtime uses.
@@ -21,20 +21,23 @@ const CARRIER_SINCE: u32 = 21;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RuntimeClasses {
     recorder: GlobalClass,
+    clock: GlobalClass,
     full: GlobalClass,
     /// `java.instr.Watch.tick`.
     pub(crate) tick: StaticLongField,
 }
 
 impl RuntimeClasses {
-    /// Defines all classes, opens what they need, binds their native methods.
+    /// Defines all classes, opens what they need, binds their native methods. `counts_ticks`: the probes may read the
+    /// processor's counter instead of `System.nanoTime()`.
     pub(crate) fn define(
         jvmti: Jvmti,
         jni: &Jni<'_>,
         natives: &'static dyn RecorderNatives,
+        counts_ticks: bool,
     ) -> Result<RuntimeClasses, String> {
-        let (mut recorder, mut ring, mut live, mut full, mut watch, mut exported) =
-            (None, None, None, None, None, false);
+        let (mut recorder, mut ring, mut live, mut sections, mut full, mut watch, mut clock, mut exported) =
+            (None, None, None, None, None, None, None, false);
         let (with_virtual_threads, plain): (Vec<_>, Vec<_>) =
             embedded::RUNTIME_CLASSES.iter().partition(|(name, _)| *name == CARRIER);
         for (name, bytes) in plain {
@@ -46,8 +49,10 @@ impl RuntimeClasses {
                 "java/instr/Recorder" => recorder = Some(class),
                 "java/instr/Ring" => ring = Some(class),
                 "java/instr/Live" => live = Some(class),
+                "java/instr/Sections" => sections = Some(class),
                 "java/instr/Full" => full = Some(class),
                 "java/instr/Watch" => watch = Some(class),
+                "java/instr/Clock" => clock = Some(class),
                 _ => {}
             }
         }
@@ -56,14 +61,22 @@ impl RuntimeClasses {
                 export(jvmti, jni, CARRIER_USES_PACKAGE, define(jni, name, bytes)?)?;
             }
         }
-        let (Some(recorder), Some(ring), Some(live), Some(full), Some(watch)) = (recorder, ring, live, full, watch)
+        let (Some(recorder), Some(ring), Some(live), Some(sections), Some(full), Some(watch), Some(clock)) =
+            (recorder, ring, live, sections, full, watch, clock)
         else {
             return Err("this build of the agent has no runtime classes".to_owned());
         };
-        jvm::register_recorder_natives(jni, ring, live, natives).map_err(|error| error.to_string())?;
+        jvm::register_recorder_natives(jni, ring, live, sections, natives).map_err(|error| error.to_string())?;
         jvm::register_full_natives(jvmti, jni, full, exceptions::thrown).map_err(|error| error.to_string())?;
         let tick = StaticLongField::find(jni, watch, c"tick").map_err(|error| error.to_string())?;
-        Ok(RuntimeClasses { recorder, full, tick })
+        let origin = NanoClock::calibrate(jni).map_err(|error| error.to_string())?.origin();
+        counter::prepare(jvmti, jni, clock, counts_ticks, origin).map_err(|error| error.to_string())?;
+        Ok(RuntimeClasses { recorder, clock, full, tick })
+    }
+
+    /// Chooses the clock of the probes and gets it ready; before anybody asks what time it is.
+    pub(crate) fn start_clock(&self, jni: &Jni<'_>) -> Result<(), String> {
+        jvm::call_static_void(jni, self.clock, c"warmUp").map_err(|error| error.to_string())
     }
 
     /// Gets the probes ready whose level can change; before they are switched on.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::SystemTime;
 
 use instrument_core::config::JvmEvents as EventKind;
 use instrument_core::level::Level;
@@ -16,7 +17,8 @@ use crate::control::{ControlSocket, Status};
 use crate::health::{Health, HealthWatch};
 use crate::hierarchy::TypeIndex;
 use crate::jvm::{
-    self, ClassFile, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, NanoClock, ObjectRef, process_cpu_time,
+    self, ClassFile, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, NAME_GATE, NanoClock, ObjectRef,
+    process_cpu_time,
 };
 use crate::jvm_event_recording::JvmEventRecording;
 use crate::late_decisions::LateDecisions;
@@ -30,19 +32,20 @@ use crate::sampler::{self, SampleCounts, SampleQueue, Sampler, Surroundings};
 use crate::setup::Setup;
 use crate::statistics::{End, Statistics};
 use crate::wrapped_classes::WrappedClasses;
-use crate::{class_load_hook, initial_state, live_levels, loaded_before, message, trace_file};
+use crate::{class_load_hook, initial_state, live_levels, loaded_before, message, probe_registry, trace_file};
 
 /// The agent: connected to the JVM for good.
 #[derive(Debug)]
 pub(crate) struct Agent {
     vm: JavaVm,
     pub(crate) jvmti: Jvmti,
+    /// The JVM was started then, or later.
+    started: SystemTime,
     runtime: OnceLock<RuntimeClasses>,
     rings: OnceLock<&'static Rings>,
     session: RwLock<Option<Arc<Session>>>,
 }
 
-static PROBES: OnceLock<ProbeRegistry> = OnceLock::new();
 static WRAPPED: OnceLock<WrappedClasses> = OnceLock::new();
 
 /// What lives from start to end.
@@ -105,8 +108,8 @@ struct Running {
 
 impl Agent {
     /// An agent without a session.
-    pub(crate) fn new(vm: JavaVm, jvmti: Jvmti) -> Agent {
-        Agent { vm, jvmti, runtime: OnceLock::new(), rings: OnceLock::new(), session: RwLock::new(None) }
+    pub(crate) fn new(vm: JavaVm, jvmti: Jvmti, started: SystemTime) -> Agent {
+        Agent { vm, jvmti, started, runtime: OnceLock::new(), rings: OnceLock::new(), session: RwLock::new(None) }
     }
 
     /// Whether there is a session.
@@ -165,10 +168,11 @@ impl Agent {
         let runtime = match self.runtime.get() {
             Some(runtime) => *runtime,
             None => {
-                let defined = RuntimeClasses::define(self.jvmti, jni, rings)?;
+                let defined = RuntimeClasses::define(self.jvmti, jni, rings, session.setup.counts_ticks())?;
                 *self.runtime.get_or_init(|| defined)
             }
         };
+        runtime.start_clock(jni)?;
         if session.setup.has_live_probes() {
             if !live_levels::of_process().is_complete() {
                 return Err("no memory for the levels of live probes".to_owned());
@@ -184,6 +188,7 @@ impl Agent {
         session.switch.begin(jni, runtime, clock, counts_full)?;
         session.start_control();
         session.start_health(jni);
+        session.close_gate();
         // The hook is never switched on before: that would cost an AOT cache, and with it the start-up time.
         for event in [Event::VmDeath, Event::ThreadEnd, Event::ClassFileLoad] {
             self.jvmti.set_event(event, true).map_err(|error| error.to_string())?;
@@ -294,8 +299,8 @@ impl Watcher for SessionWatcher {
 impl Session {
     fn new(agent: &Agent, setup: Setup) -> Session {
         let java_home = agent.jvmti.system_property(c"java.home").unwrap_or_default();
-        let types = TypeIndex::new(PathBuf::from(java_home));
-        let probes = PROBES.get_or_init(ProbeRegistry::default);
+        let types = TypeIndex::new(PathBuf::from(java_home), agent.started);
+        let probes = probe_registry::of_process();
         let (control, budget) = (&setup.config.control, setup.budget());
         let rates = (control.socket || budget.is_some()).then(Arc::default);
         Session {
@@ -328,7 +333,11 @@ impl Session {
         let clock = NanoClock::calibrate(jni).map_err(|error| error.to_string())?;
         let path = trace_file::path(self.setup.config.trace.file.as_deref());
         let wanted = self.setup.config.trace.write;
-        let recording = wanted.then(|| trace_file::create(&path, self.jvmti, clock, &self.setup.config)).flatten();
+        let mut recording = wanted.then(|| trace_file::create(&path, self.jvmti, clock, &self.setup.config)).flatten();
+        if let Some(recording) = &mut recording {
+            let session = Arc::downgrade(self);
+            recording.take_modules_from(Box::new(move |class| session.upgrade()?.types.jdk_module(class)));
+        }
         let trace_file = recording.is_some().then(|| path.clone());
         let origin = Origin { vm: self.vm, clock, probes: self.probes };
         let (name, health) = (trace_file::program_name(self.jvmti), Arc::clone(&self.health));
@@ -341,6 +350,13 @@ impl Session {
         let drainer = Some(drainer);
         *self.running.lock() = Running { clock: Some(clock), drainer, metrics, trace_file, ..Running::default() };
         Ok(clock)
+    }
+
+    /// Turns away classes whose names tell that no rule wants them, if the rules go by names and nobody else wants to hear of classes.
+    fn close_gate(&self) {
+        let rules = &self.setup.rules;
+        let by_name = !rules.needs_hierarchy() && !self.events.has(EventKind::Classes);
+        NAME_GATE.let_in(if by_name { rules.beginnings() } else { None });
     }
 
     /// Takes samples if the configuration asks for them.
@@ -379,9 +395,9 @@ impl Session {
     }
 
     /// What people are told who ask while the program runs.
-    pub(crate) fn status(&self) -> Status {
+    pub(crate) fn status(&self, methods: usize, durations: bool) -> Status {
         let trace_file = self.running.lock().trace_file.clone();
-        Status::of(self, trace_file)
+        Status::of(self, trace_file, methods, durations)
     }
 
     /// Some class got a probe of level watch: there must be a tick.
@@ -422,6 +438,8 @@ impl Session {
 
     /// Stops the threads, completes the trace file, writes the statistics.
     fn end(&self) {
+        let turned_away = NAME_GATE.reopen();
+        Statistics::add(&self.statistics.classes_seen, usize::try_from(turned_away).unwrap_or(0));
         let running = std::mem::take(&mut *self.running.lock());
         drop(running.control);
         if let Some(health) = running.health {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use class_source::ClassPath;
-use instrument_core::config::{self, Config, Diagnostic, GovernorConfig, OnError};
+use instrument_core::config::{self, Config, Diagnostic, GovernorConfig, OnError, ProbeClock};
 use instrument_core::level::Level;
 use instrument_core::selection::used_by_runtime::{ClassBytes, TemplateCode};
 use instrument_core::selection::{RuleSet, TemplateCatalog, Untouchable};
@@ -42,6 +42,12 @@ impl Setup {
     /// Whether the level of probes can be changed while they run.
     pub(crate) fn has_live_probes(&self) -> bool {
         wants_live(&self.config)
+    }
+
+    /// Whether the probes may count ticks of the processor; false if none of them reads a clock.
+    pub(crate) fn counts_ticks(&self) -> bool {
+        let reads_clock = self.has_live_probes() || self.uses_level(Level::Time) || self.uses_level(Level::Full);
+        reads_clock && self.config.trace.clock == ProbeClock::Auto
     }
 
     /// The governor's budget, if there is something that it can govern.

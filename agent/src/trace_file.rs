@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use instrument_core::config::Config;
 use trace::{ProcessInfo, Recording, RecordingOptions};
 
-use crate::jvm::{Jvmti, NanoClock};
+use crate::jvm::{Jvmti, NanoClock, counter};
 use crate::message;
 
 /// Recordings begun by this process.
@@ -35,11 +35,14 @@ pub(crate) fn create(path: &Path, jvmti: Jvmti, clock: NanoClock, config: &Confi
         max_file_bytes: u64::from(config.trace.max_file_mb) << 20,
         ..RecordingOptions::new(epoch_nanos, clock.now() as u64, process)
     };
-    Recording::create(path, options)
+    let mut recording = Recording::create(path, options)
         .inspect_err(|error| {
             message::say(&format!("cannot write the trace file {}: {error}; calls are counted only", path.display()));
         })
-        .ok()
+        .ok()?;
+    let read = if counter::scale_in_use().is_some() { "the processor's counter" } else { "System.nanoTime()" };
+    recording.configuration(clock.now() as u64, "probe clock", read);
+    Some(recording)
 }
 
 /// What the program may be called: its main class, or the name of its jar.

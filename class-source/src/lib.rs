@@ -1,4 +1,4 @@
-//! Where class bytes come from: jars and directories ([`ClassPath`]), the class path of a running JVM ([`ApplicationClassPath`]),
+//! Where class bytes come from: jars and directories ([`ClassPath`]), the class path of a loader in a running JVM ([`LoaderClassPath`]),
 //! JDK run-time images ([`JdkImage`]), and the Java installations of this machine ([`JavaHome`]).
 //!
 //! Nothing here understands class files, and nothing here loads a class into a JVM: names go in, bytes come out.
@@ -14,14 +14,14 @@
 //! # Ok::<(), class_source::Error>(())
 //! ```
 
-mod application_path;
 mod class_path;
 mod error;
 mod java_home;
 mod jdk_image;
+mod loader_class_path;
 
-pub use application_path::ApplicationClassPath;
 pub use class_path::{ClassEntry, ClassPath};
 pub use error::{Error, ErrorKind};
 pub use java_home::JavaHome;
 pub use jdk_image::{ImageClass, ImageClasses, JdkImage};
+pub use loader_class_path::{Beginning, Found, LoaderClassPath, LoaderTraits, PathElement};

@@ -15,12 +15,15 @@ mod method_dump;
 mod probe_table;
 mod progress;
 mod running_agent;
+mod top;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use commands::{check, diff, dump, explain, export, level, pause, pre, report, schema, status, templates, top};
+use commands::{
+    check, diff, dump, explain, export, level, pause, pre, report, schema, status, templates, transactions,
+};
 
 /// Exact times from inside a running JVM: checks configurations, explains decisions, instruments jars, prints reports.
 #[derive(Debug, Parser)]
@@ -45,7 +48,8 @@ enum Command {
     Schema(schema::Arguments),
     Status(status::Arguments),
     Templates(templates::Arguments),
-    Top(top::Arguments),
+    Top(commands::top::Arguments),
+    Transactions(transactions::Arguments),
 }
 
 /// 0: done. 1: it failed, or what was checked has errors. 2: the command line is wrong (clap's own code).
@@ -64,7 +68,8 @@ fn main() -> ExitCode {
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
         Command::Templates(arguments) => templates::run(&arguments),
-        Command::Top(arguments) => top::run(&arguments),
+        Command::Top(arguments) => commands::top::run(&arguments),
+        Command::Transactions(arguments) => transactions::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -54,6 +54,17 @@ pub(crate) struct Hot {
     pub(crate) level: String,
     pub(crate) calls: u64,
     pub(crate) nanos: u64,
+    /// How long the calls since the last look took; if that was asked for, and there were any.
+    #[serde(default)]
+    pub(crate) recent: Option<Recent>,
+}
+
+/// Calls since the last look. Nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(crate) struct Recent {
+    pub(crate) p50: u64,
+    pub(crate) p99: u64,
+    pub(crate) max: u64,
 }
 
 /// The answer to a change.

@@ -2,41 +2,16 @@
 //
 // node click.mjs PAGE [MOST_SECONDS]; CHROMIUM = another browser than the one of the npm package.
 import assert from "node:assert/strict";
-import { statSync } from "node:fs";
-import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
-import chromium from "@sparticuz/chromium";
-import { chromium as browsers } from "playwright-core";
+import { openPage } from "./browser.mjs";
 
-const file = resolve(process.argv[2]);
-const mostSeconds = Number(process.argv[3] ?? 3);
-const browser = await browsers.launch({ executablePath: process.env.CHROMIUM || await chromium.executablePath(), args: chromium.args, headless: true });
-const page = await browser.newPage({ viewport: { width: 1400, height: 900 }, colorScheme: "light" });
-const complaints = [];
-const requests = [];
-page.on("pageerror", (error) => complaints.push(String(error)));
-page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
-page.on("request", (request) => requests.push(request.url()));
-
-const steps = [];
-const step = async (name, action) => {
-  await action();
-  steps.push(name);
-};
+const { page, step, tab, finish, expectNothingStrange } = await openPage(process.argv[2], Number(process.argv[3] ?? 3));
 const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-const tab = (name) => page.click(`nav button[data-view="${name}"]`);
 // The middle of a box of the flame graph, on the screen.
 const box = (node) => page.evaluate((node) => {
   const place = flame.canvas.getBoundingClientRect();
   const [left, right] = edges(node, place.width);
   return { x: place.left + (Math.max(left, 0) + Math.min(right, place.width)) / 2, y: place.top + (layout.depth[node] + 0.5) * flame.row };
 }, node);
-
-const began = performance.now();
-await page.goto(pathToFileURL(file).href, { waitUntil: "load" });
-// Two frames later, what was drawn is on the screen.
-await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
-const seconds = (performance.now() - began) / 1000;
 
 await step("the flame graph is there", async () => {
   assert.ok(await page.evaluate(() => flame.canvas.height > flame.row && nodes.parent.length > 1));
@@ -117,6 +92,19 @@ await step("the table of methods filters and sorts", async () => {
     assert.ok((await panel.locator("tbody").innerText()).includes(wanted.name));
   }
 });
+await step("modules, packages and classes add up to the same, and lead to their methods", async () => {
+  await tab("groups");
+  const sums = await page.evaluate(() => GROUPINGS.map(([key]) => data.views[key].reduce((sum, row) => sum + row.own, 0)));
+  const own = await page.evaluate(() => frames.reduce((sum, frame) => sum + frame.own, 0));
+  assert.deepEqual(sums, [own, own, own]);
+  const panel = page.locator("#panels > :not([hidden])");
+  await panel.locator('button[data-grouping="classes"]').click();
+  const link = panel.locator("tbody button.link").first();
+  const name = await link.innerText();
+  await link.click();
+  assert.equal(await page.locator('nav button[aria-selected="true"]').getAttribute("data-view"), "methods");
+  assert.ok((await page.locator("#panels > :not([hidden]) tbody").innerText()).includes(name.split(".").pop()));
+});
 if (await page.locator('nav button[data-view="timeline"]').count()) {
   await step("the time line zooms, moves and opens a call", async () => {
     await tab("timeline");
@@ -167,18 +155,5 @@ await step("dark and light", async () => {
   await page.click("#theme");
   assert.equal(await background(), light);
 });
-await step("nothing from the network, no error", async () => {
-  assert.deepEqual(requests.filter((url) => !url.startsWith("file:")), []);
-  assert.deepEqual(complaints, []);
-});
-if (process.env.SCREENSHOTS) {
-  for (const name of ["flame", "timeline", "tree"]) {
-    await tab(name);
-    await page.screenshot({ path: `${process.env.SCREENSHOTS}-${name}.png` });
-  }
-}
-const version = browser.version();
-await browser.close();
-console.log(`Chromium ${version}: ${file}, ${(statSync(file).size / 1e6).toFixed(2)} MB, opened in ${seconds.toFixed(2)} s`);
-for (const name of steps) console.log(`  ok: ${name}`);
-assert.ok(seconds < mostSeconds, `opening took ${seconds.toFixed(2)} s, more than ${mostSeconds} s`);
+await step("nothing from the network, no error", expectNothingStrange);
+await finish(["flame", "timeline", "groups", "tree"]);

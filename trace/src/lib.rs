@@ -16,13 +16,15 @@ pub mod recording;
 mod repair;
 pub mod report;
 mod schema;
+mod task_step;
 mod varint;
 
 pub use analysis::{Analysis, AnalysisOptions};
 pub use modified_utf8::text_of_modified_utf8;
 pub use reader::{ReadError, TraceReader};
 pub use recording::{
-    MethodInfo, ProcessInfo, Recording, RecordingOptions, RecordingStatistics, SampleFrame, SampledMethod,
-    SamplerSettings,
+    MethodInfo, ModuleOfClass, ProcessInfo, Recording, RecordingOptions, RecordingStatistics, SampleFrame,
+    SampledMethod, SamplerSettings,
 };
 pub use repair::{Repaired, repair};
+pub use task_step::TaskStep;

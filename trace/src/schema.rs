@@ -14,6 +14,7 @@ pub(crate) mod id {
     pub(crate) const RECORDING_END: u32 = 5008;
     pub(crate) const LIVE_THREAD: u32 = 5009;
     pub(crate) const LOADED_CLASS: u32 = 5010;
+    pub(crate) const TASK: u32 = 5015;
     pub(crate) const JVM_INFORMATION: u32 = 5020;
     pub(crate) const CPU_INFORMATION: u32 = 5021;
     pub(crate) const OS_INFORMATION: u32 = 5022;
@@ -55,7 +56,7 @@ pub(crate) mod id {
 }
 
 /// Version of the table above and below; a reader that has seen one id may reuse what it has read for it.
-pub(crate) const METADATA_ID: u64 = 3;
+pub(crate) const METADATA_ID: u64 = 4;
 
 /// One type of the file.
 pub(crate) struct TypeDefinition {
@@ -305,6 +306,31 @@ pub(crate) const TYPES: &[TypeDefinition] = &[
         "instr.LoadedClass",
         &[annotation!(LABEL, "Class at the Beginning"), IN_INSTR],
         &[START, pooled("loadedClass", id::CLASS, &[annotation!(LABEL, "Loaded Class")])],
+    ),
+    event(
+        id::TASK,
+        "instr.Task",
+        &[
+            annotation!(LABEL, "Task Between Threads"),
+            annotation!(
+                DESCRIPTION,
+                "A task was handed to another thread, began or ended there; or a thread was started"
+            ),
+            IN_INSTR,
+        ],
+        &[
+            START,
+            EVENT_THREAD,
+            field("step", id::STRING, &[annotation!(LABEL, "Step")]),
+            field(
+                "task",
+                id::LONG,
+                &[
+                    annotation!(LABEL, "Task"),
+                    annotation!(DESCRIPTION, "Identity hash of the task, or id of the thread"),
+                ],
+            ),
+        ],
     ),
     event(
         id::GARBAGE_COLLECTION,

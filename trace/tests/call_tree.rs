@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use sample::{START, method, options, record, write_sample};
-use trace::analysis::{FrameId, NodeId};
+use trace::analysis::{FrameId, Grouping, NodeId, groups, stacks};
 use trace::{Analysis, AnalysisOptions, Recording};
 
 /// Calls and total time by path.
@@ -38,17 +38,45 @@ fn expected<const N: usize>(rows: [(&str, u64, u64); N]) -> Tree {
         .collect()
 }
 
-/// Whether every view adds up to the same time: own times, threads, methods' calls.
+/// Whether every view adds up to the same time: own times, threads, modules, packages, classes, stacks, methods' calls.
 fn check_sums(analysis: &Analysis) {
     let total = analysis.tree.total();
     assert_eq!(analysis.frames.iter().map(|frame| frame.own).sum::<u64>(), total, "own times of the methods");
     assert_eq!(analysis.threads.iter().map(|row| row.total).sum::<u64>(), total, "threads");
     assert_eq!(analysis.frames.iter().map(|frame| frame.calls).sum::<u64>(), analysis.calls, "calls of the methods");
     assert_eq!(analysis.threads.iter().map(|row| row.calls).sum::<u64>(), analysis.calls, "calls of the threads");
+    for grouping in [Grouping::Module, Grouping::Package, Grouping::Class] {
+        let rows = groups(&analysis.tree, &analysis.frames, grouping);
+        assert_eq!(rows.iter().map(|row| row.own).sum::<u64>(), total, "{grouping:?}");
+        assert_eq!(rows.iter().map(|row| row.calls).sum::<u64>(), analysis.calls, "calls by {grouping:?}");
+    }
+    let (rows, number) = stacks(&analysis.tree, usize::MAX);
+    assert_eq!((rows.iter().map(|row| row.own).sum::<u64>(), rows.len()), (total, number), "stacks");
     for node in analysis.tree.nodes() {
         let children: u64 = node.children.iter().map(|child| analysis.tree.node(*child).unwrap().total).sum();
         assert_eq!(node.own + children, node.total, "own time and children of a node");
     }
+}
+
+/// Letters are shared out among three classes in two packages.
+fn class_of(letter: char) -> &'static str {
+    ["com/acme/Letters", "com/acme/More", "org/other/Letters"][letter as usize % 3]
+}
+
+/// Time of the calls of each package that are not inside of another call of the same package, from the executed tree.
+fn totals_by_package(executed: &Tree) -> BTreeMap<String, u64> {
+    let package = |method: &String| {
+        let class = class_of(method.chars().next().unwrap());
+        class.rsplit_once('/').unwrap().0.replace('/', ".")
+    };
+    let mut totals = BTreeMap::new();
+    for (path, (_, total)) in executed {
+        let (last, callers) = path.split_last().unwrap();
+        if callers.iter().all(|caller| package(caller) != package(last)) {
+            *totals.entry(package(last)).or_default() += total;
+        }
+    }
+    totals
 }
 
 /// A recording with methods named "a" (probe 1) to "z" and one thread.
@@ -62,7 +90,7 @@ impl Script {
         let folder = tempfile::tempdir().unwrap();
         let mut recording = Recording::create(&folder.path().join("trace.jfr"), options()).unwrap();
         for (probe, letter) in (1..).zip('a'..='z') {
-            recording.define_method(probe, method("com/acme/Letters", &letter.to_string(), letter < 'w'));
+            recording.define_method(probe, method(class_of(letter), &letter.to_string(), letter < 'w'));
         }
         recording.define_thread(5, "main", 1, false);
         recording.set_thread(5);
@@ -106,6 +134,7 @@ fn nested_calls_and_details_of_the_sample() {
     assert!(analysis.recording.is_finished);
     let threads: Vec<_> = analysis.threads.iter().map(|row| (row.name.as_str(), row.calls, row.total)).collect();
     assert_eq!(threads, [("virtual threads", 1, 2_000_000), ("http-1", 4, 8_100)]);
+    assert_eq!(analysis.threads.iter().map(|row| row.lost).collect::<Vec<_>>(), [0, 3]);
 }
 
 #[test]
@@ -350,6 +379,9 @@ fn random_programs_on_platform_and_virtual_threads_give_the_tree_that_was_execut
         drain(written, &mut random, &mut script.recording);
         let analysis = script.analyse();
         assert_eq!(tree(&analysis), executed, "seed {seed}");
+        let rows = groups(&analysis.tree, &analysis.frames, Grouping::Package);
+        let by_package: BTreeMap<String, u64> = rows.into_iter().map(|row| (row.name, row.total)).collect();
+        assert_eq!(by_package, totals_by_package(&executed), "seed {seed}");
         check_sums(&analysis);
     }
 }

@@ -253,11 +253,30 @@ fn names_from_the_application_never_become_markup_or_escape_sequences() {
 
 #[test]
 fn the_page_needs_nothing_from_the_network() {
-    let page = report::html(&sample());
+    let (one, other) = (sample(), hostile());
+    let difference = report::diff_html(&one, &other, &Comparison::of(&one, &other));
+    assert!(!difference.contains("<script>alert") && !difference.contains("<img"), "names are data, not HTML");
+    let page = report::html(&one) + &report::diff_html(&one, &one, &Comparison::of(&one, &one));
     for needle in ["http://", "https://", "src=", "@import", "url(", "innerHTML", "fetch("] {
         assert!(!page.contains(needle), "{needle}");
     }
     assert!(page.contains("default-src 'none'"));
+}
+
+#[test]
+fn the_page_of_differences_holds_both_trees_and_every_method() {
+    let (before, after) = (sample(), hostile());
+    let page = data(&report::diff_html(&before, &after, &Comparison::of(&before, &after)));
+    let diff = &page["diff"];
+    for (side, analysis) in [&before, &after].into_iter().enumerate() {
+        assert_eq!(diff["nodes"][side]["total"][0], analysis.tree.total());
+        let own = diff["nodes"][side]["own"].as_array().unwrap().iter().map(|own| own.as_u64().unwrap());
+        assert_eq!(own.sum::<u64>(), analysis.tree.total(), "own times add up");
+        let called = analysis.frames.iter().filter(|frame| frame.calls > 0).count();
+        let named = diff["methods"].as_array().unwrap().iter().filter(|row| !row["figures"][side].is_null());
+        assert_eq!(named.count(), called);
+    }
+    assert!(diff["methods"].as_array().unwrap().iter().all(|row| row["frame"].is_u64()), "each leads to its paths");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use sample::{START, method, options};
-use trace::analysis::SampleProfile;
+use trace::analysis::{Grouping, SampleProfile, groups, stacks};
 use trace::export::{collapsed_samples, speedscope_samples};
 use trace::report::{TerminalOptions, json, moved, terminal};
 use trace::{Analysis, AnalysisOptions, Recording, RecordingOptions, SampleFrame, SamplerSettings, TraceReader};
@@ -62,6 +62,12 @@ fn check_sums(profile: &SampleProfile) {
     assert_eq!(profile.tree.total(), profile.ticks, "tree");
     assert_eq!(profile.tree.nodes().iter().map(|node| node.own).sum::<u64>(), profile.ticks, "stacks");
     assert_eq!(profile.frames.iter().map(|frame| frame.own).sum::<u64>(), profile.ticks, "methods");
+    for grouping in [Grouping::Module, Grouping::Package, Grouping::Class] {
+        let rows = groups(&profile.tree, &profile.frames, grouping);
+        assert_eq!(rows.iter().map(|row| row.own).sum::<u64>(), profile.ticks, "{grouping:?}");
+    }
+    let (rows, _) = stacks(&profile.tree, usize::MAX);
+    assert_eq!(rows.iter().map(|row| row.own).sum::<u64>(), profile.ticks, "distinct stacks");
     assert_eq!(profile.lines.iter().map(|row| row.ticks).sum::<u64>(), profile.ticks, "lines");
     assert_eq!(profile.threads.iter().map(|row| row.ticks).sum::<u64>(), profile.ticks, "threads");
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask bench startup|percall|transform|instructions|unwanted|memory|watch`: builds what is measured, then leaves the measuring to the scripts in bench/.
+//! `cargo xtask bench startup|percall|scaling|records|programs|transform|instructions|unwanted|memory|watch`: builds what is measured, then leaves the measuring to the scripts in bench/.
 
 use anyhow::{Context, Result, bail};
 use class_source::JavaHome;
@@ -6,11 +6,12 @@ use class_source::JavaHome;
 use crate::process::{cargo, command, execute, maven};
 use crate::{prerequisites, project};
 
+const BENCHMARKS: &str =
+    "startup, percall, scaling, records, programs, transform, instructions, unwanted, memory and watch";
+
 /// Everything behind the name of the benchmark is passed on to its script.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let (what, rest) = arguments
-        .split_first()
-        .context("bench what? startup, percall, transform, instructions, unwanted, memory or watch")?;
+    let (what, rest) = arguments.split_first().with_context(|| format!("bench what? {BENCHMARKS}"))?;
     let java = prerequisites::check()?;
     let script = project::root().join("bench").join(format!("{what}.py"));
     let mut measure = command("python3");
@@ -19,6 +20,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         "startup" | "percall" | "memory" => {
             execute(cargo().args(["build", "--release", "--package", "agent", "--package", "cli"]))?;
             execute(&mut measured_program(what, &java))?;
+            measure.arg("--agent").arg(project::agent());
+        }
+        "scaling" | "records" | "programs" => {
+            execute(cargo().args(["build", "--release", "--package", "agent", "--package", "cli"]))?;
             measure.arg("--agent").arg(project::agent());
         }
         "transform" | "instructions" => {
@@ -38,10 +43,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             measure.arg("--agent").arg(project::agent());
             measure.arg("--reader").arg(project::target().join("release/examples/watch_against_exact"));
         }
-        other => bail!(
-            "there is no benchmark `{other}`; there are startup, percall, transform, instructions, unwanted, memory and \
-             watch"
-        ),
+        other => bail!("there is no benchmark `{other}`; there are {BENCHMARKS}"),
     }
     execute(measure.args(rest))
 }

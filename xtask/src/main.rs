@@ -35,7 +35,7 @@ cargo xtask COMMAND
                        found in DIR (bench/README.md says how they are called)
   exports              lets go tool pprof, the OpenTelemetry Collector's parser and Perfetto's classes read what
                        `instr export` writes; needs Go and Python, fetches the parsers
-  page [TRACE]         opens the HTML report of TRACE (default: a recording of 1 GB that it makes) in a headless Chromium,
+  page [TRACE [OTHER]] opens the HTML report of TRACE (default: a recording of 1 GB that it makes) in a headless Chromium,
                        clicks through it and says how long it took to open; needs Node.js and npm, fetches Chromium
   fuzz [--seconds N] [TARGET]
                        runs cargo-fuzz on every target, or on one, for N seconds each (default 60); a finding ends the run and

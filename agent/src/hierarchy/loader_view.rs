@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use instrument_core::selection::{FirstLook, Hierarchy, Supertypes};
 
+use super::native_paths::Asking;
 use super::{BOOT, LoaderId, TypeIndex};
-use crate::jvm::{self, Jni, Jvmti, ObjectRef, is_application_loader, read_class_resource};
+use crate::jvm::{self, Jni, Jvmti, ObjectRef, read_class_resource};
 
 /// Super types as the loader of a class would find them.
 #[derive(Debug)]
@@ -46,13 +47,9 @@ impl<'a> LoaderView<'a> {
         self.index.learn(class.name(), self.loader, class.super_types());
     }
 
-    fn of_application(&self, name: &[u8]) -> Option<Arc<Supertypes>> {
+    fn natively(&self, name: &[u8]) -> Option<Arc<Supertypes>> {
         let (jvmti, jni, loader) = self.object?;
-        if !is_application_loader(jvmti, jni, loader) {
-            return None;
-        }
-        let class = self.index.application.class(jvmti, name)?;
-        self.index.learn_from(name, self.loader, &class)
+        self.index.paths.super_types(Asking { index: self.index, jvmti, jni }, loader, name)
     }
 
     fn ask_loader(&self, name: &[u8]) -> Option<Arc<Supertypes>> {
@@ -77,7 +74,7 @@ impl Hierarchy for LoaderView<'_> {
         index
             .of_loader(internal_name, self.loader)
             .or_else(|| index.of_jdk(internal_name))
-            .or_else(|| self.of_application(internal_name))
+            .or_else(|| self.natively(internal_name))
             .or_else(|| index.undisputed(internal_name))
             .or_else(|| self.ask_loader(internal_name))
     }

@@ -3,7 +3,7 @@
 //! A question is answered, in this order, by
 //! 1. what the class hook saw the same loader define;
 //! 2. the JDK's run-time image (for names that the image has);
-//! 3. for the application's own loader: the jars and directories of the class path, read natively;
+//! 3. for the application's own loader and for URL class loaders: the jars and directories of the class path, read natively;
 //! 4. what the hook saw other loaders define, if they all agree;
 //! 5. the loader's resources, over JNI, never from inside another such question;
 //! 6. nobody: [`LateDecisions`](crate::late_decisions) asks again when the class is linked.
@@ -14,11 +14,13 @@
 //! A loader is identified by the identity hash of its object: two loaders with the same hash that both define a class of the
 //! same name with different super types would be confused, which costs at worst a probe too many or too few.
 
-mod application_types;
 mod loader_view;
+mod native_paths;
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
 
 use class_source::JdkImage;
 use classfile::{ClassHead, HeadMemory};
@@ -26,8 +28,10 @@ use instrument_core::selection::Supertypes;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use application_types::ApplicationTypes;
 pub(crate) use loader_view::LoaderView;
+use native_paths::NativePaths;
+
+use crate::jvm::Jni;
 
 /// Identity of a class loader; 0 is the boot loader.
 pub(crate) type LoaderId = i32;
@@ -38,12 +42,17 @@ pub(crate) const BOOT: LoaderId = 0;
 /// So many absent names are remembered at most.
 const MOST_ABSENT: usize = 10_000;
 
+thread_local! {
+    /// Memory for reading the heads of super types, while that of the class itself is in use.
+    static HEAD: RefCell<HeadMemory> = RefCell::new(HeadMemory::default());
+}
+
 /// All super types learnt so far.
 #[derive(Debug)]
 pub(crate) struct TypeIndex {
     java_home: PathBuf,
     image: OnceLock<Option<JdkImage>>,
-    application: ApplicationTypes,
+    paths: NativePaths,
     known: Mutex<Known>,
     /// What many classes have: Object as the super class and no interface.
     plain: Arc<Supertypes>,
@@ -90,12 +99,12 @@ impl Candidates {
 }
 
 impl TypeIndex {
-    /// An empty index over the JDK at `java_home`, whose image is opened when it is first needed.
-    pub(crate) fn new(java_home: PathBuf) -> TypeIndex {
+    /// An empty index over the JDK at `java_home`, whose image is opened when it is first needed, for a JVM that was started then or later.
+    pub(crate) fn new(java_home: PathBuf, started: SystemTime) -> TypeIndex {
         TypeIndex {
             java_home,
             image: OnceLock::new(),
-            application: ApplicationTypes::default(),
+            paths: NativePaths::new(started),
             known: Mutex::new(Known::default()),
             plain: Arc::new(Supertypes::named([b"java/lang/Object".as_slice()])),
         }
@@ -197,24 +206,50 @@ impl TypeIndex {
 
     /// Notes the super types of the class in these bytes, if it has this name.
     fn learn_from(&self, name: &[u8], loader: LoaderId, class: &[u8]) -> Option<Arc<Supertypes>> {
-        let mut memory = HeadMemory::default();
-        let head = ClassHead::read(class, &mut memory, |_| {}).ok()?;
-        if head.this_class().as_bytes() != name {
+        HEAD.with(|memory| {
+            let (mut reused, mut own) = (memory.try_borrow_mut(), HeadMemory::default());
+            let head = ClassHead::read(class, reused.as_deref_mut().unwrap_or(&mut own), |_| {}).ok()?;
+            if head.this_class().as_bytes() != name {
+                return None;
+            }
+            let super_types = head.super_class().into_iter().chain(head.interfaces()).map(|name| name.0);
+            Some(self.learn(name, loader, super_types))
+        })
+    }
+
+    /// Whether some module of the JDK has the package of this class, as far as the JDK can be read.
+    fn is_in_jdk_package(&self, name: &[u8]) -> bool {
+        self.image().is_none_or(|image| image.has_package_of(name).unwrap_or(true))
+    }
+
+    /// Closes what is held open.
+    pub(crate) fn close(&self, jni: &Jni<'_>) {
+        self.paths.close(jni);
+    }
+
+    fn image(&self) -> Option<&JdkImage> {
+        let open = || {
+            let opened = JdkImage::open(&self.java_home);
+            opened.inspect_err(|error| tracing::warn!(%error, "the JDK's classes cannot be read")).ok()
+        };
+        self.image.get_or_init(open).as_ref()
+    }
+
+    /// The module of a class of the JDK, by its internal name; the image is not opened for the names of an application.
+    pub(crate) fn jdk_module(&self, name: &str) -> Option<String> {
+        const PREFIXES: [&str; 8] =
+            ["java/", "javax/", "jdk/", "sun/", "com/sun/", "org/xml/sax/", "org/w3c/dom/", "org/ietf/jgss/"];
+        if !PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
             return None;
         }
-        let super_types: Vec<&[u8]> =
-            head.super_class().into_iter().chain(head.interfaces()).map(|name| name.0).collect();
-        Some(self.learn(name, loader, super_types.into_iter()))
+        // A class that the JVM has made (`Shop$$Lambda`) stands in no image, but the one that it was made for does.
+        let shipped = name.split("$$").next().unwrap_or(name);
+        self.image()?.module_of(shipped).ok().flatten().map(str::to_owned)
     }
 
     /// The class file of a class of the JDK, as it was shipped.
     pub(crate) fn jdk_class(&self, name: &[u8]) -> Option<Vec<u8>> {
-        let image = self.image.get_or_init(|| {
-            let opened = JdkImage::open(&self.java_home);
-            opened.inspect_err(|error| tracing::warn!(%error, "the JDK's classes cannot be read")).ok()
-        });
-        image
-            .as_ref()?
+        self.image()?
             .find(name)
             .inspect_err(|error| tracing::warn!(%error, "a class of the JDK cannot be read"))
             .ok()?
@@ -234,7 +269,7 @@ mod tests {
     }
 
     fn index() -> TypeIndex {
-        TypeIndex::new(PathBuf::from("/nowhere"))
+        TypeIndex::new(PathBuf::from("/nowhere"), SystemTime::now())
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::error::JvmtiError;
 use super::event_guard::{self, Event};
 use super::jni::{Jni, ObjectRef};
 use super::loaded_classes::LoadedClass;
+use super::name_gate::NAME_GATE;
 
 /// A class as the class file hook presents it.
 #[derive(Debug)]
@@ -222,6 +223,11 @@ unsafe extern "system" fn class_file_load_hook(
     new_length: *mut jni::jint,
     new_data: *mut *mut u8,
 ) {
+    // Without a fence, because nothing here can panic, and in any phase, because nothing is asked of the JVM.
+    // SAFETY: null or a NUL-terminated string that lives through the callback.
+    if class_being_redefined.is_null() && unsafe { NAME_GATE.turns_away_name(name) } {
+        return;
+    }
     let rewritten = in_live_phase(Event::ClassFileLoad, env, jni_env, |listener, jvmti, jni| {
         let length = usize::try_from(length).ok()?;
         if data.is_null() {

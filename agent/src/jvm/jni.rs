@@ -53,6 +53,18 @@ impl Local<'_> {
     pub(super) fn raw(&self) -> jni::jobject {
         self.object.as_ptr()
     }
+
+    /// Gives the reference to the JVM, as the result of a native method.
+    pub(super) fn into_raw(self) -> jni::jobject {
+        let object = self.object.as_ptr();
+        std::mem::forget(self);
+        object
+    }
+
+    /// The object, as long as this reference to it lives.
+    pub(super) fn as_object(&self) -> ObjectRef<'_> {
+        ObjectRef { object: self.object, scope: PhantomData }
+    }
 }
 
 impl Drop for Local<'_> {

@@ -7,10 +7,11 @@
 //! * no panic crosses into the JVM ([`event_guard`]).
 #![allow(unsafe_code, reason = "the border to the JVM's C interfaces; every block says why it is sound")]
 
-mod application_loader;
 mod capabilities;
+mod class_loaders;
 mod class_resource;
 mod define_class;
+mod direct_call;
 mod environment;
 mod error;
 mod event_guard;
@@ -22,18 +23,21 @@ mod jni;
 mod loaded_classes;
 mod method_facts;
 mod modules;
+mod name_gate;
 mod nano_time;
 mod natives;
 mod operating_system;
+mod processor_clock;
 mod sample_buffer;
 mod sample_signal;
 mod static_members;
 mod system_properties;
 mod threads;
 mod vm_structs;
+mod weak_object;
 
-pub(crate) use application_loader::is_application_loader;
 pub(crate) use capabilities::negotiate;
+pub(crate) use class_loaders::{LoaderKind, UrlParts, class_path_length, class_path_urls, loader_kind, with_parent};
 pub(crate) use class_resource::read_class_resource;
 pub(crate) use define_class::{GlobalClass, define_boot_class};
 pub(crate) use environment::Jvmti;
@@ -46,13 +50,18 @@ pub(crate) use jni::{Jni, ObjectRef};
 pub(crate) use loaded_classes::{LoadedClass, LoadedClasses, retransform};
 pub(crate) use method_facts::{MethodFacts, MethodId, make_method_ids};
 pub(crate) use modules::export_to_class;
-pub(crate) use nano_time::NanoClock;
+pub(crate) use name_gate::NAME_GATE;
+pub(crate) use nano_time::{NanoClock, probe_nanos};
 pub(crate) use natives::{RecorderNatives, register_full_natives, register_recorder_natives};
 pub(crate) use operating_system::{
-    block_signals, current_thread_id, process_cpu_time, wake_up_in_time, zeroed_bytes, zeroed_words,
+    block_signals, current_thread_id, process_cpu_time, process_start, wake_up_in_time, zeroed_bytes, zeroed_words,
 };
 pub(crate) use sample_buffer::{Sample, SampleBuffer};
 pub(crate) use sample_signal::ThreadSlot;
+pub(crate) mod counter {
+    //! The processor's counter as the clock of the probes.
+    pub(crate) use super::processor_clock::{TickScale, note_beginning, prepare, scale_in_use};
+}
 pub(crate) mod signal {
     //! Samples by signals.
     pub(crate) use super::sample_signal::{
@@ -65,3 +74,4 @@ pub(crate) use threads::{
     threads_by_environment, threads_have_ids, walk_stacks,
 };
 pub(crate) use vm_structs::{AllocationFields, VmStructs, perf_memory};
+pub(crate) use weak_object::WeakObject;

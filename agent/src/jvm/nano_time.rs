@@ -1,4 +1,4 @@
-//! `System.nanoTime()` for native threads.
+//! The clock of the probes for native threads, in nanoseconds of `System.nanoTime()`.
 
 use std::time::Instant;
 
@@ -6,8 +6,9 @@ use jvmti_bindings::sys::jni;
 
 use super::error::JavaError;
 use super::jni::{Jni, jni_call};
+use super::processor_clock::scale_in_use;
 
-/// Java's clock, read without Java: both sides count the same monotonic clock, only the origin has to be learnt once.
+/// The same clock as that of the probes, whether they read Java's or count ticks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NanoClock {
     java: i64,
@@ -15,7 +16,7 @@ pub(crate) struct NanoClock {
 }
 
 impl NanoClock {
-    /// Reads both clocks at one moment.
+    /// Reads Java's clock and the system's, which are the same but for their origin, at one moment.
     pub(crate) fn calibrate(jni: &Jni<'_>) -> Result<NanoClock, JavaError> {
         // The first call resolves and may compile; the second one is close to the native reading.
         java_nano_time(jni)?;
@@ -24,10 +25,28 @@ impl NanoClock {
         Ok(NanoClock { java, native: before + before.elapsed() / 2 })
     }
 
-    /// What `System.nanoTime()` would say now.
-    pub(crate) fn now(&self) -> i64 {
-        self.java.wrapping_add(i64::try_from(self.native.elapsed().as_nanos()).unwrap_or(i64::MAX))
+    /// What `System.nanoTime()` said, and when.
+    pub(crate) fn origin(&self) -> (i64, Instant) {
+        (self.java, self.native)
     }
+
+    /// The present moment.
+    pub(crate) fn now(&self) -> i64 {
+        match scale_in_use() {
+            Some(scale) => scale.nanos(scale.now()) as i64,
+            None => self.java.wrapping_add(i64::try_from(self.native.elapsed().as_nanos()).unwrap_or(i64::MAX)),
+        }
+    }
+
+    /// What a probe reads, or read, at this moment.
+    pub(crate) fn as_probes_read(&self, nanos: i64) -> i64 {
+        scale_in_use().map_or(nanos, |scale| scale.ticks(nanos as u64) as i64)
+    }
+}
+
+/// What a probe read, in nanoseconds.
+pub(crate) fn probe_nanos(read: u64) -> u64 {
+    scale_in_use().map_or(read, |scale| scale.nanos(read))
 }
 
 fn java_nano_time(jni: &Jni<'_>) -> Result<i64, JavaError> {

@@ -1,4 +1,4 @@
-//! The native methods of `java.instr.Ring`, `java.instr.Live` and `java.instr.Full`.
+//! The native methods of `java.instr.Ring`, `java.instr.Live`, `java.instr.Sections` and `java.instr.Full`.
 
 use std::ffi::c_void;
 use std::sync::OnceLock;
@@ -26,6 +26,8 @@ pub(crate) trait RecorderNatives: Sync {
     /// Address of a header without memory behind it, for threads that cannot have a ring. Java code reads the address
     /// without a test, so it is never 0.
     fn without_memory(&self) -> i64;
+    /// The number under which sections of this name, in UTF-8, are recorded; 0 if there are no more numbers.
+    fn section(&self, name: &[u8]) -> u32;
 }
 
 static RECORDER: OnceLock<&'static dyn RecorderNatives> = OnceLock::new();
@@ -35,6 +37,7 @@ pub(crate) fn register_recorder_natives(
     jni: &Jni<'_>,
     ring: GlobalClass,
     live: GlobalClass,
+    sections: GlobalClass,
     recorder: &'static dyn RecorderNatives,
 ) -> Result<(), JavaError> {
     RECORDER.get_or_init(|| recorder);
@@ -47,7 +50,8 @@ pub(crate) fn register_recorder_natives(
         method(c"next", c"(J)V", next as *const c_void),
     ];
     register(jni, ring, &methods)?;
-    register(jni, live, &[method(c"levels", c"()J", levels as *const c_void)])
+    register(jni, live, &[method(c"levels", c"()J", levels as *const c_void)])?;
+    register(jni, sections, &[method(c"register", c"(JI)I", register_section as *const c_void)])
 }
 
 /// The functions must have the signatures that are registered.
@@ -77,6 +81,22 @@ extern "system" fn next(_env: *mut jni::JNIEnv, _class: jni::jclass, header: jni
             recorder.next(header);
         }
     });
+}
+
+extern "system" fn register_section(
+    _env: *mut jni::JNIEnv,
+    _class: jni::jclass,
+    name: jni::jlong,
+    bytes: jni::jint,
+) -> jni::jint {
+    let length = usize::try_from(bytes).unwrap_or(0);
+    if name == 0 {
+        return 0;
+    }
+    // SAFETY: `java.instr.Sections` has just written so many bytes there, and frees them when this has returned.
+    let name = unsafe { std::slice::from_raw_parts(name as *const u8, length) };
+    let number = event_guard::run(Event::Native, || Some(RECORDER.get()?.section(name))).unwrap_or(0);
+    jni::jint::try_from(number).unwrap_or(0)
 }
 
 /// Who is told the internal names of types that were thrown.

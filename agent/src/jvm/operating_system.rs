@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicU8, AtomicU64};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// The operating system's number of the current thread.
 pub(crate) fn current_thread_id() -> u64 {
@@ -31,6 +31,19 @@ pub(crate) fn block_signals() {
 pub(crate) fn wake_up_in_time() {
     // SAFETY: PR_SET_TIMERSLACK takes a number of nanoseconds and concerns the current thread alone.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_000 as libc::c_ulong) };
+}
+
+/// A moment at most a second before this process began; `None` where the kernel does not tell.
+pub(crate) fn process_start() -> Option<SystemTime> {
+    /// In which the kernel counts for programs, whatever it does itself.
+    const TICKS_A_SECOND: f64 = 100.0;
+    let read = |file| std::fs::read_to_string(file).ok();
+    let (facts, uptime) = (read("/proc/self/stat")?, read("/proc/uptime")?);
+    // Behind the name of the program, which may hold blanks, follow the fields from the third on; this is the 22nd.
+    let started: f64 = facts.rsplit_once(") ")?.1.split(' ').nth(19)?.parse().ok()?;
+    let now: f64 = uptime.split(' ').next()?.parse().ok()?;
+    let age = Duration::try_from_secs_f64(now - started / TICKS_A_SECOND + 1.0).ok()?;
+    SystemTime::now().checked_sub(age)
 }
 
 /// Time that all threads of the process together have spent on processors.
@@ -75,4 +88,15 @@ fn zeros(bytes: usize) -> Option<NonNull<c_void>> {
     // SAFETY: an anonymous mapping at an address that the kernel chooses touches no memory of anybody.
     let address = unsafe { libc::mmap(null_mut(), bytes, protection, flags, -1, 0) };
     if address == libc::MAP_FAILED { None } else { NonNull::new(address) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_process_began_a_moment_ago() {
+        let age = SystemTime::now().duration_since(process_start().unwrap()).unwrap();
+        assert!(age > Duration::from_millis(900) && age < Duration::from_secs(3600), "{age:?}");
+    }
 }

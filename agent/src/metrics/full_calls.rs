@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use super::family::{Family, Kind, Unit, Value};
 use super::method_families::MethodNames;
-use crate::jvm::{AllocationFields, VmStructs, zeroed_words};
+use crate::jvm::{AllocationFields, VmStructs, probe_nanos, zeroed_words};
 
 /// Probe numbers with figures; the others are only timed.
 const PROBES: usize = 1 << 20;
@@ -146,7 +146,7 @@ impl FullCalls {
             if start.load(Ordering::Acquire) != began {
                 continue;
             }
-            let age = now.saturating_sub(began);
+            let age = now.saturating_sub(probe_nanos(began));
             let of_method = running.entry(u32::try_from(probe).unwrap_or(0)).or_default();
             of_method.oldest = of_method.oldest.max(age);
             of_method.stalled += u64::from(age > threshold);

@@ -20,18 +20,21 @@ mod otlp;
 mod perf_counters;
 mod relations;
 mod scrape_server;
+mod span_links;
 mod spans;
 
 use std::sync::Arc;
 
 use instrument_core::config::MetricsConfig;
 use parking_lot::Mutex;
+use trace::TaskStep;
 
 use crate::health::Health;
 use crate::jvm::{JavaVm, NanoClock};
 use crate::message;
 use crate::probe_registry::ProbeRegistry;
 use crate::recorder::{Detail, RecordSink, RecordThread};
+pub(crate) use durations::Durations;
 pub(crate) use family::{Family, Kind, Unit, Value};
 pub(crate) use full_calls::FullCalls;
 use keeper::{IntervalEnd, Keeper, Limits, Sources};
@@ -204,6 +207,12 @@ impl RecordSink for MetricsSink {
         }
         if let Some(relations) = &mut self.relations {
             relations.detail(detail);
+        }
+    }
+
+    fn task(&mut self, step: TaskStep, task: u32, at: u64) {
+        if let Some(spans) = &mut self.spans {
+            spans.task(step, task, at);
         }
     }
 }

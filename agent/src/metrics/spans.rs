@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
+use trace::TaskStep;
+use trace::analysis::TaskRecord;
 
 use crate::recorder::{Detail, RecordSink, RecordThread};
 
@@ -16,6 +18,9 @@ const MOST_WAITING: usize = 50_000;
 
 /// Calls that may stand in one another; what is deeper is left out, and counted.
 const DEEPEST: usize = 500;
+
+/// Steps of tasks in an interval; without the others their spans begin traces of their own.
+const MOST_STEPS: usize = 500_000;
 
 /// Names of threads that are kept; each thread tells its name only once.
 const MOST_NAMES: usize = 10_000;
@@ -78,6 +83,8 @@ pub(crate) struct SpanTable {
     names: FxHashMap<u64, Arc<str>>,
     waiting: usize,
     counts: SpanCounts,
+    /// Steps of tasks between threads.
+    steps: Vec<TaskRecord>,
 }
 
 #[derive(Debug, Default)]
@@ -96,7 +103,21 @@ impl SpanTable {
             names: FxHashMap::default(),
             waiting: 0,
             counts: SpanCounts::default(),
+            steps: Vec::new(),
         }
+    }
+
+    fn add_step(&mut self, step: TaskRecord) {
+        if self.steps.len() < MOST_STEPS {
+            self.steps.push(step);
+        }
+    }
+
+    /// Gives out the steps of tasks before `until`, in the order of time.
+    pub(crate) fn take_steps_until(&mut self, until: u64) -> Vec<TaskRecord> {
+        self.steps.sort_by_key(|step| step.at);
+        let ready = self.steps.partition_point(|step| step.at < until);
+        self.steps.drain(..ready).collect()
     }
 
     fn add(&mut self, thread: u64, probe: u32, start: u64, duration: u64, detail: impl FnOnce() -> Option<SpanDetail>) {
@@ -223,6 +244,10 @@ impl RecordSink for SpanSink {
         let Detail { kind, probe, start, duration, number, text } = detail;
         let text = || Some(SpanDetail { kind, text: String::from_utf8_lossy(text).into_owned(), number });
         self.table.lock().add(self.thread, probe, start, duration, text);
+    }
+
+    fn task(&mut self, step: TaskStep, task: u32, at: u64) {
+        self.table.lock().add_step(TaskRecord { at, thread: self.thread, step, task });
     }
 }
 

@@ -77,6 +77,7 @@ impl Sources<'_> {
     fn drain(&self, sink: &mut RecordSinks) -> usize {
         // Before the rings: calls of a thread whose end is told here must be there already.
         let told = self.events.take();
+        sink.introduce(&told);
         let words = self.rings.drain(self.clock, sink);
         sink.jvm_events(told);
         let mut lost = self.events.take_lost();

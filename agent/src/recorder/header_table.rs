@@ -64,6 +64,14 @@ impl Header {
         self.word(Word::Owner).load(Ordering::Relaxed) == owner(thread)
     }
 
+    /// Id of the carrier thread; 0 if it had none yet when it took the place.
+    pub(crate) fn carrier(&self) -> u64 {
+        match self.word(Word::Owner).load(Ordering::Relaxed) {
+            FREE | UNNAMED => 0,
+            carrier => carrier,
+        }
+    }
+
     /// Gives the place back; the owner writes no more.
     pub(crate) fn release(&self) {
         for word in [Word::Position, Word::End, Word::Lost, Word::Thread] {

@@ -20,7 +20,7 @@ mod ticker;
 mod trace_sink;
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::Thread;
 
@@ -35,7 +35,7 @@ pub(crate) use ticker::Ticker;
 pub(crate) use trace_sink::{RecordCounts, TraceSink};
 
 use crate::jvm::{NanoClock, RecorderNatives, current_thread_id};
-use crate::live_levels;
+use crate::{live_levels, probe_registry};
 use header_table::{Header, HeaderTable};
 use ring::Ring;
 use segment_pool::SegmentPool;
@@ -53,6 +53,8 @@ pub(crate) struct Rings {
     drainer_called: AtomicBool,
     /// Handed out when there can be no ring: it never has a segment, so everything written to it counts as lost.
     without_memory: Header,
+    /// What was written to it: a thread without a ring asks for one at every record.
+    lost_without_ring: AtomicU64,
 }
 
 thread_local! {
@@ -73,6 +75,7 @@ impl Rings {
             drainer: Mutex::new(None),
             drainer_called: AtomicBool::new(false),
             without_memory: Header::without_owner(),
+            lost_without_ring: AtomicU64::new(0),
         })
     }
 
@@ -98,8 +101,14 @@ impl Rings {
                 sink.lost(ring.last_thread(), clock.now() as u64, now.lost);
             }
             if ended {
+                sink.thread_gone(ring.last_thread());
+                sink.thread_gone(ring.header().carrier());
                 self.remove(&ring);
             }
+        }
+        let without_ring = self.lost_without_ring.swap(0, Ordering::Relaxed);
+        if without_ring > 0 {
+            sink.lost(0, clock.now() as u64, without_ring);
         }
         words
     }
@@ -154,7 +163,13 @@ impl RecorderNatives for Rings {
             RING.set(Some(Arc::clone(&ring)));
             Some(ring)
         });
-        ring.map_or(self.without_memory(), |ring| ring.header().address() as i64)
+        match ring {
+            Some(ring) => ring.header().address() as i64,
+            None => {
+                self.lost_without_ring.fetch_add(1, Ordering::Relaxed);
+                self.without_memory()
+            }
+        }
     }
 
     fn next(&self, header: i64) {
@@ -168,5 +183,9 @@ impl RecorderNatives for Rings {
 
     fn without_memory(&self) -> i64 {
         self.without_memory.address() as i64
+    }
+
+    fn section(&self, name: &[u8]) -> u32 {
+        probe_registry::of_process().section(name)
     }
 }

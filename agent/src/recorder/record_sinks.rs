@@ -1,6 +1,8 @@
 //! Where drained records go: into the trace file, and, if somebody wants them, into the figures and spans that are published
 //! while the program runs. Each gets every record; a full trace file stops neither of the others.
 
+use trace::TaskStep;
+
 use super::jvm_event_queue::{JvmEvent, Pause};
 use super::record_stream::{Detail, RecordSink, RecordThread};
 use super::trace_sink::{RecordCounts, TraceSink};
@@ -30,6 +32,16 @@ impl RecordSinks {
         if let Some(metrics) = &self.metrics {
             metrics.lost(count);
         }
+    }
+
+    /// A thread has ended and all its records have been taken.
+    pub(crate) fn thread_gone(&mut self, thread: u64) {
+        self.trace.thread_gone(thread);
+    }
+
+    /// Learns the names of threads that have just started, before anything is said about them.
+    pub(crate) fn introduce(&mut self, told: &[(i64, JvmEvent)]) {
+        told.iter().for_each(|(_, event)| self.trace.introduce(event));
     }
 
     /// Notes segments that could not be read to their end.
@@ -106,6 +118,13 @@ impl RecordSink for RecordSinks {
         self.trace.detail(detail);
         if let Some(metrics) = &mut self.metrics {
             metrics.detail(detail);
+        }
+    }
+
+    fn task(&mut self, step: TaskStep, task: u32, at: u64) {
+        self.trace.task(step, task, at);
+        if let Some(metrics) = &mut self.metrics {
+            metrics.task(step, task, at);
         }
     }
 }

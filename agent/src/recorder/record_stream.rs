@@ -2,16 +2,22 @@
 //!
 //! The stream consists of 16-byte slots of two words in native byte order.
 //! ```text
-//! call      { start, duration << 24 | probe }          probe != 0, duration below 2^40 ns
+//! call      { start, duration << 24 | probe }          probe != 0, duration below 2^40
 //! THREAD    { thread id, virtual << 32 | 1 << 24 }      the following records belong to this thread
 //! LONG      { start, 2 << 24 } { duration, probe }
 //! DETAIL    { start, bytes << 32 | 3 << 24 } { duration, number << 32 | probe } text   (kind in the first byte of the text)
 //! END       { -, 4 << 24 }                              the rest of the segment is unused
 //! NAME      { thread id, bytes << 32 | 5 << 24 } text
+//! TASK      { time, task << 32 | step << 24 }           step 10 handed over, 11 begins, 12 ends, 13 thread starts
 //! ```
-//! Texts are UTF-8, padded to whole slots.
+//! Texts are UTF-8, padded to whole slots. Times are those of the probes' clock; the sink gets nanoseconds.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use trace::TaskStep;
+
+use crate::jvm::counter::{self, TickScale};
+use crate::jvm::probe_nanos;
 
 /// Who gets the decoded records.
 pub(crate) trait RecordSink {
@@ -19,12 +25,14 @@ pub(crate) trait RecordSink {
     fn thread(&mut self, thread: RecordThread);
     /// A platform thread's name.
     fn thread_name(&mut self, thread: u64, name: &[u8]);
-    /// A run of ordinary calls, as they stand in the ring: start, duration << 24 | probe.
+    /// A run of ordinary calls: start in nanoseconds, duration in nanoseconds << 24 | probe.
     fn calls(&mut self, calls: &[[u64; 2]]);
     /// A call of more than 2^40 ns.
     fn long_call(&mut self, probe: u32, start: u64, duration: u64);
     /// A call with a text.
     fn detail(&mut self, detail: Detail<'_>);
+    /// A step of a task between threads.
+    fn task(&mut self, _step: TaskStep, _task: u32, _at: u64) {}
 }
 
 /// The Java thread to which records belong.
@@ -65,8 +73,15 @@ const KIND_LONG: u8 = 2;
 const KIND_DETAIL: u8 = 3;
 const KIND_END: u8 = 4;
 const KIND_THREAD_NAME: u8 = 5;
+const KIND_TASK_HANDED_OVER: u8 = 10;
+const KIND_TASK_BEGINS: u8 = 11;
+const KIND_TASK_ENDS: u8 = 12;
+const KIND_THREAD_STARTS: u8 = 13;
 
-const PROBE_MASK: u64 = 0x00ff_ffff;
+const PROBE_BITS: u32 = 24;
+const PROBE_MASK: u64 = (1 << PROBE_BITS) - 1;
+/// What is left of a word for the duration.
+const DURATION_BITS: u32 = 40;
 
 /// Most calls that are handed on at once.
 const RUN: usize = 1024;
@@ -79,11 +94,16 @@ pub(crate) fn decode(
 ) -> Result<(), Malformed> {
     let mut rest = words;
     let mut run = [[0; 2]; RUN];
+    let scale = counter::scale_in_use();
     loop {
         let calls = copy_calls(rest, &mut run);
         if !calls.is_empty() {
-            sink.calls(calls);
-            rest = rest.get(calls.len() * 2..).unwrap_or_default();
+            let count = calls.len();
+            match scale {
+                Some(scale) => sink_ticks(scale, calls, sink),
+                None => sink.calls(calls),
+            }
+            rest = rest.get(count * 2..).unwrap_or_default();
             continue;
         }
         let Some(([first, second], behind)) = split_slot(rest) else { return Ok(()) };
@@ -96,7 +116,7 @@ pub(crate) fn decode(
 }
 
 /// Copies the ordinary calls at the head of `words`.
-fn copy_calls<'run>(words: &[AtomicU64], run: &'run mut [[u64; 2]; RUN]) -> &'run [[u64; 2]] {
+fn copy_calls<'run>(words: &[AtomicU64], run: &'run mut [[u64; 2]; RUN]) -> &'run mut [[u64; 2]] {
     let mut count = 0;
     for (slot, call) in words.chunks_exact(2).zip(run.iter_mut()) {
         let [first, second] = slot else { break };
@@ -107,7 +127,35 @@ fn copy_calls<'run>(words: &[AtomicU64], run: &'run mut [[u64; 2]; RUN]) -> &'ru
         *call = [first.load(Ordering::Relaxed), second];
         count += 1;
     }
-    run.get(..count).unwrap_or_default()
+    run.get_mut(..count).unwrap_or_default()
+}
+
+/// Hands calls on whose times are ticks.
+fn sink_ticks(scale: &TickScale, calls: &mut [[u64; 2]], sink: &mut impl RecordSink) {
+    let mut given = 0;
+    for index in 0..calls.len() {
+        let Some(call) = calls.get_mut(index) else { break };
+        let [ticks, word] = *call;
+        let (start, duration) = span(scale, ticks, word >> PROBE_BITS);
+        *call = [start, duration << PROBE_BITS | word & PROBE_MASK];
+        // The ticks of a slow counter are longer than nanoseconds.
+        if duration >> DURATION_BITS != 0 {
+            sink.calls(calls.get(given..index).unwrap_or_default());
+            sink.long_call((word & PROBE_MASK) as u32, start, duration);
+            given = index + 1;
+        }
+    }
+    sink.calls(calls.get(given..).unwrap_or_default());
+}
+
+/// Start and duration in nanoseconds. The end is converted, not the duration: so calls nest in nanoseconds as they do in ticks.
+fn span(scale: &TickScale, start: u64, duration: u64) -> (u64, u64) {
+    let began = scale.nanos(start);
+    (began, scale.nanos(start.wrapping_add(duration)).wrapping_sub(began))
+}
+
+fn probe_span(start: u64, duration: u64) -> (u64, u64) {
+    counter::scale_in_use().map_or((start, duration), |scale| span(scale, start, duration))
 }
 
 enum Next<'a> {
@@ -133,7 +181,8 @@ fn escape<'a>(
         }
         KIND_LONG => {
             let ([duration, probe], rest) = split_slot(behind)?;
-            sink.long_call((probe & PROBE_MASK) as u32, first, duration);
+            let (start, duration) = probe_span(first, duration);
+            sink.long_call((probe & PROBE_MASK) as u32, start, duration);
             Some(Next::Words(rest))
         }
         KIND_DETAIL => {
@@ -141,7 +190,8 @@ fn escape<'a>(
             let (text, rest) = split_text(rest, length)?;
             let (&kind, text) = text.split_first()?;
             let (probe, number) = ((low & PROBE_MASK) as u32, (low >> 32) as u32);
-            sink.detail(Detail { kind, probe, start: first, duration, number, text });
+            let (start, duration) = probe_span(first, duration);
+            sink.detail(Detail { kind, probe, start, duration, number, text });
             Some(Next::Words(rest))
         }
         KIND_THREAD_NAME => {
@@ -150,6 +200,19 @@ fn escape<'a>(
             Some(Next::Words(rest))
         }
         KIND_END => Some(Next::End),
+        _ => {
+            sink.task(task_step(kind)?, (second >> 32) as u32, probe_nanos(first));
+            Some(Next::Words(behind))
+        }
+    }
+}
+
+fn task_step(kind: u8) -> Option<TaskStep> {
+    match kind {
+        KIND_TASK_HANDED_OVER => Some(TaskStep::HandedOver),
+        KIND_TASK_BEGINS => Some(TaskStep::Begins),
+        KIND_TASK_ENDS => Some(TaskStep::Ends),
+        KIND_THREAD_STARTS => Some(TaskStep::ThreadStarts),
         _ => None,
     }
 }
@@ -196,6 +259,9 @@ mod tests {
                 String::from_utf8_lossy(text)
             ));
         }
+        fn task(&mut self, step: TaskStep, task: u32, at: u64) {
+            self.0.push(format!("{} {task} {at}", step.name()));
+        }
     }
 
     fn run(words: &[u64]) -> (Vec<String>, Result<(), Malformed>, RecordThread) {
@@ -220,13 +286,32 @@ mod tests {
         words.extend(text("HGET\0/a/b"));
         words.extend([78, 17 << 32 | 5 << 24]);
         words.extend(text("seventeen letters"));
+        words.extend([4000, 0xffff_fffe << 32 | 10 << 24, 4001, 12 << 24]);
         words.extend([0, 4 << 24, 5000, 1 << 24 | 9]);
         let (log, result, thread) = run(&words);
         let long = format!("long {} 2000 {}", 0xff_ffff, 1_u64 << 50);
-        let expected =
-            ["thread 77 true", "call 9 1000 25", &long, "H 5 3000 44 200 GET\0/a/b", "name 78 seventeen letters"];
+        let expected = [
+            "thread 77 true",
+            "call 9 1000 25",
+            &long,
+            "H 5 3000 44 200 GET\0/a/b",
+            "name 78 seventeen letters",
+            "hand-over 4294967294 4000",
+            "end 0 4001",
+        ];
         assert_eq!(log, expected);
         assert_eq!((result, thread), (Ok(()), RecordThread { id: 77, is_virtual: true }));
+    }
+
+    #[test]
+    fn ticks_become_nanoseconds_and_a_long_time_in_slow_ticks_a_long_call() {
+        // Four nanoseconds a tick.
+        let scale = TickScale::new(1_000, 50_000, 4 << 40);
+        let most = (1 << 40) - 1;
+        let mut calls = [[1_001, 10 << 24 | 7], [1_002, most << 24 | 8], [1_003, 20 << 24 | 9]];
+        let mut log = Log::default();
+        sink_ticks(&scale, &mut calls, &mut log);
+        assert_eq!(log.0, ["call 7 50004 40", &format!("long 8 50008 {}", most * 4), "call 9 50012 80"]);
     }
 
     #[test]

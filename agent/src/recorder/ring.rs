@@ -145,9 +145,11 @@ impl Ring {
         now
     }
 
-    /// The thread to which lost records are attributed: the last one seen.
+    /// The thread to which lost records are attributed: the last one seen or, if there was no room for any record yet, the
+    /// carrier thread.
     pub(crate) fn last_thread(&self) -> u64 {
-        self.drained.lock().thread.id
+        let seen = self.drained.lock().thread.id;
+        if seen != 0 { seen } else { self.header.carrier() }
     }
 
     /// Filled segments, oldest first.

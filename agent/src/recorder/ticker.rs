@@ -65,7 +65,7 @@ impl Ticker {
             block_signals();
             wake_up_in_time();
             let ran = vm.with_attached_daemon(c"instr-ticker", |jni| {
-                let intervals = tick(clock, longest, &stopped, |now| field.set(jni, now));
+                let intervals = tick(clock, longest, &stopped, |now| field.set(jni, clock.as_probes_read(now)));
                 // Probes that began before must not record the silence that follows.
                 field.set(jni, 0);
                 intervals

@@ -78,6 +78,12 @@ impl JdkImage {
         found.map(|(module, _)| self.text(module)).transpose()
     }
 
+    /// Whether some module has the package of the class with this internal name, or one inside that package.
+    pub fn has_package_of(&self, internal_name: impl AsRef<[u8]>) -> Result<bool, Error> {
+        let Some((packages, _)) = packages_key(internal_name.as_ref()) else { return Ok(false) };
+        Ok(self.index.find(&packages).map_err(|kind| self.error(kind))?.is_some())
+    }
+
     /// Every class of every module, in the order of the index (not sorted).
     #[must_use]
     pub fn classes(&self) -> ImageClasses<'_> {
@@ -99,10 +105,9 @@ impl JdkImage {
     /// `/packages/a.b` lists the modules that have the package `a.b`: pairs of (flags, offset of the module's name).
     /// A package may be split over modules as long as only one of them has classes in it, so each one is asked.
     fn locate(&self, internal_name: &[u8]) -> Result<Option<(&[u8], Location)>, ErrorKind> {
-        let Some(slash) = internal_name.iter().rposition(|&byte| byte == b'/') else { return Ok(None) };
+        let Some((packages, slash)) = packages_key(internal_name) else { return Ok(None) };
         let Some((package, base)) = internal_name.split_at_checked(slash) else { return Ok(None) };
-        let dotted: Vec<u8> = package.iter().map(|&byte| if byte == b'/' { b'.' } else { byte }).collect();
-        let Some(packages) = self.index.find(&[b"/packages/", dotted.as_slice()].concat())? else { return Ok(None) };
+        let Some(packages) = self.index.find(&packages)? else { return Ok(None) };
         for pair in self.content(&packages)?.chunks_exact(8) {
             let name_offset = self.index.u32_at(pair, 4)?;
             let module = self.index.string(name_offset)?;
@@ -134,6 +139,13 @@ impl JdkImage {
     fn error(&self, kind: ErrorKind) -> Error {
         Error::new(&self.path, kind)
     }
+}
+
+/// What the image files the package of a class under, and the length of the package's name; `None` without a package.
+fn packages_key(internal_name: &[u8]) -> Option<(Vec<u8>, usize)> {
+    let slash = internal_name.iter().rposition(|&byte| byte == b'/')?;
+    let package = internal_name.get(..slash)?.iter().map(|&byte| if byte == b'/' { b'.' } else { byte });
+    Some((b"/packages/".iter().copied().chain(package).collect(), slash))
 }
 
 impl fmt::Debug for JdkImage {

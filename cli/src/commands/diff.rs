@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde_json::json;
 use trace::analysis::{Comparison, Figures, Measure, MethodChange};
-use trace::report::{TerminalOptions, comparison};
+use trace::report::{TerminalOptions, comparison, diff_html};
 use trace::{Analysis, AnalysisOptions, TraceReader};
 
 use super::report::{By, terminal_options};
@@ -28,6 +28,9 @@ pub(crate) struct Arguments {
     /// Print JSON in place of the text.
     #[arg(long)]
     json: bool,
+    /// Also write one HTML page: a flame graph of the differences, and a table to search. It needs nothing else.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Leave out what happened before the application was up.
     #[arg(long)]
     after_start_up: bool,
@@ -50,11 +53,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let before = analysis(&arguments.before, arguments)?;
     let after = analysis(&arguments.after, arguments)?;
     let changes = Comparison::of(&before, &after);
+    if let Some(page) = &arguments.html {
+        let text = diff_html(&before, &after, &changes);
+        std::fs::write(page, text).with_context(|| format!("cannot write {}", page.display()))?;
+    }
     let by = arguments.by.measure();
     let text =
         if arguments.json { json(&changes, by) } else { comparison(&changes, by, &terminal_options(arguments.rows)) };
     stdout().write_all(text.as_bytes())?;
     stdout().flush()?;
+    if let Some(page) = &arguments.html {
+        eprintln!("HTML page: {}", page.display());
+    }
     arguments.fail_above.map_or(Ok(()), |limit| check(&changes, by, limit, arguments.smallest_share))
 }
 

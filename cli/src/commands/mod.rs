@@ -13,3 +13,4 @@ pub(crate) mod schema;
 pub(crate) mod status;
 pub(crate) mod templates;
 pub(crate) mod top;
+pub(crate) mod transactions;

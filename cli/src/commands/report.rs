@@ -5,8 +5,8 @@ use std::io::{IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use trace::analysis::{Measure, TimeLine};
-use trace::report::{TerminalOptions, html_with_time_line, json, method, moved, terminal};
+use trace::analysis::{Grouping, Measure, TimeLine};
+use trace::report::{TerminalOptions, View, html_with_time_line, json, method, moved, terminal, view};
 use trace::{Analysis, AnalysisOptions, TraceReader};
 
 use crate::failure::Failure;
@@ -36,6 +36,42 @@ impl By {
     }
 }
 
+/// By what the figures are put together.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum ViewChoice {
+    /// The process as a whole
+    Process,
+    /// Threads
+    Thread,
+    /// Modules (of the JDK; classes of the class path stand under their package)
+    Module,
+    /// Packages
+    Package,
+    /// Classes
+    Class,
+    /// Methods
+    Method,
+    /// Call paths, each with the time at its end
+    Stack,
+    /// The call tree
+    Tree,
+}
+
+impl ViewChoice {
+    fn view(self) -> View {
+        match self {
+            ViewChoice::Process => View::Process,
+            ViewChoice::Thread => View::Thread,
+            ViewChoice::Module => View::Groups(Grouping::Module),
+            ViewChoice::Package => View::Groups(Grouping::Package),
+            ViewChoice::Class => View::Groups(Grouping::Class),
+            ViewChoice::Method => View::Method,
+            ViewChoice::Stack => View::Stack,
+            ViewChoice::Tree => View::Tree,
+        }
+    }
+}
+
 /// Smaller changes of a share of the samples are what chance makes of a few thousand of them.
 const MOVED_POINTS: f64 = 2.0;
 
@@ -48,6 +84,9 @@ pub(crate) struct Arguments {
     /// Print JSON in place of the text.
     #[arg(long, conflicts_with = "method")]
     json: bool,
+    /// Print one view with its sum, which is the same in each, in place of the whole report.
+    #[arg(long, value_enum, conflicts_with_all = ["json", "method", "before"])]
+    view: Option<ViewChoice>,
     /// Print callers and callees of the methods whose name contains TEXT.
     #[arg(long, value_name = "TEXT")]
     method: Option<String>,
@@ -86,6 +125,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let text = match &arguments.method {
         _ if arguments.json => json(&analysis) + "\n",
         _ if arguments.before.is_some() => shift(arguments, &analysis, options)?,
+        _ if arguments.view.is_some() => one_view(arguments, &analysis),
         Some(pattern) => method(&analysis, pattern, &terminal_options(arguments.rows)),
         None => {
             let (by, lines) = (arguments.by.measure(), arguments.lines);
@@ -97,6 +137,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         eprintln!("HTML page: {}", page.display());
     }
     Ok(())
+}
+
+fn one_view(arguments: &Arguments, analysis: &Analysis) -> String {
+    let options = TerminalOptions { by: arguments.by.measure(), ..terminal_options(arguments.rows) };
+    arguments.view.map_or_else(String::new, |choice| view(analysis, choice.view(), &options))
 }
 
 fn open(trace: &Path) -> Result<TraceReader> {

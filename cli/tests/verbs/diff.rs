@@ -61,6 +61,22 @@ fn programs_get_json() {
 }
 
 #[test]
+fn a_page_shows_the_differences() {
+    let sandbox = Sandbox::new();
+    record(&sandbox, "before.jfr", 10_000);
+    record(&sandbox, "after.jfr", 12_000);
+    let said = sandbox.instr(&["diff", "--html", "diff.html", "before.jfr", "after.jfr"]);
+    assert_eq!((said.code, said.stderr.as_str()), (0, "HTML page: diff.html\n"));
+    let page = std::fs::read_to_string(sandbox.path("diff.html")).unwrap();
+    assert!(
+        page.contains("<title>before.jfr → after.jfr · instr</title>") && page.contains("Flame graph of differences")
+    );
+    let said = sandbox.instr(&["diff", "--html", "absent/diff.html", "before.jfr", "after.jfr"]);
+    assert_eq!(said.code, 1);
+    assert!(said.stderr.starts_with("error: cannot write absent/diff.html"), "{}", said.stderr);
+}
+
+#[test]
 fn what_is_no_recording_is_named() {
     let sandbox = Sandbox::new();
     record(&sandbox, "before.jfr", 1);

@@ -12,4 +12,5 @@ mod export;
 mod pre;
 mod report;
 mod sandbox;
+mod top;
 mod usage;

@@ -4,7 +4,7 @@
 pub(super) const TOP: &[&str] =
     &["trace", "metrics", "agent", "sampler", "filter", "exclude", "control", "watch", "governor", "rule"];
 /// `[trace]`
-pub(super) const TRACE: &[&str] = &["file", "write", "buffer-mb", "max-file-mb", "events"];
+pub(super) const TRACE: &[&str] = &["file", "write", "buffer-mb", "max-file-mb", "clock", "events"];
 /// `[metrics]`
 pub(super) const METRICS: &[&str] = &[
     "openmetrics",

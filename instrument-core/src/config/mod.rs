@@ -24,7 +24,7 @@ pub use governor_table::GovernorConfig;
 pub use metrics_table::{KeyValue, MetricsConfig};
 pub use model::{
     AgentConfig, Config, ControlConfig, DEFAULT_MAX_BYTES, ExcludeConfig, FilterConfig, JvmEvents, LogLevel, OnError,
-    Rule, TraceConfig,
+    ProbeClock, Rule, TraceConfig,
 };
 pub use parse::{asks_to_abort, parse};
 pub use sampler::{SamplerConfig, SamplerEngine};

@@ -70,8 +70,21 @@ pub struct TraceConfig {
     /// Size in MiB at which the trace file is full; what follows is counted as lost. A fully timed program writes up to a gigabyte in ten seconds.
     #[schemars(range(min = 1, max = 1048576))]
     pub max_file_mb: u32,
+    /// What the probes read the time from. Default: `auto`.
+    pub clock: ProbeClock,
     /// What of the JVM is recorded besides calls, from the state at the beginning to each change. Default: `threads` and `gc`.
     pub events: Vec<JvmEvents>,
+}
+
+/// What the probes read the time from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+pub enum ProbeClock {
+    /// The processor's time stamp counter where the kernel trusts it and the JVM (17, 21 and later, with C2) can read it directly, else `System.nanoTime()`.
+    #[default]
+    Auto,
+    /// `System.nanoTime()`.
+    System,
 }
 
 /// A kind of events of the JVM.
@@ -89,7 +102,7 @@ pub enum JvmEvents {
 impl Default for TraceConfig {
     fn default() -> TraceConfig {
         let events = vec![JvmEvents::Threads, JvmEvents::Gc];
-        TraceConfig { file: None, write: true, buffer_mb: 32, max_file_mb: 2048, events }
+        TraceConfig { file: None, write: true, buffer_mb: 32, max_file_mb: 2048, clock: ProbeClock::default(), events }
     }
 }
 
@@ -246,7 +259,7 @@ pub struct Rule {
     /// a class is loaded (docs/modes.md).
     #[schemars(with = "Mode")]
     pub mode: Option<Mode>,
-    /// Rules that come with the agent: `ejb`, `http-server`, `jdbc`, `jsp`, `logging`, `servlet` or `socket`. They stand where this rule
+    /// Rules that come with the agent: `api`, `async`, `ejb`, `http-server`, `jdbc`, `jsp`, `logging`, `servlet` or `socket`. They stand where this rule
     /// stands; only `name` and `level` can be given with it.
     #[schemars(with = "String")]
     pub preset: Option<Spanned<String>>,

@@ -10,7 +10,8 @@ use super::governor_table::read_governor;
 use super::keys;
 use super::metrics_table::read_metrics;
 use super::model::{
-    AgentConfig, Config, ControlConfig, ExcludeConfig, FilterConfig, JvmEvents, LogLevel, OnError, TraceConfig,
+    AgentConfig, Config, ControlConfig, ExcludeConfig, FilterConfig, JvmEvents, LogLevel, OnError, ProbeClock,
+    TraceConfig,
 };
 use super::nearest_name::{nearest_name, quoted_list};
 use super::problems::Problems;
@@ -136,11 +137,13 @@ fn rule_tables<'t, 'i>(top: &TableReader<'t, 'i>, problems: &mut Problems) -> Ve
 }
 
 fn read_trace(table: &TableReader<'_, '_>, problems: &mut Problems) -> TraceConfig {
+    let clocks = [("auto", ProbeClock::Auto), ("system", ProbeClock::System)];
     TraceConfig {
         file: table.string("file", problems).map(Spanned::into_inner),
         write: table.boolean("write", problems).unwrap_or(true),
         buffer_mb: table.number("buffer-mb", 1..4097, problems).unwrap_or(TraceConfig::default().buffer_mb),
         max_file_mb: table.number("max-file-mb", 1..1_048_577, problems).unwrap_or(TraceConfig::default().max_file_mb),
+        clock: table.choice("clock", &clocks, problems).map(Spanned::into_inner).unwrap_or_default(),
         events: read_events(table, problems).unwrap_or(TraceConfig::default().events),
     }
 }

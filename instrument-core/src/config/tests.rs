@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use super::{Config, LogLevel, OnError, asks_to_abort, keys, parse, schema};
+use super::{Config, LogLevel, OnError, ProbeClock, asks_to_abort, keys, parse, schema};
 use crate::level::{Level, Mode};
 use crate::selection::{RuleSet, TemplateCatalog};
 use crate::template_id::TemplateId;
@@ -90,6 +90,7 @@ fn every_setting_arrives() {
     let text = "
         [trace]
         buffer_mb = 0x40
+        clock = 'system'
         [agent]
         on-error = 'abort'
         templates = ['a.jar', 'b.jar']
@@ -110,7 +111,7 @@ fn every_setting_arrives() {
         class-initialisers = true
         bridges = true";
     let (config, _) = parse(text, "c.toml").unwrap();
-    assert_eq!(config.trace.buffer_mb, 64);
+    assert_eq!((config.trace.buffer_mb, config.trace.clock), (64, ProbeClock::System));
     assert_eq!(config.agent.on_error, OnError::Abort);
     assert_eq!(config.agent.templates.iter().map(|jar| jar.get_ref().as_str()).collect::<Vec<_>>(), ["a.jar", "b.jar"]);
     assert_eq!(config.agent.log, Some(LogLevel::Debug));

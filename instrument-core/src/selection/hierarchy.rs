@@ -34,7 +34,8 @@ impl Supertypes {
         self.names().eq(names)
     }
 
-    fn names(&self) -> impl Iterator<Item = &[u8]> {
+    /// The names, the super class first.
+    pub fn names(&self) -> impl Iterator<Item = &[u8]> + Clone {
         self.names.split_inclusive(|byte| *byte == 0).filter_map(<[u8]>::split_last).map(|(_, name)| name)
     }
 

@@ -50,6 +50,11 @@ impl NameIndex {
             .map(|(rule, _)| *rule)
     }
 
+    /// The literal texts that names must begin with to match a pattern.
+    pub(super) fn beginnings(&self) -> impl Iterator<Item = &[u8]> {
+        self.nodes.iter().map(|node| &*node.prefix)
+    }
+
     /// The last node whose text is not greater than the name.
     fn last_not_greater(&self, name: &[u8]) -> Option<usize> {
         let head = head(name);

@@ -45,6 +45,11 @@ impl RuleSet {
         (unnamed || self.index.rules(internal_name).any(|at| wanted(&at))) && self.refuse_class(internal_name).is_none()
     }
 
+    /// What the name of a class must begin with if a rule is to take a method of it; `None` if it may be any name.
+    pub fn beginnings(&self) -> Option<impl Iterator<Item = &[u8]>> {
+        self.unnamed.is_empty().then(|| self.index.beginnings())
+    }
+
     /// True if some rule asks for super types.
     pub fn needs_hierarchy(&self) -> bool {
         !self.wanted.is_empty()

@@ -16,6 +16,10 @@ const CLASSES: &[(&str, &str)] = &[
     ("jdk/internal/vm/StackChunk", "as above"),
     ("java/lang/ref/Reference$ReferenceHandler", "a thread that must never fail or wait"),
     ("java/lang/invoke/MethodHandle", "methods are signature polymorphic"),
+    ("java/lang/invoke/MethodHandleImpl", "runs when a probe reads the clock by a method handle"),
+    ("java/lang/invoke/NativeMethodHandle", "as above"),
+    ("java/lang/invoke/Invokers", "as above"),
+    ("java/lang/invoke/Invokers$", "as above"),
     ("java/lang/invoke/VarHandle", "methods are signature polymorphic"),
 ];
 

@@ -87,6 +87,9 @@ impl Builder {
                 Ok(event) => {
                     self.analysis.events += 1;
                     self.input_output.see(&decoded.chunk, &event);
+                    if let Event::Loss { thread, lost } = event {
+                        self.rows.lose(decoded.chunk.thread(thread), lost);
+                    }
                     self.add_event(event, &mut samples);
                 }
                 Err(error) => self.warn(format!("the rest of chunk {index} was left out: {error}")),
@@ -160,7 +163,7 @@ impl Builder {
                 recording.jvm_options = options.into_owned();
                 recording.command_line = command_line.into_owned();
             }
-            Event::MethodCall(_) | Event::Other => {}
+            Event::MethodCall(_) | Event::Task { .. } | Event::Other => {}
         }
     }
 

@@ -25,6 +25,8 @@ impl FrameId {
 pub struct Frame {
     /// Name of the class with dots.
     pub class: String,
+    /// Name of the class's module; empty if the recording does not say it.
+    pub module: String,
     /// Name of the method.
     pub method: String,
     /// Descriptor of the method.
@@ -100,7 +102,8 @@ pub(super) struct Frames {
 impl Frames {
     /// The id of a method; a call whose method the chunk does not name counts for a method named `?`.
     pub(super) fn id(&mut self, (method, template): (Option<Method<'_>>, &str)) -> FrameId {
-        let Method { class, name, descriptor } = method.unwrap_or(Method { class: "?", name: "?", descriptor: "" });
+        let Method { class, module, name, descriptor } =
+            method.unwrap_or(Method { name: "?", ..Method::of_class("?") });
         let identity = Identity {
             class: class.replace('/', "."),
             method: name.to_owned(),
@@ -111,6 +114,7 @@ impl Frames {
         *self.ids.entry(identity).or_insert_with_key(|identity| {
             self.frames.push(Frame {
                 class: identity.class.clone(),
+                module: module.to_owned(),
                 method: identity.method.clone(),
                 descriptor: identity.descriptor.clone(),
                 template: identity.template.clone(),
@@ -122,7 +126,7 @@ impl Frames {
 
     /// The id of [`LEFT_OUT`].
     pub(super) fn left_out(&mut self) -> FrameId {
-        self.id((Some(Method { class: "", name: LEFT_OUT, descriptor: "" }), ""))
+        self.id((Some(Method { name: LEFT_OUT, ..Method::of_class("") }), ""))
     }
 
     pub(super) fn get_mut(&mut self, id: FrameId) -> Option<&mut Frame> {

@@ -21,6 +21,17 @@ pub struct InputOutputRow {
     pub total: u64,
 }
 
+impl InputOutputRow {
+    /// Adds the figures of another row.
+    pub(crate) fn add(&mut self, other: &InputOutputRow) {
+        self.statements += other.statements;
+        self.requests += other.requests;
+        self.transfers += other.transfers;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.total = self.total.saturating_add(other.total);
+    }
+}
+
 /// The rows under construction.
 #[derive(Debug, Default)]
 pub(super) struct InputOutput {

@@ -4,11 +4,13 @@
 //! number of calls: the file is read chunk by chunk, from its end to its start.
 
 mod builder;
+mod compared_tree;
 mod comparison;
 mod confidence;
 mod decoding;
 mod details;
 mod frames;
+mod groups;
 mod histogram;
 mod input_output;
 mod likely_times;
@@ -16,22 +18,30 @@ mod nesting;
 mod relations;
 mod samples;
 mod slices;
+mod task_links;
 mod threads;
 mod time_line;
+mod transaction_tree;
+mod transactions;
 mod tree;
 
 use std::path::{Path, PathBuf};
 
+pub use compared_tree::{ComparedMethod, ComparedNode, ComparedTree, PathFigures};
 pub use comparison::{Comparison, Figures, Measure, MethodChange};
 pub use details::DetailRow;
 pub use frames::{Frame, FrameId};
+pub use groups::{GroupRow, Grouping, StackRow, groups, package_of, stacks};
 pub use histogram::Histogram;
 pub use input_output::InputOutputRow;
 pub use relations::Relation;
 pub use samples::{LineRow, SampleProfile, SampledThread};
 pub use slices::{Slice, SliceVisitor};
+pub use task_links::{Context, HandOver, LinkId, TaskLinks, TaskRecord};
 pub use threads::ThreadRow;
 pub use time_line::{Lane, LongCall, TimeLine};
+pub use transaction_tree::TransactionNode;
+pub use transactions::Transactions;
 pub use tree::{CallTree, Node, NodeId};
 
 use crate::reader::{ReadError, TraceReader};

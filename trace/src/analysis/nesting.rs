@@ -226,7 +226,10 @@ mod tests {
     fn nesting(most_nodes: usize) -> Nesting {
         let mut nesting = Nesting { tree: CallTree::with_room(most_nodes), ..Nesting::default() };
         for name in ["a", "b", "c", "d", "e", "f", "g"] {
-            nesting.frames.id((Some(crate::reader::Method { class: "C", name, descriptor: "()V" }), ""));
+            nesting.frames.id((
+                Some(crate::reader::Method { name, descriptor: "()V", ..crate::reader::Method::of_class("C") }),
+                "",
+            ));
         }
         nesting.add_platform(1, &records(), &mut ThreadTotals::default(), &mut Unseen);
         nesting.tree.complete();

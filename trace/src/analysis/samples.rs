@@ -176,7 +176,7 @@ impl SampleTotals {
     }
 
     fn pseudo_frame(&mut self, name: &str) -> FrameId {
-        self.frames.id((Some(Method { class: "", name, descriptor: "" }), ""))
+        self.frames.id((Some(Method { name, ..Method::of_class("") }), ""))
     }
 
     fn add_frame(&mut self, parent: NodeId, frame: FrameId, ticks: u64) -> NodeId {

@@ -17,6 +17,8 @@ pub struct ThreadRow {
     pub calls: u64,
     /// Time of the outermost calls, in nanoseconds.
     pub total: u64,
+    /// Records of this thread that were lost on the way to the file.
+    pub lost: u64,
 }
 
 /// Sums of a row.
@@ -24,6 +26,7 @@ pub struct ThreadRow {
 pub(super) struct ThreadTotals {
     calls: u64,
     total: u64,
+    lost: u64,
 }
 
 impl ThreadTotals {
@@ -32,6 +35,10 @@ impl ThreadTotals {
         if is_outermost {
             self.total = self.total.saturating_add(duration);
         }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.calls == 0 && self.lost == 0
     }
 }
 
@@ -52,15 +59,27 @@ impl ThreadRows {
         totals
     }
 
+    /// Adds records that were lost; a thread that the recording does not know has a row without a name.
+    pub(super) fn lose(&mut self, thread: Option<&Thread>, lost: u64) {
+        let totals = match thread {
+            Some(thread) if thread.is_virtual => &mut self.virtual_threads,
+            Some(thread) => self.platform(thread),
+            None => &mut self.platform.entry(0).or_default().1,
+        };
+        totals.lost = totals.lost.saturating_add(lost);
+    }
+
     /// All rows, the busiest first.
     pub(super) fn finish(self) -> Vec<ThreadRow> {
         let row = |name: String, id, is_virtual, totals: ThreadTotals| {
-            let ThreadTotals { calls, total } = totals;
-            ThreadRow { name, id, is_virtual, calls, total }
+            let ThreadTotals { calls, total, lost } = totals;
+            ThreadRow { name, id, is_virtual, calls, total, lost }
         };
-        let platform = self.platform.into_iter().map(|(id, (name, totals))| row(name, id, false, totals));
-        let virtual_threads = row("virtual threads".to_owned(), 0, true, self.virtual_threads);
-        let mut rows: Vec<_> = platform.chain([virtual_threads]).filter(|row| row.calls > 0).collect();
+        let platform = self.platform.into_iter().filter(|(_, (_, totals))| !totals.is_empty());
+        let platform = platform.map(|(id, (name, totals))| row(name, id, false, totals));
+        let virtual_threads = Some(self.virtual_threads).filter(|totals| !totals.is_empty());
+        let virtual_threads = virtual_threads.map(|totals| row("virtual threads".to_owned(), 0, true, totals));
+        let mut rows: Vec<_> = platform.chain(virtual_threads).collect();
         rows.sort_by_key(|row| (std::cmp::Reverse(row.total), row.id));
         rows
     }

@@ -24,10 +24,26 @@ pub struct Thread {
 pub struct Method<'c> {
     /// Internal name of the class: `a/b/C`.
     pub class: &'c str,
+    /// Name of its module; empty if it is not known.
+    pub module: &'c str,
     /// Name of the method.
     pub name: &'c str,
     /// Descriptor of the method.
     pub descriptor: &'c str,
+}
+
+impl<'c> Method<'c> {
+    /// A method without a name, of a class in no known module.
+    #[must_use]
+    pub fn of_class(class: &'c str) -> Method<'c> {
+        Method { class, module: "", name: "", descriptor: "" }
+    }
+}
+
+#[derive(Debug)]
+struct ClassKeys {
+    name: u64,
+    package: u64,
 }
 
 #[derive(Debug)]
@@ -44,7 +60,11 @@ type Pool<T> = FxHashMap<u64, T>;
 pub(super) struct Constants {
     threads: Pool<Thread>,
     methods: Pool<MethodKeys>,
-    classes: Pool<u64>,
+    classes: Pool<ClassKeys>,
+    /// Keys of their modules.
+    packages: Pool<u64>,
+    /// Keys of their names.
+    modules: Pool<u64>,
     symbols: Pool<Box<str>>,
     templates: Pool<Box<str>>,
     strings: Pool<Box<str>>,
@@ -53,7 +73,9 @@ pub(super) struct Constants {
 
 const THREAD: Wanted = Wanted { numbers: &["osThreadId", "javaThreadId", "virtual"], texts: &["osName", "javaName"] };
 const METHOD: Wanted = Wanted { numbers: &["type", "name", "descriptor"], texts: &[] };
-const CLASS: Wanted = Wanted { numbers: &["name"], texts: &[] };
+const CLASS: Wanted = Wanted { numbers: &["name", "package"], texts: &[] };
+const PACKAGE: Wanted = Wanted { numbers: &["module"], texts: &[] };
+const MODULE: Wanted = Wanted { numbers: &["name"], texts: &[] };
 const SYMBOL: Wanted = Wanted { numbers: &[], texts: &["string"] };
 const TEMPLATE: Wanted = Wanted { numbers: &[], texts: &["name"] };
 const STRING: Wanted = Wanted { numbers: &[], texts: &[""] };
@@ -98,6 +120,8 @@ impl Constants {
             "java.lang.Thread" => THREAD,
             "jdk.types.Method" => METHOD,
             "java.lang.Class" => CLASS,
+            "jdk.types.Package" => PACKAGE,
+            "jdk.types.Module" => MODULE,
             "jdk.types.Symbol" => SYMBOL,
             "instr.types.Template" => TEMPLATE,
             "java.lang.String" => STRING,
@@ -134,7 +158,13 @@ impl Constants {
                 self.methods.insert(key, MethodKeys { class: first, name: second, descriptor: third });
             }
             "java.lang.Class" => {
-                self.classes.insert(key, first);
+                self.classes.insert(key, ClassKeys { name: first, package: second });
+            }
+            "jdk.types.Package" => {
+                self.packages.insert(key, first);
+            }
+            "jdk.types.Module" => {
+                self.modules.insert(key, first);
             }
             "jdk.types.Symbol" => {
                 self.symbols.insert(key, owned(text));
@@ -156,8 +186,14 @@ impl Constants {
     pub(super) fn method(&self, key: u64) -> Option<Method<'_>> {
         let keys = self.methods.get(&key)?;
         let symbol = |key| self.symbols.get(key).map_or("", |text| &**text);
-        let class = self.classes.get(&keys.class).map_or("", symbol);
-        Some(Method { class, name: symbol(&keys.name), descriptor: symbol(&keys.descriptor) })
+        let class = self.classes.get(&keys.class);
+        let module = class.and_then(|class| self.modules.get(self.packages.get(&class.package)?));
+        Some(Method {
+            class: class.map_or("", |class| symbol(&class.name)),
+            module: module.map_or("", symbol),
+            name: symbol(&keys.name),
+            descriptor: symbol(&keys.descriptor),
+        })
     }
 
     pub(super) fn stack(&self, key: u64) -> Option<&StackTrace> {

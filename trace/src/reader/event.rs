@@ -9,6 +9,7 @@ use super::ReadError;
 use super::cursor::{Cursor, Text};
 use super::metadata::Types;
 use super::plan::{Plan, Values, Wanted};
+use crate::TaskStep;
 use crate::chunk_header::HEADER_LENGTH;
 
 /// A call: `instr.MethodCall`, and the part that events with details share with it. Keys are resolved by the [`Chunk`].
@@ -67,6 +68,17 @@ pub enum Event<'c> {
         thread: u64,
         /// Number of lost records.
         lost: u64,
+    },
+    /// `instr.Task`
+    Task {
+        /// Key for [`Chunk::thread`].
+        thread: u64,
+        /// Nanoseconds since 1970.
+        at: u64,
+        /// What happened; `None` for a word of a later version.
+        step: Option<TaskStep>,
+        /// Identity hash of the task, or id of a thread.
+        task: u64,
     },
     /// `instr.StartUpDone`
     StartUpDone {
@@ -131,6 +143,7 @@ enum Kind {
     HttpRequest,
     SocketTransfer,
     Loss,
+    Task,
     StartUpDone,
     Configuration,
     Note,
@@ -160,6 +173,7 @@ const KINDS: &[(&str, Kind, Wanted)] = &[
         wanted(&["startTime", "duration", "eventThread", "method", "", "", "bytes"], &["peer"]),
     ),
     ("instr.Loss", Kind::Loss, wanted(&["startTime", "", "eventThread", "", "", "", "lost"], &[])),
+    ("instr.Task", Kind::Task, wanted(&["startTime", "", "eventThread", "", "", "", "task"], &["step"])),
     ("instr.StartUpDone", Kind::StartUpDone, wanted(&["startTime"], &[])),
     ("instr.Configuration", Kind::Configuration, wanted(&["startTime"], &["key", "value"])),
     ("instr.Note", Kind::Note, wanted(&["startTime"], &["kind", "message"])),
@@ -269,6 +283,7 @@ impl<'c> Events<'c> {
             Kind::HttpRequest => Event::HttpRequest { call, http_method: first, path: second, status: extra },
             Kind::SocketTransfer => Event::SocketTransfer { call, peer: first, bytes: extra },
             Kind::Loss => Event::Loss { thread, lost: extra },
+            Kind::Task => Event::Task { thread, at, step: TaskStep::of_name(&first), task: extra },
             Kind::StartUpDone => Event::StartUpDone { at },
             Kind::Configuration => Event::Configuration { key: first, value: second },
             Kind::Note => Event::Note { at, kind: first, message: second },

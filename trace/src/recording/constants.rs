@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use super::payload::{push_flag, push_text};
 use super::pool::{Interned, Pool, Texts};
 use crate::modified_utf8::text_of_modified_utf8;
@@ -23,18 +25,41 @@ struct ClassParts {
     package: u32,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct PackageParts {
+    name: u32,
+    /// 0: not known.
+    module: u32,
+}
+
+/// Tells the module of a class by its internal name; is asked once a class.
+pub type ModuleOfClass = Box<dyn Fn(&str) -> Option<String> + Send>;
+
+struct ModuleSource(ModuleOfClass);
+
+impl std::fmt::Debug for ModuleSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ModuleSource")
+    }
+}
+
 /// All constants of the file, and the pools of the chunk under construction.
 #[derive(Debug)]
 pub(super) struct Constants {
     /// Number of the chunk under construction, from 1.
     chunk: u32,
     symbols: Interned<Arc<str>>,
-    packages: Interned<u32>,
+    module_source: Option<ModuleSource>,
+    modules: Interned<u32>,
+    packages: Interned<PackageParts>,
+    /// Keys of classes by the key of their name, so that each is looked at once.
+    classes_by_name: FxHashMap<u32, u32>,
     classes: Interned<ClassParts>,
     methods: Interned<MethodParts>,
     templates: Interned<Arc<str>>,
     texts: Texts,
     symbol_pool: Pool,
+    module_pool: Pool,
     package_pool: Pool,
     class_pool: Pool,
     method_pool: Pool,
@@ -47,12 +72,16 @@ impl Constants {
         Constants {
             chunk: 1,
             symbols: Interned::default(),
+            module_source: None,
+            modules: Interned::default(),
             packages: Interned::default(),
+            classes_by_name: FxHashMap::default(),
             classes: Interned::default(),
             methods: Interned::default(),
             templates: Interned::default(),
             texts: Texts::default(),
             symbol_pool: Pool::new(id::SYMBOL),
+            module_pool: Pool::new(id::MODULE),
             package_pool: Pool::new(id::PACKAGE),
             class_pool: Pool::new(id::CLASS),
             method_pool: Pool::new(id::METHOD),
@@ -80,11 +109,26 @@ impl Constants {
 
     fn class(&mut self, name: &[u8]) -> u32 {
         let class_name = text_of_modified_utf8(name);
+        let name = self.symbol(&class_name);
+        if let Some(known) = self.classes_by_name.get(&name) {
+            return *known;
+        }
         let package = class_name.rsplit_once('/').map_or("", |(package, _)| package);
         let package = self.symbol(package);
-        let package = self.packages.key(package);
-        let name = self.symbol(&class_name);
-        self.classes.key(ClassParts { name, package })
+        let module = self.module_source.as_ref().and_then(|source| source.0(&class_name));
+        let module = module.map_or(0, |module| {
+            let name = self.symbol(&module);
+            self.modules.key(name)
+        });
+        let package = self.packages.key(PackageParts { name: package, module });
+        let class = self.classes.key(ClassParts { name, package });
+        self.classes_by_name.insert(name, class);
+        class
+    }
+
+    /// From now on, classes that come up for the first time are put into the module that `source` names.
+    pub(super) fn take_modules_from(&mut self, source: ModuleOfClass) {
+        self.module_source = Some(ModuleSource(source));
     }
 
     fn symbol(&mut self, text: &str) -> u32 {
@@ -130,13 +174,24 @@ impl Constants {
     }
 
     fn use_package(&mut self, key: u32) {
-        let Some(name) = self.packages.first_use(key, self.chunk) else { return };
-        self.use_symbol(name);
+        let Some(package) = self.packages.first_use(key, self.chunk) else { return };
+        self.use_symbol(package.name);
+        self.use_module(package.module);
         self.package_pool.add(u64::from(key), |fields| {
-            let no_module = 0;
-            varint::push(fields, u64::from(name));
-            varint::push(fields, no_module);
+            varint::push(fields, u64::from(package.name));
+            varint::push(fields, u64::from(package.module));
             push_flag(fields, true);
+        });
+    }
+
+    fn use_module(&mut self, key: u32) {
+        let Some(name) = self.modules.first_use(key, self.chunk) else { return };
+        self.use_symbol(name);
+        self.module_pool.add(u64::from(key), |fields| {
+            let [no_version, no_location, no_loader] = [0, 0, 0];
+            for part in [name, no_version, no_location, no_loader] {
+                varint::push(fields, u64::from(part));
+            }
         });
     }
 
@@ -163,9 +218,10 @@ impl Constants {
     }
 
     /// The pools of the chunk, in the order of the file.
-    pub(super) fn pools(&self) -> [&Pool; 6] {
+    pub(super) fn pools(&self) -> [&Pool; 7] {
         [
             &self.symbol_pool,
+            &self.module_pool,
             &self.package_pool,
             &self.class_pool,
             &self.method_pool,
@@ -180,6 +236,7 @@ impl Constants {
         self.texts.forget_if_many();
         for pool in [
             &mut self.symbol_pool,
+            &mut self.module_pool,
             &mut self.package_pool,
             &mut self.class_pool,
             &mut self.method_pool,

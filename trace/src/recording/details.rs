@@ -3,7 +3,7 @@
 use super::Recording;
 use super::payload::{cut_text, push_pooled_text, push_text};
 use crate::schema::id;
-use crate::varint;
+use crate::{TaskStep, varint};
 
 /// Longer texts are cut.
 const LONGEST_TEXT: usize = 32 << 10;
@@ -81,6 +81,16 @@ impl Recording {
         self.event_now(id::LOSS, at_nanos, |recording, payload| {
             recording.push_current_thread(payload);
             varint::push(payload, count);
+        });
+    }
+
+    /// Records a step of a task between threads, by the current thread. `task` is its identity hash, or the id of the thread
+    /// that starts.
+    pub fn task(&mut self, step: TaskStep, task: u32, at_nanos: u64) {
+        self.event_now(id::TASK, at_nanos, |recording, payload| {
+            recording.push_current_thread(payload);
+            recording.push_text_of_pool(payload, step.name());
+            varint::push(payload, u64::from(task));
         });
     }
 

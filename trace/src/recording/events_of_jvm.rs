@@ -17,6 +17,11 @@ impl Recording {
         self.threads.forget(tid);
     }
 
+    /// Says that a thread has ended, which may be all that is told of its end: it is not remembered for long.
+    pub fn thread_gone(&mut self, tid: u64) {
+        self.threads.forget_later(tid);
+    }
+
     fn thread_event(&mut self, type_id: u32, tid: u64, at_nanos: u64) {
         self.event_now(type_id, at_nanos, |recording, payload| {
             let key = recording.threads.use_thread(tid, recording.constants.chunk());

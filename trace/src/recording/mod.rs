@@ -23,6 +23,7 @@ mod threads;
 use std::io;
 use std::path::Path;
 
+pub use constants::ModuleOfClass;
 pub use options::{MethodInfo, ProcessInfo, RecordingOptions, RecordingStatistics};
 pub use samples::{SampledMethod, SamplerSettings};
 pub use stacks::SampleFrame;
@@ -92,6 +93,12 @@ impl Recording {
         recording.write_information(&options);
         recording.flush_chunk()?;
         Ok(recording)
+    }
+
+    /// Says where the modules of classes are to be learnt: `source` is asked with the internal name of each class, once.
+    /// Without it, and for classes of which it knows nothing, the recording names no module.
+    pub fn take_modules_from(&mut self, source: ModuleOfClass) {
+        self.constants.take_modules_from(source);
     }
 
     /// Says which method a probe id stands for from now on. A probe may be defined again, with another level for

@@ -10,6 +10,8 @@ use crate::varint::{self, Packed, pack};
 
 /// Keys from here on are given to renamed, undefined and named virtual threads.
 const FIRST_EXTRA_KEY: u64 = 1 << 33;
+/// A chunk takes longer than anything that is under way when a thread ends.
+const CHUNKS_AFTER_THE_END: u8 = 2;
 
 #[derive(Debug)]
 struct Thread {
@@ -19,6 +21,8 @@ struct Thread {
     is_virtual: bool,
     /// The key is the Java id and must be so if the thread comes back: keep the entry.
     is_kept: bool,
+    /// For so many more chunks the entry stays although it need not be kept.
+    chunks_left: u8,
     chunk: u32,
 }
 
@@ -63,7 +67,8 @@ impl Threads {
         let own_key = fits && if is_virtual { name.is_empty() } else { first };
         let key = if own_key { thread } else { self.extra_key() };
         let is_kept = !is_virtual && (own_key || !first);
-        self.known.insert(thread, Thread { key, name: name.into(), os_id, is_virtual, is_kept, chunk: 0 });
+        self.known
+            .insert(thread, Thread { key, name: name.into(), os_id, is_virtual, is_kept, chunks_left: 0, chunk: 0 });
         self.current_in = 0;
     }
 
@@ -76,6 +81,14 @@ impl Threads {
     pub(super) fn forget(&mut self, thread: u64) {
         self.known.remove(&thread);
         self.current_in = 0;
+    }
+
+    /// The thread has ended, but events of it may still come that were under way: it is forgotten some chunks later.
+    pub(super) fn forget_later(&mut self, thread: u64) {
+        if let Some(entry) = self.known.get_mut(&thread).filter(|entry| entry.is_kept) {
+            entry.is_kept = false;
+            entry.chunks_left = CHUNKS_AFTER_THE_END;
+        }
     }
 
     /// Following events are of this thread.
@@ -104,7 +117,8 @@ impl Threads {
         }
         if !self.known.contains_key(&thread) {
             let key = self.extra_key();
-            let unnamed = Thread { key, name: "".into(), os_id: 0, is_virtual: false, is_kept: false, chunk: 0 };
+            let unnamed =
+                Thread { key, name: "".into(), os_id: 0, is_virtual: false, is_kept: false, chunks_left: 0, chunk: 0 };
             self.known.insert(thread, unnamed);
         }
         let Some(entry) = self.known.get_mut(&thread) else { return 0 };
@@ -129,6 +143,49 @@ impl Threads {
     pub(super) fn next_chunk(&mut self) {
         self.pool.clear();
         let current = self.current;
-        self.known.retain(|thread, entry| entry.is_kept || *thread == current);
+        self.known.retain(|thread, entry| {
+            let stays = entry.is_kept || entry.chunks_left > 0 || *thread == current;
+            entry.chunks_left = entry.chunks_left.saturating_sub(1);
+            stays
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_that_have_ended_are_forgotten_whoever_tells() {
+        let mut threads = Threads::new();
+        let mut most = 0;
+        for thread in 1..=100_000 {
+            threads.define(thread, &format!("short-{thread}"), thread, false);
+            threads.set_current(thread);
+            threads.use_current(1);
+            if thread % 2 == 0 {
+                threads.forget_later(thread)
+            } else {
+                threads.forget(thread)
+            }
+            if thread % 1_000 == 0 {
+                threads.next_chunk();
+            }
+            most = most.max(threads.known.len());
+        }
+        assert!(most < 3_000, "{most} threads are remembered");
+    }
+
+    #[test]
+    fn a_thread_is_known_when_its_end_is_told_late() {
+        let mut threads = Threads::new();
+        threads.define(7, "worker", 70, false);
+        threads.forget_later(7);
+        threads.next_chunk();
+        assert_eq!(threads.use_thread(7, 2), 7);
+        assert!(threads.known.get(&7).is_some_and(|known| &*known.name == "worker"));
+        threads.next_chunk();
+        threads.next_chunk();
+        assert!(threads.known.is_empty());
     }
 }

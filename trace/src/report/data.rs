@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::advice::WHAT_TO_CHECK;
+use super::group_data::Views;
 use super::time_line::TimeLineData;
 use crate::Analysis;
 use crate::analysis::{DetailRow, Frame, InputOutputRow, Node, RecordingInfo, SampleProfile, TimeLine};
@@ -41,6 +42,8 @@ struct Page<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     time_line: Option<TimeLineData<'a>>,
     threads: Vec<ThreadData<'a>>,
+    /// The same by module, package and class.
+    views: Views,
     /// The same from samples of running threads: figures are ticks. `null` if there are none.
     samples: Option<Samples<'a>>,
     statements: Vec<Detail<'a>>,
@@ -51,8 +54,9 @@ struct Page<'a> {
     check: &'static [&'static str],
 }
 
+/// What there is to know of a recording itself.
 #[derive(Serialize)]
-struct Recording<'a> {
+pub(super) struct Recording<'a> {
     file: String,
     file_bytes: u64,
     chunks: usize,
@@ -71,6 +75,8 @@ struct Recording<'a> {
 #[derive(Serialize)]
 struct FrameData<'a> {
     class: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    module: &'a str,
     method: &'a str,
     descriptor: &'a str,
     template: &'a str,
@@ -107,6 +113,7 @@ struct ThreadData<'a> {
     id: u64,
     calls: u64,
     total: u64,
+    lost: u64,
 }
 
 #[derive(Serialize)]
@@ -120,11 +127,14 @@ struct Samples<'a> {
     frames: Vec<SampledFrame<'a>>,
     nodes: Nodes,
     threads: Vec<ThreadData<'a>>,
+    views: Views,
 }
 
 #[derive(Serialize)]
 struct SampledFrame<'a> {
     class: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    module: &'a str,
     method: &'a str,
     descriptor: &'a str,
     own: u64,
@@ -175,8 +185,15 @@ impl<'a> Page<'a> {
             paths: analysis.tree.nodes().len(),
             time_line: None,
             threads: threads
-                .map(|row| ThreadData { name: &row.name, id: row.id, calls: row.calls, total: row.total })
+                .map(|row| ThreadData {
+                    name: &row.name,
+                    id: row.id,
+                    calls: row.calls,
+                    total: row.total,
+                    lost: row.lost,
+                })
                 .collect(),
+            views: Views::of(&analysis.tree, &analysis.frames),
             samples: analysis.samples.as_ref().map(Samples::of),
             statements: Detail::largest(&analysis.statements),
             http: Detail::largest(&analysis.http_requests),
@@ -189,7 +206,7 @@ impl<'a> Page<'a> {
 }
 
 impl<'a> Recording<'a> {
-    fn of(recording: &'a RecordingInfo) -> Recording<'a> {
+    pub(super) fn of(recording: &'a RecordingInfo) -> Recording<'a> {
         Recording {
             file: recording.path.display().to_string(),
             file_bytes: recording.file_bytes,
@@ -212,6 +229,7 @@ impl<'a> Samples<'a> {
     fn of(profile: &'a SampleProfile) -> Samples<'a> {
         let frame = |frame: &'a Frame| SampledFrame {
             class: &frame.class,
+            module: &frame.module,
             method: &frame.method,
             descriptor: &frame.descriptor,
             own: frame.own,
@@ -228,8 +246,9 @@ impl<'a> Samples<'a> {
             frames: profile.frames.iter().map(frame).collect(),
             nodes: Nodes::of(profile.tree.nodes()),
             threads: threads
-                .map(|row| ThreadData { name: &row.name, id: row.id, calls: row.ticks, total: row.ticks })
+                .map(|row| ThreadData { name: &row.name, id: row.id, calls: row.ticks, total: row.ticks, lost: 0 })
                 .collect(),
+            views: Views::of(&profile.tree, &profile.frames),
         }
     }
 }
@@ -239,6 +258,7 @@ impl<'a> FrameData<'a> {
         let percentile = |percent: f64| frame.durations.percentile(percent);
         FrameData {
             class: &frame.class,
+            module: &frame.module,
             method: &frame.method,
             descriptor: &frame.descriptor,
             template: &frame.template,

@@ -2,11 +2,16 @@
 
 mod advice;
 mod data;
+mod diff_data;
+mod group_data;
 mod html;
 mod terminal;
 mod time_line;
+mod transaction_data;
 mod units;
 
 pub use data::json;
-pub use html::{html, html_with_time_line};
-pub use terminal::{TerminalOptions, comparison, method, moved, terminal};
+pub use html::{diff_html, html, html_with_time_line};
+pub use terminal::{TerminalOptions, View, comparison, method, moved, terminal, transactions, view};
+pub use transaction_data::transactions_json;
+pub use units::{bytes, count, duration};

@@ -1,7 +1,8 @@
 //! Numbers for people: durations, counts, sizes, shares, dates.
 
 /// A duration with three digits: `1.23 ms`.
-pub(super) fn duration(nanos: u64) -> String {
+#[must_use]
+pub fn duration(nanos: u64) -> String {
     const UNITS: [(&str, u64); 4] = [("ns", 1), ("µs", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
     if nanos < 1_000 {
         return format!("{nanos} ns");
@@ -25,7 +26,8 @@ fn three_digits(value: f64) -> String {
 }
 
 /// A count with separators: `1,234,567`.
-pub(super) fn count(number: u64) -> String {
+#[must_use]
+pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -38,7 +40,8 @@ pub(super) fn count(number: u64) -> String {
 }
 
 /// A size: `1.23 MB`.
-pub(super) fn bytes(number: u64) -> String {
+#[must_use]
+pub fn bytes(number: u64) -> String {
     const UNITS: [(&str, f64); 4] = [("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12)];
     if number < 1_000 {
         return format!("{number} B");

@@ -126,9 +126,13 @@ impl SpanPublisher {
     fn send(&mut self, exporter: &Exporter, sender: &Sender, last: bool) {
         let now = self.origin.clock.now() as u64;
         let until = if last { u64::MAX } else { now.saturating_sub(self.wait) };
-        let trees = self.table.lock().take_until(until);
+        let (steps, trees) = {
+            let mut table = self.table.lock();
+            (table.take_steps_until(until), table.take_until(until))
+        };
+        self.writer.tell_steps(&steps, until);
         self.names.update();
-        for (request, spans) in self.writer.requests(&trees, &self.names, sender) {
+        for (request, spans) in self.writer.requests(trees, &self.names, sender, last) {
             let body = request.encode_to_vec();
             exporter.offer(Parcel { signal: Signal::Traces, body, items: spans as u64 });
         }

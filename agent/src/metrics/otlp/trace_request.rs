@@ -2,9 +2,12 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 
+use trace::analysis::TaskRecord;
+
 use super::messages::{ExportTraceServiceRequest, KeyValue, ResourceSpans, ScopeSpans, Span};
 use super::resource::{Sender, attribute, whole_number};
 use crate::metrics::method_families::MethodNames;
+use crate::metrics::span_links::{Above, SpanLinks, SpanPlace};
 use crate::metrics::spans::{SpanDetail, SpanNode, ThreadTrees};
 
 /// Spans of one request.
@@ -13,6 +16,18 @@ const SPANS_PER_REQUEST: usize = 2_000;
 const INTERNAL: i32 = 1;
 const SERVER: i32 = 2;
 const CLIENT: i32 = 3;
+
+/// Intervals for which the calls of a task wait for the call that handed it over.
+const MOST_ROUNDS: u32 = 6;
+/// Calls that wait for that at the same time.
+const MOST_WAITING: usize = 20_000;
+
+/// An outermost call with all within it, in the calls of its thread.
+#[derive(Debug)]
+struct WaitingTree {
+    tree: ThreadTrees,
+    rounds: u32,
+}
 
 /// Makes spans.
 #[derive(Debug)]
@@ -23,12 +38,22 @@ pub(crate) struct SpanWriter {
     to_unix: i64,
     percent: u64,
     left_out: u64,
+    links: SpanLinks,
+    waiting: Vec<WaitingTree>,
 }
 
 impl SpanWriter {
     /// A writer that takes `percent` of a hundred traces. `to_unix` leads from Java's clock to the time since 1970.
     pub(crate) fn new(to_unix: i64, percent: u32) -> SpanWriter {
-        SpanWriter { random: RandomState::new(), made: 0, to_unix, percent: u64::from(percent), left_out: 0 }
+        SpanWriter {
+            random: RandomState::new(),
+            made: 0,
+            to_unix,
+            percent: u64::from(percent),
+            left_out: 0,
+            links: SpanLinks::default(),
+            waiting: Vec::new(),
+        }
     }
 
     /// Spans that were left out because their traces were not taken.
@@ -36,25 +61,42 @@ impl SpanWriter {
         self.left_out
     }
 
-    /// Requests with all spans of these trees, and how many each holds.
+    /// What hand-overs of tasks have said up to `until`.
+    pub(crate) fn tell_steps(&mut self, steps: &[TaskRecord], until: u64) {
+        self.links.add(steps, until);
+    }
+
+    /// Requests with all spans of these trees that need not wait for others, and how many each holds. The last time none waits.
     pub(crate) fn requests(
         &mut self,
-        trees: &[ThreadTrees],
+        trees: Vec<ThreadTrees>,
         names: &MethodNames,
         sender: &Sender,
+        is_last: bool,
     ) -> Vec<(ExportTraceServiceRequest, usize)> {
         let mut spans = Vec::new();
-        for tree in trees {
-            for root in &tree.roots {
-                let trace = [self.number(), self.number()];
-                if trace[1] % 100 < self.percent {
-                    let trace_id: Vec<u8> = trace.iter().flat_map(|half| half.to_be_bytes()).collect();
-                    self.write(root, &trace_id, &[], tree, names, &mut spans);
-                } else {
-                    self.left_out += root.size() as u64;
+        let mut waiting = std::mem::take(&mut self.waiting);
+        waiting.extend(trees.into_iter().flat_map(single_roots));
+        let too_many = waiting.iter().map(WaitingTree::size).sum::<usize>() > MOST_WAITING;
+        // A call begins before what it hands over.
+        waiting.sort_by_key(|tree| tree.root().map_or(0, |root| root.start));
+        waiting.retain(|waits| {
+            let must_go = is_last || too_many || waits.rounds >= MOST_ROUNDS;
+            let end = waits.root().map_or(0, |root| root.end);
+            let place = match self.links.above(waits.tree.thread, end) {
+                Above::NotYet(_) if !must_go => return true,
+                Above::NotYet(link) => {
+                    self.links.give_up(link);
+                    None
                 }
-            }
-        }
+                Above::Span(place) => Some(place),
+                Above::Nothing => None,
+            };
+            self.write_tree(&waits.tree, place, names, &mut spans);
+            false
+        });
+        waiting.iter_mut().for_each(|tree| tree.rounds += 1);
+        self.waiting = waiting;
         let mut requests = Vec::new();
         while !spans.is_empty() {
             let rest = spans.split_off(spans.len().min(SPANS_PER_REQUEST));
@@ -65,21 +107,38 @@ impl SpanWriter {
         requests
     }
 
+    fn write_tree(&mut self, tree: &ThreadTrees, above: Option<SpanPlace>, names: &MethodNames, spans: &mut Vec<Span>) {
+        for root in &tree.roots {
+            let trace = above.map_or_else(|| [self.number(), self.number()], |place| place.trace);
+            if trace[1] % 100 < self.percent {
+                let parent = above.map_or_else(Vec::new, |place| place.span.to_be_bytes().to_vec());
+                self.write(root, trace, &parent, tree, names, spans);
+            } else {
+                // What it handed over belongs to the same trace, which is not taken.
+                self.links.given(tree.thread, (root.start, root.end), SpanPlace { trace, span: 0 });
+                self.left_out += root.size() as u64;
+            }
+        }
+    }
+
     fn write(
         &mut self,
         node: &SpanNode,
-        trace_id: &[u8],
+        trace: [u64; 2],
         parent: &[u8],
         thread: &ThreadTrees,
         names: &MethodNames,
         spans: &mut Vec<Span>,
     ) {
+        let trace_id: Vec<u8> = trace.iter().flat_map(|half| half.to_be_bytes()).collect();
         // Recursion of the application is as deep as its stack, which may be deeper than ours.
         let mut open = vec![(node, parent.to_vec())];
         while let Some((node, parent)) = open.pop() {
-            let span_id = self.number().to_be_bytes().to_vec();
+            let span = self.number();
+            let span_id = span.to_be_bytes().to_vec();
+            self.links.given(thread.thread, (node.start, node.end), SpanPlace { trace, span });
             open.extend(node.children.iter().rev().map(|child| (child, span_id.clone())));
-            spans.push(self.span(node, trace_id, span_id, parent, thread, names));
+            spans.push(self.span(node, &trace_id, span_id, parent, thread, names));
         }
     }
 
@@ -118,6 +177,24 @@ impl SpanWriter {
         self.made += 1;
         self.random.hash_one(self.made).max(1)
     }
+}
+
+impl WaitingTree {
+    fn root(&self) -> Option<&SpanNode> {
+        self.tree.roots.first()
+    }
+
+    fn size(&self) -> usize {
+        self.tree.roots.iter().map(SpanNode::size).sum()
+    }
+}
+
+/// The outermost calls of a thread one by one: each may be of another task.
+fn single_roots(trees: ThreadTrees) -> impl Iterator<Item = WaitingTree> {
+    let ThreadTrees { thread, name, roots } = trees;
+    roots
+        .into_iter()
+        .map(move |root| WaitingTree { tree: ThreadTrees { thread, name: name.clone(), roots: vec![root] }, rounds: 0 })
 }
 
 fn request(spans: Vec<Span>, sender: &Sender) -> ExportTraceServiceRequest {
@@ -177,7 +254,7 @@ mod tests {
         let roots = vec![node(1, 10, 40, vec![inner]), node(3, 50, 60, Vec::new())];
         let trees = [ThreadTrees { thread: 5, name: Some("main".into()), roots }];
         let mut writer = SpanWriter::new(1_000, 100);
-        let requests = writer.requests(&trees, &names, &Sender::new("shop", &[]));
+        let requests = writer.requests(trees.into(), &names, &Sender::new("shop", &[]), false);
         assert_eq!((requests.len(), requests[0].1), (1, 3));
         let spans = &requests[0].0.resource_spans[0].scope_spans[0].spans;
         assert_eq!((spans[0].parent_span_id.len(), &spans[1].parent_span_id), (0, &spans[0].span_id));
@@ -193,7 +270,8 @@ mod tests {
         let roots = (0..10_000).map(|at| node(1, at, at + 1, Vec::new())).collect();
         let trees = [ThreadTrees { thread: 5, name: None, roots }];
         let mut writer = SpanWriter::new(0, 10);
-        let taken: usize = writer.requests(&trees, &names, &Sender::new("shop", &[])).iter().map(|part| part.1).sum();
+        let taken: usize =
+            writer.requests(trees.into(), &names, &Sender::new("shop", &[]), false).iter().map(|part| part.1).sum();
         assert!((700..1_300).contains(&taken), "{taken} of 10000");
         assert_eq!(taken as u64 + writer.left_out(), 10_000);
     }

@@ -13,6 +13,8 @@ const PRESETS: &[(&str, &str)] = &[
     ("jsp", include_str!("../../../../templates/src/main/presets/jsp.toml")),
     ("logging", include_str!("../../../../templates/src/main/presets/logging.toml")),
     ("ejb", include_str!("../../../../templates/src/main/presets/ejb.toml")),
+    ("api", include_str!("../../../../templates/src/main/presets/api.toml")),
+    ("async", include_str!("../../../../templates/src/main/presets/async.toml")),
 ];
 
 const BUILT_IN: Catalog = Catalog(&[

@@ -134,7 +134,8 @@ function drawFlame() {
     if (!colours.has(frame)) colours.set(frame, frame < 0 ? soft : colour(frames[frame], theme));
     const isMatch = flame.matches && frame >= 0 && flame.matches[frame];
     context.globalAlpha = node !== flame.zoom && isAncestor(node) ? 0.55 : flame.matches && !isMatch ? 0.45 : 1;
-    context.fillStyle = isMatch ? match : colours.get(frame);
+    const usual = data.diff ? differenceColour(node, theme) : colours.get(frame);
+    context.fillStyle = isMatch ? match : usual;
     context.fillRect(left, top, Math.max(right - left - 0.6, 0.4), flame.row - 1);
     if (node === flame.hover) {
       context.strokeStyle = ink;
@@ -231,6 +232,7 @@ function keyHover(node) {
 }
 
 function nodeFacts(node) {
+  if (data.diff) return differenceFacts(node);
   const frame = frames[nodes.frame[node]];
   const isEstimate = nodes.estimated[node] === 1;
   const rows = [

@@ -7,6 +7,7 @@ const isSampled = data.samples != null && (data.calls === 0 || new URLSearchPara
 if (isSampled) showSamples(data.samples);
 const nodes = data.nodes;
 const frames = data.frames;
+const recording = data.recording;
 
 // Puts samples where calls would be: each stands for the time between two.
 function showSamples(samples) {
@@ -18,6 +19,7 @@ function showSamples(samples) {
     frames: samples.frames.map(of), total: samples.ticks * interval, time_line: null,
     nodes: { ...samples.nodes, total: times(samples.nodes.total), own: times(samples.nodes.own), hidden_total: times(samples.nodes.hidden_total), estimated: samples.nodes.parent.map(() => 1) },
     threads: samples.threads.map((row) => ({ ...row, total: row.total * interval })),
+    views: Object.fromEntries(Object.entries(samples.views).map(([key, rows]) => [key, Array.isArray(rows) ? rows.map(of) : rows])),
   });
   data.paths = data.nodes.parent.length + samples.nodes.hidden.reduce((sum, number) => sum + number, 0);
 }
@@ -82,24 +84,28 @@ function nodeName(node) {
 // The children of each node, the one with the most time first.
 const children = nodes.parent.map(() => []);
 for (let node = 1; node < nodes.parent.length; node++) children[nodes.parent[node]].push(node);
-for (const list of children) list.sort((a, b) => nodes.total[b] - nodes.total[a]);
 
 // Where each node lies in the flame graph: its depth, and its left and right edge from 0 to 1.
 const layout = { depth: new Uint16Array(nodes.parent.length), left: new Float64Array(nodes.parent.length), right: new Float64Array(nodes.parent.length) };
-layout.right[0] = 1;
-for (let node = 0; node < nodes.parent.length; node++) {
-  const below = children[node].reduce((sum, child) => sum + nodes.total[child], 0);
-  // Estimates of callees may be larger than that of their caller: they share its width then.
-  const whole = Math.max(nodes.total[node], below);
-  let at = layout.left[node];
-  const unit = whole > 0 ? (layout.right[node] - layout.left[node]) / whole : 0;
-  for (const child of children[node]) {
-    layout.depth[child] = layout.depth[node] + 1;
-    layout.left[child] = at;
-    at += unit * nodes.total[child];
-    layout.right[child] = at;
+
+function arrangeNodes() {
+  for (const list of children) list.sort((a, b) => nodes.total[b] - nodes.total[a]);
+  layout.right[0] = 1;
+  for (let node = 0; node < nodes.parent.length; node++) {
+    const below = children[node].reduce((sum, child) => sum + nodes.total[child], 0);
+    // Estimates of callees may be larger than that of their caller: they share its width then.
+    const whole = Math.max(nodes.total[node], below);
+    let at = layout.left[node];
+    const unit = whole > 0 ? (layout.right[node] - layout.left[node]) / whole : 0;
+    for (const child of children[node]) {
+      layout.depth[child] = layout.depth[node] + 1;
+      layout.left[child] = at;
+      at += unit * nodes.total[child];
+      layout.right[child] = at;
+    }
   }
 }
+if (nodes.total) arrangeNodes();
 
 // Calls between a method and its callers or callees, merged over the tree.
 function relations(frame) {

@@ -1,5 +1,4 @@
-// Head and tabs of the page.
-const recording = data.recording;
+// Head and views of a report.
 
 function head() {
   const name = recording.file.split(/[\\/]/).pop();
@@ -27,7 +26,7 @@ function threadsPanel() {
     rows: data.threads, sort: 0, filter: (row) => row.name,
     columns: [
       number("Total", (row) => row.total, time), number("%", (row) => row.total, (value) => share(value, data.total), { whole: data.total }),
-      number(isSampled ? "Samples" : "Calls", (row) => row.calls), number("Id", (row) => row.id, (value) => (value ? String(value) : "")),
+      number(isSampled ? "Samples" : "Calls", (row) => row.calls), ...(data.lost > 0 && !isSampled ? [number("Lost", (row) => row.lost)] : []), number("Id", (row) => row.id, (value) => (value ? String(value) : "")),
       { title: "Thread", text: true, value: (row) => row.name },
     ],
     note: isSampled ? samplesNote() : "Total = time of the outermost calls of the thread",
@@ -68,6 +67,7 @@ const views = [
   ["flame", "Flame graph", data.calls || isSampled ? flamePanel : emptyPanel, null],
   ["timeline", "Time line", timelinePanel, data.time_line ? null : 0],
   ["methods", "Methods", methodsPanel, frames.length],
+  ["groups", "Packages", groupsPanel, data.views.packages.length],
   ["tree", "Call tree", treePanel, null],
   ["threads", "Threads", threadsPanel, data.threads.length],
   ["statements", "Statements", () => detailsPanel(data.statements, "Statement", []), data.statements.length],
@@ -76,28 +76,3 @@ const views = [
   ["io", "Input and output", ioPanel, data.input_output.length],
   ["recording", "Recording", recordingPanel, null],
 ].filter(([name, , , rows]) => rows !== 0 && (data.calls || isSampled || ["flame", "recording"].includes(name)));
-const panels = new Map();
-
-function showTab(name) {
-  const view = views.find(([key]) => key === name) || views[0];
-  if (!panels.has(view[0])) {
-    const panel = view[2]();
-    panel.setAttribute("role", "tabpanel");
-    panels.set(view[0], panel);
-    document.getElementById("panels").append(panel);
-  }
-  for (const [key, panel] of panels) panel.hidden = key !== view[0];
-  for (const tab of document.getElementById("tabs").children) tab.setAttribute("aria-selected", String(tab.dataset.view === view[0]));
-  if (location.hash.slice(1) !== view[0]) history.replaceState(null, "", `#${view[0]}`);
-  if (view[0] === "flame" && flame.canvas) drawFlame();
-  if (view[0] === "timeline") drawTimeline();
-}
-
-document.getElementById("tabs").append(...views.map(([key, title, , rows]) => make("button",
-  { role: "tab", "data-view": key, onclick: () => showTab(key) }, title, rows === null ? null : make("small", {}, count(rows)))));
-head();
-keyboard();
-sourceButton();
-themeButton();
-showTab(location.hash.slice(1));
-addEventListener("hashchange", () => showTab(location.hash.slice(1)));

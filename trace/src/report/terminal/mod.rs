@@ -5,10 +5,14 @@ mod moved;
 mod samples;
 mod table;
 mod text;
+mod transactions;
 mod tree;
+mod views;
 
 pub use comparison::comparison;
 pub use moved::moved;
+pub use transactions::transactions;
+pub use views::{View, view};
 
 use super::advice::{NO_CALLS, WHAT_TO_CHECK};
 use super::units::{bytes, count, date, duration, percent};
@@ -66,10 +70,7 @@ pub fn terminal(analysis: &Analysis, options: &TerminalOptions) -> String {
     }
     match &analysis.samples {
         Some(profile) => samples::sections(&mut report, profile),
-        None if analysis.calls == 0 => {
-            report.title(NO_CALLS);
-            report.lines.extend(WHAT_TO_CHECK.iter().map(|line| format!("  - {line}")));
-        }
+        None if analysis.calls == 0 => report.nothing(),
         None => {}
     }
     report.details("Statements", &analysis.statements);
@@ -111,6 +112,11 @@ impl Report<'_> {
             self.lines.push(String::new());
         }
         self.lines.push(self.style.title(title));
+    }
+
+    fn nothing(&mut self) {
+        self.title(NO_CALLS);
+        self.lines.extend(WHAT_TO_CHECK.iter().map(|line| format!("  - {line}")));
     }
 
     fn head(&mut self, analysis: &Analysis) {
@@ -174,13 +180,16 @@ impl Report<'_> {
     fn threads(&mut self, analysis: &Analysis) {
         self.title("Threads");
         let total = analysis.tree.total();
-        let mut table = Table::new(vec!["total", "%", "calls"], "thread");
+        let mut titles = vec!["total", "%", "calls"];
+        titles.extend((analysis.lost > 0).then_some("lost"));
+        let mut table = Table::new(titles, "thread");
         for row in analysis.threads.iter().take(self.options.rows) {
-            let numbers = vec![
+            let mut numbers = vec![
                 Cell::new(duration(row.total)),
                 Cell::share(percent(row.total, total), row.total, total),
                 Cell::new(count(row.calls)),
             ];
+            numbers.extend((analysis.lost > 0).then(|| Cell::new(count(row.lost))));
             let id = if row.is_virtual || row.id == 0 { String::new() } else { format!(" (id {})", row.id) };
             table.row(numbers, printable(&format!("{}{id}", row.name)));
         }

@@ -9,7 +9,7 @@ use crate::report::units::{count, duration, percent};
 
 /// What the samples of a recording say, as text for a terminal: methods, lines if wanted, call tree, threads.
 pub(super) fn sections(report: &mut Report<'_>, profile: &SampleProfile) {
-    head(report, profile);
+    head(report, profile, "Hot methods by samples");
     methods(report, profile);
     if report.options.lines {
         lines(report, profile);
@@ -20,12 +20,13 @@ pub(super) fn sections(report: &mut Report<'_>, profile: &SampleProfile) {
     threads(report, profile);
 }
 
-fn head(report: &mut Report<'_>, profile: &SampleProfile) {
+/// The title of a section, and what there is to know of all samples.
+pub(super) fn head(report: &mut Report<'_>, profile: &SampleProfile, title: &str) {
     let cpu = profile.interval_nanos.map_or_else(String::new, |interval| {
         let time = duration(profile.ticks.saturating_mul(interval));
         format!(", one each {} of processor time: {time}", duration(interval))
     });
-    report.title(&format!("Hot methods by samples: {} samples{cpu}", count(profile.ticks)));
+    report.title(&format!("{title}: {} samples{cpu}", count(profile.ticks)));
     let mut fact = |text: String| {
         let text = cut_end(&printable(&text), report.options.width.saturating_sub(2).max(20));
         report.lines.push(format!("  {}", report.style.faint(&text)));

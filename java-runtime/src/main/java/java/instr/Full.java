@@ -72,7 +72,7 @@ public final class Full {
         long cpu = !alone ? 0 : cpuTimes == 0 ? NOT_TAKEN : cpuTime();
         long bytes = alone ? allocated(thread) : 0;
         long of = figures + ((long) id << 6);
-        long place = takePlace(System.nanoTime(), id, cpu, bytes);
+        long place = takePlace(Clock.now(), id, cpu, bytes);
         if (place == WITHOUT_PLACE) U.getAndAddLong(null, of + UNPLACED, 1);
         U.getAndAddLong(null, of + STARTED, 1);
         return place;

@@ -9,7 +9,7 @@ public final class Guard {
 
     /** The start, or 0 while not armed. */
     public static long enter() {
-        return armed ? System.nanoTime() : 0L;
+        return armed ? Clock.start() : 0L;
     }
 
     /** The end of a call that {@link #enter()} began. */

@@ -25,7 +25,7 @@ public final class Live {
     public static long enter(int id) {
         int level = U.getByte(LEVELS + id);
         if (level == WATCH) return Watch.tick | 1L;
-        return level == TIME ? System.nanoTime() & ~1L : 0L;
+        return level == TIME ? Clock.start() & ~1L : 0L;
     }
 
     /** The end of a call that {@link #enter} began. */

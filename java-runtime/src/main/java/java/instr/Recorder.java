@@ -13,6 +13,12 @@ public final class Recorder {
     private static final long DETAIL = 3L << 24;
     private static final int MAX_TEXT = 4000;
 
+    /** Steps of a task, see {@link Tasks}. */
+    static final long TASK_HANDED_OVER = 10L << 24;
+    static final long TASK_BEGINS = 11L << 24;
+    static final long TASK_ENDS = 12L << 24;
+    static final long THREAD_STARTS = 13L << 24;
+
     private Recorder() {}
 
     /** Gets the probes ready whose level can change. */
@@ -22,7 +28,7 @@ public final class Recorder {
 
     /** Switches all probes on. */
     static void start() {
-        Watch.tick = System.nanoTime();
+        Watch.tick = Clock.now();
         Timer.on = true;
     }
 
@@ -51,7 +57,7 @@ public final class Recorder {
         Ring.publish(ring, at + 16);
     }
 
-    /** A call of more than 18 minutes: the duration does not fit beside the id. */
+    /** A call of so many minutes that its duration does not fit beside the id: 18 of the system's clock, 4 of a counter at 4 GHz. */
     private static void recordLong(long ring, long start, long duration, int id) {
         long at = Ring.prepare(ring, 32);
         if (at == 0) return;
@@ -62,6 +68,20 @@ public final class Recorder {
         Ring.publish(ring, at + 32);
     }
 
+    /** Notes a step of a task, or of a thread, that this number stands for. */
+    static void recordTask(long step, int task) {
+        long now = Clock.now();
+        long ring = Ring.current();
+        long at = U.getLong(ring + Ring.POSITION);
+        if (Ring.mustPrepare(ring, at)) {
+            at = Ring.prepare(ring, 16);
+            if (at == 0) return;
+        }
+        U.putLong(at, now);
+        U.putLong(at + 8, (long) task << 32 | step);
+        Ring.publish(ring, at + 16);
+    }
+
     /**
      * Notes a call with a text and a number.
      *
@@ -70,7 +90,7 @@ public final class Recorder {
      * @param second the part behind the NUL; may be null
      */
     static void recordDetail(long start, int id, char kind, String first, String second, long number) {
-        long duration = System.nanoTime() - start;
+        long duration = Clock.now() - start;
         int length = 1 + Utf8.length(first, MAX_TEXT) + (second == null ? 0 : 1 + Utf8.length(second, MAX_TEXT));
         int size = 32 + Utf8.padded(length);
         long ring = Ring.current();

@@ -30,7 +30,7 @@ public final class Sockets {
     private static String peer(Object socket) {
         try {
             if (socket instanceof SocketImpl) {
-                Object address = U.getReference(socket, ADDRESS);
+                Object address = ObjectField.get(socket, ADDRESS);
                 int port = U.getInt(socket, PORT);
                 return address instanceof InetAddress ? ((InetAddress) address).getHostAddress() + ':' + port : "";
             }

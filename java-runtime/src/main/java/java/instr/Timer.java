@@ -11,7 +11,7 @@ public final class Timer {
 
     /** The start. No test of {@link #on}: it would be one more branch in every method, and {@link #exit} tests it. */
     public static long enter() {
-        return System.nanoTime();
+        return Clock.start();
     }
 
     /**
@@ -20,6 +20,6 @@ public final class Timer {
      */
     @DontInline
     public static void exit(long start, int id) {
-        if (on) Recorder.record(start, System.nanoTime(), id);
+        if (on) Recorder.record(start, Clock.now(), id);
     }
 }

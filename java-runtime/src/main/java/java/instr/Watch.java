@@ -10,7 +10,7 @@ import jdk.internal.vm.annotation.DontInline;
  */
 public final class Watch {
     /**
-     * {@link System#nanoTime()} of the last tick; 0 before the first and after the end. Volatile, or the JIT moves the two
+     * What the {@link Clock} said at the last tick; 0 before the first and after the end. Volatile, or the JIT moves the two
      * readings of a call without calls of its own together: then they are always equal.
      */
     public static volatile long tick;

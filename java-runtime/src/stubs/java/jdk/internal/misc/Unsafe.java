@@ -16,6 +16,9 @@ public final class Unsafe {
 
     public native Object getReference(Object object, long offset);
 
+    /** The name of {@link #getReference} before JDK 12. */
+    public native Object getObject(Object object, long offset);
+
     public native long getLong(long address);
 
     public native void putLong(long address, long value);
@@ -25,6 +28,10 @@ public final class Unsafe {
     public native boolean compareAndSetLong(Object object, long offset, long expected, long value);
 
     public native long getAndAddLong(Object object, long offset, long delta);
+
+    public native long allocateMemory(long bytes);
+
+    public native void freeMemory(long address);
 
     public native void loadFence();
 

@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -25,6 +26,9 @@ class RuntimeClassesTest {
             "java/util/logging/", "java/nio/file/", "java/lang/management/", "java/util/stream/", "java/util/function/",
             "java/lang/invoke/", "java/util/regex/", "java/text/", "java/io/");
 
+    /** The one method handle, by which the clock is read; what runs with it is never instrumented (`untouchable.rs`). */
+    private static final Map<String, String> ALLOWED = Map.of("java/instr/Clock", "java/lang/invoke/Method");
+
     @Test
     void areJava8Bytecode() throws IOException {
         for (ClassReader runtimeClass : runtimeClasses()) {
@@ -37,6 +41,7 @@ class RuntimeClassesTest {
         for (ClassReader runtimeClass : runtimeClasses()) {
             Set<String> heavy = referencedTypes(runtimeClass).stream()
                     .filter(type -> TOO_MUCH.stream().anyMatch(type::startsWith))
+                    .filter(type -> !type.startsWith(ALLOWED.getOrDefault(runtimeClass.getClassName(), type + "!")))
                     .collect(Collectors.toCollection(TreeSet::new));
             assertEquals(Set.of(), heavy, runtimeClass.getClassName());
         }

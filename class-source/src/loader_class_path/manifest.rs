@@ -2,14 +2,36 @@
 
 use std::path::{Path, PathBuf};
 
-/// The value of an attribute of the main section.
+use super::PathElement;
+
+/// The value of an attribute of the main section, which ends with an empty line.
 fn attribute(manifest: &[u8], name: &str) -> Option<String> {
-    let text = String::from_utf8_lossy(manifest).replace("\r\n", "\n").replace('\r', "\n");
-    let main = text.split("\n\n").next().unwrap_or_default();
+    let mut lines = Lines(manifest).take_while(|line| !line.is_empty());
+    let value = lines.find_map(|line| {
+        let (key, value) = line.split_at_checked(name.len())?;
+        value.strip_prefix(b": ").filter(|_| key.eq_ignore_ascii_case(name.as_bytes()))
+    })?;
+    let mut whole = value.to_vec();
     // A line that begins with a blank continues the one before.
-    let whole = main.replace("\n ", "");
-    let mut attributes = whole.lines().filter_map(|line| line.split_once(": "));
-    attributes.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned())
+    lines.map_while(|line| line.strip_prefix(b" ")).for_each(|more| whole.extend_from_slice(more));
+    Some(String::from_utf8_lossy(&whole).into_owned())
+}
+
+/// The lines of a text, whichever way they end. A signed jar has thousands of them.
+struct Lines<'t>(&'t [u8]);
+
+impl<'t> Iterator for Lines<'t> {
+    type Item = &'t [u8];
+
+    fn next(&mut self) -> Option<&'t [u8]> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let end = self.0.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(self.0.len());
+        let (line, rest) = self.0.split_at_checked(end)?;
+        self.0 = rest.strip_prefix(b"\r\n").or_else(|| rest.get(1..)).unwrap_or_default();
+        Some(line)
+    }
 }
 
 /// Whether variants for newer releases count.
@@ -17,8 +39,8 @@ pub(super) fn is_multi_release(manifest: &[u8]) -> bool {
     attribute(manifest, "Multi-Release").is_some_and(|value| value.eq_ignore_ascii_case("true"))
 }
 
-/// What `Class-Path` names, relative to the jar, and whether it is a directory; `None` if it holds something else than plain paths.
-pub(super) fn class_path(jar: &Path, manifest: &[u8]) -> Option<Vec<(PathBuf, bool)>> {
+/// What `Class-Path` names, relative to the jar; `None` if it holds something else than plain paths.
+pub(super) fn class_path(jar: &Path, manifest: &[u8]) -> Option<Vec<PathElement>> {
     let Some(value) = attribute(manifest, "Class-Path") else { return Some(Vec::new()) };
     if value.trim().is_empty() {
         return Some(Vec::new());
@@ -29,7 +51,8 @@ pub(super) fn class_path(jar: &Path, manifest: &[u8]) -> Option<Vec<(PathBuf, bo
     let resolve = |element: &str| {
         let is_plain =
             element.is_ascii() && !element.contains([':', '?', '#', '%', '\\', '\t']) && !element.starts_with("//");
-        is_plain.then(|| (lexically_joined(folder, element), element.ends_with('/')))
+        let path = is_plain.then(|| lexically_joined(folder, element))?;
+        Some(if element.ends_with('/') { PathElement::Directory(path) } else { PathElement::Jar(path) })
     };
     value.split(' ').filter(|element| !element.is_empty()).map(resolve).collect()
 }
@@ -71,6 +94,12 @@ mod tests {
         assert_eq!(attribute(manifest, "class-path").as_deref(), Some("a.jar lib/b.jar ../c/"));
         assert!(!is_multi_release(manifest));
         assert!(is_multi_release(b"Manifest-Version: 1.0\nMulti-Release: true\n\n"));
+        for line in ["\n", "\r\n", "\r"] {
+            let signed =
+                ["A: b", "Multi-Release: tr", " ue", "", "Name: p/A.class", "Class-Path: no.jar", ""].join(line);
+            assert!(is_multi_release(signed.as_bytes()), "{line:?}");
+            assert_eq!(attribute(signed.as_bytes(), "Class-Path"), None, "{line:?}");
+        }
     }
 
     #[test]
@@ -92,9 +121,10 @@ mod tests {
         let jar = folder.join("a.jar");
         std::fs::write(&jar, b"").unwrap();
         let of = |value: &str| class_path(&jar, format!("Class-Path: {value}\n\n").as_bytes());
-        let expected = vec![(folder.join("lib/b.jar"), false), (folder.parent().unwrap().join("c"), true)];
+        let lib = PathElement::Jar(folder.join("lib/b.jar"));
+        let expected = vec![lib, PathElement::Directory(folder.parent().unwrap().join("c"))];
         assert_eq!(of("lib/./b.jar ../c/"), Some(expected));
-        assert_eq!(of("/x/y.jar"), Some(vec![(PathBuf::from("/x/y.jar"), false)]));
+        assert_eq!(of("/x/y.jar"), Some(vec![PathElement::Jar(PathBuf::from("/x/y.jar"))]));
         for other in ["http://a/b.jar", "file:/x.jar", "a%20b.jar", "b.jar?c", "//host/b.jar"] {
             assert_eq!(of(other), None, "{other}");
         }

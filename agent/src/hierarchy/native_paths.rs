@@ -1,0 +1,275 @@
+//! Classes as a loader finds them, read without asking it.
+//!
+//! A loader that is asked for a class file takes hundreds of microseconds; its class path is known and can be read in ten. This is so
+//! for the loader of the application and for `java.net.URLClassLoader`, which asks its parent first. Whatever is not sure is
+//! for the loader to say: class paths can be appended to, and jars replaced, while the JVM runs.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::{Instant, SystemTime};
+
+use class_source::{Found, LoaderClassPath, LoaderTraits, PathElement};
+use instrument_core::selection::Supertypes;
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+
+use super::{LoaderId, TypeIndex};
+use crate::jvm::{
+    Jni, Jvmti, LoaderKind, ObjectRef, UrlParts, WeakObject, class_path_length, class_path_urls, loader_kind,
+    with_parent,
+};
+
+/// Where one of these is set, a loader does more than to follow its class path.
+const SPECIAL: [&std::ffi::CStr; 6] = [
+    c"jdk.module.path",
+    c"jdk.module.main",
+    c"jdk.module.upgrade.path",
+    c"sun.misc.URLClassPath.enableJarIndex",
+    c"jdk.util.jar.version",
+    c"jdk.util.jar.enableMultiRelease",
+];
+
+/// So many loaders are remembered at most, and so many jars held open for them. Those that come later are asked.
+const MOST_LOADERS: usize = 256;
+const MOST_JARS: usize = 256;
+/// No chain of parents is longer.
+const DEEPEST: usize = 16;
+
+/// The class paths of loaders, opened when they are first needed.
+#[derive(Debug)]
+pub(super) struct NativePaths {
+    /// No loader has opened a file before.
+    started: SystemTime,
+    /// What was appended to the class path of the boot loader; absent if loaders do special things.
+    boot: OnceLock<Option<Vec<PathBuf>>>,
+    known: Mutex<FxHashMap<LoaderId, KnownLoader>>,
+}
+
+#[derive(Debug)]
+struct KnownLoader {
+    /// Another loader may get the number of one that is gone.
+    object: WeakObject,
+    path: Arc<NativePath>,
+}
+
+/// The class path of one loader.
+#[derive(Debug)]
+struct NativePath {
+    kind: LoaderKind,
+    elements: Vec<PathElement>,
+    /// Of the elements, those that are not the loader's own.
+    appended_to_boot: usize,
+    opened: OnceLock<LoaderClassPath>,
+}
+
+/// Who asks.
+#[derive(Clone, Copy)]
+pub(super) struct Asking<'a> {
+    pub(super) index: &'a TypeIndex,
+    pub(super) jvmti: Jvmti,
+    pub(super) jni: &'a Jni<'a>,
+}
+
+impl NativePaths {
+    /// Of a JVM that was started at this moment or later.
+    pub(super) fn new(started: SystemTime) -> NativePaths {
+        NativePaths { started, boot: OnceLock::new(), known: Mutex::default() }
+    }
+
+    /// Of a class that the JDK does not have: the super types that this loader would find.
+    pub(super) fn super_types(
+        &self,
+        asking: Asking<'_>,
+        loader: ObjectRef<'_>,
+        name: &[u8],
+    ) -> Option<Arc<Supertypes>> {
+        match self.find(asking, loader, name, 0) {
+            Found::Class(types) => Some(types),
+            Found::Absent | Found::Unsure => None,
+        }
+    }
+
+    fn find(&self, asking: Asking<'_>, loader: ObjectRef<'_>, name: &[u8], depth: usize) -> Found<Arc<Supertypes>> {
+        let Asking { index, jvmti, jni } = asking;
+        let id = jvmti.identity_hash(Some(loader));
+        let Some(path) = self.path_of(asking, loader, id) else { return Found::Unsure };
+        if path.kind == LoaderKind::Urls {
+            // A class in a package of the JDK that the JDK does not have: the loaders of the JVM find it nowhere else.
+            if depth == 0 && index.is_in_jdk_package(name) || depth == DEEPEST {
+                return Found::Unsure;
+            }
+            match self.find_by_parent(asking, loader, name, depth) {
+                Found::Absent => {}
+                Found::Class(types) => return Found::Class(index.learn(name, id, types.names())),
+                Found::Unsure => return Found::Unsure,
+            }
+        }
+        let opened = path.opened.get_or_init(|| open(&path.elements, self.traits(jvmti, path.kind)));
+        match opened.find(name, |class| index.learn_from(name, id, class.bytes)) {
+            // Nobody has appended to the class path since.
+            Found::Absent if class_path_length(jni, loader) == Some(path.elements.len() - path.appended_to_boot) => {
+                Found::Absent
+            }
+            Found::Absent => Found::Unsure,
+            found => found,
+        }
+    }
+
+    fn find_by_parent(
+        &self,
+        asking: Asking<'_>,
+        loader: ObjectRef<'_>,
+        name: &[u8],
+        depth: usize,
+    ) -> Found<Arc<Supertypes>> {
+        let Asking { index, jvmti, jni } = asking;
+        let of_jdk = || match self.appended_to_boot(jvmti) {
+            // The JDK itself was asked before.
+            Some([]) => Found::Absent,
+            _ => Found::Unsure,
+        };
+        let ask = |parent: Option<ObjectRef<'_>>| {
+            let Some(parent) = parent else { return of_jdk() };
+            if let Some(types) = index.of_loader(name, jvmti.identity_hash(Some(parent))) {
+                return Found::Class(types);
+            }
+            match self.find(asking, parent, name, depth + 1) {
+                Found::Unsure if loader_kind(jvmti, jni, parent) == LoaderKind::Platform => of_jdk(),
+                found => found,
+            }
+        };
+        with_parent(jni, loader, ask).unwrap_or(Found::Unsure)
+    }
+
+    /// The class path of a loader; `None` if only the loader itself can tell.
+    fn path_of(&self, asking: Asking<'_>, loader: ObjectRef<'_>, id: LoaderId) -> Option<Arc<NativePath>> {
+        let Asking { jvmti, jni, .. } = asking;
+        let mut known = self.known.lock();
+        if let Some(known) = known.get(&id) {
+            if known.object.is(jni, loader) {
+                return Some(Arc::clone(&known.path));
+            }
+            if !known.object.is_collected(jni) {
+                return None;
+            }
+        }
+        let path = Arc::new(self.new_path(jvmti, jni, loader)?);
+        let jars =
+            |known: &FxHashMap<LoaderId, KnownLoader>| known.values().map(|known| known.path.jars()).sum::<usize>();
+        if known.len() >= MOST_LOADERS || jars(&known) + path.elements.len() > MOST_JARS {
+            forget(jni, &mut known, |loader| loader.object.is_collected(jni));
+        }
+        let is_full = known.len() >= MOST_LOADERS || jars(&known) + path.elements.len() > MOST_JARS;
+        if is_full && path.kind != LoaderKind::Application {
+            return None;
+        }
+        let object = WeakObject::new(jni, loader)?;
+        if let Some(gone) = known.insert(id, KnownLoader { object, path: Arc::clone(&path) }) {
+            gone.object.delete(jni);
+        }
+        Some(path)
+    }
+
+    fn new_path(&self, jvmti: Jvmti, jni: &Jni<'_>, loader: ObjectRef<'_>) -> Option<NativePath> {
+        let kind = loader_kind(jvmti, jni, loader);
+        let mut elements = Vec::new();
+        match kind {
+            LoaderKind::Application => {
+                elements.extend(self.appended_to_boot(jvmti)?.iter().cloned().map(PathElement::Boot));
+            }
+            LoaderKind::Urls => _ = self.appended_to_boot(jvmti)?,
+            LoaderKind::Platform | LoaderKind::Other => return None,
+        }
+        let appended_to_boot = elements.len();
+        match kind {
+            LoaderKind::Application => elements.extend(split(jvmti, c"java.class.path").map(PathElement::Plain)),
+            _ => elements.extend(class_path_urls(jni, loader)?.iter().map(element_of)),
+        }
+        Some(NativePath { kind, elements, appended_to_boot, opened: OnceLock::new() })
+    }
+
+    fn appended_to_boot(&self, jvmti: Jvmti) -> Option<&[PathBuf]> {
+        let read = || {
+            let is_special = SPECIAL.iter().any(|name| jvmti.system_property(name).is_some());
+            let is_none = || jvmti.system_property(c"jdk.boot.class.path.append").is_none_or(|path| path.is_empty());
+            (!is_special)
+                .then(|| if is_none() { Vec::new() } else { split(jvmti, c"jdk.boot.class.path.append").collect() })
+        };
+        self.boot.get_or_init(read).as_deref()
+    }
+
+    fn traits(&self, jvmti: Jvmti, kind: LoaderKind) -> LoaderTraits {
+        let release = u16::try_from(jvmti.java_version()).unwrap_or(0);
+        LoaderTraits { release, opened_after: self.started, jars_may_vanish: kind == LoaderKind::Urls }
+    }
+
+    /// Closes all jars and gives the references back.
+    pub(super) fn close(&self, jni: &Jni<'_>) {
+        forget(jni, &mut self.known.lock(), |_| true);
+    }
+}
+
+impl NativePath {
+    fn jars(&self) -> usize {
+        self.opened.get().map_or(self.elements.len(), LoaderClassPath::jar_count)
+    }
+}
+
+fn forget(jni: &Jni<'_>, known: &mut FxHashMap<LoaderId, KnownLoader>, which: impl Fn(&KnownLoader) -> bool) {
+    known.extract_if(|_, loader| which(loader)).for_each(|(_, loader)| loader.object.delete(jni));
+}
+
+fn split(jvmti: Jvmti, property: &std::ffi::CStr) -> impl Iterator<Item = PathBuf> + use<> {
+    let path = jvmti.system_property(property).unwrap_or_default();
+    path.split(':').map(PathBuf::from).collect::<Vec<_>>().into_iter()
+}
+
+fn open(elements: &[PathElement], traits: LoaderTraits) -> LoaderClassPath {
+    let started = Instant::now();
+    let opened = LoaderClassPath::open(elements.to_vec(), traits);
+    tracing::debug!(classes = opened.class_count(), took = ?started.elapsed(), "a class path is known");
+    opened
+}
+
+/// What the loader makes of a URL, where that is certain.
+fn element_of(url: &UrlParts) -> PathElement {
+    let is_plain = |byte: &u8| byte.is_ascii_graphic() && !b"%?#!\\".contains(byte);
+    let file = &url.file;
+    if url.protocol != b"file" || !url.host.is_empty() || !file.starts_with(b"/") || !file.iter().all(is_plain) {
+        return PathElement::Other;
+    }
+    let path = PathBuf::from(OsStr::from_bytes(file));
+    if file.ends_with(b"/") { PathElement::Directory(path) } else { PathElement::Jar(path) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(protocol: &str, host: &str, file: &str) -> PathElement {
+        element_of(&UrlParts { protocol: protocol.into(), host: host.into(), file: file.into() })
+    }
+
+    #[test]
+    fn only_plain_files_of_this_machine_are_read_natively() {
+        assert_eq!(url("file", "", "/a/b.jar"), PathElement::Jar("/a/b.jar".into()));
+        assert_eq!(url("file", "", "/a/b/"), PathElement::Directory("/a/b/".into()));
+        assert_eq!(url("file", "", "/a/b.zip"), PathElement::Jar("/a/b.zip".into()));
+        for (protocol, host, file) in [
+            ("http", "", "/a/b.jar"),
+            ("jar", "", "file:/a/b.jar!/"),
+            ("file", "host", "/a/b.jar"),
+            ("file", "", "b.jar"),
+            ("file", "", "/a%20b.jar"),
+            ("file", "", "/a.jar?x"),
+            ("file", "", "/a!/b.jar"),
+            ("file", "", "/a b.jar"),
+            ("file", "", "/\u{e4}.jar"),
+            ("file", "", ""),
+        ] {
+            assert_eq!(url(protocol, host, file), PathElement::Other, "{protocol} {host} {file}");
+        }
+    }
+}

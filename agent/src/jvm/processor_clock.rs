@@ -1,0 +1,261 @@
+//! The processor's time stamp counter as the clock of the probes (decision 018): two readings cost four fifths of two of
+//! `System.nanoTime()`, which reads the same counter and then converts it. Here the drainer converts.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use jvmti_bindings::sys::jni;
+
+use super::define_class::GlobalClass;
+use super::direct_call;
+use super::environment::Jvmti;
+use super::error::JavaError;
+use super::jni::{Jni, jni_call};
+
+/// Shortest time between two readings of both clocks from which the length of a tick is told: the error of a reading is some
+/// 10 ns, so a second is right to the microsecond.
+const LONG_ENOUGH: Duration = Duration::from_millis(10);
+/// Fractions of a nanosecond in [`TickScale::factor`].
+const FRACTION_BITS: u32 = 40;
+const PAIRS: usize = 16;
+
+/// How ticks become nanoseconds. One straight line for the life of the process, so that no order is ever turned round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TickScale {
+    ticks: u64,
+    nanos: u64,
+    /// Nanoseconds a tick, times 2^40.
+    factor: u64,
+}
+
+impl TickScale {
+    /// At `ticks` it was `nanos`; `factor` nanoseconds a tick, times 2^40.
+    #[cfg(test)]
+    pub(crate) fn new(ticks: u64, nanos: u64, factor: u64) -> TickScale {
+        TickScale { ticks, nanos, factor }
+    }
+
+    /// The moment of `System.nanoTime()` at which the counter was at `ticks`.
+    pub(crate) fn nanos(&self, ticks: u64) -> u64 {
+        let since = ticks.wrapping_sub(self.ticks) as i64;
+        self.nanos.wrapping_add(((i128::from(since) * i128::from(self.factor)) >> FRACTION_BITS) as u64)
+    }
+
+    /// The counter now.
+    pub(crate) fn now(&self) -> u64 {
+        counter::read()
+    }
+
+    /// What the counter says at that moment: the opposite of [`TickScale::nanos`].
+    pub(crate) fn ticks(&self, nanos: u64) -> u64 {
+        let since = nanos.wrapping_sub(self.nanos) as i64;
+        self.ticks.wrapping_add(((i128::from(since) << FRACTION_BITS) / i128::from(self.factor.max(1))) as u64)
+    }
+
+    fn between(first: Reading, second: Reading) -> Option<TickScale> {
+        let nanos = second.at.checked_duration_since(first.at)?.as_nanos();
+        let ticks = u128::from(second.ticks.checked_sub(first.ticks)?);
+        let factor = u64::try_from((nanos << FRACTION_BITS).checked_div(ticks)?).ok().filter(|factor| *factor > 0)?;
+        Some(TickScale { ticks: second.ticks, nanos: 0, factor })
+    }
+}
+
+/// Both clocks at one moment.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    ticks: u64,
+    at: Instant,
+}
+
+impl Reading {
+    /// The closest of some pairs: an interrupt between the clocks would make the second one late.
+    fn take() -> Reading {
+        let pairs = (0..PAIRS).map(|_| {
+            let before = counter::read();
+            let at = Instant::now();
+            let width = counter::read().wrapping_sub(before);
+            (width, Reading { ticks: before + width / 2, at })
+        });
+        pairs.min_by_key(|(width, _)| *width).map_or_else(|| Reading { ticks: 0, at: Instant::now() }, |(_, it)| it)
+    }
+}
+
+static FIRST: OnceLock<Reading> = OnceLock::new();
+/// Set when `java.instr.Clock` got its method handle: from then on all probes count ticks.
+static IN_USE: OnceLock<TickScale> = OnceLock::new();
+static PREPARED: OnceLock<Prepared> = OnceLock::new();
+
+#[derive(Debug, Clone, Copy)]
+struct Prepared {
+    clock: GlobalClass,
+    java_version: u32,
+    scale: TickScale,
+}
+
+/// Takes the first reading, as early as possible.
+pub(crate) fn note_beginning() {
+    if counter::is_trusted() {
+        FIRST.get_or_init(Reading::take);
+    }
+}
+
+/// The line from ticks to nanoseconds; `None` while, or if, the probes read `System.nanoTime()`.
+pub(crate) fn scale_in_use() -> Option<&'static TickScale> {
+    IN_USE.get()
+}
+
+/// Binds the native methods of `java.instr.Clock` and gets the counter ready if it is `wanted` and can be trusted.
+/// `java_now` is what `System.nanoTime()` says, and when.
+pub(crate) fn prepare(
+    jvmti: Jvmti,
+    jni: &Jni<'_>,
+    clock: GlobalClass,
+    wanted: bool,
+    java_now: (i64, Instant),
+) -> Result<(), JavaError> {
+    let native = |name: &'static std::ffi::CStr, kind: &'static std::ffi::CStr, function: *const std::ffi::c_void| {
+        jni::JNINativeMethod { name: name.as_ptr(), signature: kind.as_ptr(), fnPtr: function.cast_mut() }
+    };
+    let natives = [
+        native(c"reader", c"()J", reader as *const _),
+        native(c"reading", c"()Ljava/lang/invoke/MethodHandle;", reading as *const _),
+        native(c"read", c"()J", read as *const _),
+    ];
+    // SAFETY: valid environment, live class, three methods with the signatures of these functions.
+    if unsafe { jni_call!(jni, RegisterNatives, clock.raw(), natives.as_ptr(), 3) } != jni::JNI_OK {
+        return Err(jni.failure("binding the native methods of the clock"));
+    }
+    let java_version = jvmti.java_version();
+    if wanted
+        && is_compiled_by_c2(jvmti)
+        && (java_version == 17 || java_version >= 21)
+        && let Some(scale) = measure(java_now)
+    {
+        PREPARED.get_or_init(|| Prepared { clock, java_version, scale });
+    }
+    Ok(())
+}
+
+fn measure((java, java_at): (i64, Instant)) -> Option<TickScale> {
+    let first = *FIRST.get()?;
+    let missing = LONG_ENOUGH.saturating_sub(first.at.elapsed());
+    if !missing.is_zero() {
+        std::thread::sleep(missing);
+    }
+    let second = Reading::take();
+    let since = i64::try_from(second.at.checked_duration_since(java_at)?.as_nanos()).ok()?;
+    Some(TickScale { nanos: java.wrapping_add(since) as u64, ..TickScale::between(first, second)? })
+}
+
+/// Without C2 a method handle costs more than it saves.
+fn is_compiled_by_c2(jvmti: Jvmti) -> bool {
+    let property = |name| jvmti.system_property(name).unwrap_or_default();
+    let modes = property(c"java.vm.info");
+    property(c"java.vm.name").contains("Server VM")
+        && modes.starts_with("mixed mode")
+        && !modes.contains("emulated-client")
+        && !property(c"java.vm.version").contains("jvmci")
+}
+
+extern "system" fn reader(_env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jlong {
+    if PREPARED.get().is_some() { counter::read as *const () as jni::jlong } else { 0 }
+}
+
+extern "system" fn read(_env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jlong {
+    counter::read() as jni::jlong
+}
+
+extern "system" fn reading(env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jobject {
+    let handle = super::event_guard::run(super::event_guard::Event::Native, || {
+        let prepared = PREPARED.get()?;
+        // SAFETY: the JVM passes this thread's environment, which is valid until this function returns.
+        let jni = unsafe { Jni::from_raw(env) }?;
+        let handle = match direct_call::method_handle(&jni, prepared.java_version, prepared.clock) {
+            Ok(handle) => handle.into_raw(),
+            Err(error) => {
+                tracing::info!(%error, "the probes read System.nanoTime() instead of the processor's counter");
+                return None;
+            }
+        };
+        IN_USE.get_or_init(|| prepared.scale);
+        Some(handle)
+    });
+    handle.unwrap_or(std::ptr::null_mut())
+}
+
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod counter {
+    use std::arch::x86_64::{__cpuid, __rdtscp};
+
+    /// Reads the counter when all instructions before have been executed.
+    pub(super) extern "C" fn read() -> u64 {
+        let mut processor = 0;
+        // SAFETY: only used where `is_trusted`, which asks whether there is such an instruction.
+        unsafe { __rdtscp(&raw mut processor) }
+    }
+
+    /// Whether the counter runs at one rate in all processors, in step, for ever. The kernel watches that all the time, and
+    /// stops reading the counter for its own clocks if it does not; then Java's clock is the better one, too.
+    pub(super) fn is_trusted() -> bool {
+        const EXTENDED: u32 = 0x8000_0000;
+        if __cpuid(EXTENDED).eax < EXTENDED + 7 {
+            return false;
+        }
+        let has_rdtscp = __cpuid(EXTENDED + 1).edx >> 27 & 1 == 1;
+        let is_invariant = __cpuid(EXTENDED + 7).edx >> 8 & 1 == 1;
+        let source = std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+        has_rdtscp && is_invariant && source.is_ok_and(|source| source.trim() == "tsc")
+    }
+}
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+mod counter {
+    pub(super) extern "C" fn read() -> u64 {
+        0
+    }
+
+    pub(super) fn is_trusted() -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_become_nanoseconds_and_back_over_years() {
+        let scale = TickScale { ticks: 1 << 50, nanos: 5_000_000_000, factor: (1 << FRACTION_BITS) * 10 / 27 };
+        assert_eq!(scale.nanos(1 << 50), 5_000_000_000);
+        let year = 365 * 24 * 3600 * 2_700_000_000;
+        let after = scale.nanos((1 << 50) + year);
+        assert!(after.abs_diff(5_000_000_000 + 365 * 24 * 3600 * 1_000_000_000) < 1_000_000);
+        assert!(scale.ticks(after).abs_diff((1 << 50) + year) <= 3);
+        // Before the origin, too.
+        assert_eq!(scale.nanos((1 << 50) - 27_000), 5_000_000_000 - 10_000);
+    }
+
+    #[test]
+    fn a_measured_scale_agrees_with_the_system_clock() {
+        if !counter::is_trusted() {
+            return;
+        }
+        let first = Reading::take();
+        std::thread::sleep(LONG_ENOUGH);
+        let scale = TickScale::between(first, Reading::take()).unwrap();
+        std::thread::sleep(Duration::from_millis(30));
+        let third = Reading::take();
+        let elapsed = scale.nanos(third.ticks).wrapping_sub(scale.nanos(first.ticks));
+        let expected = third.at.duration_since(first.at).as_nanos() as u64;
+        assert!(elapsed.abs_diff(expected) < 5_000, "{elapsed} instead of {expected} ns");
+    }
+
+    #[test]
+    fn a_counter_that_stands_still_or_runs_backwards_is_no_clock() {
+        let now = Instant::now();
+        let at = |ticks, micros| Reading { ticks, at: now + Duration::from_micros(micros) };
+        assert_eq!(TickScale::between(at(7, 0), at(7, 10)), None);
+        assert_eq!(TickScale::between(at(9, 0), at(7, 10)), None);
+        assert_eq!(TickScale::between(at(7, 10), at(9, 10)), None);
+    }
+}

@@ -1,0 +1,127 @@
+//! The thread that talks to the agent, so that keys are answered while the agent is not.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::figures::Interval;
+use crate::running_agent::{Changed, Status, ask};
+
+/// Methods asked for, more than anybody looks at, so that a search finds what is not hot.
+const METHODS: usize = 1_000;
+
+/// Something to be done in the JVM.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct LevelChange {
+    pub(crate) method: String,
+    pub(crate) level: &'static str,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) enum News {
+    Looked(Box<Interval>),
+    /// A change was made, or not.
+    Said(String),
+    /// The JVM has ended; what to tell.
+    Ended(String),
+    Failed(anyhow::Error),
+}
+
+/// Both ends of the thread.
+#[derive(Debug)]
+pub(crate) struct Background {
+    pub(crate) changes: Sender<LevelChange>,
+    pub(crate) news: Receiver<News>,
+}
+
+/// Asks once.
+pub(crate) fn look(pid: u32) -> Result<Status> {
+    ask(pid, &json!({"ask": "status", "methods": METHODS, "durations": true}))
+}
+
+impl Background {
+    /// Looks at the JVM in each interval until this value is dropped, or the JVM ends. The first look is made here: who cannot
+    /// be asked at all is an error.
+    pub(crate) fn start(pid: u32, interval: Duration) -> Result<Background> {
+        let first = look(pid)?;
+        let (changes, orders) = channel();
+        let (sender, news) = channel();
+        std::thread::Builder::new().name("agent".to_owned()).spawn(move || {
+            let mut watch = Watch { pid, before: first, at: Instant::now() };
+            watch.go_on(interval, &orders, &sender);
+        })?;
+        Ok(Background { changes, news })
+    }
+}
+
+struct Watch {
+    pid: u32,
+    before: Status,
+    at: Instant,
+}
+
+impl Watch {
+    fn go_on(&mut self, interval: Duration, orders: &Receiver<LevelChange>, news: &Sender<News>) {
+        loop {
+            let left = interval.saturating_sub(self.at.elapsed());
+            let answer = match orders.recv_timeout(left) {
+                Ok(change) => self.change(&change),
+                Err(RecvTimeoutError::Timeout) => self.look(),
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            let is_last = answer.is_err();
+            if news.send(answer.unwrap_or_else(|error| self.last_news(error))).is_err() || is_last {
+                return;
+            }
+        }
+    }
+
+    fn look(&mut self) -> Result<News> {
+        let now = look(self.pid)?;
+        let elapsed = self.at.elapsed();
+        self.at = Instant::now();
+        let between = Interval::between(&self.before, now, elapsed);
+        self.before = between.status.clone();
+        Ok(News::Looked(Box::new(between)))
+    }
+
+    fn change(&self, change: &LevelChange) -> Result<News> {
+        let LevelChange { method, level } = change;
+        let changed: Changed = ask(self.pid, &json!({"ask": "level", "methods": method, "level": level}))?;
+        Ok(News::Said(match changed {
+            Changed { live: 0, .. } => {
+                "levels are fixed here: start the JVM with `live = true` in [control]".to_owned()
+            }
+            Changed { changed: 0, .. } => format!("{method} has no live probe"),
+            Changed { .. } => format!("{method} is at level {level} now"),
+        }))
+    }
+
+    fn last_news(&self, error: anyhow::Error) -> News {
+        if !has_ended(self.pid) {
+            return News::Failed(error);
+        }
+        let file = self.before.trace_file.as_ref().map(|file| format!("; its recording: {}", file.display()));
+        News::Ended(format!("process {} has ended{}", self.pid, file.unwrap_or_default()))
+    }
+}
+
+/// Whether a process is no more, or only its parent has not noticed yet. One that is about to end has a moment to do so.
+fn has_ended(pid: u32) -> bool {
+    let is_gone = || match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
+        // The name stands in brackets and may contain anything; the state is the next word.
+        Ok(line) => line.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['Z', 'X'])),
+        Err(_) => true,
+    };
+    let patience = Instant::now() + Duration::from_secs(1);
+    while !is_gone() {
+        if Instant::now() >= patience {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    true
+}

@@ -1,0 +1,91 @@
+package io.instr.jvmtests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.EachJdk;
+import io.instr.jvmtests.jvm.Finished;
+import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.Program;
+import io.instr.jvmtests.jvm.Trace;
+import io.instr.jvmtests.jvm.Trace.Call;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import jdk.jfr.consumer.RecordedEvent;
+
+/** Which clock do the probes read, and does it say what the program's own clock says? */
+class ClockIT {
+
+    private static final String COUNTER = "the processor's counter";
+    private static final String SYSTEM = "System.nanoTime()";
+    /** Of the length of a tick: it is measured over some milliseconds. */
+    private static final double ERROR = 20e-6;
+
+    @EachJdk
+    void theProcessorsCounterIsReadWhereItCanBe(Jdk jdk) throws IOException {
+        boolean hasWay = jdk.feature() == 17 || jdk.feature() >= 21;
+        assertEquals(hasWay && isTrusted() ? COUNTER : SYSTEM, clockOf(timed(jdk, "")));
+    }
+
+    @EachJdk
+    void theSystemsClockIsReadOnRequestAndWhereItIsFaster(Jdk jdk) {
+        assertEquals(SYSTEM, clockOf(timed(jdk, "clock = \"system\"")));
+        assertEquals(SYSTEM, clockOf(timed(jdk, "", "-Xint")));
+        assertEquals(SYSTEM, clockOf(timed(jdk, "", "-XX:TieredStopAtLevel=1")));
+    }
+
+    @EachJdk
+    void itAgreesWithTheProgramsOwnClock(Jdk jdk) {
+        Finished run = timed(jdk, "");
+        List<Call> calls = run.trace().callsOf("targets.Durations.busy");
+        List<String> lines = run.stdout().lines().toList();
+        assertEquals(lines.size(), calls.size());
+        for (int i = 0; i < calls.size(); i++) {
+            String[] words = lines.get(i).split(" ");
+            double inside = Long.parseLong(words[1]);
+            double around = Long.parseLong(words[2]);
+            double duration = calls.get(i).duration();
+            assertTrue(inside * (1 - ERROR) <= duration && duration <= around * (1 + ERROR),
+                    inside + " <= " + duration + " <= " + around);
+        }
+        // Moments, too: ten calls one after the other take as long as from the first start to the last end.
+        long span = calls.get(calls.size() - 1).end() - calls.get(0).start();
+        double sum = calls.stream().mapToLong(Call::duration).sum();
+        assertTrue(sum <= span, sum + " in " + span);
+    }
+
+    private static Finished timed(Jdk jdk, String traceLine, String... options) {
+        AgentConfig config = AgentConfig.of(traceLine, "", """
+                [[rule]]
+                class = "targets.Durations"
+                template = "timed"
+                level = "time"
+                """);
+        return Program.target(jdk, "targets.Durations", "50").with(options).withAgent(config);
+    }
+
+    private static String clockOf(Finished run) {
+        Trace trace = run.trace();
+        List<String> clocks = trace.events("instr.Configuration").stream()
+                .filter(setting -> setting.getString("key").equals("probe clock"))
+                .map((RecordedEvent setting) -> setting.getString("value"))
+                .toList();
+        assertEquals(1, clocks.size());
+        return clocks.get(0);
+    }
+
+    /** What the kernel says of the counter. */
+    private static boolean isTrusted() throws IOException {
+        Path source = Path.of("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+        if (!Files.isReadable(source) || !Files.readString(source).trim().equals("tsc")) return false;
+        List<String> flags = Files.readAllLines(Path.of("/proc/cpuinfo")).stream()
+                .filter(line -> line.startsWith("flags"))
+                .findFirst()
+                .map(line -> List.of(line.split("\\s+")))
+                .orElse(List.of());
+        return flags.containsAll(List.of("rdtscp", "nonstop_tsc"));
+    }
+}

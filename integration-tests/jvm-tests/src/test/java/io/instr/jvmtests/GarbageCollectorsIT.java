@@ -1,0 +1,116 @@
+package io.instr.jvmtests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.EachJdk;
+import io.instr.jvmtests.jvm.Finished;
+import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.Program;
+import io.instr.jvmtests.jvm.Trace;
+import io.instr.jvmtests.jvm.Trace.Call;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import jdk.jfr.consumer.RecordedEvent;
+
+/** Is every call recorded or counted as lost, under each collector and however many threads there are? */
+class GarbageCollectorsIT {
+
+    private static final String STEP = "targets.ManyThreads$Work.step";
+    private static final AgentConfig TIMED = AgentConfig.timed("targets.ManyThreads$Work");
+    private static final List<String> COLLECTORS = List.of("Serial", "Parallel", "G1", "Z");
+    private static final int VIRTUAL_THREADS = 10_000;
+    private static final int SHORT_THREADS = 100_000;
+
+    @EachJdk
+    void eightAndSixtyFourThreadsUnderEachCollector(Jdk jdk) {
+        for (String collector : COLLECTORS) {
+            everyCallIsThere(program(jdk, collector, "platform", 8, 10_000), 8, 10_000);
+            everyCallIsThere(program(jdk, collector, "platform", 64, 1_000), 64, 1_000);
+        }
+    }
+
+    @EachJdk(from = 21)
+    void tenThousandVirtualThreadsUnderEachCollector(Jdk jdk) {
+        for (String collector : COLLECTORS) {
+            everyCallIsThere(program(jdk, collector, "virtual", VIRTUAL_THREADS, 20), VIRTUAL_THREADS, 20);
+        }
+    }
+
+    private static Program program(Jdk jdk, String collector, String kind, int threads, int calls) {
+        Program program = Program.target(jdk, "targets.ManyThreads", kind, "" + threads, "" + calls);
+        // Before JDK 15 an experiment.
+        return program.with("-XX:+UnlockExperimentalVMOptions", "-XX:+Use" + collector + "GC");
+    }
+
+    private static void everyCallIsThere(Program program, int threads, long calls) {
+        Finished run = program.compare(TIMED);
+        String where = String.join(" ", run.command());
+        assertEquals(0, run.stats().lost(), where);
+        List<Call> steps = run.trace().callsOf(STEP);
+        assertEquals(threads * calls, run.ownCounts().get(STEP), where);
+        Map<Long, Long> byThread = steps.stream().collect(Collectors.groupingBy(Call::threadId, Collectors.counting()));
+        assertEquals(threads, byThread.size(), where);
+        assertEquals(Set.of(calls), Set.copyOf(byThread.values()), where);
+    }
+
+    @EachJdk
+    void whatIsLostIsToldOfTheThreadThatLostIt(Jdk jdk) {
+        AgentConfig tiny = AgentConfig.of("buffer-mb = 1", "", """
+                [[rule]]
+                class = "targets.ManyThreads$Work"
+                level = "time"
+                """);
+        // More threads than a mebibyte has segments: some never get one.
+        int threads = 64;
+        long calls = 200_000;
+        Finished run = program(jdk, "Parallel", "platform", threads, (int) calls).compare(tiny);
+        Trace trace = run.trace();
+        assertEquals(threads * calls, run.ownCounts().get(STEP));
+        long lost = run.stats().lost();
+        assertTrue(lost > 0, "nothing was lost: the buffer is not tiny enough");
+        assertEquals(threads * calls, run.stats().figure("records") + lost, "records + lost = calls");
+
+        Map<String, Long> lostBy = trace.events("instr.Loss").stream()
+                .collect(Collectors.groupingBy(GarbageCollectorsIT::thread, Collectors.summingLong(loss -> loss.getLong("lost"))));
+        assertEquals(lost, lostBy.values().stream().mapToLong(Long::longValue).sum());
+        Map<String, Long> recordedBy = trace.callsOf(STEP).stream().collect(Collectors.groupingBy(Call::threadName, Collectors.counting()));
+        for (int i = 0; i < threads; i++) {
+            String name = "many-" + i;
+            assertEquals(calls, recordedBy.getOrDefault(name, 0L) + lostBy.getOrDefault(name, 0L), "calls of thread " + name);
+        }
+    }
+
+    private static String thread(RecordedEvent loss) {
+        return loss.getThread().getJavaName();
+    }
+
+    @EachJdk
+    void aHundredThousandShortThreadsDoNotGrowTheAgent(Jdk jdk) {
+        // The heap has its size from the beginning: what grows is outside.
+        Program program = Program.target(jdk, "targets.ManyThreads", "short", "" + SHORT_THREADS, "3")
+                .with("-XX:+UseSerialGC", "-Xms32m", "-Xmx32m", "-XX:+AlwaysPreTouch");
+        long plain = growth(program.withoutAgent());
+        Finished run = program.withAgent(AgentConfig.of("events = []\nbuffer-mb = 4", "", """
+                [[rule]]
+                class = "targets.ManyThreads$Work"
+                method = "step"
+                level = "time"
+                """)).assertExitCode(0);
+        assertEquals(3L * SHORT_THREADS, run.stats().figure("records") + run.stats().lost(), "records + lost = calls");
+        long growth = growth(run);
+        // 50,000 threads came after the first look. Half a kilobyte of each would show; a unit test of the recording is finer.
+        assertTrue(growth - plain < 24 << 10, "grown by " + growth + " KiB, without the agent by " + plain);
+    }
+
+    private static long growth(Finished run) {
+        return run.stderr().lines()
+                .filter(line -> line.startsWith("growth-kb "))
+                .mapToLong(line -> Long.parseLong(line.substring(10)))
+                .findFirst()
+                .orElseThrow(() -> new AssertionError("no growth told: " + run.stdout() + run.stderr()));
+    }
+}

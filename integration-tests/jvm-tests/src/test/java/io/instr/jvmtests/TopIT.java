@@ -1,0 +1,162 @@
+package io.instr.jvmtests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.BuildResult;
+import io.instr.jvmtests.jvm.ControlSocket;
+import io.instr.jvmtests.jvm.Dialog;
+import io.instr.jvmtests.jvm.EachJdk;
+import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.Program;
+import io.instr.jvmtests.jvm.RunDirectories;
+import io.instr.jvmtests.jvm.Tool;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** {@code instr top} beside a JVM, on a terminal that script(1) makes: what it shows, and that a key changes a level. */
+class TopIT {
+
+    private static final String STEP = "targets.Conversation.step";
+    private static final String GIVES_THE_SCREEN_BACK = "\u001b[?1049l";
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    @EachJdk
+    void theScreenShowsTheMethodsAndAKeyChangesALevel(Jdk jdk) throws Exception {
+        Path directory = RunDirectories.create();
+        try (Dialog program = conversation(jdk, directory)) {
+            program.ask("work 1000");
+            try (Screen screen = new Screen(program.pid())) {
+                program.ask("work 200000");
+                screen.waitFor("Conversation.step");
+                screen.type("/" + STEP + "\r");
+                screen.waitFor("filter: ");
+                // Down marks the method, `o` switches its probe off.
+                screen.type("\u001b[Bo");
+                screen.waitFor("is at level off now");
+                screen.type("q");
+                assertEquals(0, screen.end());
+                assertTrue(screen.text().contains(GIVES_THE_SCREEN_BACK), screen.text());
+            }
+            program.ask("work 1000");
+            String status = ControlSocket.status(program);
+            assertTrue(status.contains("\"method\":\"" + STEP + "\",\"level\":\"off\""), status);
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+    }
+
+    @EachJdk
+    void theScreenEndsWithTheJvmAndNamesItsRecording(Jdk jdk) throws Exception {
+        Path directory = RunDirectories.create();
+        try (Dialog program = conversation(jdk, directory)) {
+            program.ask("work 1000");
+            try (Screen screen = new Screen(program.pid())) {
+                screen.waitFor("Conversation.step");
+                program.send("quit");
+                program.finish().assertExitCode(0);
+                assertEquals(0, screen.end());
+                assertTrue(screen.text().contains("has ended; its recording: "), screen.text());
+                assertTrue(screen.text().contains(GIVES_THE_SCREEN_BACK), screen.text());
+            }
+        }
+    }
+
+    @EachJdk
+    void aPipeGetsATableWithPercentiles(Jdk jdk) throws Exception {
+        Path directory = RunDirectories.create();
+        try (Dialog program = conversation(jdk, directory)) {
+            program.ask("work 1000");
+            String table = "";
+            for (Instant end = Instant.now().plus(PATIENCE); !table.contains(STEP) && Instant.now().isBefore(end); ) {
+                Thread worker = new Thread(() -> program.ask("work 3000000"));
+                worker.start();
+                String pid = String.valueOf(program.pid());
+                table = Tool.instr(List.of("top", "--once", "--interval", "0.3", pid)).assertExitCode(0).stdout();
+                worker.join();
+            }
+            String line = table.lines().filter(text -> text.endsWith(STEP)).findFirst().orElse("");
+            // calls/s, then time/s, mean, p50, p99 and max with a unit each, level, method
+            assertEquals(13, line.strip().split("\\s+").length, table);
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+    }
+
+    private static Dialog conversation(Jdk jdk, Path directory) throws IOException {
+        AgentConfig config = AgentConfig.of("""
+                [control]
+                live = true
+                [[rule]]
+                class = "targets.Conversation"
+                level = "time"
+                """);
+        String file = config.writeTo(directory).getFileName().toString();
+        Dialog program = Program.target(jdk, "targets.Conversation").talk(List.of(Program.agentOption(file)), directory);
+        assertEquals("ready", program.next());
+        return program;
+    }
+
+    /** A terminal with {@code instr top} in it. */
+    private static final class Screen implements AutoCloseable {
+
+        private final Process process;
+        private final StringBuffer shown = new StringBuffer();
+
+        Screen(long pid) throws IOException {
+            Path instr = BuildResult.AGENT.path().resolveSibling("instr");
+            String command = "stty rows 30 cols 120; TERM=xterm exec " + instr + " top --interval 0.2 " + pid;
+            process = new ProcessBuilder("script", "--quiet", "--return", "--command", command, "/dev/null")
+                    .redirectErrorStream(true)
+                    .start();
+            Thread reader = new Thread(this::read);
+            reader.setDaemon(true);
+            reader.start();
+        }
+
+        private void read() {
+            try (InputStream output = process.getInputStream()) {
+                byte[] bytes = new byte[4096];
+                for (int read = output.read(bytes); read > 0; read = output.read(bytes)) {
+                    shown.append(new String(bytes, 0, read, StandardCharsets.UTF_8));
+                }
+            } catch (IOException e) {
+                shown.append(e);
+            }
+        }
+
+        String text() {
+            return shown.toString();
+        }
+
+        void waitFor(String wanted) throws InterruptedException {
+            Instant end = Instant.now().plus(PATIENCE);
+            while (!text().contains(wanted)) {
+                assertTrue(Instant.now().isBefore(end), () -> wanted + " is not to be seen: " + text());
+                Thread.sleep(20);
+            }
+        }
+
+        void type(String keys) throws IOException {
+            process.getOutputStream().write(keys.getBytes(StandardCharsets.UTF_8));
+            process.getOutputStream().flush();
+        }
+
+        int end() throws InterruptedException {
+            assertTrue(process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS), () -> "still there: " + text());
+            return process.exitValue();
+        }
+
+        @Override
+        public void close() {
+            process.destroy();
+        }
+    }
+}

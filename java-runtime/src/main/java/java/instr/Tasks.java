@@ -1,0 +1,89 @@
+package java.instr;
+
+import java.util.concurrent.ForkJoinWorkerThread;
+import jdk.internal.misc.Unsafe;
+
+/**
+ * Tasks on their way from the thread that hands them over to the one that runs them. Each step is a record of its own; what
+ * belongs together is found when the recording is read. A task is known by its identity hash, so nothing is wrapped, kept
+ * or looked up, and the application's objects stay what they are.
+ */
+public final class Tasks {
+    private static final Unsafe U = Unsafe.getUnsafe();
+    private static final String FIRST_TASK = "firstTask";
+    private static final String CARRIER = "jdk.internal.misc.CarrierThread";
+    private static final Class<?> CARRIER_THREAD = find(CARRIER);
+
+    /** The pool that runs virtual threads, once a carrier has been seen: what it gets are pieces of threads, not tasks. */
+    private static Object virtualThreadScheduler;
+
+    private Tasks() {}
+
+    /** The present thread gives away a task that somebody will run. */
+    public static void handedOver(Object task) {
+        if (Timer.on && task != null) Recorder.recordTask(Recorder.TASK_HANDED_OVER, System.identityHashCode(task));
+    }
+
+    /** The present thread gives a task to a fork-join pool. */
+    public static void handedOver(Object pool, Object task) {
+        if (pool != virtualThreadScheduler || pool == null) handedOver(task);
+    }
+
+    /**
+     * The present thread begins to run a task.
+     *
+     * @return whether its end must be told
+     */
+    public static boolean begins(Object task) {
+        if (!Timer.on || task == null) return false;
+        Recorder.recordTask(Recorder.TASK_BEGINS, System.identityHashCode(task));
+        return true;
+    }
+
+    /** As {@link #begins}, for a task of a fork-join pool. */
+    public static boolean forkedBegins(Object task) {
+        if (CARRIER_THREAD != null && Thread.currentThread().getClass() == CARRIER_THREAD) {
+            virtualThreadScheduler = ((ForkJoinWorkerThread) Thread.currentThread()).getPool();
+            return false;
+        }
+        return begins(task);
+    }
+
+    /**
+     * A worker of a pool starts, perhaps with a task in its field {@code firstTask}. That the thread starts itself says that it
+     * works for everybody, whoever made the pool start it.
+     */
+    public static void workerBegins(Object worker) {
+        threadStarts(Thread.currentThread());
+        if (!Timer.on || worker == null) return;
+        try {
+            // Not remembered: the class may belong to an application.
+            begins(ObjectField.get(worker, U.objectFieldOffset(worker.getClass(), FIRST_TASK)));
+        } catch (Throwable noSuchField) {
+            // The first task of this worker stays without a link.
+        }
+    }
+
+    /** What the present thread began last is over; nothing, if it began nothing. */
+    public static void ends() {
+        if (Timer.on) Recorder.recordTask(Recorder.TASK_ENDS, 0);
+    }
+
+    /**
+     * The present thread makes or starts a thread: all that it does belongs together with what the present thread does now.
+     * Workers of a fork-join pool work for everybody.
+     */
+    public static void threadStarts(Object thread) {
+        if (!Timer.on || !(thread instanceof Thread) || thread instanceof ForkJoinWorkerThread) return;
+        long id = U.getLong(thread, Ring.THREAD_ID);
+        if (id >>> 32 == 0) Recorder.recordTask(Recorder.THREAD_STARTS, (int) id);
+    }
+
+    private static Class<?> find(String name) {
+        try {
+            return Class.forName(name, false, null);
+        } catch (ClassNotFoundException absent) {
+            return null;
+        }
+    }
+}
