@@ -12,6 +12,7 @@ use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use instrument_core::config::TraceMode;
 use instrument_core::level::Level;
 use instrument_core::selection::NameGlob;
 use rustc_hash::FxHashMap;
@@ -21,13 +22,15 @@ use crate::jvm::block_signals;
 use crate::live_control::Governed;
 use crate::metrics::Durations;
 use crate::probe_switch::PausedBy;
-use crate::recorder::Calls;
+use crate::recorder::{Calls, DumpAnswer, Dumped};
 use crate::session::Session;
 
 /// Longest request.
 const MOST_BYTES: u64 = 4096;
 /// A client that says nothing for so long is forgotten.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// A dump that takes longer to write is announced, not waited for: the client has less patience than that.
+const DUMP_PATIENCE: Duration = Duration::from_secs(4);
 /// So many methods are told with a status, if nobody asks for another number.
 const HOTTEST: usize = 50;
 /// And so many at most.
@@ -52,6 +55,10 @@ enum Request {
     /// Switches all probes off, whatever their level.
     Pause,
     Resume,
+    /// Write what the ring holds.
+    DumpTrace,
+    /// End the recording, let the application go on.
+    Stop,
 }
 
 /// The answer to a request that changed something.
@@ -70,6 +77,16 @@ struct Switched {
     paused: Vec<&'static str>,
 }
 
+/// The answer to a request that has ended the recording.
+#[derive(Debug, Serialize)]
+pub(crate) struct Stopped {
+    pub(crate) reason: String,
+    pub(crate) trace_file: Option<PathBuf>,
+    pub(crate) trace_file_bytes: u64,
+    pub(crate) records: u64,
+    pub(crate) lost: u64,
+}
+
 /// The answer to a request that cannot be fulfilled.
 #[derive(Debug, Serialize)]
 struct Refusal {
@@ -83,6 +100,11 @@ pub(crate) struct Status {
     pid: u32,
     trace_file: Option<PathBuf>,
     trace_file_bytes: u64,
+    /// Whether the newest part is kept in memory.
+    ring: bool,
+    /// Why the recording has ended, if it has.
+    ended: Option<String>,
+    dumps: Vec<Dumped>,
     classes_rewritten: u64,
     methods_instrumented: u64,
     records: u64,
@@ -126,7 +148,13 @@ impl Recent {
 
 impl Status {
     /// The status of a session.
-    pub(crate) fn of(session: &Session, trace_file: Option<PathBuf>, methods: usize, durations: bool) -> Status {
+    pub(crate) fn of(
+        session: &Session,
+        trace_file: Option<PathBuf>,
+        ended: Option<String>,
+        methods: usize,
+        durations: bool,
+    ) -> Status {
         let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
         let records = *session.records.lock();
         let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |file| file.len());
@@ -135,6 +163,9 @@ impl Status {
             pid: std::process::id(),
             trace_file_bytes: trace_file.as_ref().map_or(0, size),
             trace_file,
+            ring: session.setup.config.trace.mode == TraceMode::Ring,
+            ended,
+            dumps: session.dumps.dumped(),
             classes_rewritten: count(&session.statistics.classes_rewritten),
             methods_instrumented: count(&session.statistics.methods_instrumented),
             records: records.records,
@@ -273,9 +304,34 @@ fn answer(line: &str, session: &Session) -> String {
         },
         Ok(Request::Pause) => serde_json::to_string(&switch(session, false)),
         Ok(Request::Resume) => serde_json::to_string(&switch(session, true)),
+        Ok(Request::DumpTrace) => as_json(dump_trace(session)),
+        Ok(Request::Stop) => as_json(session.stop_recording("asked for by a user")),
         Err(error) => serde_json::to_string(&Refusal { error: format!("not a request: {error}") }),
     };
     json.unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
+}
+
+fn as_json<T: Serialize>(answer: Result<T, String>) -> serde_json::Result<String> {
+    match answer {
+        Ok(answer) => serde_json::to_string(&answer),
+        Err(error) => serde_json::to_string(&Refusal { error }),
+    }
+}
+
+fn dump_trace(session: &Session) -> DumpAnswer {
+    if session.setup.config.trace.mode == TraceMode::Stream {
+        return Err(
+            "there is nothing to dump: the recording is written as it goes (mode = \"stream\" in [trace])".to_owned()
+        );
+    }
+    if let Some(reason) = session.status_ended() {
+        return Err(format!("the recording has ended: {reason}"));
+    }
+    session
+        .dumps
+        .ask()
+        .recv_timeout(DUMP_PATIENCE)
+        .unwrap_or_else(|_| Err("the dump is not written yet; `instr status` shows its name when it is".to_owned()))
 }
 
 #[cfg(test)]

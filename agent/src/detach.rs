@@ -26,7 +26,7 @@ pub(crate) fn detach(agent: &Agent, jni: &Jni<'_>) {
     restore(agent.jvmti, jni, &session);
     session.events.listen(agent.jvmti, false);
     session.types.close(jni);
-    agent.end_session();
+    agent.end_session("the agent was detached");
 }
 
 fn restore(jvmti: Jvmti, jni: &Jni<'_>, session: &Arc<Session>) {

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use instrument_core::config::{JvmEvents, TraceConfig};
 
-use crate::jvm::{self, ClassFile, Event, Jni, Jvmti, NanoClock, ObjectRef, ThreadFacts};
+use crate::jvm::{self, ClassFile, CodePlace, Event, Jni, Jvmti, MethodId, NanoClock, ObjectRef, ThreadFacts, Wish};
 use crate::recorder::{JvmEvent, JvmEventQueue};
 
 /// The events of the JVM in the recording of one session.
@@ -19,7 +19,10 @@ pub(crate) struct JvmEventRecording {
 impl JvmEventRecording {
     /// Of the kinds that the configuration asks for; without a trace file there are none.
     pub(crate) fn new(trace: &TraceConfig, has_sampler: bool) -> JvmEventRecording {
-        let kinds = if trace.write { trace.events.clone() } else { Vec::new() };
+        let mut kinds = if trace.write { trace.events.clone() } else { Vec::new() };
+        if kinds.contains(&JvmEvents::Methods) {
+            kinds.push(JvmEvents::Classes);
+        }
         JvmEventRecording { kinds, has_sampler, queue: OnceLock::new() }
     }
 
@@ -63,7 +66,16 @@ impl JvmEventRecording {
     pub(crate) fn listen(&self, jvmti: Jvmti, enabled: bool) {
         let threads = self.has_sampler || self.has(JvmEvents::Threads);
         let pauses = self.has(JvmEvents::Gc);
-        let events = [(Event::ThreadStart, threads), (Event::GcStart, pauses), (Event::GcFinish, pauses)];
+        let (loaders, code) = (self.has(JvmEvents::Classes), self.has(JvmEvents::Jit));
+        let events = [
+            (Event::ThreadStart, threads),
+            (Event::GcStart, pauses),
+            (Event::GcFinish, pauses),
+            (Event::ObjectFree, loaders && (!enabled || jvm::ask_for(jvmti, Wish::FreedLoaders))),
+            (Event::CompiledMethodLoad, code && (!enabled || jvm::ask_for(jvmti, Wish::CompiledMethods))),
+            (Event::CompiledMethodUnload, code),
+            (Event::DynamicCodeGenerated, code),
+        ];
         for (event, _) in events.into_iter().filter(|(_, wanted)| *wanted) {
             if let Err(error) = jvmti.set_event(event, enabled) {
                 tracing::warn!(%error, ?event, "cannot be switched");
@@ -76,7 +88,32 @@ impl JvmEventRecording {
         let queue = self.of(JvmEvents::Classes).filter(|_| !class.is_loaded());
         if let (Some(queue), Some(name)) = (queue, class.name) {
             let thread = jvm::current_java_thread_id(class.jvmti, class.jni).unwrap_or(0);
-            queue.add(JvmEvent::ClassDefined(name.to_vec(), thread));
+            let loader = class.jvmti.loader_number(class.loader);
+            queue.add(JvmEvent::ClassDefined(name.to_vec(), loader, thread));
+        }
+    }
+
+    /// A method was compiled.
+    pub(crate) fn method_compiled(&self, jvmti: Jvmti, jni: &Jni<'_>, method: MethodId, place: CodePlace) {
+        // Without names its class is gone already.
+        if let Some(queue) = self.of(JvmEvents::Jit)
+            && let Some(facts) = method.facts_without_lines(jvmti, jni)
+        {
+            queue.add(JvmEvent::Compiled(facts, place));
+        }
+    }
+
+    /// The compiled code at this address is gone.
+    pub(crate) fn compiled_code_unloaded(&self, address: u64) {
+        if let Some(queue) = self.of(JvmEvents::Jit) {
+            queue.add(JvmEvent::CodeUnloaded(address));
+        }
+    }
+
+    /// The JVM has made machine code for itself.
+    pub(crate) fn code_generated(&self, name: &[u8], place: CodePlace) {
+        if let Some(queue) = self.of(JvmEvents::Jit) {
+            queue.add(JvmEvent::CodeGenerated(String::from_utf8_lossy(name).into_owned(), place));
         }
     }
 

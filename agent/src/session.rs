@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::SystemTime;
 
-use instrument_core::config::JvmEvents as EventKind;
+use instrument_core::config::{JvmEvents as EventKind, WhenFull};
 use instrument_core::level::Level;
 use instrument_core::selection::{Chosen, CompiledRule, Untouchable};
 use instrument_core::{Engine, EngineOptions};
@@ -13,26 +13,29 @@ use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashSet;
 
 use crate::class_dump::ClassDump;
-use crate::control::{ControlSocket, Status};
-use crate::health::{Health, HealthWatch};
+use crate::health::Health;
 use crate::hierarchy::TypeIndex;
 use crate::jvm::{
-    self, ClassFile, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, NAME_GATE, NanoClock, ObjectRef,
+    self, ClassFile, CodePlace, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, MethodId, NAME_GATE, ObjectRef,
     process_cpu_time,
 };
 use crate::jvm_event_recording::JvmEventRecording;
 use crate::late_decisions::LateDecisions;
 use crate::live_control::LiveControl;
-use crate::metrics::{FullCalls, Metrics, Origin};
+use crate::metrics::FullCalls;
 use crate::probe_registry::ProbeRegistry;
 use crate::probe_switch::ProbeSwitch;
-use crate::recorder::{self, CallRates, Drainer, RecordCounts, RecordSinks, Rings, TraceSink, Watcher};
+use crate::recorder::{self, CallRates, DumpDesk, RecordCounts, Rings, Watcher};
 use crate::runtime_classes::RuntimeClasses;
-use crate::sampler::{self, SampleCounts, SampleQueue, Sampler, Surroundings};
+use crate::sampler::{self, AllocationSampler, SampleQueue};
 use crate::setup::Setup;
-use crate::statistics::{End, Statistics};
+use crate::statistics::Statistics;
 use crate::wrapped_classes::WrappedClasses;
-use crate::{class_load_hook, initial_state, live_levels, loaded_before, message, probe_registry, trace_file};
+use crate::{class_load_hook, initial_state, live_levels, loaded_before, message, probe_registry};
+
+mod recording;
+
+use recording::{Ended, Running};
 
 /// The agent: connected to the JVM for good.
 #[derive(Debug)]
@@ -88,22 +91,14 @@ pub(crate) struct Session {
     pub(crate) health: Arc<Mutex<Health>>,
     /// What of the JVM is recorded besides calls.
     pub(crate) events: JvmEventRecording,
+    /// Where dumps of a recording in memory are asked for.
+    pub(crate) dumps: Arc<DumpDesk>,
     samples: Arc<SampleQueue>,
+    allocated: Arc<SampleQueue>,
+    allocations: OnceLock<AllocationSampler>,
+    ended: Mutex<Option<Ended>>,
     vm: JavaVm,
     jvmti: Jvmti,
-}
-
-/// The threads of a session.
-#[derive(Debug, Default)]
-struct Running {
-    clock: Option<NanoClock>,
-    drainer: Option<Drainer>,
-    metrics: Option<Metrics>,
-    sampler: Option<Sampler>,
-    control: Option<ControlSocket>,
-    health: Option<HealthWatch>,
-    /// The trace file, if it could be created.
-    trace_file: Option<PathBuf>,
 }
 
 impl Agent {
@@ -137,17 +132,27 @@ impl Agent {
         *self.session.write() = Some(Arc::clone(&session));
         let started = self.start(jni, &session);
         if started.is_err() {
-            self.session.write().take();
+            self.abandon(jni);
         }
         started
     }
 
-    /// Ends the session; the hook and the probes must be off.
-    pub(crate) fn end_session(&self) {
+    /// Takes back what a start has done that failed on its way.
+    fn abandon(&self, jni: &Jni<'_>) {
+        self.stop_probes(jni);
+        let _ = self.jvmti.set_event(Event::ClassFileLoad, false);
+        if let Some(session) = self.session() {
+            session.events.listen(self.jvmti, false);
+        }
+        self.end_session("the agent could not start");
+    }
+
+    /// Ends the session for this reason; the hook and the probes must be off.
+    pub(crate) fn end_session(&self, reason: &str) {
         // The lock is free again before threads are waited for: those that end ask for the session, too.
         let ended = self.session.write().take();
         if let Some(session) = ended {
-            session.end();
+            session.end(reason);
         }
     }
 
@@ -179,7 +184,7 @@ impl Agent {
             }
             runtime.warm_up(jni)?;
         }
-        let clock = session.start_recording(jni, rings)?;
+        let clock = session.start_recording(jni, rings, &runtime)?;
         let metrics = &session.setup.config.metrics;
         let counts_full = metrics.is_wanted() && session.setup.uses_level(Level::Full);
         if counts_full {
@@ -197,17 +202,17 @@ impl Agent {
         initial_state::record(self.jvmti, jni, &session.events);
         loaded_before::instrument(self.jvmti, jni, session);
         session.start_sampler(jni);
+        session.start_allocation_samples();
         Ok(())
     }
 }
 
 impl JvmEvents for Agent {
-    fn vm_init(&self, jvmti: Jvmti, jni: &Jni<'_>) {
+    fn vm_init(&self, _jvmti: Jvmti, jni: &Jni<'_>) {
         let Some(session) = self.session() else { return };
         if let Err(reason) = self.start(jni, &session) {
             message::say(&format!("{reason}; the application runs un-instrumented"));
-            let _ = jvmti.set_event(Event::ClassFileLoad, false);
-            self.session.write().take();
+            self.abandon(jni);
         }
     }
 
@@ -222,7 +227,7 @@ impl JvmEvents for Agent {
         if let Some(session) = self.session() {
             session.events.listen(jvmti, false);
         }
-        self.end_session();
+        self.end_session("the JVM ends");
     }
 
     fn class_file(&self, class: &ClassFile<'_>) -> Option<Vec<u8>> {
@@ -278,6 +283,36 @@ impl JvmEvents for Agent {
         // Not by way of the session: its lock may be held by a thread that stands still now.
         recorder::note_pause(starts);
     }
+
+    fn method_compiled(&self, jvmti: Jvmti, method: MethodId, place: CodePlace) {
+        if let Some(session) = self.session() {
+            self.vm.with_current_thread(|jni| session.events.method_compiled(jvmti, jni, method, place));
+        }
+    }
+
+    fn compiled_code_unloaded(&self, address: u64) {
+        if let Some(session) = self.session() {
+            session.events.compiled_code_unloaded(address);
+        }
+    }
+
+    fn code_generated(&self, name: &[u8], place: CodePlace) {
+        if let Some(session) = self.session() {
+            session.events.code_generated(name, place);
+        }
+    }
+
+    fn object_allocated(&self, jvmti: Jvmti, jni: &Jni<'_>, thread: ObjectRef<'_>, class: LoadedClass<'_>, size: u64) {
+        let session = self.session();
+        if let Some(sampler) = session.as_ref().and_then(|session| session.allocations.get()) {
+            sampler.take(jvmti, jni, thread, class, size);
+        }
+    }
+
+    fn loader_freed(&self, number: u64) {
+        // As above.
+        recorder::note_freed_loader(number);
+    }
 }
 
 /// Keeps a session's figures up to date and lets the governor look at them.
@@ -287,6 +322,9 @@ impl Watcher for SessionWatcher {
     fn look(&mut self, counts: RecordCounts) {
         let Some(session) = self.0.upgrade() else { return };
         *session.records.lock() = counts;
+        if counts.full && session.setup.config.trace.when_full == WhenFull::Stop {
+            session.stop_because_full();
+        }
         if session.live.is_due()
             && let Some(rates) = &session.rates
         {
@@ -322,34 +360,15 @@ impl Session {
             health: Arc::default(),
             switch: ProbeSwitch::new(agent.vm, setup.config.watch.tick_us),
             events: JvmEventRecording::new(&setup.config.trace, setup.config.sampler.enabled),
+            dumps: Arc::default(),
             samples: Arc::default(),
+            allocated: Arc::default(),
+            allocations: OnceLock::new(),
+            ended: Mutex::new(None),
             vm: agent.vm,
             jvmti: agent.jvmti,
             setup,
         }
-    }
-
-    fn start_recording(self: &Arc<Self>, jni: &Jni<'_>, rings: &'static Rings) -> Result<NanoClock, String> {
-        let clock = NanoClock::calibrate(jni).map_err(|error| error.to_string())?;
-        let path = trace_file::path(self.setup.config.trace.file.as_deref());
-        let wanted = self.setup.config.trace.write;
-        let mut recording = wanted.then(|| trace_file::create(&path, self.jvmti, clock, &self.setup.config)).flatten();
-        if let Some(recording) = &mut recording {
-            let session = Arc::downgrade(self);
-            recording.take_modules_from(Box::new(move |class| session.upgrade()?.types.jdk_module(class)));
-        }
-        let trace_file = recording.is_some().then(|| path.clone());
-        let origin = Origin { vm: self.vm, clock, probes: self.probes };
-        let (name, health) = (trace_file::program_name(self.jvmti), Arc::clone(&self.health));
-        let metrics = Metrics::start(&self.setup.config.metrics, origin, &name, health);
-        let sink = TraceSink::new(recording, path, self.probes, Arc::clone(&self.samples), self.rates.clone());
-        let sink = RecordSinks::new(sink, metrics.as_ref().map(Metrics::sink));
-        let drainer =
-            Drainer::start(rings, clock, self.events.queue(clock), sink, SessionWatcher(Arc::downgrade(self)))
-                .map_err(|error| format!("no thread for the recorder: {error}"))?;
-        let drainer = Some(drainer);
-        *self.running.lock() = Running { clock: Some(clock), drainer, metrics, trace_file, ..Running::default() };
-        Ok(clock)
     }
 
     /// Turns away classes whose names tell that no rule wants them, if the rules go by names and nobody else wants to hear of classes.
@@ -359,45 +378,10 @@ impl Session {
         NAME_GATE.let_in(if by_name { rules.beginnings() } else { None });
     }
 
-    /// Takes samples if the configuration asks for them.
-    fn start_sampler(&self, jni: &Jni<'_>) {
-        let config = &self.setup.config.sampler;
-        let Some(clock) = self.running.lock().clock.filter(|_| config.enabled) else { return };
-        let (vm, jvmti, java_version) = (self.vm, self.jvmti, self.java_version);
-        let surroundings = Surroundings { vm, jvmti, clock, java_version };
-        let listen = || self.late.keep_listening(jvmti);
-        self.running.lock().sampler = Sampler::start(surroundings, jni, config, Arc::clone(&self.samples), listen);
-    }
-
-    /// Looks at the heap if that may stop the probes, or if somebody wants figures of it.
-    fn start_health(self: &Arc<Self>, jni: &Jni<'_>) {
-        let limits = self.setup.breaker();
-        if limits.is_some() || self.setup.config.metrics.is_wanted() {
-            let heap = jvm::heap_size(jni).map_or(u64::MAX, |heap| heap.limit);
-            let watch = HealthWatch::start(Arc::downgrade(self), Arc::clone(&self.health), limits, heap);
-            self.running.lock().health = watch;
-        }
-    }
-
-    fn start_control(self: &Arc<Self>) {
-        if self.setup.config.control.socket {
-            match ControlSocket::open(Arc::downgrade(self)) {
-                Ok(socket) => self.running.lock().control = Some(socket),
-                Err(error) => tracing::info!(%error, "`instr status` and `instr level` cannot reach this process"),
-            }
-        }
-    }
-
     /// A method got a live probe of this number.
     pub(crate) fn begin_live(&self, probe: u32, chosen: &Chosen) {
         let is_governed = self.setup.rules.rules().get(chosen.rule).is_none_or(CompiledRule::is_governed);
         self.live.begin(probe, chosen, is_governed);
-    }
-
-    /// What people are told who ask while the program runs.
-    pub(crate) fn status(&self, methods: usize, durations: bool) -> Status {
-        let trace_file = self.running.lock().trace_file.clone();
-        Status::of(self, trace_file, methods, durations)
     }
 
     /// Some class got a probe of level watch: there must be a tick.
@@ -434,34 +418,5 @@ impl Session {
     /// Names of the classes that may hold probes.
     pub(crate) fn rewritten_classes(&self) -> FxHashSet<Box<[u8]>> {
         std::mem::take(&mut *self.rewritten.lock())
-    }
-
-    /// Stops the threads, completes the trace file, writes the statistics.
-    fn end(&self) {
-        let turned_away = NAME_GATE.reopen();
-        Statistics::add(&self.statistics.classes_seen, usize::try_from(turned_away).unwrap_or(0));
-        let running = std::mem::take(&mut *self.running.lock());
-        drop(running.control);
-        if let Some(health) = running.health {
-            health.stop();
-        }
-        self.switch.end(&self.events);
-        let samples = running.sampler.map(Sampler::stop);
-        let records = running.drainer.map(Drainer::stop).unwrap_or_default();
-        // After the drainer: what it found last is published, too.
-        if let Some(metrics) = running.metrics {
-            metrics.stop();
-        }
-        let trace_file = running.trace_file.as_deref().map(|path| path.to_string_lossy());
-        self.write_statistics(records, samples.as_ref(), trace_file.as_deref());
-    }
-
-    fn write_statistics(&self, records: RecordCounts, samples: Option<&SampleCounts>, trace_file: Option<&str>) {
-        let agent = &self.setup.config.agent;
-        let end = End { records, samples, trace_file, discard: agent.discard, warnings: &self.setup.warnings };
-        let Some(path) = agent.stats.as_deref().map(trace_file::with_process_id) else { return };
-        if let Err(error) = self.statistics.write(path.as_ref(), &end) {
-            message::say(&format!("cannot write the statistics file {path}: {error}"));
-        }
     }
 }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use instrument_core::config::Config;
-use trace::{ProcessInfo, Recording, RecordingOptions};
+use instrument_core::config::{Config, TraceMode};
+use trace::{ProcessInfo, Recording, RecordingOptions, RingOptions};
 
 use crate::jvm::{Jvmti, NanoClock, counter};
 use crate::message;
@@ -26,7 +26,7 @@ pub(crate) fn with_process_id(name: &str) -> String {
     name.replace("%p", &std::process::id().to_string())
 }
 
-/// Creates the file; if that fails it says so, and calls are counted without being recorded.
+/// Begins the recording, in a file or in memory; if there can be no file it says so, and calls are counted without being recorded.
 pub(crate) fn create(path: &Path, jvmti: Jvmti, clock: NanoClock, config: &Config) -> Option<Recording> {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let epoch_nanos = u64::try_from(since_epoch.as_nanos()).unwrap_or(0);
@@ -35,11 +35,20 @@ pub(crate) fn create(path: &Path, jvmti: Jvmti, clock: NanoClock, config: &Confi
         max_file_bytes: u64::from(config.trace.max_file_mb) << 20,
         ..RecordingOptions::new(epoch_nanos, clock.now() as u64, process)
     };
-    let mut recording = Recording::create(path, options)
-        .inspect_err(|error| {
-            message::say(&format!("cannot write the trace file {}: {error}; calls are counted only", path.display()));
-        })
-        .ok()?;
+    let mut recording = if config.trace.mode == TraceMode::Ring {
+        let keep_nanos = config.trace.keep_seconds.map(|seconds| u64::from(seconds) * 1_000_000_000);
+        let ring = RingOptions { keep_nanos, keep_bytes: u64::from(config.trace.keep_mb) << 20 };
+        Recording::in_memory(options, ring)
+    } else {
+        Recording::create(path, options)
+            .inspect_err(|error| {
+                message::say(&format!(
+                    "cannot write the trace file {}: {error}; calls are counted only",
+                    path.display()
+                ));
+            })
+            .ok()?
+    };
     let read = if counter::scale_in_use().is_some() { "the processor's counter" } else { "System.nanoTime()" };
     recording.configuration(clock.now() as u64, "probe clock", read);
     Some(recording)

@@ -22,7 +22,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    check, diff, dump, explain, export, level, pause, pre, report, schema, status, templates, transactions,
+    check, diff, dump, dump_trace, explain, export, level, pause, pre, report, schema, status, stop, templates,
+    transactions,
 };
 
 /// Exact times from inside a running JVM: checks configurations, explains decisions, instruments jars, prints reports.
@@ -38,6 +39,7 @@ enum Command {
     Check(check::Arguments),
     Diff(diff::Arguments),
     Dump(dump::Arguments),
+    DumpTrace(dump_trace::Arguments),
     Explain(explain::Arguments),
     Export(export::Arguments),
     Level(level::Arguments),
@@ -47,6 +49,7 @@ enum Command {
     Resume(pause::ResumeArguments),
     Schema(schema::Arguments),
     Status(status::Arguments),
+    Stop(stop::Arguments),
     Templates(templates::Arguments),
     Top(commands::top::Arguments),
     Transactions(transactions::Arguments),
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Dump(arguments) => dump::run(&arguments),
+        Command::DumpTrace(arguments) => dump_trace::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Level(arguments) => level::run(&arguments),
@@ -67,6 +71,7 @@ fn main() -> ExitCode {
         Command::Resume(arguments) => pause::resume(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
+        Command::Stop(arguments) => stop::run(&arguments),
         Command::Templates(arguments) => templates::run(&arguments),
         Command::Top(arguments) => commands::top::run(&arguments),
         Command::Transactions(arguments) => transactions::run(&arguments),

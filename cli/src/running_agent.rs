@@ -22,6 +22,14 @@ pub(crate) struct Status {
     pub(crate) pid: u32,
     pub(crate) trace_file: Option<PathBuf>,
     pub(crate) trace_file_bytes: u64,
+    /// Whether the newest part of the recording is kept in memory.
+    #[serde(default)]
+    pub(crate) ring: bool,
+    /// Why the recording has ended, if it has.
+    #[serde(default)]
+    pub(crate) ended: Option<String>,
+    #[serde(default)]
+    pub(crate) dumps: Vec<Dumped>,
     pub(crate) classes_rewritten: u64,
     pub(crate) methods_instrumented: u64,
     pub(crate) records: u64,
@@ -37,6 +45,24 @@ pub(crate) struct Status {
     pub(crate) breaker: Option<String>,
     pub(crate) decisions: Vec<String>,
     pub(crate) hottest: Vec<Hot>,
+}
+
+/// A dump that was written.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Dumped {
+    pub(crate) file: PathBuf,
+    pub(crate) bytes: u64,
+    pub(crate) seconds: f64,
+    pub(crate) reason: String,
+}
+
+/// The answer to a request that has ended the recording.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Stopped {
+    pub(crate) trace_file: Option<PathBuf>,
+    pub(crate) trace_file_bytes: u64,
+    pub(crate) records: u64,
+    pub(crate) lost: u64,
 }
 
 /// The governor's figures.
@@ -107,7 +133,7 @@ pub(crate) fn ask<T: DeserializeOwned>(pid: u32, request: &serde_json::Value) ->
     let answer = ask_text(pid, request)?;
     match serde_json::from_str(&answer).with_context(|| format!("process {pid} answers something strange"))? {
         Answer::Given(answer) => Ok(answer),
-        Answer::Refused { error } => Err(Failure::new(error, "see `instr --help`").into()),
+        Answer::Refused { error } => Err(Failure::new(error, "`instr status` shows what the agent does").into()),
     }
 }
 

@@ -23,8 +23,8 @@ pub use analysis::{Analysis, AnalysisOptions};
 pub use modified_utf8::text_of_modified_utf8;
 pub use reader::{ReadError, TraceReader};
 pub use recording::{
-    MethodInfo, ModuleOfClass, ProcessInfo, Recording, RecordingOptions, RecordingStatistics, SampleFrame,
-    SampledMethod, SamplerSettings,
+    MethodInfo, ModuleOfClass, ProcessInfo, Recording, RecordingOptions, RecordingStatistics, RingOptions, SampleFrame,
+    SampledMethod, SamplerSettings, TraceDump,
 };
 pub use repair::{Repaired, repair};
 pub use task_step::TaskStep;

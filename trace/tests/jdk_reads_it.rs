@@ -3,41 +3,11 @@
 
 mod sample;
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
-use sample::{START, method, options, record, write_sample};
+use sample::{START, count, jfr, method, options, record, write_sample};
 use serde_json::Value;
 use trace::{Recording, SampleFrame, SamplerSettings};
-
-/// The `jfr` tool of JAVA_HOME, of the PATH, or beside the `java` of the PATH. Every supported machine has a JDK.
-fn jfr_tool() -> PathBuf {
-    let java_home = std::env::var_os("JAVA_HOME").map(|home| Path::new(&home).join("bin/jfr"));
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path = std::env::split_paths(&path).map(|folder| folder.join("jfr"));
-    let beside_java = std::env::split_paths(&path)
-        .filter_map(|folder| Some(folder.join("java").canonicalize().ok()?.parent()?.join("jfr")));
-    java_home
-        .into_iter()
-        .chain(on_path)
-        .chain(beside_java)
-        .find(|tool| tool.is_file())
-        .expect("a JDK with the tool `jfr`, by JAVA_HOME or PATH")
-}
-
-fn jfr(arguments: &[&str], file: &Path) -> String {
-    let output = Command::new(jfr_tool()).args(arguments).arg(file).output().expect("jfr starts");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && complaint.is_empty(), "jfr {arguments:?}: {complaint}{text}");
-    text
-}
-
-/// Events of a type in the output of `jfr summary`.
-fn count(summary: &str, event: &str) -> u64 {
-    let line = summary.lines().find(|line| line.split_whitespace().next() == Some(event));
-    line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).unwrap_or(0)
-}
 
 fn events(file: &Path, name: &str) -> Vec<Value> {
     let json = jfr(&["print", "--json", "--stack-depth", "0", "--events", name], file);
@@ -184,4 +154,41 @@ fn samples_are_execution_samples() {
     assert_eq!(events(&file, "instr.FailedSample")[0]["reason"], "GC active");
     let periods: Vec<Value> = events(&file, "jdk.ActiveSetting");
     assert!(periods.iter().any(|setting| setting["name"] == "period" && setting["value"] == "10 ms"), "{periods:?}");
+}
+
+#[test]
+fn allocations_code_and_unloaded_classes_are_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("jvm.jfr");
+    let mut recording = Recording::create(&file, options()).unwrap();
+    recording.allocation_sampler_started(START, 524_288);
+    recording.define_thread(31, "http-1", 4712, false);
+    recording.set_thread(31);
+    let method_key = recording.sampled_method(method("com/acme/Work", "copy", true));
+    let frames = [SampleFrame { method: method_key, line: 12, bytecode_index: 7, is_native: false }];
+    recording.allocation_sample(START + 5, (b"[B", 4_096, 526_338), &frames, false);
+    recording.loaded_methods((b"com/acme/Work", 2), [(&b"copy"[..], &b"(I)V"[..], 1)].into_iter(), START + 6);
+    recording.class_defined(b"com/acme/Plugin", 2, 31, START + 7);
+    recording.compiled_code(method("com/acme/Work", "copy", true), (0x7f12_3456_789a, 640), START + 8);
+    recording.generated_code("StubRoutines (1)", (0x7f12_0000_0000, 64), START + 8);
+    recording.compiled_code_unloaded(0x7f12_3456_789a, START + 9);
+    assert_eq!(recording.loader_unloaded(2, START + 10), 2);
+    recording.phase(START + 11, "end", "asked for by a user");
+    recording.finish().unwrap();
+
+    let allocation = &events(&file, "jdk.ObjectAllocationSample")[0];
+    assert_eq!((&allocation["weight"], &allocation["objectSize"]), (&526_338.into(), &4_096.into()));
+    assert_eq!(allocation["objectClass"]["name"], "[B");
+    let code = &events(&file, "instr.CompiledCode")[0];
+    assert_eq!((&code["address"], &code["length"]), (&0x7f12_3456_789a_u64.into(), &640.into()));
+    assert_eq!(events(&file, "instr.CompiledCodeUnload")[0]["method"]["name"], "copy");
+    assert_eq!(events(&file, "instr.GeneratedCode")[0]["name"], "StubRoutines (1)");
+    assert_eq!(events(&file, "instr.LoadedMethod")[0]["method"]["descriptor"], "(I)V");
+    let mut unloaded: Vec<_> = events(&file, "jdk.ClassUnload");
+    unloaded.sort_by_key(|event| event["unloadedClass"]["name"].to_string());
+    assert_eq!(unloaded[0]["unloadedClass"]["name"], "com/acme/Plugin");
+    assert_eq!((unloaded.len(), &unloaded[1]["loader"]), (2, &2.into()));
+    assert_eq!(events(&file, "instr.Phase")[0]["reason"], "asked for by a user");
+    let text = jfr(&["print", "--events", "CompiledCode"], &file);
+    assert!(text.contains("address = 0x7F123456789A"), "shown as an address: {text}");
 }

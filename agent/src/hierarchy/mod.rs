@@ -39,6 +39,10 @@ pub(crate) type LoaderId = i32;
 /// The boot loader.
 pub(crate) const BOOT: LoaderId = 0;
 
+/// So many loaders with a class of the same name are told apart; of more, the newest. Programs that make loaders all the time would
+/// fill the memory otherwise.
+const MOST_LOADERS: usize = 64;
+
 /// So many absent names are remembered at most.
 const MOST_ABSENT: usize = 10_000;
 
@@ -91,6 +95,13 @@ impl Candidates {
         std::iter::once(&mut self.first).chain(&mut self.others).find(|candidate| candidate.loader == loader)
     }
 
+    fn add(&mut self, candidate: Candidate) {
+        if self.others.len() + 1 >= MOST_LOADERS {
+            self.others.remove(0);
+        }
+        self.others.push(candidate);
+    }
+
     /// What all loaders say, if they agree.
     fn undisputed(&self) -> Option<&Arc<Supertypes>> {
         let first = &self.first.types;
@@ -140,7 +151,7 @@ impl TypeIndex {
                 *surprises = surprises.wrapping_add(1);
                 changed.types = Arc::clone(&types);
             }
-            None => candidates.others.push(Candidate { loader, types: Arc::clone(&types), unasked_since: None }),
+            None => candidates.add(Candidate { loader, types: Arc::clone(&types), unasked_since: None }),
         }
         types
     }
@@ -182,7 +193,7 @@ impl TypeIndex {
         if let Some(candidate) = candidates.of_loader(asked) {
             candidate.unasked_since = unasked_since;
         } else if let Some(types) = candidates.undisputed().map(Arc::clone) {
-            candidates.others.push(Candidate { loader, types, unasked_since });
+            candidates.add(Candidate { loader, types, unasked_since });
         }
     }
 
@@ -281,6 +292,15 @@ mod tests {
         assert_eq!(index.of_loader(b"a/C", 2).as_deref(), Some(&types("a/Y")));
         assert_eq!(index.of_loader(b"a/C", 3), None);
         assert_eq!(index.undisputed(b"a/C"), None);
+    }
+
+    #[test]
+    fn loaders_that_come_and_go_leave_a_bounded_number_of_answers() {
+        let index = index();
+        (1..=1_000).for_each(|loader| learn(&index, "a/C", loader, "a/X"));
+        assert_eq!(index.known.lock().names[b"a/C".as_slice()].iter().count(), MOST_LOADERS);
+        assert_eq!(index.of_loader(b"a/C", 1_000).as_deref(), Some(&types("a/X")));
+        assert_eq!(index.undisputed(b"a/C").as_deref(), Some(&types("a/X")), "for those that were forgotten");
     }
 
     #[test]

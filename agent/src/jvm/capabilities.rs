@@ -12,6 +12,45 @@ pub(crate) struct Granted {
     pub(crate) retransform: bool,
 }
 
+/// What only some sessions need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// To be told of compiled methods.
+    CompiledMethods,
+    /// To be told of the end of class loaders, which get tags.
+    FreedLoaders,
+    /// To be told of some allocations.
+    Allocations,
+}
+
+/// Asks for a capability; whether the JVM gives it.
+pub(crate) fn ask_for(jvmti: Jvmti, wish: Wish) -> bool {
+    let mut potential = jvmti::jvmtiCapabilities::default();
+    // SAFETY: valid environment, out-parameter on our stack.
+    if unsafe { jvmti_call!(jvmti, GetPotentialCapabilities, &mut potential) }.is_err() {
+        return false;
+    }
+    let mut wanted = jvmti::jvmtiCapabilities::default();
+    let is_possible = match wish {
+        Wish::CompiledMethods => {
+            wanted.set_can_generate_compiled_method_load_events(true);
+            potential.can_generate_compiled_method_load_events()
+        }
+        Wish::FreedLoaders => {
+            wanted.set_can_tag_objects(true);
+            wanted.set_can_generate_object_free_events(true);
+            potential.can_tag_objects() && potential.can_generate_object_free_events()
+        }
+        Wish::Allocations => {
+            wanted.set_can_generate_sampled_object_alloc_events(true);
+            wanted.set_can_get_line_numbers(potential.can_get_line_numbers());
+            potential.can_generate_sampled_object_alloc_events()
+        }
+    };
+    // SAFETY: valid environment, the structure lives through the call.
+    is_possible && unsafe { jvmti_call!(jvmti, AddCapabilities, &wanted) }.is_ok()
+}
+
 /// Adds the capabilities that the agent uses and that the JVM has to give.
 ///
 /// `AddCapabilities` is all or nothing, hence the intersection. The early class hook is never asked for: it switches

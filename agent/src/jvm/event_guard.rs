@@ -18,8 +18,16 @@ pub(crate) enum Event {
     ClassPrepare,
     /// A class was loaded. Nothing is done then, but AsyncGetCallTrace wants it to be listened to.
     ClassLoad,
-    /// A method was compiled. Nothing is done then, but while it is listened to, compiled code knows the lines of all its parts.
+    /// A method was compiled. While it is listened to, compiled code knows the lines of all its parts, which the sampler needs.
     CompiledMethodLoad,
+    /// Compiled code is gone.
+    CompiledMethodUnload,
+    /// The JVM has made code for itself.
+    DynamicCodeGenerated,
+    /// An object was allocated.
+    SampledObjectAlloc,
+    /// An object with a tag is gone.
+    ObjectFree,
     /// A platform thread begins.
     ThreadStart,
     /// A platform thread ends.
@@ -33,7 +41,7 @@ pub(crate) enum Event {
 }
 
 impl Event {
-    const COUNT: usize = 12;
+    const COUNT: usize = 16;
 
     fn index(self) -> usize {
         match self {
@@ -49,6 +57,10 @@ impl Event {
             Event::CompiledMethodLoad => 9,
             Event::GcStart => 10,
             Event::GcFinish => 11,
+            Event::CompiledMethodUnload => 12,
+            Event::DynamicCodeGenerated => 13,
+            Event::SampledObjectAlloc => 14,
+            Event::ObjectFree => 15,
         }
     }
 }

@@ -7,12 +7,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use jvmti_bindings::sys::{jni, jvmti};
 
+use super::code_events::{self, CodePlace};
 use super::environment::{Jvmti, Phase, jvmti_call};
 use super::error::JvmtiError;
 use super::event_guard::{self, Event};
 use super::jni::{Jni, ObjectRef};
 use super::loaded_classes::LoadedClass;
+use super::method_facts::MethodId;
 use super::name_gate::NAME_GATE;
+use super::object_events;
 
 /// A class as the class file hook presents it.
 #[derive(Debug)]
@@ -64,6 +67,16 @@ pub(crate) trait JvmEvents: Sync {
     /// The application stands still for the garbage collector, or goes on again. The thread is one of the JVM's own, which must
     /// wait for nothing: no lock, no JNI, no JVMTI.
     fn garbage_collection(&self, starts: bool);
+    /// A method has been compiled.
+    fn method_compiled(&self, jvmti: Jvmti, method: MethodId, place: CodePlace);
+    /// The compiled code at this address is gone.
+    fn compiled_code_unloaded(&self, address: u64);
+    /// The JVM has made machine code for itself.
+    fn code_generated(&self, name: &[u8], place: CodePlace);
+    /// The current thread has allocated an object; the JVM picks some of them.
+    fn object_allocated(&self, jvmti: Jvmti, jni: &Jni<'_>, thread: ObjectRef<'_>, class: LoadedClass<'_>, size: u64);
+    /// A class loader with this number is gone. The application may stand still now: no JNI, no JVMTI.
+    fn loader_freed(&self, number: u64);
 }
 
 static LISTENER: OnceLock<&'static dyn JvmEvents> = OnceLock::new();
@@ -80,11 +93,12 @@ pub(crate) fn install(jvmti: Jvmti, listener: &'static dyn JvmEvents) -> Result<
     callbacks.ClassFileLoadHook = Some(class_file_load_hook);
     callbacks.ClassPrepare = Some(class_prepare);
     callbacks.ClassLoad = Some(class_load);
-    callbacks.CompiledMethodLoad = Some(compiled_method_load);
     callbacks.ThreadStart = Some(thread_start);
     callbacks.ThreadEnd = Some(thread_end);
     callbacks.GarbageCollectionStart = Some(garbage_collection_start);
     callbacks.GarbageCollectionFinish = Some(garbage_collection_finish);
+    code_events::connect(&mut callbacks);
+    object_events::connect(&mut callbacks);
     let size = jni::jint::try_from(size_of::<jvmti::jvmtiEventCallbacks>()).unwrap_or(0);
     // SAFETY: valid environment; the JVM copies at most `size` bytes, and the functions live as long as the library.
     unsafe { jvmti_call!(jvmti, SetEventCallbacks, &callbacks, size) }
@@ -100,6 +114,10 @@ impl Jvmti {
             Event::ClassPrepare => jvmti::JVMTI_EVENT_CLASS_PREPARE,
             Event::ClassLoad => jvmti::JVMTI_EVENT_CLASS_LOAD,
             Event::CompiledMethodLoad => jvmti::JVMTI_EVENT_COMPILED_METHOD_LOAD,
+            Event::CompiledMethodUnload => jvmti::JVMTI_EVENT_COMPILED_METHOD_UNLOAD,
+            Event::DynamicCodeGenerated => jvmti::JVMTI_EVENT_DYNAMIC_CODE_GENERATED,
+            Event::SampledObjectAlloc => jvmti::JVMTI_EVENT_SAMPLED_OBJECT_ALLOC,
+            Event::ObjectFree => jvmti::JVMTI_EVENT_OBJECT_FREE,
             Event::ThreadStart => jvmti::JVMTI_EVENT_THREAD_START,
             Event::ThreadEnd => jvmti::JVMTI_EVENT_THREAD_END,
             Event::GcStart => jvmti::JVMTI_EVENT_GARBAGE_COLLECTION_START,
@@ -112,8 +130,22 @@ impl Jvmti {
     }
 }
 
+/// Who listens.
+pub(super) fn listener() -> Option<&'static dyn JvmEvents> {
+    LISTENER.get().copied()
+}
+
+/// Runs a callback without JNI environment; nothing happens outside the LIVE phase.
+pub(super) fn while_live(event: Event, body: impl FnOnce(&'static dyn JvmEvents)) {
+    event_guard::run(event, || {
+        if let Some(listener) = listener().filter(|_| SURELY_LIVE.load(Ordering::Acquire)) {
+            body(listener);
+        }
+    });
+}
+
 /// Gives a callback its safe arguments; nothing happens outside the LIVE phase, where JNI must not be touched.
-fn in_live_phase<R: Default>(
+pub(super) fn in_live_phase<R: Default>(
     event: Event,
     env: *mut jvmti::jvmtiEnv,
     jni_env: *mut jni::JNIEnv,
@@ -161,17 +193,6 @@ unsafe extern "system" fn class_load(
     _jni_env: *mut jni::JNIEnv,
     _thread: jni::jthread,
     _class: jni::jclass,
-) {
-}
-
-unsafe extern "system" fn compiled_method_load(
-    _env: *mut jvmti::jvmtiEnv,
-    _method: jni::jmethodID,
-    _code_size: jni::jint,
-    _code: *const std::ffi::c_void,
-    _map_length: jni::jint,
-    _map: *const jvmti::jvmtiAddrLocationMap,
-    _compile_info: *const std::ffi::c_void,
 ) {
 }
 

@@ -95,13 +95,25 @@ impl<'jni> LoadedClass<'jni> {
         Some(name)
     }
 
+    /// The name of any class as constant pools write it: `a/b/C`, or the descriptor of an array: `[I`.
+    pub(crate) fn pool_name(self, jvmti: Jvmti) -> Option<Vec<u8>> {
+        let signature = self.signature(jvmti)?;
+        let name = signature.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";")).map(<[u8]>::to_vec);
+        let mut name = name.unwrap_or(signature);
+        name.iter_mut().filter(|byte| **byte == b'.').for_each(|byte| *byte = b'+');
+        Some(name)
+    }
+
     fn name_in_signature(self, jvmti: Jvmti) -> Option<Vec<u8>> {
+        Some(self.signature(jvmti)?.strip_prefix(b"L")?.strip_suffix(b";")?.to_vec())
+    }
+
+    fn signature(self, jvmti: Jvmti) -> Option<Vec<u8>> {
         let mut signature: *mut c_char = null_mut();
         // SAFETY: valid environment, live class; the generic signature is not asked for.
         unsafe { jvmti_call!(jvmti, GetClassSignature, self.class.raw(), &mut signature, null_mut()) }.ok()?;
         // SAFETY: JVMTI allocated the string for us.
-        let signature = unsafe { jvmti.take_string(signature) }?;
-        Some(signature.strip_prefix(b"L")?.strip_suffix(b";")?.to_vec())
+        unsafe { jvmti.take_string(signature) }
     }
 
     /// Whether the boot loader defined it.

@@ -32,6 +32,17 @@ pub(crate) struct MethodFacts {
     pub(crate) lines: Vec<(u32, u32)>,
 }
 
+/// The names of a method.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MethodNames {
+    /// Its name.
+    pub(crate) name: Vec<u8>,
+    /// Its descriptor.
+    pub(crate) descriptor: Vec<u8>,
+    /// Its access flags.
+    pub(crate) access_flags: u16,
+}
+
 impl MethodId {
     pub(super) fn from_raw(method: *mut c_void) -> Option<MethodId> {
         NonNull::new(method).map(MethodId)
@@ -39,6 +50,12 @@ impl MethodId {
 
     /// Asks the JVM; `None` if the class was unloaded.
     pub(crate) fn facts(self, jvmti: Jvmti, jni: &Jni<'_>) -> Option<MethodFacts> {
+        let facts = self.facts_without_lines(jvmti, jni)?;
+        Some(MethodFacts { lines: self.lines(jvmti).unwrap_or_default(), ..facts })
+    }
+
+    /// The same without lines.
+    pub(crate) fn facts_without_lines(self, jvmti: Jvmti, jni: &Jni<'_>) -> Option<MethodFacts> {
         let id: jni::jmethodID = self.0.as_ptr();
         let mut class: jni::jclass = null_mut();
         // SAFETY: valid environment, out-parameter on our stack. HotSpot checks the id, also one of an unloaded class: the memory
@@ -48,6 +65,13 @@ impl MethodId {
         let class = unsafe { jni.own(class) }?;
         // SAFETY: the reference lives as long as `class`.
         let class_name = unsafe { LoadedClass::from_raw(class.raw()) }?.any_internal_name(jvmti)?;
+        let MethodNames { name, descriptor, access_flags } = self.names(jvmti)?;
+        Some(MethodFacts { class: class_name, name, descriptor, access_flags, lines: Vec::new() })
+    }
+
+    /// The names, as long as the caller keeps the class.
+    fn names(self, jvmti: Jvmti) -> Option<MethodNames> {
+        let id: jni::jmethodID = self.0.as_ptr();
         let (mut name, mut descriptor, mut flags) = (null_mut(), null_mut(), 0);
         // SAFETY: valid environment and id (its class is kept), out-parameters on our stack; generics are not asked for.
         unsafe { jvmti_call!(jvmti, GetMethodName, id, &mut name, &mut descriptor, null_mut()) }.ok()?;
@@ -55,13 +79,8 @@ impl MethodId {
         let (name, descriptor) = unsafe { (jvmti.take_string(name), jvmti.take_string(descriptor)) };
         // SAFETY: as above. Without an answer there are no flags.
         let _ = unsafe { jvmti_call!(jvmti, GetMethodModifiers, id, &mut flags) };
-        Some(MethodFacts {
-            class: class_name,
-            name: name?,
-            descriptor: descriptor?,
-            access_flags: u16::try_from(flags & 0xffff).unwrap_or(0),
-            lines: self.lines(jvmti).unwrap_or_default(),
-        })
+        let access_flags = u16::try_from(flags & 0xffff).unwrap_or(0);
+        Some(MethodNames { name: name?, descriptor: descriptor?, access_flags })
     }
 
     fn lines(self, jvmti: Jvmti) -> Option<Vec<(u32, u32)>> {
@@ -82,6 +101,24 @@ impl MethodId {
         lines.sort_unstable();
         Some(lines)
     }
+}
+
+/// The methods of a linked class; of one that is not linked the JVM tells none.
+pub(crate) fn methods_of(jvmti: Jvmti, class: LoadedClass<'_>) -> Vec<MethodNames> {
+    let (mut count, mut methods) = (0, null_mut());
+    // SAFETY: valid environment, live class, out-parameters on our stack.
+    if unsafe { jvmti_call!(jvmti, GetClassMethods, class.raw(), &mut count, &mut methods) }.is_err() {
+        return Vec::new();
+    }
+    let Some(array) = NonNull::new(methods) else { return Vec::new() };
+    // SAFETY: JVMTI gave `count` ids, which are copied; the array is given back once.
+    let ids: Vec<MethodId> = unsafe {
+        let raw = std::slice::from_raw_parts(array.as_ptr(), usize::try_from(count).unwrap_or(0));
+        let ids = raw.iter().filter_map(|id| MethodId::from_raw(*id)).collect();
+        jvmti.deallocate(array.as_ptr().cast());
+        ids
+    };
+    ids.into_iter().filter_map(|id| id.names(jvmti)).collect()
 }
 
 /// Has the JVM make ids for all methods of a linked class: AsyncGetCallTrace cannot make them.

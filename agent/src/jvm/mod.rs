@@ -10,6 +10,7 @@
 mod capabilities;
 mod class_loaders;
 mod class_resource;
+mod code_events;
 mod define_class;
 mod direct_call;
 mod environment;
@@ -26,6 +27,7 @@ mod modules;
 mod name_gate;
 mod nano_time;
 mod natives;
+mod object_events;
 mod operating_system;
 mod processor_clock;
 mod sample_buffer;
@@ -36,9 +38,10 @@ mod threads;
 mod vm_structs;
 mod weak_object;
 
-pub(crate) use capabilities::negotiate;
+pub(crate) use capabilities::{Wish, ask_for, negotiate};
 pub(crate) use class_loaders::{LoaderKind, UrlParts, class_path_length, class_path_urls, loader_kind, with_parent};
 pub(crate) use class_resource::read_class_resource;
+pub(crate) use code_events::CodePlace;
 pub(crate) use define_class::{GlobalClass, define_boot_class};
 pub(crate) use environment::Jvmti;
 pub(crate) use error::JvmtiError;
@@ -48,7 +51,7 @@ pub(crate) use heap_size::{HeapSize, heap_size};
 pub(crate) use java_vm::JavaVm;
 pub(crate) use jni::{Jni, ObjectRef};
 pub(crate) use loaded_classes::{LoadedClass, LoadedClasses, retransform};
-pub(crate) use method_facts::{MethodFacts, MethodId, make_method_ids};
+pub(crate) use method_facts::{MethodFacts, MethodId, MethodNames, make_method_ids, methods_of};
 pub(crate) use modules::export_to_class;
 pub(crate) use name_gate::NAME_GATE;
 pub(crate) use nano_time::{NanoClock, probe_nanos};
@@ -70,8 +73,8 @@ pub(crate) mod signal {
 }
 pub(crate) use static_members::{StaticLongField, call_static_void};
 pub(crate) use threads::{
-    AllThreads, ThreadFacts, ask_for_sampling, current_java_thread_id, java_thread_id, thread_cpu_nanos, thread_facts,
-    threads_by_environment, threads_have_ids, walk_stacks,
+    AllThreads, ThreadFacts, ask_for_sampling, current_java_thread_id, is_virtual_thread, java_thread_id,
+    thread_cpu_nanos, thread_facts, threads_by_environment, threads_have_ids, walk_stacks,
 };
 pub(crate) use vm_structs::{AllocationFields, VmStructs, perf_memory};
 pub(crate) use weak_object::WeakObject;

@@ -66,6 +66,15 @@ pub(crate) fn java_thread_id(jni: &Jni<'_>, thread: ObjectRef<'_>) -> Option<u64
     u64::try_from(unsafe { jni_call!(jni, GetLongField, thread.raw(), fields.id) }).ok()
 }
 
+/// The first release of the JDK with virtual threads.
+const VIRTUAL_SINCE: u32 = 21;
+
+/// Whether it is a virtual thread, in a JVM of this release.
+pub(crate) fn is_virtual_thread(java_version: u32, jni: &Jni<'_>, thread: ObjectRef<'_>) -> bool {
+    // SAFETY: valid environment, live thread; JVMs of these releases have the function.
+    java_version >= VIRTUAL_SINCE && unsafe { jni_call!(jni, IsVirtualThread, thread.raw()) } != 0
+}
+
 /// Runs `body` with the current thread.
 fn with_current_thread<R>(jvmti: Jvmti, jni: &Jni<'_>, body: impl FnOnce(ObjectRef<'_>) -> Option<R>) -> Option<R> {
     let mut current: jni::jthread = null_mut();

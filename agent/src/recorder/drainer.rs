@@ -1,7 +1,6 @@
 //! The thread that empties the rings. It is unknown to the JVM: no JNI, no safepoints, nothing that could hold it up.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -33,7 +32,8 @@ pub(crate) trait Watcher: Send {
 #[derive(Debug)]
 pub(crate) struct Drainer {
     thread: JoinHandle<RecordCounts>,
-    stop: Arc<AtomicBool>,
+    /// Why it is to stop; set once.
+    stop: Arc<OnceLock<String>>,
 }
 
 impl Drainer {
@@ -45,7 +45,7 @@ impl Drainer {
         mut sink: RecordSinks,
         mut watcher: impl Watcher + 'static,
     ) -> std::io::Result<Drainer> {
-        let stop = Arc::new(AtomicBool::new(false));
+        let stop = Arc::new(OnceLock::new());
         let stopped = Arc::clone(&stop);
         let thread = std::thread::Builder::new().name("instr-drainer".to_owned()).spawn(move || {
             block_signals();
@@ -57,9 +57,9 @@ impl Drainer {
         Ok(Drainer { thread, stop })
     }
 
-    /// Drains what is left, completes the trace file and returns the figures.
-    pub(crate) fn stop(self) -> RecordCounts {
-        self.stop.store(true, Ordering::Release);
+    /// Drains what is left, completes the trace file with the reason of its end, and returns the figures.
+    pub(crate) fn stop(self, reason: &str) -> RecordCounts {
+        self.stop.get_or_init(|| reason.to_owned());
         self.thread.thread().unpark();
         self.thread.join().unwrap_or_default()
     }
@@ -76,10 +76,12 @@ impl Sources<'_> {
     /// Writes what there is, samples excepted; returns how many words of the rings that were.
     fn drain(&self, sink: &mut RecordSinks) -> usize {
         // Before the rings: calls of a thread whose end is told here must be there already.
+        let freed = self.events.take_freed_loaders();
         let told = self.events.take();
         sink.introduce(&told);
         let words = self.rings.drain(self.clock, sink);
         sink.jvm_events(told);
+        freed.into_iter().for_each(|(at, loader)| sink.loader_freed(at as u64, loader));
         let mut lost = self.events.take_lost();
         lost += self.events.take_pauses(|pause| sink.pause(pause));
         sink.lost_jvm_events(self.clock.now() as u64, lost);
@@ -87,16 +89,18 @@ impl Sources<'_> {
     }
 }
 
-fn run(sources: &Sources<'_>, stop: &AtomicBool, sink: &mut RecordSinks, watcher: &mut impl Watcher) {
+fn run(sources: &Sources<'_>, stop: &OnceLock<String>, sink: &mut RecordSinks, watcher: &mut impl Watcher) {
     let mut flushed = Instant::now();
     loop {
-        let last = stop.load(Ordering::Acquire);
+        let last = stop.get();
         let words = sources.drain(sink);
         let found = sink.take_samples() || words > 0;
         watcher.look(sink.counts());
-        if last {
-            break;
+        let now = sources.clock.now() as u64;
+        if let Some(reason) = last {
+            return sink.finish(now, reason);
         }
+        sink.serve_dumps(now);
         if flushed.elapsed() >= FLUSH {
             sink.flush();
             flushed = Instant::now();
@@ -108,5 +112,4 @@ fn run(sources: &Sources<'_>, stop: &AtomicBool, sink: &mut RecordSinks, watcher
             _ => IDLE,
         });
     }
-    sink.finish();
 }

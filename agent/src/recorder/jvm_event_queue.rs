@@ -5,23 +5,31 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use crate::jvm::{NanoClock, ThreadFacts};
+use crate::jvm::{CodePlace, MethodFacts, MethodNames, NanoClock, ThreadFacts};
 
 /// An event that waits to be written.
 #[derive(Debug)]
 pub(crate) enum JvmEvent {
     /// Lived already when the recording began.
     LiveThread(ThreadFacts),
-    /// Was loaded already when the recording began, by its internal name.
-    LoadedClass(Vec<u8>),
+    /// Was loaded already when the recording began: its internal name and the number of its loader.
+    LoadedClass(Vec<u8>, u64),
+    /// The methods of such a class.
+    LoadedMethods(Vec<u8>, u64, Vec<MethodNames>),
     /// All that was there at the beginning has been told.
     StateComplete,
     /// A platform thread begins; the operating system's number of it.
     ThreadStarted(ThreadFacts, u64),
     /// A platform thread ends.
     ThreadEnded(u64),
-    /// This thread defines a class.
-    ClassDefined(Vec<u8>, u64),
+    /// A class is defined: its internal name and the number of its loader, by this thread.
+    ClassDefined(Vec<u8>, u64, u64),
+    /// A method was compiled.
+    Compiled(MethodFacts, CodePlace),
+    /// The compiled code at this address is gone.
+    CodeUnloaded(u64),
+    /// The JVM has made code for itself, by this name.
+    CodeGenerated(String, CodePlace),
     /// Something that users should know: a short word to sort by, and what it is.
     Note(&'static str, String),
     /// A fact about how was measured.
@@ -45,6 +53,7 @@ impl JvmEventQueue {
     /// An empty queue. Pauses of the garbage collector count from now on.
     pub(crate) fn new(clock: NanoClock) -> JvmEventQueue {
         PAUSES.clock.get_or_init(|| clock);
+        FREED_LOADERS.lock().clear();
         let pauses_taken = AtomicU64::new(PAUSES.finished.load(Ordering::Acquire));
         JvmEventQueue { clock, waiting: Mutex::new(Vec::new()), lost: AtomicU64::new(0), pauses_taken }
     }
@@ -63,6 +72,12 @@ impl JvmEventQueue {
     /// Takes what waits. Calls of a thread that has ended must be in the rings by now, so take this before reading those.
     pub(super) fn take(&self) -> Vec<(i64, JvmEvent)> {
         std::mem::take(&mut *self.waiting.lock())
+    }
+
+    /// Class loaders that are gone since the last time: when, and their numbers. Take these before [`JvmEventQueue::take`] and
+    /// write them after what that gives: their classes must have been told.
+    pub(super) fn take_freed_loaders(&self) -> Vec<(i64, u64)> {
+        std::mem::take(&mut *FREED_LOADERS.lock())
     }
 
     /// How many were lost since the last time.
@@ -109,6 +124,17 @@ pub(crate) fn note_pause(starts: bool) {
         PAUSES.started.store(clock.now(), Ordering::Relaxed);
     } else {
         PAUSES.finish(clock.now());
+    }
+}
+
+/// Class loaders that are gone. On some JDKs the application stands still while the JVM tells, so the lock is held for a moment
+/// only, never while the JVM is called.
+static FREED_LOADERS: Mutex<Vec<(i64, u64)>> = Mutex::new(Vec::new());
+
+/// The class loader of this number is gone.
+pub(crate) fn note_freed_loader(number: u64) {
+    if let Some(clock) = PAUSES.clock.get() {
+        FREED_LOADERS.lock().push((clock.now(), number));
     }
 }
 

@@ -17,6 +17,7 @@ mod ring;
 mod sample_sink;
 mod segment_pool;
 mod ticker;
+mod trace_dumps;
 mod trace_sink;
 
 use std::cell::RefCell;
@@ -28,11 +29,12 @@ use parking_lot::Mutex;
 
 pub(crate) use call_rates::{CallRates, Calls};
 pub(crate) use drainer::{Drainer, Watcher};
-pub(crate) use jvm_event_queue::{JvmEvent, JvmEventQueue, note_pause};
+pub(crate) use jvm_event_queue::{JvmEvent, JvmEventQueue, note_freed_loader, note_pause};
 pub(crate) use record_sinks::RecordSinks;
 pub(crate) use record_stream::{Detail, RecordSink, RecordThread};
 pub(crate) use ticker::Ticker;
-pub(crate) use trace_sink::{RecordCounts, TraceSink};
+pub(crate) use trace_dumps::{DumpAnswer, DumpDesk, Dumped};
+pub(crate) use trace_sink::{RecordCounts, TraceParts, TraceSink};
 
 use crate::jvm::{NanoClock, RecorderNatives, current_thread_id};
 use crate::{live_levels, probe_registry};

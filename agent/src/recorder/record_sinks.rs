@@ -59,6 +59,11 @@ impl RecordSinks {
         told.into_iter().for_each(|(at, event)| self.trace.jvm_event(at as u64, event));
     }
 
+    /// Writes that a class loader is gone.
+    pub(crate) fn loader_freed(&mut self, at_nanos: u64, loader: u64) {
+        self.trace.loader_freed(at_nanos, loader);
+    }
+
     /// Writes a pause of the garbage collector.
     pub(crate) fn pause(&mut self, pause: Pause) {
         self.trace.pause(pause);
@@ -79,9 +84,14 @@ impl RecordSinks {
         self.trace.flush();
     }
 
-    /// Completes the file.
-    pub(crate) fn finish(&mut self) {
-        self.trace.finish();
+    /// Writes a dump of a recording in memory, if somebody has asked for it.
+    pub(crate) fn serve_dumps(&mut self, at_nanos: u64) {
+        self.trace.serve_dumps(at_nanos);
+    }
+
+    /// Completes the file; the recording ends for this reason.
+    pub(crate) fn finish(&mut self, at_nanos: u64, reason: &str) {
+        self.trace.finish(at_nanos, reason);
     }
 }
 

@@ -41,29 +41,30 @@ impl SampleSink {
         match item {
             QueuedItem::Engine { at, engine, interval } => write_engine(recording, at, engine, interval),
             QueuedItem::Method(facts) => self.define(recording, &facts),
-            QueuedItem::Thread { id, name, os_thread } => recording.define_thread(id, &name, os_thread, false),
-            QueuedItem::Stack { thread, at, ticks, frames, truncated } => {
+            QueuedItem::Thread { id, name, os_thread, is_virtual } => {
+                recording.define_thread(id, &name, os_thread, is_virtual);
+            }
+            QueuedItem::Stack { thread, at, ticks, stack } => {
                 recording.set_thread(thread);
-                let frames: Vec<_> = frames.iter().filter_map(|frame| self.frame(*frame)).collect();
-                (0..ticks.min(MOST_TICKS)).for_each(|_| recording.sample(at, &frames, truncated));
+                let frames: Vec<_> = stack.frames.iter().filter_map(|frame| self.frame(*frame)).collect();
+                (0..ticks.min(MOST_TICKS)).for_each(|_| recording.sample(at, &frames, stack.truncated));
             }
             QueuedItem::Failed { thread, at, ticks, reason } => {
                 recording.set_thread(thread);
                 (0..ticks.min(MOST_TICKS)).for_each(|_| recording.failed_sample(at, reason));
+            }
+            QueuedItem::AllocationInterval { at, bytes } => recording.allocation_sampler_started(at, bytes),
+            QueuedItem::Allocation { thread, at, class, size, weight, stack } => {
+                recording.set_thread(thread);
+                let frames: Vec<_> = stack.frames.iter().filter_map(|frame| self.frame(*frame)).collect();
+                recording.allocation_sample(at, (&class, size, weight), &frames, stack.truncated);
             }
             QueuedItem::Note { at, text } => recording.note(at, "sampler", &text),
         }
     }
 
     fn define(&mut self, recording: &mut Recording, facts: &MethodFacts) {
-        let key = recording.sampled_method(MethodInfo {
-            class: &facts.class,
-            name: &facts.name,
-            descriptor: &facts.descriptor,
-            access_flags: facts.access_flags,
-            exact: false,
-            template: "",
-        });
+        let key = recording.sampled_method(method_info(facts));
         self.methods.push(Method { key, is_native: facts.access_flags & NATIVE != 0 });
     }
 
@@ -75,15 +76,28 @@ impl SampleSink {
     }
 }
 
+/// A method that nobody measures, as the recording names it.
+pub(super) fn method_info(facts: &MethodFacts) -> MethodInfo<'_> {
+    MethodInfo {
+        class: &facts.class,
+        name: &facts.name,
+        descriptor: &facts.descriptor,
+        access_flags: facts.access_flags,
+        exact: false,
+        template: "",
+    }
+}
+
 fn write_engine(recording: &mut Recording, at: u64, engine: Engine, interval: Duration) {
     let interval_nanos = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
     recording.sampler_started(at, SamplerSettings { engine: engine.name(), interval_nanos, bias: engine.bias() });
 }
 
-/// Intervals for which an item stands.
+/// Samples for which an item stands.
 pub(super) fn ticks_of(item: &QueuedItem) -> u64 {
     match item {
         QueuedItem::Stack { ticks, .. } | QueuedItem::Failed { ticks, .. } => u64::from(*ticks),
+        QueuedItem::Allocation { .. } => 1,
         _ => 0,
     }
 }

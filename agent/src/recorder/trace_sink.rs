@@ -3,13 +3,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use instrument_core::config::TraceConfig;
 use parking_lot::Mutex;
 use trace::{MethodInfo, Recording, TaskStep};
 
+use super::DumpDesk;
 use super::call_rates::CallRates;
 use super::jvm_event_queue::{JvmEvent, Pause};
 use super::record_stream::{Detail, RecordSink, RecordThread};
-use super::sample_sink::{SampleSink, ticks_of};
+use super::sample_sink::{SampleSink, method_info, ticks_of};
+use super::trace_dumps::TraceDumps;
 use crate::probe_registry::{Definitions, ProbeRegistry};
 use crate::sampler::SampleQueue;
 
@@ -22,6 +25,27 @@ pub(crate) struct RecordCounts {
     pub(crate) lost: u64,
     /// Segments that held something else than records.
     pub(crate) malformed: u64,
+    /// Whether the file has the size that it may have.
+    pub(crate) full: bool,
+}
+
+/// What a [`TraceSink`] is made of.
+#[derive(Debug)]
+pub(crate) struct TraceParts<'a> {
+    /// Where everything goes; without it records are only counted.
+    pub(crate) recording: Option<Recording>,
+    /// The file.
+    pub(crate) path: PathBuf,
+    pub(crate) probes: &'static ProbeRegistry,
+    /// Samples of threads.
+    pub(crate) samples: Arc<SampleQueue>,
+    /// Samples of allocations.
+    pub(crate) allocations: Arc<SampleQueue>,
+    /// For those who ask while the program runs.
+    pub(crate) rates: Option<Arc<Mutex<CallRates>>>,
+    /// Where dumps are asked for.
+    pub(crate) dumps: Arc<DumpDesk>,
+    pub(crate) config: &'a TraceConfig,
 }
 
 /// Writes records into a recording and counts them. Without a recording they are only counted.
@@ -33,40 +57,38 @@ pub(crate) struct TraceSink {
     probes: &'static ProbeRegistry,
     definitions: Definitions,
     samples: SampleSink,
+    allocations: SampleSink,
+    dumps: TraceDumps,
+    /// The least duration of a call that has the ring dumped.
+    slow_nanos: Option<u64>,
     /// For those who ask while the program runs.
     rates: Option<Arc<Mutex<CallRates>>>,
     os_thread: u64,
     unwritten: bool,
     failed: bool,
-    /// Set once the file has the size that it may have: calls are only counted then, as lost.
-    full: bool,
     /// Calls lost since the file is full; told in the file when it is completed.
     lost_unwritten: u64,
 }
 
 impl TraceSink {
-    /// A sink for `recording`, whose file is `path`, that also writes the samples that come by `samples`.
-    pub(crate) fn new(
-        recording: Option<Recording>,
-        path: PathBuf,
-        probes: &'static ProbeRegistry,
-        samples: Arc<SampleQueue>,
-        rates: Option<Arc<Mutex<CallRates>>>,
-    ) -> TraceSink {
-        let counts = RecordCounts::default();
-        let definitions = Definitions::default();
+    /// A sink for a recording.
+    pub(crate) fn new(parts: TraceParts<'_>) -> TraceSink {
+        let TraceParts { recording, path, probes, samples, allocations, rates, dumps, config } = parts;
+        let dumps = TraceDumps::new(dumps, path.clone(), config);
         TraceSink {
             recording,
             path,
-            counts,
+            counts: RecordCounts::default(),
             probes,
-            definitions,
+            definitions: Definitions::default(),
             samples: SampleSink::new(samples),
+            allocations: SampleSink::new(allocations),
+            slow_nanos: dumps.slow_nanos(),
+            dumps,
             rates,
             os_thread: 0,
             unwritten: false,
             failed: false,
-            full: false,
             lost_unwritten: 0,
         }
     }
@@ -96,7 +118,7 @@ impl TraceSink {
     /// Learns the name of a thread that has just started, if that is what the JVM told.
     pub(super) fn introduce(&mut self, event: &JvmEvent) {
         if let (Some(recording), JvmEvent::ThreadStarted(thread, os_thread), false) =
-            (&mut self.recording, event, self.full)
+            (&mut self.recording, event, self.counts.full)
         {
             recording.define_thread(thread.java_id, &thread.name, *os_thread, false);
         }
@@ -119,16 +141,38 @@ impl TraceSink {
                 recording.define_thread(thread.java_id, &thread.name, 0, false);
                 recording.live_thread(thread.java_id, at);
             }
-            JvmEvent::LoadedClass(class) => recording.loaded_class(&class, at),
-            JvmEvent::StateComplete => recording.start_up_done(at),
+            JvmEvent::LoadedClass(class, loader) => recording.loaded_class(&class, loader, at),
+            JvmEvent::LoadedMethods(class, loader, methods) => {
+                let names = methods.iter().map(|method| (&*method.name, &*method.descriptor, method.access_flags));
+                recording.loaded_methods((&class, loader), names, at);
+            }
+            JvmEvent::StateComplete => {
+                recording.start_up_done(at);
+                recording.phase(at, "profiling", "what was there is told");
+            }
             JvmEvent::ThreadStarted(thread, os_thread) => {
                 recording.define_thread(thread.java_id, &thread.name, os_thread, false);
                 recording.thread_started(thread.java_id, at);
             }
             JvmEvent::ThreadEnded(thread) => recording.thread_ended(thread, at),
-            JvmEvent::ClassDefined(class, thread) => recording.class_defined(&class, thread, at),
+            JvmEvent::ClassDefined(class, loader, thread) => recording.class_defined(&class, loader, thread, at),
+            JvmEvent::Compiled(facts, place) => {
+                recording.compiled_code(method_info(&facts), (place.address, place.length), at);
+            }
+            JvmEvent::CodeUnloaded(address) => recording.compiled_code_unloaded(address, at),
+            JvmEvent::CodeGenerated(name, place) => recording.generated_code(&name, (place.address, place.length), at),
             JvmEvent::Note(kind, message) => recording.note(at, kind, &message),
             JvmEvent::Setting(key, value) => recording.configuration(at, key, &value),
+        }
+    }
+
+    /// Writes that a class loader is gone, as long as the file has room.
+    pub(super) fn loader_freed(&mut self, at: u64, loader: u64) {
+        if self.has_room(0)
+            && let Some(recording) = &mut self.recording
+        {
+            recording.loader_unloaded(loader, at);
+            self.unwritten = true;
         }
     }
 
@@ -155,19 +199,54 @@ impl TraceSink {
 
     /// Writes the samples that have come; whether there were any.
     pub(crate) fn take_samples(&mut self) -> bool {
-        let items = self.samples.take();
-        let found = !items.is_empty();
-        for item in items {
+        let (samples, allocations) = (self.samples.take(), self.allocations.take());
+        let found = !samples.is_empty() || !allocations.is_empty();
+        let samples = samples.into_iter().map(|item| (false, item));
+        for (is_allocation, item) in samples.chain(allocations.into_iter().map(|item| (true, item))) {
             let ticks = ticks_of(&item);
             if ticks > 0 && !self.has_room(ticks) {
                 continue;
             }
             if let Some(recording) = &mut self.recording {
-                self.samples.write(recording, item);
+                let sink = if is_allocation { &mut self.allocations } else { &mut self.samples };
+                sink.write(recording, item);
                 self.unwritten = true;
             }
         }
         found
+    }
+
+    /// Writes a dump of a recording in memory, if somebody has asked for it. Everything up to now must have been drained.
+    pub(crate) fn serve_dumps(&mut self, at_nanos: u64) {
+        self.define_methods();
+        if let Some(recording) = &mut self.recording {
+            self.dumps.serve(recording, at_nanos);
+            self.slow_nanos = self.dumps.slow_nanos();
+        }
+    }
+
+    /// Looks for a call that is so slow that the ring is dumped.
+    fn look_for_slow(&mut self, calls: &[[u64; 2]]) {
+        let Some(limit) = self.slow_nanos else { return };
+        for [_, word] in calls {
+            if word >> 24 >= limit {
+                self.slow_call((word & 0x00ff_ffff) as u32, word >> 24);
+            }
+        }
+    }
+
+    #[cold]
+    fn slow_call(&mut self, probe: u32, nanos: u64) {
+        if let Some((method, ..)) = self.probes.describe(probe) {
+            self.dumps.slow_call(&method, nanos);
+            self.slow_nanos = self.dumps.slow_nanos();
+        }
+    }
+
+    fn look_at(&mut self, probe: u32, nanos: u64) {
+        if self.slow_nanos.is_some_and(|limit| nanos >= limit) {
+            self.slow_call(probe, nanos);
+        }
     }
 
     /// Figures up to now.
@@ -185,9 +264,13 @@ impl TraceSink {
         }
     }
 
-    /// Completes the file.
-    pub(crate) fn finish(&mut self) {
+    /// Completes the file; the recording ends for this reason.
+    pub(crate) fn finish(&mut self, at_nanos: u64, reason: &str) {
         self.define_methods();
+        if let Some(recording) = &mut self.recording {
+            self.dumps.finish(recording, at_nanos, reason);
+            recording.phase(at_nanos, "end", reason);
+        }
         if let (Some(recording), true) = (&mut self.recording, self.lost_unwritten > 0) {
             recording.set_thread(0);
             recording.lost(0, self.lost_unwritten);
@@ -199,17 +282,17 @@ impl TraceSink {
 
     /// False if the file is full: the calls are counted as lost then.
     fn has_room(&mut self, calls: u64) -> bool {
-        if !self.full && self.recording.as_ref().is_some_and(Recording::is_full) {
-            self.full = true;
+        if !self.counts.full && self.recording.as_ref().is_some_and(Recording::is_full) {
+            self.counts.full = true;
             // No message: it would stand in the middle of the application's output. Report and statistics show the loss.
             let file = self.path.display();
             tracing::info!("the trace file {file} is full (max-file-mb in [trace]): calls are counted as lost now");
         }
-        if self.full {
+        if self.counts.full {
             self.counts.lost += calls;
             self.lost_unwritten += calls;
         }
-        !self.full
+        !self.counts.full
     }
 
     fn count_rate(&self, probe: u32, nanos: u64) {
@@ -249,7 +332,7 @@ impl RecordSink for TraceSink {
     fn thread(&mut self, thread: RecordThread) {
         self.define_methods();
         // A full file has no chunk after which a thread that has ended could be forgotten.
-        if let (Some(recording), false) = (&mut self.recording, self.full) {
+        if let (Some(recording), false) = (&mut self.recording, self.counts.full) {
             if thread.is_virtual {
                 recording.define_thread(thread.id, "", 0, true);
             }
@@ -258,7 +341,7 @@ impl RecordSink for TraceSink {
     }
 
     fn thread_name(&mut self, thread: u64, name: &[u8]) {
-        if let (Some(recording), false) = (&mut self.recording, self.full) {
+        if let (Some(recording), false) = (&mut self.recording, self.counts.full) {
             recording.define_thread(thread, &String::from_utf8_lossy(name), self.os_thread, false);
             recording.set_thread(thread);
         }
@@ -275,6 +358,7 @@ impl RecordSink for TraceSink {
         if let Some(recording) = &mut self.recording {
             recording.calls(calls);
             self.unwritten = true;
+            self.look_for_slow(calls);
         }
     }
 
@@ -287,6 +371,7 @@ impl RecordSink for TraceSink {
         if let Some(recording) = &mut self.recording {
             recording.call(probe, start, duration);
             self.unwritten = true;
+            self.look_at(probe, duration);
         }
     }
 
@@ -309,6 +394,7 @@ impl RecordSink for TraceSink {
             }
             _ => recording.call(probe, start, duration),
         }
+        self.look_at(probe, duration);
     }
 
     fn task(&mut self, step: TaskStep, task: u32, at: u64) {

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use super::cpu_shares::CpuShares;
 use super::method_names::MethodNames;
-use super::sample_queue::{QueuedFrame, QueuedItem, SampleQueue};
+use super::sample_queue::{QueuedFrame, QueuedItem, QueuedStack, SampleQueue};
 use super::{Engine, Surroundings, thread_timers};
 use crate::jvm::{Jni, JvmtiError, Sample, ThreadFacts, signal};
 
@@ -164,14 +164,16 @@ impl Collector {
 
     fn tell_thread(&mut self, facts: &ThreadFacts, os_thread: u64) {
         if self.told_threads.insert(facts.java_id) {
-            self.queue.push(QueuedItem::Thread { id: facts.java_id, name: facts.name.clone(), os_thread });
+            let (id, name) = (facts.java_id, facts.name.clone());
+            self.queue.push(QueuedItem::Thread { id, name, os_thread, is_virtual: false });
         }
     }
 
     fn pass(&mut self, thread: u64, at: u64, ticks: u32, frames: Vec<QueuedFrame>, truncated: bool) {
         self.counts.samples += u64::from(ticks);
         self.counts.truncated += if truncated { u64::from(ticks) } else { 0 };
-        let item = QueuedItem::Stack { thread, at, ticks, frames: frames.into(), truncated };
+        let stack = QueuedStack { frames: frames.into(), truncated };
+        let item = QueuedItem::Stack { thread, at, ticks, stack };
         if !self.queue.push(item) {
             *self.counts.failed.entry("queue full").or_default() += u64::from(ticks);
         }

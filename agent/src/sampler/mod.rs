@@ -7,6 +7,7 @@
 //! ```
 //! Decision 012 says which engine is sound where.
 
+mod allocations;
 mod collector;
 mod cpu_shares;
 mod method_names;
@@ -20,6 +21,7 @@ use std::time::Duration;
 
 use instrument_core::config::{SamplerConfig, SamplerEngine};
 
+pub(crate) use allocations::AllocationSampler;
 pub(crate) use collector::SampleCounts;
 pub(crate) use sample_queue::{QueuedFrame, QueuedItem, SampleQueue};
 pub(crate) use thread_timers::{class_prepared, thread_ended, thread_started, wants_threads};

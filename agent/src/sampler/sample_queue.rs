@@ -21,6 +21,14 @@ pub(crate) struct QueuedFrame {
     pub(crate) offset: Option<u32>,
 }
 
+/// A stack, the innermost frame first.
+#[derive(Debug)]
+pub(crate) struct QueuedStack {
+    pub(crate) frames: Box<[QueuedFrame]>,
+    /// Whether outer frames are missing.
+    pub(crate) truncated: bool,
+}
+
 /// What the trace file is to hold. What an item refers to stands in an earlier one.
 #[derive(Debug)]
 pub(crate) enum QueuedItem {
@@ -29,11 +37,15 @@ pub(crate) enum QueuedItem {
     /// A method that was seen for the first time; numbers count up from 0.
     Method(MethodFacts),
     /// A thread.
-    Thread { id: u64, name: String, os_thread: u64 },
+    Thread { id: u64, name: String, os_thread: u64, is_virtual: bool },
     /// A sample.
-    Stack { thread: u64, at: u64, ticks: u32, frames: Box<[QueuedFrame]>, truncated: bool },
+    Stack { thread: u64, at: u64, ticks: u32, stack: QueuedStack },
     /// A sample without stack.
     Failed { thread: u64, at: u64, ticks: u32, reason: &'static str },
+    /// Allocations are sampled: bytes between two samples of a thread.
+    AllocationInterval { at: u64, bytes: u64 },
+    /// A sample of an allocation: an object of this class and size, for `weight` bytes.
+    Allocation { thread: u64, at: u64, class: Vec<u8>, size: u64, weight: u64, stack: QueuedStack },
     /// Something to know.
     Note { at: u64, text: String },
 }
@@ -48,7 +60,8 @@ impl SampleQueue {
     /// Appends an item; false if too many wait already. Definitions always find a place.
     pub(crate) fn push(&self, item: QueuedItem) -> bool {
         let mut items = self.items.lock();
-        let is_sample = matches!(item, QueuedItem::Stack { .. } | QueuedItem::Failed { .. });
+        let is_sample =
+            matches!(item, QueuedItem::Stack { .. } | QueuedItem::Failed { .. } | QueuedItem::Allocation { .. });
         if is_sample && items.len() >= MOST {
             return false;
         }

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod diff;
 pub(crate) mod dump;
+pub(crate) mod dump_trace;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod level;
@@ -11,6 +12,7 @@ pub(crate) mod pre;
 pub(crate) mod report;
 pub(crate) mod schema;
 pub(crate) mod status;
+pub(crate) mod stop;
 pub(crate) mod templates;
 pub(crate) mod top;
 pub(crate) mod transactions;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use trace::analysis::{Grouping, Measure, TimeLine};
-use trace::report::{TerminalOptions, View, html_with_time_line, json, method, moved, terminal, view};
+use trace::report::{TerminalOptions, View, allocated, html_with_time_line, json, method, moved, terminal, view};
 use trace::{Analysis, AnalysisOptions, TraceReader};
 
 use crate::failure::Failure;
@@ -23,6 +23,8 @@ pub(crate) enum By {
     PerCall,
     /// Number of calls
     Calls,
+    /// Memory that the method allocates, and the classes it goes to (`[allocation]` in the configuration)
+    Allocated,
 }
 
 impl By {
@@ -32,6 +34,8 @@ impl By {
             By::Total => Measure::Total,
             By::PerCall => Measure::Average,
             By::Calls => Measure::Calls,
+            // Has a table of its own; beside calls it says nothing.
+            By::Allocated => Measure::Own,
         }
     }
 }
@@ -127,6 +131,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         _ if arguments.before.is_some() => shift(arguments, &analysis, options)?,
         _ if arguments.view.is_some() => one_view(arguments, &analysis),
         Some(pattern) => method(&analysis, pattern, &terminal_options(arguments.rows)),
+        None if matches!(arguments.by, By::Allocated) => memory(arguments, &analysis)?,
         None => {
             let (by, lines) = (arguments.by.measure(), arguments.lines);
             terminal(&analysis, &TerminalOptions { by, lines, ..terminal_options(arguments.rows) })
@@ -142,6 +147,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 fn one_view(arguments: &Arguments, analysis: &Analysis) -> String {
     let options = TerminalOptions { by: arguments.by.measure(), ..terminal_options(arguments.rows) };
     arguments.view.map_or_else(String::new, |choice| view(analysis, choice.view(), &options))
+}
+
+/// Who allocates, and what.
+fn memory(arguments: &Arguments, analysis: &Analysis) -> Result<String> {
+    let profile = analysis.allocations.as_ref().with_context(|| {
+        Failure::new(
+            format!("there are no samples of allocations in {}", arguments.trace.display()),
+            "write `[allocation]` into the configuration and record again",
+        )
+    })?;
+    Ok(allocated(profile, &terminal_options(arguments.rows)))
 }
 
 fn open(trace: &Path) -> Result<TraceReader> {

@@ -1,10 +1,37 @@
 //! The keys of each table, as they are spelled in documentation and suggestions.
 
 /// Tables and lists of tables at the top level.
-pub(super) const TOP: &[&str] =
-    &["trace", "metrics", "agent", "sampler", "filter", "exclude", "control", "watch", "governor", "rule"];
+pub(super) const TOP: &[&str] = &[
+    "trace",
+    "metrics",
+    "agent",
+    "sampler",
+    "allocation",
+    "filter",
+    "exclude",
+    "control",
+    "watch",
+    "governor",
+    "rule",
+];
 /// `[trace]`
-pub(super) const TRACE: &[&str] = &["file", "write", "buffer-mb", "max-file-mb", "clock", "events"];
+pub(super) const TRACE: &[&str] = &[
+    "file",
+    "write",
+    "buffer-mb",
+    "mode",
+    "max-file-mb",
+    "when-full",
+    "keep-seconds",
+    "keep-mb",
+    "dump-when-call-ms",
+    "dump-when-call",
+    "dump-distance-seconds",
+    "max-dumps",
+    "dump-at-exit",
+    "clock",
+    "events",
+];
 /// `[metrics]`
 pub(super) const METRICS: &[&str] = &[
     "openmetrics",
@@ -26,6 +53,8 @@ pub(super) const METRICS: &[&str] = &[
 pub(super) const AGENT: &[&str] = &["stats", "on_error", "templates", "log", "dump", "discard"];
 /// `[sampler]`
 pub(super) const SAMPLER: &[&str] = &["enabled", "interval", "engine", "depth"];
+/// `[allocation]`
+pub(super) const ALLOCATION: &[&str] = &["enabled", "interval-kb", "depth"];
 /// `[filter]`
 pub(super) const FILTER: &[&str] = &["leaf", "max-bytes"];
 /// `[exclude]`
@@ -62,6 +91,7 @@ pub(super) const TABLES: &[(&str, &[&str])] = &[
     ("metrics", METRICS),
     ("agent", AGENT),
     ("sampler", SAMPLER),
+    ("allocation", ALLOCATION),
     ("filter", FILTER),
     ("exclude", EXCLUDE),
     ("control", CONTROL),

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde_spanned::Spanned;
 
+use super::allocation::AllocationConfig;
 use super::governor_table::GovernorConfig;
 use super::metrics_table::MetricsConfig;
 use super::sampler::SamplerConfig;
 use super::schema::string_or_list;
 use super::source_text::SourceText;
+use super::trace_table::TraceConfig;
 use super::watch_table::WatchConfig;
 use crate::level::{Level, Mode};
 use crate::selection::class_pattern::{ClassPattern, ExcludePattern, TypeName};
@@ -32,6 +34,9 @@ pub struct Config {
     /// Samples of running threads, beside or without probes. Off unless this table is there.
     #[schemars(default)]
     pub sampler: SamplerConfig,
+    /// Samples of allocations. Off unless this table is there.
+    #[schemars(default)]
+    pub allocation: AllocationConfig,
     /// Methods too small to be worth a probe at level `watch`.
     #[schemars(default)]
     pub filter: FilterConfig,
@@ -53,57 +58,6 @@ pub struct Config {
     /// The text it was read from.
     #[schemars(skip)]
     pub source: Arc<SourceText>,
-}
-
-/// Where and how calls are recorded.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
-#[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct TraceConfig {
-    /// The trace file, a JFR recording. Default: `instr-<pid>.jfr` in the working directory.
-    #[schemars(with = "String")]
-    pub file: Option<String>,
-    /// Whether the trace file is written. Without it calls are counted, and told by `[metrics]` alone. Default: true.
-    pub write: bool,
-    /// Memory for records that are not written yet, of all threads together, in MiB. When it is full, records are lost and counted.
-    #[schemars(range(min = 1, max = 4096))]
-    pub buffer_mb: u32,
-    /// Size in MiB at which the trace file is full; what follows is counted as lost. A fully timed program writes up to a gigabyte in ten seconds.
-    #[schemars(range(min = 1, max = 1048576))]
-    pub max_file_mb: u32,
-    /// What the probes read the time from. Default: `auto`.
-    pub clock: ProbeClock,
-    /// What of the JVM is recorded besides calls, from the state at the beginning to each change. Default: `threads` and `gc`.
-    pub events: Vec<JvmEvents>,
-}
-
-/// What the probes read the time from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
-#[schemars(rename_all = "kebab-case")]
-pub enum ProbeClock {
-    /// The processor's time stamp counter where the kernel trusts it and the JVM (17, 21 and later, with C2) can read it directly, else `System.nanoTime()`.
-    #[default]
-    Auto,
-    /// `System.nanoTime()`.
-    System,
-}
-
-/// A kind of events of the JVM.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
-#[schemars(rename_all = "kebab-case")]
-pub enum JvmEvents {
-    /// Platform threads: those that live when the recording begins, each start and each end.
-    Threads,
-    /// Pauses of the garbage collector.
-    Gc,
-    /// Classes: those that are loaded when the recording begins, and each that is defined.
-    Classes,
-}
-
-impl Default for TraceConfig {
-    fn default() -> TraceConfig {
-        let events = vec![JvmEvents::Threads, JvmEvents::Gc];
-        TraceConfig { file: None, write: true, buffer_mb: 32, max_file_mb: 2048, clock: ProbeClock::default(), events }
-    }
 }
 
 /// How the agent behaves.

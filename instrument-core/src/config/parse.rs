@@ -5,20 +5,18 @@ use std::sync::Arc;
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::allocation::read_allocation;
 use super::diagnostic::Diagnostic;
 use super::governor_table::read_governor;
 use super::keys;
 use super::metrics_table::read_metrics;
-use super::model::{
-    AgentConfig, Config, ControlConfig, ExcludeConfig, FilterConfig, JvmEvents, LogLevel, OnError, ProbeClock,
-    TraceConfig,
-};
-use super::nearest_name::{nearest_name, quoted_list};
+use super::model::{AgentConfig, Config, ControlConfig, ExcludeConfig, FilterConfig, LogLevel, OnError};
 use super::problems::Problems;
 use super::read_rule::{check_rules, doubt_class_patterns, read_rule};
 use super::sampler::read_sampler;
 use super::source_text::SourceText;
 use super::table_reader::{TableReader, kind};
+use super::trace_table::read_trace;
 use super::watch_table::read_watch;
 use crate::selection::class_pattern::ClassPattern;
 
@@ -68,6 +66,8 @@ fn read_config(document: &DeTable<'_>, source: Arc<SourceText>, problems: &mut P
     let metrics = table("metrics", keys::METRICS, &top, problems).map(|table| read_metrics(&table, problems));
     let agent = table("agent", keys::AGENT, &top, problems).map(|table| read_agent(&table, problems));
     let sampler = table("sampler", keys::SAMPLER, &top, problems).map(|table| read_sampler(&table, problems));
+    let allocation =
+        table("allocation", keys::ALLOCATION, &top, problems).map(|table| read_allocation(&table, problems));
     let filter = table("filter", keys::FILTER, &top, problems).map(|table| read_filter(&table, problems));
     let exclude = table("exclude", keys::EXCLUDE, &top, problems).map(|table| read_exclude(&table, problems));
     let control = table("control", keys::CONTROL, &top, problems).map(|table| read_control(&table, problems));
@@ -78,8 +78,8 @@ fn read_config(document: &DeTable<'_>, source: Arc<SourceText>, problems: &mut P
         let reader = TableReader::new("rule", keys::RULE, rule, problems);
         rules.push(read_rule(&reader, span, &source, problems));
     }
-    let sampler = sampler.unwrap_or_default();
-    if !(rules.is_empty() && sampler.enabled) {
+    let (sampler, allocation) = (sampler.unwrap_or_default(), allocation.unwrap_or_default());
+    if !(rules.is_empty() && (sampler.enabled || allocation.enabled)) {
         check_rules(&rules, problems);
     }
     Config {
@@ -87,6 +87,7 @@ fn read_config(document: &DeTable<'_>, source: Arc<SourceText>, problems: &mut P
         metrics: metrics.unwrap_or_default(),
         agent: agent.unwrap_or_default(),
         sampler,
+        allocation,
         filter: filter.unwrap_or_default(),
         exclude: exclude.unwrap_or_default(),
         control: control.unwrap_or_default(),
@@ -134,36 +135,6 @@ fn rule_tables<'t, 'i>(top: &TableReader<'t, 'i>, problems: &mut Problems) -> Ve
         }
     }
     tables
-}
-
-fn read_trace(table: &TableReader<'_, '_>, problems: &mut Problems) -> TraceConfig {
-    let clocks = [("auto", ProbeClock::Auto), ("system", ProbeClock::System)];
-    TraceConfig {
-        file: table.string("file", problems).map(Spanned::into_inner),
-        write: table.boolean("write", problems).unwrap_or(true),
-        buffer_mb: table.number("buffer-mb", 1..4097, problems).unwrap_or(TraceConfig::default().buffer_mb),
-        max_file_mb: table.number("max-file-mb", 1..1_048_577, problems).unwrap_or(TraceConfig::default().max_file_mb),
-        clock: table.choice("clock", &clocks, problems).map(Spanned::into_inner).unwrap_or_default(),
-        events: read_events(table, problems).unwrap_or(TraceConfig::default().events),
-    }
-}
-
-fn read_events(table: &TableReader<'_, '_>, problems: &mut Problems) -> Option<Vec<JvmEvents>> {
-    table.value("events")?;
-    let kinds = [("threads", JvmEvents::Threads), ("gc", JvmEvents::Gc), ("classes", JvmEvents::Classes)];
-    let mut events = Vec::new();
-    for name in table.strings("events", problems) {
-        match kinds.iter().find(|(kind, _)| kind == name.get_ref()) {
-            Some((_, kind)) => events.push(*kind),
-            None => {
-                let names = kinds.map(|(kind, _)| kind);
-                let message = format!("unknown events `{}`: they are {}", name.get_ref(), quoted_list(&names, "or"));
-                let nearest = nearest_name(name.get_ref(), names);
-                problems.error(name.span(), message, nearest.map(|name| format!("did you mean `{name}`?")));
-            }
-        }
-    }
-    Some(events)
 }
 
 fn read_agent(table: &TableReader<'_, '_>, problems: &mut Problems) -> AgentConfig {

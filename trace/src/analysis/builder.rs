@@ -1,5 +1,6 @@
 //! Goes through a recording from its last chunk to its first and adds up.
 
+use super::allocations::{AllocationTotals, ChunkAllocations};
 use super::confidence::Ticks;
 use super::decoding::DecodedChunk;
 use super::details::DetailTable;
@@ -26,6 +27,8 @@ pub(super) struct Builder {
     sockets: DetailTable,
     input_output: InputOutput,
     samples: SampleTotals,
+    allocations: AllocationTotals,
+    chunk_allocations: ChunkAllocations,
     start_up: Option<u64>,
     /// Calls that end before this moment are left out.
     begin: u64,
@@ -96,6 +99,7 @@ impl Builder {
             }
         }
         self.samples.chunk_done(&decoded.chunk, samples);
+        self.allocations.chunk_done(&decoded.chunk, std::mem::take(&mut self.chunk_allocations));
         let DecodedChunk { chunk, methods, threads, .. } = decoded;
         let name = |(method, template)| (chunk.method(method), chunk.template(template).unwrap_or_default());
         let frames: Vec<FrameId> = methods.into_iter().map(name).map(|name| self.nesting.frames.id(name)).collect();
@@ -124,7 +128,9 @@ impl Builder {
             Event::Statement { call, .. } | Event::HttpRequest { call, .. } | Event::SocketTransfer { call, .. } => {
                 call.start.saturating_add(call.duration) < self.begin
             }
-            Event::Sample { at, .. } | Event::FailedSample { at, .. } => *at < self.begin,
+            Event::Sample { at, .. } | Event::FailedSample { at, .. } | Event::AllocationSample { at, .. } => {
+                *at < self.begin
+            }
             _ => false,
         }
     }
@@ -132,6 +138,11 @@ impl Builder {
     fn add_event(&mut self, event: Event<'_>, samples: &mut ChunkSamples) {
         match event {
             Event::Sample { thread, stack, .. } => samples.add(thread, stack),
+            Event::AllocationSample { stack, class, weight, .. } => {
+                let (samples, bytes) = self.chunk_allocations.entry((stack, class)).or_default();
+                *samples += 1;
+                *bytes = weight.saturating_add(*bytes);
+            }
             Event::FailedSample { thread, reason, .. } => samples.add_failed(thread, &reason),
             Event::Statement { call, statement } => drop(self.statements.add(&statement, call.duration)),
             Event::HttpRequest { call, http_method, path, status } => {
@@ -163,7 +174,17 @@ impl Builder {
                 recording.jvm_options = options.into_owned();
                 recording.command_line = command_line.into_owned();
             }
-            Event::MethodCall(_) | Event::Task { .. } | Event::Other => {}
+            Event::Phase { phase, reason, .. } => {
+                if phase == "end" {
+                    self.analysis.recording.end_reason = reason.into_owned();
+                }
+            }
+            Event::CompiledCode { .. }
+            | Event::CompiledCodeUnload { .. }
+            | Event::GeneratedCode { .. }
+            | Event::MethodCall(_)
+            | Event::Task { .. }
+            | Event::Other => {}
         }
     }
 
@@ -189,6 +210,7 @@ impl Builder {
         analysis.sockets = self.sockets.finish();
         analysis.input_output = self.input_output.finish();
         analysis.samples = self.samples.finish();
+        analysis.allocations = self.allocations.finish();
 
         describe(&mut analysis.recording, reader, self.start_up);
         add_warnings(&mut analysis, self.notes_left_out);
@@ -212,6 +234,11 @@ fn describe(recording: &mut RecordingInfo, reader: &TraceReader, start_up: Optio
 fn add_warnings(analysis: &mut Analysis, notes_left_out: u64) {
     if !analysis.recording.is_finished {
         analysis.warnings.push("the recording was not ended: the process was killed, or it still runs".to_owned());
+    }
+    // Only a recording of our own promises the mark.
+    let is_ours = analysis.recording.configuration.iter().any(|(key, _)| key == "agent.version");
+    if is_ours && analysis.recording.start_up_nanos.is_none() {
+        analysis.warnings.push("no start-up mark: what was there at the beginning may be missing".to_owned());
     }
     if analysis.lost > 0 {
         let lost = analysis.lost;

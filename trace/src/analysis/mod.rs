@@ -3,6 +3,7 @@
 //! Memory is bounded by the number of distinct call paths (of a million of them at most), methods and threads, not by the
 //! number of calls: the file is read chunk by chunk, from its end to its start.
 
+mod allocations;
 mod builder;
 mod compared_tree;
 mod comparison;
@@ -27,6 +28,7 @@ mod tree;
 
 use std::path::{Path, PathBuf};
 
+pub use allocations::{AllocationProfile, AllocationRow};
 pub use compared_tree::{ComparedMethod, ComparedNode, ComparedTree, PathFigures};
 pub use comparison::{Comparison, Figures, Measure, MethodChange};
 pub use details::DetailRow;
@@ -71,6 +73,8 @@ pub struct RecordingInfo {
     pub duration_nanos: u64,
     /// Whether it was ended properly; otherwise the process was killed, or still runs.
     pub is_finished: bool,
+    /// Why it ended, as far as it says so.
+    pub end_reason: String,
     /// Process id.
     pub pid: u64,
     /// Name and version of the JVM.
@@ -106,6 +110,8 @@ pub struct Analysis {
     pub threads: Vec<ThreadRow>,
     /// What samples of running threads say, if the recording has some.
     pub samples: Option<SampleProfile>,
+    /// What samples of allocations say, if the recording has some.
+    pub allocations: Option<AllocationProfile>,
     /// Statements of databases, the one with the most time first.
     pub statements: Vec<DetailRow>,
     /// HTTP requests, the one with the most time first.

@@ -196,6 +196,10 @@ impl Constants {
         })
     }
 
+    pub(super) fn class(&self, key: u64) -> Option<&str> {
+        self.symbols.get(&self.classes.get(&key)?.name).map(|name| &**name)
+    }
+
     pub(super) fn stack(&self, key: u64) -> Option<&StackTrace> {
         self.stacks.get(&key)
     }

@@ -119,6 +119,57 @@ pub enum Event<'c> {
         /// Why there is no stack.
         reason: Cow<'c, str>,
     },
+    /// `jdk.ObjectAllocationSample`
+    AllocationSample {
+        /// Key for [`Chunk::thread`].
+        thread: u64,
+        /// Key for [`Chunk::stack`].
+        stack: u64,
+        /// Key for [`Chunk::class`].
+        class: u64,
+        /// Bytes that the sample stands for.
+        weight: u64,
+        /// Nanoseconds since 1970.
+        at: u64,
+    },
+    /// `instr.CompiledCode`
+    CompiledCode {
+        /// Key for [`Chunk::method`].
+        method: u64,
+        /// Where the code begins.
+        address: u64,
+        /// Its length in bytes.
+        length: u64,
+        /// Nanoseconds since 1970.
+        at: u64,
+    },
+    /// `instr.CompiledCodeUnload`
+    CompiledCodeUnload {
+        /// Where the code began.
+        address: u64,
+        /// Nanoseconds since 1970.
+        at: u64,
+    },
+    /// `instr.GeneratedCode`
+    GeneratedCode {
+        /// What the JVM calls it.
+        name: Cow<'c, str>,
+        /// Where the code begins.
+        address: u64,
+        /// Its length in bytes.
+        length: u64,
+        /// Nanoseconds since 1970.
+        at: u64,
+    },
+    /// `instr.Phase`
+    Phase {
+        /// Nanoseconds since 1970.
+        at: u64,
+        /// `initialisation`, `profiling` or `end`.
+        phase: Cow<'c, str>,
+        /// Why it begins.
+        reason: Cow<'c, str>,
+    },
     /// `jdk.JVMInformation`
     Jvm {
         /// Process id.
@@ -149,6 +200,11 @@ enum Kind {
     Note,
     Sample,
     FailedSample,
+    AllocationSample,
+    CompiledCode,
+    CompiledCodeUnload,
+    GeneratedCode,
+    Phase,
     Jvm,
 }
 
@@ -158,6 +214,8 @@ const fn wanted(numbers: &'static [&'static str], texts: &'static [&'static str]
 }
 
 const CALL: Wanted = wanted(&["startTime", "duration", "eventThread", "method", "template", "exact"], &[]);
+
+const CODE: Wanted = wanted(&["startTime", "length", "", "method", "", "", "address"], &["name"]);
 
 const KINDS: &[(&str, Kind, Wanted)] = &[
     ("instr.MethodCall", Kind::MethodCall, CALL),
@@ -179,6 +237,15 @@ const KINDS: &[(&str, Kind, Wanted)] = &[
     ("instr.Note", Kind::Note, wanted(&["startTime"], &["kind", "message"])),
     ("jdk.ExecutionSample", Kind::Sample, wanted(&["startTime", "", "sampledThread", "stackTrace"], &[])),
     ("instr.FailedSample", Kind::FailedSample, wanted(&["startTime", "", "eventThread"], &["reason"])),
+    (
+        "jdk.ObjectAllocationSample",
+        Kind::AllocationSample,
+        wanted(&["startTime", "objectClass", "eventThread", "stackTrace", "", "", "weight"], &[]),
+    ),
+    ("instr.CompiledCode", Kind::CompiledCode, CODE),
+    ("instr.CompiledCodeUnload", Kind::CompiledCodeUnload, CODE),
+    ("instr.GeneratedCode", Kind::GeneratedCode, CODE),
+    ("instr.Phase", Kind::Phase, wanted(&["startTime"], &["phase", "reason"])),
     (
         "jdk.JVMInformation",
         Kind::Jvm,
@@ -273,7 +340,7 @@ impl<'c> Events<'c> {
             return Ok(Event::MethodCall(self.call(&numbers, event.says_exact)));
         }
         let Values { numbers, texts } = event.plan.read(&mut cursor, &self.chunk.types)?;
-        let [start, _, thread, _, _, _, extra, ..] = numbers;
+        let [start, second_number, thread, fourth_number, _, _, extra, ..] = numbers;
         let call = self.call(&numbers, false);
         let at = self.chunk.epoch_nanos(start);
         let [first, second, third, fourth] = texts.map(|text| self.text(text));
@@ -290,6 +357,15 @@ impl<'c> Events<'c> {
             // The fourth field that is kept is the stack here.
             Kind::Sample => Event::Sample { thread, stack: call.method, at },
             Kind::FailedSample => Event::FailedSample { thread, at, reason: first },
+            Kind::AllocationSample => {
+                Event::AllocationSample { thread, stack: fourth_number, class: second_number, weight: extra, at }
+            }
+            Kind::CompiledCode => {
+                Event::CompiledCode { method: fourth_number, address: extra, length: second_number, at }
+            }
+            Kind::CompiledCodeUnload => Event::CompiledCodeUnload { address: extra, at },
+            Kind::GeneratedCode => Event::GeneratedCode { name: first, address: extra, length: second_number, at },
+            Kind::Phase => Event::Phase { at, phase: first, reason: second },
             Kind::Jvm => Event::Jvm { pid: extra, name: first, version: second, options: third, command_line: fourth },
         })
     }

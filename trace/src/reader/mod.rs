@@ -2,6 +2,7 @@
 //!
 //! A file is read chunk by chunk, in any order; what follows the last whole chunk is left out with a warning.
 
+mod code_map;
 mod constants;
 mod cursor;
 mod error;
@@ -17,6 +18,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+pub use code_map::{CodeMap, CodeOwner};
 pub use constants::{Method, Thread};
 pub use error::ReadError;
 pub use event::{Call, Event, Events};
@@ -199,6 +201,12 @@ impl Chunk {
     #[must_use]
     pub fn method(&self, key: u64) -> Option<Method<'_>> {
         self.constants.method(key)
+    }
+
+    /// The internal name (`a/b/C`) of the class with a key.
+    #[must_use]
+    pub fn class(&self, key: u64) -> Option<&str> {
+        self.constants.class(key)
     }
 
     /// The sampled stack with a key.

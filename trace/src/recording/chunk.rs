@@ -49,6 +49,17 @@ impl ChunkBuffer {
         self.position - self.events_at
     }
 
+    /// When the chunk begins, in ticks.
+    pub(super) fn first_tick(&self) -> u64 {
+        self.first_tick
+    }
+
+    /// Has the empty chunk begin at this moment.
+    pub(super) fn begin_at(&mut self, tick: u64) {
+        self.first_tick = tick;
+        self.last_tick = tick;
+    }
+
     /// The last moment that any event has named, in ticks.
     pub(super) fn last_tick(&self) -> u64 {
         self.last_tick

@@ -107,7 +107,8 @@ impl Constants {
         class
     }
 
-    fn class(&mut self, name: &[u8]) -> u32 {
+    /// The key of a class by its internal name in modified UTF-8.
+    pub(super) fn class(&mut self, name: &[u8]) -> u32 {
         let class_name = text_of_modified_utf8(name);
         let name = self.symbol(&class_name);
         if let Some(known) = self.classes_by_name.get(&name) {
@@ -159,7 +160,8 @@ impl Constants {
         });
     }
 
-    fn use_class(&mut self, key: u32) {
+    /// Puts a class and all that it refers to into the pools of this chunk.
+    pub(super) fn use_class(&mut self, key: u32) {
         let Some(class) = self.classes.first_use(key, self.chunk) else { return };
         self.use_symbol(class.name);
         self.use_package(class.package);

@@ -1,7 +1,8 @@
 //! Calls with details, and events about the recording itself.
 
-use super::Recording;
+use super::live_state::StateChange;
 use super::payload::{cut_text, push_pooled_text, push_text};
+use super::{Recording, RecordingStatistics};
 use crate::schema::id;
 use crate::{TaskStep, varint};
 
@@ -96,12 +97,37 @@ impl Recording {
 
     /// Marks the moment at which the application has started up.
     pub fn start_up_done(&mut self, at_nanos: u64) {
-        self.event_now(id::START_UP_DONE, at_nanos, |_, _| {});
+        let at = self.moment(at_nanos);
+        self.start_up_done_at(at);
+        self.change(StateChange::Complete);
+    }
+
+    pub(super) fn start_up_done_at(&mut self, at: u64) {
+        self.event(id::START_UP_DONE, at, |_, _| {});
+    }
+
+    /// Says that a phase begins: `initialisation`, `profiling` or `end`, and why.
+    pub fn phase(&mut self, at_nanos: u64, phase: &str, reason: &str) {
+        let at = self.moment(at_nanos);
+        self.phase_at(at, phase, reason);
+    }
+
+    pub(super) fn phase_at(&mut self, at: u64, phase: &str, reason: &str) {
+        self.event(id::PHASE, at, |_, payload| {
+            push_text(payload, cut_text(phase, LONGEST_TEXT));
+            push_text(payload, cut_text(reason, LONGEST_TEXT));
+        });
     }
 
     /// Notes a setting.
     pub fn configuration(&mut self, at_nanos: u64, key: &str, value: &str) {
-        self.event_now(id::CONFIGURATION, at_nanos, |_, payload| {
+        let at = self.moment(at_nanos);
+        self.configuration_at(at, key, value);
+        self.change(StateChange::Setting { key: key.into(), value: value.into() });
+    }
+
+    pub(super) fn configuration_at(&mut self, at: u64, key: &str, value: &str) {
+        self.event(id::CONFIGURATION, at, |_, payload| {
             push_text(payload, cut_text(key, LONGEST_TEXT));
             push_text(payload, cut_text(value, LONGEST_TEXT));
         });
@@ -136,9 +162,8 @@ impl Recording {
         }
     }
 
-    /// The last event: the figures of the whole recording.
-    pub(super) fn write_end(&mut self) {
-        let figures = self.statistics;
+    /// The last event: the figures of what is in the file.
+    pub(super) fn write_end(&mut self, figures: RecordingStatistics) {
         let at = self.chunk.last_tick();
         self.event(id::RECORDING_END, at, |_, payload| {
             for figure in [figures.calls, figures.lost, figures.unknown_probes, figures.dropped_events] {

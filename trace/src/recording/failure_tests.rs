@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{MethodInfo, ProcessInfo, Recording, RecordingOptions};
+use super::{Destination, MethodInfo, ProcessInfo, Recording, RecordingOptions};
 use crate::recording::chunk_file::ChunkFile;
 use crate::{Analysis, AnalysisOptions};
 
@@ -28,8 +28,8 @@ fn a_full_disk_drops_chunks_counts_them_and_does_not_end_the_recording() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("trace.jfr");
     let mut recording = recording(&file);
-    let full_disk = ChunkFile::create(Path::new("/dev/full")).unwrap();
-    let good_file = std::mem::replace(&mut recording.file, full_disk);
+    let full_disk = Destination::File(ChunkFile::create(Path::new("/dev/full")).unwrap());
+    let good_file = std::mem::replace(&mut recording.destination, full_disk);
 
     recording.calls(&[[100, 5 << 24 | 1]; 5_000]);
     assert!(recording.flush_chunk().is_err(), "the error of a chunk that was full is told by the next flush");
@@ -38,7 +38,7 @@ fn a_full_disk_drops_chunks_counts_them_and_does_not_end_the_recording() {
     recording.calls(&[[100, 5 << 24 | 1]; 10]);
     assert!(recording.flush_chunk().is_err());
 
-    recording.file = good_file;
+    recording.destination = good_file;
     recording.calls(&[[200, 5 << 24 | 1]; 7]);
     recording.flush_chunk().unwrap();
     let statistics = recording.finish().unwrap();

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::payload::push_text;
-use crate::schema::{Annotation, Field, METADATA_ID, TYPES, TypeDefinition};
+use crate::schema::{Annotation, Field, METADATA_ID, TypeDefinition, types};
 use crate::varint;
 
 /// The whole metadata event. It is the same in every chunk of every recording.
@@ -79,7 +79,7 @@ impl Strings {
 fn root_element() -> Element {
     let mut root = Element::new("root");
     let mut metadata = Element::new("metadata");
-    metadata.children.extend(TYPES.iter().map(type_element));
+    metadata.children.extend(types().map(type_element));
     root.children.push(metadata);
     root.children.push(Element::new("region").attribute("locale", "en_US").attribute("gmtOffset", 0));
     root

@@ -5,12 +5,15 @@
 
 mod chunk;
 mod chunk_file;
+mod chunk_ring;
 mod constants;
 mod details;
+mod dump;
 mod events_of_jvm;
 #[cfg(test)]
 mod failure_tests;
 mod information;
+mod live_state;
 mod metadata;
 mod options;
 mod payload;
@@ -24,6 +27,7 @@ use std::io;
 use std::path::Path;
 
 pub use constants::ModuleOfClass;
+pub use dump::{RingOptions, TraceDump};
 pub use options::{MethodInfo, ProcessInfo, RecordingOptions, RecordingStatistics};
 pub use samples::{SampledMethod, SamplerSettings};
 pub use stacks::SampleFrame;
@@ -31,7 +35,9 @@ pub use stacks::SampleFrame;
 use crate::varint::{self, PACKED_LIMIT, pack};
 use chunk::ChunkBuffer;
 use chunk_file::ChunkFile;
+use chunk_ring::{ChunkFigures, ChunkRing};
 use constants::Constants;
+use live_state::LiveState;
 use pool::Pool;
 use probes::{CALL_WINDOW, CallFrame, PROBE_MASK, Probes, encode_call, encode_calls};
 use stacks::Stacks;
@@ -44,22 +50,53 @@ const BATCH_SPACE: usize = (BATCH + 1) * CALL_WINDOW;
 /// The smallest chunk: a batch must fit in a few of them.
 const SMALLEST_CHUNK: usize = 4096;
 
+/// Where finished chunks go.
+#[derive(Debug)]
+enum Destination {
+    File(ChunkFile),
+    Ring(ChunkRing),
+}
+
+impl Destination {
+    fn append(&mut self, chunk: &[u8], figures: ChunkFigures) -> io::Result<()> {
+        match self {
+            Destination::File(file) => file.append(chunk),
+            Destination::Ring(ring) => {
+                ring.push(chunk, figures);
+                Ok(())
+            }
+        }
+    }
+
+    /// Length of the file.
+    fn length(&self) -> u64 {
+        match self {
+            Destination::File(file) => file.length(),
+            Destination::Ring(_) => 0,
+        }
+    }
+}
+
 /// A trace file being written. See the [module](self).
 ///
 /// Methods that add events never fail: when the file cannot be written, the data of the chunk is dropped and counted, and
 /// the next [`flush_chunk`](Recording::flush_chunk) tells the error. Later chunks are tried again.
 #[derive(Debug)]
 pub struct Recording {
-    file: ChunkFile,
+    destination: Destination,
     chunk: ChunkBuffer,
     constants: Constants,
     probes: Probes,
     threads: Threads,
     stacks: Stacks,
+    /// What there is now.
+    live: LiveState,
+    options: RecordingOptions,
     start_ticks: u64,
     max_chunk_bytes: usize,
-    max_file_bytes: u64,
     statistics: RecordingStatistics,
+    /// Calls and losses before the chunk under construction.
+    before_chunk: (u64, u64),
     /// Of `dropped_events`, those already told in the file.
     reported_drops: u64,
     pending_error: Option<io::Error>,
@@ -73,26 +110,32 @@ impl Recording {
     /// # Errors
     /// When the file cannot be created or written.
     pub fn create(path: &Path, options: RecordingOptions) -> io::Result<Recording> {
+        let mut recording = Recording::new(Destination::File(ChunkFile::create(path)?), options);
+        recording.write_information();
+        recording.flush_chunk()?;
+        Ok(recording)
+    }
+
+    fn new(destination: Destination, options: RecordingOptions) -> Recording {
         let max_chunk_bytes = options.max_chunk_bytes.clamp(SMALLEST_CHUNK, RecordingOptions::LARGEST_CHUNK);
         let mut constants = Constants::new();
-        let mut recording = Recording {
-            file: ChunkFile::create(path)?,
+        Recording {
+            destination,
             chunk: ChunkBuffer::new(max_chunk_bytes + BATCH_SPACE, options.start_epoch_nanos),
             probes: Probes::new(&mut constants),
             constants,
             threads: Threads::new(),
             stacks: Stacks::new(),
+            live: LiveState::default(),
             start_ticks: options.start_ticks,
             max_chunk_bytes,
-            max_file_bytes: options.max_file_bytes,
+            options,
             statistics: RecordingStatistics::default(),
+            before_chunk: (0, 0),
             reported_drops: 0,
             pending_error: None,
             payload: Vec::new(),
-        };
-        recording.write_information(&options);
-        recording.flush_chunk()?;
-        Ok(recording)
+        }
     }
 
     /// Says where the modules of classes are to be learnt: `source` is asked with the internal name of each class, once.
@@ -190,10 +233,15 @@ impl Recording {
     /// Writes the chunk to the file if it is full.
     #[inline]
     fn make_room(&mut self) {
-        if self.chunk.event_bytes() + self.constant_bytes() >= self.max_chunk_bytes {
+        if self.is_chunk_full() {
             let result = self.write_chunk(false);
             self.keep_first_error(result);
         }
+    }
+
+    #[inline]
+    fn is_chunk_full(&self) -> bool {
+        self.chunk.event_bytes() + self.constant_bytes() >= self.max_chunk_bytes
     }
 
     fn constant_bytes(&self) -> usize {
@@ -228,42 +276,60 @@ impl Recording {
     /// As [`flush_chunk`](Recording::flush_chunk).
     pub fn finish(mut self) -> io::Result<RecordingStatistics> {
         self.make_room();
-        self.write_end();
+        self.write_end(self.statistics);
         let result = self.write_chunk(true);
         self.keep_first_error(result);
         self.pending_error.take().map_or(Ok(self.statistics()), Err)
     }
 
-    /// True if the file has, with the chunk under construction, the size that was allowed. Whoever records should stop and
+    /// True if the file has, with the chunk under construction, the size that was allowed; a recording in memory never has. Whoever records should stop and
     /// count what is lost; what is added all the same is still written.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        self.file.length() + self.chunk.event_bytes() as u64 >= self.max_file_bytes
+        matches!(self.destination, Destination::File(_))
+            && self.destination.length() + self.chunk.event_bytes() as u64 >= self.options.max_file_bytes
     }
 
     /// Figures up to now.
     #[must_use]
     pub fn statistics(&self) -> RecordingStatistics {
-        RecordingStatistics { file_bytes: self.file.length(), ..self.statistics }
+        RecordingStatistics { file_bytes: self.destination.length(), ..self.statistics }
     }
 
     fn write_chunk(&mut self, is_last: bool) -> io::Result<()> {
         let events = self.chunk.events();
-        let pools = self.constants.pools();
-        let all_pools: Vec<_> = pools.into_iter().chain([self.threads.pool()]).chain(self.stacks.pools()).collect();
-        let result = self.file.append(self.chunk.complete(&all_pools, is_last));
+        let (calls, lost) = self.before_chunk;
+        let figures = ChunkFigures {
+            first_tick: self.chunk.first_tick(),
+            last_tick: self.chunk.last_tick(),
+            calls: self.statistics.calls - calls,
+            lost: self.statistics.lost - lost,
+        };
+        let pools = [self.constants.pools().as_slice(), &[self.threads.pool()], &self.stacks.pools()].concat();
+        let result = self.destination.append(self.chunk.complete(&pools, is_last), figures);
         match result {
             Ok(()) => self.statistics.chunks += 1,
             Err(_) => self.statistics.dropped_events += events,
         }
-        self.chunk.restart();
-        self.constants.next_chunk();
-        self.threads.next_chunk();
-        self.stacks.next_chunk();
+        self.before_chunk = (self.statistics.calls, self.statistics.lost);
+        self.next_chunk();
         if result.is_ok() {
             self.tell_drops();
         }
         result
+    }
+
+    /// The chunk under construction as it stands in a file.
+    fn complete_chunk(&mut self, is_last: bool) -> &[u8] {
+        let pools = [self.constants.pools().as_slice(), &[self.threads.pool()], &self.stacks.pools()].concat();
+        self.chunk.complete(&pools, is_last)
+    }
+
+    fn next_chunk(&mut self) {
+        self.chunk.restart();
+        self.constants.next_chunk();
+        self.threads.next_chunk();
+        self.stacks.next_chunk();
     }
 
     /// Puts the payload that `fields` writes behind the start time into an event without duration.

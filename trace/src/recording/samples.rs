@@ -59,6 +59,39 @@ impl Recording {
         });
     }
 
+    /// Records that the current thread has allocated an object of this class (internal name) and size, which stands for
+    /// `weight` bytes of allocations: its stack, the innermost frame first.
+    pub fn allocation_sample(
+        &mut self,
+        at_nanos: u64,
+        (class, size, weight): (&[u8], u64, u64),
+        frames: &[SampleFrame],
+        truncated: bool,
+    ) {
+        let at = self.moment(at_nanos);
+        self.statistics.samples += 1;
+        self.event(id::ALLOCATION_SAMPLE, at, |recording, payload| {
+            recording.push_current_thread(payload);
+            recording.stacks.use_names();
+            varint::push(payload, recording.stacks.use_stack(frames, truncated, &mut recording.constants));
+            varint::push(payload, u64::from(recording.constants.use_class_named(class)));
+            varint::push(payload, weight);
+            varint::push(payload, size);
+        });
+    }
+
+    /// Notes how allocations are sampled. `interval_bytes` is the mean number of bytes between two samples of a thread.
+    pub fn allocation_sampler_started(&mut self, at_nanos: u64, interval_bytes: u64) {
+        for (name, value) in [("enabled", "true".to_owned()), ("throttle", format!("{interval_bytes} B"))] {
+            self.event(id::ACTIVE_SETTING, self.chunk.last_tick(), |_, payload| {
+                varint::push(payload, u64::from(id::ALLOCATION_SAMPLE));
+                push_text(payload, name);
+                push_text(payload, &value);
+            });
+        }
+        self.configuration(at_nanos, "allocation.interval-bytes", &interval_bytes.to_string());
+    }
+
     /// Records that the current thread was running at a moment, but its stack could not be read.
     pub fn failed_sample(&mut self, at_nanos: u64, reason: &str) {
         self.make_room();

@@ -77,6 +77,20 @@ impl Threads {
         self.last_extra_key
     }
 
+    /// Says what a thread is called unless that is known; whether it was not.
+    pub(super) fn define_if_unknown(&mut self, thread: u64, name: &str, os_id: u64) -> bool {
+        let is_unknown = !self.known.contains_key(&thread);
+        if is_unknown {
+            self.define(thread, name, os_id, false);
+        }
+        is_unknown
+    }
+
+    /// What is known about a thread: its name, and the operating system's number of it.
+    pub(super) fn name_and_os_id(&self, thread: u64) -> Option<(&str, u64)> {
+        self.known.get(&thread).map(|known| (&*known.name, known.os_id))
+    }
+
     /// The thread has ended: its Java id is never used again.
     pub(super) fn forget(&mut self, thread: u64) {
         self.known.remove(&thread);

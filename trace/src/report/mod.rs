@@ -12,6 +12,6 @@ mod units;
 
 pub use data::json;
 pub use html::{diff_html, html, html_with_time_line};
-pub use terminal::{TerminalOptions, View, comparison, method, moved, terminal, transactions, view};
+pub use terminal::{TerminalOptions, View, allocated, comparison, method, moved, terminal, transactions, view};
 pub use transaction_data::transactions_json;
-pub use units::{bytes, count, duration};
+pub use units::{bytes, count, date, duration};

@@ -60,7 +60,8 @@ pub(super) fn percent(part: u64, whole: u64) -> String {
 }
 
 /// A moment as UTC: `2025-11-21 09:03:12 UTC`.
-pub(super) fn date(epoch_nanos: u64) -> String {
+#[must_use]
+pub fn date(epoch_nanos: u64) -> String {
     let seconds = epoch_nanos / 1_000_000_000;
     let (days, second_of_day) = (seconds / 86_400, seconds % 86_400);
     // Days are counted in eras of 400 years that begin on the first of March, so that the leap day is the last of a year.

@@ -1,7 +1,9 @@
 //! A small recording that several tests read.
+#![allow(clippy::expect_used, reason = "a test fails by panicking")]
 #![allow(dead_code, reason = "each test program uses a part")]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use trace::{MethodInfo, ProcessInfo, Recording, RecordingOptions};
 
@@ -69,4 +71,33 @@ pub(crate) fn write_sample(path: &Path) -> std::io::Result<Recording> {
     recording.start_up_done(START + 9_000);
     recording.note(START + 9_001, "demoted", "com.acme.Hot.loop is at level watch now");
     Ok(recording)
+}
+
+/// The `jfr` tool of JAVA_HOME, of the PATH, or beside the `java` of the PATH. Every supported machine has a JDK.
+fn jfr_tool() -> PathBuf {
+    let java_home = std::env::var_os("JAVA_HOME").map(|home| Path::new(&home).join("bin/jfr"));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&path).map(|folder| folder.join("jfr"));
+    let beside_java = std::env::split_paths(&path)
+        .filter_map(|folder| Some(folder.join("java").canonicalize().ok()?.parent()?.join("jfr")));
+    java_home
+        .into_iter()
+        .chain(on_path)
+        .chain(beside_java)
+        .find(|tool| tool.is_file())
+        .expect("a JDK with the tool `jfr`, by JAVA_HOME or PATH")
+}
+
+pub(crate) fn jfr(arguments: &[&str], file: &Path) -> String {
+    let output = Command::new(jfr_tool()).args(arguments).arg(file).output().expect("jfr starts");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && complaint.is_empty(), "jfr {arguments:?}: {complaint}{text}");
+    text
+}
+
+/// Events of a type in the output of `jfr summary`.
+pub(crate) fn count(summary: &str, event: &str) -> u64 {
+    let line = summary.lines().find(|line| line.split_whitespace().next() == Some(event));
+    line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).unwrap_or(0)
 }

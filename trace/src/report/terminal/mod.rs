@@ -1,5 +1,6 @@
 //! A report as text for a terminal.
 
+mod allocations;
 mod comparison;
 mod moved;
 mod samples;
@@ -9,6 +10,7 @@ mod transactions;
 mod tree;
 mod views;
 
+pub use allocations::allocated;
 pub use comparison::comparison;
 pub use moved::moved;
 pub use transactions::transactions;
@@ -132,6 +134,7 @@ impl Report<'_> {
         fact("started", date(recording.start_epoch_nanos));
         fact("duration", duration(recording.duration_nanos));
         fact("start-up", recording.start_up_nanos.map(duration).unwrap_or_default());
+        fact("ended by", recording.end_reason.clone());
         fact("command", recording.command_line.clone());
         fact("JVM", format!("{}{pid}", recording.jvm));
         fact(

@@ -24,6 +24,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import jdk.jfr.consumer.RecordedClass;
 import jdk.jfr.consumer.RecordedEvent;
+import jdk.jfr.consumer.RecordedMethod;
 import jdk.jfr.consumer.RecordedThread;
 
 /** What a recording tells about the JVM besides calls: the state at its beginning, and what changes. */
@@ -118,14 +119,122 @@ class JvmEventsIT {
         assertTrue(loaded.size() > 300 && loaded.containsAll(Set.of("java.lang.Object", "targets.Conversation")), "" + loaded.size());
     }
 
+    /** Classes go with their loader, after the collector has seen that nobody holds it. */
+    @EachJdk
+    void classesOfADroppedLoaderAreUnloaded(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        try (Dialog program = recorded(jdk, "events = [\"classes\"]", directory)) {
+            program.ask("loaders 20");
+            program.ask("resident");
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+        Trace trace = new Finished(0, "", "", directory, List.of()).trace();
+        String guest = "targets.Recorded$Guest";
+        List<RecordedEvent> defined = of(trace, "jdk.ClassDefine", "definedClass", guest);
+        List<RecordedEvent> unloaded = of(trace, "jdk.ClassUnload", "unloadedClass", guest);
+        Set<Long> loaders = defined.stream().map(event -> event.getLong("loader")).collect(Collectors.toSet());
+        assertEquals(20, loaders.size(), "each loader has a number of its own");
+        Set<Long> gone = unloaded.stream().map(event -> event.getLong("loader")).collect(Collectors.toSet());
+        // The JVM may keep one or another a little longer.
+        assertTrue(gone.size() >= 18 && gone.size() == unloaded.size() && loaders.containsAll(gone), gone + " of " + loaders);
+        RecordedEvent first = unloaded.get(0);
+        assertTrue(defined.stream().anyMatch(event -> event.getLong("loader") == first.getLong("loader")
+                && event.getStartTime().isBefore(first.getStartTime())));
+        assertEquals(0, of(trace, "jdk.ClassUnload", "unloadedClass", "targets.Recorded").size());
+    }
+
+    /** As many as reflection shows, and the class initialiser, which it does not. */
+    @EachJdk
+    void theMethodsOfLoadedClassesAreTold(Jdk jdk) throws Exception {
+        Path directory = RunDirectories.create();
+        try (Dialog program = recorded(jdk, "events = [\"methods\"]", directory)) {
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+        Trace trace = new Finished(0, "", "", directory, List.of()).trace();
+        List<RecordedMethod> methods = trace.events("instr.LoadedMethod").stream()
+                .map(event -> event.<RecordedMethod>getValue("method"))
+                .toList();
+        Set<String> names = methods.stream()
+                .filter(method -> method.getType().getName().equals("java.lang.Integer"))
+                .map(method -> method.getName() + method.getDescriptor())
+                .collect(Collectors.toSet());
+        assertTrue(names.containsAll(Set.of("valueOf(I)Ljava/lang/Integer;", "<init>(I)V", "<clinit>()V")), names + "");
+        long classes = methods.stream().map(method -> method.getType().getName()).distinct().count();
+        assertTrue(classes > 200 && methods.size() > 10 * classes, methods.size() + " methods of " + classes + " classes");
+        assertEquals(1, trace.events("instr.StartUpDone").size());
+    }
+
+    @EachJdk
+    void compiledMethodsHaveAddresses(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        try (Dialog program = recorded(jdk, "events = [\"jit\"]", directory)) {
+            for (int turn = 0; turn < 20; turn++) {
+                program.ask("work 100000");
+            }
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+        Trace trace = new Finished(0, "", "", directory, List.of()).trace();
+        List<RecordedEvent> compiled = trace.events("instr.CompiledCode");
+        List<RecordedEvent> ours = compiled.stream()
+                .filter(event -> event.<RecordedMethod>getValue("method").getType().getName().equals("targets.Recorded"))
+                .toList();
+        assertTrue(ours.size() >= 2, "work and step are hot: " + compiled.size());
+        assertTrue(compiled.stream().allMatch(event -> event.getLong("address") > 4096 && event.getLong("length") > 0));
+        assertTrue(trace.events("instr.GeneratedCode").stream().anyMatch(event -> event.getString("name").contains("nterpreter")));
+        // The first tier's code goes when the second has come.
+        Set<Long> addresses = compiled.stream().map(event -> event.getLong("address")).collect(Collectors.toSet());
+        assertTrue(trace.events("instr.CompiledCodeUnload").stream().allMatch(event -> addresses.contains(event.getLong("address"))));
+    }
+
+    private static Dialog recorded(Jdk jdk, String traceLines, Path directory) {
+        String rule = "[[rule]]\nclass = \"targets.Recorded*\"\nlevel = \"time\"\n";
+        AgentConfig config = AgentConfig.of(traceLines, "", rule);
+        Dialog program = Program.target(jdk, "targets.Recorded")
+                .talk(List.of(Program.agentOption(config.writeTo(directory).getFileName().toString())), directory);
+        assertEquals("ready", program.next());
+        return program;
+    }
+
+    private static List<RecordedEvent> of(Trace trace, String type, String field, String name) {
+        return trace.events(type).stream().filter(event -> type(event, field).equals(name)).toList();
+    }
+
+    /** A loader that is dropped, and its classes with their probes, leave nothing behind in the agent. */
+    @EachJdk
+    void loadersThatComeAndGoLeaveNothingBehind(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        long growth;
+        String loaders = "loaders 2000";
+        try (Dialog program = recorded(jdk, "events = [\"threads\", \"classes\", \"jit\"]", directory)) {
+            program.ask(loaders);
+            program.ask(loaders);
+            long before = Long.parseLong(program.ask("resident"));
+            program.ask(loaders);
+            program.ask(loaders);
+            program.ask(loaders);
+            growth = Long.parseLong(program.ask("resident")) - before;
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+        Trace trace = new Finished(0, "", "", directory, List.of()).trace();
+        assertEquals(10_000, trace.count("targets.Recorded$Guest.run"));
+        assertTrue(of(trace, "jdk.ClassUnload", "unloadedClass", "targets.Recorded$Guest").size() > 9_000);
+        // 6000 loaders came after the first look; four kilobytes of each would show. A class takes the JVM more than that.
+        assertTrue(growth < 24 << 10, "grown by KiB: " + growth);
+    }
+
     @EachJdk(having = "jfr")
     void theToolsOfTheJdkReadThem(Jdk jdk) {
         Finished run = Program.target(jdk, "targets.ThreadsAndPauses", "3", "2")
-                .withAgent(AgentConfig.of("events = [\"threads\", \"gc\", \"classes\"]", "", RULE))
+                .withAgent(AgentConfig.of("events = [\"threads\", \"gc\", \"classes\", \"methods\", \"jit\"]", "", RULE))
                 .assertExitCode(0);
         String file = run.directory().resolve("trace.jfr").toString();
         Finished summary = Tool.run(jdk, "jfr", List.of("summary", file)).assertExitCode(0);
         assertTrue(summary.stdout().contains("jdk.GarbageCollection") && summary.stdout().contains("instr.LoadedClass"), summary.stdout());
+        assertEquals("", Tool.run(jdk, "jfr", List.of("print", file)).assertExitCode(0).stderr(), "every event can be printed");
         Finished print = Tool.run(jdk, "jfr", List.of("print", "--events", "jdk.ThreadStart,jdk.ClassDefine", file)).assertExitCode(0);
         assertTrue(print.stdout().contains("short-2") && print.stdout().contains("targets.ThreadsAndPauses"), print.stdout());
     }

@@ -39,7 +39,7 @@ public record Trace(Path file, List<Call> calls, List<RecordedEvent> others) {
     }
 
     /** The whole recording; of use up to some millions of calls. */
-    static Trace read(Path file) {
+    public static Trace read(Path file) {
         List<Call> calls = new ArrayList<>();
         List<RecordedEvent> others = new ArrayList<>();
         try (RecordingFile recording = new RecordingFile(file)) {

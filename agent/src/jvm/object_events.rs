@@ -1,0 +1,102 @@
+//! What the JVM tells about objects: samples of those that are allocated, and the end of those that carry a tag.
+
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use jvmti_bindings::sys::{jni, jvmti};
+use parking_lot::Mutex;
+
+use super::environment::{Jvmti, jvmti_call};
+use super::error::JvmtiError;
+use super::event_guard::{self, Event};
+use super::events::{in_live_phase, listener};
+use super::jni::ObjectRef;
+use super::loaded_classes::LoadedClass;
+use super::method_facts::MethodId;
+use super::threads::WalkedStack;
+
+/// The last number given to a class loader in this process.
+static LAST_LOADER: AtomicI64 = AtomicI64::new(0);
+/// Held while a loader gets its number: two threads may define classes by one loader.
+static NUMBERING: Mutex<()> = Mutex::new(());
+
+/// Connects the callbacks.
+pub(super) fn connect(callbacks: &mut jvmti::jvmtiEventCallbacks) {
+    callbacks.SampledObjectAlloc = Some(sampled_object_alloc);
+    callbacks.ObjectFree = Some(object_free);
+}
+
+unsafe extern "system" fn sampled_object_alloc(
+    env: *mut jvmti::jvmtiEnv,
+    jni_env: *mut jni::JNIEnv,
+    thread: jni::jthread,
+    _object: jni::jobject,
+    class: jni::jclass,
+    size: jni::jlong,
+) {
+    in_live_phase(Event::SampledObjectAlloc, env, jni_env, |listener, jvmti, jni| {
+        // SAFETY: the JVM's references live through the callback.
+        let (thread, class) = unsafe { (ObjectRef::from_raw(thread), LoadedClass::from_raw(class)) };
+        if let (Some(thread), Some(class), Ok(size)) = (thread, class, u64::try_from(size)) {
+            listener.object_allocated(jvmti, jni, thread, class, size);
+        }
+    });
+}
+
+unsafe extern "system" fn object_free(_env: *mut jvmti::jvmtiEnv, tag: jni::jlong) {
+    event_guard::run(Event::ObjectFree, || {
+        if let Some(listener) = listener() {
+            listener.loader_freed(u64::try_from(tag).unwrap_or(0));
+        }
+    });
+}
+
+impl Jvmti {
+    /// The number of a class loader, given when it is first asked for; 0 for the boot loader, or if there is no number.
+    /// The JVM tells when a loader with a number is gone ([`Event::ObjectFree`]).
+    pub(crate) fn loader_number(self, loader: Option<ObjectRef<'_>>) -> u64 {
+        let Some(loader) = loader else { return 0 };
+        let number = self.tag(loader);
+        if number != 0 {
+            return number;
+        }
+        let _held = NUMBERING.lock();
+        let number = self.tag(loader);
+        if number != 0 {
+            return number;
+        }
+        let next = LAST_LOADER.fetch_add(1, Ordering::Relaxed) + 1;
+        // SAFETY: valid environment, live object.
+        match unsafe { jvmti_call!(self, SetTag, loader.raw(), next) } {
+            Ok(()) => u64::try_from(next).unwrap_or(0),
+            Err(_) => 0,
+        }
+    }
+
+    fn tag(self, object: ObjectRef<'_>) -> u64 {
+        let mut tag = 0;
+        // SAFETY: valid environment, live object, out-parameter on our stack.
+        let result = unsafe { jvmti_call!(self, GetTag, object.raw(), &mut tag) };
+        if result.is_ok() { u64::try_from(tag).unwrap_or(0) } else { 0 }
+    }
+
+    /// Sets how many bytes a thread allocates, on the average, between two samples.
+    pub(crate) fn set_allocation_interval(self, bytes: u32) -> Result<(), JvmtiError> {
+        let bytes = jni::jint::try_from(bytes).unwrap_or(jni::jint::MAX);
+        // SAFETY: valid environment.
+        unsafe { jvmti_call!(self, SetHeapSamplingInterval, bytes) }
+    }
+
+    /// The stack of the current thread, at most so many frames, the innermost first.
+    pub(crate) fn current_stack(self, depth: usize) -> Result<WalkedStack, JvmtiError> {
+        // SAFETY: all-zero is a valid structure of numbers and a null pointer.
+        let empty: jvmti::jvmtiFrameInfo = unsafe { std::mem::zeroed() };
+        let mut frames = vec![empty; depth];
+        let mut count = 0;
+        let most = jni::jint::try_from(depth).unwrap_or(jni::jint::MAX);
+        // SAFETY: valid environment; null is the current thread; there is room for `most` frames.
+        unsafe { jvmti_call!(self, GetStackTrace, null_mut(), 0, most, frames.as_mut_ptr(), &mut count) }?;
+        frames.truncate(usize::try_from(count).unwrap_or(0));
+        Ok(frames.iter().map(|frame| (MethodId::from_raw(frame.method), u32::try_from(frame.location).ok())).collect())
+    }
+}

@@ -1,0 +1,258 @@
+//! Dumps of a recording in memory: who asks for one, when a slow call may, and writing them on a thread of their own.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use instrument_core::config::TraceConfig;
+use instrument_core::selection::NameGlob;
+use parking_lot::Mutex;
+use rustc_hash::FxHashSet;
+use serde::Serialize;
+use trace::{Recording, TraceDump};
+
+use crate::jvm::block_signals;
+
+/// So many dumps are remembered for those who ask.
+const REMEMBERED: usize = 100;
+
+/// A dump that was written.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Dumped {
+    /// The file.
+    pub(crate) file: PathBuf,
+    /// Its length.
+    pub(crate) bytes: u64,
+    /// From the first moment in it to the last.
+    pub(crate) seconds: f64,
+    /// Why it was written.
+    pub(crate) reason: String,
+}
+
+/// What became of a request.
+pub(crate) type DumpAnswer = Result<Dumped, String>;
+
+/// Where others ask the drainer for dumps.
+#[derive(Debug, Default)]
+pub(crate) struct DumpDesk {
+    requests: Mutex<Vec<Sender<DumpAnswer>>>,
+    dumped: Mutex<Vec<Dumped>>,
+}
+
+impl DumpDesk {
+    /// Asks for a dump; the answer comes when the file is written.
+    pub(crate) fn ask(&self) -> Receiver<DumpAnswer> {
+        let (sender, receiver) = channel();
+        self.requests.lock().push(sender);
+        receiver
+    }
+
+    /// The dumps up to now, the oldest first.
+    pub(crate) fn dumped(&self) -> Vec<Dumped> {
+        self.dumped.lock().clone()
+    }
+
+    fn take(&self) -> Vec<Sender<DumpAnswer>> {
+        std::mem::take(&mut *self.requests.lock())
+    }
+
+    fn note(&self, dumped: Dumped) {
+        let mut known = self.dumped.lock();
+        if known.len() < REMEMBERED {
+            known.push(dumped);
+        }
+    }
+}
+
+/// The dumps of one recording.
+#[derive(Debug)]
+pub(super) struct TraceDumps {
+    desk: Arc<DumpDesk>,
+    /// The configured file, whose name the names of dumps begin with.
+    path: PathBuf,
+    slow: Option<SlowCalls>,
+    at_exit: bool,
+    /// A slow call that asks for a dump.
+    wanted: Option<String>,
+    writing: Vec<JoinHandle<()>>,
+    /// Names that were given, their files may not be there yet.
+    given: FxHashSet<PathBuf>,
+}
+
+/// When calls are slow, and when they may ask for a dump.
+#[derive(Debug)]
+struct SlowCalls {
+    nanos: u64,
+    methods: Vec<NameGlob>,
+    distance: Duration,
+    left: u32,
+    last: Option<Instant>,
+}
+
+impl TraceDumps {
+    pub(super) fn new(desk: Arc<DumpDesk>, path: PathBuf, config: &TraceConfig) -> TraceDumps {
+        let slow = config.dump_when_call_ms.map(|milliseconds| SlowCalls {
+            nanos: u64::from(milliseconds) * 1_000_000,
+            methods: config.dump_when_call.iter().map(|method| method.get_ref().clone()).collect(),
+            distance: Duration::from_secs(u64::from(config.dump_distance_seconds)),
+            left: config.max_dumps,
+            last: None,
+        });
+        TraceDumps {
+            desk,
+            path,
+            slow,
+            at_exit: config.dump_at_exit,
+            wanted: None,
+            writing: Vec::new(),
+            given: FxHashSet::default(),
+        }
+    }
+
+    /// The least duration of a slow call, if one may ask for a dump now.
+    pub(super) fn slow_nanos(&self) -> Option<u64> {
+        let slow = self.slow.as_ref().filter(|_| self.wanted.is_none())?;
+        let is_far = slow.last.is_none_or(|last| last.elapsed() >= slow.distance);
+        (slow.left > 0 && is_far).then_some(slow.nanos)
+    }
+
+    /// A call of this method (`package.Class.method`) took longer than [`TraceDumps::slow_nanos`].
+    pub(super) fn slow_call(&mut self, method: &str, nanos: u64) {
+        let Some(slow) = &mut self.slow else { return };
+        let name = method.replace('.', "/");
+        if slow.methods.is_empty() || slow.methods.iter().any(|glob| glob.matches(name.as_bytes())) {
+            slow.left -= 1;
+            slow.last = Some(Instant::now());
+            self.wanted = Some(format!("slow call: {method} took {} ms", nanos / 1_000_000));
+        }
+    }
+
+    /// Dumps the recording if somebody has asked for it.
+    pub(super) fn serve(&mut self, recording: &mut Recording, at_nanos: u64) {
+        self.writing.retain(|thread| !thread.is_finished());
+        if let Some(reason) = self.wanted.take() {
+            self.dump(recording, at_nanos, ("slow-call", &reason), Vec::new());
+        }
+        let asking = self.desk.take();
+        if !asking.is_empty() {
+            self.dump(recording, at_nanos, ("asked", "asked for by a user"), asking);
+        }
+    }
+
+    /// The recording ends for this reason: the last dump, if it is wanted. Waits until everything is written.
+    pub(super) fn finish(&mut self, recording: &mut Recording, at_nanos: u64, reason: &str) {
+        self.serve(recording, at_nanos);
+        if self.at_exit {
+            self.dump(recording, at_nanos, ("end", reason), Vec::new());
+        }
+        for thread in self.writing.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a dump failed");
+            }
+        }
+    }
+
+    fn dump(
+        &mut self,
+        recording: &mut Recording,
+        at_nanos: u64,
+        (word, reason): (&str, &str),
+        asking: Vec<Sender<DumpAnswer>>,
+    ) {
+        let Some(dump) = recording.dump(at_nanos, reason) else { return };
+        let file = unused_name(&self.path, word, &self.given);
+        self.given.insert(file.clone());
+        let dumped =
+            Dumped { file, bytes: dump.byte_count(), seconds: dump.nanos() as f64 / 1e9, reason: reason.to_owned() };
+        let desk = Arc::clone(&self.desk);
+        let write = move || {
+            block_signals();
+            let answer = write(&dump, dumped, &desk);
+            // Who asked may have gone.
+            asking.iter().for_each(|sender| drop(sender.send(answer.clone())));
+        };
+        // The drainer must go on: rings fill while a disk is slow.
+        match std::thread::Builder::new().name("instr-dump".to_owned()).spawn(write) {
+            Ok(thread) => self.writing.push(thread),
+            Err(error) => tracing::error!(%error, "no thread for writing a dump"),
+        }
+    }
+}
+
+fn write(dump: &TraceDump, dumped: Dumped, desk: &DumpDesk) -> DumpAnswer {
+    match dump.write(&dumped.file) {
+        Ok(()) => {
+            tracing::info!(file = %dumped.file.display(), reason = dumped.reason, "dumped");
+            desk.note(dumped.clone());
+            Ok(dumped)
+        }
+        Err(error) => {
+            let text = format!("cannot write {}: {error}", dumped.file.display());
+            crate::message::say(&text);
+            Err(text)
+        }
+    }
+}
+
+/// A name that tells time and reason and is not taken: `trace-20251121T090312Z-slow-call.jfr`.
+fn unused_name(path: &Path, word: &str, given: &FxHashSet<PathBuf>) -> PathBuf {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let date = trace::report::date(u64::try_from(since_epoch.as_nanos()).unwrap_or(0));
+    let digits: String = date.chars().filter(char::is_ascii_digit).collect();
+    let (day, time) = digits.split_at_checked(8).unwrap_or((&digits, ""));
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let name = |suffix: &str| path.with_file_name(format!("{stem}-{day}T{time}Z-{word}{suffix}.jfr"));
+    let first = name("");
+    let is_taken = |name: &PathBuf| given.contains(name) || name.exists();
+    let numbered = (2..1000).map(|number| name(&format!("-{number}")));
+    std::iter::once(first.clone()).chain(numbered).find(|name| !is_taken(name)).unwrap_or(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dumps(keys: &str) -> TraceDumps {
+        let text = format!("[trace]\nmode = 'ring'\n{keys}\n[[rule]]\nclass = 'a.B'");
+        let (config, _) = instrument_core::config::parse(&text, "instr.toml").unwrap();
+        TraceDumps::new(Arc::default(), PathBuf::from("trace.jfr"), &config.trace)
+    }
+
+    #[test]
+    fn a_slow_call_asks_once_until_the_distance_is_over() {
+        let mut dumps = dumps("dump-when-call-ms = 5\nmax-dumps = 2");
+        assert_eq!(dumps.slow_nanos(), Some(5_000_000));
+        dumps.slow_call("a.B.c", 6_999_999);
+        assert_eq!(dumps.wanted.as_deref(), Some("slow call: a.B.c took 6 ms"));
+        assert_eq!(dumps.slow_nanos(), None, "one is wanted already");
+        dumps.wanted = None;
+        assert_eq!(dumps.slow_nanos(), None, "too soon");
+        dumps.slow.as_mut().unwrap().distance = Duration::ZERO;
+        assert_eq!(dumps.slow_nanos(), Some(5_000_000));
+        dumps.slow_call("a.B.c", 6_000_000);
+        dumps.wanted = None;
+        assert_eq!(dumps.slow_nanos(), None, "both dumps are used up");
+    }
+
+    #[test]
+    fn only_the_named_methods_ask() {
+        let mut dumps = dumps("dump-when-call-ms = 5\ndump-when-call = 'com.acme.**.handle'");
+        dumps.slow_call("com.acme.web.Main.main", 9_000_000);
+        assert_eq!(dumps.wanted, None);
+        dumps.slow_call("com.acme.web.Orders.handle", 9_000_000);
+        assert!(dumps.wanted.is_some());
+    }
+
+    #[test]
+    fn names_tell_time_and_reason_and_do_not_repeat() {
+        let mut given = FxHashSet::default();
+        for _ in 0..5 {
+            let name = unused_name(Path::new("/nowhere/trace.jfr"), "asked", &given);
+            let text = name.to_string_lossy().into_owned();
+            assert!(text.starts_with("/nowhere/trace-2") && text.contains("Z-asked"), "{text}");
+            assert!(given.insert(name), "{text}");
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! The recording of a session: its begin, its end, and the threads that work for it. It may end before the session does.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use super::{Session, SessionWatcher};
+use crate::control::{ControlSocket, Status, Stopped};
+use crate::health::HealthWatch;
+use crate::jvm::{self, Event, Jni, NAME_GATE, NanoClock, block_signals};
+use crate::message;
+use crate::metrics::{Metrics, Origin};
+use crate::recorder::{Drainer, RecordCounts, RecordSinks, Rings, TraceParts, TraceSink};
+use crate::runtime_classes::RuntimeClasses;
+use crate::sampler::{AllocationSampler, SampleCounts, Sampler, Surroundings};
+use crate::statistics::{End, Statistics};
+use crate::trace_file;
+use instrument_core::config::TraceMode;
+
+/// How a recording has ended, perhaps while the session goes on.
+#[derive(Debug, Clone)]
+pub(super) struct Ended {
+    pub(super) reason: String,
+    pub(super) records: RecordCounts,
+    pub(super) samples: Option<SampleCounts>,
+}
+
+/// The threads of a session.
+#[derive(Debug, Default)]
+pub(super) struct Running {
+    pub(super) clock: Option<NanoClock>,
+    pub(super) drainer: Option<Drainer>,
+    pub(super) metrics: Option<Metrics>,
+    pub(super) sampler: Option<Sampler>,
+    pub(super) control: Option<ControlSocket>,
+    pub(super) health: Option<HealthWatch>,
+    /// The thread that ends the recording because the file is full.
+    pub(super) stopper: Option<JoinHandle<()>>,
+    pub(super) runtime: Option<RuntimeClasses>,
+    /// The trace file, if it could be created.
+    pub(super) trace_file: Option<PathBuf>,
+}
+
+impl Session {
+    pub(super) fn start_recording(
+        self: &Arc<Self>,
+        jni: &Jni<'_>,
+        rings: &'static Rings,
+        runtime: &RuntimeClasses,
+    ) -> Result<NanoClock, String> {
+        let clock = NanoClock::calibrate(jni).map_err(|error| error.to_string())?;
+        let path = trace_file::path(self.setup.config.trace.file.as_deref());
+        let wanted = self.setup.config.trace.write;
+        let mut recording = wanted.then(|| trace_file::create(&path, self.jvmti, clock, &self.setup.config)).flatten();
+        if let Some(recording) = &mut recording {
+            let session = Arc::downgrade(self);
+            recording.take_modules_from(Box::new(move |class| session.upgrade()?.types.jdk_module(class)));
+            recording.phase(clock.now() as u64, "initialisation", "the agent starts");
+        }
+        let has_file = recording.is_some() && self.setup.config.trace.mode == TraceMode::Stream;
+        let trace_file = has_file.then(|| path.clone());
+        let origin = Origin { vm: self.vm, clock, probes: self.probes };
+        let (name, health) = (trace_file::program_name(self.jvmti), Arc::clone(&self.health));
+        let metrics = Metrics::start(&self.setup.config.metrics, origin, &name, health);
+        let parts = TraceParts {
+            recording,
+            path,
+            probes: self.probes,
+            samples: Arc::clone(&self.samples),
+            allocations: Arc::clone(&self.allocated),
+            rates: self.rates.clone(),
+            dumps: Arc::clone(&self.dumps),
+            config: &self.setup.config.trace,
+        };
+        let sink = RecordSinks::new(TraceSink::new(parts), metrics.as_ref().map(Metrics::sink));
+        let drainer =
+            Drainer::start(rings, clock, self.events.queue(clock), sink, SessionWatcher(Arc::downgrade(self)))
+                .map_err(|error| format!("no thread for the recorder: {error}"))?;
+        let (drainer, runtime) = (Some(drainer), Some(*runtime));
+        *self.running.lock() =
+            Running { clock: Some(clock), drainer, metrics, runtime, trace_file, ..Running::default() };
+        Ok(clock)
+    }
+
+    /// Takes samples if the configuration asks for them.
+    pub(super) fn start_sampler(&self, jni: &Jni<'_>) {
+        let config = &self.setup.config.sampler;
+        let Some(clock) = self.running.lock().clock.filter(|_| config.enabled) else { return };
+        let (vm, jvmti, java_version) = (self.vm, self.jvmti, self.java_version);
+        let surroundings = Surroundings { vm, jvmti, clock, java_version };
+        let listen = || self.late.keep_listening(jvmti);
+        self.running.lock().sampler = Sampler::start(surroundings, jni, config, Arc::clone(&self.samples), listen);
+    }
+
+    /// Takes samples of allocations if the configuration asks for them.
+    pub(super) fn start_allocation_samples(&self) {
+        let config = &self.setup.config.allocation;
+        let Some(clock) = self.running.lock().clock.filter(|_| config.enabled) else { return };
+        let listen = |sampler| drop(self.allocations.set(sampler));
+        AllocationSampler::start(self.jvmti, clock, config, Arc::clone(&self.allocated), listen);
+    }
+
+    /// Looks at the heap if that may stop the probes, or if somebody wants figures of it.
+    pub(super) fn start_health(self: &Arc<Self>, jni: &Jni<'_>) {
+        let limits = self.setup.breaker();
+        if limits.is_some() || self.setup.config.metrics.is_wanted() {
+            let heap = jvm::heap_size(jni).map_or(u64::MAX, |heap| heap.limit);
+            let watch = HealthWatch::start(Arc::downgrade(self), Arc::clone(&self.health), limits, heap);
+            self.running.lock().health = watch;
+        }
+    }
+
+    pub(super) fn start_control(self: &Arc<Self>) {
+        if self.setup.config.control.socket {
+            match ControlSocket::open(Arc::downgrade(self)) {
+                Ok(socket) => self.running.lock().control = Some(socket),
+                Err(error) => tracing::info!(%error, "`instr status` and `instr level` cannot reach this process"),
+            }
+        }
+    }
+
+    /// What people are told who ask while the program runs.
+    pub(crate) fn status(&self, methods: usize, durations: bool) -> Status {
+        let trace_file = self.running.lock().trace_file.clone();
+        Status::of(self, trace_file, self.status_ended(), methods, durations)
+    }
+
+    /// Why the recording has ended, if it has.
+    pub(crate) fn status_ended(&self) -> Option<String> {
+        self.ended.lock().as_ref().map(|ended| ended.reason.clone())
+    }
+
+    /// Ends the recording while the application goes on: the probes do nothing any more, the file is complete.
+    pub(crate) fn stop_recording(&self, reason: &str) -> Result<Stopped, String> {
+        let stopped = self.vm.with_attached_daemon(c"instr-stop", |jni| {
+            // Held until all is written: who asks again waits and is told.
+            let mut ended = self.ended.lock();
+            if let Some(ended) = &*ended {
+                return Err(format!("the recording has ended already: {}", ended.reason));
+            }
+            self.silence(jni);
+            let now = self.end_threads(reason);
+            let (records, lost) = (now.records.records, now.records.lost);
+            *ended = Some(now);
+            let trace_file = self.running.lock().trace_file.clone();
+            let trace_file_bytes =
+                trace_file.as_ref().and_then(|path| path.metadata().ok()).map_or(0, |file| file.len());
+            Ok(Stopped { reason: reason.to_owned(), trace_file, trace_file_bytes, records, lost })
+        });
+        stopped.unwrap_or_else(|| Err("the JVM takes no more threads".to_owned()))
+    }
+
+    /// Called by the drainer, which cannot wait for its own end.
+    pub(super) fn stop_because_full(self: &Arc<Self>) {
+        let mut running = self.running.lock();
+        if running.stopper.is_some() || running.drainer.is_none() || self.is_leaving() {
+            return;
+        }
+        let session = Arc::clone(self);
+        let stop = move || {
+            block_signals();
+            if let Err(reason) = session.stop_recording("the trace file is full") {
+                tracing::info!(reason, "the recording is not ended because the file is full");
+            }
+        };
+        match std::thread::Builder::new().name("instr-stop".to_owned()).spawn(stop) {
+            Ok(thread) => running.stopper = Some(thread),
+            Err(error) => tracing::error!(%error, "no thread for ending the recording: calls are counted as lost"),
+        }
+    }
+
+    /// Switches off whatever would be recorded.
+    fn silence(&self, jni: &Jni<'_>) {
+        self.switch.close();
+        let runtime = self.running.lock().runtime;
+        if let Some(runtime) = runtime {
+            runtime.stop(jni);
+        }
+        self.leave();
+        self.events.listen(self.jvmti, false);
+        // A class with wrappers must keep them whenever it is retransformed, so the hook stays on for those.
+        if self.wrapped.is_empty()
+            && let Err(error) = self.jvmti.set_event(Event::ClassFileLoad, false)
+        {
+            tracing::error!(%error, "the class hook cannot be switched off");
+        }
+    }
+
+    /// Stops the threads of the recording, completes the trace file.
+    fn end_threads(&self, reason: &str) -> Ended {
+        if self.allocations.get().is_some() {
+            AllocationSampler::stop(self.jvmti);
+        }
+        let (health, sampler, drainer, metrics) = {
+            let mut running = self.running.lock();
+            (running.health.take(), running.sampler.take(), running.drainer.take(), running.metrics.take())
+        };
+        if let Some(health) = health {
+            health.stop();
+        }
+        self.switch.end(&self.events);
+        let samples = sampler.map(Sampler::stop);
+        let records = drainer.map(|drainer| drainer.stop(reason)).unwrap_or_default();
+        // After the drainer: what it found last is published, too.
+        if let Some(metrics) = metrics {
+            metrics.stop();
+        }
+        Ended { reason: reason.to_owned(), records, samples }
+    }
+
+    /// The session ends: completes the trace file unless that was done before, writes the statistics.
+    pub(super) fn end(&self, reason: &str) {
+        let turned_away = NAME_GATE.reopen();
+        Statistics::add(&self.statistics.classes_seen, usize::try_from(turned_away).unwrap_or(0));
+        self.leave();
+        let (control, stopper) = {
+            let mut running = self.running.lock();
+            (running.control.take(), running.stopper.take())
+        };
+        drop(control);
+        if stopper.is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("ending the recording failed");
+        }
+        let mut ended = self.ended.lock();
+        let ended = ended.get_or_insert_with(|| self.end_threads(reason));
+        let trace_file = self.running.lock().trace_file.take();
+        let trace_file = trace_file.as_deref().map(|path| path.to_string_lossy());
+        self.write_statistics(ended, trace_file.as_deref());
+    }
+
+    fn write_statistics(&self, ended: &Ended, trace_file: Option<&str>) {
+        let agent = &self.setup.config.agent;
+        let samples = ended.samples.as_ref();
+        let end =
+            End { records: ended.records, samples, trace_file, discard: agent.discard, warnings: &self.setup.warnings };
+        let Some(path) = agent.stats.as_deref().map(trace_file::with_process_id) else { return };
+        if let Err(error) = self.statistics.write(path.as_ref(), &end) {
+            message::say(&format!("cannot write the statistics file {path}: {error}"));
+        }
+    }
+}

@@ -1,0 +1,227 @@
+package io.instr.jvmtests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.ControlSocket;
+import io.instr.jvmtests.jvm.Dialog;
+import io.instr.jvmtests.jvm.EachJdk;
+import io.instr.jvmtests.jvm.Finished;
+import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.Program;
+import io.instr.jvmtests.jvm.RunDirectories;
+import io.instr.jvmtests.jvm.Tool;
+import io.instr.jvmtests.jvm.Trace;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import jdk.jfr.consumer.RecordedEvent;
+import org.openjdk.jmc.common.item.ItemFilters;
+import org.openjdk.jmc.flightrecorder.JfrLoaderToolkit;
+
+/** How recordings end: by the JVM's end, a full file, a user, and those in memory never, but they are dumped. */
+class RecordingEndsIT {
+
+    private static final String RULE = """
+            [[rule]]
+            class = "targets.Recorded"
+            method = ["step", "slow"]
+            level = "time"
+            """;
+    private static final String STEP = "targets.Recorded.step";
+
+    @EachJdk
+    void aStoppedRecordingIsWholeWhileTheApplicationGoesOn(Jdk jdk) throws Exception {
+        Path directory = RunDirectories.create();
+        try (Dialog program = recorded(jdk, "", directory)) {
+            program.ask("work 1000");
+            String stopped = ControlSocket.ask(program, "{\"ask\":\"stop\"}");
+            assertTrue(stopped.contains("\"records\":1000,\"lost\":0"), stopped);
+            program.ask("work 500");
+            Trace trace = trace(directory);
+            assertEquals(1000, trace.count(STEP));
+            assertEquals(List.of("initialisation", "profiling", "end"), phases(trace));
+            assertEquals("asked for by a user", reason(trace));
+            assertEquals(1, trace.events("instr.RecordingEnd").size());
+            assertTrue(ControlSocket.status(program).contains("\"ended\":\"asked for by a user\""), ControlSocket.status(program));
+            assertTrue(ControlSocket.ask(program, "{\"ask\":\"stop\"}").contains("has ended already"));
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+        assertEquals(1000, trace(directory).count(STEP), "nothing is added afterwards");
+        assertEquals(1000, stats(directory).stats().figure("records"));
+    }
+
+    @EachJdk
+    void aFullFileEndsTheRecordingIfThatIsAskedFor(Jdk jdk) throws Exception {
+        Path directory = RunDirectories.create();
+        long calls = 0;
+        try (Dialog program = recorded(jdk, "max-file-mb = 1\nwhen-full = \"stop\"", directory)) {
+            for (int round = 0; round < 500 && !ControlSocket.status(program).contains("\"ended\":\"the trace file is full\""); round++) {
+                program.ask("work 20000");
+                calls += 20_000;
+            }
+            program.ask("work 20000");
+            program.send("quit");
+            assertEquals("", program.finish().assertExitCode(0).stderr());
+        }
+        Trace trace = trace(directory);
+        assertEquals("the trace file is full", reason(trace));
+        long recorded = stats(directory).stats().figure("records");
+        long lost = stats(directory).stats().figure("lost");
+        assertEquals(recorded, trace.count(STEP));
+        assertTrue(recorded > 30_000 && recorded + lost <= calls, recorded + " + " + lost + " of " + calls);
+        assertTrue(Files.size(directory.resolve("trace.jfr")) < 2 << 20);
+    }
+
+    @EachJdk
+    void theEndOfTheJvmEndsIt(Jdk jdk) throws Exception {
+        Path directory = RunDirectories.create();
+        try (Dialog program = recorded(jdk, "", directory)) {
+            program.ask("work 10");
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+        Trace trace = trace(directory);
+        assertEquals("the JVM ends", reason(trace));
+        assertEquals(List.of("initialisation", "profiling", "end"), phases(trace));
+    }
+
+    @EachJdk
+    void aRingIsDumpedWheneverSomebodyAsks(Jdk jdk) throws Exception {
+        Path directory = RunDirectories.create();
+        try (Dialog program = recorded(jdk, "mode = \"ring\"\nevents = [\"threads\", \"classes\"]", directory)) {
+            program.ask("work 1000");
+            assertTrue(ControlSocket.ask(program, "{\"ask\":\"dump-trace\"}").contains("asked for by a user"));
+            program.ask("work 500");
+            ControlSocket.ask(program, "{\"ask\":\"dump-trace\"}");
+            assertTrue(ControlSocket.status(program).contains("\"ring\":true"));
+            program.send("quit");
+            assertEquals("", program.finish().assertExitCode(0).stderr());
+        }
+        List<Path> dumps = dumps(directory, "asked");
+        assertEquals(2, dumps.size(), dumps + "");
+        assertEquals(List.of(1000L, 1500L), counts(dumps));
+        assertFalse(Files.exists(directory.resolve("trace.jfr")));
+        for (Path dump : dumps) {
+            Trace trace = Trace.read(dump);
+            assertEquals(1, trace.events("instr.StartUpDone").size());
+            assertTrue(trace.events("instr.LiveThread").size() > 3 && trace.events("instr.LoadedClass").size() > 300);
+            assertEquals(1, trace.events("jdk.JVMInformation").size());
+            assertEquals("main", trace.callsOf(STEP).get(0).threadName());
+            assertTrue(JfrLoaderToolkit.loadEvents(dump.toFile()).apply(ItemFilters.type("instr.MethodCall")).hasItems());
+        }
+    }
+
+    /** The buffer is a hundred times smaller than what comes. */
+    @EachJdk
+    void aRingKeepsTheNewestPart(Jdk jdk) throws Exception {
+        Path directory = RunDirectories.create();
+        try (Dialog program = recorded(jdk, "mode = \"ring\"\nkeep-mb = 1\ndump-at-exit = true", directory)) {
+            for (int round = 0; round < 100; round++) {
+                program.ask("work 50000");
+            }
+            program.ask("slow 1");
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+        Path dump = dumps(directory, "end").get(0);
+        Trace trace = Trace.read(dump);
+        assertTrue(Files.size(dump) < 3 << 19, "bytes: " + Files.size(dump));
+        assertTrue(trace.count(STEP) > 20_000 && trace.count(STEP) < 200_000, "calls: " + trace.count(STEP));
+        assertEquals(1, trace.count("targets.Recorded.slow"), "the last call is there");
+        assertEquals(1, trace.events("instr.StartUpDone").size());
+        assertEquals("the JVM ends", reason(trace));
+        assertEquals(5_000_001, stats(directory).stats().figure("records") + stats(directory).stats().figure("lost"));
+    }
+
+    @EachJdk
+    void aSlowCallHasTheRingDumpedButNotEachOne(Jdk jdk) throws Exception {
+        Path directory = RunDirectories.create();
+        String keys = """
+                mode = "ring"
+                dump-when-call-ms = 200
+                dump-when-call = "targets.**.slow"
+                dump-distance-seconds = 1
+                max-dumps = 2
+                """;
+        try (Dialog program = recorded(jdk, keys, directory)) {
+            program.ask("work 100");
+            program.ask("slow 10");
+            for (int turn = 0; turn < 5; turn++) {
+                program.ask("slow 250");
+                program.ask("slow 250");
+                program.ask("pause 600");
+            }
+            program.send("quit");
+            assertEquals("", program.finish().assertExitCode(0).stderr());
+        }
+        List<Path> dumps = dumps(directory, "slow-call");
+        assertEquals(2, dumps.size(), dumps + "");
+        Trace trace = Trace.read(dumps.get(0));
+        assertEquals(100, trace.count(STEP), "what was before the slow call");
+        assertTrue(reason(trace).startsWith("slow call: targets.Recorded.slow took 2"), reason(trace));
+        assertTrue(trace.callsOf("targets.Recorded.slow").stream().anyMatch(call -> call.duration() >= 200_000_000));
+    }
+
+    @EachJdk(having = "jfr")
+    void theToolsOfTheJdkReadADump(Jdk jdk) throws Exception {
+        Path directory = RunDirectories.create();
+        try (Dialog program = recorded(jdk, "mode = \"ring\"\nkeep-seconds = 2\ndump-at-exit = true", directory)) {
+            for (int turn = 0; turn < 4; turn++) {
+                program.ask("work 100");
+                program.ask("pause 1500");
+            }
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+        String dump = dumps(directory, "end").get(0).toString();
+        Finished summary = Tool.run(jdk, "jfr", List.of("summary", dump)).assertExitCode(0);
+        assertEquals("", summary.stderr());
+        Finished printed = Tool.run(jdk, "jfr", List.of("print", "--events", "instr.MethodCall,instr.Phase", dump)).assertExitCode(0);
+        assertTrue(printed.stdout().contains("step(int)") && printed.stdout().contains("the JVM ends"), printed.stdout());
+        long calls = printed.stdout().lines().filter(line -> line.contains("step(int)")).count();
+        assertTrue(calls < 400, "the first hundred calls are older than two seconds and a chunk: " + calls);
+    }
+
+    private static Dialog recorded(Jdk jdk, String traceLines, Path directory) {
+        AgentConfig config = AgentConfig.of(traceLines, "", RULE);
+        Dialog program = Program.target(jdk, "targets.Recorded")
+                .talk(List.of(Program.agentOption(config.writeTo(directory).getFileName().toString())), directory);
+        assertEquals("ready", program.next());
+        return program;
+    }
+
+    private static Trace trace(Path directory) {
+        return stats(directory).trace();
+    }
+
+    private static Finished stats(Path directory) {
+        return new Finished(0, "", "", directory, List.of());
+    }
+
+    private static List<Path> dumps(Path directory, String reason) throws IOException {
+        try (Stream<Path> files = Files.list(directory)) {
+            return files.filter(file -> file.getFileName().toString().matches("trace-\\d{8}T\\d{6}Z-" + reason + "(-\\d+)?\\.jfr"))
+                    .sorted()
+                    .toList();
+        }
+    }
+
+    private static List<Long> counts(List<Path> dumps) {
+        return dumps.stream().map(dump -> Trace.read(dump).count(STEP)).sorted().toList();
+    }
+
+    private static List<String> phases(Trace trace) {
+        return trace.events("instr.Phase").stream().map(event -> event.getString("phase")).toList();
+    }
+
+    private static String reason(Trace trace) {
+        List<RecordedEvent> phases = trace.events("instr.Phase");
+        return phases.get(phases.size() - 1).getString("reason");
+    }
+}

@@ -1,0 +1,106 @@
+//! What there is at a moment: threads, classes, compiled code. It follows the events, so that the end of something can be
+//! told by its name, and so that a ring can begin with the state at the beginning of what it keeps.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A change of the state. Keys are those of the constants.
+#[derive(Debug, Clone)]
+pub(super) enum StateChange {
+    Thread {
+        tid: u64,
+        name: Box<str>,
+        os_id: u64,
+    },
+    ThreadEnded {
+        tid: u64,
+    },
+    Class {
+        loader: u64,
+        class: u32,
+    },
+    ClassGone {
+        loader: u64,
+        class: u32,
+    },
+    Methods {
+        loader: u64,
+        class: u32,
+        methods: Vec<u32>,
+    },
+    Code {
+        address: u64,
+        code: Code,
+    },
+    CodeGone {
+        address: u64,
+    },
+    /// Something to know about how the recording is made.
+    Setting {
+        key: Box<str>,
+        value: Box<str>,
+    },
+    /// All that was there at the beginning has been told.
+    Complete,
+}
+
+/// A piece of machine code.
+#[derive(Debug, Clone)]
+pub(super) struct Code {
+    pub(super) owner: CodeOwner,
+    pub(super) length: u64,
+}
+
+/// What a piece of machine code does.
+#[derive(Debug, Clone)]
+pub(super) enum CodeOwner {
+    /// Key of a compiled method.
+    Method(u32),
+    /// A part of the JVM, by its name.
+    Jvm(Arc<str>),
+}
+
+/// The state after some changes.
+#[derive(Debug, Default)]
+pub(super) struct LiveState {
+    /// Name and number of the operating system, by Java's id.
+    pub(super) threads: BTreeMap<u64, (Box<str>, u64)>,
+    /// By loader and key of the class: keys of the methods, if they were told.
+    pub(super) classes: BTreeMap<u64, BTreeMap<u32, Vec<u32>>>,
+    /// By address.
+    pub(super) code: BTreeMap<u64, Code>,
+    pub(super) settings: BTreeMap<Box<str>, Box<str>>,
+    pub(super) is_complete: bool,
+}
+
+impl LiveState {
+    pub(super) fn apply(&mut self, change: StateChange) {
+        match change {
+            StateChange::Thread { tid, name, os_id } => drop(self.threads.insert(tid, (name, os_id))),
+            StateChange::ThreadEnded { tid } => drop(self.threads.remove(&tid)),
+            StateChange::Class { loader, class } => {
+                self.classes.entry(loader).or_default().entry(class).or_default();
+            }
+            StateChange::ClassGone { loader, class } => {
+                if let Some(classes) = self.classes.get_mut(&loader) {
+                    classes.remove(&class);
+                    if classes.is_empty() {
+                        self.classes.remove(&loader);
+                    }
+                }
+            }
+            StateChange::Methods { loader, class, methods } => {
+                self.classes.entry(loader).or_default().insert(class, methods);
+            }
+            StateChange::Code { address, code } => drop(self.code.insert(address, code)),
+            StateChange::CodeGone { address } => drop(self.code.remove(&address)),
+            StateChange::Setting { key, value } => drop(self.settings.insert(key, value)),
+            StateChange::Complete => self.is_complete = true,
+        }
+    }
+
+    /// Keys of the classes that a loader has defined.
+    pub(super) fn classes_of(&self, loader: u64) -> Vec<u32> {
+        self.classes.get(&loader).map(|classes| classes.keys().copied().collect()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,137 @@
+//! Events of calls, and about the recording itself.
+
+use super::*;
+
+pub(super) const EVENTS: &[TypeDefinition] = &[
+    event(
+        id::METHOD_CALL,
+        "instr.MethodCall",
+        &[annotation!(LABEL, "Method Call"), IN_INSTR],
+        &[
+            START,
+            DURATION,
+            EVENT_THREAD,
+            METHOD,
+            field(
+                "exact",
+                id::BOOLEAN,
+                &[
+                    annotation!(LABEL, "Exact Time"),
+                    annotation!(DESCRIPTION, "False: seen by a tick, times are multiples of it"),
+                ],
+            ),
+            pooled("template", id::TEMPLATE, &[annotation!(LABEL, "Template")]),
+        ],
+    ),
+    event(
+        id::STATEMENT,
+        "instr.Statement",
+        &[annotation!(LABEL, "Statement"), IN_INSTR],
+        &[START, DURATION, EVENT_THREAD, METHOD, field("statement", id::STRING, &[annotation!(LABEL, "Statement")])],
+    ),
+    event(
+        id::HTTP_REQUEST,
+        "instr.HttpRequest",
+        &[annotation!(LABEL, "HTTP Request"), IN_INSTR],
+        &[
+            START,
+            DURATION,
+            EVENT_THREAD,
+            METHOD,
+            field("httpMethod", id::STRING, &[annotation!(LABEL, "HTTP Method")]),
+            field("path", id::STRING, &[annotation!(LABEL, "Path")]),
+            field("status", id::INT, &[annotation!(LABEL, "Status")]),
+        ],
+    ),
+    event(
+        id::SOCKET_TRANSFER,
+        "instr.SocketTransfer",
+        &[annotation!(LABEL, "Socket Transfer"), IN_INSTR],
+        &[
+            START,
+            DURATION,
+            EVENT_THREAD,
+            METHOD,
+            field("peer", id::STRING, &[annotation!(LABEL, "Peer")]),
+            field("bytes", id::LONG, &[annotation!(LABEL, "Bytes"), annotation!(DATA_AMOUNT, "BYTES")]),
+        ],
+    ),
+    event(
+        id::LOSS,
+        "instr.Loss",
+        &[annotation!(LABEL, "Lost Records"), IN_INSTR],
+        &[START, EVENT_THREAD, field("lost", id::LONG, &[annotation!(LABEL, "Lost")])],
+    ),
+    event(id::START_UP_DONE, "instr.StartUpDone", &[annotation!(LABEL, "Start-Up Done"), IN_INSTR], &[START]),
+    event(
+        id::CONFIGURATION,
+        "instr.Configuration",
+        &[annotation!(LABEL, "Configuration"), IN_INSTR],
+        &[
+            START,
+            field("key", id::STRING, &[annotation!(LABEL, "Key")]),
+            field("value", id::STRING, &[annotation!(LABEL, "Value")]),
+        ],
+    ),
+    event(
+        id::NOTE,
+        "instr.Note",
+        &[annotation!(LABEL, "Note"), IN_INSTR],
+        &[
+            START,
+            field("kind", id::STRING, &[annotation!(LABEL, "Kind")]),
+            field("message", id::STRING, &[annotation!(LABEL, "Message")]),
+        ],
+    ),
+    event(
+        id::RECORDING_END,
+        "instr.RecordingEnd",
+        &[annotation!(LABEL, "Recording End"), IN_INSTR],
+        &[
+            START,
+            field("calls", id::LONG, &[annotation!(LABEL, "Calls")]),
+            field("lost", id::LONG, &[annotation!(LABEL, "Lost")]),
+            field("unknownProbes", id::LONG, &[annotation!(LABEL, "Calls of Unknown Probes")]),
+            field("dropped", id::LONG, &[annotation!(LABEL, "Events Dropped by File Errors")]),
+        ],
+    ),
+    event(
+        id::TASK,
+        "instr.Task",
+        &[
+            annotation!(LABEL, "Task Between Threads"),
+            annotation!(
+                DESCRIPTION,
+                "A task was handed to another thread, began or ended there; or a thread was started"
+            ),
+            IN_INSTR,
+        ],
+        &[
+            START,
+            EVENT_THREAD,
+            field("step", id::STRING, &[annotation!(LABEL, "Step")]),
+            field(
+                "task",
+                id::LONG,
+                &[
+                    annotation!(LABEL, "Task"),
+                    annotation!(DESCRIPTION, "Identity hash of the task, or id of the thread"),
+                ],
+            ),
+        ],
+    ),
+    event(
+        id::PHASE,
+        "instr.Phase",
+        &[
+            annotation!(LABEL, "Phase"),
+            annotation!(DESCRIPTION, "A part of the recording begins: initialisation, profiling, end"),
+            IN_INSTR,
+        ],
+        &[
+            START,
+            field("phase", id::STRING, &[annotation!(LABEL, "Phase")]),
+            field("reason", id::STRING, &[annotation!(LABEL, "Reason")]),
+        ],
+    ),
+];
