@@ -111,6 +111,7 @@ impl ProbeSwitch {
         if let (Some(mean), Some(root_mean_square)) = (intervals.mean(), intervals.root_mean_square()) {
             events.setting("watch.tick-mean-ns", format!("{mean:.0}"));
             events.setting("watch.tick-rms-ns", format!("{root_mean_square:.0}"));
+            events.setting("watch.tick-max-ns", format!("{:.0}", intervals.longest()));
         }
     }
 

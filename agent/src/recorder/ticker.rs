@@ -36,6 +36,7 @@ pub(crate) struct TickIntervals {
     count: u64,
     sum: f64,
     squares: f64,
+    longest: f64,
 }
 
 impl TickIntervals {
@@ -44,11 +45,17 @@ impl TickIntervals {
         self.count += 1;
         self.sum += nanos;
         self.squares += nanos * nanos;
+        self.longest = self.longest.max(nanos);
     }
 
     /// Mean in nanoseconds; `None` before the second tick.
     pub(crate) fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / self.count as f64)
+    }
+
+    /// The longest in nanoseconds.
+    pub(crate) fn longest(&self) -> f64 {
+        self.longest
     }
 
     /// Root of the mean square in nanoseconds: what one tick adds to the standard error of an estimate.
@@ -183,6 +190,6 @@ mod tests {
         assert_eq!((intervals.mean(), intervals.root_mean_square()), (None, None));
         [1, 1, 1, 5].into_iter().for_each(|nanos| intervals.add(nanos));
         assert_eq!(intervals.mean(), Some(2.0));
-        assert_eq!(intervals.root_mean_square(), Some(7_f64.sqrt()));
+        assert_eq!((intervals.root_mean_square(), intervals.longest()), (Some(7_f64.sqrt()), 5.0));
     }
 }

@@ -204,7 +204,9 @@ impl Builder {
                 frame.own = frame.own.saturating_add(node.own);
             }
         }
-        Ticks::of(&analysis.recording.configuration).set_margins(&mut analysis.frames, &analysis.tree);
+        let ticks = Ticks::of(&analysis.recording.configuration);
+        ticks.set_margins(&mut analysis.frames, &analysis.tree);
+        analysis.warnings.extend(ticks.warning(&analysis.frames));
         analysis.threads = self.rows.finish();
         analysis.statements = self.statements.finish();
         analysis.http_requests = self.http_requests.finish();
