@@ -17,6 +17,7 @@ fn sandbox() -> Sandbox {
         let method = MethodInfo { class, name, descriptor, access_flags: 1, exact: true, template: "timed" };
         recording.define_method(probe, method);
     }
+    recording.start_up_done(0);
     recording.define_thread(1, "main", 4711, false);
     recording.set_thread(1);
     for (probe, start, end) in [(2, 2_000, 5_000), (2, 6_000, 7_500), (1, 1_000, 9_000)] {

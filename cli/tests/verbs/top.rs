@@ -47,7 +47,7 @@ impl PretendedJvm {
                 let request: Value = serde_json::from_str(&line).unwrap();
                 let answer = if request["ask"] == "level" {
                     *shared.lock().unwrap() = request["level"].as_str().unwrap().to_owned();
-                    json!({"changed": 1, "live": 2})
+                    json!({"changed": 1, "live": 2, "fixed": []})
                 } else {
                     status(pid, look, &shared.lock().unwrap())
                 };
@@ -73,12 +73,12 @@ impl Drop for PretendedJvm {
 fn status(pid: u32, look: u64, level: &str) -> Value {
     json!({
         "agent_version": "0.1.0", "pid": pid, "trace_file": "/tmp/shop.jfr", "trace_file_bytes": 1_000,
-        "classes_rewritten": 3, "methods_instrumented": 40, "records": 1_000 * look, "lost": 0, "live": [0, 0, 2],
+        "classes_rewritten": 3, "methods_instrumented": 40, "records": 1_000 * look, "lost": 0, "live": [{"category": "catch-all", "levels": {"time": 2}}],
         "governor": null, "decisions": [],
         "hottest": [
-            {"method": "com.acme.Shop.sell", "level": level, "calls": 10 * look, "nanos": 1_000_000 * look,
+            {"probe": 1, "category": "catch-all", "method": "com.acme.Shop.sell", "level": level, "calls": 10 * look, "nanos": 1_000_000 * look,
              "recent": {"p50": 90_000, "p99": 123_000, "max": 456_000}},
-            {"method": "com.acme.Shop.count", "level": "time", "calls": 5 * look, "nanos": 1_000 * look},
+            {"probe": 5, "category": "catch-all", "method": "com.acme.Shop.count", "level": "time", "calls": 5 * look, "nanos": 1_000 * look},
         ],
     })
 }
