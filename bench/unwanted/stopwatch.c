@@ -89,6 +89,8 @@ static void JNICALL nothing(jvmtiEnv *env, JNIEnv *jni, jclass redefined, jobjec
 
 /* Like instr, they see the classes only once the JVM is up, so that class data sharing stays as it is. */
 static void JNICALL init(jvmtiEnv *env, JNIEnv *jni, jthread thread) {
+    /* Classes that the agent in between needed for its own start were presented to the first half only. */
+    depth = 0;
     (*env)->SetEventNotificationMode(env, JVMTI_ENABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, NULL);
 }
 
