@@ -47,7 +47,7 @@ class TopIT {
             }
             program.ask("work 1000");
             String status = ControlSocket.status(program);
-            assertTrue(status.contains("\"method\":\"" + STEP + "\",\"level\":\"off\""), status);
+            assertTrue(status.contains("\"method\":\"" + STEP + "\",\"category\":\"catch-all\",\"level\":\"off\""), status);
             program.send("quit");
             program.finish().assertExitCode(0);
         }
