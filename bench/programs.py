@@ -2,13 +2,13 @@
 """Whole programs with all their methods instrumented as the configuration is by default: processor time for a unit of work.
 
 `jackson` writes and reads JSON, `regex` takes lines apart with java.util.regex, `web` is a Spring Boot application under load (with
---application DIR, a directory with the Main.java and pom.xml of ../shared/apps/springboot). A fixed amount of work, processor time of the whole
-process by the operating system; for `web` also the time of a request, from the moment at which it was due.
+--application DIR, a directory with the Main.java and pom.xml of ../shared/apps/springboot). In a round every variant is a JVM of its own;
+after the warm-up they take turns of the same work (sliced.py). Processor time of the whole process by the operating system; for `web` also
+the time of a request, from the moment at which it was due.
 
 Peers (--peers DIR, bench/README.md) get those methods that took most of the time in a run at level time; instr gets all."""
 import json
 import os
-import resource
 import shutil
 import statistics
 import subprocess
@@ -17,17 +17,18 @@ import tempfile
 
 import load
 import rounds
+import sliced
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCES = os.path.join(HERE, "programs")
-# Name -> (main class, its arguments, arguments of the run that only finds the methods, rule). Without `class` a rule takes every class
-# outside the JDK.
+# Name -> (main class, order of one turn, turns to warm up, turns measured, rule). Without `class` a rule takes every class outside the JDK.
 PROGRAMS = {
-    "jackson": ("JacksonLoop", ["{units}"], ["100"], 'exclude = "Measured"'),
-    "regex": ("RegexLoop", ["{units}"], ["100"], 'class = ["java.util.regex.**", "RegexLoop"]'),
-    "web": ("WebLoad", ["{warm}", "{requests}", "{rate}"], ["100", "100", "0"], 'exclude = ["WebLoad", "WebLoad$*"]'),
+    "jackson": ("JacksonLoop", "3000", 100, 50, 'exclude = "Measured"'),
+    "regex": ("RegexLoop", "1200", 80, 50, 'class = ["java.util.regex.**", "RegexLoop"]'),
+    "web": ("WebLoad", "150 {rate}", 40, 40, 'exclude = ["WebLoad", "WebLoad$*"]'),
 }
-UNITS = {"jackson": 60_000, "regex": 60_000}
+# For the run that only finds methods.
+FIRST_ORDER = "100 0"
 JDK_CLASSES = "regex"
 # What instr is measured as: further tables, and what stands in the rule. A stated budget makes probes live, and the governor keeps to it.
 BUDGET = "[governor]\nbudget-percent = 3\n"
@@ -39,12 +40,12 @@ def options():
     parser.set_defaults(rounds=5)
     parser.add_argument("--programs", default="jackson,regex,web")
     parser.add_argument("--application", help="directory with Main.java and pom.xml of the web application")
-    parser.add_argument("--work", type=float, default=1, help="so many times the usual amount of work")
+    parser.add_argument("--work", type=float, default=1, help="so many times the usual number of turns")
     parser.add_argument("--rate", type=float, default=300, help="requests a second")
     parser.add_argument("--methods", type=int, default=200, help="so many of a program's methods for the peers")
     parser.add_argument("--cli", help="the command instr; default: beside the agent")
-    parser.add_argument("--limit", type=int, default=300, help="seconds for one run; what takes longer is an error in the table")
-    parser.add_argument("--short", action="store_true", help="3 rounds with half the work: some four minutes without peers")
+    parser.add_argument("--limit", type=int, default=300, help="seconds for the run that finds the methods")
+    parser.add_argument("--short", action="store_true", help="3 rounds with half the turns: some four minutes without peers")
     o = parser.parse_args()
     if o.short:
         o.rounds, o.work = 3, 0.5
@@ -96,22 +97,21 @@ def agent(o, directory, name, tables, rule, trace=""):
     return f"-agentpath:{o.agent}={path}"
 
 
-def start(o, class_path, program, flags, arguments, directory):
-    main, _, _, _ = PROGRAMS[program]
-    command = [o.java + "/bin/java", "-Xms512m", "-Xmx512m", "-XX:+UseSerialGC", *flags, "-cp", class_path, main, *arguments]
-    return subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=o.limit, check=False)
+def start(o, class_path, program, flags, directory):
+    command = [o.java + "/bin/java", "-Xms512m", "-Xmx512m", "-XX:+UseSerialGC", *flags, "-cp", class_path, PROGRAMS[program][0]]
+    return sliced.Program(command, directory)
 
 
 def busiest_methods(o, class_path, program):
     """[(class, method)] that took most of the time, by a recording of them all."""
     directory = tempfile.mkdtemp(prefix="instr-programs-")
     try:
-        _, _, arguments, rule = PROGRAMS[program]
+        rule = PROGRAMS[program][-1]
         flag = agent(o, directory, "find", "[filter]\nleaf = false\nmax-bytes = 0\n", rule + '\nlevel = "time"\n', "max-file-mb = 4096\n")
-        done = start(o, class_path, program, [flag], arguments, directory)
+        running = start(o, class_path, program, [flag], directory)
+        running.order(FIRST_ORDER if program == "web" else FIRST_ORDER.split()[0])
+        running.end()
         recordings = [os.path.join(directory, name) for name in os.listdir(directory) if name.endswith(".jfr")]
-        if done.returncode != 0 or not recordings:
-            sys.exit(f"error: {program} does not run: {(done.stdout + done.stderr)[-500:]}")
         report = subprocess.run([o.cli, "report", "--json", recordings[0]], capture_output=True, text=True, check=True)
         frames = sorted(json.loads(report.stdout)["frames"], key=lambda frame: -frame["own"])
     finally:
@@ -128,7 +128,7 @@ def busiest_methods(o, class_path, program):
 
 def variants(o, program, methods):
     """Name -> function from a run's directory to the options of the JVM."""
-    rule = PROGRAMS[program][3] + "\n"
+    rule = PROGRAMS[program][-1] + "\n"
     found = {"none": lambda directory: []}
     for name, (tables, level) in OWN.items():
         found[name] = lambda directory, name=name, tables=tables, level=level: [agent(o, directory, name, tables, rule + level)]
@@ -150,75 +150,95 @@ def variants(o, program, methods):
     return rounds.chosen(found, o.only)
 
 
-def measure(o, class_path, program, flags):
-    directory = tempfile.mkdtemp(prefix="instr-programs-")
+def stats(directory):
+    for name in os.listdir(directory):
+        if name.startswith("stats-"):
+            with open(os.path.join(directory, name), encoding="utf-8") as file:
+                found = json.load(file)
+            return {"methods": found["methods_instrumented"], "records": found["records"], "lost": found["lost"]}
+    return {}
+
+
+def request_times(found):
+    """Microseconds of all requests of all turns, in order; empty for other programs."""
+    return sorted(int(nanos) / 1e3 for words, _ in found for nanos in words[1:])
+
+
+def round_of(o, class_path, program, chosen, directory):
+    """Variant -> its figures in one round."""
+    _, order, warm, measured, _ = PROGRAMS[program]
+    order = order.format(rate=o.rate)
+    running = {}
     try:
-        amount = {"units": round(UNITS.get(program, 0) * o.work), "warm": round(6000 * o.work), "requests": round(6000 * o.work), "rate": o.rate}
-        arguments = [argument.format(**amount) for argument in PROGRAMS[program][1]]
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        try:
-            done = start(o, class_path, program, flags(directory), arguments, directory)
-        except subprocess.TimeoutExpired:
-            return {"error": f"not finished within {o.limit} s"}
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        for name, flags in chosen.items():
+            os.makedirs(os.path.join(directory, name))
+            running[name] = start(o, class_path, program, flags(os.path.join(directory, name)), os.path.join(directory, name))
+            running[name].order(order)
+        _, failed = sliced.turns(running, round(warm * o.work), order)
+        found, failed_later = sliced.turns({name: one for name, one in running.items() if name not in failed}, round(measured * o.work), order)
+        errors = {**failed, **failed_later}
         figures = {}
-        for line in done.stdout.splitlines():
-            words = line.split()
-            if words[:1] == ["FIGURE"]:
-                figures[words[1]] = float(words[2])
-            elif words[:1] == ["SUM"]:
-                figures["sum"] = int(words[1])
-        if done.returncode != 0 or "sum" not in figures:
-            return {"error": f"exit {done.returncode}: {(done.stdout + done.stderr)[-400:]}"}
-        figures["process CPU s"] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        for name in os.listdir(directory):
-            if name.startswith("stats-"):
-                with open(os.path.join(directory, name), encoding="utf-8") as file:
-                    stats = json.load(file)
-                figures.update(methods=stats["methods_instrumented"], records=stats["records"], lost=stats["lost"])
+        for name, one in running.items():
+            if name in errors:
+                figures[name] = {"error": errors[name]}
+                continue
+            times = request_times(found[name])
+            figures[name] = {
+                "ratio": sliced.ratio(found[name], found["none"]),
+                "seconds a turn": statistics.median(seconds for _, seconds in found[name]),
+                "answer": found[name][-1][0][0],
+                "process CPU s": one.end(),
+                **stats(os.path.join(directory, name)),
+            }
+            if times:
+                figures[name].update({"p50 us": times[len(times) // 2], "p99 us": times[len(times) * 99 // 100]})
         return figures
     finally:
-        shutil.rmtree(directory, ignore_errors=True)
+        for one in running.values():
+            one.kill()
 
 
-def ratio(found, base, column):
-    """Median over the rounds of the ratio within a round."""
-    pairs = [one[column] / none[column] for one, none in zip(found, base) if column in one and column in none]
-    return f"{statistics.median(pairs):.3f}" if pairs else "-"
+def spread(values):
+    values = sorted(values)
+    return f"{statistics.median(values):.3f} ({values[0]:.3f}-{values[-1]:.3f})"
 
 
-def print_table(program, results, methods):
-    base = results["none"]
-    columns = [column for column in ("cpu-us-a-unit", "process CPU s", "p50-us", "p99-us") if any(column in figures for figures in base)]
+def print_table(program, found, methods):
     print(f"\n{program}" + (f", peers with {len(methods)} methods" if methods else "") + "\n")
-    print("| variant | rounds | " + " | ".join(f"{column} | ratio" for column in columns) + " | methods | records | lost |")
-    print("|---" * (5 + 2 * len(columns)) + "|")
-    for name, found in results.items():
-        good = [figures for figures in found if "error" not in figures]
-        cells = []
-        for column in columns:
-            cells += [f"{statistics.median(figures[column] for figures in good):.1f}" if good else "-", ratio(found, base, column)]
-        counts = [f"{statistics.median(figures[key] for figures in good):,.0f}" if good and key in good[0] else "" for key in ("methods", "records", "lost")]
-        print(f"| {name} | {len(good)} of {len(found)} | " + " | ".join(cells + counts) + " |")
-    sums = {figures["sum"] for found in results.values() for figures in found if "sum" in figures}
-    if len(sums) > 1:
-        print(f"\nDIFFERENT RESULTS: {sums}")
-    for name, found in results.items():
-        for error in {figures["error"] for figures in found if "error" in figures}:
+    names = list(found[0])
+    later = ["process CPU s"] + [column for column in ("p50 us", "p99 us") if column in found[0]["none"]]
+    print("| variant | CPU for the work, ratio (least-most) | ms a turn | " + " | ".join(f"{column}, ratio" for column in later) + " | methods | records | lost |")
+    print("|---" * (6 + len(later)) + "|")
+    for name in names:
+        rounds_of = [(figures[name], figures["none"]) for figures in found if "ratio" in figures[name] and "ratio" in figures["none"]]
+        if not rounds_of:
+            continue
+        cells = [spread([one["ratio"] for one, _ in rounds_of]), f"{1e3 * statistics.median(one['seconds a turn'] for one, _ in rounds_of):.1f}"]
+        cells += [spread([one[column] / none[column] for one, none in rounds_of]) for column in later]
+        counts = [f"{statistics.median(one[key] for one, _ in rounds_of):,.0f}" if key in rounds_of[0][0] else "" for key in ("methods", "records", "lost")]
+        print(f"| {name} | " + " | ".join(cells + counts) + " |")
+    answers = {one["answer"] for figures in found for one in figures.values() if "answer" in one}
+    if len(answers) > 1:
+        print(f"\nDIFFERENT RESULTS: {answers}")
+    for name in names:
+        for error in {figures[name]["error"] for figures in found if "error" in figures[name]}:
             print(f"\n{name}: {error}")
 
 
 def main():
     o = options()
-    directory = tempfile.mkdtemp(prefix="instr-programs-classes-")
+    directory = tempfile.mkdtemp(prefix="instr-programs-")
     try:
         class_paths = build(o, directory)
-        print(f"JDK {load.feature(o.java)}, {os.cpu_count()} processors, {o.rounds} rounds; ratio = median of the ratios within the rounds")
+        print(f"JDK {load.feature(o.java)}, {os.cpu_count()} processors, {o.rounds} rounds; ratio = median over the rounds of the median over the turns")
         for program in o.programs:
             methods = busiest_methods(o, class_paths[program], program) if o.peers else []
             chosen = variants(o, program, methods)
-            results = rounds.run(chosen, o.rounds, lambda name: measure(o, class_paths[program], program, chosen[name]))
-            print_table(program, results, methods)
+            found = []
+            for number in range(o.rounds):
+                found.append(round_of(o, class_paths[program], program, chosen, os.path.join(directory, f"{program}-{number}")))
+                print(f"round {number + 1}: " + ", ".join(f"{name} {one.get('ratio', 0):.3f}" for name, one in found[-1].items()), file=sys.stderr, flush=True)
+            print_table(program, found, methods)
             sys.stdout.flush()
     finally:
         shutil.rmtree(directory, ignore_errors=True)

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** {@code JacksonLoop UNITS}: a unit writes an order as JSON and reads it again, as objects and as a tree. */
+/** A unit writes an order as JSON and reads it again, as objects and as a tree. */
 public final class JacksonLoop {
 
     /** What is written and read. */
@@ -30,7 +30,7 @@ public final class JacksonLoop {
 
     public static void main(String[] arguments) throws Exception {
         ObjectMapper mapper = new ObjectMapper();
-        Measured.run(Integer.parseInt(arguments[0]), unit -> {
+        Measured.run(unit -> {
             Order order = order(unit);
             byte[] json = mapper.writeValueAsBytes(order);
             Order again = mapper.readValue(json, Order.class);

@@ -1,7 +1,8 @@
-import com.sun.management.OperatingSystemMXBean;
-import java.lang.management.ManagementFactory;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
 
-/** Runs a fixed number of units after a third as many to warm up, and prints the processor time of the process for each. */
+/** Does a number of units of work for each line of the standard input, and says so when they are done. */
 final class Measured {
 
     /** One unit of work; its result goes into a sum that must be the same in each run. */
@@ -9,21 +10,25 @@ final class Measured {
         long unit(int number) throws Exception;
     }
 
-    private static final OperatingSystemMXBean SYSTEM = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
-
     private Measured() {}
 
-    static void run(int units, Work work) throws Exception {
+    static void run(Work work) throws Exception {
+        BufferedReader orders = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
         long sum = 0;
-        for (int i = 0; i < units / 3; i++) {
+        int number = 0;
+        for (String order = orders.readLine(); order != null; order = orders.readLine()) {
+            sum = units(work, number, Integer.parseInt(order), sum);
+            number += Integer.parseInt(order);
+            System.out.println("DONE " + sum);
+            System.out.flush();
+        }
+    }
+
+    private static long units(Work work, int first, int count, long before) throws Exception {
+        long sum = before;
+        for (int i = first; i < first + count; i++) {
             sum += work.unit(i);
         }
-        long before = SYSTEM.getProcessCpuTime();
-        for (int i = 0; i < units; i++) {
-            sum += work.unit(i);
-        }
-        long used = SYSTEM.getProcessCpuTime() - before;
-        System.out.println("FIGURE cpu-us-a-unit " + used / 1e3 / units);
-        System.out.println("SUM " + sum);
+        return sum;
     }
 }

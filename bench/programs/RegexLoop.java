@@ -1,7 +1,7 @@
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** {@code RegexLoop UNITS}: a unit compiles a pattern and takes lines of a log apart with this and three others. */
+/** A unit compiles a pattern and takes lines of a log apart with this and three others. */
 public final class RegexLoop {
 
     private static final Pattern LINE = Pattern.compile(
@@ -12,7 +12,7 @@ public final class RegexLoop {
     private RegexLoop() {}
 
     public static void main(String[] arguments) throws Exception {
-        Measured.run(Integer.parseInt(arguments[0]), unit -> {
+        Measured.run(unit -> {
             long sum = 0;
             Pattern own = Pattern.compile("(user|id)[-_]?" + unit % 10 + "(?:\\d+|[a-f]*?)\\b", Pattern.CASE_INSENSITIVE);
             for (int i = 0; i < 10; i++) {

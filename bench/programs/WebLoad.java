@@ -1,9 +1,9 @@
-import com.sun.management.OperatingSystemMXBean;
 import demo.Main;
 import java.io.BufferedInputStream;
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
-import java.lang.management.ManagementFactory;
+import java.io.InputStreamReader;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -15,19 +15,19 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.web.servlet.context.ServletWebServerApplicationContext;
 
 /**
- * {@code WebLoad WARM REQUESTS RATE}: the application of ../shared/apps/springboot in this process, asked by two clients over sockets.
- * After WARM requests as fast as they go, REQUESTS at RATE a second: processor time of the process for each, and the time from the
- * moment at which a request was due to its complete answer.
+ * The application of ../shared/apps/springboot in this process, asked by two clients over sockets. For each line {@code REQUESTS RATE}
+ * of the standard input so many requests, at that rate a second or, for 0, as fast as they go; then the nanoseconds of each, from the
+ * moment at which it was due to its complete answer.
  */
 public final class WebLoad {
 
     private static final int CLIENTS = 2;
     private static final int ITEMS = 40;
-    private static final OperatingSystemMXBean SYSTEM = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
 
     private WebLoad() {}
 
@@ -46,18 +46,13 @@ public final class WebLoad {
             item.name = "item " + i;
             items.save(item);
         }
-        load(port, Integer.parseInt(arguments[0]), 0);
-        System.gc();
-        int requests = Integer.parseInt(arguments[1]);
-        long before = SYSTEM.getProcessCpuTime();
-        long[] nanos = load(port, requests, Double.parseDouble(arguments[2]));
-        long used = SYSTEM.getProcessCpuTime() - before;
-        Arrays.sort(nanos);
-        System.out.println("FIGURE cpu-us-a-unit " + used / 1e3 / nanos.length);
-        System.out.println("FIGURE p50-us " + nanos[nanos.length / 2] / 1e3);
-        System.out.println("FIGURE p99-us " + nanos[nanos.length * 99 / 100] / 1e3);
-        System.out.println("SUM " + nanos.length);
-        System.out.flush();
+        BufferedReader orders = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
+        for (String order = orders.readLine(); order != null; order = orders.readLine()) {
+            String[] words = order.split(" ");
+            long[] nanos = load(port, Integer.parseInt(words[0]), Double.parseDouble(words[1]));
+            System.out.println(Arrays.stream(nanos).mapToObj(Long::toString).collect(Collectors.joining(" ", "DONE " + nanos.length + " ", "")));
+            System.out.flush();
+        }
         context.close();
         System.exit(0);
     }
