@@ -23,8 +23,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCES = os.path.join(HERE, "programs")
 # Name -> (main class, order of one turn, turns to warm up, turns measured, rule). Without `class` a rule takes every class outside the JDK.
 PROGRAMS = {
-    "jackson": ("JacksonLoop", "3000", 100, 50, 'exclude = "Measured"'),
-    "regex": ("RegexLoop", "1200", 80, 50, 'class = ["java.util.regex.**", "RegexLoop"]'),
+    "jackson": ("JacksonLoop", "3000", 200, 50, 'exclude = "Measured"'),
+    "regex": ("RegexLoop", "1200", 130, 50, 'class = ["java.util.regex.**", "RegexLoop"]'),
     "web": ("WebLoad", "150 {rate}", 40, 40, 'exclude = ["WebLoad", "WebLoad$*"]'),
 }
 # For the run that only finds methods.

@@ -122,6 +122,9 @@ fn instrument(session: &Session, file: &ClassFile<'_>, decision: &ClassDecision,
     log_decisions(session, file, decision);
     let mut plan = ClassPlan::new(file, decision, coming);
     refuse_all(&plan.refused);
+    if let Some(withdrawn) = &session.withdrawn {
+        withdrawn.strip(file, &mut plan);
+    }
     if plan.methods.is_empty() {
         return None;
     }
@@ -129,7 +132,8 @@ fn instrument(session: &Session, file: &ClassFile<'_>, decision: &ClassDecision,
     // A wrapper that has no room for the templates any more must stay all the same.
     if coming.has_wrappers() && !refused_of(&outcome).is_empty() {
         refuse_all(refused_of(&outcome));
-        plan.strip(refused_of(&outcome));
+        let refused = refused_of(&outcome);
+        plan.strip(|method_index| refused.iter().any(|refused| refused.method_index == method_index));
         outcome = run_engine(session, file, &plan.methods);
     }
     refuse_all(refused_of(&outcome));
@@ -139,7 +143,10 @@ fn instrument(session: &Session, file: &ClassFile<'_>, decision: &ClassDecision,
         session.statistics.refuse("probe-numbers-exhausted", RefusedMethod { class, method: String::new(), reason });
         return None;
     };
-    count_rewritten(session, file, &rewritten, &plan);
+    let is_counted = session.withdrawn.as_ref().is_some_and(|probes| probes.has_touched(file.this_class().as_bytes()));
+    if !is_counted {
+        count_rewritten(session, file, &rewritten, &plan);
+    }
     log_insertions(session, file, &plan.methods, &rewritten);
     session.dump.write(&file.this_class().to_string(), &rewritten.bytes);
     Some(rewritten)
@@ -230,10 +237,11 @@ fn number_probes(
     let numbers = session.probes.numbers(file.this_class().as_bytes(), requests)?;
     for (slot, number) in rewritten.probes.iter().zip(&numbers) {
         write_number(&mut rewritten.bytes, slot.offset, *number)?;
-        if templates.get(slot.template).is_some_and(|template| template.live)
-            && let Some(MethodDecision::Chosen(chosen)) = decision.methods.get(slot.method_index)
-        {
+        let Some(MethodDecision::Chosen(chosen)) = decision.methods.get(slot.method_index) else { continue };
+        if templates.get(slot.template).is_some_and(|template| template.live) {
             session.begin_live(*number, chosen);
+        } else {
+            session.begin_fixed(*number, chosen);
         }
     }
     if watches {

@@ -79,10 +79,10 @@ impl ClassPlan {
     }
 
     /// Takes the templates off the wrappers among these methods, and the others out of the plan.
-    pub(crate) fn strip(&mut self, refused: &[Refused]) {
-        let is_refused = |plan: &MethodPlan| refused.iter().any(|refused| refused.method_index == plan.method_index);
-        self.methods.retain(|plan| plan.mode == Mode::Wrapper || !is_refused(plan));
-        self.methods.iter_mut().filter(|plan| is_refused(plan)).for_each(|plan| plan.templates = Vec::new().into());
+    pub(crate) fn strip(&mut self, is_meant: impl Fn(usize) -> bool) {
+        self.methods.retain(|plan| plan.mode == Mode::Wrapper || !is_meant(plan.method_index));
+        let meant = self.methods.iter_mut().filter(|plan| is_meant(plan.method_index));
+        meant.for_each(|plan| plan.templates = Vec::new().into());
     }
 
     /// Whether anything is put around the method.

@@ -1,4 +1,5 @@
-//! Keeps the cost of exact times below a budget: which methods go down to level `watch`, and which may come back.
+//! Keeps the cost of probes below a budget: which methods go down (from exact times to level `watch`, or from that to no probe), and
+//! which may come back.
 //!
 //! The cost of a method is its calls times the cost of one, which was measured at the start. The methods that are called most go
 //! first: few methods make most calls. One comes back when the rest takes less than half of the budget; if that was a mistake
@@ -7,14 +8,44 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// After a demotion the cost is to be this much of the budget, so that the next interval does not demote again.
-const AIM: f64 = 0.8;
-/// Below this much of the budget methods may come back.
-const QUIET: f64 = 0.5;
-/// How long a method stays down the first time.
-const FIRST_WAIT: Duration = Duration::from_secs(10);
-/// ... and at most.
-const LONGEST_WAIT: Duration = Duration::from_secs(600);
+/// How far a governor goes, and how soon it takes that back.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Manner {
+    /// Above this much of the budget methods go down.
+    limit: f64,
+    /// After a demotion the cost is to be this much of the budget, so that the next interval does not demote again.
+    aim: f64,
+    /// A method that costs less than this much of the budget stays: many of them would have to go for little.
+    least: f64,
+    /// Below this much of the budget methods may come back.
+    quiet: f64,
+    /// How long a method stays down the first time.
+    first_wait: Duration,
+    /// ... and at most.
+    longest_wait: Duration,
+}
+
+impl Manner {
+    /// For a change of level, which takes no more than writing a byte.
+    pub(crate) const OF_LEVELS: Manner = Manner {
+        limit: 1.0,
+        aim: 0.8,
+        least: 0.0,
+        quiet: 0.5,
+        first_wait: Duration::from_secs(10),
+        longest_wait: Duration::from_secs(600),
+    };
+    /// For probes that go altogether: the JVM has to compile the methods anew. And there are other costs to be paid by the same budget.
+    pub(crate) const OF_PROBES: Manner = Manner {
+        limit: 0.4,
+        aim: 0.25,
+        least: 0.015,
+        quiet: 0.1,
+        first_wait: Duration::from_secs(300),
+        longest_wait: Duration::from_secs(7200),
+    };
+}
+
 /// A process that does next to nothing is not governed: percents of nothing mean nothing.
 const IDLE_CPU: f64 = 0.1;
 
@@ -27,16 +58,16 @@ pub(crate) struct Interval<'a> {
     pub(crate) length: Duration,
     /// CPU time that the process used in it.
     pub(crate) cpu: Duration,
-    /// Probe at level `time` that may be governed, and its calls in the interval.
+    /// Probe that may be governed, and its calls in the interval.
     pub(crate) calls: &'a [(u32, u64)],
 }
 
 /// A change of level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Decision {
-    /// To `watch`, because it took so many percent of the process's CPU time.
+    /// Down, because it took so many percent of the process's CPU time.
     Demote { probe: u32, calls_per_second: f64, percent: f64 },
-    /// Back to `time`.
+    /// Back up.
     Promote { probe: u32 },
 }
 
@@ -54,17 +85,19 @@ struct Demoted {
 pub(crate) struct Governor {
     budget: f64,
     nanos_per_call: f64,
+    manner: Manner,
     demoted: BTreeMap<u32, Demoted>,
     percent: f64,
 }
 
 impl Governor {
     /// A governor with a budget in percent of the process's CPU time.
-    pub(crate) fn new(budget_percent: u32, nanos_per_call: f64) -> Governor {
-        Governor { budget: f64::from(budget_percent) / 100.0, nanos_per_call, demoted: BTreeMap::new(), percent: 0.0 }
+    pub(crate) fn new(budget_percent: u32, nanos_per_call: f64, manner: Manner) -> Governor {
+        let budget = f64::from(budget_percent) / 100.0;
+        Governor { budget, nanos_per_call, manner, demoted: BTreeMap::new(), percent: 0.0 }
     }
 
-    /// Percent of the process's CPU time that exact times took in the last interval.
+    /// Percent of the process's CPU time that the probes took in the last interval.
     pub(crate) fn percent(&self) -> f64 {
         self.percent
     }
@@ -81,10 +114,10 @@ impl Governor {
         let calls: u64 = interval.calls.iter().map(|(_, calls)| calls).sum();
         let cost = calls as f64 * self.nanos_per_call;
         self.percent = 100.0 * cost / cpu;
-        if cost > self.budget * cpu {
+        if cost > self.budget * self.manner.limit * cpu {
             self.demote(interval, cost, cpu)
-        } else if cost < self.budget * cpu * QUIET {
-            self.promote(interval.at, self.budget * AIM - cost / cpu)
+        } else if cost < self.budget * cpu * self.manner.quiet {
+            self.promote(interval.at, self.budget * self.manner.aim - cost / cpu)
         } else {
             Vec::new()
         }
@@ -96,12 +129,16 @@ impl Governor {
         let seconds = interval.length.as_secs_f64();
         let mut decisions = Vec::new();
         for (probe, calls) in by_calls {
-            if cost <= self.budget * AIM * cpu || calls == 0 {
+            if cost <= self.budget * self.manner.aim * cpu || calls == 0 {
                 break;
             }
             let own = calls as f64 * self.nanos_per_call;
+            if own < self.budget * self.manner.least * cpu {
+                break;
+            }
             cost -= own;
-            let wait = self.demoted.get(&probe).map_or(FIRST_WAIT, |before| (before.wait * 2).min(LONGEST_WAIT));
+            let wait = self.demoted.get(&probe).map(|before| (before.wait * 2).min(self.manner.longest_wait));
+            let wait = wait.unwrap_or(self.manner.first_wait);
             let demoted = Demoted { until: Some(interval.at + wait), wait, nanos_per_second: own / seconds };
             self.demoted.insert(probe, demoted);
             decisions.push(Decision::Demote {
@@ -151,7 +188,7 @@ mod tests {
 
     #[test]
     fn the_hottest_go_until_the_rest_fits() {
-        let mut governor = Governor::new(3, 50.0);
+        let mut governor = Governor::new(3, 50.0, Manner::OF_LEVELS);
         // 50 ns a call of 1 s of CPU: 600,000 calls are the budget, 480,000 the aim.
         let decisions = governor.decide(&second(1, 1000, &[(1, 100_000), (2, 2_000_000), (3, 300_000), (4, 400_000)]));
         assert_eq!(probes(&decisions), [-2, -4]);
@@ -160,8 +197,18 @@ mod tests {
     }
 
     #[test]
+    fn probes_that_go_altogether_go_sooner_but_not_for_next_to_nothing() {
+        let mut governor = Governor::new(3, 1.0, Manner::OF_PROBES);
+        // 1 ns a call of 1 s of CPU: from 12 million calls on some go until 7.5 million are left, but none with less than 450,000.
+        assert!(governor.decide(&second(1, 1000, &[(1, 11_000_000)])).is_empty());
+        let many: Vec<(u32, u64)> = (2..40).map(|probe| (probe, 400_000)).collect();
+        let calls = [&[(1, 3_000_000)], many.as_slice()].concat();
+        assert_eq!(probes(&governor.decide(&second(2, 1000, &calls))), [-1]);
+    }
+
+    #[test]
     fn within_the_budget_nothing_happens() {
-        let mut governor = Governor::new(3, 50.0);
+        let mut governor = Governor::new(3, 50.0, Manner::OF_LEVELS);
         assert!(governor.decide(&second(1, 1000, &[(1, 500_000)])).is_empty());
         // The same calls in a process that hardly runs are more than 3 % of its time, but of 100 ms at least.
         assert!(governor.decide(&second(2, 1, &[(1, 50_000)])).is_empty());
@@ -169,7 +216,7 @@ mod tests {
 
     #[test]
     fn who_comes_back_too_early_waits_longer() {
-        let mut governor = Governor::new(3, 50.0);
+        let mut governor = Governor::new(3, 50.0, Manner::OF_LEVELS);
         assert_eq!(probes(&governor.decide(&second(1, 1000, &[(7, 5_000_000)]))), [-7]);
         assert!(governor.decide(&second(10, 1000, &[])).is_empty(), "10 s are not over");
         assert_eq!(probes(&governor.decide(&second(11, 1000, &[]))), [7]);
@@ -180,7 +227,7 @@ mod tests {
 
     #[test]
     fn they_come_back_one_by_one_the_cheapest_first_and_only_when_it_is_quiet() {
-        let mut governor = Governor::new(3, 50.0);
+        let mut governor = Governor::new(3, 50.0, Manner::OF_LEVELS);
         governor.decide(&second(1, 1000, &[(1, 5_000_000), (2, 2_000_000)]));
         assert!(governor.decide(&second(20, 1000, &[(3, 400_000)])).is_empty(), "two thirds of the budget are used");
         assert_eq!(probes(&governor.decide(&second(21, 1000, &[(3, 1000)]))), [2]);
@@ -190,7 +237,7 @@ mod tests {
 
     #[test]
     fn what_a_person_set_is_left_alone() {
-        let mut governor = Governor::new(3, 50.0);
+        let mut governor = Governor::new(3, 50.0, Manner::OF_LEVELS);
         governor.decide(&second(1, 1000, &[(1, 5_000_000)]));
         governor.forget(1);
         assert!(governor.decide(&second(60, 1000, &[])).is_empty());

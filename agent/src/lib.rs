@@ -44,4 +44,6 @@ mod session;
 mod setup;
 mod statistics;
 mod trace_file;
+
+mod withdrawn_probes;
 mod wrapped_classes;

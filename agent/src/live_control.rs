@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
-use crate::governor::{Decision, Governor, Interval};
+use crate::governor::{Decision, Governor, Interval, Manner};
 use crate::live_levels::{self, LiveLevels};
 use crate::live_selection::{Fixed, LiveSelection, category_of, fixed};
 use crate::probe_registry::{ProbeDescription, ProbeRegistry};
@@ -91,7 +91,7 @@ impl LiveControl {
     pub(crate) fn new(probes: &'static ProbeRegistry, budget_percent: Option<u32>) -> LiveControl {
         let levels = live_levels::of_process();
         levels.forget(probes.described().into_iter().filter(|probe| probe.live).map(|probe| probe.number));
-        let governor = budget_percent.map(|percent| Governor::new(percent, nanos_per_call()));
+        let governor = budget_percent.map(|percent| Governor::new(percent, nanos_per_call(), Manner::OF_LEVELS));
         LiveControl { levels, probes, began: Instant::now(), state: Mutex::new(State { governor, ..State::default() }) }
     }
 

@@ -1,6 +1,9 @@
 //! Classes that were loaded before the class hook was on: found, filtered and rewritten in one batch.
 
+use std::sync::Arc;
+
 use classfile::ClassFile;
+use rustc_hash::FxHashSet;
 
 use crate::class_plan::{ClassPlan, Coming};
 use crate::hierarchy::LoaderView;
@@ -22,6 +25,20 @@ pub(crate) fn instrument(jvmti: Jvmti, jni: &Jni<'_>, session: &Session) {
     let wanted: Vec<LoadedClass<'_>> = loaded.as_slice().iter().copied().filter(|class| scan.wants(*class)).collect();
     tracing::info!(loaded = loaded.as_slice().len(), wanted = wanted.len(), "classes loaded before the hook");
     retransform_classes(jvmti, session, &wanted);
+}
+
+/// Has the JVM present the loaded classes of these names once more.
+pub(crate) fn instrument_again(jvmti: Jvmti, jni: &Jni<'_>, session: &Session, names: &FxHashSet<Arc<[u8]>>) {
+    let loaded = match LoadedClasses::all(jvmti, jni) {
+        Ok(loaded) => loaded,
+        Err(error) => {
+            tracing::warn!(%error, "the loaded classes cannot be listed; these keep their probes: {names:?}");
+            return;
+        }
+    };
+    let is_named = |class: &LoadedClass<'_>| class.internal_name(jvmti).is_some_and(|name| names.contains(&*name));
+    let meant: Vec<LoadedClass<'_>> = loaded.as_slice().iter().copied().filter(is_named).collect();
+    retransform_classes(jvmti, session, &meant);
 }
 
 struct Scan<'a> {

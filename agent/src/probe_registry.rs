@@ -77,6 +77,15 @@ pub(crate) struct ProbeDescription {
     pub(crate) live: bool,
 }
 
+/// The method of a probe as class files name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ProbedMethod {
+    /// Internal name of the class.
+    pub(crate) class: Arc<[u8]>,
+    pub(crate) name: Box<[u8]>,
+    pub(crate) descriptor: Box<[u8]>,
+}
+
 /// How far a reader of definitions has come.
 #[derive(Debug, Default)]
 pub(crate) struct Definitions {
@@ -204,6 +213,19 @@ impl ProbeRegistry {
     pub(crate) fn describe(&self, number: u32) -> Option<ProbeDescription> {
         let known = self.known.lock();
         Some(known.probes.get((number as usize).checked_sub(1)?)?.describe(number))
+    }
+
+    /// The highest number that was given; 0 before the first.
+    pub(crate) fn highest(&self) -> u32 {
+        u32::try_from(self.count.load(Ordering::Acquire)).unwrap_or(u32::MAX)
+    }
+
+    /// The method that has the probe of this number.
+    pub(crate) fn method(&self, number: u32) -> Option<ProbedMethod> {
+        let known = self.known.lock();
+        let probe = known.probes.get((number as usize).checked_sub(1)?)?;
+        let (class, name, descriptor) = (Arc::clone(&probe.class), probe.name.clone(), probe.descriptor.clone());
+        Some(ProbedMethod { class, name, descriptor })
     }
 
     /// Tells `each` about the probes that came since the last time.

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use crate::jvm::{JavaVm, Jni, NanoClock};
 use crate::jvm_event_recording::JvmEventRecording;
-use crate::recorder::{BurstWindows, JvmEventQueue, LiveTicks, Ticker};
+use crate::recorder::{BurstWindows, JvmEventQueue, LiveTicks, Ticker, WatchedCalls};
 use crate::runtime_classes::RuntimeClasses;
 
 /// Who wants the probes to be off.
@@ -26,8 +26,10 @@ pub(crate) enum PausedBy {
 #[derive(Debug)]
 pub(crate) struct ProbeSwitch {
     vm: JavaVm,
-    /// Longest time from tick to tick.
-    tick: Duration,
+    /// Longest time from tick to tick, if the configuration says one.
+    tick: Option<Duration>,
+    /// Who wants to know how often methods are called that are watched.
+    counted: Option<Arc<WatchedCalls>>,
     /// When windows of level burst open.
     windows: BurstWindows,
     state: Mutex<State>,
@@ -49,9 +51,14 @@ struct State {
 
 impl ProbeSwitch {
     /// A switch for probes that are off.
-    pub(crate) fn new(vm: JavaVm, tick_us: u32, windows: BurstWindows) -> ProbeSwitch {
-        let tick = Duration::from_micros(u64::from(tick_us));
-        ProbeSwitch { vm, tick, windows, state: Mutex::new(State::default()) }
+    pub(crate) fn new(
+        vm: JavaVm,
+        tick_us: Option<u32>,
+        counted: Option<Arc<WatchedCalls>>,
+        windows: BurstWindows,
+    ) -> ProbeSwitch {
+        let tick = tick_us.map(|tick| Duration::from_micros(u64::from(tick)));
+        ProbeSwitch { vm, tick, counted, windows, state: Mutex::new(State::default()) }
     }
 
     /// Switches all probes on: the session begins.
@@ -74,7 +81,9 @@ impl ProbeSwitch {
         let mut state = self.state.lock();
         if !state.needs_ticks {
             state.needs_ticks = true;
-            events.setting("watch.tick-ns", self.tick.as_nanos().to_string());
+            if let Some(tick) = self.tick {
+                events.setting("watch.tick-ns", tick.as_nanos().to_string());
+            }
             state.events = state.recording.map(|(_, clock)| events.queue(clock));
             state.start_ticker(self);
         }
@@ -146,7 +155,7 @@ impl State {
             return;
         };
         let live = LiveTicks::new(switch.windows.clone(), self.events.clone());
-        match Ticker::start(switch.vm, clock, runtime.tick, switch.tick, live) {
+        match Ticker::start(switch.vm, clock, runtime.tick, switch.tick, live, switch.counted.clone()) {
             Ok(ticker) => self.ticker = Some(ticker),
             Err(error) => tracing::error!(%error, "no thread for the ticker; level watch records nothing"),
         }

@@ -6,7 +6,10 @@
 use std::ffi::{CStr, CString};
 
 use crate::embedded;
-use crate::jvm::{self, GlobalClass, Jni, Jvmti, NanoClock, RecorderNatives, StaticLongField, counter};
+use crate::jvm::{
+    self, GlobalClass, Jni, Jvmti, NanoClock, RecorderClasses, RecorderNatives, StaticDoubleField, StaticLongField,
+    counter,
+};
 use crate::metrics::{FullCalls, exceptions};
 
 /// The package of `java.base` that the runtime uses.
@@ -24,7 +27,7 @@ pub(crate) struct RuntimeClasses {
     clock: GlobalClass,
     full: GlobalClass,
     /// `java.instr.Watch.tick`.
-    pub(crate) tick: StaticLongField,
+    pub(crate) tick: StaticDoubleField,
 }
 
 impl RuntimeClasses {
@@ -66,9 +69,10 @@ impl RuntimeClasses {
         else {
             return Err("this build of the agent has no runtime classes".to_owned());
         };
-        jvm::register_recorder_natives(jni, ring, live, sections, natives).map_err(|error| error.to_string())?;
+        jvm::register_recorder_natives(jni, RecorderClasses { ring, live, watch, sections }, natives)
+            .map_err(|error| error.to_string())?;
         jvm::register_full_natives(jvmti, jni, full, exceptions::thrown).map_err(|error| error.to_string())?;
-        let tick = StaticLongField::find(jni, watch, c"tick").map_err(|error| error.to_string())?;
+        let tick = StaticDoubleField::find(jni, watch, c"tick").map_err(|error| error.to_string())?;
         let origin = NanoClock::calibrate(jni).map_err(|error| error.to_string())?.origin();
         counter::prepare(jvmti, jni, clock, counts_ticks, origin).map_err(|error| error.to_string())?;
         Ok(RuntimeClasses { recorder, clock, full, tick })

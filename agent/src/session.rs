@@ -25,11 +25,12 @@ use crate::live_control::LiveControl;
 use crate::metrics::FullCalls;
 use crate::probe_registry::ProbeRegistry;
 use crate::probe_switch::ProbeSwitch;
-use crate::recorder::{self, BurstWindows, CallRates, DumpDesk, RecordCounts, Rings, Watcher};
+use crate::recorder::{self, BurstWindows, CallRates, DumpDesk, RecordCounts, Rings, WatchedCalls, Watcher};
 use crate::runtime_classes::RuntimeClasses;
 use crate::sampler::{self, AllocationSampler, SampleQueue};
 use crate::setup::Setup;
 use crate::statistics::Statistics;
+use crate::withdrawn_probes::WithdrawnProbes;
 use crate::wrapped_classes::WrappedClasses;
 use crate::{class_load_hook, initial_state, live_levels, loaded_before, message, probe_registry};
 
@@ -72,6 +73,8 @@ pub(crate) struct Session {
     pub(crate) late: LateDecisions,
     /// What can be changed while the program runs.
     pub(crate) live: LiveControl,
+    /// Methods that are called too often for a probe, where probes of level watch are governed.
+    pub(crate) withdrawn: Option<WithdrawnProbes>,
     /// Calls up to now, if somebody may ask.
     pub(crate) rates: Option<Arc<Mutex<CallRates>>>,
     /// What the drainer has seen up to now.
@@ -332,6 +335,7 @@ impl Watcher for SessionWatcher {
             let calls = rates.lock().snapshot();
             session.live.govern(calls, process_cpu_time());
         }
+        session.withdraw_probes();
     }
 }
 
@@ -341,6 +345,8 @@ impl Session {
         let types = TypeIndex::new(PathBuf::from(java_home), agent.started);
         let probes = probe_registry::of_process();
         let (control, budget) = (&setup.config.control, setup.budget());
+        let counted = Arc::new(WatchedCalls::of_process());
+        let withdrawn = setup.watch_budget().map(|percent| WithdrawnProbes::new(probes, percent, Arc::clone(&counted)));
         let rates = (control.socket || budget.is_some()).then(Arc::default);
         Session {
             engine: Engine::new(Arc::clone(&setup.templates), EngineOptions::default()),
@@ -359,7 +365,13 @@ impl Session {
             statistics: Statistics::default(),
             running: Mutex::new(Running::default()),
             health: Arc::default(),
-            switch: ProbeSwitch::new(agent.vm, setup.config.watch.tick_us, BurstWindows::new(&setup.config.control)),
+            switch: ProbeSwitch::new(
+                agent.vm,
+                setup.config.watch.tick_us,
+                withdrawn.is_some().then(|| Arc::clone(&counted)),
+                BurstWindows::new(&setup.config.control),
+            ),
+            withdrawn,
             events: JvmEventRecording::new(&setup.config.trace, setup.config.sampler.enabled),
             dumps: Arc::default(),
             samples: Arc::default(),
@@ -383,6 +395,14 @@ impl Session {
     pub(crate) fn begin_live(&self, probe: u32, chosen: &Chosen) {
         let is_governed = self.setup.rules.rules().get(chosen.rule).is_none_or(CompiledRule::is_governed);
         self.live.begin(probe, chosen, is_governed);
+    }
+
+    /// A method got a probe of this number, whose level stays.
+    pub(crate) fn begin_fixed(&self, probe: u32, chosen: &Chosen) {
+        let is_governed = self.setup.rules.rules().get(chosen.rule).is_none_or(CompiledRule::is_governed);
+        if let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !is_governed) {
+            withdrawn.spare(probe);
+        }
     }
 
     /// Some class got a probe of level watch: there must be a tick.

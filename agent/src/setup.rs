@@ -55,6 +55,13 @@ impl Setup {
         self.config.governor.budget().filter(|_| self.has_live_probes())
     }
 
+    /// What probes of level watch may take of the CPU time in percent before some are withdrawn; `None` where they are live, for those
+    /// have levels.
+    pub(crate) fn watch_budget(&self) -> Option<u32> {
+        let is_watched = !self.has_live_probes() && self.uses_level(Level::Watch);
+        self.config.governor.budget().filter(|_| is_watched)
+    }
+
     /// What opens the breaker: with probes that can be governed, or where the configuration says so.
     pub(crate) fn breaker(&self) -> Option<Limits> {
         let governor = &self.config.governor;

@@ -55,9 +55,10 @@ pub(crate) use method_facts::{MethodFacts, MethodId, MethodNames, make_method_id
 pub(crate) use modules::export_to_class;
 pub(crate) use name_gate::NAME_GATE;
 pub(crate) use nano_time::{NanoClock, probe_nanos};
-pub(crate) use natives::{RecorderNatives, register_full_natives, register_recorder_natives};
+pub(crate) use natives::{RecorderClasses, RecorderNatives, register_full_natives, register_recorder_natives};
 pub(crate) use operating_system::{
-    block_signals, current_thread_id, process_cpu_time, process_start, wake_up_in_time, zeroed_bytes, zeroed_words,
+    block_signals, current_thread_id, process_cpu_time, process_start, thread_cpu_time, wake_up_in_time, zeroed_bytes,
+    zeroed_words,
 };
 pub(crate) use sample_buffer::{Sample, SampleBuffer};
 pub(crate) use sample_signal::ThreadSlot;
@@ -71,7 +72,7 @@ pub(crate) mod signal {
         has_signal, kernel_tick, monotonic_nanos, prepare, slot, switch_off, switch_on,
     };
 }
-pub(crate) use static_members::{StaticLongField, call_static_void};
+pub(crate) use static_members::{StaticDoubleField, StaticLongField, call_static_void};
 pub(crate) use threads::{
     AllThreads, ThreadFacts, ask_for_sampling, current_java_thread_id, is_virtual_thread, java_thread_id,
     thread_cpu_nanos, thread_facts, threads_by_environment, threads_have_ids, walk_stacks,

@@ -1,4 +1,4 @@
-//! The native methods of `java.instr.Ring`, `java.instr.Live`, `java.instr.Sections` and `java.instr.Full`.
+//! The native methods of `java.instr.Ring`, `java.instr.Live`, `java.instr.Watch`, `java.instr.Sections` and `java.instr.Full`.
 
 use std::ffi::c_void;
 use std::sync::OnceLock;
@@ -19,6 +19,8 @@ pub(crate) trait RecorderNatives: Sync {
     fn levels(&self) -> i64;
     /// Address of the words of the levels; never 0.
     fn words(&self) -> i64;
+    /// Address of the counters of probes at level watch; 0 if there are none.
+    fn counts(&self) -> i64;
     /// Address of the table of headers.
     fn table(&self) -> i64;
     /// The calling carrier thread, with this Java id, wants its ring: returns the address of the header.
@@ -34,12 +36,19 @@ pub(crate) trait RecorderNatives: Sync {
 
 static RECORDER: OnceLock<&'static dyn RecorderNatives> = OnceLock::new();
 
+/// The classes whose native methods a recorder answers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RecorderClasses {
+    pub(crate) ring: GlobalClass,
+    pub(crate) live: GlobalClass,
+    pub(crate) watch: GlobalClass,
+    pub(crate) sections: GlobalClass,
+}
+
 /// Binds the native methods. The first recorder stays for the life of the JVM.
 pub(crate) fn register_recorder_natives(
     jni: &Jni<'_>,
-    ring: GlobalClass,
-    live: GlobalClass,
-    sections: GlobalClass,
+    classes: RecorderClasses,
     recorder: &'static dyn RecorderNatives,
 ) -> Result<(), JavaError> {
     RECORDER.get_or_init(|| recorder);
@@ -51,11 +60,12 @@ pub(crate) fn register_recorder_natives(
         method(c"open", c"(J)J", open as *const c_void),
         method(c"next", c"(J)V", next as *const c_void),
     ];
-    register(jni, ring, &methods)?;
+    register(jni, classes.ring, &methods)?;
     let methods =
         [method(c"levels", c"()J", levels as *const c_void), method(c"words", c"()J", words as *const c_void)];
-    register(jni, live, &methods)?;
-    register(jni, sections, &[method(c"register", c"(JI)I", register_section as *const c_void)])
+    register(jni, classes.live, &methods)?;
+    register(jni, classes.watch, &[method(c"counts", c"()J", counts as *const c_void)])?;
+    register(jni, classes.sections, &[method(c"register", c"(JI)I", register_section as *const c_void)])
 }
 
 /// The functions must have the signatures that are registered.
@@ -72,6 +82,10 @@ extern "system" fn levels(_env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::j
 
 extern "system" fn words(_env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jlong {
     RECORDER.get().map_or(0, |recorder| recorder.words())
+}
+
+extern "system" fn counts(_env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jlong {
+    RECORDER.get().map_or(0, |recorder| recorder.counts())
 }
 
 extern "system" fn table(_env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jlong {

@@ -22,33 +22,60 @@ pub(crate) fn call_static_void(jni: &Jni<'_>, class: GlobalClass, name: &CStr) -
     if jni.exception_pending() { Err(jni.failure("calling the runtime")) } else { Ok(()) }
 }
 
+/// A `static double` that native code writes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StaticDoubleField(StaticField);
+
 /// A `static long` that native code writes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct StaticLongField {
+pub(crate) struct StaticLongField(StaticField);
+
+#[derive(Debug, Clone, Copy)]
+struct StaticField {
     class: GlobalClass,
     field: jni::jfieldID,
 }
 
 // SAFETY: field ids are valid in every thread while the class lives, and the class is kept by its global reference.
-unsafe impl Send for StaticLongField {}
+unsafe impl Send for StaticField {}
 // SAFETY: as above.
-unsafe impl Sync for StaticLongField {}
+unsafe impl Sync for StaticField {}
+
+impl StaticField {
+    /// Initialises the class. The descriptor must be that of the calls made with it.
+    fn find(jni: &Jni<'_>, class: GlobalClass, name: &CStr, descriptor: &CStr) -> Result<StaticField, JavaError> {
+        // SAFETY: valid environment, live class, NUL-terminated names.
+        let field = unsafe { jni_call!(jni, GetStaticFieldID, class.raw(), name.as_ptr(), descriptor.as_ptr()) };
+        if field.is_null() {
+            Err(jni.failure("finding a field of the runtime"))
+        } else {
+            Ok(StaticField { class, field })
+        }
+    }
+}
 
 impl StaticLongField {
     /// Finds the field; initialises the class.
     pub(crate) fn find(jni: &Jni<'_>, class: GlobalClass, name: &CStr) -> Result<StaticLongField, JavaError> {
-        // SAFETY: valid environment, live class, NUL-terminated names.
-        let field = unsafe { jni_call!(jni, GetStaticFieldID, class.raw(), name.as_ptr(), c"J".as_ptr()) };
-        if field.is_null() {
-            Err(jni.failure("finding a field of the runtime"))
-        } else {
-            Ok(StaticLongField { class, field })
-        }
+        StaticField::find(jni, class, name, c"J").map(StaticLongField)
     }
 
     /// Writes the field.
     pub(crate) fn set(self, jni: &Jni<'_>, value: i64) {
         // SAFETY: valid environment; the field is a static long of this class.
-        unsafe { jni_call!(jni, SetStaticLongField, self.class.raw(), self.field, value) };
+        unsafe { jni_call!(jni, SetStaticLongField, self.0.class.raw(), self.0.field, value) };
+    }
+}
+
+impl StaticDoubleField {
+    /// Finds the field; initialises the class.
+    pub(crate) fn find(jni: &Jni<'_>, class: GlobalClass, name: &CStr) -> Result<StaticDoubleField, JavaError> {
+        StaticField::find(jni, class, name, c"D").map(StaticDoubleField)
+    }
+
+    /// Writes the field.
+    pub(crate) fn set(self, jni: &Jni<'_>, value: f64) {
+        // SAFETY: valid environment; the field is a static double of this class.
+        unsafe { jni_call!(jni, SetStaticDoubleField, self.0.class.raw(), self.0.field, value) };
     }
 }

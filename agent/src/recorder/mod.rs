@@ -17,9 +17,11 @@ mod record_stream;
 mod ring;
 mod sample_sink;
 mod segment_pool;
+mod tick_pace;
 mod ticker;
 mod trace_dumps;
 mod trace_sink;
+mod watched_calls;
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -37,6 +39,7 @@ pub(crate) use record_stream::{Detail, RecordSink, RecordThread};
 pub(crate) use ticker::{LiveTicks, Ticker};
 pub(crate) use trace_dumps::{DumpAnswer, DumpDesk, Dumped};
 pub(crate) use trace_sink::{RecordCounts, TraceParts, TraceSink};
+pub(crate) use watched_calls::{Seen, WatchedCalls};
 
 use crate::jvm::{NanoClock, RecorderNatives, current_thread_id};
 use crate::{live_levels, probe_registry};
@@ -152,6 +155,10 @@ impl Rings {
 impl RecorderNatives for Rings {
     fn levels(&self) -> i64 {
         live_levels::of_process().address() as i64
+    }
+
+    fn counts(&self) -> i64 {
+        watched_calls::address()
     }
 
     fn words(&self) -> i64 {

@@ -1,17 +1,23 @@
 //! The thread that advances `java.instr.Watch.tick` and the tick of live probes, and opens the windows of level burst. It exists
 //! only while some probe is at level watch, or live.
 //!
+//! If somebody wants to know how often methods are called, some ticks count calls (`watched_calls.rs`).
+//!
 //! Ticks come at random intervals between three quarters of a tick and a whole one. Regular ticks would see a program that
 //! does something each millisecond always at the same point of it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::burst_windows::{BurstWindows, Step};
 use super::jvm_event_queue::{JvmEvent, JvmEventQueue};
-use crate::jvm::{JavaVm, NanoClock, StaticLongField, block_signals, wake_up_in_time};
+use super::tick_pace::{Spent, TickPace};
+use super::watched_calls::WatchedCalls;
+use crate::jvm::{
+    JavaVm, NanoClock, StaticDoubleField, block_signals, process_cpu_time, thread_cpu_time, wake_up_in_time,
+};
 use crate::live_levels::{self, LiveLevels};
 
 /// A running ticker.
@@ -65,13 +71,15 @@ impl TickIntervals {
 }
 
 impl Ticker {
-    /// Starts to write `field` and the words of live probes, with `longest` between two ticks unless the machine is too busy for that.
+    /// Starts to write `field` and the words of live probes, with `longest` between two ticks unless the machine is too busy for that;
+    /// without it as often as is cheap.
     pub(crate) fn start(
         vm: JavaVm,
         clock: NanoClock,
-        field: StaticLongField,
-        longest: Duration,
+        field: StaticDoubleField,
+        longest: Option<Duration>,
         mut live: LiveTicks,
+        counted: Option<Arc<WatchedCalls>>,
     ) -> std::io::Result<Ticker> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
@@ -79,12 +87,13 @@ impl Ticker {
             block_signals();
             wake_up_in_time();
             let ran = vm.with_attached_daemon(c"instr-ticker", |jni| {
-                let intervals = tick(clock, longest, &stopped, |now| {
-                    field.set(jni, clock.as_probes_read(now));
-                    live.tick(clock, now);
-                });
+                let intervals =
+                    tick(clock, TickPace::new(longest), counted.map(Counting::new), &stopped, |kind, now| {
+                        field.set(jni, tick_word(kind, clock.as_probes_read(now)));
+                        live.tick(clock, now);
+                    });
                 // Probes that began before must not record the silence that follows.
-                field.set(jni, 0);
+                field.set(jni, 0.0);
                 live.end(clock);
                 intervals
             });
@@ -141,16 +150,77 @@ impl LiveTicks {
     }
 }
 
-fn tick(clock: NanoClock, longest: Duration, stopped: &AtomicBool, mut set: impl FnMut(i64)) -> TickIntervals {
+/// What a tick is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TickKind {
+    Ordinary,
+    /// Calls that end before the next tick are counted.
+    Counting,
+}
+
+/// What probes read at a tick: the time, or something that differs from itself and has the time in its lower bits (`java.instr.Watch`).
+fn tick_word(kind: TickKind, read: i64) -> f64 {
+    const QUIET_NAN: u64 = 0x7ff8 << 48;
+    const TIME_BITS: u64 = (1 << 51) - 1;
+    match kind {
+        TickKind::Ordinary => read as f64,
+        TickKind::Counting => f64::from_bits(QUIET_NAN | read as u64 & TIME_BITS),
+    }
+}
+
+/// When calls are counted.
+struct Counting {
+    counted: Arc<WatchedCalls>,
+    /// When it began last.
+    began: i64,
+    is_counting: bool,
+}
+
+impl Counting {
+    const EVERY: i64 = 100_000_000;
+    const LENGTH: Duration = Duration::from_micros(100);
+
+    fn new(counted: Arc<WatchedCalls>) -> Counting {
+        Counting { counted, began: 0, is_counting: false }
+    }
+
+    /// What the tick at this moment is for.
+    fn kind(&mut self, now: i64) -> TickKind {
+        if std::mem::take(&mut self.is_counting) {
+            let nanos = now.wrapping_sub(self.began).max(0).unsigned_abs();
+            self.counted.counted_for(Duration::from_nanos(nanos));
+            return TickKind::Ordinary;
+        }
+        self.is_counting = now.wrapping_sub(self.began) >= Counting::EVERY;
+        if self.is_counting {
+            self.began = now;
+            return TickKind::Counting;
+        }
+        TickKind::Ordinary
+    }
+}
+
+fn tick(
+    clock: NanoClock,
+    mut pace: TickPace,
+    mut counting: Option<Counting>,
+    stopped: &AtomicBool,
+    mut set: impl FnMut(TickKind, i64),
+) -> TickIntervals {
     let (mut intervals, mut random) = (TickIntervals::default(), 0x9e37_79b9_7f4a_7c15);
-    let mut last = None;
+    let (began, mut last) = (Instant::now(), None);
     while !stopped.load(Ordering::Acquire) {
         let now = clock.now();
-        set(now);
+        let kind = counting.as_mut().map_or(TickKind::Ordinary, |counting| counting.kind(now));
+        set(kind, now);
         if let Some(last) = last {
             intervals.add(now.wrapping_sub(last));
         }
         last = Some(now);
+        if pace.ticked(began.elapsed()) {
+            pace.review(Spent { elapsed: began.elapsed(), ticker: thread_cpu_time(), process: process_cpu_time() });
+        }
+        let longest = if kind == TickKind::Counting { Counting::LENGTH } else { pace.longest() };
         // A garbage collection holds the writing up: what was in progress meanwhile must see that much time.
         if clock.now().wrapping_sub(now) < i64::try_from(longest.as_nanos()).unwrap_or(i64::MAX) {
             std::thread::sleep(pause(longest, &mut random));
@@ -182,6 +252,25 @@ mod tests {
         assert!((730..740).contains(&shortest.as_micros()) && (970..=980).contains(&longest.as_micros()), "{pauses:?}");
         let mean = pauses.iter().sum::<Duration>() / 1000;
         assert!((845..865).contains(&mean.as_micros()), "{mean:?}");
+    }
+
+    #[test]
+    fn ticks_that_count_differ_from_themselves_and_have_the_time() {
+        let now = 81_234_567_890_123;
+        assert_eq!(tick_word(TickKind::Ordinary, now), 81_234_567_890_123.0);
+        let counting = tick_word(TickKind::Counting, now);
+        assert!(counting.is_nan());
+        assert_eq!(counting.to_bits() & ((1 << 51) - 1), now as u64);
+    }
+
+    #[test]
+    fn calls_are_counted_from_time_to_time_for_one_tick() {
+        let counted = Arc::new(WatchedCalls::over(&[]));
+        let mut counting = Counting::new(Arc::clone(&counted));
+        let kinds = [200_000_000, 200_120_000, 201_000_000, 300_000_000, 300_080_000].map(|now| counting.kind(now));
+        let (ordinary, counts) = (TickKind::Ordinary, TickKind::Counting);
+        assert_eq!(kinds, [counts, ordinary, ordinary, counts, ordinary]);
+        assert!(counted.take(Duration::from_micros(200), 0).is_some_and(|seen| seen.counted.as_micros() == 200));
     }
 
     #[test]

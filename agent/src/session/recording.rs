@@ -7,14 +7,14 @@ use std::thread::JoinHandle;
 use super::{Session, SessionWatcher};
 use crate::control::{ControlSocket, Status, Stopped};
 use crate::health::HealthWatch;
-use crate::jvm::{self, Event, Jni, NAME_GATE, NanoClock, block_signals};
-use crate::message;
+use crate::jvm::{self, Event, Jni, NAME_GATE, NanoClock, block_signals, process_cpu_time};
 use crate::metrics::{Metrics, Origin};
 use crate::recorder::{Drainer, RecordCounts, RecordSinks, Rings, TraceParts, TraceSink};
 use crate::runtime_classes::RuntimeClasses;
 use crate::sampler::{AllocationSampler, SampleCounts, Sampler, Surroundings};
 use crate::statistics::{End, Statistics};
 use crate::trace_file;
+use crate::{loaded_before, message};
 use instrument_core::config::TraceMode;
 
 /// How a recording has ended, perhaps while the session goes on.
@@ -36,6 +36,8 @@ pub(super) struct Running {
     pub(super) health: Option<HealthWatch>,
     /// The thread that ends the recording because the file is full.
     pub(super) stopper: Option<JoinHandle<()>>,
+    /// The thread that takes probes away.
+    pub(super) governor: Option<JoinHandle<()>>,
     pub(super) runtime: Option<RuntimeClasses>,
     /// The trace file, if it could be created.
     pub(super) trace_file: Option<PathBuf>,
@@ -169,6 +171,31 @@ impl Session {
         }
     }
 
+    /// Takes probes away that cost too much, and gives others back. Called by the drainer, to which the JVM is unknown.
+    pub(super) fn withdraw_probes(self: &Arc<Self>) {
+        let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !self.is_leaving()) else { return };
+        let Some(changes) = withdrawn.decide(process_cpu_time()) else { return };
+        for line in &changes.lines {
+            tracing::info!("{line}");
+            self.live.note(line);
+            self.events.note("governor", line);
+        }
+        let session = Arc::clone(self);
+        let retransform = move || {
+            block_signals();
+            session.vm.with_attached_daemon(c"instr-governor", |jni| {
+                loaded_before::instrument_again(session.jvmti, jni, &session, &changes.classes);
+            });
+            if let Some(withdrawn) = &session.withdrawn {
+                withdrawn.carried_out();
+            }
+        };
+        match std::thread::Builder::new().name("instr-governor".to_owned()).spawn(retransform) {
+            Ok(thread) => self.running.lock().governor = Some(thread),
+            Err(error) => tracing::error!(%error, "no thread for taking probes away"),
+        }
+    }
+
     /// Switches off whatever would be recorded.
     fn silence(&self, jni: &Jni<'_>) {
         self.switch.close();
@@ -201,6 +228,11 @@ impl Session {
         self.switch.end(&self.events);
         let samples = sampler.map(Sampler::stop);
         let records = drainer.map(|drainer| drainer.stop(reason)).unwrap_or_default();
+        // After the drainer, which starts it.
+        let governor = self.running.lock().governor.take();
+        if governor.is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("taking probes away failed");
+        }
         // After the drainer: what it found last is published, too.
         if let Some(metrics) = metrics {
             metrics.stop();

@@ -15,7 +15,7 @@ final class Both {
 
     @Template(name = "both", category = "validation", live = true)
     static void both() throws Throwable {
-        long tick = Watch.tick;
+        double tick = Watch.tick;
         long start = Timer.enter();
         try {
             Target.proceed();

@@ -28,7 +28,7 @@ public final class Recorder {
 
     /** Switches all probes on. */
     static void start() {
-        Watch.tick = Clock.now();
+        Watch.tick = (double) Clock.now();
         Timer.on = true;
     }
 

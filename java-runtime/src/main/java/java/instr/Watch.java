@@ -12,25 +12,58 @@ public final class Watch {
     /**
      * What the {@link Clock} said at the last tick; 0 before the first and after the end. Volatile, or the JIT moves the two
      * readings of a call without calls of its own together: then they are always equal.
+     *
+     * <p>A number with a fraction, because one that is none (NaN) differs from itself: while the agent counts calls, it says such a
+     * tick, whose lower bits have the time, and every call that ends goes the long way.
      */
-    public static volatile long tick;
+    public static volatile double tick;
+
+    /** The bits of a NaN that are the agent's to choose. */
+    private static final long TIME_BITS = (1L << 51) - 1;
+    /** Probes with higher numbers are not counted. */
+    private static final int COUNTED = 1 << 20;
 
     private static final Unsafe U = Unsafe.getUnsafe();
+    private static final long COUNTS = counts();
 
     private Watch() {}
+
+    /** The address of the first of the counters, a word for each probe; 0 if there are none. */
+    private static native long counts();
 
     /**
      * The end of a call that began at this tick. The fence costs no instruction on x86; without it C2 of JDK 21 compiles the
      * two volatile readings around a loop without stores as one, and long calls go missing.
      */
-    public static void exit(long start, int id) {
+    public static void exit(double start, int id) {
         U.loadFence();
-        long now = tick;
+        double now = tick;
         if (now != start) moved(start, now, id);
     }
 
     @DontInline
-    private static void moved(long start, long now, int id) {
-        if (start != 0L && now != 0L && Timer.on) Recorder.record(start, now, id);
+    private static void moved(double start, double now, int id) {
+        if (start == 0 || now == 0 || !Timer.on) return;
+        boolean counts = Double.isNaN(now);
+        if (counts) count(id);
+        boolean began = Double.isNaN(start);
+        // Began and ended without a tick in between.
+        if (counts && began) return;
+        Recorder.record(began ? time(start, now) : (long) start, counts ? time(now, start) : (long) now, id);
+    }
+
+    /** Threads may get in each other's way: a call more or less does not matter. */
+    private static void count(int id) {
+        if (COUNTS == 0L || id >= COUNTED) return;
+        long counter = COUNTS + ((long) id << 3);
+        U.putLong(counter, U.getLong(counter) + 1);
+    }
+
+    /** The time of a tick that counts, which is near that of another one. */
+    private static long time(double counting, double near) {
+        long other = (long) near;
+        long time = other & ~TIME_BITS | Double.doubleToRawLongBits(counting) & TIME_BITS;
+        if (time - other > TIME_BITS >> 1) return time - TIME_BITS - 1;
+        return other - time > TIME_BITS >> 1 ? time + TIME_BITS + 1 : time;
     }
 }

@@ -36,7 +36,7 @@ final class CatchAll {
 
     @Template(name = "timed", category = "catch-all", level = Level.WATCH)
     static void timedWatch() throws Throwable {
-        long start = Watch.tick;
+        double start = Watch.tick;
         try {
             Target.proceed();
         } finally {

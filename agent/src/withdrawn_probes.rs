@@ -1,0 +1,251 @@
+//! Methods that are called so often that even a probe of level watch is dear lose it: their classes are retransformed without it, and
+//! the JIT compiles them as if there had never been one.
+//!
+//! A probe costs half a nanosecond, where the JIT would have made the whole call disappear in its caller. That is a fifth of a program
+//! that consists of such calls. What they tell is little: their time stands with their callers from then on. Each one is told, in
+//! `instr status` and in the recording.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use classfile::ClassFile;
+use parking_lot::{Mutex, RwLock};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::class_plan::ClassPlan;
+use crate::governor::{Decision, Governor, Interval, Manner};
+use crate::probe_registry::{ProbeRegistry, ProbedMethod};
+use crate::recorder::{Seen, WatchedCalls};
+
+/// What a probe of level watch costs a method that the JIT compiles into its callers, measured with whole programs
+/// (docs/performance.md).
+const NANOS_PER_CALL: f64 = 1.2;
+/// What a call costs that counts itself: so much fewer there are while they are counted.
+const NANOS_PER_COUNT: f64 = 15.0;
+/// So much of the time may have gone into counting; what is above is not believed.
+const MOST_IN_COUNTING: f64 = 0.8;
+/// Before that a program has not found its pace.
+const FIRST: Duration = Duration::from_secs(2);
+/// Pauses between changes: the first, and the longest.
+const PAUSES: [Duration; 2] = [Duration::from_secs(4), Duration::from_secs(60)];
+/// So long calls must have been counted, or chance decides.
+const ENOUGH: Duration = Duration::from_micros(1800);
+
+/// Name and descriptor.
+type Signature = (Box<[u8]>, Box<[u8]>);
+
+/// The probes of a session that were taken away, and who decides that.
+#[derive(Debug)]
+pub(crate) struct WithdrawnProbes {
+    began: Instant,
+    counted: Arc<WatchedCalls>,
+    probes: &'static ProbeRegistry,
+    deciding: Mutex<Deciding>,
+    /// By class.
+    methods: RwLock<FxHashMap<Arc<[u8]>, Vec<Signature>>>,
+    /// Probes whose rule keeps the governor away.
+    spared: Mutex<FxHashSet<u32>>,
+    /// Classes are being retransformed.
+    is_busy: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Deciding {
+    governor: Governor,
+    at: Duration,
+    cpu: Duration,
+    /// The JIT compiles much anew after each change: few large ones are better than many small ones.
+    not_before: Duration,
+    pause: Duration,
+}
+
+/// What is to be done, and how people are told.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    /// Internal names of the classes that must be retransformed.
+    pub(crate) classes: FxHashSet<Arc<[u8]>>,
+    /// One line for each method.
+    pub(crate) lines: Vec<String>,
+}
+
+impl WithdrawnProbes {
+    /// Probes may take so many percent of the CPU time.
+    pub(crate) fn new(
+        probes: &'static ProbeRegistry,
+        budget_percent: u32,
+        counted: Arc<WatchedCalls>,
+    ) -> WithdrawnProbes {
+        let governor = Governor::new(budget_percent, NANOS_PER_CALL, Manner::OF_PROBES);
+        WithdrawnProbes {
+            began: Instant::now(),
+            counted,
+            probes,
+            deciding: Mutex::new(Deciding {
+                governor,
+                at: Duration::ZERO,
+                cpu: Duration::ZERO,
+                not_before: FIRST,
+                pause: PAUSES[0],
+            }),
+            methods: RwLock::default(),
+            spared: Mutex::default(),
+            is_busy: AtomicBool::new(false),
+        }
+    }
+
+    /// The rule of this probe keeps the governor away.
+    pub(crate) fn spare(&self, probe: u32) {
+        self.spared.lock().insert(probe);
+    }
+
+    /// Looks at the calls since the last time, if enough are known. What comes of it must be carried out, and then
+    /// [`WithdrawnProbes::carried_out`].
+    pub(crate) fn decide(&self, cpu: Duration) -> Option<Changes> {
+        if self.began.elapsed() < self.deciding.lock().not_before {
+            return None;
+        }
+        let seen = self.counted.take(ENOUGH, self.probes.highest())?;
+        self.decide_at(self.began.elapsed(), cpu, &seen)
+    }
+
+    fn decide_at(&self, at: Duration, cpu: Duration, seen: &Seen) -> Option<Changes> {
+        let mut deciding = self.deciding.lock();
+        let length = at.saturating_sub(std::mem::replace(&mut deciding.at, at));
+        let used = cpu.saturating_sub(std::mem::replace(&mut deciding.cpu, cpu));
+        // Code that is compiled anew is slow at first: that is no time to count calls.
+        if self.is_busy.load(Ordering::Acquire) {
+            return None;
+        }
+        let calls = self.calls(seen, length, used);
+        let decisions = deciding.governor.decide(&Interval { at, length, cpu: used, calls: &calls });
+        tracing::debug!(percent = deciding.governor.percent(), "what probes of level watch take");
+        if decisions.is_empty() {
+            return None;
+        }
+        deciding.not_before = at + deciding.pause;
+        deciding.pause = (deciding.pause * 2).min(PAUSES[1]);
+        self.is_busy.store(true, Ordering::Release);
+        Some(self.note(&decisions))
+    }
+
+    /// All changes that were decided have been carried out.
+    pub(crate) fn carried_out(&self) {
+        // What was counted before says nothing about what is now.
+        drop(self.counted.take(Duration::ZERO, self.probes.highest()));
+        self.is_busy.store(false, Ordering::Release);
+    }
+
+    /// The calls of an interval in which the process used so much CPU time.
+    fn calls(&self, seen: &Seen, length: Duration, used: Duration) -> Vec<(u32, u64)> {
+        let spared = self.spared.lock();
+        let counted: u64 = seen.calls_in(length).map(|(_, calls)| calls).sum();
+        let in_counting = counted as f64 * NANOS_PER_COUNT / (used.as_nanos() as f64).max(1.0);
+        let slower = 1.0 - in_counting.min(MOST_IN_COUNTING);
+        let governed = seen.calls_in(length).filter(|(probe, _)| !spared.contains(probe));
+        governed.map(|(probe, calls)| (probe, (calls as f64 / slower) as u64)).collect()
+    }
+
+    fn note(&self, decisions: &[Decision]) -> Changes {
+        let mut changes = Changes::default();
+        let mut methods = self.methods.write();
+        for decision in decisions {
+            let (Decision::Demote { probe, .. } | Decision::Promote { probe }) = *decision;
+            let Some(ProbedMethod { class, name, descriptor }) = self.probes.method(probe) else { continue };
+            let text = self.probes.describe(probe).map_or_else(String::new, |probe| probe.method);
+            let signature = (name, descriptor);
+            let of_class = methods.entry(Arc::clone(&class)).or_default();
+            of_class.retain(|known| *known != signature);
+            changes.lines.push(match decision {
+                Decision::Demote { calls_per_second, percent, .. } => {
+                    of_class.push(signature);
+                    format!(
+                        "{text} lost its probe: {:.1} million calls a second took {percent:.1} % of the CPU time; its time counts with its callers",
+                        calls_per_second / 1e6
+                    )
+                }
+                Decision::Promote { .. } => format!("{text} has its probe again: it is quiet"),
+            });
+            changes.classes.insert(class);
+        }
+        methods.retain(|_, signatures| !signatures.is_empty());
+        changes
+    }
+
+    /// Takes the templates off the methods of this class that are to have no probe.
+    pub(crate) fn strip(&self, file: &ClassFile<'_>, plan: &mut ClassPlan) {
+        let methods = self.methods.read();
+        let Some(withdrawn) = methods.get(file.this_class().as_bytes()) else { return };
+        plan.strip(|method_index| {
+            let signature =
+                file.methods().get(method_index).map(|method| (method.name.as_bytes(), method.descriptor.as_bytes()));
+            withdrawn.iter().any(|(name, descriptor)| Some((&**name, &**descriptor)) == signature)
+        });
+    }
+
+    /// Whether a class of this name was retransformed for that, so that its methods are counted already.
+    pub(crate) fn has_touched(&self, class: &[u8]) -> bool {
+        self.methods.read().contains_key(class)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use instrument_core::level::Level;
+
+    use super::*;
+    use crate::probe_registry::ProbeRequest;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// Three methods of a class.
+    fn withdrawn() -> WithdrawnProbes {
+        let probes: &'static ProbeRegistry = Box::leak(Box::default());
+        let request = |name: &'static str| ProbeRequest {
+            name: name.as_bytes(),
+            descriptor: b"()V",
+            access_flags: 1,
+            template: "timed",
+            level: Level::Watch,
+            live: false,
+        };
+        probes.numbers(b"p/C", ["a", "b", "c"].map(request).into_iter());
+        WithdrawnProbes::new(probes, 3, Arc::new(WatchedCalls::over(&[])))
+    }
+
+    /// So many calls of each in a millisecond.
+    fn seen(calls: &[(u32, u64)]) -> Seen {
+        Seen { calls: calls.to_vec(), counted: Duration::from_millis(1) }
+    }
+
+    #[test]
+    fn what_is_called_most_goes() {
+        let withdrawn = withdrawn();
+        let changes = withdrawn.decide_at(SECOND, SECOND, &seen(&[(1, 30_000), (2, 1_000), (3, 100)])).unwrap();
+        assert!(changes.classes.contains(b"p/C".as_slice()), "{changes:?}");
+        assert!(changes.lines.len() == 1 && changes.lines[0].starts_with("p.C.a lost its probe: "), "{changes:?}");
+        assert!(withdrawn.has_touched(b"p/C"));
+    }
+
+    #[test]
+    fn what_counting_takes_is_added_again() {
+        // 40 million calls in a second, which took 600 ms: without them there would have been two and a half times as many.
+        assert_eq!(withdrawn().calls(&seen(&[(1, 40_000)]), SECOND, SECOND), [(1, 100_000_000)]);
+    }
+
+    #[test]
+    fn nothing_is_decided_while_classes_are_changed() {
+        let withdrawn = withdrawn();
+        assert!(withdrawn.decide_at(SECOND, SECOND, &seen(&[(1, 30_000)])).is_some());
+        assert!(withdrawn.decide_at(SECOND * 2, SECOND * 2, &seen(&[(2, 30_000)])).is_none());
+        withdrawn.carried_out();
+        assert!(withdrawn.decide_at(SECOND * 3, SECOND * 3, &seen(&[(2, 30_000)])).is_some());
+    }
+
+    #[test]
+    fn spared_probes_stay() {
+        let withdrawn = withdrawn();
+        withdrawn.spare(1);
+        assert!(withdrawn.decide_at(SECOND, SECOND, &seen(&[(1, 30_000)])).is_none());
+    }
+}
