@@ -4,6 +4,7 @@
 //! Probes at level time go on reading the clock; `docs/governor.md` has what is left of their cost.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -30,6 +31,9 @@ pub(crate) struct ProbeSwitch {
     tick: Duration,
     /// When windows of level burst open.
     windows: BurstWindows,
+    /// Some probe reads the tick. Beside the state, because every class that is loaded asks, even one that is loaded by Java code
+    /// that runs while the state is locked.
+    needs_ticks: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -40,8 +44,6 @@ struct State {
     ticker: Option<Ticker>,
     /// Where windows are told.
     events: Option<Arc<JvmEventQueue>>,
-    /// Some probe is at level watch.
-    needs_ticks: bool,
     /// Some probe is at level full and its figures are wanted.
     counts_full: bool,
     paused_by: Vec<PausedBy>,
@@ -51,7 +53,7 @@ impl ProbeSwitch {
     /// A switch for probes that are off.
     pub(crate) fn new(vm: JavaVm, tick_us: u32, windows: BurstWindows) -> ProbeSwitch {
         let tick = Duration::from_micros(u64::from(tick_us));
-        ProbeSwitch { vm, tick, windows, state: Mutex::new(State::default()) }
+        ProbeSwitch { vm, tick, windows, needs_ticks: AtomicBool::new(false), state: Mutex::new(State::default()) }
     }
 
     /// Switches all probes on: the session begins.
@@ -71,11 +73,14 @@ impl ProbeSwitch {
 
     /// Some class got a probe that reads the tick.
     pub(crate) fn need_ticks(&self, events: &JvmEventRecording) {
+        if self.needs_ticks.load(Ordering::Acquire) {
+            return;
+        }
         let mut state = self.state.lock();
-        if !state.needs_ticks {
-            state.needs_ticks = true;
+        if !self.needs_ticks.load(Ordering::Acquire) {
             events.setting("watch.tick-ns", self.tick.as_nanos().to_string());
             state.events = state.recording.map(|(_, clock)| events.queue(clock));
+            self.needs_ticks.store(true, Ordering::Release);
             state.start_ticker(self);
         }
     }
@@ -129,7 +134,7 @@ impl ProbeSwitch {
             if let Some(Err(error)) = switched {
                 tracing::error!(%error, is_on, "the probes cannot be switched");
             }
-            if is_on && state.needs_ticks {
+            if is_on && self.needs_ticks.load(Ordering::Acquire) {
                 state.start_ticker(self);
             } else if let Some(ticker) = state.ticker.take() {
                 ticker.stop();
