@@ -111,7 +111,9 @@ fn passes_first_look(
         }
         // Whoever reads the log wants to know the reason for each method.
         let is_told = tracing::enabled!(tracing::Level::DEBUG);
-        wanted && (is_told || coming.has_wrappers() || rules.may_take(&head, &view.without_asking()))
+        let is_taken = wanted && (is_told || coming.has_wrappers() || rules.may_take(&head, &view.without_asking()));
+        Statistics::add(&session.statistics.classes_unmatched, usize::from(wanted && !is_taken));
+        is_taken
     })
 }
 

@@ -292,9 +292,8 @@ fn remove_abandoned(directory: &Path) {
         let process = path.file_stem().and_then(|name| name.to_str()?.parse::<u32>().ok());
         let is_socket = path.extension().is_some_and(|extension| extension == "sock");
         let Some(process) = process.filter(|_| is_socket) else { continue };
-        let is_refused = || {
-            UnixStream::connect(&path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
-        };
+        let is_refused =
+            || UnixStream::connect(&path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
         if !Path::new(&format!("/proc/{process}")).exists() && is_refused() {
             // Another agent may have done it meanwhile.
             let _ = std::fs::remove_file(&path);

@@ -120,8 +120,12 @@ impl TraceDumps {
         (slow.left > 0 && is_far).then_some(slow.nanos)
     }
 
-    /// A call of this method (`package.Class.method`) took longer than [`TraceDumps::slow_nanos`].
+    /// A call of this method (`package.Class.method`) took longer than is usual. Nothing happens if none may ask for a dump now: calls
+    /// come in runs.
     pub(super) fn slow_call(&mut self, method: &str, nanos: u64) {
+        if self.slow_nanos().is_none_or(|limit| nanos < limit) {
+            return;
+        }
         let Some(slow) = &mut self.slow else { return };
         let name = method.replace('.', "/");
         if slow.methods.is_empty() || slow.methods.iter().any(|glob| glob.matches(name.as_bytes())) {
@@ -229,6 +233,9 @@ mod tests {
         dumps.slow_call("a.B.c", 6_999_999);
         assert_eq!(dumps.wanted.as_deref(), Some("slow call: a.B.c took 6 ms"));
         assert_eq!(dumps.slow_nanos(), None, "one is wanted already");
+        // Those that were drained together with it.
+        (7..20).for_each(|ms| dumps.slow_call("a.B.c", ms * 1_000_000));
+        assert_eq!(dumps.wanted.as_deref(), Some("slow call: a.B.c took 6 ms"));
         dumps.wanted = None;
         assert_eq!(dumps.slow_nanos(), None, "too soon");
         dumps.slow.as_mut().unwrap().distance = Duration::ZERO;
