@@ -106,7 +106,7 @@ impl Rings {
             }
             if ended {
                 sink.thread_gone(ring.last_thread());
-                sink.thread_gone(ring.header().carrier());
+                sink.thread_gone(ring.carrier());
                 self.remove(&ring);
             }
         }
