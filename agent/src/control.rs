@@ -236,7 +236,6 @@ impl ControlSocket {
         let user = std::fs::metadata("/proc/self")?.uid();
         let directory = PathBuf::from(format!("/tmp/instr-{user}"));
         private_directory(&directory, user)?;
-        remove_abandoned(&directory);
         let path = directory.join(format!("{}.sock", std::process::id()));
         // Left behind by a process of the same number that was killed.
         let _ = std::fs::remove_file(&path);
@@ -245,6 +244,7 @@ impl ControlSocket {
         let ends = Arc::clone(&closed);
         let thread = std::thread::Builder::new().name("instr-control".to_owned()).spawn(move || {
             block_signals();
+            remove_abandoned(&directory);
             for stream in listener.incoming() {
                 if ends.load(Ordering::Acquire) {
                     break;
