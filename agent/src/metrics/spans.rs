@@ -316,15 +316,6 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_longer_than_an_interval_goes_without_a_parent() {
-        let mut table = table(1, &[(1, 1, 10, 20), (1, 2, 30, 90)]);
-        assert_eq!(shape(&table.take_until(50)[0].roots), "1[]");
-        table.add(1, 3, 5, 95, || None);
-        assert_eq!(table.counts().late, 1);
-        assert_eq!(shape(&table.take_until(1_000)[0].roots), "3[2[]]");
-    }
-
-    #[test]
     fn a_name_goes_with_the_last_calls_of_its_thread() {
         let table = Arc::new(Mutex::new(SpanTable::new(1)));
         let mut sink = SpanSink::new(Arc::clone(&table));
@@ -342,6 +333,15 @@ mod tests {
         table.take_until(100);
         let left: Vec<_> = table.names.keys().copied().collect();
         assert_eq!((left, table.ended.len()), (vec![7], 0));
+    }
+
+    #[test]
+    fn who_waits_longer_than_an_interval_goes_without_a_parent() {
+        let mut table = table(1, &[(1, 1, 10, 20), (1, 2, 30, 90)]);
+        assert_eq!(shape(&table.take_until(50)[0].roots), "1[]");
+        table.add(1, 3, 5, 95, || None);
+        assert_eq!(table.counts().late, 1);
+        assert_eq!(shape(&table.take_until(1_000)[0].roots), "3[2[]]");
     }
 
     #[test]
