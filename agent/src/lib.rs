@@ -43,5 +43,6 @@ mod sampler;
 mod session;
 mod setup;
 mod statistics;
+mod thread_memory;
 mod trace_file;
 mod wrapped_classes;
