@@ -20,6 +20,7 @@ use crate::jvm;
 use crate::probe_registry::ProbeRequest;
 use crate::session::Session;
 use crate::statistics::{RefusedMethod, Statistics};
+use crate::thread_memory::with_memory;
 use crate::wrapped_classes::WrappedMethods;
 
 thread_local! {
@@ -102,17 +103,19 @@ fn passes_first_look(
     coming: &Coming,
 ) -> bool {
     let rules = &session.setup.rules;
-    HEAD.with(|memory| {
-        let (mut reused, mut own) = (memory.try_borrow_mut(), HeadMemory::default());
+    let look = |memory: &mut HeadMemory| {
         // A class that cannot be read is told below, if somebody wants it.
-        let Ok(head) = rules.first_look(class.bytes, reused.as_deref_mut().unwrap_or(&mut own)) else { return wanted };
+        let Ok(head) = rules.first_look(class.bytes, memory) else { return wanted };
         if rules.needs_hierarchy() {
             view.learn(&head);
         }
         // Whoever reads the log wants to know the reason for each method.
         let is_told = tracing::enabled!(tracing::Level::DEBUG);
-        wanted && (is_told || coming.has_wrappers() || rules.may_take(&head, &view.without_asking()))
-    })
+        let is_taken = wanted && (is_told || coming.has_wrappers() || rules.may_take(&head, &view.without_asking()));
+        Statistics::add(&session.statistics.classes_unmatched, usize::from(wanted && !is_taken));
+        is_taken
+    };
+    with_memory(&HEAD, look)
 }
 
 /// Merges the templates and gives the probes their numbers.
@@ -160,11 +163,7 @@ fn refused_of(outcome: &Outcome) -> &[Refused] {
 }
 
 fn run_engine(session: &Session, file: &ClassFile<'_>, plan: &[MethodPlan]) -> Outcome {
-    WORKSPACE.with(|workspace| match workspace.try_borrow_mut() {
-        Ok(mut workspace) => session.engine.instrument(&mut workspace, file, plan),
-        // Nested inside another rewrite of this thread: cannot happen today, because the engine runs no Java code.
-        Err(_) => session.engine.instrument(&mut Workspace::default(), file, plan),
-    })
+    with_memory(&WORKSPACE, |workspace| session.engine.instrument(workspace, file, plan))
 }
 
 /// One line for each method, for those who ask for `log = "debug"`.

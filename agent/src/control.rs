@@ -244,6 +244,7 @@ impl ControlSocket {
         let ends = Arc::clone(&closed);
         let thread = std::thread::Builder::new().name("instr-control".to_owned()).spawn(move || {
             block_signals();
+            remove_abandoned(&directory);
             for stream in listener.incoming() {
                 if ends.load(Ordering::Acquire) {
                     break;
@@ -281,6 +282,23 @@ fn private_directory(directory: &Path, user: u32) -> io::Result<()> {
     }
     let text = format!("{} belongs to somebody else or is open to others", directory.display());
     Err(io::Error::new(io::ErrorKind::PermissionDenied, text))
+}
+
+/// Removes the sockets of processes that were killed: nobody else does. One whose process cannot be seen may belong to another
+/// container that shares the directory, so it goes only if nobody listens to it.
+fn remove_abandoned(directory: &Path) {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let process = path.file_stem().and_then(|name| name.to_str()?.parse::<u32>().ok());
+        let is_socket = path.extension().is_some_and(|extension| extension == "sock");
+        let Some(process) = process.filter(|_| is_socket) else { continue };
+        let is_refused =
+            || UnixStream::connect(&path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+        if !Path::new(&format!("/proc/{process}")).exists() && is_refused() {
+            // Another agent may have done it meanwhile.
+            let _ = std::fs::remove_file(&path);
+        }
+    }
 }
 
 fn serve(mut stream: UnixStream, session: &Weak<Session>) -> io::Result<()> {
@@ -359,6 +377,24 @@ mod tests {
         std::os::unix::fs::symlink(&own, &link).unwrap();
         assert!(private_directory(&link, user).is_err(), "a link can be turned");
         std::fs::remove_dir_all(&parent).unwrap();
+    }
+
+    #[test]
+    fn sockets_of_killed_processes_go_and_all_else_stays() {
+        let directory = std::env::temp_dir().join(format!("instr-sockets-test-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let path = |name: &str| directory.join(name);
+        // No process has such a number; two listeners are gone, one is not.
+        let listening = UnixListener::bind(path("4194305.sock")).unwrap();
+        drop(UnixListener::bind(path("4194306.sock")).unwrap());
+        drop(UnixListener::bind(path(&format!("{}.sock", std::process::id()))).unwrap());
+        std::fs::write(path("notes.txt"), "").unwrap();
+        remove_abandoned(&directory);
+        let left = |name: &str| path(name).exists();
+        assert!(left("4194305.sock") && left("notes.txt") && left(&format!("{}.sock", std::process::id())));
+        assert!(!left("4194306.sock"));
+        drop(listening);
+        std::fs::remove_dir_all(&directory).unwrap();
     }
 
     #[test]

@@ -43,6 +43,7 @@ mod sampler;
 mod session;
 mod setup;
 mod statistics;
+mod thread_memory;
 mod trace_file;
 
 mod withdrawn_probes;

@@ -40,7 +40,7 @@ impl LiveSelection {
         match text.strip_prefix(CATEGORY) {
             Some("") => Err("no category after `category:`".to_owned()),
             Some(category) => Ok(LiveSelection::Category(category.to_owned())),
-            None => NameGlob::class(text).map(LiveSelection::Methods).map_err(|error| error.message),
+            None => NameGlob::method(text).map(LiveSelection::Methods).map_err(|error| error.message),
         }
     }
 
@@ -120,6 +120,7 @@ mod tests {
         let takes =
             |text: &str, probe: &ProbeDescription| LiveSelection::parse(text).unwrap().takes(probe, &setup.templates);
         assert!(takes("a.**", &timed) && takes("a.**", &jdbc) && !takes("b.**", &timed));
+        assert!(takes("a.B.<init>", &probe("a.B.<init>", "timed", true)) && !takes("a.B.<init>", &timed));
         assert!(takes("category:database", &jdbc) && !takes("category:database", &timed));
         assert!(takes("category:catch-all", &timed) && !takes("category:catch-all", &jdbc));
         assert_eq!(LiveSelection::parse("category:database").unwrap().text(), "category:database");

@@ -4,6 +4,7 @@
 //! Probes at level time go on reading the clock; `docs/governor.md` has what is left of their cost.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -32,6 +33,9 @@ pub(crate) struct ProbeSwitch {
     counted: Option<Arc<WatchedCalls>>,
     /// When windows of level burst open.
     windows: BurstWindows,
+    /// Some probe reads the tick. Beside the state, because every class that is loaded asks, even one that is loaded by Java code
+    /// that runs while the state is locked.
+    needs_ticks: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -42,8 +46,6 @@ struct State {
     ticker: Option<Ticker>,
     /// Where windows are told.
     events: Option<Arc<JvmEventQueue>>,
-    /// Some probe is at level watch.
-    needs_ticks: bool,
     /// Some probe is at level full and its figures are wanted.
     counts_full: bool,
     paused_by: Vec<PausedBy>,
@@ -58,7 +60,8 @@ impl ProbeSwitch {
         windows: BurstWindows,
     ) -> ProbeSwitch {
         let tick = tick_us.map(|tick| Duration::from_micros(u64::from(tick)));
-        ProbeSwitch { vm, tick, counted, windows, state: Mutex::new(State::default()) }
+        let needs_ticks = AtomicBool::new(false);
+        ProbeSwitch { vm, tick, counted, windows, needs_ticks, state: Mutex::new(State::default()) }
     }
 
     /// Switches all probes on: the session begins.
@@ -78,13 +81,16 @@ impl ProbeSwitch {
 
     /// Some class got a probe that reads the tick.
     pub(crate) fn need_ticks(&self, events: &JvmEventRecording) {
+        if self.needs_ticks.load(Ordering::Acquire) {
+            return;
+        }
         let mut state = self.state.lock();
-        if !state.needs_ticks {
-            state.needs_ticks = true;
+        if !self.needs_ticks.load(Ordering::Acquire) {
             if let Some(tick) = self.tick {
                 events.setting("watch.tick-ns", tick.as_nanos().to_string());
             }
             state.events = state.recording.map(|(_, clock)| events.queue(clock));
+            self.needs_ticks.store(true, Ordering::Release);
             state.start_ticker(self);
         }
     }
@@ -138,7 +144,7 @@ impl ProbeSwitch {
             if let Some(Err(error)) = switched {
                 tracing::error!(%error, is_on, "the probes cannot be switched");
             }
-            if is_on && state.needs_ticks {
+            if is_on && self.needs_ticks.load(Ordering::Acquire) {
                 state.start_ticker(self);
             } else if let Some(ticker) = state.ticker.take() {
                 ticker.stop();

@@ -122,10 +122,10 @@ impl Agent {
 
     /// Takes a session whose start has to wait until the JVM is up.
     pub(crate) fn start_with_jvm(&self, setup: Setup) -> Result<(), String> {
-        *self.session.write() = Some(Arc::new(Session::new(self, setup)));
         for event in [Event::VmInit, Event::VmDeath] {
             self.jvmti.set_event(event, true).map_err(|error| error.to_string())?;
         }
+        *self.session.write() = Some(Arc::new(Session::new(self, setup)));
         Ok(())
     }
 

@@ -22,6 +22,8 @@ pub(crate) struct Statistics {
     pub(crate) classes_seen: AtomicU64,
     /// Classes that were looked into because a rule might want them.
     pub(crate) classes_examined: AtomicU64,
+    /// Of these, classes whose head said that no rule takes a method of them. Nobody has counted their methods.
+    pub(crate) classes_unmatched: AtomicU64,
     /// Classes that were handed back changed.
     pub(crate) classes_rewritten: AtomicU64,
     /// Methods with at least one probe.
@@ -93,7 +95,7 @@ impl Statistics {
         }
     }
 
-    /// Counts methods that no rule wanted or that rules left out, by kind.
+    /// Counts methods that no rule wanted or that rules left out, by kind, of classes that were looked into as a whole.
     pub(crate) fn skip<'a>(&self, kinds: impl Iterator<Item = (&'a str, u64)>) {
         let mut reasons = self.reasons.lock();
         for (kind, count) in kinds {
@@ -114,6 +116,7 @@ impl Statistics {
             pid: std::process::id(),
             classes_seen: get(&self.classes_seen),
             classes_examined: get(&self.classes_examined),
+            classes_unmatched: get(&self.classes_unmatched),
             classes_rewritten: get(&self.classes_rewritten),
             classes_retransformed: get(&self.classes_retransformed),
             methods_instrumented: get(&self.methods_instrumented),
@@ -167,6 +170,7 @@ struct File<'a> {
     pid: u32,
     classes_seen: u64,
     classes_examined: u64,
+    classes_unmatched: u64,
     classes_rewritten: u64,
     classes_retransformed: u64,
     methods_instrumented: u64,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use classfile::ClassFile;
+use classfile::{ClassFile, Tag};
 use instrument_core::selection::internal_name::to_source;
 use instrument_core::selection::{Chosen, Never};
 use instrument_core::{
@@ -16,6 +16,9 @@ use crate::configuration::Configuration;
 use crate::cpu_clock::CpuClock;
 use crate::probe_table::{Probe, ProbeTable};
 use crate::progress::Counting;
+
+/// The package of what instrumented methods call.
+const RUNTIME: &[u8] = b"java/instr/";
 
 /// Instruments class after class with one configuration.
 pub(crate) struct Instrumentation<'a> {
@@ -37,6 +40,8 @@ pub(crate) struct Totals {
     pub(crate) classes_rewritten: u64,
     pub(crate) methods: u64,
     pub(crate) methods_instrumented: u64,
+    /// Classes that a rule takes and that hold probes already: they stay as they are.
+    pub(crate) instrumented_before: u64,
     /// Reason -> methods that were chosen but could not be instrumented.
     pub(crate) refused: BTreeMap<String, u64>,
     /// CPU time of reading, deciding, merging and writing classes; files and compression are not in it.
@@ -88,6 +93,10 @@ impl<'a> Instrumentation<'a> {
             return None;
         };
         self.totals.methods += class.methods().len() as u64;
+        if holds_probes(&class) {
+            self.totals.instrumented_before += u64::from(!self.plan(&class).is_empty());
+            return None;
+        }
         let (plan, outcome) = self.examine(&class);
         if self.verbose {
             self.tell(&class, &plan, &outcome);
@@ -173,4 +182,12 @@ impl<'a> Instrumentation<'a> {
     fn refuse(&mut self, reason: &str) {
         *self.totals.refused.entry(reason.to_owned()).or_default() += 1;
     }
+}
+
+/// Whether the class comes out of an earlier run: nothing else refers to the runtime. Its calls would be recorded twice.
+fn holds_probes(class: &ClassFile<'_>) -> bool {
+    let pool = class.constant_pool();
+    pool.entries()
+        .filter(|(_, tag)| *tag == Tag::Class)
+        .any(|(index, _)| pool.class_name(index).is_ok_and(|name| name.as_bytes().starts_with(RUNTIME)))
 }

@@ -32,6 +32,7 @@ pub(crate) use loader_view::LoaderView;
 use native_paths::NativePaths;
 
 use crate::jvm::Jni;
+use crate::thread_memory::with_memory;
 
 /// Identity of a class loader; 0 is the boot loader.
 pub(crate) type LoaderId = i32;
@@ -217,9 +218,8 @@ impl TypeIndex {
 
     /// Notes the super types of the class in these bytes, if it has this name.
     fn learn_from(&self, name: &[u8], loader: LoaderId, class: &[u8]) -> Option<Arc<Supertypes>> {
-        HEAD.with(|memory| {
-            let (mut reused, mut own) = (memory.try_borrow_mut(), HeadMemory::default());
-            let head = ClassHead::read(class, reused.as_deref_mut().unwrap_or(&mut own), |_| {}).ok()?;
+        with_memory(&HEAD, |memory| {
+            let head = ClassHead::read(class, memory, |_| {}).ok()?;
             if head.this_class().as_bytes() != name {
                 return None;
             }

@@ -156,6 +156,16 @@ pub(crate) struct MetricsSink {
 }
 
 impl MetricsSink {
+    /// A thread has ended and all its records have come.
+    pub(crate) fn thread_gone(&mut self, thread: u64) {
+        if let Some(spans) = &self.spans {
+            spans.thread_gone(thread);
+        }
+        if let Some(relations) = &mut self.relations {
+            relations.thread_gone(thread);
+        }
+    }
+
     /// Notes calls for which there was no memory.
     pub(crate) fn lost(&self, count: u64) {
         self.methods.lost(count);

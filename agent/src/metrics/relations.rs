@@ -89,6 +89,11 @@ impl RelationSink {
         RelationSink { relations, threads: FxHashMap::default(), thread: RecordThread::default() }
     }
 
+    /// A thread has ended: nobody has called what still waits.
+    pub(crate) fn thread_gone(&mut self, thread: u64) {
+        self.threads.remove(&thread);
+    }
+
     fn add(&mut self, calls: impl Iterator<Item = Ended>) {
         // The calls of a virtual thread may come in turns from several carriers.
         if self.thread.is_virtual {
@@ -173,6 +178,9 @@ mod tests {
         assert!(
             sink.threads.len() <= MOST_THREADS && sink.threads.values().all(|waiting| waiting.len() <= MOST_WAITING)
         );
+        let before = sink.threads.len();
+        sink.thread_gone(2_999);
+        assert_eq!(sink.threads.len(), before - 1);
         let mut relations = relations.lock();
         assert!(relations.pairs.is_empty());
         (0..20_000).for_each(|callee| relations.add(1, callee, 1));

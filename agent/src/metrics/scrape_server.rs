@@ -15,7 +15,7 @@ use crate::jvm::block_signals;
 
 /// Longest request head that is read.
 const LONGEST_HEAD: usize = 8 << 10;
-/// Time that a client has for its request, and to take the answer.
+/// Time that a client has for its request, and then to take the answer.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// A running server.
@@ -73,7 +73,6 @@ fn serve(listener: &TcpListener, stop: &AtomicBool, asks: &Sender<Ask>) {
 }
 
 fn answer(mut client: TcpStream, asks: &Sender<Ask>) -> std::io::Result<()> {
-    client.set_write_timeout(Some(PATIENCE))?;
     let head = read_head(&mut client)?;
     let mut words = head.lines().next().unwrap_or_default().split(' ');
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -83,11 +82,23 @@ fn answer(mut client: TcpStream, asks: &Sender<Ask>) -> std::io::Result<()> {
         ("GET" | "HEAD", _) => Reply::text("404 Not Found", "The metrics are at /metrics\n"),
         _ => Reply::text("405 Method Not Allowed", "Only GET\n"),
     };
-    client.write_all(reply.head().as_bytes())?;
-    if method != "HEAD" {
-        client.write_all(reply.body.as_bytes())?;
+    let body = if method == "HEAD" { "" } else { &reply.body };
+    write_in_time(&mut client, format!("{}{body}", reply.head()).as_bytes())
+}
+
+/// Writes all of it, or gives up on a client that takes it drop by drop: the end of the JVM waits for this thread.
+fn write_in_time(client: &mut TcpStream, mut bytes: &[u8]) -> std::io::Result<()> {
+    let begun = Instant::now();
+    while !bytes.is_empty() {
+        let left = PATIENCE.saturating_sub(begun.elapsed());
+        if left.is_zero() {
+            return Err(std::io::ErrorKind::TimedOut.into());
+        }
+        client.set_write_timeout(Some(left))?;
+        let written = client.write(bytes)?;
+        bytes = bytes.get(written.max(1)..).unwrap_or_default();
     }
-    client.flush()
+    Ok(())
 }
 
 /// Reads to the end of the headers.
@@ -184,5 +195,26 @@ mod tests {
         server.stop();
         assert!(TcpStream::connect(address).is_err());
         keeper.join().unwrap();
+    }
+
+    #[test]
+    fn a_client_that_hardly_reads_is_given_up() {
+        let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let mut reader = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut client, _) = listener.accept().unwrap();
+        let begun = Instant::now();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // Enough to make a little room again and again, never enough to be through.
+                let mut part = vec![0; 64 << 10];
+                while !done.load(Ordering::Acquire) && reader.read(&mut part).is_ok() {
+                    std::thread::park_timeout(Duration::from_millis(100));
+                }
+            });
+            assert!(write_in_time(&mut client, &vec![b'a'; 256 << 20]).is_err());
+            done.store(true, Ordering::Release);
+        });
+        assert!(begun.elapsed() < 3 * PATIENCE, "{:?}", begun.elapsed());
     }
 }

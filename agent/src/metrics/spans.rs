@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use trace::TaskStep;
 use trace::analysis::TaskRecord;
 
@@ -81,6 +81,8 @@ pub(crate) struct SpanTable {
     threshold: u64,
     threads: FxHashMap<u64, Waiting>,
     names: FxHashMap<u64, Arc<str>>,
+    /// Threads that have ended, whose names go with their last calls.
+    ended: FxHashSet<u64>,
     waiting: usize,
     counts: SpanCounts,
     /// Steps of tasks between threads.
@@ -101,6 +103,7 @@ impl SpanTable {
             threshold,
             threads: FxHashMap::default(),
             names: FxHashMap::default(),
+            ended: FxHashSet::default(),
             waiting: 0,
             counts: SpanCounts::default(),
             steps: Vec::new(),
@@ -153,8 +156,16 @@ impl SpanTable {
         self.waiting -= trees.iter().map(|tree| tree.roots.iter().map(SpanNode::size).sum::<usize>()).sum::<usize>();
         // Threads come and go, virtual ones by the thousand: what was silent for a whole interval is forgotten.
         self.threads.retain(|_, waiting| !waiting.roots.is_empty() || waiting.given_until >= until);
-        if self.names.len() > MOST_NAMES {
-            self.names.retain(|thread, _| self.threads.contains_key(thread));
+        let SpanTable { threads, names, ended, .. } = self;
+        ended.retain(|thread| {
+            let has_calls = threads.contains_key(thread);
+            if !has_calls {
+                names.remove(thread);
+            }
+            has_calls
+        });
+        if names.len() > MOST_NAMES {
+            names.retain(|thread, _| threads.contains_key(thread));
         }
         trees
     }
@@ -217,6 +228,11 @@ impl SpanSink {
     /// An end of this table.
     pub(crate) fn new(table: Arc<Mutex<SpanTable>>) -> SpanSink {
         SpanSink { table, thread: 0 }
+    }
+
+    /// A thread has ended and all its records have come.
+    pub(crate) fn thread_gone(&self, thread: u64) {
+        self.table.lock().ended.insert(thread);
     }
 }
 
@@ -297,6 +313,26 @@ mod tests {
     fn equal_times_make_the_later_record_the_outer_call() {
         let trees = table(1, &[(1, 1, 0, 10), (1, 2, 0, 10)]).take_until(1_000);
         assert_eq!(shape(&trees[0].roots), "2[1[]]");
+    }
+
+    #[test]
+    fn a_name_goes_with_the_last_calls_of_its_thread() {
+        let table = Arc::new(Mutex::new(SpanTable::new(1)));
+        let mut sink = SpanSink::new(Arc::clone(&table));
+        for thread in 1..=100 {
+            sink.thread(RecordThread { id: thread, is_virtual: false });
+            sink.thread_name(thread, format!("short-{thread}").as_bytes());
+            sink.calls(&[[10, 5 << 24 | 1]]);
+            if thread != 7 {
+                sink.thread_gone(thread);
+            }
+        }
+        let mut table = table.lock();
+        let trees = table.take_until(50);
+        assert!(trees.len() == 100 && trees.iter().all(|tree| tree.name.is_some()), "told before it is forgotten");
+        table.take_until(100);
+        let left: Vec<_> = table.names.keys().copied().collect();
+        assert_eq!((left, table.ended.len()), (vec![7], 0));
     }
 
     #[test]

@@ -61,7 +61,11 @@ impl Drainer {
     pub(crate) fn stop(self, reason: &str) -> RecordCounts {
         self.stop.get_or_init(|| reason.to_owned());
         self.thread.thread().unpark();
-        self.thread.join().unwrap_or_default()
+        let ended = self.thread.join();
+        if ended.is_err() {
+            tracing::error!("the recorder failed: what came after that is lost");
+        }
+        ended.unwrap_or_default()
     }
 }
 

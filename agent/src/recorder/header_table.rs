@@ -72,6 +72,11 @@ impl Header {
         }
     }
 
+    /// The owner finds its header no more; what it writes all the same goes to another one.
+    pub(crate) fn hide(&self) {
+        self.word(Word::Owner).store(UNNAMED, Ordering::Relaxed);
+    }
+
     /// Gives the place back; the owner writes no more.
     pub(crate) fn release(&self) {
         for word in [Word::Position, Word::End, Word::Lost, Word::Thread] {

@@ -116,6 +116,7 @@ const SLOTS: usize = 1024;
 #[derive(Debug)]
 struct Pauses {
     clock: OnceLock<NanoClock>,
+    /// When the present pause began; 0 outside pauses.
     started: AtomicI64,
     /// Pauses finished since the agent listens. Pause number n (from 0) stands in slot n modulo their number.
     finished: AtomicU64,
@@ -156,9 +157,14 @@ impl Pauses {
     }
 
     fn finish(&self, end: i64) {
+        // Who begins or ceases to listen in the middle of a pause hears of its end alone.
+        let start = self.started.swap(0, Ordering::Relaxed);
+        if start == 0 {
+            return;
+        }
         let number = self.finished.load(Ordering::Relaxed);
         if let Some([start_slot, end_slot]) = self.slot(number) {
-            start_slot.store(self.started.load(Ordering::Relaxed), Ordering::Relaxed);
+            start_slot.store(start, Ordering::Relaxed);
             end_slot.store(end, Ordering::Relaxed);
         }
         self.finished.store(number + 1, Ordering::Release);
@@ -195,14 +201,15 @@ mod tests {
             let (next, lost) = pauses.read(from, |pause| told.push(pause));
             (told, next, lost)
         };
-        (0..3).for_each(pause);
+        pauses.finish(1);
+        (1..4).for_each(pause);
         let (first, next, lost) = told(0);
         assert_eq!((next, lost), (3, 0));
-        assert_eq!(first.last(), Some(&Pause { number: 3, start: 2, end: 7 }));
+        assert_eq!(first.last(), Some(&Pause { number: 3, start: 3, end: 8 }));
         assert_eq!(told(3), (Vec::new(), 3, 0));
-        (0..2000).for_each(pause);
+        (1..=2000).for_each(pause);
         let (rest, next, lost) = told(3);
         assert_eq!((rest.len() as u64 + lost, next), (2000, 2003));
-        assert_eq!(rest.last(), Some(&Pause { number: 2003, start: 1999, end: 2004 }));
+        assert_eq!(rest.last(), Some(&Pause { number: 2003, start: 2000, end: 2005 }));
     }
 }

@@ -24,6 +24,7 @@ mod trace_sink;
 mod watched_calls;
 
 use std::cell::RefCell;
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::Thread;
@@ -65,8 +66,9 @@ pub(crate) struct Rings {
 }
 
 thread_local! {
-    /// The ring of this carrier thread.
-    static RING: RefCell<Option<Arc<Ring>>> = const { RefCell::new(None) };
+    /// The ring of this carrier thread. Never dropped, but taken when the JVM tells the end of the thread: native threads leave the JVM
+    /// in destructors of their own, when those of Rust have run, and Java code runs for that.
+    static RING: ManuallyDrop<RefCell<Option<Arc<Ring>>>> = const { ManuallyDrop::new(RefCell::new(None)) };
 }
 
 static RINGS: OnceLock<Rings> = OnceLock::new();
@@ -88,7 +90,7 @@ impl Rings {
 
     /// The current thread runs no Java code any more; its ring goes once it has been drained.
     pub(crate) fn thread_ended(&self) {
-        if let Some(ring) = RING.try_with(RefCell::take).ok().flatten() {
+        if let Some(ring) = RING.with(|ring| ring.take()) {
             ring.end(&self.pool);
         }
     }
@@ -109,7 +111,7 @@ impl Rings {
             }
             if ended {
                 sink.thread_gone(ring.last_thread());
-                sink.thread_gone(ring.header().carrier());
+                sink.thread_gone(ring.carrier());
                 self.remove(&ring);
             }
         }
@@ -170,12 +172,12 @@ impl RecorderNatives for Rings {
     }
 
     fn open(&'static self, carrier: u64) -> i64 {
-        let known = RING.with_borrow(Clone::clone);
+        let known = RING.with(|ring| ring.borrow().clone());
         let ring = known.filter(|ring| ring.header().belongs_to(carrier)).or_else(|| {
             // A thread that had no id when it asked for the first time.
             self.thread_ended();
             let ring = self.new_ring(carrier)?;
-            RING.set(Some(Arc::clone(&ring)));
+            RING.with(|own| own.replace(Some(Arc::clone(&ring))));
             Some(ring)
         });
         match ring {
@@ -188,8 +190,9 @@ impl RecorderNatives for Rings {
     }
 
     fn next(&self, header: i64) {
-        RING.with_borrow(|ring| {
-            if let Some(ring) = ring.as_ref().filter(|ring| ring.header().address() == header as u64) {
+        RING.with(|own| {
+            let own = own.borrow();
+            if let Some(ring) = own.as_ref().filter(|ring| ring.header().address() == header as u64) {
                 ring.next_segment(&self.pool);
                 self.call_drainer();
             }
@@ -202,5 +205,42 @@ impl RecorderNatives for Rings {
 
     fn section(&self, name: &[u8]) -> u32 {
         probe_registry::of_process().section(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Leaves the JVM in its destructor, as native threads do.
+    struct LeavesLate(&'static Rings);
+
+    impl Drop for LeavesLate {
+        fn drop(&mut self) {
+            let header = self.0.open(CARRIER);
+            self.0.next(header);
+            self.0.thread_ended();
+        }
+    }
+
+    thread_local! {
+        static LATE: RefCell<Option<LeavesLate>> = const { RefCell::new(None) };
+    }
+
+    const CARRIER: u64 = 4_711;
+
+    #[test]
+    fn a_thread_that_leaves_the_jvm_in_its_last_moments_has_its_ring_until_then() {
+        let rings = Rings::of_process(1 << 20);
+        let ring = std::thread::spawn(|| {
+            // Before the ring, so that it goes behind whatever that has to destroy.
+            LATE.set(Some(LeavesLate(rings)));
+            rings.open(CARRIER);
+            let used = rings.used.lock();
+            used.iter().find(|ring| ring.carrier() == CARRIER).map(Arc::clone)
+        });
+        let ring = ring.join().unwrap().unwrap();
+        let mine = rings.used.lock().iter().filter(|ring| ring.carrier() == CARRIER).count();
+        assert!(ring.has_ended() && mine == 1, "one ring, and the drainer may take it away");
     }
 }

@@ -37,6 +37,9 @@ impl RecordSinks {
     /// A thread has ended and all its records have been taken.
     pub(crate) fn thread_gone(&mut self, thread: u64) {
         self.trace.thread_gone(thread);
+        if let Some(metrics) = &mut self.metrics {
+            metrics.thread_gone(thread);
+        }
     }
 
     /// Learns the names of threads that have just started, before anything is said about them.

@@ -23,6 +23,8 @@ pub(crate) struct Ring {
     filled: AtomicU32,
     /// Set at the end of the thread: nothing is written any more.
     ended: AtomicBool,
+    /// Id of the carrier thread; 0 if it had none yet.
+    carrier: u64,
     /// The operating system's number of the carrier thread.
     os_thread: u64,
     drained: Mutex<Drained>,
@@ -58,6 +60,7 @@ impl Ring {
             current: AtomicU64::new(pack(0, None)),
             filled: AtomicU32::new(SegmentIndex::to_link(None)),
             ended: AtomicBool::new(false),
+            carrier: header.carrier(),
             os_thread,
             drained: Mutex::new(Drained::default()),
         }
@@ -66,6 +69,11 @@ impl Ring {
     /// What Java code reads and writes of the ring.
     pub(crate) fn header(&self) -> &'static Header {
         self.header
+    }
+
+    /// Id of the carrier thread; 0 if it had none yet.
+    pub(crate) fn carrier(&self) -> u64 {
+        self.carrier
     }
 
     /// The operating system's number of the thread that writes here.
@@ -108,9 +116,11 @@ impl Ring {
         }
     }
 
-    /// The thread ends; it runs no Java code any more.
+    /// The thread ends. Since JDK 21 the one that ends the JVM runs some more Java code when its end has been told: that finds no
+    /// header and opens another ring.
     pub(crate) fn end(&self, pool: &SegmentPool) {
         self.give_up_segment(pool);
+        self.header.hide();
         self.ended.store(true, Ordering::Release);
     }
 
@@ -149,7 +159,7 @@ impl Ring {
     /// carrier thread.
     pub(crate) fn last_thread(&self) -> u64 {
         let seen = self.drained.lock().thread.id;
-        if seen != 0 { seen } else { self.header.carrier() }
+        if seen != 0 { seen } else { self.carrier }
     }
 
     /// Filled segments, oldest first.
@@ -298,7 +308,7 @@ mod tests {
         let mut writer = Writer { ring: &ring, pool: &pool, lost: 0 };
         writer.write(5, 1 << 24 | 1);
         ring.end(&pool);
-        assert!(ring.has_ended());
+        assert!(ring.has_ended() && !ring.header().belongs_to(1), "its thread must not find it again");
         let mut starts = Starts::default();
         ring.drain(&pool, &mut starts);
         assert_eq!((starts.0.as_slice(), pool.free_count()), ([5].as_slice(), pool.capacity()));

@@ -1,5 +1,6 @@
 //! Dumps of a recording in memory: who asks for one, when a slow call may, and writing them on a thread of their own.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -15,7 +16,7 @@ use trace::{Recording, TraceDump};
 
 use crate::jvm::block_signals;
 
-/// So many dumps are remembered for those who ask.
+/// So many dumps are remembered for those who ask, the newest.
 const REMEMBERED: usize = 100;
 
 /// A dump that was written.
@@ -38,7 +39,7 @@ pub(crate) type DumpAnswer = Result<Dumped, String>;
 #[derive(Debug, Default)]
 pub(crate) struct DumpDesk {
     requests: Mutex<Vec<Sender<DumpAnswer>>>,
-    dumped: Mutex<Vec<Dumped>>,
+    dumped: Mutex<VecDeque<Dumped>>,
 }
 
 impl DumpDesk {
@@ -49,9 +50,9 @@ impl DumpDesk {
         receiver
     }
 
-    /// The dumps up to now, the oldest first.
+    /// The last dumps, the oldest first.
     pub(crate) fn dumped(&self) -> Vec<Dumped> {
-        self.dumped.lock().clone()
+        self.dumped.lock().iter().cloned().collect()
     }
 
     fn take(&self) -> Vec<Sender<DumpAnswer>> {
@@ -60,9 +61,10 @@ impl DumpDesk {
 
     fn note(&self, dumped: Dumped) {
         let mut known = self.dumped.lock();
-        if known.len() < REMEMBERED {
-            known.push(dumped);
+        if known.len() == REMEMBERED {
+            known.pop_front();
         }
+        known.push_back(dumped);
     }
 }
 
@@ -118,8 +120,12 @@ impl TraceDumps {
         (slow.left > 0 && is_far).then_some(slow.nanos)
     }
 
-    /// A call of this method (`package.Class.method`) took longer than [`TraceDumps::slow_nanos`].
+    /// A call of this method (`package.Class.method`) took longer than is usual. Nothing happens if none may ask for a dump now: calls
+    /// come in runs.
     pub(super) fn slow_call(&mut self, method: &str, nanos: u64) {
+        if self.slow_nanos().is_none_or(|limit| nanos < limit) {
+            return;
+        }
         let Some(slow) = &mut self.slow else { return };
         let name = method.replace('.', "/");
         if slow.methods.is_empty() || slow.methods.iter().any(|glob| glob.matches(name.as_bytes())) {
@@ -227,6 +233,9 @@ mod tests {
         dumps.slow_call("a.B.c", 6_999_999);
         assert_eq!(dumps.wanted.as_deref(), Some("slow call: a.B.c took 6 ms"));
         assert_eq!(dumps.slow_nanos(), None, "one is wanted already");
+        // Those that were drained together with it.
+        (7..20).for_each(|ms| dumps.slow_call("a.B.c", ms * 1_000_000));
+        assert_eq!(dumps.wanted.as_deref(), Some("slow call: a.B.c took 6 ms"));
         dumps.wanted = None;
         assert_eq!(dumps.slow_nanos(), None, "too soon");
         dumps.slow.as_mut().unwrap().distance = Duration::ZERO;
@@ -243,6 +252,17 @@ mod tests {
         assert_eq!(dumps.wanted, None);
         dumps.slow_call("com.acme.web.Orders.handle", 9_000_000);
         assert!(dumps.wanted.is_some());
+    }
+
+    #[test]
+    fn the_newest_dumps_are_remembered() {
+        let desk = DumpDesk::default();
+        for number in 0..REMEMBERED + 5 {
+            let file = PathBuf::from(number.to_string());
+            desk.note(Dumped { file, bytes: 1, seconds: 1.0, reason: String::new() });
+        }
+        let dumped = desk.dumped();
+        assert_eq!((dumped.len(), dumped.last().unwrap().file.as_path()), (REMEMBERED, Path::new("104")));
     }
 
     #[test]

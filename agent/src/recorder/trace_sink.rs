@@ -15,7 +15,7 @@ use super::record_stream::{Detail, RecordSink, RecordThread};
 use super::sample_sink::{SampleSink, method_info, ticks_of};
 use super::trace_dumps::TraceDumps;
 use crate::probe_registry::{Definitions, ProbeRegistry};
-use crate::sampler::SampleQueue;
+use crate::sampler::{QueuedItem, SampleQueue};
 
 /// Figures of one recording.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +101,10 @@ impl TraceSink {
 
     /// Notes losses of a ring, whose last records belonged to `thread`.
     pub(crate) fn lost(&mut self, thread: u64, at_nanos: u64, count: u64) {
+        // A file that is full stays as it is.
+        if !self.has_room(count) {
+            return;
+        }
         self.counts.lost += count;
         if let Some(recording) = &mut self.recording {
             recording.set_thread(thread);
@@ -130,9 +134,9 @@ impl TraceSink {
         self.counts.malformed += count;
     }
 
-    /// Writes what the JVM told, as long as the file has room.
+    /// Writes what the JVM told, as long as the file has room. What people must know of the recording itself always has: it is little.
     pub(super) fn jvm_event(&mut self, at: u64, event: JvmEvent) {
-        if !self.has_room(0) {
+        if !self.has_room(0) && !matches!(event, JvmEvent::Note(..) | JvmEvent::Setting(..)) {
             return;
         }
         let Some(recording) = &mut self.recording else { return };
@@ -193,7 +197,10 @@ impl TraceSink {
 
     /// Notes that events of the JVM were lost.
     pub(super) fn lost_jvm_events(&mut self, at: u64, count: u64) {
-        if let (Some(recording), true) = (&mut self.recording, count > 0) {
+        if count == 0 || !self.has_room(0) {
+            return;
+        }
+        if let Some(recording) = &mut self.recording {
             recording.note(at, "jvm-events-lost", &format!("{count} events of the JVM were lost"));
             self.unwritten = true;
         }
@@ -205,8 +212,8 @@ impl TraceSink {
         let found = !samples.is_empty() || !allocations.is_empty();
         let samples = samples.into_iter().map(|item| (false, item));
         for (is_allocation, item) in samples.chain(allocations.into_iter().map(|item| (true, item))) {
-            let ticks = ticks_of(&item);
-            if ticks > 0 && !self.has_room(ticks) {
+            // Methods go by numbers, so none may be left out.
+            if !self.has_room(ticks_of(&item)) && !matches!(item, QueuedItem::Method(_) | QueuedItem::Note { .. }) {
                 continue;
             }
             if let Some(recording) = &mut self.recording {

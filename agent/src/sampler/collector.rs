@@ -15,6 +15,8 @@ use crate::jvm::{Jni, JvmtiError, Sample, ThreadFacts, signal};
 
 /// Pause between two visits to the buffer.
 const PAUSE: Duration = Duration::from_millis(50);
+/// So many threads are known to have been told; then all are told again.
+const MOST_TOLD: usize = 10_000;
 /// How often it is asked whether the signal still comes to us.
 const CHECK: Duration = Duration::from_secs(1);
 
@@ -163,6 +165,9 @@ impl Collector {
     }
 
     fn tell_thread(&mut self, facts: &ThreadFacts, os_thread: u64) {
+        if self.told_threads.len() >= MOST_TOLD && !self.told_threads.contains(&facts.java_id) {
+            self.told_threads.clear();
+        }
         if self.told_threads.insert(facts.java_id) {
             let (id, name) = (facts.java_id, facts.name.clone());
             self.queue.push(QueuedItem::Thread { id, name, os_thread, is_virtual: false });

@@ -5,6 +5,10 @@ use rustc_hash::FxHashMap;
 use super::sample_queue::{QueuedFrame, QueuedItem, SampleQueue};
 use crate::jvm::{Jni, Jvmti, MethodFacts, MethodId};
 
+/// So many methods are known at a time; then all are told again, under new numbers. Programs that make classes all the time have ever
+/// new ones.
+const MOST: usize = 100_000;
+
 /// Methods by id, with the numbers that the queue knows them by.
 #[derive(Debug, Default)]
 pub(super) struct MethodNames {
@@ -40,6 +44,9 @@ impl MethodNames {
                 self.unloaded = Some(number);
                 return stand_in(number);
             };
+            if self.known.len() >= MOST {
+                self.known.clear();
+            }
             let lines = facts.lines.clone();
             let number = self.tell(queue, facts);
             self.known.insert(id, Known { number, lines });

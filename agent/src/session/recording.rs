@@ -75,12 +75,12 @@ impl Session {
             config: &self.setup.config.trace,
         };
         let sink = RecordSinks::new(TraceSink::new(parts), metrics.as_ref().map(Metrics::sink));
-        let drainer =
-            Drainer::start(rings, clock, self.events.queue(clock), sink, SessionWatcher(Arc::downgrade(self)))
-                .map_err(|error| format!("no thread for the recorder: {error}"))?;
-        let (drainer, runtime) = (Some(drainer), Some(*runtime));
-        *self.running.lock() =
-            Running { clock: Some(clock), drainer, metrics, runtime, trace_file, ..Running::default() };
+        // Known before anything can fail: who takes the start back ends what is there.
+        let mut running = self.running.lock();
+        *running = Running { clock: Some(clock), metrics, runtime: Some(*runtime), trace_file, ..Running::default() };
+        let watcher = SessionWatcher(Arc::downgrade(self));
+        let drainer = Drainer::start(rings, clock, self.events.queue(clock), sink, watcher);
+        running.drainer = Some(drainer.map_err(|error| format!("no thread for the recorder: {error}"))?);
         Ok(clock)
     }
 

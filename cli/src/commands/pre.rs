@@ -109,6 +109,7 @@ fn as_json(totals: &Totals) -> serde_json::Value {
         "classes_rewritten": totals.classes_rewritten,
         "methods": totals.methods,
         "methods_instrumented": totals.methods_instrumented,
+        "instrumented_before": totals.instrumented_before,
         "refused": totals.refused,
         "cpu_seconds": totals.cpu.as_secs_f64(),
         "bytes_in": totals.bytes_in,
@@ -125,6 +126,9 @@ fn as_text(totals: &Totals, output: &Path) -> String {
         totals.methods,
         totals.cpu.as_secs_f64()
     );
+    if totals.instrumented_before > 0 {
+        text.push_str(&format!("{} classes hold probes already and stay as they are\n", totals.instrumented_before));
+    }
     for (reason, count) in &totals.refused {
         text.push_str(&format!("refused: {count} methods: {reason}\n"));
     }

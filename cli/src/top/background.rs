@@ -68,7 +68,7 @@ impl Watch {
         loop {
             let left = interval.saturating_sub(self.at.elapsed());
             let answer = match orders.recv_timeout(left) {
-                Ok(change) => self.change(&change),
+                Ok(change) => Ok(self.change(&change)),
                 Err(RecvTimeoutError::Timeout) => self.look(),
                 Err(RecvTimeoutError::Disconnected) => return,
             };
@@ -88,16 +88,20 @@ impl Watch {
         Ok(News::Looked(Box::new(between)))
     }
 
-    fn change(&self, change: &LevelChange) -> Result<News> {
+    /// What cannot be done is said, too; whether the agent is still there is found out by the next look.
+    fn change(&self, change: &LevelChange) -> News {
         let LevelChange { method, level } = change;
-        let changed: Changed = ask(self.pid, &json!({"ask": "level", "methods": method, "level": level}))?;
-        Ok(News::Said(match changed {
+        let changed = match ask(self.pid, &json!({"ask": "level", "methods": method, "level": level})) {
+            Ok(changed) => changed,
+            Err(error) => return News::Said(format!("{error:#}")),
+        };
+        News::Said(match changed {
             Changed { live: 0, .. } => {
                 "levels are fixed here: start the JVM with `live = true` in [control]".to_owned()
             }
             Changed { changed: 0, .. } => format!("{method} has no live probe"),
             Changed { .. } => format!("{method} is at level {level} now"),
-        }))
+        })
     }
 
     fn last_news(&self, error: anyhow::Error) -> News {

@@ -67,6 +67,17 @@ fn the_same_input_gives_the_same_jar() {
 }
 
 #[test]
+fn what_is_instrumented_already_stays_as_it_is() {
+    let sandbox = sandbox();
+    sandbox.jar("shop.jar", &[]);
+    assert_eq!(pre(&sandbox, &["shop.jar"]).code, 0);
+    let again = sandbox.instr(&["pre", "--config", "everything.toml", "--output", "again", "out/shop.jar"]);
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    assert!(again.stdout.contains("3 classes hold probes already and stay as they are"), "{}", again.stdout);
+    assert!(fs::read(sandbox.path("again/shop.jar")).unwrap() == fs::read(sandbox.path("out/shop.jar")).unwrap());
+}
+
+#[test]
 fn wrappers_keep_the_names_under_which_calls_are_recorded() {
     let sandbox = sandbox();
     sandbox.jar("shop.jar", &[]);

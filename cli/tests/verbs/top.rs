@@ -45,7 +45,9 @@ impl PretendedJvm {
                 let mut line = String::new();
                 BufReader::new(&stream).read_line(&mut line).unwrap();
                 let request: Value = serde_json::from_str(&line).unwrap();
-                let answer = if request["ask"] == "level" {
+                let answer = if request["level"] == "off" {
+                    json!({"error": "this one stays on"})
+                } else if request["ask"] == "level" {
                     *shared.lock().unwrap() = request["level"].as_str().unwrap().to_owned();
                     json!({"changed": 1, "live": 2, "fixed": []})
                 } else {
@@ -186,6 +188,9 @@ fn a_person_sees_the_methods_filters_them_changes_a_level_and_quits() {
     session.type_keys("\x1b[Bw");
     session.shows_text("com.acme.Shop.sell is at level watch now");
     assert_eq!(*jvm.level.lock().unwrap(), "watch");
+    // What the agent does not do is said, and the screen goes on.
+    session.type_keys("o");
+    session.shows_text("this one stays on");
     session.type_keys("q");
     let (status, left) = session.end();
     assert!(status.success(), "{status:?}");

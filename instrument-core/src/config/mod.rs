@@ -19,6 +19,8 @@ mod trace_table;
 mod watch_table;
 
 #[cfg(test)]
+mod reference_tests;
+#[cfg(test)]
 mod tests;
 
 pub use allocation::AllocationConfig;

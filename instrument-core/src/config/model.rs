@@ -64,7 +64,8 @@ pub struct Config {
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct AgentConfig {
-    /// File for the figures at exit, as JSON: classes seen and rewritten, methods instrumented and refused, records, losses.
+    /// File for the figures at exit, as JSON: classes seen and rewritten, methods instrumented and refused, records, losses. `%p` stands for
+    /// the process id. `skipped` counts the methods that rules left alone, but none of `classes_unmatched`, which ended at their heads.
     #[schemars(with = "String")]
     pub stats: Option<String>,
     /// What happens when the agent cannot start, for instance because this file has an error. Default: `continue`.

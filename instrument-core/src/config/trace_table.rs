@@ -157,7 +157,7 @@ pub(super) fn read_trace(table: &TableReader<'_, '_>, problems: &mut Problems) -
         keep_seconds: table.number("keep-seconds", 1..86_401, problems),
         keep_mb: table.number("keep-mb", 1..4097, problems).unwrap_or(default.keep_mb),
         dump_when_call_ms: table.number("dump-when-call-ms", 1..86_400_001, problems),
-        dump_when_call: table.patterns("dump-when-call", NameGlob::class, problems),
+        dump_when_call: table.patterns("dump-when-call", NameGlob::method, problems),
         dump_distance_seconds: table
             .number("dump-distance-seconds", 1..86_401, problems)
             .unwrap_or(default.dump_distance_seconds),

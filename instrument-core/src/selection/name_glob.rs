@@ -33,6 +33,23 @@ impl NameGlob {
         Ok(NameGlob { text: text.to_owned(), parts: class_parts(text) })
     }
 
+    /// Reads a glob over methods, `package.Class.method`. Names of methods may hold more than those of classes: `<init>`, blanks.
+    pub fn method(text: &str) -> Result<NameGlob, PatternError> {
+        check_segments(text)?;
+        let (class, name) = text.rsplit_once(['.', '/']).unwrap_or((text, ""));
+        check_characters(class)?;
+        let illegal = |character: char| character.is_control() || ";[](),?!#".contains(character);
+        if let Some((at, character)) = name.char_indices().find(|(_, character)| illegal(*character)) {
+            let at = class.len() + 1 + at;
+            let error = PatternError::new(
+                at..at + character.len_utf8(),
+                format!("`{}` cannot stand here", character.escape_default()),
+            );
+            return Err(error.suggest("write `package.Class.method`, without parameters"));
+        }
+        Ok(NameGlob { text: text.to_owned(), parts: class_parts(text) })
+    }
+
     /// Reads a glob over simple class names of any package.
     pub(super) fn simple_class(text: &str) -> Result<NameGlob, PatternError> {
         let mut glob = NameGlob::class(text)?;
@@ -273,6 +290,18 @@ mod tests {
         assert!(smile.matches(b"a/\xED\xA0\xBD\xED\xB8\x80x"));
         assert!(!smile.matches("a/\u{1F600}x".as_bytes()), "plain UTF-8 of that character is no legal class name");
         assert!(matches("a.*", "a/\u{0}") && NameGlob::class("a.*").unwrap().matches(b"a/\xC0\x80\xFF"));
+    }
+
+    #[test]
+    fn methods_may_have_names_that_no_class_has() {
+        let matches = |glob: &str, name: &str| NameGlob::method(glob).unwrap().matches(name.as_bytes());
+        assert!(matches("com.acme.Shop.<init>", "com/acme/Shop/<init>"));
+        assert!(matches("**.should buy *", "com/acme/ShopTest/should buy two"));
+        assert!(matches("com.acme.**", "com/acme/Shop/<clinit>") && !matches("com.acme.Shop", "com/acme/Shop/buy"));
+        for (glob, span) in [("a.B.c(int)", 5..6), ("a.B#c", 3..4), ("a.<B>.c", 2..3), ("<init>", 0..1), ("a..c", 2..3)]
+        {
+            assert_eq!(NameGlob::method(glob).expect_err(glob).span, span, "{glob}");
+        }
     }
 
     #[test]

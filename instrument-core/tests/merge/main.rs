@@ -35,5 +35,6 @@ mod same_behaviour;
 mod stack_need;
 mod threads;
 mod timer_class;
+mod timer_object;
 mod values;
 mod wrapper;

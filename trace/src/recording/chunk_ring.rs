@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::RingOptions;
+use super::forgetting::KeptKeys;
 use super::live_state::{LiveState, StateChange};
 
 /// A chunk as it will stand in a file.
@@ -94,6 +95,13 @@ impl ChunkRing {
     /// Calls in these chunks, and calls that these chunks say were lost.
     pub(super) fn calls_and_lost(&self) -> (u64, u64) {
         self.chunks.iter().fold((0, 0), |(calls, lost), chunk| (calls + chunk.calls, lost + chunk.lost))
+    }
+
+    /// Notes the keys of constants that a dump will use again.
+    pub(super) fn keep_keys(&self, kept: &mut KeptKeys) {
+        self.state.keep_keys(kept);
+        let changes = self.chunks.iter().flat_map(|chunk| &chunk.changes).chain(&self.changes);
+        changes.for_each(|change| change.keep_keys(kept));
     }
 
     pub(super) fn byte_count(&self) -> u64 {

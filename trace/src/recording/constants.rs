@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::payload::{push_flag, push_text};
 use super::pool::{Interned, Pool, Texts};
@@ -10,26 +10,29 @@ use crate::modified_utf8::text_of_modified_utf8;
 use crate::schema::id;
 use crate::varint;
 
+/// Fewer names are not worth the trouble of looking who needs them.
+const MANY: usize = if cfg!(test) { 1_000 } else { 100_000 };
+
 /// A method by the keys of its parts; equal parts are the same method, whatever loader its class has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct MethodParts {
-    class: u32,
-    name: u32,
-    descriptor: u32,
+    pub(super) class: u32,
+    pub(super) name: u32,
+    pub(super) descriptor: u32,
     access_flags: u16,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct ClassParts {
-    name: u32,
-    package: u32,
+pub(super) struct ClassParts {
+    pub(super) name: u32,
+    pub(super) package: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct PackageParts {
-    name: u32,
+pub(super) struct PackageParts {
+    pub(super) name: u32,
     /// 0: not known.
-    module: u32,
+    pub(super) module: u32,
 }
 
 /// Tells the module of a class by its internal name; is asked once a class.
@@ -48,14 +51,18 @@ impl std::fmt::Debug for ModuleSource {
 pub(super) struct Constants {
     /// Number of the chunk under construction, from 1.
     chunk: u32,
-    symbols: Interned<Arc<str>>,
+    pub(super) symbols: Interned<Arc<str>>,
     module_source: Option<ModuleSource>,
-    modules: Interned<u32>,
-    packages: Interned<PackageParts>,
+    pub(super) modules: Interned<u32>,
+    pub(super) packages: Interned<PackageParts>,
     /// Keys of classes by the key of their name, so that each is looked at once.
-    classes_by_name: FxHashMap<u32, u32>,
-    classes: Interned<ClassParts>,
-    methods: Interned<MethodParts>,
+    pub(super) classes_by_name: FxHashMap<u32, u32>,
+    pub(super) classes: Interned<ClassParts>,
+    pub(super) methods: Interned<MethodParts>,
+    /// Of the methods, those whose keys others keep.
+    pub(super) sampled: FxHashSet<u32>,
+    /// So many symbols are many.
+    many: usize,
     templates: Interned<Arc<str>>,
     texts: Texts,
     symbol_pool: Pool,
@@ -78,6 +85,8 @@ impl Constants {
             classes_by_name: FxHashMap::default(),
             classes: Interned::default(),
             methods: Interned::default(),
+            sampled: FxHashSet::default(),
+            many: MANY,
             templates: Interned::default(),
             texts: Texts::default(),
             symbol_pool: Pool::new(id::SYMBOL),
@@ -139,6 +148,23 @@ impl Constants {
     /// The key of a method. Keys count up in the order of the first calls, so methods in use have short ones.
     pub(super) fn method_key(&mut self, parts: MethodParts) -> u32 {
         self.methods.key(parts)
+    }
+
+    /// The key of a method that is never forgotten, because others keep it.
+    pub(super) fn sampled_key(&mut self, parts: MethodParts) -> u32 {
+        let key = self.methods.key(parts);
+        self.sampled.insert(key);
+        key
+    }
+
+    /// Whether it is worth to look for constants that nobody needs.
+    pub(super) fn are_many(&self) -> bool {
+        self.symbols.len() > self.many
+    }
+
+    /// All that is left is needed: twice as many are many then.
+    pub(super) fn note_forgotten(&mut self) {
+        self.many = MANY.max(2 * self.symbols.len());
     }
 
     /// The key of a template's name.

@@ -88,13 +88,15 @@ impl Recording {
         let mut keys = Vec::new();
         for (name, descriptor, flags) in methods {
             let parts = self.constants.parts(class, name, descriptor, flags);
-            let key = self.constants.method_key(parts);
-            let at = self.moment(at_nanos);
-            self.loaded_method_at(key, at);
-            keys.push(key);
+            keys.push(self.constants.method_key(parts));
         }
         let class = self.constants.class(class);
-        self.change(StateChange::Methods { loader, class, methods: keys });
+        // First: what the state holds is not forgotten, even if a chunk ends between two of them.
+        self.change(StateChange::Methods { loader, class, methods: keys.clone() });
+        for key in keys {
+            let at = self.moment(at_nanos);
+            self.loaded_method_at(key, at);
+        }
     }
 
     pub(super) fn loaded_method_at(&mut self, method: u32, at: u64) {
@@ -135,9 +137,10 @@ impl Recording {
     /// Notes that a method has been compiled to the code at an address (`instr.CompiledCode`). `place` is the address and
     /// the length in bytes.
     pub fn compiled_code(&mut self, method: MethodInfo<'_>, place: (u64, u64), at_nanos: u64) {
+        // Before the key, which nobody holds until the state does.
+        let at = self.moment(at_nanos);
         let parts = self.constants.parts(method.class, method.name, method.descriptor, method.access_flags);
         let key = self.constants.method_key(parts);
-        let at = self.moment(at_nanos);
         self.compiled_code_at(key, place, at);
         let (address, length) = place;
         self.change(StateChange::Code { address, code: Code { owner: CodeOwner::Method(key), length } });

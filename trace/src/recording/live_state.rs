@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::forgetting::KeptKeys;
+
 /// A change of the state. Keys are those of the constants.
 #[derive(Debug, Clone)]
 pub(super) enum StateChange {
@@ -49,6 +51,29 @@ pub(super) enum StateChange {
 pub(super) struct Code {
     pub(super) owner: CodeOwner,
     pub(super) length: u64,
+}
+
+impl Code {
+    fn keep_keys(&self, kept: &mut KeptKeys) {
+        if let CodeOwner::Method(method) = self.owner {
+            kept.methods.insert(method);
+        }
+    }
+}
+
+impl StateChange {
+    /// Notes the keys of constants that it will bring into a state.
+    pub(super) fn keep_keys(&self, kept: &mut KeptKeys) {
+        match self {
+            StateChange::Class { class, .. } => _ = kept.classes.insert(*class),
+            StateChange::Methods { class, methods, .. } => {
+                kept.classes.insert(*class);
+                kept.methods.extend(methods);
+            }
+            StateChange::Code { code, .. } => code.keep_keys(kept),
+            _ => {}
+        }
+    }
 }
 
 /// What a piece of machine code does.
@@ -97,6 +122,15 @@ impl LiveState {
             StateChange::Setting { key, value } => drop(self.settings.insert(key, value)),
             StateChange::Complete => self.is_complete = true,
         }
+    }
+
+    /// Notes the keys of constants that will be used again.
+    pub(super) fn keep_keys(&self, kept: &mut KeptKeys) {
+        for (class, methods) in self.classes.values().flatten() {
+            kept.classes.insert(*class);
+            kept.methods.extend(methods);
+        }
+        self.code.values().for_each(|code| code.keep_keys(kept));
     }
 
     /// Keys of the classes that a loader has defined.

@@ -12,6 +12,7 @@ mod dump;
 mod events_of_jvm;
 #[cfg(test)]
 mod failure_tests;
+mod forgetting;
 mod information;
 mod live_state;
 mod metadata;
@@ -313,6 +314,7 @@ impl Recording {
         }
         self.before_chunk = (self.statistics.calls, self.statistics.lost);
         self.next_chunk();
+        self.forget_constants();
         if result.is_ok() {
             self.tell_drops();
         }

@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::payload::push_text;
 use crate::varint;
@@ -51,35 +51,60 @@ impl Pool {
     }
 }
 
-/// Values with a key for the whole file, each with a note of the last chunk that has used it.
+/// Values with a key for the whole file, each with a note of the last chunk that has used it. A value that was forgotten gets a new key
+/// when it comes back; no key is ever given twice.
 #[derive(Debug)]
 pub(super) struct Interned<V> {
     keys: FxHashMap<V, u32>,
-    values: Vec<(V, u32)>,
+    /// By key.
+    values: FxHashMap<u32, (V, u32)>,
+    last_key: u32,
 }
 
 impl<V> Default for Interned<V> {
     fn default() -> Self {
-        Interned { keys: FxHashMap::default(), values: Vec::new() }
+        Interned { keys: FxHashMap::default(), values: FxHashMap::default(), last_key: 0 }
     }
 }
 
 impl<V: Hash + Eq + Clone> Interned<V> {
     /// The key of a value, counted from 1.
     pub(super) fn key(&mut self, value: V) -> u32 {
-        let next = self.values.len() as u32 + 1;
         match self.keys.entry(value) {
             Entry::Occupied(known) => *known.get(),
             Entry::Vacant(vacant) => {
-                self.values.push((vacant.key().clone(), 0));
-                *vacant.insert(next)
+                self.last_key += 1;
+                self.values.insert(self.last_key, (vacant.key().clone(), 0));
+                *vacant.insert(self.last_key)
             }
         }
     }
 
+    /// The key of a value that has one.
+    pub(super) fn known_key(&self, value: &V) -> Option<u32> {
+        self.keys.get(value).copied()
+    }
+
+    /// The value of a key.
+    pub(super) fn value(&self, key: u32) -> Option<&V> {
+        self.values.get(&key).map(|(value, _)| value)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Forgets the values of all other keys.
+    pub(super) fn keep_only(&mut self, needed: &FxHashSet<u32>) {
+        self.values.retain(|key, _| needed.contains(key));
+        self.keys.retain(|_, key| needed.contains(key));
+        self.values.shrink_to_fit();
+        self.keys.shrink_to_fit();
+    }
+
     /// The value of a key if the chunk has not used it yet; it counts as used from now on.
     pub(super) fn first_use(&mut self, key: u32, chunk: u32) -> Option<V> {
-        let (value, last_chunk) = self.values.get_mut(key.checked_sub(1)? as usize)?;
+        let (value, last_chunk) = self.values.get_mut(&key)?;
         if *last_chunk == chunk {
             return None;
         }

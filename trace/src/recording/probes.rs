@@ -68,6 +68,11 @@ impl Probes {
         self.probes.get(probe as usize).copied().flatten()
     }
 
+    /// The methods of all probes.
+    pub(super) fn methods(&self) -> impl Iterator<Item = MethodParts> {
+        self.probes.iter().flatten().chain([&self.unknown]).map(|probe| probe.method)
+    }
+
     /// Whether the probe's times are exact.
     pub(super) fn is_exact(&self, probe: u32) -> bool {
         self.probe(probe).unwrap_or(self.unknown).is_exact

@@ -40,7 +40,7 @@ impl Recording {
     /// The method of a frame; the same names give the same method, whatever loader its class has.
     pub fn sampled_method(&mut self, method: MethodInfo<'_>) -> SampledMethod {
         let parts = self.constants.parts(method.class, method.name, method.descriptor, method.access_flags);
-        SampledMethod(self.constants.method_key(parts))
+        SampledMethod(self.constants.sampled_key(parts))
     }
 
     /// Records what the current thread executed at a moment: its stack, the innermost frame first. `truncated` says that

@@ -130,6 +130,7 @@ impl SpanPublisher {
             let mut table = self.table.lock();
             (table.take_steps_until(until), table.take_until(until))
         };
+        self.writer.follow_clock(unix_nanos().wrapping_sub(now) as i64);
         self.writer.tell_steps(&steps, until);
         self.names.update();
         for (request, spans) in self.writer.requests(trees, &self.names, sender, last) {

@@ -56,6 +56,11 @@ impl SpanWriter {
         }
     }
 
+    /// From now on, spans are told by this distance of the two clocks: they drift apart by some milliseconds an hour.
+    pub(crate) fn follow_clock(&mut self, to_unix: i64) {
+        self.to_unix = to_unix;
+    }
+
     /// Spans that were left out because their traces were not taken.
     pub(crate) fn left_out(&self) -> u64 {
         self.left_out
@@ -262,6 +267,11 @@ mod tests {
         assert_ne!(spans[0].trace_id, spans[2].trace_id);
         assert_eq!((spans[0].trace_id.len(), spans[0].span_id.len()), (16, 8));
         assert_eq!((spans[1].start_time_unix_nano, spans[1].end_time_unix_nano), (1_020, 1_030));
+        // The clocks have drifted apart.
+        writer.follow_clock(1_007);
+        let later = [ThreadTrees { thread: 5, name: None, roots: vec![node(3, 70, 80, Vec::new())] }];
+        let requests = writer.requests(later.into(), &names, &Sender::new("shop", &[]), false);
+        assert_eq!(requests[0].0.resource_spans[0].scope_spans[0].spans[0].start_time_unix_nano, 1_077);
     }
 
     #[test]

@@ -105,8 +105,9 @@ public final class Busy {
         sink += sum;
     }
 
-    /** Many threads, one after the other, that live shortly; memory is told after a tenth and at the end. */
+    /** Many threads, one after the other, that live shortly; the growth of memory is told. */
     private static void crowd(int threads) throws Exception {
+        MemoryGrowth growth = new MemoryGrowth();
         for (int i = 1; i <= threads; i++) {
             Thread thread = new Thread(() -> {
                 spin(30_000);
@@ -114,10 +115,9 @@ public final class Busy {
             });
             thread.start();
             thread.join();
-            if (i == threads / 10 || i == threads) {
-                System.out.println("resident-" + (i == threads ? "end" : "early") + " " + residentKilobytes());
-            }
+            growth.done(i, threads);
         }
+        System.out.println("growth-kb " + growth.leastKilobytes());
         try (var timers = Files.lines(Path.of("/proc/self/timers"))) {
             System.out.println("timers " + timers.filter(line -> line.startsWith("ID:")).count());
         }
@@ -197,10 +197,5 @@ public final class Busy {
         } catch (IOException e) {
             throw new IllegalStateException(e);
         }
-    }
-
-    private static long residentKilobytes() throws IOException {
-        String statm = new String(Files.readAllBytes(Path.of("/proc/self/statm")), StandardCharsets.US_ASCII);
-        return Long.parseLong(statm.split(" ")[1]) * 4;
     }
 }

@@ -1,8 +1,6 @@
 package targets;
 
 import java.lang.reflect.Method;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -10,8 +8,8 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * {@code ManyThreads platform|virtual THREADS CALLS}: so many threads at once, each making so many calls that leave garbage.
- * {@code ManyThreads short THREADS CALLS}: so many one after the other, eight at a time; tells how far the process has grown in the
- * second half.
+ * {@code ManyThreads short THREADS CALLS}: so many one after the other, eight at a time; tells how far the process has grown in a
+ * quarter.
  */
 public final class ManyThreads {
 
@@ -51,11 +49,8 @@ public final class ManyThreads {
     }
 
     private static void oneAfterTheOther(int threads, int calls) throws Exception {
-        long before = 0;
+        MemoryGrowth growth = new MemoryGrowth();
         for (int done = 0; done < threads; done += AT_A_TIME) {
-            if (before == 0 && done >= threads / 2) {
-                before = residentKilobytes();
-            }
             List<Thread> started = new ArrayList<>();
             for (int i = 0; i < AT_A_TIME; i++) {
                 started.add(start(false, "short-" + (done + i), () -> work(calls, false)));
@@ -63,9 +58,10 @@ public final class ManyThreads {
             for (Thread thread : started) {
                 thread.join();
             }
+            growth.done((done + AT_A_TIME) / AT_A_TIME, threads / AT_A_TIME);
         }
         // On standard error, as it is another number each time and standard output is compared.
-        System.err.println("growth-kb " + (residentKilobytes() - before));
+        System.err.println("growth-kb " + growth.leastKilobytes());
     }
 
     private static void work(int calls, boolean isVirtual) {
@@ -97,15 +93,6 @@ public final class ManyThreads {
         } catch (InterruptedException e) {
             throw new IllegalStateException(e);
         }
-    }
-
-    private static long residentKilobytes() throws Exception {
-        for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
-            if (line.startsWith("VmRSS:")) {
-                return Long.parseLong(line.replaceAll("[^0-9]", ""));
-            }
-        }
-        throw new IllegalStateException("no VmRSS");
     }
 
     /** The instrumented class. */

@@ -5,8 +5,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.lang.ref.WeakReference;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 
 /** Does what each line on standard input says and answers with one line: for tests of what recordings keep and when they end. */
@@ -73,7 +71,7 @@ public final class Recorded {
                     break;
                 case "resident":
                     System.gc();
-                    System.out.println(residentKilobytes());
+                    System.out.println(MemoryGrowth.residentKilobytes());
                     break;
                 case "quit":
                     return;
@@ -137,15 +135,6 @@ public final class Recorded {
             kept = new ArrayList<>();
         }
         return 1024;
-    }
-
-    private static long residentKilobytes() throws IOException {
-        for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
-            if (line.startsWith("VmRSS:")) {
-                return Long.parseLong(line.replaceAll("[^0-9]", ""));
-            }
-        }
-        throw new IllegalStateException("no VmRSS");
     }
 
     private static byte[] bytes(String name) {

@@ -14,21 +14,18 @@ public final class ThreadsAndPauses {
 
     public static void main(String[] arguments) throws Exception {
         int threads = Integer.parseInt(arguments[0]);
-        long before = 0;
+        MemoryGrowth growth = new MemoryGrowth();
         for (int number = 0; number < threads; number++) {
-            if (number == threads / 2) {
-                before = residentKilobytes();
-            }
             Thread thread = new Thread(ThreadsAndPauses::work, "short-" + number);
             thread.start();
             thread.join();
+            growth.done(number + 1, threads);
         }
-        long growth = residentKilobytes() - before;
         for (int number = 0; number < Integer.parseInt(arguments[1]); number++) {
             System.gc();
         }
         Class.forName("targets.ThreadsAndPauses$Guest");
-        System.out.println("growth-kb " + growth);
+        System.out.println("growth-kb " + growth.leastKilobytes());
         System.out.println("collections " + collections());
     }
 
@@ -38,14 +35,5 @@ public final class ThreadsAndPauses {
         return ManagementFactory.getGarbageCollectorMXBeans().stream()
                 .mapToLong(GarbageCollectorMXBean::getCollectionCount)
                 .sum();
-    }
-
-    private static long residentKilobytes() throws Exception {
-        for (String line : java.nio.file.Files.readAllLines(java.nio.file.Path.of("/proc/self/status"))) {
-            if (line.startsWith("VmRSS:")) {
-                return Long.parseLong(line.replaceAll("[^0-9]", ""));
-            }
-        }
-        throw new IllegalStateException("no VmRSS");
     }
 }

@@ -3,13 +3,13 @@ package io.instr.jvmtests;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.Attachment;
 import io.instr.jvmtests.jvm.Dialog;
 import io.instr.jvmtests.jvm.EachJdk;
 import io.instr.jvmtests.jvm.Jdk;
 import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,14 +29,14 @@ class HookSwapIT {
             assertEquals("ready", program.next());
             assertEquals(List.of(NOTHING), work(program, 1));
 
-            AttachDetachIT.load(jdk, program, config(directory, jar, "both", "\"outer\", \"inner\""));
+            Attachment.attach(jdk, program, config(directory, jar, "both", "\"outer\", \"inner\""));
             assertEquals(List.of("# outer in", "# inner in", "# inner out", "# outer out", NOTHING), work(program, 5));
 
-            AttachDetachIT.load(jdk, program, "detach");
-            AttachDetachIT.load(jdk, program, config(directory, jar, "other", "\"inner\""));
+            Attachment.detach(jdk, program);
+            Attachment.attach(jdk, program, config(directory, jar, "other", "\"inner\""));
             assertEquals(List.of("# inner in", "# inner out", NOTHING), work(program, 3));
 
-            AttachDetachIT.load(jdk, program, "detach");
+            Attachment.detach(jdk, program);
             assertEquals(List.of(NOTHING), work(program, 1));
             program.send("quit");
             program.finish().assertExitCode(0);
@@ -52,8 +52,7 @@ class HookSwapIT {
         return said;
     }
 
-    private static String config(Path parent, Path jar, String name, String templates) throws IOException {
-        Path directory = Files.createDirectory(parent.resolve(name));
+    private static Path config(Path parent, Path jar, String name, String templates) {
         String rules = """
                 [[rule]]
                 class = "targets.Conversation"
@@ -61,10 +60,6 @@ class HookSwapIT {
                 template = [%s]
                 level = "time"
                 """.formatted(templates);
-        String text = AgentConfig.of("", "templates = [\"" + jar + "\"]", rules)
-                .text()
-                .replace("\"trace.jfr\"", "\"" + directory.resolve("trace.jfr") + "\"")
-                .replace("\"stats.json\"", "\"" + directory.resolve("stats.json") + "\"");
-        return Files.writeString(directory.resolve("instr.toml"), text).toString();
+        return Attachment.prepare(parent, name, AgentConfig.of("", "templates = [\"" + jar + "\"]", rules));
     }
 }

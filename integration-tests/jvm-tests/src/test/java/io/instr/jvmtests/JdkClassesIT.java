@@ -10,6 +10,8 @@ import io.instr.jvmtests.jvm.Jdk;
 import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.Trace;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /** Classes of the JDK, most of them loaded before the agent, some used by its own probes. */
 class JdkClassesIT {
@@ -54,6 +56,16 @@ class JdkClassesIT {
         AgentConfig config = AgentConfig.atLevel("watch", "java.**", "javax.**", "jdk.**", "sun.**", "com.sun.**");
         Finished run = program(jdk).compare(config);
         assertTrue(run.stats().methodsInstrumented() > 3_000, run.stats() + "");
+    }
+
+    /** Since JDK 21 it runs code of the JDK after its own end has been told. */
+    @EachJdk
+    void theThreadThatEndsTheJvmLosesNothing(Jdk jdk) {
+        AgentConfig config = AgentConfig.timed("java.**", "jdk.internal.**", "sun.**");
+        Finished run = Program.target(jdk, "targets.Hello").compare(config);
+        assertEquals(0, run.stats().lost());
+        Set<String> threads = run.trace().calls().stream().map(Trace.Call::threadName).collect(Collectors.toSet());
+        assertTrue(threads.contains("DestroyJavaVM"), threads + "");
     }
 
     @EachJdk

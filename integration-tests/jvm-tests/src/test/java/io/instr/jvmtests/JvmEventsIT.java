@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.instr.jvmtests.jvm.AgentConfig;
-import io.instr.jvmtests.jvm.BuildResult;
+import io.instr.jvmtests.jvm.Attachment;
 import io.instr.jvmtests.jvm.Dialog;
 import io.instr.jvmtests.jvm.EachJdk;
 import io.instr.jvmtests.jvm.Finished;
@@ -14,7 +14,6 @@ import io.instr.jvmtests.jvm.RunDirectories;
 import io.instr.jvmtests.jvm.Tool;
 import io.instr.jvmtests.jvm.Trace;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
@@ -89,30 +88,25 @@ class JvmEventsIT {
         assertEquals(20_000, trace.counts().get("targets.ThreadsAndPauses.work"));
         assertTrue(trace.events("jdk.ThreadEnd").size() >= 20_000);
         long growth = Long.parseLong(run.line("growth-kb").trim());
-        // 10,000 threads came after the first look; two kilobytes of each would show.
-        assertTrue(growth < 20 << 10, "grown by KiB: " + growth);
+        // In a quarter there are 5,000 threads; two kilobytes of each would show.
+        assertTrue(growth < 10 << 10, "grown by KiB: " + growth);
     }
 
     @EachJdk(having = "jcmd")
     void attachedToARunningJvm(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
-        String text = AgentConfig.of("events = [\"threads\", \"classes\"]", "", RULE).text()
-                .replace("\"trace.jfr\"", "\"" + directory.resolve("trace.jfr") + "\"")
-                .replace("\"stats.json\"", "\"" + directory.resolve("stats.json") + "\"");
-        Path config = Files.writeString(directory.resolve("instr.toml"), text);
+        AgentConfig config = AgentConfig.of("events = [\"threads\", \"classes\"]", "", RULE);
         String threads;
         try (Dialog program = Program.target(jdk, "targets.Conversation")
                 .with("-XX:+EnableDynamicAgentLoading")
                 .talk(List.of(), directory)) {
             assertEquals("ready", program.next());
-            List<String> command = List.of(String.valueOf(program.pid()), "JVMTI.agent_load", BuildResult.AGENT.path().toString(),
-                    "\"" + config + "\"");
-            Tool.run(jdk, "jcmd", command).assertExitCode(0);
+            Attachment.attach(jdk, program, Attachment.prepare(directory, "attached", config));
             threads = program.ask("threads");
             program.send("quit");
             program.finish().assertExitCode(0);
         }
-        Trace trace = new Finished(0, "", "", directory, List.of()).trace();
+        Trace trace = Attachment.leftBehind(directory, "attached").trace();
         assertEquals(threads, "threads " + trace.events("instr.LiveThread").size());
         assertEquals(1, trace.events("instr.StartUpDone").size());
         Set<String> loaded = names(trace, "instr.LoadedClass", event -> type(event, "loadedClass"));
@@ -206,24 +200,27 @@ class JvmEventsIT {
     @EachJdk
     void loadersThatComeAndGoLeaveNothingBehind(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
-        long growth;
+        long growth = Long.MAX_VALUE;
         String loaders = "loaders 2000";
         try (Dialog program = recorded(jdk, "events = [\"threads\", \"classes\", \"jit\"]", directory)) {
             program.ask(loaders);
             program.ask(loaders);
             long before = Long.parseLong(program.ask("resident"));
-            program.ask(loaders);
-            program.ask(loaders);
-            program.ask(loaders);
-            growth = Long.parseLong(program.ask("resident")) - before;
+            // What leaks, leaks each time; what a busy machine adds, it adds now and then.
+            for (int turn = 0; turn < 3; turn++) {
+                program.ask(loaders);
+                long now = Long.parseLong(program.ask("resident"));
+                growth = Math.min(growth, now - before);
+                before = now;
+            }
             program.send("quit");
             program.finish().assertExitCode(0);
         }
         Trace trace = new Finished(0, "", "", directory, List.of()).trace();
         assertEquals(10_000, trace.count("targets.Recorded$Guest.run"));
         assertTrue(of(trace, "jdk.ClassUnload", "unloadedClass", "targets.Recorded$Guest").size() > 9_000);
-        // 6000 loaders came after the first look; four kilobytes of each would show. A class takes the JVM more than that.
-        assertTrue(growth < 24 << 10, "grown by KiB: " + growth);
+        // 2,000 loaders each time; four kilobytes of each would show. A class takes the JVM more than that.
+        assertTrue(growth < 8 << 10, "grown by KiB: " + growth);
     }
 
     @EachJdk(having = "jfr")

@@ -80,12 +80,9 @@ class LiveLevelsIT {
             program.ask("work 30");
             String error = ControlSocket.level(program, "category:databse", "off");
             assertTrue(error.contains("there are catch-all, database, "), error);
-            String status = ControlSocket.status(program);
-            assertTrue(status.contains("\"category\":\"database\",\"levels\":{\"off\":1}"), status);
             // Until the records have been drained.
-            for (int i = 0; i < 10_000 && !status.contains("\"method\""); i++) {
-                status = ControlSocket.status(program);
-            }
+            String status = ControlSocket.await(program, now -> now.contains("\"method\""));
+            assertTrue(status.contains("\"category\":\"database\",\"levels\":{\"off\":1}"), status);
             assertTrue(status.contains("\"method\":\"" + STEP + "\",\"category\":\"database\""), status);
             program.send("quit");
             program.finish().assertExitCode(0);

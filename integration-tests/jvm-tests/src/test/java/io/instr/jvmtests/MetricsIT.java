@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.instr.jvmtests.jvm.AgentConfig;
-import io.instr.jvmtests.jvm.BuildResult;
+import io.instr.jvmtests.jvm.Attachment;
 import io.instr.jvmtests.jvm.Dialog;
 import io.instr.jvmtests.jvm.EachJdk;
 import io.instr.jvmtests.jvm.Finished;
@@ -13,7 +13,6 @@ import io.instr.jvmtests.jvm.Jdk;
 import io.instr.jvmtests.jvm.OpenMetrics;
 import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
-import io.instr.jvmtests.jvm.Tool;
 import io.instr.jvmtests.jvm.Trace.Call;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -79,24 +78,30 @@ class MetricsIT {
     void countAverageRateAndConcurrencyAreThoseOfTheLoad(Jdk jdk) throws IOException {
         int port = OpenMetrics.freePort();
         try (Dialog program = start(jdk, config(port, "interval = \"1 s\"", "time"))) {
-            // Four threads that do nothing else for three seconds: some interval lies entirely within.
+            // Four threads that do nothing else for three seconds: some interval lies entirely within. A busy machine makes the calls
+            // longer, not fewer at a time, so what follows holds on any: laws, and what a call of 20 ms cannot be below.
             program.send("steady 4 20 150");
             OpenMetrics full = OpenMetrics.await(port, page ->
                     page.has("instr_method_concurrency", named("paced")) && page.value("instr_method_concurrency", named("paced")) > 3.3);
             double rate = full.value("instr_method_rate", named("paced"));
             double mean = full.value("instr_method_duration_mean_seconds", named("paced"));
             assertTrue(mean >= 0.02, "calls sleep 20 ms, mean " + mean);
-            near(full.value("instr_method_concurrency", named("paced")), rate * mean, 0.001, "Little's law");
+            double concurrency = full.value("instr_method_concurrency", named("paced"));
+            near(concurrency, rate * mean, 0.001, "Little's law");
 
             String[] own = program.next().split(" ");
             long calls = Long.parseLong(own[1]);
             double seconds = Long.parseLong(own[2]) / 1e9;
-            double elapsed = Long.parseLong(own[3]) / 1e9;
             assertEquals(600, calls);
             OpenMetrics page = OpenMetrics.await(port, now -> now.value("instr_method_duration_seconds_count", named("paced")) == calls);
             near(seconds, page.value("instr_method_duration_seconds_sum", named("paced")), 0.02, "time in calls");
-            near(seconds / calls, page.value("instr_method_duration_seconds", named("paced"), "quantile=\"0.5\""), 0.3, "median");
-            near(calls / elapsed, rate, 0.3, "rate");
+            // Half of the calls take the median or longer, so it is at most twice the mean. Its bucket is right to 2.2 %.
+            double median = page.value("instr_method_duration_seconds", named("paced"), "quantile=\"0.5\"");
+            assertTrue(median > 0.02 * 0.978 && median < 2 * seconds / calls * 1.022, "median " + median + " of a mean of " + seconds / calls);
+            // A thread ends a call each 20 ms at the most; what ends in an interval has begun at most one call before it.
+            double longest = page.value("instr_method_duration_max_seconds", named("paced"));
+            assertTrue(rate <= 4 * (1 / 0.02 + 1), "rate of four threads: " + rate);
+            assertTrue(concurrency <= 4 * (1 + longest), "four threads, an interval of a second, longest call " + longest + ": " + concurrency);
             assertEquals(0, page.value("instr_records_lost_total"));
             assertTrue(page.has("instr_method_rate", named("paced"), "instr_precision=\"exact\"", "instr_level=\"time\""), page.text());
             OpenMetrics.await(port, now -> now.value("instr_method_rate", named("paced")) == 0
@@ -261,10 +266,10 @@ class MetricsIT {
     void watchTellsEstimatesAndSaysSo(Jdk jdk) throws IOException {
         int port = OpenMetrics.freePort();
         try (Dialog program = start(jdk, config(port, "", "watch"))) {
-            ask(program, "steady 1 20 20");
-            // Every call is longer than a tick, so each is recorded; its time is that of the ticks.
+            ask(program, "steady 1 500 4");
+            // Every call is longer than a tick, however late that comes, so each is recorded; its time is that of the ticks.
             OpenMetrics page = OpenMetrics.await(port, now -> now.has("instr_method_duration_seconds_count", named("paced"))
-                    && now.value("instr_method_duration_seconds_count", named("paced")) == 20);
+                    && now.value("instr_method_duration_seconds_count", named("paced")) == 4);
             assertTrue(page.has("instr_method_duration_seconds_sum", named("paced"), "instr_precision=\"estimate\""), page.text());
             program.send("quit");
             program.finish().assertExitCode(0);
@@ -277,14 +282,14 @@ class MetricsIT {
         int first = OpenMetrics.freePort();
         try (Dialog program = Program.target(jdk, "targets.KnownLoad").with("-XX:+EnableDynamicAgentLoading").talk(List.of(), directory)) {
             assertEquals("ready", program.next());
-            load(jdk, program, write(directory, "first", first));
+            Attachment.attach(jdk, program, Attachment.prepare(directory, "first", config(first, "", "full")));
             ask(program, "hold 3 0");
             assertEquals(3, OpenMetrics.scrape(first).value("instr_method_active", named("held")));
-            load(jdk, program, "detach");
+            Attachment.detach(jdk, program);
             assertEquals(3, ask(program, "release")[0]);
 
             int second = OpenMetrics.freePort();
-            load(jdk, program, write(directory, "second", second));
+            Attachment.attach(jdk, program, Attachment.prepare(directory, "second", config(second, "", "full")));
             ask(program, "hold 2 0");
             assertEquals(2, OpenMetrics.scrape(second).value("instr_method_active", named("held")));
             ask(program, "release");
@@ -293,21 +298,6 @@ class MetricsIT {
             Finished run = program.finish().assertExitCode(0);
             assertEquals("", run.stderr());
         }
-    }
-
-    private static String write(Path parent, String name, int port) throws IOException {
-        Path directory = Files.createDirectory(parent.resolve(name));
-        String text = config(port, "", "full").text()
-                .replace("\"trace.jfr\"", "\"" + directory.resolve("trace.jfr") + "\"")
-                .replace("\"stats.json\"", "\"" + directory.resolve("stats.json") + "\"");
-        return Files.writeString(directory.resolve("instr.toml"), text).toString();
-    }
-
-    private static void load(Jdk jdk, Dialog program, String options) {
-        List<String> command =
-                List.of(String.valueOf(program.pid()), "JVMTI.agent_load", BuildResult.AGENT.path().toString(), "\"" + options + "\"");
-        Finished answer = Tool.run(jdk, "jcmd", command).assertExitCode(0);
-        assertTrue(answer.stdout().contains("return code: 0"), answer.stdout() + answer.stderr());
     }
 
     @EachJdk

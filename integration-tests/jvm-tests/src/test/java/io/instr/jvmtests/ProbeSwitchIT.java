@@ -14,14 +14,11 @@ import io.instr.jvmtests.jvm.RunDirectories;
 import io.instr.jvmtests.jvm.Trace;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
-import java.util.function.Predicate;
 
 /** All probes off and on again: by request, and by the breaker while the JVM is short of heap. */
 class ProbeSwitchIT {
 
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final String STEP = "targets.HeapPressure.step";
 
     @EachJdk
@@ -78,11 +75,11 @@ class ProbeSwitchIT {
         try (Dialog program = start(jdk, tables, "time", directory, "-Xmx128m", "-XX:+UseSerialGC")) {
             program.ask("work 100");
             program.ask("press");
-            await(program, status -> status.contains("\"paused\":[\"breaker\"]"));
+            ControlSocket.await(program, status -> status.contains("\"paused\":[\"breaker\"]"));
             assertTrue(ControlSocket.status(program).contains("\"breaker\":\"garbage collections took"));
             program.ask("work 1000");
             program.ask("release");
-            await(program, status -> status.contains("\"paused\":[]"));
+            ControlSocket.await(program, status -> status.contains("\"paused\":[]"));
             program.ask("work 7");
             program.send("quit");
             program.finish().assertExitCode(0);
@@ -110,17 +107,6 @@ class ProbeSwitchIT {
 
     private static String ask(Dialog program, String what) {
         return ControlSocket.ask(program, "{\"ask\":\"" + what + "\"}");
-    }
-
-    /** Asks until the answer is as wanted; each question waits for the agent, so this does not spin. */
-    private static void await(Dialog program, Predicate<String> wanted) {
-        long deadline = System.nanoTime() + PATIENCE.toNanos();
-        String status = ControlSocket.status(program);
-        while (!wanted.test(status)) {
-            assertTrue(System.nanoTime() < deadline, status);
-            program.ask("work 0");
-            status = ControlSocket.status(program);
-        }
     }
 
     private static List<String> notes(Trace trace, String kind) {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.Attachment;
 import io.instr.jvmtests.jvm.BuildResult;
 import io.instr.jvmtests.jvm.Dialog;
 import io.instr.jvmtests.jvm.EachJdk;
@@ -12,7 +13,6 @@ import io.instr.jvmtests.jvm.Jdk;
 import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
 import io.instr.jvmtests.jvm.Stats;
-import io.instr.jvmtests.jvm.Tool;
 import io.instr.jvmtests.jvm.Trace;
 import java.io.File;
 import java.io.IOException;
@@ -98,15 +98,15 @@ class WrapperModeIT {
     @EachJdk
     void whatCannotBeWrappedIsCountedByReason(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
-        String config = config(directory, "run", """
+        Path config = Attachment.prepare(directory, "run", AgentConfig.of("""
                 [[rule]]
                 class = "targets.Wrappers$*"
                 level = "time"
                 mode = "wrapper"
                 constructors = true
                 class-initialisers = true
-                """);
-        try (Dialog program = conversation(jdk, List.of(Program.agentOption(config)), List.of(), directory)) {
+                """));
+        try (Dialog program = conversation(jdk, List.of(Program.agentOption(config.toString())), List.of(), directory)) {
             assertEquals("late _answer$instr answer main", program.ask("late"));
             quit(program);
         }
@@ -118,27 +118,27 @@ class WrapperModeIT {
     @EachJdk(having = "jcmd")
     void wrappersOutliveTheSession(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
-        String first = config(directory, "first", wrapper("targets.Wrappers$*"));
+        Path first = Attachment.prepare(directory, "first", wrapper("targets.Wrappers$*"));
         List<String> other = List.of("-javaagent:" + retransformer(directory));
-        try (Dialog program = conversation(jdk, List.of(Program.agentOption(first)), other, directory)) {
+        try (Dialog program = conversation(jdk, List.of(Program.agentOption(first.toString())), other, directory)) {
             assertEquals("sum 3001", program.ask("work 1000"));
             assertEquals(THROUGH_WRAPPERS, program.ask("frames"));
             assertEquals(METHODS, program.ask("methods"));
             assertEquals("retransform done", program.ask("retransform"));
             assertEquals("sum 297", program.ask("work 100"), "probes are back after somebody else's retransform");
 
-            load(jdk, program, "detach");
+            Attachment.detach(jdk, program);
             assertEquals(THROUGH_WRAPPERS, program.ask("frames"), "the wrappers pass the calls on");
             program.ask("work 500");
             assertEquals("retransform done", program.ask("retransform"));
             assertEquals(METHODS, program.ask("methods"));
             assertEquals(THROUGH_WRAPPERS, program.ask("frames"));
 
-            load(jdk, program, config(directory, "second", AgentConfig.timed("targets.Wrappers$Base").text()));
+            Attachment.attach(jdk, program, Attachment.prepare(directory, "second", AgentConfig.timed("targets.Wrappers$Base")));
             program.ask("work 30");
             assertEquals("retransform done", program.ask("retransform"));
             program.ask("work 3");
-            load(jdk, program, "detach");
+            Attachment.detach(jdk, program);
             assertEquals("retransform done", program.ask("retransform"));
             assertEquals(THROUGH_WRAPPERS, program.ask("frames"));
             quit(program);
@@ -157,11 +157,11 @@ class WrapperModeIT {
         Path directory = RunDirectories.create();
         try (Dialog program = conversation(jdk, List.of(), List.of(), directory)) {
             program.ask("work 100");
-            load(jdk, program, config(directory, "attached", wrapper("targets.Wrappers$*")));
+            Attachment.attach(jdk, program, Attachment.prepare(directory, "attached", wrapper("targets.Wrappers$*")));
             assertEquals(DIRECT, program.ask("frames"), "its class cannot get another method");
             assertEquals("methods step where", program.ask("methods"));
             assertEquals("late _answer$instr answer main", program.ask("late"), "comes after the agent");
-            load(jdk, program, "detach");
+            Attachment.detach(jdk, program);
             assertEquals("late _answer$instr answer main", program.ask("late"));
             quit(program);
         }
@@ -172,10 +172,10 @@ class WrapperModeIT {
     @EachJdk
     void nothingIsKeptIfRewrittenClassesAreThrownAway(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
-        String rules = wrapper("targets.Wrappers$*").replace("[agent]", "[agent]\ndiscard = true");
+        AgentConfig discarding = wrapper("discard = true", "targets.Wrappers$*");
         List<String> other = List.of("-javaagent:" + retransformer(directory));
-        String config = config(directory, "run", rules);
-        try (Dialog program = conversation(jdk, List.of(Program.agentOption(config)), other, directory)) {
+        Path config = Attachment.prepare(directory, "run", discarding);
+        try (Dialog program = conversation(jdk, List.of(Program.agentOption(config.toString())), other, directory)) {
             assertEquals(DIRECT, program.ask("frames"));
             assertEquals("retransform done", program.ask("retransform"));
             quit(program);
@@ -213,13 +213,17 @@ class WrapperModeIT {
         assertEquals(Map.of(), run.stats().refused());
     }
 
-    private static String wrapper(String classes) {
-        return AgentConfig.of("""
+    private static AgentConfig wrapper(String classes) {
+        return wrapper("", classes);
+    }
+
+    private static AgentConfig wrapper(String agentLines, String classes) {
+        return AgentConfig.of("", agentLines, """
                 [[rule]]
                 class = "%s"
                 level = "time"
                 mode = "wrapper"
-                """.formatted(classes)).text();
+                """.formatted(classes));
     }
 
     private static Dialog conversation(Jdk jdk, List<String> agent, List<String> options, Path directory) {
@@ -229,15 +233,6 @@ class WrapperModeIT {
                 .talk(agent, directory);
         assertEquals("ready", program.next());
         return program;
-    }
-
-    /** A configuration whose trace and figures go into a directory of their own. */
-    private static String config(Path parent, String name, String rules) throws IOException {
-        Path directory = Files.createDirectory(parent.resolve(name));
-        String text = rules.contains("[trace]") ? rules : AgentConfig.of(rules).text();
-        text = text.replace("\"trace.jfr\"", "\"" + directory.resolve("trace.jfr") + "\"")
-                .replace("\"stats.json\"", "\"" + directory.resolve("stats.json") + "\"");
-        return Files.writeString(directory.resolve("instr.toml"), text).toString();
     }
 
     /** The jar of another agent: its class is one of the program's own. */
@@ -252,14 +247,6 @@ class WrapperModeIT {
         return jar;
     }
 
-    private static void load(Jdk jdk, Dialog program, String options) {
-        // jcmd takes the quotes away once more.
-        List<String> command =
-                List.of(String.valueOf(program.pid()), "JVMTI.agent_load", BuildResult.AGENT.path().toString(), "\"" + options + "\"");
-        Finished answer = Tool.run(jdk, "jcmd", command).assertExitCode(0);
-        assertTrue(answer.stdout().contains("return code: 0"), answer.stdout() + answer.stderr());
-    }
-
     private static void quit(Dialog program) {
         program.send("quit");
         Finished run = program.finish().assertExitCode(0);
@@ -267,11 +254,11 @@ class WrapperModeIT {
     }
 
     private static Trace trace(Path directory, String name) {
-        return new Finished(0, "", "", directory.resolve(name), List.of()).trace();
+        return Attachment.leftBehind(directory, name).trace();
     }
 
     private static Stats stats(Path directory, String name) {
-        return new Finished(0, "", "", directory.resolve(name), List.of()).stats();
+        return Attachment.leftBehind(directory, name).stats();
     }
 
     private static void assertCounted(Finished run) {

@@ -8,6 +8,9 @@ import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.function.Predicate;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** The socket on which the agent of a running program answers, as the command line uses it. */
 public final class ControlSocket {
@@ -33,6 +36,32 @@ public final class ControlSocket {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** Asks for the status until it is as wanted, and returns it; each question waits for the agent, so this does not spin. */
+    public static String await(Dialog program, Predicate<String> wanted) {
+        long deadline = System.nanoTime() + JvmProcess.LIMIT.toNanos();
+        String status = status(program);
+        while (!wanted.test(status)) {
+            if (System.nanoTime() > deadline) {
+                throw new AssertionError("not what was expected within " + JvmProcess.LIMIT + ": " + status);
+            }
+            status = status(program);
+        }
+        return status;
+    }
+
+    /** Waits until so many calls have been taken from the program, recorded or lost. */
+    public static void awaitCalls(Dialog program, long calls) {
+        await(program, status -> figure(status, "records") + figure(status, "lost") >= calls);
+    }
+
+    private static long figure(String status, String name) {
+        Matcher figure = Pattern.compile("\"" + name + "\":(\\d+)").matcher(status);
+        if (!figure.find()) {
+            throw new AssertionError("no figure `" + name + "` in " + status);
+        }
+        return Long.parseLong(figure.group(1));
     }
 
     public static Path path(Dialog program) throws IOException {

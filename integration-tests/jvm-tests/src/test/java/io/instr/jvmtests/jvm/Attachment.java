@@ -1,0 +1,51 @@
+package io.instr.jvmtests.jvm;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/** The agent as it comes into a program that runs already, and leaves it; each stay has a directory of its own for what it leaves behind. */
+public final class Attachment {
+
+    private Attachment() {}
+
+    /** The file with this configuration, in a new directory that trace and figures go into: the program's own is another. */
+    public static Path prepare(Path parent, String name, AgentConfig config) {
+        try {
+            Path directory = Files.createDirectory(parent.resolve(name));
+            String text = config.text()
+                    .replace("\"trace.jfr\"", "\"" + directory.resolve("trace.jfr") + "\"")
+                    .replace("\"stats.json\"", "\"" + directory.resolve("stats.json") + "\"");
+            return Files.writeString(directory.resolve(config.fileName()), text);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** What the stay of this name has left behind. */
+    public static Finished leftBehind(Path parent, String name) {
+        return new Finished(0, "", "", parent.resolve(name), List.of());
+    }
+
+    /** Begins a stay. */
+    public static void attach(Jdk jdk, Dialog program, Path configuration) {
+        load(jdk, program, configuration.toString());
+    }
+
+    /** Ends it. */
+    public static void detach(Jdk jdk, Dialog program) {
+        load(jdk, program, "detach");
+    }
+
+    private static void load(Jdk jdk, Dialog program, String options) {
+        // jcmd takes the quotes away once more.
+        List<String> command =
+                List.of(String.valueOf(program.pid()), "JVMTI.agent_load", BuildResult.AGENT.path().toString(), "\"" + options + "\"");
+        Finished answer = Tool.run(jdk, "jcmd", command).assertExitCode(0);
+        assertTrue(answer.stdout().contains("return code: 0"), answer.stdout() + answer.stderr());
+    }
+}

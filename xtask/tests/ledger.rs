@@ -1,0 +1,101 @@
+//! The ledger says by which test a requirement is shown. A filter that matches no test passes, so a test that was renamed, or lost in a
+//! merge, would go on being named.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+#[test]
+fn every_test_that_the_ledger_names_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let sources = Sources::read(root);
+    let ledger = fs::read_to_string(root.join("docs/requirements.md")).unwrap();
+    let rows = ledger.lines().filter(|line| line.starts_with("| S"));
+    let named = rows.flat_map(|row| row.split('`').skip(1).step_by(2));
+    let missing: BTreeSet<&str> = named.filter(|name| !sources.have(name)).collect();
+    assert!(missing.is_empty(), "docs/requirements.md names what is not there: {missing:#?}");
+}
+
+/// What there is in the way of tests.
+struct Sources {
+    root: PathBuf,
+    /// Class and method: `MetricsIT.whoCallsWhomIsTold`.
+    java: BTreeSet<String>,
+    /// Functions, modules and files.
+    rust: BTreeSet<String>,
+}
+
+impl Sources {
+    fn read(root: &Path) -> Sources {
+        let mut sources = Sources { root: root.to_path_buf(), java: BTreeSet::new(), rust: BTreeSet::new() };
+        let mut pending = vec![root.to_path_buf()];
+        while let Some(directory) = pending.pop() {
+            for entry in fs::read_dir(directory).unwrap() {
+                let path = entry.unwrap().path();
+                let name = path.file_name().unwrap().to_string_lossy().into_owned();
+                if path.is_dir() && !path.is_symlink() && name != "target" && !name.starts_with('.') {
+                    sources.rust.insert(name);
+                    pending.push(path);
+                } else if let Some((stem, ending @ ("java" | "rs"))) = name.rsplit_once('.') {
+                    sources.add(stem, ending, &fs::read_to_string(&path).unwrap());
+                }
+            }
+        }
+        sources
+    }
+
+    fn add(&mut self, stem: &str, ending: &str, text: &str) {
+        if ending == "java" {
+            self.java.extend(names_behind(text, "void ").map(|method| format!("{stem}.{method}")));
+        } else {
+            self.rust.insert(stem.to_owned());
+            self.rust.extend(["fn ", "mod "].into_iter().flat_map(|word| names_behind(text, word)).map(str::to_owned));
+        }
+    }
+
+    /// Whether what stands between two backticks is there, if it names a test.
+    fn have(&self, name: &str) -> bool {
+        if let Some((class, method)) = name.split_once('.')
+            && (class.ends_with("IT") || class.ends_with("Test"))
+            && method.chars().all(char::is_alphanumeric)
+        {
+            return self.java.contains(name);
+        }
+        let Some(arguments) = name.strip_prefix("cargo test ") else {
+            let is_path = name.contains("::") && name.chars().all(|c| c.is_ascii_lowercase() || "_:".contains(c));
+            return !is_path || self.have_in_rust(name);
+        };
+        let mut words = arguments.split(' ');
+        while let Some(word) = words.next() {
+            let is_there = match word {
+                "-p" | "--example" => words.next().is_some(),
+                "--test" => words.next().is_some_and(|target| self.have_target(target)),
+                option if option.starts_with('-') => true,
+                filter => self.have_in_rust(filter),
+            };
+            if !is_there {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Whether a filter could match: its last part is a part of some name.
+    fn have_in_rust(&self, filter: &str) -> bool {
+        let last = filter.split("::").filter(|part| !part.is_empty()).last();
+        last.is_some_and(|last| self.rust.iter().any(|name| name.contains(last)))
+    }
+
+    fn have_target(&self, target: &str) -> bool {
+        let crates = fs::read_dir(&self.root).unwrap().map(|entry| entry.unwrap().path().join("tests"));
+        crates.into_iter().any(|tests| tests.join(format!("{target}.rs")).exists() || tests.join(target).is_dir())
+    }
+}
+
+/// The names that follow a word.
+fn names_behind<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = &'t str> {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    text.split(word).skip(1).filter_map(move |rest| rest.split(|c| !is_name(c)).next()).filter(|name| !name.is_empty())
+}
