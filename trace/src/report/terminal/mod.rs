@@ -75,6 +75,7 @@ pub fn terminal(analysis: &Analysis, options: &TerminalOptions) -> String {
         None if analysis.calls == 0 => report.nothing(),
         None => {}
     }
+    report.slowest_calls(analysis);
     report.details("Statements", &analysis.statements);
     report.details("HTTP requests", &analysis.http_requests);
     report.details("Socket peers", &analysis.sockets);
@@ -198,6 +199,23 @@ impl Report<'_> {
         }
         self.lines.extend(table.lines(self.options.width, self.style, cut_end));
         self.more(analysis.threads.len());
+    }
+
+    /// The longest calls of those that were recorded with values.
+    fn slowest_calls(&mut self, analysis: &Analysis) {
+        if analysis.slowest_calls.is_empty() {
+            return;
+        }
+        self.title("Slowest calls with their arguments");
+        let mut table = Table::new(vec!["duration", "at"], "call");
+        for call in analysis.slowest_calls.iter().take(self.options.rows) {
+            let at = call.start.saturating_sub(analysis.recording.start_epoch_nanos);
+            let cells = [estimated(!call.exact, duration(call.duration)), duration(at)];
+            let text = format!("{}({})", call.method, call.arguments);
+            table.row(cells.map(Cell::new).into(), printable(&text));
+        }
+        self.lines.extend(table.lines(self.options.width, self.style, cut_end));
+        self.more(analysis.slowest_calls.len());
     }
 
     fn details(&mut self, title: &'static str, rows: &[DetailRow]) {
