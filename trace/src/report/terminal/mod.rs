@@ -103,6 +103,9 @@ fn estimated(is_estimated: bool, text: String) -> String {
     if is_estimated { format!("~{text}") } else { text }
 }
 
+/// Columns in front of the values of a call.
+const VALUES_INDENT: usize = 6;
+
 struct Report<'a> {
     style: Style,
     options: &'a TerminalOptions,
@@ -207,14 +210,19 @@ impl Report<'_> {
             return;
         }
         self.title("Slowest calls with their arguments");
-        let mut table = Table::new(vec!["duration", "at"], "call");
+        let mut table = Table::new(vec!["duration", "at"], "method, and the values below it");
         for call in analysis.slowest_calls.iter().take(self.options.rows) {
             let at = call.start.saturating_sub(analysis.recording.start_epoch_nanos);
             let cells = [estimated(!call.exact, duration(call.duration)), duration(at)];
-            let text = format!("{}({})", call.method, call.arguments);
-            table.row(cells.map(Cell::new).into(), printable(&text));
+            table.row(cells.map(Cell::new).into(), printable(&call.method));
         }
-        self.lines.extend(table.lines(self.options.width, self.style, cut_end));
+        let mut lines = table.lines(self.options.width, self.style, shorten_name).into_iter();
+        self.lines.extend(lines.next());
+        let room = self.options.width.saturating_sub(VALUES_INDENT).max(20);
+        for (line, call) in lines.zip(&analysis.slowest_calls) {
+            let values = cut_end(&printable(&call.arguments), room);
+            self.lines.extend([line, format!("{:VALUES_INDENT$}{values}", "")]);
+        }
         self.more(analysis.slowest_calls.len());
     }
 
