@@ -36,6 +36,8 @@ pub enum ArgumentKey {
     Index(u16),
     /// Any other text: the argument of this name, where the class file knows names.
     Name(String),
+    /// `"!password"`: never the argument of this name, whatever else is asked for.
+    Except(String),
 }
 
 impl ArgumentKey {
@@ -44,7 +46,10 @@ impl ArgumentKey {
         match text {
             "this" => ArgumentKey::Receiver,
             "all" => ArgumentKey::All,
-            name => ArgumentKey::Name(name.to_owned()),
+            text => match text.strip_prefix('!') {
+                Some(name) => ArgumentKey::Except(name.to_owned()),
+                None => ArgumentKey::Name(text.to_owned()),
+            },
         }
     }
 }

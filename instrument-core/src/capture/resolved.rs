@@ -35,21 +35,44 @@ impl CapturedMethod {
             CapturedMethod { length: capture.length, render: capture.render, ..CapturedMethod::default() };
         let Ok(descriptor) = MethodDescriptor::parse(method.descriptor.as_bytes()) else { return captured };
         let names = parameter_names::of(class, method, &descriptor);
-        for key in &capture.arguments {
-            match key {
-                ArgumentKey::Receiver => captured.add_receiver(class, method),
-                ArgumentKey::All => (0..names.len()).for_each(|index| captured.add(index as u16, &names)),
-                ArgumentKey::Index(index) if usize::from(*index) < names.len() => captured.add(*index, &names),
-                ArgumentKey::Index(index) => captured.notes.push(no_argument(*index, names.len())),
-                ArgumentKey::Name(name) => captured.add_named(name, &names),
-            }
-        }
+        captured.add_arguments(&capture.arguments, &names, (class, method));
         match (capture.result, descriptor.return_type()) {
             (true, Some(_)) => captured.values.push((CapturedValue::Result, "return".to_owned())),
             (true, None) => captured.notes.push("no result: the method returns nothing".to_owned()),
             (false, _) => {}
         }
         captured
+    }
+
+    fn add_arguments(
+        &mut self,
+        keys: &[ArgumentKey],
+        names: &[Option<String>],
+        (class, method): (&ClassFile<'_>, &Member<'_>),
+    ) {
+        let is_left_out = |name: &str| keys.iter().any(|key| matches!(key, ArgumentKey::Except(left) if left == name));
+        let leaves_out = keys.iter().any(|key| matches!(key, ArgumentKey::Except(_)));
+        if leaves_out && names.iter().any(Option::is_none) {
+            self.notes.push(format!("no arguments: some are to be left out, but {NO_NAMES}"));
+            return;
+        }
+        for key in keys {
+            match key {
+                ArgumentKey::Except(_) => {}
+                ArgumentKey::Receiver => self.add_receiver(class, method),
+                ArgumentKey::All => (0..names.len()).for_each(|index| self.add(index as u16, names)),
+                ArgumentKey::Index(index) if usize::from(*index) < names.len() => self.add(*index, names),
+                ArgumentKey::Index(index) => self.notes.push(no_argument(*index, names.len())),
+                ArgumentKey::Name(name) => self.add_named(name, names),
+            }
+        }
+        self.values.retain(|(value, _)| match value {
+            CapturedValue::Argument(index) => {
+                let name = names.get(usize::from(*index)).and_then(Option::as_deref);
+                !name.is_some_and(is_left_out)
+            }
+            _ => true,
+        });
     }
 
     fn add_receiver(&mut self, class: &ClassFile<'_>, method: &Member<'_>) {
@@ -74,10 +97,9 @@ impl CapturedMethod {
         match names.iter().position(|name| name.as_deref() == Some(wanted)) {
             Some(index) => self.add(index as u16, names),
             None if names.is_empty() => self.notes.push(format!("no argument `{wanted}`: the method has none")),
-            None if names.iter().all(Option::is_none) => self.notes.push(format!(
-                "no argument `{wanted}`: the class was compiled without names of parameters (javac -parameters or -g); \
-                 use its number, from 0"
-            )),
+            None if names.iter().all(Option::is_none) => {
+                self.notes.push(format!("no argument `{wanted}`: {NO_NAMES}; use its number, from 0"))
+            }
             None => {
                 let known: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
                 self.notes.push(format!("no argument `{wanted}`: they are {}", known.join(", ")));
@@ -107,6 +129,8 @@ impl CapturedMethod {
         form
     }
 }
+
+const NO_NAMES: &str = "the class was compiled without names of parameters (javac -parameters or -g)";
 
 fn no_argument(index: u16, count: usize) -> String {
     match count {

@@ -12,7 +12,7 @@ use crate::level::Level;
 
 /// A method has at most 255 arguments (JVMS 4.11).
 const LAST_ARGUMENT: u16 = 254;
-const HELP: &str = "write `\"all\"`, or a list of numbers (from 0), names of parameters, and `\"this\"`";
+const HELP: &str = "write `\"all\"`, or a list of numbers (from 0), names of parameters, and `\"this\"`; `!` in front leaves a parameter out";
 
 impl Rule {
     /// The values of a call that the rule asks for, if there are some.

@@ -237,8 +237,8 @@ pub struct Rule {
     /// Whether the governor may change the level of this rule's methods. Default: true.
     #[schemars(with = "bool")]
     pub governed: Option<bool>,
-    /// Arguments that are recorded with each recorded call: `"all"`, or a list of numbers (from 0), names of parameters, and `"this"`
-    /// (docs/arguments.md). They may be personal data.
+    /// Arguments that are recorded with each recorded call: `"all"`, or a list of numbers (from 0), names of parameters, and `"this"`; `!` in
+    /// front leaves a parameter out (docs/arguments.md). They may be personal data.
     #[schemars(schema_with = "argument_keys")]
     pub arguments: Vec<Spanned<ArgumentKey>>,
     /// Whether the result is recorded with each recorded call, too. Default: false.

@@ -157,6 +157,11 @@ fn arguments_are_found_by_number_and_by_name_and_each_once() {
         [(CapturedValue::Argument(3), "s"), (CapturedValue::Argument(0), "z"), (CapturedValue::Receiver, "this")];
     assert_eq!(found.values, expected.map(|(value, name)| (value, name.to_owned())));
     assert!(found.notes.is_empty());
+    let left_out = resolved("each", &capture(&[name("!f"), name("!nothing"), All, Index(6), name("!unknown")]));
+    assert_eq!(
+        left_out.values.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>(),
+        ["z", "b", "c", "s", "colour"]
+    );
     let all = resolved("each", &capture(&[Index(6), All]));
     assert_eq!(all.values.first(), Some(&(CapturedValue::Argument(6), "nothing".to_owned())));
     assert_eq!(all.values.len(), 7);
@@ -183,4 +188,7 @@ fn what_cannot_be_captured_is_told_with_the_reason() {
     let nameless = CapturedMethod::of(&class, &class.methods()[0], &capture(&[ArgumentKey::All, keys[1].clone()]));
     assert_eq!(nameless.values, [(CapturedValue::Argument(0), "arg0".to_owned())]);
     assert!(nameless.notes[0].contains("use its number"), "{:?}", nameless.notes);
+    let secret = capture(&[ArgumentKey::All, ArgumentKey::of_text("!password")]);
+    let nameless = CapturedMethod::of(&class, &class.methods()[0], &secret);
+    assert!(nameless.values.is_empty() && nameless.notes[0].contains("to be left out"), "{:?}", nameless.notes);
 }
