@@ -162,7 +162,7 @@ mod tests {
             let frame_id = FrameId(id);
             let frame = &frame;
             let text = format!("call={id}");
-            let arguments = (id % 2 == 0).then_some(text.as_str());
+            let arguments = id.is_multiple_of(2).then_some(text.as_str());
             let (thread, exact) = (1, true);
             let slice = Slice { thread, frame_id, frame, node, parent, depth, start, end, duration, exact, arguments };
             timeline.add(&slice);
@@ -178,7 +178,8 @@ mod tests {
         let timeline = timeline(&calls);
         assert_eq!(timeline.total, far - 1 + 890 + 5);
         let frame = FrameId;
-        let begin = |at: u64, id: u32| Mark::Begin(at, FrameId(id), (id % 2 == 0).then(|| format!("call={id}").into()));
+        let begin =
+            |at: u64, id: u32| Mark::Begin(at, FrameId(id), id.is_multiple_of(2).then(|| format!("call={id}").into()));
         let expected = [
             begin(0, u32::MAX - 1),
             Mark::End(5, frame(u32::MAX - 1)),
