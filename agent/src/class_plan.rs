@@ -56,21 +56,24 @@ impl ClassPlan {
                 _ => None,
             };
             let templates = chosen.map(|chosen| Templates::from(&chosen.templates));
+            let capture = chosen.and_then(|chosen| chosen.capture.as_ref());
             let first = matches!(coming, Coming::First);
             match (coming, templates, chosen.map(|chosen| chosen.mode)) {
                 (Coming::Again(Some(wrapped)), templates, _) if wrapped.contains(method) => {
-                    plan.methods
-                        .push(MethodPlan::wrapper(method_index, templates.unwrap_or_else(|| Vec::new().into())));
+                    plan.methods.push(
+                        MethodPlan::wrapper(method_index, templates.unwrap_or_else(|| Vec::new().into()))
+                            .capturing(capture),
+                    );
                 }
                 (Coming::First, Some(templates), Some(Mode::Wrapper)) => {
-                    plan.methods.push(MethodPlan::wrapper(method_index, templates));
+                    plan.methods.push(MethodPlan::wrapper(method_index, templates).capturing(capture));
                 }
                 (_, Some(_), Some(Mode::Wrapper)) => {
                     plan.refused.push(Refused { method_index, reason: NotWrapped::LoadedBefore.into() });
                 }
                 (_, Some(templates), Some(Mode::Inline)) => {
-                    plan.methods
-                        .push(MethodPlan { wrapper_allowed: first, ..MethodPlan::inline(method_index, templates) });
+                    let planned = MethodPlan { wrapper_allowed: first, ..MethodPlan::inline(method_index, templates) };
+                    plan.methods.push(planned.capturing(capture));
                 }
                 (_, None, _) | (_, _, None) => {}
             }

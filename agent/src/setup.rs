@@ -104,6 +104,10 @@ impl TemplateCatalog for LiveVariants<'_> {
         self.0.find_live(name).or_else(|| self.0.find(name, level))
     }
 
+    fn find_capturing(&self, name: &str, level: Level) -> Option<TemplateId> {
+        self.0.find_live_capturing(name).or_else(|| self.0.find_capturing(name, level))
+    }
+
     fn names(&self) -> Vec<String> {
         TemplateCatalog::names(self.0)
     }

@@ -148,6 +148,7 @@ impl<'a> Instrumentation<'a> {
             mode: chosen.mode,
             // Whoever loads the class loads it as it is written here.
             wrapper_allowed: true,
+            capture: chosen.capture.clone(),
         };
         decision.chosen().map(plan).collect()
     }

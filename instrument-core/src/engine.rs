@@ -11,6 +11,7 @@ use classfile::{ByteWriter, ClassFile, ConstantPoolWriter, ErrorKind, Member};
 use crate::body::definition_checks;
 use crate::body::input::{BodyInput, Table, TableKind};
 use crate::body::meeting_references;
+use crate::capture::CapturedMethod;
 use crate::level::Mode;
 use crate::merge::constructor;
 use crate::merge::emit::TargetMethod;
@@ -281,14 +282,16 @@ impl Engine {
         input: &BodyInput<'_>,
     ) -> Result<Option<MergedBody>, Refusal> {
         let mut merged: Option<MergedBody> = None;
+        let captured = planned.capture.as_ref().map(|capture| CapturedMethod::of(class, method, capture));
+        let captured = captured.as_ref();
         for &id in planned.templates.iter().rev() {
             let template = self.library.get(id).ok_or(Refusal::UnknownTemplate)?;
             let probe_constant = workspace.probe(class, planned.method_index, template, id)?;
             let next = match &merged {
-                None => workspace.splice(class, method, target, (id, template), input, probe_constant)?,
+                None => workspace.splice((class, method, target), (id, template, captured), input, probe_constant)?,
                 Some(inner) => {
                     let body = inner.as_input();
-                    workspace.splice(class, method, target, (id, template), &body, probe_constant)?
+                    workspace.splice((class, method, target), (id, template, captured), &body, probe_constant)?
                 }
             };
             merged = Some(workspace.memory.join(merged, next));
@@ -410,10 +413,8 @@ impl Workspace {
 
     fn splice<'m, 'a>(
         &mut self,
-        class: &'m ClassFile<'a>,
-        method: &'m Member<'a>,
-        target: &'m TargetMethod<'a>,
-        (id, template): (TemplateId, &'m Template),
+        (class, method, target): (&'m ClassFile<'a>, &'m Member<'a>, &'m TargetMethod<'a>),
+        (id, template, captured): (TemplateId, &'m Template, Option<&'m CapturedMethod>),
         body: &'m BodyInput<'_>,
         probe_constant: Option<u16>,
     ) -> Result<MergedBody, Refusal> {
@@ -422,7 +423,7 @@ impl Workspace {
         }
         let sink = symbol_sink(class, id, &mut self.pool, &mut self.bootstrap, &mut self.placed);
         let sink = sink.map_err(|_| Refusal::UnknownTemplate)?;
-        Splice { class, method, target, template, body, sink, probe_constant }.run(&mut self.memory)
+        Splice { class, method, target, template, captured, body, sink, probe_constant }.run(&mut self.memory)
     }
 
     fn check(&mut self, class: &ClassFile<'_>, merged: &MergedBody) -> Result<(), Refusal> {

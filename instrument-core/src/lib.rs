@@ -3,6 +3,7 @@
 //! Pure: no IO, clock, thread or global. The same input always gives the same output, whoever asks: agent or command line.
 
 mod body;
+pub mod capture;
 pub mod config;
 pub mod engine;
 pub mod insertion;

@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use crate::capture::Capture;
 use crate::level::Mode;
 use crate::offset_map::OffsetMap;
 use crate::refusal::Refusal;
@@ -20,6 +21,8 @@ pub struct MethodPlan {
     /// In inline mode: whether the method may get a wrapper where its body cannot take the templates. Only while the class
     /// is loaded for the first time: nothing can be added to a class that is loaded.
     pub wrapper_allowed: bool,
+    /// The values that templates which ask for them are given.
+    pub capture: Option<Arc<Capture>>,
 }
 
 /// Templates around one method, outermost first. One alone, which is most often the case, takes no memory of its own.
@@ -75,12 +78,30 @@ impl From<TemplateId> for Templates {
 impl MethodPlan {
     /// A method whose body takes the templates in.
     pub fn inline(method_index: usize, templates: impl Into<Templates>) -> MethodPlan {
-        MethodPlan { method_index, templates: templates.into(), mode: Mode::Inline, wrapper_allowed: false }
+        MethodPlan {
+            method_index,
+            templates: templates.into(),
+            mode: Mode::Inline,
+            wrapper_allowed: false,
+            capture: None,
+        }
+    }
+
+    /// The same with values to capture.
+    #[must_use]
+    pub fn capturing(self, capture: Option<&Arc<Capture>>) -> MethodPlan {
+        MethodPlan { capture: capture.cloned(), ..self }
     }
 
     /// A method that is renamed and called by a new one of its name.
     pub fn wrapper(method_index: usize, templates: impl Into<Templates>) -> MethodPlan {
-        MethodPlan { method_index, templates: templates.into(), mode: Mode::Wrapper, wrapper_allowed: true }
+        MethodPlan {
+            method_index,
+            templates: templates.into(),
+            mode: Mode::Wrapper,
+            wrapper_allowed: true,
+            capture: None,
+        }
     }
 }
 

@@ -11,6 +11,7 @@
 pub const IN_BURSTS: &str = " in bursts";
 
 pub mod analysis;
+pub mod arguments;
 mod chunk_header;
 pub mod export;
 mod modified_utf8;

@@ -220,6 +220,12 @@ impl RecordSink for MetricsSink {
         }
     }
 
+    fn values_of_call(&mut self, detail: Detail<'_>) {
+        if let Some(spans) = &mut self.spans {
+            spans.values_of_call(detail);
+        }
+    }
+
     fn task(&mut self, step: TaskStep, task: u32, at: u64) {
         if let Some(spans) = &mut self.spans {
             spans.task(step, task, at);

@@ -45,7 +45,7 @@ pub(crate) struct SpanNode {
 /// A text and a number from a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SpanDetail {
-    /// `J` statement, `H` HTTP method NUL path, `S` peer.
+    /// `J` statement, `H` HTTP method NUL path, `S` peer, `A` values.
     pub(crate) kind: u8,
     /// The text.
     pub(crate) text: String,
@@ -140,6 +140,22 @@ impl SpanTable {
         let too_deep = insert(&mut of_thread.roots, call);
         self.waiting -= too_deep;
         self.counts.dropped += too_deep as u64;
+    }
+
+    /// Adds what came behind its call.
+    fn tell(&mut self, thread: u64, probe: u32, (start, end): (u64, u64), detail: SpanDetail) {
+        let Some(waiting) = self.threads.get_mut(&thread) else { return };
+        let mut siblings = &mut waiting.roots;
+        loop {
+            let place = siblings.partition_point(|known| known.end < end);
+            let Some(call) = siblings.get_mut(place).filter(|call| call.start <= start) else { return };
+            // Those around it with the same times have not come yet, or have their values.
+            if (call.probe, call.start, call.end) == (probe, start, end) && call.detail.is_none() {
+                call.detail = Some(detail);
+                return;
+            }
+            siblings = &mut call.children;
+        }
     }
 
     /// Gives out the outermost calls that ended before `until`.
@@ -262,6 +278,12 @@ impl RecordSink for SpanSink {
         self.table.lock().add(self.thread, probe, start, duration, text);
     }
 
+    fn values_of_call(&mut self, detail: Detail<'_>) {
+        let Detail { probe, start, duration, number, text, .. } = detail;
+        let values = SpanDetail { kind: b'A', text: String::from_utf8_lossy(text).into_owned(), number };
+        self.table.lock().tell(self.thread, probe, (start, start.saturating_add(duration)), values);
+    }
+
     fn task(&mut self, step: TaskStep, task: u32, at: u64) {
         self.table.lock().add_step(TaskRecord { at, thread: self.thread, step, task });
     }
@@ -342,6 +364,20 @@ mod tests {
         table.add(1, 3, 5, 95, || None);
         assert_eq!(table.counts().late, 1);
         assert_eq!(shape(&table.take_until(1_000)[0].roots), "3[2[]]");
+    }
+
+    #[test]
+    fn values_that_come_behind_their_call_find_it() {
+        let mut table = table(1, &[(1, 2, 10, 20), (1, 7, 10, 20), (1, 1, 0, 90)]);
+        let detail = |text: &str| SpanDetail { kind: b'A', text: text.to_owned(), number: 0 };
+        table.tell(1, 7, (10, 20), detail("outer"));
+        table.tell(1, 2, (10, 20), detail("inner"));
+        table.tell(1, 2, (11, 20), detail("nobody's"));
+        table.tell(9, 2, (10, 20), detail("nobody's"));
+        let roots = table.take_until(1_000).remove(0).roots;
+        let outer = &roots[0].children[0];
+        assert_eq!((roots[0].detail.as_ref(), outer.detail.as_ref()), (None, Some(&detail("outer"))));
+        assert_eq!(outer.children[0].detail, Some(detail("inner")));
     }
 
     #[test]

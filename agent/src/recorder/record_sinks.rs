@@ -134,6 +134,13 @@ impl RecordSink for RecordSinks {
         }
     }
 
+    fn values_of_call(&mut self, detail: Detail<'_>) {
+        self.trace.values_of_call(detail);
+        if let Some(metrics) = &mut self.metrics {
+            metrics.values_of_call(detail);
+        }
+    }
+
     fn task(&mut self, step: TaskStep, task: u32, at: u64) {
         self.trace.task(step, task, at);
         if let Some(metrics) = &mut self.metrics {

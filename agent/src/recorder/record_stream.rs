@@ -31,6 +31,8 @@ pub(crate) trait RecordSink {
     fn long_call(&mut self, probe: u32, start: u64, duration: u64);
     /// A call with a text.
     fn detail(&mut self, detail: Detail<'_>);
+    /// The values of a call that has come already.
+    fn values_of_call(&mut self, _detail: Detail<'_>) {}
     /// A step of a task between threads.
     fn task(&mut self, _step: TaskStep, _task: u32, _at: u64) {}
 }
@@ -47,7 +49,7 @@ pub(crate) struct RecordThread {
 /// A call with a text and a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Detail<'a> {
-    /// What the text is: `J` statement, `H` HTTP method NUL path, `S` peer.
+    /// What the text is: `J` statement, `H` HTTP method NUL path, `S` peer, `A` values, `a` values of a call that came before.
     pub(crate) kind: u8,
     /// The probe that was passed.
     pub(crate) probe: u32,
@@ -77,6 +79,9 @@ const KIND_TASK_HANDED_OVER: u8 = 10;
 const KIND_TASK_BEGINS: u8 = 11;
 const KIND_TASK_ENDS: u8 = 12;
 const KIND_THREAD_STARTS: u8 = 13;
+
+/// Kind of a detail that is no call of its own.
+const VALUES_OF_CALL: u8 = b'a';
 
 const PROBE_BITS: u32 = 24;
 const PROBE_MASK: u64 = (1 << PROBE_BITS) - 1;
@@ -191,7 +196,12 @@ fn escape<'a>(
             let (&kind, text) = text.split_first()?;
             let (probe, number) = ((low & PROBE_MASK) as u32, (low >> 32) as u32);
             let (start, duration) = probe_span(first, duration);
-            sink.detail(Detail { kind, probe, start, duration, number, text });
+            let detail = Detail { kind, probe, start, duration, number, text };
+            if kind == VALUES_OF_CALL {
+                sink.values_of_call(detail)
+            } else {
+                sink.detail(detail)
+            }
             Some(Next::Words(rest))
         }
         KIND_THREAD_NAME => {

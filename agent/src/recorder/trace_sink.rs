@@ -397,6 +397,7 @@ impl RecordSink for TraceSink {
         let text = String::from_utf8_lossy(text);
         match kind {
             b'J' => recording.statement(probe, start, duration, &text),
+            b'A' => recording.call_with_arguments(probe, start, duration, &text),
             b'S' => recording.socket_transfer(probe, start, duration, &text, u64::from(number)),
             b'H' => {
                 let (method, path) = text.split_once('\0').unwrap_or((&text, ""));
@@ -405,6 +406,17 @@ impl RecordSink for TraceSink {
             _ => recording.call(probe, start, duration),
         }
         self.look_at(probe, duration);
+    }
+
+    fn values_of_call(&mut self, detail: Detail<'_>) {
+        let Detail { probe, start, duration, text, .. } = detail;
+        if !self.has_room(0) {
+            return;
+        }
+        if let Some(recording) = &mut self.recording {
+            recording.arguments_of_call(probe, start, duration, &String::from_utf8_lossy(text));
+            self.unwritten = true;
+        }
     }
 
     fn task(&mut self, step: TaskStep, task: u32, at: u64) {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use classfile::{ByteWriter, ClassFile, class_writer};
+use instrument_core::capture::{ArgumentKey, Capture, DEFAULT_VALUE_LENGTH, Render};
 use instrument_core::level::{Level, Mode};
 use instrument_core::template::{TemplateId, TemplateLibrary};
 use instrument_core::{Engine, EngineOptions, MergeWay, MethodPlan, NotWrapped, Outcome, Workspace};
@@ -13,8 +14,12 @@ use instrument_core::{Engine, EngineOptions, MergeWay, MethodPlan, NotWrapped, O
 use crate::lowering;
 use crate::tally::Tally;
 
+/// With every value of a call that there is.
+const WITH_VALUES: &str = "level watch, all values";
+
 /// The ways of instrumenting everything: name, level, and with a wrapper or in the method itself.
-const WAYS: [(&str, Level, Mode); 4] = [
+const WAYS: [(&str, Level, Mode); 5] = [
+    (WITH_VALUES, Level::Watch, Mode::Inline),
     ("level time", Level::Time, Mode::Inline),
     ("level watch", Level::Watch, Mode::Inline),
     ("level off", Level::Off, Mode::Inline),
@@ -30,6 +35,8 @@ pub(crate) struct ClassCheck {
     /// The catch-all for each way.
     templates: Vec<TemplateId>,
     written: ByteWriter,
+    /// Every value.
+    capture: Arc<Capture>,
     pub(crate) tally: Tally,
     /// Where instrumented classes are written to, if anywhere.
     into: Option<PathBuf>,
@@ -37,13 +44,20 @@ pub(crate) struct ClassCheck {
 
 impl ClassCheck {
     pub(crate) fn new(library: &Arc<TemplateLibrary>) -> Result<ClassCheck> {
-        let templates: Option<Vec<_>> = WAYS.iter().map(|(_, level, _)| library.find("timed", *level)).collect();
+        let find = |(way, level, _): &(&str, Level, Mode)| match *way {
+            WITH_VALUES => library.find_capturing("timed", *level),
+            _ => library.find("timed", *level),
+        };
+        let templates: Option<Vec<_>> = WAYS.iter().map(find).collect();
         let templates = templates.context("the template `timed` lacks a level")?;
         let engine = Engine::new(Arc::clone(library), EngineOptions::default());
         let options = EngineOptions { way: MergeWay::Nodes, ..EngineOptions::default() };
         let by_nodes = Engine::new(Arc::clone(library), options);
         let (workspace, written, tally) = (Workspace::default(), ByteWriter::new(), Tally::default());
-        Ok(ClassCheck { engine, by_nodes, workspace, templates, written, tally, into: None })
+        let arguments = vec![ArgumentKey::Receiver, ArgumentKey::All];
+        let capture = Capture { arguments, result: true, length: DEFAULT_VALUE_LENGTH, render: Render::Identity };
+        let capture = Arc::new(capture);
+        Ok(ClassCheck { engine, by_nodes, workspace, templates, written, capture, tally, into: None })
     }
 
     pub(crate) fn class(&mut self, name: &str, bytes: &[u8]) {
@@ -92,11 +106,12 @@ impl ClassCheck {
         methods: &[usize],
     ) {
         let mut plan = Vec::new();
+        let capture = (way == WITH_VALUES).then_some(&self.capture);
         let figures = self.tally.ways.entry(way).or_default();
         for &method_index in methods {
             let never = class.methods().get(method_index).and_then(|method| NotWrapped::of(class, method));
             match (mode, never) {
-                (Mode::Inline, _) => plan.push(MethodPlan::inline(method_index, vec![template])),
+                (Mode::Inline, _) => plan.push(MethodPlan::inline(method_index, vec![template]).capturing(capture)),
                 (Mode::Wrapper, None) => plan.push(MethodPlan::wrapper(method_index, vec![template])),
                 (Mode::Wrapper, Some(reason)) => *figures.excepted.entry(reason.key()).or_default() += 1,
             }

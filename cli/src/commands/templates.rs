@@ -37,7 +37,7 @@ fn as_json(library: &TemplateLibrary) -> Result<String> {
         .map(|(_, template)| {
             json!({
                 "name": template.name, "category": template.category, "level": level(template),
-                "source": template.source, "origin": template.origin,
+                "source": template.source, "origin": template.origin, "values": template.captures(),
             })
         })
         .collect();
@@ -62,6 +62,7 @@ fn level(template: &Template) -> &'static str {
 }
 
 fn row(template: &Template) -> [String; 5] {
-    let level = level(template).to_owned();
+    // A variant of its own, for rules that choose values of calls.
+    let level = format!("{}{}", level(template), if template.captures() { ", values" } else { "" });
     [template.name.clone(), template.category.clone(), level, template.source.clone(), template.origin.clone()]
 }

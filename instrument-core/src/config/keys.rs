@@ -82,6 +82,10 @@ pub(super) const RULE: &[&str] = &[
     "class-initialisers",
     "bridges",
     "governed",
+    "arguments",
+    "result",
+    "argument-length",
+    "render",
 ];
 
 /// All tables with their keys; `rule` first, because most keys belong there.

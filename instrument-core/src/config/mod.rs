@@ -1,6 +1,7 @@
 //! The configuration file: TOML text -> types, with every mistake shown where it stands.
 
 mod allocation;
+mod capture_keys;
 mod diagnostic;
 mod governor_table;
 mod keys;

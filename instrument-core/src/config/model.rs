@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde_spanned::Spanned;
 
 use super::allocation::AllocationConfig;
+use super::capture_keys::argument_keys;
 use super::governor_table::GovernorConfig;
 use super::metrics_table::MetricsConfig;
 use super::sampler::SamplerConfig;
@@ -14,6 +15,7 @@ use super::schema::string_or_list;
 use super::source_text::SourceText;
 use super::trace_table::TraceConfig;
 use super::watch_table::WatchConfig;
+use crate::capture::{ArgumentKey, Render};
 use crate::level::{Level, Mode};
 use crate::selection::class_pattern::{ClassPattern, ExcludePattern, TypeName};
 use crate::selection::method_pattern::MethodPattern;
@@ -236,6 +238,19 @@ pub struct Rule {
     /// Whether the governor may change the level of this rule's methods. Default: true.
     #[schemars(with = "bool")]
     pub governed: Option<bool>,
+    /// Arguments that are recorded with each recorded call: `"all"`, or a list of numbers (from 0), names of parameters, and `"this"`; `!` in
+    /// front leaves a parameter out (docs/arguments.md). They may be personal data.
+    #[schemars(schema_with = "argument_keys")]
+    pub arguments: Vec<Spanned<ArgumentKey>>,
+    /// Whether the result is recorded with each recorded call, too. Default: false.
+    #[schemars(with = "bool")]
+    pub result: Option<Spanned<bool>>,
+    /// Characters of a value that are kept. Default: 100.
+    #[schemars(with = "u16", range(min = 1, max = 1000))]
+    pub argument_length: Option<u16>,
+    /// How objects are shown: `identity` (default) as class and identity hash, `to-string` as their `toString()` says.
+    #[schemars(with = "Render")]
+    pub render: Option<Render>,
     /// Where the rule stands.
     #[schemars(skip)]
     pub span: Range<usize>,

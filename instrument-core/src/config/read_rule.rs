@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use serde_spanned::Spanned;
 
+use super::capture_keys;
 use super::model::Rule;
 use super::name_doubt::name_doubt;
 use super::problems::Problems;
@@ -37,6 +38,10 @@ pub(super) fn read_rule(
         class_initialisers: table.boolean("class-initialisers", problems),
         bridges: table.boolean("bridges", problems),
         governed: table.boolean("governed", problems),
+        arguments: capture_keys::read_arguments(table, problems),
+        result: table.boolean("result", problems).map(|result| Spanned::new(table.span("result"), result)),
+        argument_length: capture_keys::read_length(table, problems),
+        render: capture_keys::read_render(table, problems),
         span,
         source: Arc::clone(source),
     };
@@ -44,6 +49,7 @@ pub(super) fn read_rule(
         refuse_beside_preset(table, problems);
     }
     check_patterns(&rule, problems);
+    capture_keys::check(&rule, table, problems);
     rule
 }
 

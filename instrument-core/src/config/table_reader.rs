@@ -43,6 +43,11 @@ impl<'t, 'i> TableReader<'t, 'i> {
         self.table.iter().find(|(name, _)| same_key(name.get_ref(), key)).map(|(_, value)| value)
     }
 
+    /// Where the value of a key stands.
+    pub(super) fn span(&self, key: &str) -> Range<usize> {
+        self.value(key).map_or(0..0, Spanned::span)
+    }
+
     /// The keys present, with their places.
     pub(super) fn keys(&self) -> impl Iterator<Item = (&'t str, Range<usize>)> {
         self.table.iter().map(|(key, _)| (key.get_ref().as_ref(), key.span()))

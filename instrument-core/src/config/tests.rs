@@ -15,6 +15,10 @@ impl TemplateCatalog for Catalog {
         (name == "timed" || (name == "jdbc" && level != Level::Full)).then_some(TemplateId(0))
     }
 
+    fn find_capturing(&self, name: &str, _level: Level) -> Option<TemplateId> {
+        (name == "timed").then_some(TemplateId(0))
+    }
+
     fn names(&self) -> Vec<String> {
         vec!["timed".to_owned(), "jdbc".to_owned()]
     }

@@ -52,7 +52,16 @@ impl Workspace {
         let mut placed = PlacedSymbols::default();
         let (pool, writer, bootstrap) = (class.constant_pool(), &mut self.pool, &mut self.bootstrap);
         let sink = SymbolSink { pool, writer, bootstrap, placed: &mut placed };
-        let splice = Splice { class, method, target: &target, template, body: &body, sink, probe_constant: None };
+        let splice = Splice {
+            class,
+            method,
+            target: &target,
+            template,
+            captured: None,
+            body: &body,
+            sink,
+            probe_constant: None,
+        };
         let merged = splice.unchanged(&mut self.memory)?;
         self.check(class, &merged)?;
         let content = |table: &MergedTable| (table.name_index, merged.content(table).to_vec());

@@ -6,6 +6,7 @@ use classfile::{ModifiedUtf8, Tag, access, opcode};
 use super::slots::{SlotPlan, parameter};
 use crate::body::node::{MadeSwitch, NodeId, NodeKind, NodeList, Position};
 use crate::body::stack_depth::CallEffects;
+use crate::capture::{CapturedMethod, CapturedValue};
 use crate::refusal::Refusal;
 use crate::template::symbol::{Symbol, SymbolSink};
 use crate::template::{Intrinsic, Operation, OperationKind, Template};
@@ -30,6 +31,7 @@ impl TargetMethod<'_> {
 /// Emits one template into one method.
 pub(crate) struct Emitter<'e, 's, 'a> {
     pub(crate) template: &'e Template,
+    pub(crate) captured: Option<&'e CapturedMethod>,
     pub(crate) method: &'e TargetMethod<'a>,
     pub(crate) slots: &'e SlotPlan<'a>,
     pub(crate) sink: &'e mut SymbolSink<'s, 'a>,
@@ -228,10 +230,7 @@ impl Emitter<'_, '_, '_> {
                 self.string(ModifiedUtf8(&text))?;
             }
             Intrinsic::Receiver if self.method.is_static() => self.bytes(&[opcode::ACONST_NULL]),
-            Intrinsic::Receiver => {
-                let slot = if in_prolog { Some(0) } else { self.slots.receiver_copy };
-                self.local(opcode::ALOAD, slot.ok_or(Refusal::SelfCheck("receiver"))?);
-            }
+            Intrinsic::Receiver => self.receiver(in_prolog)?,
             Intrinsic::Argument(index) => self.argument(index, in_prolog, depth)?,
             Intrinsic::AllArguments => match self.slots.all_arguments_copy {
                 Some(slot) => self.local(opcode::ALOAD, slot),
@@ -239,6 +238,11 @@ impl Emitter<'_, '_, '_> {
             },
             Intrinsic::Result => self.load_or_null(self.slots.boxed_result),
             Intrinsic::Thrown => self.load_or_null(self.slots.thrown),
+            Intrinsic::Captured => self.captured(index, depth)?,
+            Intrinsic::CaptureForm => match self.captured.filter(|captured| !captured.values.is_empty()) {
+                Some(captured) => self.string(ModifiedUtf8(captured.form().as_bytes()))?,
+                None => self.bytes(&[opcode::ACONST_NULL]),
+            },
         }
         Ok(())
     }
@@ -253,6 +257,47 @@ impl Emitter<'_, '_, '_> {
     fn string(&mut self, text: ModifiedUtf8<'_>) -> Result<(), Refusal> {
         let constant = self.sink.writer.string(self.sink.pool, text)?;
         self.constant(opcode::LDC, constant, &[]);
+        Ok(())
+    }
+
+    fn receiver(&mut self, in_prolog: bool) -> Result<(), Refusal> {
+        let slot = if in_prolog { Some(0) } else { self.slots.receiver_copy };
+        self.local(opcode::ALOAD, slot.ok_or(Refusal::SelfCheck("receiver"))?);
+        Ok(())
+    }
+
+    /// `new Object[] {values...}` of what the rule chooses, boxed only here; null if that is nothing. The result is null where
+    /// there is none.
+    fn captured(&mut self, index: usize, depth: u16) -> Result<(), Refusal> {
+        let Some(captured) = self.captured.filter(|captured| !captured.values.is_empty()) else {
+            self.bytes(&[opcode::ACONST_NULL]);
+            return Ok(());
+        };
+        let in_prolog = index < self.template.sentinel;
+        let operation = self.template.operations.get(index);
+        let result = self
+            .slots
+            .result
+            .filter(|_| !in_prolog && operation.is_some_and(|operation| operation.normal && !operation.exceptional));
+        self.push_int(captured.values.len() as u16);
+        let object = self.sink.writer.class(self.sink.pool, ModifiedUtf8(b"java/lang/Object"))?;
+        self.constant(opcode::ANEWARRAY, object, &[]);
+        for (at, (value, _)) in captured.values.iter().enumerate() {
+            self.bytes(&[opcode::DUP]);
+            self.push_int(at as u16);
+            self.need_stack(depth + 4);
+            match (value, result) {
+                (CapturedValue::Receiver, _) => self.receiver(in_prolog)?,
+                (CapturedValue::Argument(index), _) => self.argument(*index, in_prolog, depth + 3)?,
+                (CapturedValue::Result, None) => self.bytes(&[opcode::ACONST_NULL]),
+                (CapturedValue::Result, Some((slot, field_type))) => {
+                    self.local(load_opcode(field_type.kind()), slot);
+                    self.need_stack(depth + 3 + field_type.kind().words());
+                    self.boxed(field_type)?;
+                }
+            }
+            self.bytes(&[opcode::AASTORE]);
+        }
         Ok(())
     }
 

@@ -1,11 +1,14 @@
 //! Local slots of the merged method: the target's first, then what only the merge needs, then the template's.
 
+use std::borrow::Cow;
+
 use classfile::descriptor::{FieldType, Kind, MethodDescriptor};
 use classfile::{Member, access};
 
 use super::renumber::Renumbering;
+use crate::capture::{CapturedMethod, CapturedValue};
 use crate::refusal::Refusal;
-use crate::template::{Template, Use};
+use crate::template::{Needs, Template, Use};
 
 /// A saved argument.
 #[derive(Clone, Copy, Debug)]
@@ -42,14 +45,14 @@ impl<'a> SlotPlan<'a> {
     /// Lays the slots out behind the first `target` ones; `behind` more of the target follow. `result_in_slot` says whether the
     /// result is kept in a slot at all.
     pub(crate) fn new(
-        template: &Template,
+        (template, captured): (&Template, Option<&CapturedMethod>),
         method: &Member<'a>,
         descriptor: &MethodDescriptor<'a>,
         [target, behind]: [u16; 2],
         result_in_slot: bool,
     ) -> Result<SlotPlan<'a>, Refusal> {
         let mut next = Next(u32::from(target));
-        let needs = &template.needs;
+        let needs = &with_captured(&template.needs, captured);
         let is_static = method.has(access::STATIC);
         let result =
             descriptor.return_type().filter(|_| result_in_slot).map(|result| (next.take(result.kind()), result));
@@ -83,6 +86,20 @@ impl<'a> SlotPlan<'a> {
             max_locals,
         })
     }
+}
+
+/// What a template needs, and what it is given to capture.
+fn with_captured<'n>(needs: &'n Needs, captured: Option<&CapturedMethod>) -> Cow<'n, Needs> {
+    let Some(captured) = captured.filter(|_| needs.captured != Use::Nowhere) else { return Cow::Borrowed(needs) };
+    let mut needs = needs.clone();
+    for (value, _) in &captured.values {
+        match value {
+            CapturedValue::Receiver => needs.receiver = needs.receiver.max(needs.captured),
+            CapturedValue::Argument(index) => needs.use_argument(*index, needs.captured),
+            CapturedValue::Result => {}
+        }
+    }
+    Cow::Owned(needs)
 }
 
 struct Next(u32);

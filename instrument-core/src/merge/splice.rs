@@ -23,6 +23,7 @@ use crate::body::lift::{Lifted, Lifter};
 use crate::body::node::{NodeId, NodeKind, NodeList, Position, Source};
 use crate::body::operands::{self, Operands};
 use crate::body::stack_depth::CallEffects;
+use crate::capture::CapturedMethod;
 use crate::offset_map::OffsetMap;
 use crate::options::{EngineOptions, SentinelForm, SlotScheme};
 use crate::refusal::Refusal;
@@ -160,6 +161,8 @@ pub(crate) struct Splice<'m, 'b, 's, 'a> {
     pub(crate) method: &'m Member<'a>,
     pub(crate) target: &'m TargetMethod<'a>,
     pub(crate) template: &'m Template,
+    /// The values that the rule chooses; `None` unless the template asks for them.
+    pub(crate) captured: Option<&'m CapturedMethod>,
     pub(crate) body: &'m BodyInput<'b>,
     pub(crate) sink: SymbolSink<'s, 'a>,
     /// Constant that holds the probe's number.
@@ -187,7 +190,13 @@ impl<'a> Splice<'_, '_, '_, 'a> {
             memory.lifted.operands = self.operands(&memory.handler_offsets, &memory.target_frames);
         }
         let parts = self.target_slots(border);
-        let slots = SlotPlan::new(self.template, self.method, &self.target.descriptor, parts, ending == Ending::Jumps)?;
+        let slots = SlotPlan::new(
+            (self.template, self.captured),
+            self.method,
+            &self.target.descriptor,
+            parts,
+            ending == Ending::Jumps,
+        )?;
 
         let prolog = memory.list.next_id();
         let (prolog_stack, pending) = self.emit(memory, &slots, Part::Prolog, 0, Vec::new())?;
@@ -368,6 +377,7 @@ impl<'a> Splice<'_, '_, '_, 'a> {
         let sentinel = self.template.sentinel;
         let mut emitter = Emitter {
             template: self.template,
+            captured: self.captured,
             method: self.target,
             slots,
             sink: &mut self.sink,

@@ -101,11 +101,18 @@ impl Compiler<'_> {
         let default = [Spanned::new(rule.span.clone(), DEFAULT_TEMPLATE.to_owned())];
         let templates = if rule.template.is_empty() { &default } else { rule.template.as_slice() };
         let mut ids = Vec::with_capacity(templates.len());
+        let capture = rule.capture().map(Arc::new);
+        let mut captures = false;
         for template in templates {
-            match self.catalog.find(template.get_ref(), level) {
+            let capturing = capture.as_ref().and_then(|_| self.catalog.find_capturing(template.get_ref(), level));
+            captures |= self.catalog.find_capturing(template.get_ref(), level.max(Level::Watch)).is_some();
+            match capturing.or_else(|| self.catalog.find(template.get_ref(), level)) {
                 Some(id) => ids.push(id),
                 None => self.problems.push(self.no_template(rule, template, level)),
             }
+        }
+        if capture.is_some() && !captures && ids.len() == templates.len() {
+            self.problems.push(no_capture(rule, templates));
         }
         let types = |names: &[Spanned<TypeName>]| names.iter().map(|name| name.get_ref().internal().to_vec()).collect();
         let extends = rule.extends.iter().map(Spanned::get_ref);
@@ -126,6 +133,7 @@ impl Compiler<'_> {
             class_initialisers: rule.class_initialisers.unwrap_or(false),
             bridges: rule.bridges.unwrap_or(false),
             governed: rule.governed.unwrap_or(true),
+            capture,
         };
         self.rules.push(compiled);
     }
@@ -143,4 +151,13 @@ impl Compiler<'_> {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         Diagnostic { suggestion: suggest(name, &names), ..error(format!("unknown template `{name}`")) }
     }
+}
+
+/// None of the templates takes values.
+fn no_capture(rule: &Rule, templates: &[Spanned<String>]) -> Diagnostic {
+    let names: Vec<String> = templates.iter().map(|template| format!("`{}`", template.get_ref())).collect();
+    let span = rule.arguments.first().map(Spanned::span).or_else(|| Some(rule.result.as_ref()?.span()));
+    let message = format!("{} takes no values of calls", names.join(" and "));
+    let help = "use the template `timed`, or one of your own that asks for `Target.captured()`".to_owned();
+    Diagnostic { suggestion: Some(help), ..rule.source.error(span.unwrap_or_else(|| rule.span.clone()), message) }
 }

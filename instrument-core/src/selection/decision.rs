@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::capture::Capture;
 use crate::level::{Level, Mode};
 use crate::template_id::TemplateId;
 
@@ -47,6 +48,8 @@ pub struct Chosen {
     pub level: Level,
     /// How it is attached.
     pub mode: Mode,
+    /// The values of a call that are captured.
+    pub capture: Option<Arc<Capture>>,
 }
 
 /// Why a method is left alone.

@@ -14,6 +14,7 @@ use super::method_match::{MethodFacts, MethodMatch, match_method};
 use super::rule::CompiledRule;
 use super::rule_set::{Never, RuleSet};
 use super::signature::signature;
+use crate::capture::CapturedMethod;
 use crate::config::nearest_name::quoted_list;
 use crate::level::{Level, Mode};
 use crate::refusal::Refusal;
@@ -82,6 +83,12 @@ pub struct Instrumentation {
     pub level: Level,
     /// How it is attached.
     pub mode: Mode,
+    /// Names of the values of a call that are recorded with it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub captured: Vec<String>,
+    /// Which values are not, although the rule asks for them, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_captured: Vec<String>,
 }
 
 impl RuleSet {
@@ -131,7 +138,7 @@ impl RuleSet {
         let (instrumented, skipped, refused) = match decision {
             MethodDecision::Skipped(reason) => (None, Some(reason), None),
             MethodDecision::Chosen(chosen) => match not_wrapped(chosen.mode, class, method) {
-                None => (self.rules.get(chosen.rule).map(instrumentation), None, None),
+                None => (self.rules.get(chosen.rule).map(|rule| instrumentation(rule, class, method)), None, None),
                 refused => (None, None, refused),
             },
         };
@@ -153,8 +160,11 @@ fn not_wrapped(mode: Mode, class: &ClassFile<'_>, method: &Member<'_>) -> Option
     Some(Refusal::from(reason).to_string())
 }
 
-fn instrumentation(rule: &CompiledRule) -> Instrumentation {
+fn instrumentation(rule: &CompiledRule, class: &ClassFile<'_>, method: &Member<'_>) -> Instrumentation {
+    let captured = rule.capture().map(|capture| CapturedMethod::of(class, method, capture)).unwrap_or_default();
     Instrumentation {
+        captured: captured.values.into_iter().map(|(_, name)| name).collect(),
+        not_captured: captured.notes,
         rule: rule.name.clone(),
         templates: rule.template_names.clone(),
         level: rule.level,

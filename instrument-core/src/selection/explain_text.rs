@@ -36,15 +36,21 @@ fn write_answer(f: &mut fmt::Formatter<'_>, answer: &RuleAnswer, width: usize) -
 
 fn write_method(f: &mut fmt::Formatter<'_>, method: &MethodExplanation) -> fmt::Result {
     match (&method.instrumented, &method.skipped) {
-        (Some(chosen), _) => writeln!(
-            f,
-            "  + {}: {} at level {}, {} (rule {})",
-            method.signature,
-            chosen.templates.join(" around "),
-            chosen.level,
-            chosen.mode,
-            chosen.rule
-        )?,
+        (Some(chosen), _) => {
+            writeln!(
+                f,
+                "  + {}: {} at level {}, {} (rule {})",
+                method.signature,
+                chosen.templates.join(" around "),
+                chosen.level,
+                chosen.mode,
+                chosen.rule
+            )?;
+            if !chosen.captured.is_empty() {
+                writeln!(f, "      with {}", chosen.captured.join(", "))?;
+            }
+            chosen.not_captured.iter().try_for_each(|note| writeln!(f, "      {note}"))?;
+        }
         (None, Some(reason)) => writeln!(f, "  - {}: {reason}", method.signature)?,
         (None, None) => writeln!(f, "  - {}: {}", method.signature, method.refused.as_deref().unwrap_or("refused"))?,
     }

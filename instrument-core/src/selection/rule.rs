@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::capture::Capture;
 use crate::level::{Level, Mode};
 use crate::selection::class_pattern::{ClassPattern, ExcludePattern};
 use crate::selection::method_pattern::MethodPattern;
@@ -28,6 +29,7 @@ pub struct CompiledRule {
     pub(super) class_initialisers: bool,
     pub(super) bridges: bool,
     pub(super) governed: bool,
+    pub(super) capture: Option<Arc<Capture>>,
 }
 
 impl CompiledRule {
@@ -64,6 +66,11 @@ impl CompiledRule {
     /// Whether the governor may change the level of its methods.
     pub fn is_governed(&self) -> bool {
         self.governed
+    }
+
+    /// The values of a call that are captured.
+    pub fn capture(&self) -> Option<&Arc<Capture>> {
+        self.capture.as_ref()
     }
 
     /// True if the rule does not say by name which classes it is about; it then leaves the JDK's alone.

@@ -115,6 +115,7 @@ impl RuleSet {
                         templates: rule.templates.clone(),
                         level: rule.level,
                         mode: rule.mode,
+                        capture: rule.capture.clone(),
                     });
                 }
                 MethodMatch::Skips(final_reason) => return MethodDecision::Skipped(final_reason),

@@ -8,6 +8,11 @@ pub trait TemplateCatalog {
     /// The variant of a template for a level.
     fn find(&self, name: &str, level: Level) -> Option<TemplateId>;
 
+    /// The variant for a level that takes the values which a rule chooses.
+    fn find_capturing(&self, _name: &str, _level: Level) -> Option<TemplateId> {
+        None
+    }
+
     /// All names.
     fn names(&self) -> Vec<String>;
 }

@@ -28,6 +28,18 @@ const NOT_FOLLOWED: &[(&[u8], &[u8])] = &[
     (b"java/lang/ThreadLocal", b"dumpStackIfVirtualThread"),
 ];
 
+/// What the merge calls to box a value that a template asks for: class and primitive type.
+const BOXINGS: &[(&str, char)] = &[
+    ("Boolean", 'Z'),
+    ("Byte", 'B'),
+    ("Character", 'C'),
+    ("Short", 'S'),
+    ("Integer", 'I'),
+    ("Long", 'J'),
+    ("Float", 'F'),
+    ("Double", 'D'),
+];
+
 /// Where class files of the JDK come from.
 pub type ClassBytes<'s> = dyn Fn(&[u8]) -> Option<Vec<u8>> + 's;
 
@@ -179,6 +191,9 @@ impl<'s> Closure<'s> {
             }
             let overriding = self.receivers.get(&called.class).into_iter().flatten();
             self.open.extend(overriding.map(|class| MethodName { class: class.clone(), ..called.clone() }));
+            if boxes(&called) {
+                self.open.extend(BOXINGS.iter().map(boxing));
+            }
             if let Some(calls) = self.follow(called) {
                 self.open.extend(calls);
             }
@@ -204,6 +219,20 @@ impl<'s> Closure<'s> {
 
 fn super_class(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(ClassFile::parse(bytes).ok()?.super_class()?.as_bytes().to_vec())
+}
+
+/// Whether the merge puts calls that box values where this is called.
+fn boxes(called: &MethodName) -> bool {
+    let asks: [&[u8]; 4] = [b"arg", b"args", b"result", b"captured"];
+    called.class == b"java/instr/Target" && asks.contains(&called.name.as_slice())
+}
+
+fn boxing(&(class, primitive): &(&str, char)) -> MethodName {
+    MethodName {
+        class: format!("java/lang/{class}").into_bytes(),
+        name: b"valueOf".to_vec(),
+        descriptor: format!("({primitive})Ljava/lang/{class};").into_bytes(),
+    }
 }
 
 /// Whether a probe that works goes through this method. One that makes an exception (with a message, hence formatters, locales,

@@ -28,6 +28,10 @@ pub enum Intrinsic {
     Result,
     /// `thrown()`
     Thrown,
+    /// `captured()`: the values that the rule chooses
+    Captured,
+    /// `captureForm()`: their names, and how they are shown
+    CaptureForm,
 }
 
 impl Intrinsic {
@@ -45,6 +49,8 @@ impl Intrinsic {
             b"args" => Intrinsic::AllArguments,
             b"result" => Intrinsic::Result,
             b"thrown" => Intrinsic::Thrown,
+            b"captured" => Intrinsic::Captured,
+            b"captureForm" => Intrinsic::CaptureForm,
             _ => return None,
         })
     }
@@ -53,11 +59,13 @@ impl Intrinsic {
     pub(super) fn pushed_class(self) -> Option<&'static [u8]> {
         Some(match self {
             Intrinsic::Proceed | Intrinsic::ProbeId => return None,
-            Intrinsic::ClassName | Intrinsic::MethodName | Intrinsic::MethodDescriptor | Intrinsic::QualifiedName => {
-                b"java/lang/String"
-            }
+            Intrinsic::ClassName
+            | Intrinsic::MethodName
+            | Intrinsic::MethodDescriptor
+            | Intrinsic::QualifiedName
+            | Intrinsic::CaptureForm => b"java/lang/String",
             Intrinsic::Receiver | Intrinsic::Argument(_) | Intrinsic::Result => b"java/lang/Object",
-            Intrinsic::AllArguments => b"[Ljava/lang/Object;",
+            Intrinsic::AllArguments | Intrinsic::Captured => b"[Ljava/lang/Object;",
             Intrinsic::Thrown => b"java/lang/Throwable",
         })
     }

@@ -18,13 +18,15 @@ impl TemplateLibrary {
     }
 
     /// Adds every method of the class that carries `@java.instr.Template`, and says how many. If one of them is faulty none
-    /// is added, and every fault is told. A template of the same name and level as an earlier one takes its place.
+    /// is added, and every fault is told. A template of the same name and level as an earlier one takes its place; one that asks for the
+    /// values which a rule chooses is a variant of its own.
     pub fn add_class(&mut self, bytes: &[u8], origin: &str) -> Result<usize, Vec<TemplateProblem>> {
         let templates = read::templates(bytes, origin)?;
         let count = templates.len();
         for template in templates {
             let same = |known: &&mut Template| {
                 (&known.name, known.level, known.live) == (&template.name, template.level, template.live)
+                    && known.captures() == template.captures()
             };
             match self.templates.iter_mut().find(same) {
                 Some(known) => *known = template,
@@ -48,9 +50,20 @@ impl TemplateLibrary {
         self.templates.iter().enumerate().map(|(at, template)| (TemplateId(at as u32), template))
     }
 
-    /// The variant for this level; if there is none, the most telling one below it, else the cheapest above.
+    /// The variant for this level; if there is none, the most telling one below it, else the cheapest above. One that captures
+    /// values only if there is no other; it then has none to capture.
     pub fn find(&self, name: &str, level: Level) -> Option<TemplateId> {
-        let variants = || self.iter().filter(|(_, template)| template.name == name && !template.live);
+        self.of_level(name, level, false).or_else(|| self.of_level(name, level, true))
+    }
+
+    /// The same of the variants that take the values which a rule chooses. There is none for level off, which records nothing.
+    pub fn find_capturing(&self, name: &str, level: Level) -> Option<TemplateId> {
+        if level == Level::Off { None } else { self.of_level(name, level, true) }
+    }
+
+    fn of_level(&self, name: &str, level: Level, captures: bool) -> Option<TemplateId> {
+        let of_name = |template: &Template| template.name == name && !template.live && template.captures() == captures;
+        let variants = || self.iter().filter(|(_, template)| of_name(template));
         let below = variants().filter(|(_, template)| template.level <= level && template.level != Level::Off);
         let exact = variants().find(|(_, template)| template.level == level);
         exact
@@ -61,7 +74,17 @@ impl TemplateLibrary {
 
     /// The variant whose level can be changed while it runs, if there is one.
     pub fn find_live(&self, name: &str) -> Option<TemplateId> {
-        self.iter().find(|(_, template)| template.name == name && template.live).map(|(id, _)| id)
+        self.live(name, false).or_else(|| self.find_live_capturing(name))
+    }
+
+    /// The same of the variants that take the values which a rule chooses.
+    pub fn find_live_capturing(&self, name: &str) -> Option<TemplateId> {
+        self.live(name, true)
+    }
+
+    fn live(&self, name: &str, captures: bool) -> Option<TemplateId> {
+        let is_it = |template: &Template| template.name == name && template.live && template.captures() == captures;
+        self.iter().find(|(_, template)| is_it(template)).map(|(id, _)| id)
     }
 
     /// The template of an id of this library.
@@ -73,6 +96,10 @@ impl TemplateLibrary {
 impl TemplateCatalog for TemplateLibrary {
     fn find(&self, name: &str, level: Level) -> Option<TemplateId> {
         TemplateLibrary::find(self, name, level)
+    }
+
+    fn find_capturing(&self, name: &str, level: Level) -> Option<TemplateId> {
+        TemplateLibrary::find_capturing(self, name, level)
     }
 
     fn names(&self) -> Vec<String> {

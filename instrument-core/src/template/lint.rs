@@ -176,15 +176,14 @@ fn needs(template: &Template) -> Needs {
             Intrinsic::Thrown => needs.thrown = true,
             Intrinsic::Receiver => needs.receiver = needs.receiver.max(place),
             Intrinsic::AllArguments => needs.all_arguments = needs.all_arguments.max(place),
-            Intrinsic::Argument(index) => match needs.arguments.iter_mut().find(|(known, _)| *known == index) {
-                Some((_, used)) => *used = (*used).max(place),
-                None => needs.arguments.push((index, place)),
-            },
+            Intrinsic::Captured => needs.captured = needs.captured.max(place),
+            Intrinsic::Argument(index) => needs.use_argument(index, place),
             Intrinsic::Proceed
             | Intrinsic::ClassName
             | Intrinsic::MethodName
             | Intrinsic::MethodDescriptor
-            | Intrinsic::QualifiedName => {}
+            | Intrinsic::QualifiedName
+            | Intrinsic::CaptureForm => {}
         }
     }
     needs

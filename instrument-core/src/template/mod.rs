@@ -59,6 +59,11 @@ impl Template {
     pub fn records(&self) -> bool {
         self.needs.probe_id
     }
+
+    /// Whether it asks for the values that the rule chooses (`arguments`, `result`).
+    pub fn captures(&self) -> bool {
+        self.needs.captured != Use::Nowhere
+    }
 }
 
 /// What a template asks of the method it is merged into.
@@ -72,6 +77,18 @@ pub(crate) struct Needs {
     /// Argument indexes, each with where it is used.
     pub(crate) arguments: Vec<(u16, Use)>,
     pub(crate) all_arguments: Use,
+    /// The values that the rule chooses.
+    pub(crate) captured: Use,
+}
+
+impl Needs {
+    /// Notes that an argument is used.
+    pub(crate) fn use_argument(&mut self, index: u16, place: Use) {
+        match self.arguments.iter_mut().find(|(known, _)| *known == index) {
+            Some((_, used)) => *used = (*used).max(place),
+            None => self.arguments.push((index, place)),
+        }
+    }
 }
 
 /// Where a value of the target is used.
@@ -173,11 +190,13 @@ impl TemplateHandler {
     }
 }
 
-/// True if the epilog's normal way has one end and no jumps, handlers and frames, and does not use the result.
+/// True if the epilog's normal way has one end and no jumps, handlers and frames, and does not use the result (which the rule
+/// may choose).
 fn epilog_is_straight(template: &Template) -> bool {
     use OperationKind::{Branch, Return, Switch};
     let normal = || template.operations.iter().enumerate().filter(|(_, operation)| operation.normal);
     !template.needs.result
+        && !template.captures()
         && normal().filter(|(_, operation)| operation.kind == Return).count() == 1
         && !normal().any(|(_, operation)| matches!(operation.kind, Branch { .. } | Switch { .. }))
         && !normal().any(|(index, _)| template.handlers.iter().any(|row| row.covers(index)))

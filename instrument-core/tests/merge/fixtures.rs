@@ -24,7 +24,7 @@ pub(crate) fn library() -> Arc<TemplateLibrary> {
     static LIBRARY: OnceLock<Arc<TemplateLibrary>> = OnceLock::new();
     let fill = || {
         let mut library = TemplateLibrary::new();
-        for name in ["templates/Shapes", "templates/Values", "templates/Modern"] {
+        for name in ["templates/Shapes", "templates/Values", "templates/Captures", "templates/Modern"] {
             library.add_class(&compiled(name), "test").unwrap_or_else(|problems| panic!("{problems:#?}"));
         }
         Arc::new(library)

@@ -2,6 +2,7 @@
 
 use super::allocations::{AllocationTotals, ChunkAllocations};
 use super::bursts::BurstWindows;
+use super::call_arguments::SlowestCalls;
 use super::confidence::Ticks;
 use super::decoding::DecodedChunk;
 use super::details::DetailTable;
@@ -27,6 +28,7 @@ pub(super) struct Builder {
     http_requests: DetailTable,
     sockets: DetailTable,
     input_output: InputOutput,
+    call_arguments: SlowestCalls,
     samples: SampleTotals,
     bursts: BurstWindows,
     allocations: AllocationTotals,
@@ -82,7 +84,7 @@ impl Builder {
         }
     }
 
-    fn add_events(&mut self, decoded: DecodedChunk, index: usize, visitor: &mut impl SliceVisitor) {
+    fn add_events<V: SliceVisitor>(&mut self, decoded: DecodedChunk, index: usize, visitor: &mut V) {
         let mut samples = ChunkSamples::default();
         self.analysis.events += decoded.early;
         self.input_output.next_chunk();
@@ -92,6 +94,12 @@ impl Builder {
                 Ok(event) => {
                     self.analysis.events += 1;
                     self.input_output.see(&decoded.chunk, &event);
+                    if let Event::CallArguments { call, arguments } = &event {
+                        self.call_arguments.see(&decoded.chunk, call, arguments);
+                        if V::SEES_TIMES {
+                            self.nesting.arguments.add(&decoded.chunk, call, arguments);
+                        }
+                    }
                     if let Event::Loss { thread, lost } = event {
                         self.rows.lose(decoded.chunk.thread(thread), lost);
                     }
@@ -127,9 +135,10 @@ impl Builder {
     /// Whether the event is of a call before the part that is wanted.
     fn is_early(&self, event: &Event<'_>) -> bool {
         match event {
-            Event::Statement { call, .. } | Event::HttpRequest { call, .. } | Event::SocketTransfer { call, .. } => {
-                call.start.saturating_add(call.duration) < self.begin
-            }
+            Event::Statement { call, .. }
+            | Event::HttpRequest { call, .. }
+            | Event::SocketTransfer { call, .. }
+            | Event::CallArguments { call, .. } => call.start.saturating_add(call.duration) < self.begin,
             Event::Sample { at, .. } | Event::FailedSample { at, .. } | Event::AllocationSample { at, .. } => {
                 *at < self.begin
             }
@@ -186,6 +195,7 @@ impl Builder {
             | Event::CompiledCodeUnload { .. }
             | Event::GeneratedCode { .. }
             | Event::MethodCall(_)
+            | Event::CallArguments { .. }
             | Event::Task { .. }
             | Event::Other => {}
         }
@@ -208,6 +218,7 @@ impl Builder {
         ticks.set_margins(&mut analysis.frames, &analysis.tree);
         analysis.warnings.extend(ticks.warning(&analysis.frames));
         analysis.threads = self.rows.finish();
+        analysis.slowest_calls = self.call_arguments.finish();
         analysis.statements = self.statements.finish();
         analysis.http_requests = self.http_requests.finish();
         analysis.sockets = self.sockets.finish();

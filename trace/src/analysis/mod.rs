@@ -6,6 +6,7 @@
 mod allocations;
 mod builder;
 mod bursts;
+mod call_arguments;
 mod compared_tree;
 mod comparison;
 mod confidence;
@@ -30,6 +31,7 @@ mod tree;
 use std::path::{Path, PathBuf};
 
 pub use allocations::{AllocationProfile, AllocationRow};
+pub use call_arguments::SlowCall;
 pub use compared_tree::{ComparedMethod, ComparedNode, ComparedTree, PathFigures};
 pub use comparison::{Comparison, Figures, Measure, MethodChange};
 pub use details::DetailRow;
@@ -113,6 +115,8 @@ pub struct Analysis {
     pub samples: Option<SampleProfile>,
     /// What samples of allocations say, if the recording has some.
     pub allocations: Option<AllocationProfile>,
+    /// The longest calls that were recorded with values, the longest first.
+    pub slowest_calls: Vec<SlowCall>,
     /// Statements of databases, the one with the most time first.
     pub statements: Vec<DetailRow>,
     /// HTTP requests, the one with the most time first.

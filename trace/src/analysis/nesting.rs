@@ -10,6 +10,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::call_arguments::PendingArguments;
 use super::frames::Frames;
 use super::likely_times::likely_times;
 use super::slices::{Slice, SliceVisitor};
@@ -88,6 +89,8 @@ pub(super) struct Nesting {
     virtual_threads: FxHashMap<u64, VirtualThread>,
     pub(super) frames: Frames,
     pub(super) tree: CallTree,
+    /// Values of calls that are still to come.
+    pub(super) arguments: PendingArguments,
 }
 
 #[derive(Debug, Default)]
@@ -107,7 +110,8 @@ impl Nesting {
         visitor: &mut V,
     ) {
         let open = self.platform.entry(thread).or_default();
-        let mut place = Place { frames: &mut self.frames, tree: &mut self.tree, totals, visitor };
+        let Nesting { frames, tree, arguments, .. } = self;
+        let mut place = Place { frames, tree, arguments, totals, visitor };
         if V::SEES_TIMES && records.iter().any(|record| !record.exact) {
             let times = likely_times(records).into_iter();
             records.iter().zip(times).rev().for_each(|(record, times)| place.add(thread, open, record, times));
@@ -125,8 +129,9 @@ impl Nesting {
 
     /// A chunk is complete: nothing in the chunks before it ends after `start`.
     pub(super) fn chunk_done(&mut self, start: u64, totals: &mut ThreadTotals, visitor: &mut impl SliceVisitor) {
-        let mut place = Place { frames: &mut self.frames, tree: &mut self.tree, totals, visitor };
-        self.virtual_threads.retain(|id, thread| {
+        let Nesting { frames, tree, arguments, virtual_threads, .. } = self;
+        let mut place = Place { frames, tree, arguments, totals, visitor };
+        virtual_threads.retain(|id, thread| {
             thread.place_calls_after(start, *id, &mut place);
             thread.open.close_while(|open| open.start >= start);
             !thread.open.calls.is_empty() || !thread.held_back.is_empty()
@@ -152,6 +157,7 @@ impl VirtualThread {
 struct Place<'a, V> {
     frames: &'a mut Frames,
     tree: &'a mut CallTree,
+    arguments: &'a mut PendingArguments,
     totals: &'a mut ThreadTotals,
     visitor: &'a mut V,
 }
@@ -178,7 +184,10 @@ impl<V: SliceVisitor> Place<'_, V> {
         open.calls.push(Open { start: start_inside, fitted_start: start, node, frame: frame_id });
         if let Some(frame) = self.frames.get_mut(frame_id) {
             frame.add(duration, exact, is_outermost);
-            self.visitor.slice(&Slice { thread, frame_id, frame, node, parent, depth, start, end, duration, exact });
+            let text = self.arguments.take((thread, record.start, duration), frame_id, frame);
+            let arguments = text.as_deref();
+            let slice = Slice { thread, frame_id, frame, node, parent, depth, start, end, duration, exact, arguments };
+            self.visitor.slice(&slice);
         }
         self.totals.add(duration, parent == NodeId::ROOT);
     }

@@ -27,6 +27,8 @@ pub struct Slice<'a> {
     pub duration: u64,
     /// False when the times are estimates.
     pub exact: bool,
+    /// The values that were recorded with it, see [`crate::arguments`].
+    pub arguments: Option<&'a str>,
 }
 
 /// Sees the calls of a recording **from its end to its start**: of each thread a caller before what it called, and of two

@@ -31,7 +31,7 @@ pub struct Lane {
 }
 
 /// One of the longest calls. Times in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LongCall {
     /// Position of its lane in [`TimeLine::lanes`].
     pub lane: usize,
@@ -43,10 +43,12 @@ pub struct LongCall {
     pub start: u64,
     /// Length.
     pub length: u64,
+    /// The values that were recorded with it, see [`crate::arguments`].
+    pub arguments: Option<Box<str>>,
 }
 
 /// Ordered by length; of calls of the same length the outer one is the longer.
-type Kept = (u64, Reverse<usize>, Reverse<u64>, u64, FrameId);
+type Kept = (u64, Reverse<usize>, Reverse<u64>, u64, FrameId, Option<Box<str>>);
 
 /// Collects the time line as a [`SliceVisitor`].
 #[derive(Debug)]
@@ -87,10 +89,11 @@ impl TimeLine {
         lanes.truncate(most);
         let positions: FxHashMap<Option<u64>, usize> =
             lanes.iter().enumerate().map(|(position, (id, _))| (*id, position)).collect();
-        let call = |Reverse((length, Reverse(depth), Reverse(start), thread, frame)): &Reverse<Kept>| {
+        let call = |Reverse((length, Reverse(depth), Reverse(start), thread, frame, arguments)): &Reverse<Kept>| {
             let id = self.lanes.contains_key(thread).then_some(*thread);
             let lane = *positions.get(&id)?;
-            Some(LongCall { lane, frame: *frame, depth: *depth, start: *start, length: *length })
+            let arguments = arguments.clone();
+            Some(LongCall { lane, frame: *frame, depth: *depth, start: *start, length: *length, arguments })
         };
         let mut calls: Vec<LongCall> = self.longest.iter().filter_map(call).collect();
         calls.sort_by_key(|call| (call.lane, call.start, call.depth, call.frame));
@@ -126,7 +129,15 @@ impl SliceVisitor for TimeLine {
         if self.longest.len() >= MOST_CALLS {
             self.longest.pop();
         }
-        self.longest.push(Reverse((length, Reverse(slice.depth), Reverse(start), slice.thread, slice.frame_id)));
+        let values = slice.arguments.map(Box::from);
+        self.longest.push(Reverse((
+            length,
+            Reverse(slice.depth),
+            Reverse(start),
+            slice.thread,
+            slice.frame_id,
+            values,
+        )));
     }
 }
 

@@ -3,7 +3,7 @@
 //! Format: "Trace Event Format" of the Chromium project,
 //! <https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU>. Each call is a complete event (`X`);
 //! `ts` and `dur` are microseconds with three decimals, `ts` since the start of the recording; `cat` is `exact`, or
-//! `estimated` for calls of level watch. Events need no order in the file; ours go from the end of the recording to its
+//! `estimated` for calls of level watch; `args` are the values that were recorded with the call. Events need no order in the file; ours go from the end of the recording to its
 //! start, a caller before what it called.
 
 use std::fmt;
@@ -15,7 +15,7 @@ use super::process::Process;
 use super::{json_string, thread_name};
 use crate::analysis::{Slice, SliceVisitor};
 use crate::reader::Thread;
-use crate::{Analysis, AnalysisOptions, TraceReader};
+use crate::{Analysis, AnalysisOptions, TraceReader, arguments};
 
 /// Writes all calls as one JSON object, each as soon as it is read: memory is that of [`Analysis::with_slices`].
 ///
@@ -93,7 +93,13 @@ impl<W: Write> Events<'_, W> {
         let ts = Microseconds(slice.start.saturating_sub(self.origin));
         let dur = Microseconds(slice.end.saturating_sub(slice.start));
         let category = if slice.exact { "exact" } else { "estimated" };
-        write!(self.out, "{head}{},\"cat\":\"{category}\",\"ts\":{ts},\"dur\":{dur}}}", slice.thread)
+        write!(self.out, "{head}{},\"cat\":\"{category}\",\"ts\":{ts},\"dur\":{dur}", slice.thread)?;
+        if let Some(text) = slice.arguments {
+            let values: serde_json::Map<String, serde_json::Value> =
+                arguments::pairs(text).map(|(name, value)| (name.to_owned(), value.into())).collect();
+            write!(self.out, ",\"args\":{}", serde_json::Value::from(values))?;
+        }
+        self.out.write_all(b"}")
     }
 }
 

@@ -12,11 +12,14 @@ use super::process::Process;
 use super::{json_string, thread_name};
 use crate::analysis::{Slice, SliceVisitor};
 use crate::reader::Thread;
-use crate::{Analysis, AnalysisOptions, TraceReader};
+use crate::{Analysis, AnalysisOptions, TraceReader, arguments};
 
 /// Spans in a line.
 const BATCH: usize = 512;
 const SCOPE: &str = concat!("{\"name\":\"instr\",\"version\":\"", env!("CARGO_PKG_VERSION"), "\"}");
+
+/// Begins the keys of values that were recorded with a call.
+const ARGUMENT: &str = "instr.argument.";
 
 /// Writes all calls, each as soon as it is read: memory is that of [`Analysis::with_slices`].
 ///
@@ -108,8 +111,13 @@ impl<W: Write> Spans<'_, W> {
         let estimated = if slice.exact { "" } else { ",{\"key\":\"instr.estimated\",\"value\":{\"boolValue\":true}}" };
         write!(
             self.out,
-            "\"name\":{name},\"kind\":1,\"startTimeUnixNano\":\"{start}\",\"endTimeUnixNano\":\"{end}\",\"attributes\":[{attributes}{of_thread}{estimated}]}}"
+            "\"name\":{name},\"kind\":1,\"startTimeUnixNano\":\"{start}\",\"endTimeUnixNano\":\"{end}\",\"attributes\":[{attributes}{of_thread}{estimated}"
         )?;
+        for (name, value) in slice.arguments.into_iter().flat_map(arguments::pairs) {
+            let (key, value) = (json_string(&format!("{ARGUMENT}{name}")), json_string(&value));
+            write!(self.out, ",{{\"key\":{key},\"value\":{{\"stringValue\":{value}}}}}")?;
+        }
+        self.out.write_all(b"]}")?;
         self.in_line += 1;
         if self.in_line >= BATCH { self.end_line() } else { Ok(()) }
     }

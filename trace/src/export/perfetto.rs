@@ -13,7 +13,7 @@ use super::process::Process;
 use super::timeline::{Mark, ThreadTimelines, Timeline};
 use crate::analysis::Frame;
 use crate::reader::Thread;
-use crate::{Analysis, AnalysisOptions, TraceReader};
+use crate::{Analysis, AnalysisOptions, TraceReader, arguments};
 
 /// Packets that are encoded at once.
 const BATCH: usize = 1_024;
@@ -100,12 +100,18 @@ impl<W: Write> Packets<'_, W> {
         let mut named = FxHashSet::default();
         for mark in timeline.into_marks() {
             let (at, event, new_name) = match mark {
-                Mark::End(at, _) => (at, TrackEvent { r#type: Some(SLICE_END), name_iid: None }, None),
-                Mark::Begin(at, frame) => {
+                Mark::End(at, _) => (at, TrackEvent { r#type: Some(SLICE_END), ..TrackEvent::default() }, None),
+                Mark::Begin(at, frame, values) => {
                     let iid = frame.index() as u64 + 1;
                     let name = || frames.get(frame.index()).map(Frame::full_name).unwrap_or_default();
                     let new_name = named.insert(iid).then(|| EventName { iid: Some(iid), name: Some(name()) });
-                    (at, TrackEvent { r#type: Some(SLICE_BEGIN), name_iid: Some(iid) }, new_name)
+                    let debug_annotations = values.iter().flat_map(|text| arguments::pairs(text)).map(annotation);
+                    let event = TrackEvent {
+                        r#type: Some(SLICE_BEGIN),
+                        name_iid: Some(iid),
+                        debug_annotations: debug_annotations.collect(),
+                    };
+                    (at, event, new_name)
                 }
             };
             self.push(TracePacket {
@@ -119,6 +125,11 @@ impl<W: Write> Packets<'_, W> {
         }
         Ok(())
     }
+}
+
+/// A value that was recorded with a call; Perfetto shows it among the slice's arguments.
+fn annotation((name, value): (&str, String)) -> DebugAnnotation {
+    DebugAnnotation { name: Some(name.to_owned()), string_value: Some(value) }
 }
 
 fn sequence(track: u64) -> Option<u32> {
@@ -169,10 +180,20 @@ struct Clock {
 
 #[derive(Clone, PartialEq, Message)]
 struct TrackEvent {
+    #[prost(message, repeated, tag = "4")]
+    debug_annotations: Vec<DebugAnnotation>,
     #[prost(int32, optional, tag = "9")]
     r#type: Option<i32>,
     #[prost(uint64, optional, tag = "10")]
     name_iid: Option<u64>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct DebugAnnotation {
+    #[prost(string, optional, tag = "6")]
+    string_value: Option<String>,
+    #[prost(string, optional, tag = "10")]
+    name: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Message)]

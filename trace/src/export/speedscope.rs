@@ -57,7 +57,7 @@ fn write_profile(out: &mut impl Write, name: &str, timeline: Timeline, clock: &C
     let mut end = clock.end;
     for mark in timeline.into_marks() {
         let (kind, at, frame) = match mark {
-            Mark::Begin(at, frame) => ('O', at, frame),
+            Mark::Begin(at, frame, _) => ('O', at, frame),
             Mark::End(at, frame) => ('C', at, frame),
         };
         let at = at.saturating_sub(clock.origin);

@@ -7,9 +7,10 @@ use crate::analysis::{FrameId, Slice, SliceVisitor};
 use crate::reader::Thread;
 
 /// Begin or end of a call, in nanoseconds since 1970.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mark {
-    Begin(u64, FrameId),
+    /// With the values that were recorded.
+    Begin(u64, FrameId, Option<Box<str>>),
     End(u64, FrameId),
 }
 
@@ -22,7 +23,9 @@ pub(super) struct Timeline {
     /// Time of the mark added last, which is the earliest.
     first: Option<u64>,
     /// Calls whose begin is not added yet, the outermost first.
-    open: Vec<(u64, FrameId)>,
+    open: Vec<(u64, FrameId, Option<Box<str>>)>,
+    /// Values that were recorded, with the length of `bytes` behind the begin to which they belong.
+    texts: Vec<(usize, Box<str>)>,
     /// Time of the outermost calls, in nanoseconds.
     pub(super) total: u64,
 }
@@ -35,15 +38,16 @@ impl Timeline {
             self.total = self.total.saturating_add(slice.duration);
         }
         self.mark(slice.end, 0);
-        self.open.push((slice.start, slice.frame_id));
+        self.open.push((slice.start, slice.frame_id, slice.arguments.map(Box::from)));
     }
 
     /// Adds the begin of the open calls that have `depth` or more around them.
     fn begin_beyond(&mut self, depth: usize) {
         while self.open.len() > depth
-            && let Some((start, frame)) = self.open.pop()
+            && let Some((start, frame, text)) = self.open.pop()
         {
             self.mark(start, 1 + frame.index() as u64);
+            self.texts.extend(text.map(|text| (self.bytes.len(), text)));
         }
     }
 
@@ -57,7 +61,7 @@ impl Timeline {
     /// Nothing more comes: the marks, from the first to the last.
     pub(super) fn into_marks(mut self) -> Marks {
         self.begin_beyond(0);
-        Marks { at: self.first.unwrap_or(0), bytes: self.bytes, open: Vec::new() }
+        Marks { at: self.first.unwrap_or(0), bytes: self.bytes, texts: self.texts, open: Vec::new() }
     }
 
     /// Seven bits a byte, the lowest last; all but the first byte say that more follow before them.
@@ -82,6 +86,7 @@ impl Timeline {
 #[derive(Debug)]
 pub(super) struct Marks {
     bytes: Vec<u8>,
+    texts: Vec<(usize, Box<str>)>,
     at: u64,
     open: Vec<FrameId>,
 }
@@ -105,6 +110,7 @@ impl Iterator for Marks {
 
     fn next(&mut self) -> Option<Mark> {
         let at = self.at;
+        let text = self.texts.pop_if(|(behind, _)| *behind == self.bytes.len());
         let kind = self.pop()?;
         let until_next = self.pop()?;
         self.at = at.saturating_add(until_next);
@@ -113,7 +119,7 @@ impl Iterator for Marks {
             Some(frame) => {
                 let frame = FrameId(u32::try_from(frame).unwrap_or(u32::MAX));
                 self.open.push(frame);
-                Some(Mark::Begin(at, frame))
+                Some(Mark::Begin(at, frame, text.map(|(_, text)| text)))
             }
         }
     }
@@ -155,7 +161,11 @@ mod tests {
             let (node, parent, duration) = (NodeId::ROOT, NodeId::ROOT, end - start);
             let frame_id = FrameId(id);
             let frame = &frame;
-            timeline.add(&Slice { thread: 1, frame_id, frame, node, parent, depth, start, end, duration, exact: true });
+            let text = format!("call={id}");
+            let arguments = id.is_multiple_of(2).then_some(text.as_str());
+            let (thread, exact) = (1, true);
+            let slice = Slice { thread, frame_id, frame, node, parent, depth, start, end, duration, exact, arguments };
+            timeline.add(&slice);
         }
         timeline
     }
@@ -168,16 +178,18 @@ mod tests {
         let timeline = timeline(&calls);
         assert_eq!(timeline.total, far - 1 + 890 + 5);
         let frame = FrameId;
+        let begin =
+            |at: u64, id: u32| Mark::Begin(at, FrameId(id), id.is_multiple_of(2).then(|| format!("call={id}").into()));
         let expected = [
-            Mark::Begin(0, frame(u32::MAX - 1)),
+            begin(0, u32::MAX - 1),
             Mark::End(5, frame(u32::MAX - 1)),
-            Mark::Begin(10, frame(70_000)),
-            Mark::Begin(20, frame(3)),
+            begin(10, 70_000),
+            begin(20, 3),
             Mark::End(20, frame(3)),
-            Mark::Begin(300, frame(2)),
+            begin(300, 2),
             Mark::End(900, frame(2)),
             Mark::End(900, frame(70_000)),
-            Mark::Begin(far, frame(0)),
+            begin(far, 0),
             Mark::End(u64::MAX, frame(0)),
         ];
         assert_eq!(timeline.into_marks().collect::<Vec<_>>(), expected);
@@ -187,7 +199,7 @@ mod tests {
     fn times_that_do_not_fit_are_moved_but_never_out_of_order() {
         let marks = timeline(&[(1, 0, 50, 60), (2, 0, 40, 99), (3, 1, 70, 80)]).into_marks().collect::<Vec<_>>();
         let at = |mark: &Mark| match mark {
-            Mark::Begin(at, _) | Mark::End(at, _) => *at,
+            Mark::Begin(at, ..) | Mark::End(at, _) => *at,
         };
         assert!(marks.is_sorted_by_key(at), "{marks:?}");
         assert_eq!(marks.len(), 6);

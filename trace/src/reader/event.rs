@@ -62,6 +62,13 @@ pub enum Event<'c> {
         /// Number of bytes.
         bytes: u64,
     },
+    /// `instr.CallArguments`
+    CallArguments {
+        /// The call, of which there is an `instr.MethodCall`, too.
+        call: Call,
+        /// Its values, see [`crate::arguments`].
+        arguments: Cow<'c, str>,
+    },
     /// `instr.Loss`
     Loss {
         /// Key for [`Chunk::thread`].
@@ -200,6 +207,7 @@ enum Kind {
     Statement,
     HttpRequest,
     SocketTransfer,
+    CallArguments,
     Loss,
     Task,
     StartUpDone,
@@ -238,6 +246,7 @@ const KINDS: &[(&str, Kind, Wanted)] = &[
         Kind::SocketTransfer,
         wanted(&["startTime", "duration", "eventThread", "method", "", "exact", "bytes"], &["peer"]),
     ),
+    ("instr.CallArguments", Kind::CallArguments, wanted(CALL.numbers, &["arguments"])),
     ("instr.Loss", Kind::Loss, wanted(&["startTime", "", "eventThread", "", "", "", "lost"], &[])),
     ("instr.Task", Kind::Task, wanted(&["startTime", "", "eventThread", "", "", "", "task"], &["step"])),
     ("instr.StartUpDone", Kind::StartUpDone, wanted(&["startTime"], &[])),
@@ -358,6 +367,7 @@ impl<'c> Events<'c> {
             Kind::Statement => Event::Statement { call, statement: first },
             Kind::HttpRequest => Event::HttpRequest { call, http_method: first, path: second, status: extra },
             Kind::SocketTransfer => Event::SocketTransfer { call, peer: first, bytes: extra },
+            Kind::CallArguments => Event::CallArguments { call, arguments: first },
             Kind::Loss => Event::Loss { thread, lost: extra },
             Kind::Task => Event::Task { thread, at, step: TaskStep::of_name(&first), task: extra },
             Kind::StartUpDone => Event::StartUpDone { at },

@@ -42,6 +42,22 @@ impl Recording {
         });
     }
 
+    /// Records a call with values (`orderId=42, name="Jo"`): the call itself and an `instr.CallArguments`.
+    pub fn call_with_arguments(&mut self, probe: u32, start_nanos: u64, duration_nanos: u64, arguments: &str) {
+        // Values are ever new ones: they stand in the event, not among the constants.
+        self.detailed_call(id::CALL_ARGUMENTS, probe, (start_nanos, duration_nanos), |_, payload| {
+            push_text(payload, cut_text(arguments, LONGEST_TEXT));
+        });
+    }
+
+    /// Records the values of a call that has been recorded before, with the same times.
+    pub fn arguments_of_call(&mut self, probe: u32, start_nanos: u64, duration_nanos: u64, arguments: &str) {
+        self.make_room();
+        self.details_of_call(id::CALL_ARGUMENTS, probe, (start_nanos, duration_nanos), |_, payload| {
+            push_text(payload, cut_text(arguments, LONGEST_TEXT));
+        });
+    }
+
     fn detailed_call(
         &mut self,
         type_id: u32,
@@ -52,6 +68,16 @@ impl Recording {
         // Room is made before any constant is used: those of a chunk that was written meanwhile would be missing.
         self.make_room();
         self.call_the_long_way(probe, start_nanos, duration_nanos);
+        self.details_of_call(type_id, probe, (start_nanos, duration_nanos), details);
+    }
+
+    fn details_of_call(
+        &mut self,
+        type_id: u32,
+        probe: u32,
+        (start_nanos, duration_nanos): (u64, u64),
+        details: impl FnOnce(&mut Recording, &mut Vec<u8>),
+    ) {
         let (start, duration) = self.ticks(start_nanos, duration_nanos);
         self.event(type_id, start, |recording, payload| {
             varint::push(payload, duration);

@@ -6,7 +6,7 @@ use super::advice::WHAT_TO_CHECK;
 use super::group_data::Views;
 use super::time_line::TimeLineData;
 use crate::Analysis;
-use crate::analysis::{DetailRow, Frame, InputOutputRow, Node, RecordingInfo, SampleProfile, TimeLine};
+use crate::analysis::{DetailRow, Frame, InputOutputRow, Node, RecordingInfo, SampleProfile, SlowCall, TimeLine};
 
 /// Nodes of the call tree in a report; of larger trees the nodes with the least time are left out.
 const MOST_NODES: usize = 40_000;
@@ -46,6 +46,8 @@ struct Page<'a> {
     views: Views,
     /// The same from samples of running threads: figures are ticks. `null` if there are none.
     samples: Option<Samples<'a>>,
+    /// The longest calls of those with values.
+    slowest_calls: Vec<SlowCallData<'a>>,
     statements: Vec<Detail<'a>>,
     http: Vec<Detail<'a>>,
     sockets: Vec<Detail<'a>>,
@@ -142,6 +144,25 @@ struct SampledFrame<'a> {
 }
 
 #[derive(Serialize)]
+struct SlowCallData<'a> {
+    method: &'a str,
+    thread: &'a str,
+    /// Since the start of the recording.
+    start: u64,
+    duration: u64,
+    estimated: bool,
+    arguments: &'a str,
+}
+
+impl<'a> SlowCallData<'a> {
+    fn of(call: &'a SlowCall, origin: u64) -> SlowCallData<'a> {
+        let SlowCall { method, thread, start, duration, exact, arguments } = call;
+        let start = start.saturating_sub(origin);
+        SlowCallData { method, thread, start, duration: *duration, estimated: !exact, arguments }
+    }
+}
+
+#[derive(Serialize)]
 struct Detail<'a> {
     text: &'a str,
     estimated: bool,
@@ -175,6 +196,7 @@ impl<'a> InputOutputData<'a> {
 impl<'a> Page<'a> {
     fn of(analysis: &'a Analysis) -> Page<'a> {
         let threads = analysis.threads.iter();
+        let origin = analysis.recording.start_epoch_nanos;
         Page {
             recording: Recording::of(&analysis.recording),
             calls: analysis.calls,
@@ -196,6 +218,7 @@ impl<'a> Page<'a> {
                 .collect(),
             views: Views::of(&analysis.tree, &analysis.frames),
             samples: analysis.samples.as_ref().map(Samples::of),
+            slowest_calls: analysis.slowest_calls.iter().map(|call| SlowCallData::of(call, origin)).collect(),
             statements: Detail::largest(&analysis.statements),
             http: Detail::largest(&analysis.http_requests),
             sockets: Detail::largest(&analysis.sockets),

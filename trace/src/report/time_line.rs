@@ -1,5 +1,7 @@
 //! The time line as data of the page.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::analysis::{LongCall, TimeLine};
@@ -17,6 +19,9 @@ pub(super) struct TimeLineData<'a> {
     depth: Vec<usize>,
     start: Vec<u64>,
     length: Vec<u64>,
+    /// By position of the call: the values that were recorded with it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    arguments: BTreeMap<usize, String>,
 }
 
 #[derive(Serialize)]
@@ -39,6 +44,7 @@ impl<'a> TimeLineData<'a> {
         });
         let all = |figure: fn(&LongCall) -> u64| calls.iter().map(figure).collect();
         let positions = |figure: fn(&LongCall) -> usize| calls.iter().map(figure).collect();
+        let arguments = calls.iter().enumerate();
         TimeLineData {
             column,
             lanes: lanes.collect(),
@@ -47,6 +53,9 @@ impl<'a> TimeLineData<'a> {
             depth: positions(|call| call.depth),
             start: all(|call| call.start),
             length: all(|call| call.length),
+            arguments: arguments
+                .filter_map(|(position, call)| Some((position, call.arguments.as_deref()?.to_owned())))
+                .collect(),
         }
     }
 }

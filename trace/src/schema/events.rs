@@ -59,6 +59,26 @@ pub(super) const EVENTS: &[TypeDefinition] = &[
         ],
     ),
     event(
+        id::CALL_ARGUMENTS,
+        "instr.CallArguments",
+        &[
+            annotation!(LABEL, "Arguments of a Call"),
+            annotation!(
+                DESCRIPTION,
+                "Values that the rule chooses, beside the instr.MethodCall of the same start and duration"
+            ),
+            IN_INSTR,
+        ],
+        &[
+            START,
+            DURATION,
+            EVENT_THREAD,
+            METHOD,
+            EXACT,
+            field("arguments", id::STRING, &[annotation!(LABEL, "Arguments")]),
+        ],
+    ),
+    event(
         id::LOSS,
         "instr.Loss",
         &[annotation!(LABEL, "Lost Records"), IN_INSTR],

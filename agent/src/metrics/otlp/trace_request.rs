@@ -233,6 +233,11 @@ fn tell(detail: &SpanDetail, attributes: &mut Vec<KeyValue>) -> i32 {
             attributes.push(whole_number("instr.bytes", i64::from(*number)));
             CLIENT
         }
+        b'A' => {
+            let values = trace::arguments::pairs(text);
+            attributes.extend(values.map(|(name, value)| attribute(&format!("instr.argument.{name}"), &value)));
+            INTERNAL
+        }
         _ => INTERNAL,
     }
 }

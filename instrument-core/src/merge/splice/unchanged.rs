@@ -49,7 +49,7 @@ impl Splice<'_, '_, '_, '_> {
         memory.list.order = [0..0, memory.list.target.clone(), end.0..end.0 + 1];
         if frames_wanted {
             let own_slots = [self.body.max_locals, 0];
-            let slots = SlotPlan::new(self.template, self.method, &self.target.descriptor, own_slots, false)?;
+            let slots = SlotPlan::new((self.template, None), self.method, &self.target.descriptor, own_slots, false)?;
             let places = Places {
                 operations: &memory.positions,
                 epilog: behind,

@@ -33,6 +33,17 @@ function threadsPanel() {
   });
 }
 
+function slowCallsPanel() {
+  return tablePanel({
+    rows: data.slowest_calls, sort: 0, filter: (row) => `${row.method}(${row.arguments})`,
+    columns: [
+      number("Duration", (row) => row.duration, time), number("At", (row) => row.start, time), { title: "Thread", text: true, value: (row) => row.thread },
+      { title: "Method", text: true, value: (row) => row.method }, { title: "Arguments", text: true, class: "mono", value: (row) => row.arguments },
+    ],
+    note: "The longest calls of methods whose rule asks for arguments",
+  });
+}
+
 function ioPanel() {
   const counted = (title, key) => number(title, (row) => row[key]);
   return tablePanel({
@@ -70,6 +81,7 @@ const views = [
   ["groups", "Packages", groupsPanel, data.views.packages.length],
   ["tree", "Call tree", treePanel, null],
   ["threads", "Threads", threadsPanel, data.threads.length],
+  ["slow-calls", "Slow calls", slowCallsPanel, data.slowest_calls.length],
   ["statements", "Statements", () => detailsPanel(data.statements, "Statement", []), data.statements.length],
   ["http", "HTTP", () => detailsPanel(data.http, "Request", errors), data.http.length],
   ["sockets", "Sockets", () => detailsPanel(data.sockets, "Peer", [number("Bytes", (row) => row.bytes, size)]), data.sockets.length],

@@ -194,6 +194,8 @@ function hoverCall(call, event) {
     const line = data.time_line;
     if (call >= 0) {
       const rows = [["start", time(line.start[call])], ["length", time(line.length[call])], ["thread", line.lanes[line.lane[call]].name]];
+      const values = line.arguments?.[call];
+      if (values) rows.push(["with", values]);
       tooltip.replaceChildren(make("b", {}, fullName(frames[line.frame[call]])), factList(rows));
     }
   }

@@ -75,6 +75,7 @@ pub fn terminal(analysis: &Analysis, options: &TerminalOptions) -> String {
         None if analysis.calls == 0 => report.nothing(),
         None => {}
     }
+    report.slowest_calls(analysis);
     report.details("Statements", &analysis.statements);
     report.details("HTTP requests", &analysis.http_requests);
     report.details("Socket peers", &analysis.sockets);
@@ -101,6 +102,9 @@ pub fn method(analysis: &Analysis, pattern: &str, options: &TerminalOptions) -> 
 fn estimated(is_estimated: bool, text: String) -> String {
     if is_estimated { format!("~{text}") } else { text }
 }
+
+/// Columns in front of the values of a call.
+const VALUES_INDENT: usize = 6;
 
 struct Report<'a> {
     style: Style,
@@ -198,6 +202,28 @@ impl Report<'_> {
         }
         self.lines.extend(table.lines(self.options.width, self.style, cut_end));
         self.more(analysis.threads.len());
+    }
+
+    /// The longest calls of those that were recorded with values.
+    fn slowest_calls(&mut self, analysis: &Analysis) {
+        if analysis.slowest_calls.is_empty() {
+            return;
+        }
+        self.title("Slowest calls with their arguments");
+        let mut table = Table::new(vec!["duration", "at"], "method, and the values below it");
+        for call in analysis.slowest_calls.iter().take(self.options.rows) {
+            let at = call.start.saturating_sub(analysis.recording.start_epoch_nanos);
+            let cells = [estimated(!call.exact, duration(call.duration)), duration(at)];
+            table.row(cells.map(Cell::new).into(), printable(&call.method));
+        }
+        let mut lines = table.lines(self.options.width, self.style, shorten_name).into_iter();
+        self.lines.extend(lines.next());
+        let room = self.options.width.saturating_sub(VALUES_INDENT).max(20);
+        for (line, call) in lines.zip(&analysis.slowest_calls) {
+            let values = cut_end(&printable(&call.arguments), room);
+            self.lines.extend([line, format!("{:VALUES_INDENT$}{values}", "")]);
+        }
+        self.more(analysis.slowest_calls.len());
     }
 
     fn details(&mut self, title: &'static str, rows: &[DetailRow]) {

@@ -32,6 +32,18 @@ public final class Log {
         EVENTS.add(describe(value));
     }
 
+    /** Values that a rule chose, without asking them anything. */
+    public static void captured(Object[] values, String form) {
+        StringBuilder text = new StringBuilder(form + "[");
+        for (int i = 0; values != null && i < values.length; i++) {
+            Object value = values[i];
+            boolean isPlain = value == null || value instanceof String || value instanceof Number || value instanceof Boolean
+                    || value instanceof Character || value instanceof Enum;
+            text.append(i == 0 ? "" : ",").append(isPlain ? value : value.getClass().getSimpleName());
+        }
+        EVENTS.add(text + "]");
+    }
+
     private static String describe(Object value) {
         if (value == null) {
             return "null";

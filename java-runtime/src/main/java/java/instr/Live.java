@@ -74,6 +74,12 @@ public final class Live {
         if (U.getLong(TICK) != start && start != 0L) ended(start, id, null);
     }
 
+    /** Whether the end of a call that began so has to be told: not at level off, and at watch only if a tick has passed. */
+    public static boolean mustEnd(long start) {
+        U.loadFence();
+        return U.getLong(TICK) != start && start != 0L;
+    }
+
     /** The end of a call with an exception. */
     public static void exitThrown(long start, int id, Throwable thrown) {
         U.loadFence();

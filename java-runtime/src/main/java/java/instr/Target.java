@@ -66,6 +66,20 @@ public final class Target {
         throw notMerged();
     }
 
+    /**
+     * The values that the rule chooses with {@code arguments} and {@code result}, boxed only where this stands; null if there are
+     * none. Arguments are as they were when the method was called. The result is null before the method has returned, and if it
+     * threw.
+     */
+    public static Object[] captured() {
+        throw notMerged();
+    }
+
+    /** How {@link #captured()} is shown, for {@link Arguments}; null if there is nothing to show. */
+    public static String captureForm() {
+        throw notMerged();
+    }
+
     private static final class IllegalStateError extends Error {
         private static final long serialVersionUID = 1;
 

@@ -14,6 +14,12 @@ public final class Timer {
         return Clock.start();
     }
 
+    /** The time at which a call ends; 0 if nothing is recorded. */
+    @DontInline
+    public static long end() {
+        return on ? Clock.now() : 0L;
+    }
+
     /**
      * The end of a call that {@link #enter()} began. Never inlined: beside the clock a call costs nothing, and thousands of
      * copies would keep the JIT busy while the application starts.

@@ -41,6 +41,13 @@ public final class Watch {
         if (now != start) moved(start, now, id);
     }
 
+    /** The tick at which a call ends that began at this tick; 0 if it has not moved, so that nothing is to be recorded. */
+    public static long end(long start) {
+        U.loadFence();
+        long now = tick;
+        return now != start ? now : 0L;
+    }
+
     @DontInline
     private static void moved(double start, double now, int id) {
         if (start == 0 || now == 0 || !Timer.on) return;

@@ -36,6 +36,15 @@ class JavaBaseIT {
         assertTrue(run.stats().figure("records") > 100_000, run.stats() + "");
     }
 
+    /** Receivers, arguments and results of all methods, copied at each call and shown where a tick has passed. */
+    @EachJdk
+    void libraryWithItsArgumentsShowsNoDifference(Jdk jdk) {
+        AgentConfig config = everything("watch");
+        Finished run = tour(jdk).compare(AgentConfig.verbatim(config.text() + "arguments = [\"this\", \"all\"]\nresult = true\n"));
+        assertThorough(run, 20_000);
+        assertTrue(run.trace().events("instr.CallArguments").size() > 100, run.stats() + "");
+    }
+
     @EachJdk
     void everyClassOfTheModuleIsAccepted(Jdk jdk) {
         Finished run = tour(jdk, "link").compare(everything("watch"));

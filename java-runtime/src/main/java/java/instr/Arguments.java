@@ -1,0 +1,98 @@
+package java.instr;
+
+import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
+
+/**
+ * Calls that are recorded with values which their rule chooses: arguments, receiver, result. A template asks for them with
+ * {@link Target#captured()} only where the call is recorded, so that they cost other calls nothing.
+ *
+ * <p>What the rule wants in full words runs the application's own code, {@code toString}. It runs in the thread of the call, behind
+ * its end; what it throws is not seen by the application, and calls of it that are recorded are recorded without values.
+ */
+public final class Arguments {
+    private static final Unsafe U = Unsafe.getUnsafe();
+
+    /** Ids of the threads in which the application's code is asked for a text; 0 for a free place. */
+    private static final long ASKING = U.allocateMemory(64 * 8);
+    private static final int PLACES = 64;
+
+    static {
+        for (int place = 0; place < PLACES; place++) U.putLong(ASKING + (place << 3), 0L);
+    }
+
+    private Arguments() {}
+
+    /**
+     * The end of a call.
+     *
+     * @param end the time; 0 if the call is not to be recorded
+     * @param values what {@link Target#captured()} gave; may be null
+     * @param form what {@link Target#captureForm()} gave
+     * @param thrown what the call threw; may be null
+     */
+    @DontInline
+    public static void exit(long start, long end, int id, Object[] values, String form, Throwable thrown) {
+        if (start == 0L || end == 0L || !Timer.on) return;
+        if (values == null || form == null) {
+            Recorder.record(start, end, id);
+        } else if (ValueText.asksApplication(form)) {
+            // Now, because calls in the application's code end later and must come later in the ring.
+            Recorder.record(start, end, id);
+            exitAsking(start, end, id, values, form, thrown);
+        } else {
+            String text = ValueText.of(values, form, thrown);
+            if (text == null) Recorder.record(start, end, id);
+            else Recorder.recordDetail(start, end, id, 'A', text, null, 0);
+        }
+    }
+
+    /** The end of a call that {@link Full#enter} began. */
+    @DontInline
+    public static void exitFull(
+            long call, long start, long end, int id, Object[] values, String form, Throwable thrown) {
+        try {
+            // Before the values become text, which is no time and no memory of the call.
+            if (call != Full.NOT_COUNTED) Full.ended(call, id, thrown);
+        } finally {
+            exit(start, end, id, values, form, thrown);
+        }
+    }
+
+    /** The end of a call that {@link Live} began. */
+    @DontInline
+    public static void exitLive(long start, long end, int id, Object[] values, String form, Throwable thrown) {
+        long began = Live.began(start);
+        try {
+            Live.close(start, id, thrown);
+        } finally {
+            exit(began, end, Live.number(start, id), values, form, thrown);
+        }
+    }
+
+    private static void exitAsking(long start, long end, int id, Object[] values, String form, Throwable thrown) {
+        long thread = U.getLong(Thread.currentThread(), Ring.THREAD_ID);
+        long place = takePlace(thread);
+        if (place == 0L) return;
+        String text;
+        try {
+            text = ValueText.of(values, form, thrown);
+        } finally {
+            U.putLongRelease(null, place, 0L);
+        }
+        if (text != null) Recorder.recordDetail(start, end, id, 'a', text, null, 0);
+    }
+
+    /** A place for this thread; 0 if it has one already, which means that a text asks for another, or none is free. */
+    private static long takePlace(long thread) {
+        if (thread == 0L) return 0L;
+        for (int place = 0; place < PLACES; place++) {
+            if (U.getLong(ASKING + (place << 3)) == thread) return 0L;
+        }
+        for (int place = 0; place < PLACES; place++) {
+            long at = ASKING + (place << 3);
+            if (U.getLong(at) == 0L && U.compareAndSetLong(null, at, 0L, thread)) return at;
+        }
+        return 0L;
+    }
+}
