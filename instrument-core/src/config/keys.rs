@@ -37,6 +37,7 @@ pub(super) const METRICS: &[&str] = &[
     "openmetrics",
     "allow-remote",
     "otlp",
+    "ca-file",
     "otlp-traces",
     "interval",
     "stalled-after",
