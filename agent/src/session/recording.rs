@@ -10,12 +10,13 @@ use crate::health::HealthWatch;
 use crate::jvm::{self, Event, Jni, NAME_GATE, NanoClock, block_signals};
 use crate::message;
 use crate::metrics::{Metrics, Origin};
-use crate::recorder::{Drainer, RecordCounts, RecordSinks, Rings, TraceParts, TraceSink};
+use crate::recorder::{Drainer, RecordCounts, RecordSinks, Rings, ThreadSelection, TraceParts, TraceSink};
 use crate::runtime_classes::RuntimeClasses;
 use crate::sampler::{AllocationSampler, SampleCounts, Sampler, Surroundings};
 use crate::statistics::{End, Statistics};
 use crate::trace_file;
 use instrument_core::config::TraceMode;
+use instrument_core::selection::ThreadNames;
 
 /// How a recording has ended, perhaps while the session goes on.
 #[derive(Debug, Clone)]
@@ -62,6 +63,7 @@ impl Session {
         let origin = Origin { vm: self.vm, clock, probes: self.probes };
         let (name, health) = (trace_file::program_name(self.jvmti), Arc::clone(&self.health));
         let metrics = Metrics::start(&self.setup.config.metrics, origin, &name, health);
+        let threads = ThreadSelection::new(ThreadNames::of(&self.setup.config.trace.threads));
         let parts = TraceParts {
             recording,
             path,
@@ -72,7 +74,8 @@ impl Session {
             dumps: Arc::clone(&self.dumps),
             config: &self.setup.config.trace,
         };
-        let sink = RecordSinks::new(TraceSink::new(parts), metrics.as_ref().map(Metrics::sink));
+        let sink =
+            RecordSinks::new(TraceSink::new(parts), metrics.as_ref().map(Metrics::sink), threads, self.tree.clone());
         let drainer =
             Drainer::start(rings, clock, self.events.queue(clock), sink, SessionWatcher(Arc::downgrade(self)))
                 .map_err(|error| format!("no thread for the recorder: {error}"))?;
