@@ -4,7 +4,7 @@
 mod sample;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use prost::Message;
 use sample::{START, method, options};
@@ -37,7 +37,7 @@ fn written() -> (tempfile::TempDir, PathBuf) {
 }
 
 fn exported(
-    file: &PathBuf,
+    file: &Path,
     write: impl Fn(&mut TraceReader, AnalysisOptions, &mut Vec<u8>) -> std::io::Result<Analysis>,
 ) -> Vec<u8> {
     let mut out = Vec::new();
