@@ -94,7 +94,7 @@ mod tests {
             node(Some(3), "a.B.tiny", 5, 5),
         ];
         let lines = lines(&CallTree { nodes, left_out: 3, misplaced: 0 });
-        let names: Vec<&str> = lines.iter().map(|line| line.get(39..).unwrap_or_default()).collect();
+        let names: Vec<String> = lines.iter().map(|line| line.chars().skip(39).collect()).collect();
         assert_eq!(names[1..5], ["a.Main.main", "  a.B.long", "  a.B.short", "a.Other.run"]);
         assert!(lines[1].contains("97.0") && lines[5].contains("1 more") && lines[6].contains("3 calls"), "{lines:?}");
     }
