@@ -22,6 +22,8 @@ import java.util.TreeMap;
 class LiveTreeIT {
 
     private static final ObjectMapper JSON = new ObjectMapper();
+    /** 4 of load, 30 of recurse, 1 + 2,000 of fail, 1 + 2 x 120 of steady, 2 of burn. */
+    private static final long ALL_CALLS = 2_278;
 
     private static Dialog start(Jdk jdk, Path directory, boolean write) {
         AgentConfig config = AgentConfig.verbatim("""
@@ -80,8 +82,8 @@ class LiveTreeIT {
     void itIsTheTreeOfTheFile(Jdk jdk) throws Exception {
         Path directory = RunDirectories.create();
         try (Dialog program = start(jdk, directory, true)) {
-            // All of these calls have ended: 31 + 2,000 + 120 and those that lead there.
-            JsonNode live = live(program, 2_151);
+            // All of these calls have ended.
+            JsonNode live = live(program, ALL_CALLS);
             assertEquals(0, live.get("left_out").asLong() + live.get("misplaced").asLong());
             program.send("quit");
             program.finish().assertExitCode(0);
@@ -104,7 +106,7 @@ class LiveTreeIT {
     @EachJdk
     void itNeedsNoFile(Jdk jdk) throws Exception {
         try (Dialog program = start(jdk, RunDirectories.create(), false)) {
-            live(program, 2_151);
+            live(program, ALL_CALLS);
             Finished tree = Tool.instr(List.of("top", "--tree", Long.toString(program.pid()))).assertExitCode(0);
             assertTrue(tree.stdout().contains("  targets.KnownLoad.load"), tree.stdout());
             program.send("quit");
