@@ -8,8 +8,6 @@ import time
 import rounds
 import web_application
 
-TICKS = os.sysconf("SC_CLK_TCK")
-
 
 def variants(o, directory):
     """Name -> JVM options; the first one is the measure."""
@@ -39,19 +37,12 @@ def variants(o, directory):
     return found
 
 
-def cpu_seconds(stat_file):
-    """User and system time of a process or thread, from its stat file in /proc."""
-    with open(stat_file, encoding="utf-8") as file:
-        fields = file.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
-
-
 def usage(pid, start):
     # The launcher creates the thread that runs main() first: the lowest number after that of the process.
     threads = sorted(int(name) for name in os.listdir(f"/proc/{pid}/task"))
     return {
-        "CPU s": cpu_seconds(f"/proc/{pid}/stat"),
-        "main thread CPU s": cpu_seconds(f"/proc/{pid}/task/{threads[1]}/stat"),
+        "CPU s": web_application.cpu_seconds(f"/proc/{pid}/stat"),
+        "main thread CPU s": web_application.cpu_seconds(f"/proc/{pid}/task/{threads[1]}/stat"),
         "wall s": time.monotonic() - start,
     }
 

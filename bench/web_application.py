@@ -12,6 +12,7 @@ import rounds
 HERE = os.path.dirname(os.path.abspath(__file__))
 SAMPLE = os.path.join(HERE, "..", "integration-tests", "sample-webapp", "target", "sample-webapp.jar")
 LONGEST = 120
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def options(description):
@@ -40,6 +41,13 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def cpu_seconds(stat_file):
+    """User and system time of a process or thread, from its stat file in /proc."""
+    with open(stat_file, encoding="utf-8") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def answered(port, o):

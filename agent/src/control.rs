@@ -17,6 +17,7 @@ use instrument_core::level::Level;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use crate::call_tree::CallTree;
 use crate::jvm::block_signals;
 use crate::live_control::{Bursts, Governed, LiveCounts};
 use crate::live_selection::{LiveSelection, category_of};
@@ -55,6 +56,8 @@ enum Request {
     /// Switches all probes off, whatever their level.
     Pause,
     Resume,
+    /// The call tree up to now.
+    CallTree,
     /// Write what the ring holds.
     DumpTrace,
     /// End the recording, let the application go on.
@@ -323,6 +326,7 @@ fn answer(line: &str, session: &Session) -> String {
         Ok(Request::Pause) => serde_json::to_string(&switch(session, false)),
         Ok(Request::Resume) => serde_json::to_string(&switch(session, true)),
         Ok(Request::DumpTrace) => as_json(dump_trace(session)),
+        Ok(Request::CallTree) => as_json(CallTree::of(session)),
         Ok(Request::Stop) => as_json(session.stop_recording("asked for by a user")),
         Err(error) => serde_json::to_string(&Refusal { error: format!("not a request: {error}") }),
     };

@@ -126,8 +126,15 @@ impl JvmEventRecording {
 
     /// The current thread has run its last Java code.
     pub(crate) fn thread_ended(&self, jni: &Jni<'_>, thread: ObjectRef<'_>) {
-        let queue = self.of(JvmEvents::Threads);
-        if let Some((queue, id)) = queue.and_then(|queue| Some((queue, jvm::java_thread_id(jni, thread)?))) {
+        let [switches, ends] = [JvmEvents::Switches, JvmEvents::Threads].map(|kind| self.of(kind));
+        if switches.or(ends).is_none() {
+            return;
+        }
+        let Some(id) = jvm::java_thread_id(jni, thread) else { return };
+        if let Some((queue, counts)) = switches.and_then(|queue| Some((queue, jvm::own_switches()?))) {
+            queue.add(JvmEvent::ThreadSwitches(id, counts));
+        }
+        if let Some(queue) = ends {
             queue.add(JvmEvent::ThreadEnded(id));
         }
     }

@@ -25,7 +25,9 @@ use crate::live_control::LiveControl;
 use crate::metrics::FullCalls;
 use crate::probe_registry::ProbeRegistry;
 use crate::probe_switch::ProbeSwitch;
-use crate::recorder::{self, BurstWindows, CallRates, DumpDesk, RecordCounts, Rings, WatchedCalls, Watcher};
+use crate::recorder::{
+    self, BurstWindows, CallRates, DumpDesk, LiveTree, RecordCounts, Rings, WatchedCalls, Watcher,
+};
 use crate::runtime_classes::RuntimeClasses;
 use crate::sampler::{self, AllocationSampler, SampleQueue};
 use crate::setup::Setup;
@@ -77,6 +79,8 @@ pub(crate) struct Session {
     pub(crate) withdrawn: Option<WithdrawnProbes>,
     /// Calls up to now, if somebody may ask.
     pub(crate) rates: Option<Arc<Mutex<CallRates>>>,
+    /// The call tree up to now, if somebody may ask.
+    pub(crate) tree: Option<Arc<Mutex<LiveTree>>>,
     /// What the drainer has seen up to now.
     pub(crate) records: Mutex<RecordCounts>,
     /// Where rewritten classes are written to, for people.
@@ -353,6 +357,7 @@ impl Session {
             probes,
             live: LiveControl::new(probes, budget),
             rates,
+            tree: control.call_tree.then(Arc::default),
             records: Mutex::new(RecordCounts::default()),
             wrapped: WRAPPED.get_or_init(WrappedClasses::default),
             leaving: AtomicBool::new(false),

@@ -133,12 +133,14 @@ fn hopeless(text: &str) -> SetupError {
 
 /// Compiles a configuration; `file_name` is what diagnostics call it.
 pub(crate) fn from_text(text: &str, file_name: &str) -> Result<Setup, SetupError> {
-    let (config, warnings) = match config::parse(text, file_name) {
+    let (mut config, warnings) = match config::parse(text, file_name) {
         Ok(parsed) => parsed,
         Err(problems) => return Err(SetupError { text: list(&problems), abort: says_abort(text) }),
     };
     let abort = config.agent.on_error == OnError::Abort;
     let folder = Path::new(file_name).parent().unwrap_or(Path::new("")).to_owned();
+    let ca_file = config.metrics.ca_file.as_mut();
+    ca_file.into_iter().for_each(|file| *file = beside(&folder, file).to_string_lossy().into_owned());
     let (templates, own_templates) = load_templates(&config, &folder).map_err(|text| SetupError { text, abort })?;
     let compiled = if wants_live(&config) {
         RuleSet::compile(&config, &LiveVariants(&templates), embedded::PRESETS)
@@ -186,8 +188,13 @@ fn says_abort(text: &str) -> bool {
     })
 }
 
-/// The built-in templates and those of the user's jars. A jar stands relative to the configuration file, or else to the
-/// working directory.
+/// A file that the configuration names: relative to the configuration file, or else to the working directory.
+fn beside(folder: &Path, name: &str) -> PathBuf {
+    let beside = folder.join(name);
+    if beside.exists() { beside } else { PathBuf::from(name) }
+}
+
+/// The built-in templates and those of the user's jars.
 fn load_templates(config: &Config, folder: &Path) -> Result<(TemplateLibrary, Vec<Vec<u8>>), String> {
     let mut library = TemplateLibrary::new();
     let (mut problems, mut own) = (Vec::new(), Vec::new());
@@ -196,9 +203,8 @@ fn load_templates(config: &Config, folder: &Path) -> Result<(TemplateLibrary, Ve
     }
     for jar in &config.agent.templates {
         let name = jar.get_ref();
-        let beside = folder.join(name);
-        let path = if beside.exists() { beside } else { PathBuf::from(name) };
-        let classes = ClassPath::open(&[path]).map_err(|error| format!("templates = \"{name}\": {error}"))?;
+        let classes =
+            ClassPath::open(&[beside(folder, name)]).map_err(|error| format!("templates = \"{name}\": {error}"))?;
         let visited: Result<(), class_source::Error> = classes.for_each(|entry| {
             if entry.release.is_some() {
                 // A variant for newer JVMs; the template that every JVM can use counts.

@@ -133,6 +133,7 @@ impl Statistics {
             hook_ns: get(&self.hook_nanos),
             records: end.records.records,
             lost: end.records.lost,
+            records_of_other_threads: end.records.other_threads,
             malformed_segments: end.records.malformed,
             samples: end.samples,
             trace_file: end.trace_file,
@@ -187,6 +188,7 @@ struct File<'a> {
     hook_ns: u64,
     records: u64,
     lost: u64,
+    records_of_other_threads: u64,
     malformed_segments: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     samples: Option<&'a SampleCounts>,

@@ -8,6 +8,7 @@ mod configuration;
 mod cpu_clock;
 mod embedded;
 mod failure;
+mod http_client;
 mod instrumentation;
 mod jar;
 mod listing;

@@ -2,7 +2,7 @@
 // (Perfetto's format and Chrome's JSON), and speedscope (its own format and collapsed stacks). Prints what these have read.
 //
 // node open.mjs PERFETTO_UI SPEEDSCOPE FOLDER: directories of the two programs, and one with sample.perfetto, sample.chrome,
-// sample.speedscope, sample.collapsed. A step that fails ends it with an error.
+// sample.speedscope, sample.collapsed, and tasks.perfetto, tasks.chrome of a recording with tasks. A step that fails ends it with an error.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { readFile } from "node:fs/promises";
@@ -34,9 +34,30 @@ async function visit(directory, visitor) {
   server.close();
 }
 
-async function openInPerfetto(page, format) {
-  await page.locator("input[type=file]").first().setInputFiles(file(format));
+// The arrows of tasks, as trace_processor has understood them: from which call to which.
+async function arrowsInPerfetto(page, format) {
+  await load(page, join(folder, `tasks.${format}`));
+  const read = await page.evaluate(async () => {
+    const query = `select count(*) as arrows, count(distinct a.id) as givers, count(distinct b.id) as takers
+      from flow join slice a on flow.slice_out = a.id join slice b on flow.slice_in = b.id
+      where a.name like '%hand' and b.name like '%work' and a.ts < b.ts and b.ts - a.ts < 1000000`;
+    const { arrows, givers, takers } = (await app.trace.engine.query(query)).firstRow({ arrows: 0, givers: 0, takers: 0 });
+    const all = (await app.trace.engine.query("select count(*) as flows from flow")).firstRow({ flows: 0 });
+    const errors = (await app.trace.engine.query("select count(*) as errors from stats where severity = 'error' and value > 0")).firstRow({ errors: 0 });
+    return { arrows, givers, takers, all: all.flows, errors: errors.errors };
+  });
+  assert.equal(read.errors, 0, `trace_processor reports errors in the arrows of ${format}`);
+  assert.deepEqual([read.givers, read.takers, read.all], [read.arrows, read.arrows, read.arrows]);
+  console.log(`trace_processor ${format} arrows ${read.arrows}`);
+}
+
+async function load(page, path) {
+  await page.locator("input[type=file]").first().setInputFiles(path);
   await page.waitForFunction(() => self.app?.trace?.engine, null, PATIENCE);
+}
+
+async function openInPerfetto(page, format) {
+  await load(page, file(format));
   const read = await page.evaluate(async () => {
     const first = async (sql, columns) => (await app.trace.engine.query(sql)).firstRow(columns);
     const slices = await first("select count(*) as calls, sum(dur) as time from slice", { calls: 0n, time: 0n });
@@ -106,5 +127,6 @@ async function checkCollapsed(page) {
 }
 
 for (const format of ["perfetto", "chrome"]) await visit(perfetto, (page) => openInPerfetto(page, format));
+for (const format of ["perfetto", "chrome"]) await visit(perfetto, (page) => arrowsInPerfetto(page, format));
 await visit(speedscope, checkSpeedscope);
 await visit(speedscope, checkCollapsed);

@@ -131,18 +131,32 @@ if (await page.locator('nav button[data-view="timeline"]').count()) {
     await page.keyboard.press("Escape");
   });
 }
-if (await page.locator("#source").isVisible()) {
-  await step("samples in place of calls", async () => {
-    const methods = await page.evaluate(() => frames.length);
+const methods = await page.evaluate(() => frames.length);
+const others = await page.evaluate(() => sources.slice(1));
+for (const name of others) {
+  await step(`${name} in place of calls`, async () => {
     await Promise.all([page.waitForNavigation(), page.click("#source")]);
-    const [ticks, interval, total, own] = await page.evaluate(() =>
-      [data.samples.ticks, data.samples.interval, nodes.total[0], nodes.own.reduce((sum, own) => sum + own, 0) + nodes.hidden_total.reduce((sum, hidden) => sum + hidden, 0)]);
-    assert.equal(total, ticks * interval);
+    assert.equal(await page.evaluate(() => source), name);
+    const [all, total, own] = await page.evaluate(() =>
+      [isMemory ? data.allocations.bytes : data.samples.ticks * data.samples.interval, nodes.total[0], nodes.own.reduce((sum, own) => sum + own, 0) + nodes.hidden_total.reduce((sum, hidden) => sum + hidden, 0)]);
+    assert.equal(total, all);
     assert.equal(own, total);
     await tab("flame");
-    const { x, y } = await box(await page.evaluate(() => children[0][0]));
+    const node = await page.evaluate(() => children[0][0]);
+    const { x, y } = await box(node);
     await page.mouse.move(x, y);
-    assert.match(await page.innerText("#tooltip"), /samples/);
+    const facts = await page.innerText("#tooltip");
+    assert.match(facts, /samples/);
+    assert.ok(facts.includes(await page.evaluate((node) => amount(nodes.total[node]), node)), facts);
+    if (name === "allocations") {
+      await tab("objects");
+      const classes = await page.evaluate(() => data.allocations.classes.map((row) => row.name));
+      assert.ok((await page.locator("#panels > :not([hidden]) tbody").innerText()).includes(classes[0]));
+    }
+  });
+}
+if (others.length) {
+  await step("and calls again", async () => {
     await Promise.all([page.waitForNavigation(), page.click("#source")]);
     assert.equal(await page.evaluate(() => frames.length), methods);
   });

@@ -22,6 +22,7 @@ pub(crate) mod id {
     pub(crate) const TASK: u32 = 5016;
     pub(crate) const BURST_WINDOW: u32 = 5017;
     pub(crate) const CALL_ARGUMENTS: u32 = 5018;
+    pub(crate) const THREAD_SWITCHES: u32 = 5019;
     pub(crate) const JVM_INFORMATION: u32 = 5020;
     pub(crate) const CPU_INFORMATION: u32 = 5021;
     pub(crate) const OS_INFORMATION: u32 = 5022;
@@ -66,7 +67,7 @@ pub(crate) mod id {
 }
 
 /// Version of the table above and below; a reader that has seen one id may reuse what it has read for it.
-pub(crate) const METADATA_ID: u64 = 6;
+pub(crate) const METADATA_ID: u64 = 7;
 
 /// One type of the file.
 pub(crate) struct TypeDefinition {

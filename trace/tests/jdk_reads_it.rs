@@ -173,6 +173,7 @@ fn allocations_code_and_unloaded_classes_are_shown() {
     recording.generated_code("StubRoutines (1)", (0x7f12_0000_0000, 64), START + 8);
     recording.compiled_code_unloaded(0x7f12_3456_789a, START + 9);
     assert_eq!(recording.loader_unloaded(2, START + 10), 2);
+    recording.thread_switches(31, (1_000_000, 77), START + 10);
     recording.phase(START + 11, "end", "asked for by a user");
     recording.finish().unwrap();
 
@@ -188,6 +189,9 @@ fn allocations_code_and_unloaded_classes_are_shown() {
     unloaded.sort_by_key(|event| event["unloadedClass"]["name"].to_string());
     assert_eq!(unloaded[0]["unloadedClass"]["name"], "com/acme/Plugin");
     assert_eq!((unloaded.len(), &unloaded[1]["loader"]), (2, &2.into()));
+    let switches = &events(&file, "instr.ThreadSwitches")[0];
+    assert_eq!((&switches["voluntary"], &switches["involuntary"]), (&1_000_000.into(), &77.into()));
+    assert_eq!(switches["eventThread"]["javaName"], "http-1");
     assert_eq!(events(&file, "instr.Phase")[0]["reason"], "asked for by a user");
     let text = jfr(&["print", "--events", "CompiledCode"], &file);
     assert!(text.contains("address = 0x7F123456789A"), "shown as an address: {text}");

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use sample::{START, method, options};
 use trace::analysis::{Grouping, SampleProfile, groups, stacks};
+use trace::export::Sampled::RunningThreads;
 use trace::export::{collapsed_samples, speedscope_samples};
 use trace::report::{TerminalOptions, json, moved, terminal};
 use trace::{Analysis, AnalysisOptions, Recording, RecordingOptions, SampleFrame, SamplerSettings, TraceReader};
@@ -147,7 +148,14 @@ fn a_report_of_samples_alone_shows_them_and_no_calls() {
 fn exported_samples_are_the_recorded_ones() {
     let (_folder, file) = written();
     let mut lines = Vec::new();
-    collapsed_samples(&mut TraceReader::open(&file).unwrap(), AnalysisOptions::default(), false, &mut lines).unwrap();
+    collapsed_samples(
+        &mut TraceReader::open(&file).unwrap(),
+        AnalysisOptions::default(),
+        RunningThreads,
+        false,
+        &mut lines,
+    )
+    .unwrap();
     let text = String::from_utf8(lines).unwrap();
     let mut found: Vec<&str> = text.lines().collect();
     found.sort_unstable();
@@ -162,13 +170,20 @@ fn exported_samples_are_the_recorded_ones() {
         ]
     );
     let mut by_thread = Vec::new();
-    collapsed_samples(&mut TraceReader::open(&file).unwrap(), AnalysisOptions::default(), true, &mut by_thread)
-        .unwrap();
+    collapsed_samples(
+        &mut TraceReader::open(&file).unwrap(),
+        AnalysisOptions::default(),
+        RunningThreads,
+        true,
+        &mut by_thread,
+    )
+    .unwrap();
     let by_thread = String::from_utf8(by_thread).unwrap();
     assert!(by_thread.contains("[busy tid=31];com.acme.Work.a;com.acme.Work.b 2"), "{by_thread}");
 
     let mut out = Vec::new();
-    speedscope_samples(&mut TraceReader::open(&file).unwrap(), AnalysisOptions::default(), &mut out).unwrap();
+    speedscope_samples(&mut TraceReader::open(&file).unwrap(), AnalysisOptions::default(), RunningThreads, &mut out)
+        .unwrap();
     let file: serde_json::Value = serde_json::from_slice(&out).unwrap();
     let busy = &file["profiles"][0];
     assert_eq!((&busy["name"], &busy["type"]), (&"busy".into(), &"sampled".into()));

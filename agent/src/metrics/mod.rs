@@ -140,7 +140,7 @@ fn receiver(
     match publisher {
         Some(Ok(publisher)) => Box::new(publisher),
         Some(Err(error)) => {
-            message::say(&format!("no thread for `otlp` in [metrics]: {error}; nothing is sent"));
+            message::say(&format!("{error}; nothing is sent"));
             Box::new(NoReceiver)
         }
         None => Box::new(NoReceiver),

@@ -83,7 +83,9 @@ impl Sources<'_> {
         let freed = self.events.take_freed_loaders();
         let told = self.events.take();
         sink.introduce(&told);
+        let began = self.clock.now() as u64;
         let words = self.rings.drain(self.clock, sink);
+        sink.round_done(began);
         sink.jvm_events(told);
         freed.into_iter().for_each(|(at, loader)| sink.loader_freed(at as u64, loader));
         let mut lost = self.events.take_lost();
@@ -101,11 +103,15 @@ fn run(sources: &Sources<'_>, stop: &OnceLock<String>, sink: &mut RecordSinks, w
         let found = sink.take_samples() || words > 0;
         watcher.look(sink.counts());
         let now = sources.clock.now() as u64;
+        let is_due = flushed.elapsed() >= FLUSH;
+        if is_due || last.is_some() {
+            sink.look_at_switches(&|| sources.rings.threads(), now);
+        }
         if let Some(reason) = last {
             return sink.finish(now, reason);
         }
         sink.serve_dumps(now);
-        if flushed.elapsed() >= FLUSH {
+        if is_due {
             sink.flush();
             flushed = Instant::now();
         }

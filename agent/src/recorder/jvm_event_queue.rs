@@ -22,6 +22,8 @@ pub(crate) enum JvmEvent {
     ThreadStarted(ThreadFacts, u64),
     /// A platform thread ends.
     ThreadEnded(u64),
+    /// How often a platform thread has left its processor since it began: because it had to wait, because another took its place.
+    ThreadSwitches(u64, (u64, u64)),
     /// A class is defined: its internal name and the number of its loader, by this thread.
     ClassDefined(Vec<u8>, u64, u64),
     /// A method was compiled.

@@ -12,11 +12,14 @@ mod call_rates;
 mod drainer;
 mod header_table;
 mod jvm_event_queue;
+mod live_tree;
 mod record_sinks;
 mod record_stream;
 mod ring;
 mod sample_sink;
 mod segment_pool;
+mod thread_selection;
+mod thread_switches;
 mod tick_pace;
 mod ticker;
 mod trace_dumps;
@@ -35,8 +38,10 @@ pub(crate) use burst_windows::BurstWindows;
 pub(crate) use call_rates::{CallRates, Calls};
 pub(crate) use drainer::{Drainer, Watcher};
 pub(crate) use jvm_event_queue::{JvmEvent, JvmEventQueue, note_freed_loader, note_pause};
+pub(crate) use live_tree::{LiveTree, TreeNode, TreeSnapshot};
 pub(crate) use record_sinks::RecordSinks;
 pub(crate) use record_stream::{Detail, RecordSink, RecordThread};
+pub(crate) use thread_selection::ThreadSelection;
 pub(crate) use ticker::{LiveTicks, Ticker};
 pub(crate) use trace_dumps::{DumpAnswer, DumpDesk, Dumped};
 pub(crate) use trace_sink::{RecordCounts, TraceParts, TraceSink};
@@ -93,6 +98,11 @@ impl Rings {
         if let Some(ring) = RING.with(|ring| ring.take()) {
             ring.end(&self.pool);
         }
+    }
+
+    /// The threads that have rings: Java id and the operating system's number.
+    fn threads(&self) -> Vec<(u64, u64)> {
+        self.used.lock().iter().map(|ring| (ring.header().carrier(), ring.os_thread())).collect()
     }
 
     /// Reads all rings; how many words there were.

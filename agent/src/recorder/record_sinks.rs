@@ -1,10 +1,15 @@
 //! Where drained records go: into the trace file, and, if somebody wants them, into the figures and spans that are published
 //! while the program runs. Each gets every record; a full trace file stops neither of the others.
 
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 use trace::TaskStep;
 
 use super::jvm_event_queue::{JvmEvent, Pause};
+use super::live_tree::LiveTree;
 use super::record_stream::{Detail, RecordSink, RecordThread};
+use super::thread_selection::ThreadSelection;
 use super::trace_sink::{RecordCounts, TraceSink};
 use crate::metrics::MetricsSink;
 
@@ -13,12 +18,19 @@ use crate::metrics::MetricsSink;
 pub(crate) struct RecordSinks {
     trace: TraceSink,
     metrics: Option<MetricsSink>,
+    threads: ThreadSelection,
+    tree: Option<Arc<Mutex<LiveTree>>>,
 }
 
 impl RecordSinks {
-    /// The trace file and, perhaps, metrics.
-    pub(crate) fn new(trace: TraceSink, metrics: Option<MetricsSink>) -> RecordSinks {
-        RecordSinks { trace, metrics }
+    /// The trace file and, perhaps, metrics and a call tree; all get the calls of these threads.
+    pub(crate) fn new(
+        trace: TraceSink,
+        metrics: Option<MetricsSink>,
+        threads: ThreadSelection,
+        tree: Option<Arc<Mutex<LiveTree>>>,
+    ) -> RecordSinks {
+        RecordSinks { trace, metrics, threads, tree }
     }
 
     /// The following records come from a ring that this operating system thread writes.
@@ -37,8 +49,19 @@ impl RecordSinks {
     /// A thread has ended and all its records have been taken.
     pub(crate) fn thread_gone(&mut self, thread: u64) {
         self.trace.thread_gone(thread);
+        self.threads.gone(thread);
         if let Some(metrics) = &mut self.metrics {
             metrics.thread_gone(thread);
+        }
+        if let Some(tree) = &self.tree {
+            tree.lock().thread_gone(thread);
+        }
+    }
+
+    /// All rings have been read once, from this moment on.
+    pub(crate) fn round_done(&mut self, began_nanos: u64) {
+        if let Some(tree) = &self.tree {
+            tree.lock().round_done(began_nanos);
         }
     }
 
@@ -72,6 +95,11 @@ impl RecordSinks {
         self.trace.pause(pause);
     }
 
+    /// Writes how often these threads have left their processors, if that is wanted.
+    pub(crate) fn look_at_switches(&mut self, threads: &dyn Fn() -> Vec<(u64, u64)>, at_nanos: u64) {
+        self.trace.look_at_switches(threads, at_nanos);
+    }
+
     /// Notes that events of the JVM were lost.
     pub(crate) fn lost_jvm_events(&mut self, at_nanos: u64, count: u64) {
         self.trace.lost_jvm_events(at_nanos, count);
@@ -79,7 +107,7 @@ impl RecordSinks {
 
     /// Figures up to now.
     pub(crate) fn counts(&self) -> RecordCounts {
-        self.trace.counts()
+        RecordCounts { other_threads: self.threads.left_out(), ..self.trace.counts() }
     }
 
     /// Appends what has been recorded to the file, if there is something.
@@ -100,6 +128,10 @@ impl RecordSinks {
 
 impl RecordSink for RecordSinks {
     fn thread(&mut self, thread: RecordThread) {
+        self.threads.thread(thread);
+        if let Some(tree) = &self.tree {
+            tree.lock().thread(thread);
+        }
         self.trace.thread(thread);
         if let Some(metrics) = &mut self.metrics {
             metrics.thread(thread);
@@ -107,6 +139,7 @@ impl RecordSink for RecordSinks {
     }
 
     fn thread_name(&mut self, thread: u64, name: &[u8]) {
+        self.threads.named(thread, name);
         self.trace.thread_name(thread, name);
         if let Some(metrics) = &mut self.metrics {
             metrics.thread_name(thread, name);
@@ -114,6 +147,13 @@ impl RecordSink for RecordSinks {
     }
 
     fn calls(&mut self, calls: &[[u64; 2]]) {
+        if !self.threads.keeps(calls.len()) {
+            return;
+        }
+        if let Some(tree) = &self.tree {
+            let mut tree = tree.lock();
+            calls.iter().for_each(|[start, word]| tree.call((word & 0x00ff_ffff) as u32, *start, word >> 24));
+        }
         self.trace.calls(calls);
         if let Some(metrics) = &mut self.metrics {
             metrics.calls(calls);
@@ -121,6 +161,12 @@ impl RecordSink for RecordSinks {
     }
 
     fn long_call(&mut self, probe: u32, start: u64, duration: u64) {
+        if !self.threads.keeps(1) {
+            return;
+        }
+        if let Some(tree) = &self.tree {
+            tree.lock().call(probe, start, duration);
+        }
         self.trace.long_call(probe, start, duration);
         if let Some(metrics) = &mut self.metrics {
             metrics.long_call(probe, start, duration);
@@ -128,6 +174,12 @@ impl RecordSink for RecordSinks {
     }
 
     fn detail(&mut self, detail: Detail<'_>) {
+        if !self.threads.keeps(1) {
+            return;
+        }
+        if let Some(tree) = &self.tree {
+            tree.lock().call(detail.probe, detail.start, detail.duration);
+        }
         self.trace.detail(detail);
         if let Some(metrics) = &mut self.metrics {
             metrics.detail(detail);
@@ -135,6 +187,9 @@ impl RecordSink for RecordSinks {
     }
 
     fn values_of_call(&mut self, detail: Detail<'_>) {
+        if !self.threads.keeps(0) {
+            return;
+        }
         self.trace.values_of_call(detail);
         if let Some(metrics) = &mut self.metrics {
             metrics.values_of_call(detail);
@@ -142,6 +197,9 @@ impl RecordSink for RecordSinks {
     }
 
     fn task(&mut self, step: TaskStep, task: u32, at: u64) {
+        if !self.threads.keeps(0) {
+            return;
+        }
         self.trace.task(step, task, at);
         if let Some(metrics) = &mut self.metrics {
             metrics.task(step, task, at);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use instrument_core::config::TraceConfig;
+use instrument_core::config::{JvmEvents, TraceConfig};
 use instrument_core::level::Level;
 use parking_lot::Mutex;
 use trace::{MethodInfo, Recording, TaskStep};
@@ -13,6 +13,7 @@ use super::call_rates::CallRates;
 use super::jvm_event_queue::{JvmEvent, Pause};
 use super::record_stream::{Detail, RecordSink, RecordThread};
 use super::sample_sink::{SampleSink, method_info, ticks_of};
+use super::thread_switches::ThreadSwitches;
 use super::trace_dumps::TraceDumps;
 use crate::probe_registry::{Definitions, ProbeRegistry};
 use crate::sampler::{QueuedItem, SampleQueue};
@@ -24,6 +25,8 @@ pub(crate) struct RecordCounts {
     pub(crate) records: u64,
     /// Calls for which no segment was free.
     pub(crate) lost: u64,
+    /// Calls of threads that the configuration leaves out.
+    pub(crate) other_threads: u64,
     /// Segments that held something else than records.
     pub(crate) malformed: u64,
     /// Whether the file has the size that it may have.
@@ -60,6 +63,8 @@ pub(crate) struct TraceSink {
     samples: SampleSink,
     allocations: SampleSink,
     dumps: TraceDumps,
+    /// Only if somebody wants to know.
+    switches: Option<ThreadSwitches>,
     /// The least duration of a call that has the ring dumped.
     slow_nanos: Option<u64>,
     /// For those who ask while the program runs.
@@ -86,6 +91,7 @@ impl TraceSink {
             allocations: SampleSink::new(allocations),
             slow_nanos: dumps.slow_nanos(),
             dumps,
+            switches: config.events.contains(&JvmEvents::Switches).then(ThreadSwitches::default),
             rates,
             os_thread: 0,
             unwritten: false,
@@ -160,6 +166,7 @@ impl TraceSink {
                 recording.thread_started(thread.java_id, at);
             }
             JvmEvent::ThreadEnded(thread) => recording.thread_ended(thread, at),
+            JvmEvent::ThreadSwitches(thread, counts) => recording.thread_switches(thread, counts, at),
             JvmEvent::ClassDefined(class, loader, thread) => recording.class_defined(&class, loader, thread, at),
             JvmEvent::Compiled(facts, place) => {
                 recording.compiled_code(method_info(&facts), (place.address, place.length), at);
@@ -191,6 +198,18 @@ impl TraceSink {
             let number = u32::try_from(pause.number).unwrap_or(u32::MAX);
             let duration = u64::try_from(pause.end.wrapping_sub(pause.start)).unwrap_or(0);
             recording.garbage_collection(number, pause.start as u64, duration);
+            self.unwritten = true;
+        }
+    }
+
+    /// Writes how often these threads have left their processors, if that is wanted; each is given by its Java id and the
+    /// operating system's number.
+    pub(super) fn look_at_switches(&mut self, threads: &dyn Fn() -> Vec<(u64, u64)>, at: u64) {
+        if !self.has_room(0) {
+            return;
+        }
+        if let (Some(recording), Some(switches)) = (&mut self.recording, &mut self.switches) {
+            switches.look(&threads(), |thread, counts| recording.thread_switches(thread, counts, at));
             self.unwritten = true;
         }
     }

@@ -9,13 +9,14 @@ use crate::control::{ControlSocket, Status, Stopped};
 use crate::health::HealthWatch;
 use crate::jvm::{self, Event, Jni, NAME_GATE, NanoClock, block_signals, process_cpu_time};
 use crate::metrics::{Metrics, Origin};
-use crate::recorder::{Drainer, RecordCounts, RecordSinks, Rings, TraceParts, TraceSink};
+use crate::recorder::{Drainer, RecordCounts, RecordSinks, Rings, ThreadSelection, TraceParts, TraceSink};
 use crate::runtime_classes::RuntimeClasses;
 use crate::sampler::{AllocationSampler, SampleCounts, Sampler, Surroundings};
 use crate::statistics::{End, Statistics};
 use crate::trace_file;
 use crate::{loaded_before, message};
 use instrument_core::config::TraceMode;
+use instrument_core::selection::ThreadNames;
 
 /// How a recording has ended, perhaps while the session goes on.
 #[derive(Debug, Clone)]
@@ -64,6 +65,7 @@ impl Session {
         let origin = Origin { vm: self.vm, clock, probes: self.probes };
         let (name, health) = (trace_file::program_name(self.jvmti), Arc::clone(&self.health));
         let metrics = Metrics::start(&self.setup.config.metrics, origin, &name, health);
+        let threads = ThreadSelection::new(ThreadNames::of(&self.setup.config.trace.threads));
         let parts = TraceParts {
             recording,
             path,
@@ -74,7 +76,8 @@ impl Session {
             dumps: Arc::clone(&self.dumps),
             config: &self.setup.config.trace,
         };
-        let sink = RecordSinks::new(TraceSink::new(parts), metrics.as_ref().map(Metrics::sink));
+        let metrics_sink = metrics.as_ref().map(Metrics::sink);
+        let sink = RecordSinks::new(TraceSink::new(parts), metrics_sink, threads, self.tree.clone());
         // Known before anything can fail: who takes the start back ends what is there.
         let mut running = self.running.lock();
         *running = Running { clock: Some(clock), metrics, runtime: Some(*runtime), trace_file, ..Running::default() };

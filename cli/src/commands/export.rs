@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use trace::export::{
-    CollapsedOptions, Weight, chrome, collapsed, collapsed_samples, otlp, perfetto, pprof, speedscope,
-    speedscope_samples,
+    CollapsedOptions, Sampled, Weight, chrome, collapsed, collapsed_samples, otlp, perfetto, pprof, pprof_allocations,
+    speedscope, speedscope_samples,
 };
 use trace::{Analysis, AnalysisOptions, TraceReader};
 
@@ -60,6 +60,9 @@ pub(crate) struct Arguments {
     /// Export the samples of running threads in place of the calls: collapsed or speedscope.
     #[arg(long)]
     samples: bool,
+    /// Export who allocates how much in place of the calls: collapsed, speedscope or pprof.
+    #[arg(long, conflicts_with = "samples")]
+    allocations: bool,
     /// Leave out what happened before the application was up.
     #[arg(long)]
     after_start_up: bool,
@@ -111,7 +114,11 @@ fn check_samples(arguments: &Arguments) -> Result<()> {
         let help = "leave it out, or write --format collapsed or --format speedscope";
         return Err(Failure::new("--samples is for collapsed stacks and speedscope", help).into());
     }
-    if arguments.samples && arguments.weight.is_some() {
+    if arguments.allocations && !has_samples && arguments.format != Format::Pprof {
+        let help = "leave it out, or write --format collapsed, --format speedscope or --format pprof";
+        return Err(Failure::new("--allocations is for collapsed stacks, speedscope and pprof", help).into());
+    }
+    if (arguments.samples || arguments.allocations) && arguments.weight.is_some() {
         return Err(Failure::new("--weight is for calls, samples are only counted", "leave one of them out").into());
     }
     Ok(())
@@ -130,18 +137,38 @@ fn write_file(file: &Path, arguments: &Arguments, reader: &mut TraceReader) -> R
 fn write_to(output: impl Write, arguments: &Arguments, reader: &mut TraceReader) -> io::Result<Analysis> {
     let mut output = BufWriter::with_capacity(1 << 16, output);
     let options = AnalysisOptions { after_start_up: arguments.after_start_up };
-    let analysis = match arguments.format {
-        Format::Collapsed if arguments.samples => collapsed_samples(reader, options, arguments.threads, &mut output),
-        Format::Speedscope if arguments.samples => speedscope_samples(reader, options, &mut output),
-        Format::Collapsed => collapsed(reader, &collapsed_options(arguments, options), &mut output),
-        Format::Speedscope => speedscope(reader, options, &mut output),
-        Format::Chrome => chrome(reader, options, &mut output),
-        Format::Perfetto => perfetto(reader, options, &mut output),
-        Format::Pprof => pprof(reader, options, &mut output),
-        Format::Otlp => otlp(reader, options, &mut output),
+    let sampled = match arguments {
+        Arguments { samples: true, .. } => Some(Sampled::RunningThreads),
+        Arguments { allocations: true, .. } => Some(Sampled::Allocations),
+        _ => None,
+    };
+    let analysis = match (arguments.format, sampled) {
+        (Format::Collapsed, Some(sampled)) => {
+            collapsed_samples(reader, options, sampled, arguments.threads, &mut output)
+        }
+        (Format::Speedscope, Some(sampled)) => speedscope_samples(reader, options, sampled, &mut output),
+        (Format::Pprof, Some(_)) => pprof_allocations(reader, options, &mut output),
+        (format, _) => write_calls(format, arguments, reader, &mut output),
     }?;
     output.flush()?;
     Ok(analysis)
+}
+
+fn write_calls(
+    format: Format,
+    arguments: &Arguments,
+    reader: &mut TraceReader,
+    output: &mut impl Write,
+) -> io::Result<Analysis> {
+    let options = AnalysisOptions { after_start_up: arguments.after_start_up };
+    match format {
+        Format::Collapsed => collapsed(reader, &collapsed_options(arguments, options), output),
+        Format::Speedscope => speedscope(reader, options, output),
+        Format::Chrome => chrome(reader, options, output),
+        Format::Perfetto => perfetto(reader, options, output),
+        Format::Pprof => pprof(reader, options, output),
+        Format::Otlp => otlp(reader, options, output),
+    }
 }
 
 fn collapsed_options(arguments: &Arguments, analysis: AnalysisOptions) -> CollapsedOptions {
@@ -158,9 +185,11 @@ fn tell(arguments: &Arguments, analysis: &Analysis) {
         eprintln!("warning: {warning}");
     }
     let samples = analysis.samples.as_ref().map_or(0, |profile| profile.ticks);
-    if arguments.samples {
+    let allocations = analysis.allocations.as_ref().map_or(0, |profile| profile.samples);
+    if arguments.samples || arguments.allocations {
+        let (samples, table) = if arguments.samples { (samples, "[sampler]") } else { (allocations, "[allocation]") };
         if samples == 0 {
-            eprintln!("warning: no samples recorded; write `[sampler]` into the configuration");
+            eprintln!("warning: no samples recorded; write `{table}` into the configuration");
         }
         if let Some(file) = &arguments.output {
             eprintln!("{}: {samples} samples", file.display());
@@ -169,6 +198,10 @@ fn tell(arguments: &Arguments, analysis: &Analysis) {
     }
     if analysis.calls == 0 && samples > 0 {
         eprintln!("warning: no calls recorded, but {samples} samples: export them with --samples");
+    } else if analysis.calls == 0 && allocations > 0 {
+        eprintln!(
+            "warning: no calls recorded, but {allocations} samples of allocations: export them with --allocations"
+        );
     } else if analysis.calls == 0 {
         eprintln!("warning: no calls recorded; `instr report` says what to check");
     }

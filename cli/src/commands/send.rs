@@ -12,6 +12,7 @@ use anyhow::{Context, Result, bail};
 use trace::TraceReader;
 
 use crate::failure::Failure;
+use crate::http_client::client_for;
 
 /// Time for one request.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -26,7 +27,7 @@ const PAUSES: [Duration; 4] =
 /// Send a recording to `instr receive`, chunk by chunk.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Where `instr receive` listens: http://host:port.
+    /// Where `instr receive` listens: http://host:port, or https:// if a proxy with TLS stands before it.
     #[arg(long, value_name = "URL")]
     to: String,
     /// Go on until the recording has ended, sending what the program records meanwhile.
@@ -38,6 +39,9 @@ pub(crate) struct Arguments {
     /// File whose only line is the receiver's token.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+    /// PEM file with the certificates of the authorities that may vouch for an https:// server. Default: those of the system.
+    #[arg(long, value_name = "FILE")]
+    ca_file: Option<PathBuf>,
     /// The recording.
     trace: PathBuf,
 }
@@ -46,12 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let of_file = || arguments.trace.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let name = arguments.name.clone().unwrap_or_else(of_file);
     let post = Post {
-        http: ureq::Agent::config_builder()
-            .timeout_global(Some(PATIENCE))
-            .http_status_as_error(false)
-            .proxy(None)
-            .build()
-            .new_agent(),
+        http: client_for(&arguments.to, arguments.ca_file.as_deref(), PATIENCE)?,
         url: format!("{}/recordings/{name}", arguments.to.trim_end_matches('/')),
         authorization: read_token(arguments.token_file.as_deref())?.map(|token| format!("Bearer {token}")),
         endless: arguments.follow,

@@ -27,9 +27,18 @@ pub(crate) struct Arguments {
     /// Methods in each printed table.
     #[arg(long, default_value_t = 20)]
     methods: usize,
+    /// Print the call tree of all calls up to now and end; the agent keeps one with `call-tree = true` in [control].
+    #[arg(long, conflicts_with_all = ["once", "plain", "looks"])]
+    tree: bool,
+    /// The tree as JSON.
+    #[arg(long, requires = "tree")]
+    json: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    if arguments.tree {
+        return top::print_tree(arguments.pid, arguments.json);
+    }
     let interval = Duration::from_secs_f64(arguments.interval.clamp(0.1, 3600.0));
     let looks = if arguments.once { Some(1) } else { arguments.looks };
     if arguments.plain || arguments.once || !stdout().is_terminal() || !stdin().is_terminal() {

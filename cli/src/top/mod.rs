@@ -6,6 +6,8 @@ mod figures;
 mod plain;
 mod screen;
 mod terminal;
+mod tree;
 
 pub(crate) use plain::print_tables;
 pub(crate) use terminal::show_screen;
+pub(crate) use tree::print_tree;

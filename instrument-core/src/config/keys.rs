@@ -29,6 +29,7 @@ pub(super) const TRACE: &[&str] = &[
     "dump-distance-seconds",
     "max-dumps",
     "dump-at-exit",
+    "threads",
     "clock",
     "events",
 ];
@@ -37,6 +38,7 @@ pub(super) const METRICS: &[&str] = &[
     "openmetrics",
     "allow-remote",
     "otlp",
+    "ca-file",
     "otlp-traces",
     "interval",
     "stalled-after",
@@ -60,7 +62,7 @@ pub(super) const FILTER: &[&str] = &["leaf", "max-bytes"];
 /// `[exclude]`
 pub(super) const EXCLUDE: &[&str] = &["class"];
 /// `[control]`
-pub(super) const CONTROL: &[&str] = &["live", "burst-open-ms", "burst-period-ms", "socket"];
+pub(super) const CONTROL: &[&str] = &["live", "burst-open-ms", "burst-period-ms", "socket", "call-tree"];
 /// `[watch]`
 pub(super) const WATCH: &[&str] = &["tick-us"];
 /// `[governor]`

@@ -19,9 +19,14 @@ pub struct MetricsConfig {
     pub openmetrics: Option<SocketAddr>,
     /// Let `openmetrics` be an address that other machines can reach. Names of methods are then public, without a password.
     pub allow_remote: bool,
-    /// Base address of an OpenTelemetry receiver (OTLP over HTTP, protobuf), for instance `http://localhost:4318`.
+    /// Base address of an OpenTelemetry receiver (OTLP over HTTP, protobuf), for instance `http://localhost:4318`, or with TLS
+    /// `https://otlp.example.com`.
     #[schemars(with = "String")]
     pub otlp: Option<String>,
+    /// With `https`: a PEM file with the certificates of the authorities that may vouch for the receiver, relative to this file.
+    /// Default: those that the system trusts.
+    #[schemars(with = "String")]
+    pub ca_file: Option<String>,
     /// Send long calls to the OpenTelemetry receiver as spans, too.
     pub otlp_traces: bool,
     /// How often figures are sent, and the time over which rates are taken: a number with `ms`, `s` or `min`.
@@ -40,7 +45,7 @@ pub struct MetricsConfig {
     /// The service name that a monitoring system shows. Default: the main class or jar.
     #[schemars(with = "String")]
     pub service: Option<String>,
-    /// Headers of each request to the receiver, `name=value`.
+    /// Headers of each request to the receiver, `name=value`. `${NAME}` in a value is the environment variable of that name.
     #[schemars(schema_with = "string_or_list")]
     pub headers: Vec<KeyValue>,
     /// Further attributes of the process in what is sent to the receiver, `name=value`.
@@ -63,6 +68,7 @@ impl Default for MetricsConfig {
             openmetrics: None,
             allow_remote: false,
             otlp: None,
+            ca_file: None,
             otlp_traces: false,
             interval: Duration::from_secs(10),
             stalled_after: Duration::from_secs(10),
@@ -89,6 +95,12 @@ pub(super) fn read_metrics(table: &TableReader<'_, '_>, problems: &mut Problems)
     let default = MetricsConfig::default();
     let allow_remote = table.boolean("allow-remote", problems).unwrap_or_default();
     let otlp = table.string("otlp", problems).and_then(|url| receiver(&url, problems));
+    let ca_file = table.string("ca-file", problems).map(Spanned::into_inner);
+    let uses_tls = otlp.as_ref().is_some_and(|url| url.starts_with("https://"));
+    if let Some(place) = table.value("ca-file").filter(|_| otlp.is_some() && !uses_tls) {
+        let help = Some("let `otlp` begin with `https://`, or leave `ca-file` out".to_owned());
+        problems.error(place.span(), "`ca-file` means something with TLS only", help);
+    }
     let otlp_traces = table.boolean("otlp-traces", problems).unwrap_or_default();
     if let Some(place) = table.value("otlp-traces").filter(|_| otlp_traces && table.value("otlp").is_none()) {
         problems.error(place.span(), "`otlp-traces` needs a receiver", Some("add `otlp`".to_owned()));
@@ -104,6 +116,7 @@ pub(super) fn read_metrics(table: &TableReader<'_, '_>, problems: &mut Problems)
         openmetrics: table.string("openmetrics", problems).and_then(|text| address(&text, allow_remote, problems)),
         allow_remote,
         otlp,
+        ca_file,
         otlp_traces,
         interval,
         stalled_after,
@@ -137,15 +150,12 @@ fn address(text: &Spanned<String>, allow_remote: bool, problems: &mut Problems) 
 
 fn receiver(url: &Spanned<String>, problems: &mut Problems) -> Option<String> {
     let text = url.get_ref().trim_end_matches('/');
-    if text.strip_prefix("http://").is_some_and(|rest| !rest.is_empty()) {
+    let is_address = |scheme| text.strip_prefix(scheme).is_some_and(|rest: &str| !rest.is_empty());
+    if is_address("http://") || is_address("https://") {
         return Some(text.to_owned());
     }
-    let (message, help) = if text.starts_with("https://") {
-        ("this agent sends without TLS only", "send to a Collector on this machine, which forwards with TLS")
-    } else {
-        ("`otlp` must begin with `http://`", "write for instance `http://localhost:4318`")
-    };
-    problems.error(url.span(), message, Some(help.to_owned()));
+    let help = "write for instance `http://localhost:4318`";
+    problems.error(url.span(), "`otlp` must begin with `http://` or `https://`", Some(help.to_owned()));
     None
 }
 
@@ -200,14 +210,15 @@ mod tests {
     #[test]
     fn every_key_is_read() {
         let read = metrics(
-            "openmetrics = '127.0.0.1:9464'\notlp = 'http://localhost:4318/'\notlp-traces = true\ninterval = '500 ms'\n\
+            "openmetrics = '127.0.0.1:9464'\notlp = 'https://localhost:4318/'\nca-file = 'ca.pem'\notlp-traces = true\ninterval = '500 ms'\n\
              stalled-after = '2 min'\ncpu-time = false\ncallers = true\nmax-methods = 77\nservice = 'shop'\nheaders = 'a=b=c'\nresource = ['x=1', 'y = 2']\n\
              trace-threshold = '3s'\ntrace-percent = 5",
         );
         let expected = MetricsConfig {
             openmetrics: Some(SocketAddr::from(([127, 0, 0, 1], 9464))),
             allow_remote: false,
-            otlp: Some("http://localhost:4318".to_owned()),
+            otlp: Some("https://localhost:4318".to_owned()),
+            ca_file: Some("ca.pem".to_owned()),
             otlp_traces: true,
             interval: Duration::from_millis(500),
             stalled_after: Duration::from_secs(120),
@@ -234,7 +245,8 @@ mod tests {
     fn what_cannot_work_is_refused_where_it_stands() {
         for (line, part) in [
             ("openmetrics = '9464'", "not an address with a port"),
-            ("otlp = 'https://localhost:4318'", "without TLS only"),
+            ("otlp = 'https://'", "must begin with `http://` or `https://`"),
+            ("otlp = 'http://localhost:4318'\nca-file = 'ca.pem'", "with TLS only"),
             ("otlp = 'localhost:4318'", "must begin with `http://`"),
             ("otlp-traces = true", "needs a receiver"),
             ("interval = '10'", "`interval` must be a time above 0"),

@@ -179,6 +179,7 @@ fn read_control(table: &TableReader<'_, '_>, problems: &mut Problems) -> Control
         burst_open_ms,
         burst_period_ms,
         socket: table.boolean("socket", problems).unwrap_or(default.socket),
+        call_tree: table.boolean("call-tree", problems).unwrap_or(default.call_tree),
     }
 }
 

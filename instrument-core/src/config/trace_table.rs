@@ -51,6 +51,10 @@ pub struct TraceConfig {
     pub max_dumps: u32,
     /// Mode `ring`: whether the ring is dumped when the JVM ends or the agent leaves.
     pub dump_at_exit: bool,
+    /// Only calls of threads with these names are recorded: globs in which `*` is any text; `!` in front leaves threads out.
+    /// A virtual thread counts as one whose name is empty. Default: all threads.
+    #[schemars(schema_with = "string_or_list")]
+    pub threads: Vec<String>,
     /// What the probes read the time from. Default: `auto`.
     pub clock: ProbeClock,
     /// What of the JVM is recorded besides calls, from the state at the beginning to each change. Default: `threads` and `gc`.
@@ -96,6 +100,9 @@ pub enum ProbeClock {
 pub enum JvmEvents {
     /// Platform threads: those that live when the recording begins, each start and each end.
     Threads,
+    /// How often each platform thread has left its processor, because it had to wait or because another took its place: at its
+    /// end, and every two seconds of those that record calls.
+    Switches,
     /// Pauses of the garbage collector.
     Gc,
     /// Classes: those that are loaded when the recording begins, each that is defined, and those that go with their loader.
@@ -122,6 +129,7 @@ impl Default for TraceConfig {
             dump_distance_seconds: 60,
             max_dumps: 10,
             dump_at_exit: false,
+            threads: Vec::new(),
             clock: ProbeClock::default(),
             events: vec![JvmEvents::Threads, JvmEvents::Gc],
         }
@@ -163,6 +171,7 @@ pub(super) fn read_trace(table: &TableReader<'_, '_>, problems: &mut Problems) -
             .unwrap_or(default.dump_distance_seconds),
         max_dumps: table.number("max-dumps", 1..10_001, problems).unwrap_or(default.max_dumps),
         dump_at_exit: table.boolean("dump-at-exit", problems).unwrap_or(default.dump_at_exit),
+        threads: table.strings("threads", problems).into_iter().map(Spanned::into_inner).collect(),
         clock: table.choice("clock", &clocks, problems).map_or(default.clock, Spanned::into_inner),
         events: read_events(table, problems).unwrap_or(default.events),
     }
@@ -188,6 +197,7 @@ fn read_events(table: &TableReader<'_, '_>, problems: &mut Problems) -> Option<V
     table.value("events")?;
     let kinds = [
         ("threads", JvmEvents::Threads),
+        ("switches", JvmEvents::Switches),
         ("gc", JvmEvents::Gc),
         ("classes", JvmEvents::Classes),
         ("methods", JvmEvents::Methods),

@@ -64,6 +64,20 @@ impl NameGlob {
         NameGlob { text: text.to_owned(), parts }
     }
 
+    /// Reads a glob over texts without inner order, names of threads for instance: each `*` is any text.
+    pub(super) fn of_text(text: &str) -> NameGlob {
+        let mut parts = Vec::new();
+        for (index, literal) in text.split('*').enumerate() {
+            if index > 0 && parts.last() != Some(&Part::Across) {
+                parts.push(Part::Across);
+            }
+            if !literal.is_empty() {
+                parts.push(Part::Literal(literal.as_bytes().into()));
+            }
+        }
+        NameGlob { text: text.to_owned(), parts }
+    }
+
     /// The glob as it was written.
     pub fn text(&self) -> &str {
         &self.text

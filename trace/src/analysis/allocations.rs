@@ -4,10 +4,11 @@ use std::cmp::Reverse;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::samples::{Amount, SampleProfile, SampleTotals};
 use crate::reader::Chunk;
 
 /// The samples of allocations of a recording, added up. Bytes are estimates: each sample stands for its weight.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct AllocationProfile {
     /// Samples.
     pub samples: u64,
@@ -17,6 +18,8 @@ pub struct AllocationProfile {
     pub classes: Vec<AllocationRow>,
     /// By the method that allocates, the one with the most bytes first.
     pub methods: Vec<AllocationRow>,
+    /// The stacks of the samples, by call path and thread: its ticks are bytes, its calls are samples.
+    pub stacks: SampleProfile,
 }
 
 /// A method or a class.
@@ -32,8 +35,8 @@ pub struct AllocationRow {
     pub samples: u64,
 }
 
-/// The samples of one chunk that are alike: (samples, bytes) by keys of stack and class.
-pub(super) type ChunkAllocations = FxHashMap<(u64, u64), (u64, u64)>;
+/// The samples of one chunk that are alike: (samples, bytes) by keys of thread, stack and class.
+pub(super) type ChunkAllocations = FxHashMap<(u64, u64, u64), (u64, u64)>;
 
 /// Adds up the samples of all chunks.
 #[derive(Debug, Default)]
@@ -42,11 +45,16 @@ pub(super) struct AllocationTotals {
     bytes: u64,
     classes: FxHashMap<String, AllocationRow>,
     methods: FxHashMap<String, AllocationRow>,
+    stacks: SampleTotals,
 }
 
 impl AllocationTotals {
     pub(super) fn chunk_done(&mut self, chunk: &Chunk, allocations: ChunkAllocations) {
-        for ((stack, class), (samples, bytes)) in allocations {
+        // In the order of the keys, so that the same file gives the same report.
+        let mut allocations: Vec<_> = allocations.into_iter().collect();
+        allocations.sort_unstable();
+        for ((thread, stack, class), (samples, bytes)) in allocations {
+            self.stacks.add(chunk, (thread, stack), Amount { samples, stands_for: bytes });
             self.samples += samples;
             self.bytes = self.bytes.saturating_add(bytes);
             let class = chunk.class(class).unwrap_or("(unknown class)");
@@ -67,8 +75,14 @@ impl AllocationTotals {
 
     /// All samples, or `None` if there are none.
     pub(super) fn finish(self) -> Option<AllocationProfile> {
-        let AllocationTotals { samples, bytes, classes, methods } = self;
-        (samples > 0).then(|| AllocationProfile { samples, bytes, classes: sorted(classes), methods: sorted(methods) })
+        let AllocationTotals { samples, bytes, classes, methods, stacks } = self;
+        (samples > 0).then(|| AllocationProfile {
+            samples,
+            bytes,
+            classes: sorted(classes),
+            methods: sorted(methods),
+            stacks: stacks.finish().unwrap_or_default(),
+        })
     }
 }
 

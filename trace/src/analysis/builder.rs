@@ -149,8 +149,8 @@ impl Builder {
     fn add_event(&mut self, event: Event<'_>, samples: &mut ChunkSamples) {
         match event {
             Event::Sample { thread, stack, .. } => samples.add(thread, stack),
-            Event::AllocationSample { stack, class, weight, .. } => {
-                let (samples, bytes) = self.chunk_allocations.entry((stack, class)).or_default();
+            Event::AllocationSample { thread, stack, class, weight, .. } => {
+                let (samples, bytes) = self.chunk_allocations.entry((thread, stack, class)).or_default();
                 *samples += 1;
                 *bytes = weight.saturating_add(*bytes);
             }

@@ -13,7 +13,7 @@ const TRUNCATED: &str = "[outer frames missing]";
 /// Stands for stacks that a damaged file does not have.
 const UNKNOWN: &str = "[unknown stack]";
 
-/// The samples of a recording, added up. All figures are ticks.
+/// The samples of a recording, added up. All figures are ticks; of samples of allocations they are bytes, and calls are samples.
 #[derive(Debug, Clone, Default)]
 pub struct SampleProfile {
     /// All ticks, those without a stack included.
@@ -87,6 +87,13 @@ impl SampleProfile {
     }
 }
 
+/// Samples that are alike, and the ticks or bytes that they stand for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Amount {
+    pub(super) samples: u64,
+    pub(super) stands_for: u64,
+}
+
 /// The ticks of one chunk that are alike.
 #[derive(Debug, Default)]
 pub(super) struct ChunkSamples {
@@ -138,40 +145,46 @@ impl SampleTotals {
         let mut stacks: Vec<_> = samples.stacks.into_iter().collect();
         stacks.sort_unstable();
         for ((thread, stack), ticks) in stacks {
-            let leaf = self.add_stack(chunk, chunk.stack(stack), ticks);
-            self.add_to_thread(chunk.thread(thread), leaf, ticks);
+            self.add(chunk, (thread, stack), Amount { samples: ticks, stands_for: ticks });
         }
         let mut failed: Vec<_> = samples.failed.into_iter().collect();
         failed.sort_unstable();
         for ((thread, reason), ticks) in failed {
             let frame = self.pseudo_frame(&format!("[no stack: {reason}]"));
-            let leaf = self.add_frame(NodeId::ROOT, frame, ticks);
+            let leaf = self.add_frame(NodeId::ROOT, frame, Amount { samples: ticks, stands_for: ticks });
             *self.lines.entry((frame, 0)).or_default() += ticks;
             *self.failed.entry(reason).or_default() += ticks;
             self.add_to_thread(chunk.thread(thread), leaf, ticks);
         }
     }
 
-    fn add_stack(&mut self, chunk: &Chunk, stack: Option<&StackTrace>, ticks: u64) -> NodeId {
+    /// Adds samples with the same thread and stack, given by their keys.
+    pub(super) fn add(&mut self, chunk: &Chunk, (thread, stack): (u64, u64), amount: Amount) {
+        let leaf = self.add_stack(chunk, chunk.stack(stack), amount);
+        self.add_to_thread(chunk.thread(thread), leaf, amount.stands_for);
+    }
+
+    fn add_stack(&mut self, chunk: &Chunk, stack: Option<&StackTrace>, amount: Amount) -> NodeId {
         let mut node = NodeId::ROOT;
         if stack.is_some_and(|stack| stack.truncated) {
-            self.profile.truncated += ticks;
+            self.profile.truncated = self.profile.truncated.saturating_add(amount.stands_for);
             let frame = self.pseudo_frame(TRUNCATED);
-            node = self.add_frame(node, frame, ticks);
+            node = self.add_frame(node, frame, amount);
         }
         let frames = stack.map(|stack| &*stack.frames).unwrap_or_default();
         let mut innermost = None;
         for frame in frames.iter().rev() {
             let id = self.frames.id((chunk.method(frame.method), ""));
-            node = self.add_frame(node, id, ticks);
+            node = self.add_frame(node, id, amount);
             innermost = Some((id, frame.line));
         }
         let innermost = innermost.unwrap_or_else(|| {
             let frame = self.pseudo_frame(UNKNOWN);
-            node = self.add_frame(node, frame, ticks);
+            node = self.add_frame(node, frame, amount);
             (frame, 0)
         });
-        *self.lines.entry(innermost).or_default() += ticks;
+        let line = self.lines.entry(innermost).or_default();
+        *line = amount.stands_for.saturating_add(*line);
         node
     }
 
@@ -179,17 +192,17 @@ impl SampleTotals {
         self.frames.id((Some(Method { name, ..Method::of_class("") }), ""))
     }
 
-    fn add_frame(&mut self, parent: NodeId, frame: FrameId, ticks: u64) -> NodeId {
-        let (node, is_outermost) = self.profile.tree.add_ticks(parent, frame, ticks);
+    fn add_frame(&mut self, parent: NodeId, frame: FrameId, amount: Amount) -> NodeId {
+        let (node, is_outermost) = self.profile.tree.add_samples(parent, frame, amount.samples, amount.stands_for);
         if let (true, Some(frame)) = (is_outermost, self.frames.get_mut(frame)) {
-            frame.total = frame.total.saturating_add(ticks);
-            frame.calls = frame.total;
+            frame.total = frame.total.saturating_add(amount.stands_for);
+            frame.calls += amount.samples;
         }
         node
     }
 
     fn add_to_thread(&mut self, thread: Option<&Thread>, leaf: NodeId, ticks: u64) {
-        self.profile.ticks += ticks;
+        self.profile.ticks = self.profile.ticks.saturating_add(ticks);
         let is_virtual = thread.is_some_and(|thread| thread.is_virtual);
         let id = thread.filter(|_| !is_virtual).map_or(0, |thread| thread.id);
         let known = self.threads.entry((is_virtual, id)).or_default();
@@ -201,7 +214,8 @@ impl SampleTotals {
                 None => "(no thread)".to_owned(),
             };
         }
-        *known.own.entry(leaf).or_default() += ticks;
+        let own = known.own.entry(leaf).or_default();
+        *own = own.saturating_add(ticks);
     }
 
     /// All samples, or `None` if there are none.
@@ -232,7 +246,7 @@ impl ThreadTicks {
     fn row(self, is_virtual: bool, id: u64) -> SampledThread {
         let mut own: Vec<_> = self.own.into_iter().collect();
         own.sort_unstable();
-        let ticks = own.iter().map(|(_, ticks)| ticks).sum();
+        let ticks = own.iter().fold(0, |sum: u64, (_, ticks)| sum.saturating_add(*ticks));
         SampledThread { name: self.name, id, is_virtual, ticks, own }
     }
 }

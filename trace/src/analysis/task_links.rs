@@ -94,7 +94,7 @@ pub struct TaskRecord {
 
 impl TaskLinks {
     /// Reads all steps of a recording; what cannot be read has none.
-    pub(super) fn read(reader: &TraceReader) -> TaskLinks {
+    pub(crate) fn read(reader: &TraceReader) -> TaskLinks {
         let mut steps = Vec::new();
         let mut left_out = 0;
         for index in 0..reader.chunk_count() {
@@ -186,6 +186,12 @@ impl TaskLinks {
         let behind = contexts.switches.partition_point(|(from, _)| *from < at);
         let last = behind.checked_sub(1).and_then(|last| contexts.switches.get(last));
         last.and_then(|(_, context)| *context).unwrap_or(base)
+    }
+
+    /// Whether nothing was handed over.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.hand_overs.is_empty()
     }
 
     /// The hand-over of a number.

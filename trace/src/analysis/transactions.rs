@@ -77,16 +77,16 @@ impl Transactions {
 
 /// A call that may have others inside.
 #[derive(Debug, Clone, Copy)]
-struct Open {
-    context: Context,
-    /// Where it stands: a path, or a node.
-    place: usize,
+pub(super) struct Open {
+    pub(super) context: Context,
+    /// Where it stands: a path, a node, or the number of a call.
+    pub(super) place: usize,
     /// Its transaction begins on this thread, in this context.
-    is_rooted: bool,
+    pub(super) is_rooted: bool,
 }
 
 /// Where the calls of a thread belong, found out while they come by.
-struct Walk<'l> {
+pub(super) struct Walk<'l> {
     links: &'l TaskLinks,
     begins: &'l dyn Fn(&Frame) -> bool,
     /// Methods that begin a transaction, as far as they have been seen.
@@ -95,7 +95,7 @@ struct Walk<'l> {
 }
 
 /// What is around a call.
-enum Around {
+pub(super) enum Around {
     /// Nothing: it begins a transaction.
     Nothing,
     /// A call of the same thread on the same behalf.
@@ -105,11 +105,11 @@ enum Around {
 }
 
 impl<'l> Walk<'l> {
-    fn new(links: &'l TaskLinks, begins: &'l dyn Fn(&Frame) -> bool) -> Walk<'l> {
+    pub(super) fn new(links: &'l TaskLinks, begins: &'l dyn Fn(&Frame) -> bool) -> Walk<'l> {
         Walk { links, begins, roots: FxHashMap::default(), open: FxHashMap::default() }
     }
 
-    fn around(&mut self, slice: &Slice<'_>) -> (Around, Context) {
+    pub(super) fn around(&mut self, slice: &Slice<'_>) -> (Around, Context) {
         let context = self.links.context(slice.thread, slice.end);
         let open = self.open.entry(slice.thread).or_default();
         open.truncate(slice.depth);
@@ -125,7 +125,7 @@ impl<'l> Walk<'l> {
         (around, context)
     }
 
-    fn enter(&mut self, thread: u64, call: Open) {
+    pub(super) fn enter(&mut self, thread: u64, call: Open) {
         self.open.entry(thread).or_default().push(call);
     }
 }

@@ -124,9 +124,9 @@ impl CallTree {
         self.add_many(parent, frame, (1, u64::from(!exact)), duration)
     }
 
-    /// Adds ticks of the sampler at which `frame` was running or waiting for what it had called.
-    pub(super) fn add_ticks(&mut self, parent: NodeId, frame: FrameId, ticks: u64) -> (NodeId, bool) {
-        self.add_many(parent, frame, (ticks, 0), ticks)
+    /// Adds so many samples at which `frame` was running or waiting for what it had called, and what they stand for.
+    pub(super) fn add_samples(&mut self, parent: NodeId, frame: FrameId, samples: u64, amount: u64) -> (NodeId, bool) {
+        self.add_many(parent, frame, (samples, 0), amount)
     }
 
     fn add_many(

@@ -3,8 +3,9 @@
 //! Format: "Trace Event Format" of the Chromium project,
 //! <https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU>. Each call is a complete event (`X`);
 //! `ts` and `dur` are microseconds with three decimals, `ts` since the start of the recording; `cat` is `exact`, or
-//! `estimated` for calls of level watch; `args` are the values that were recorded with the call. Events need no order in the file; ours go from the end of the recording to its
-//! start, a caller before what it called.
+//! `estimated` for calls of level watch; `args` are the values that were recorded with the call. Events need no order in the
+//! file; ours go from the end of the recording to its start, a caller before what it called. A task that another thread handed
+//! over has a flow (`s`, `f`), an arrow from the call that handed it over to its first call.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -13,7 +14,7 @@ use rustc_hash::FxHashSet;
 
 use super::process::Process;
 use super::{json_string, thread_name};
-use crate::analysis::{Slice, SliceVisitor};
+use crate::analysis::{Arrow, Slice, SliceVisitor, TaskCalls, TaskLinks};
 use crate::reader::Thread;
 use crate::{Analysis, AnalysisOptions, TraceReader, arguments};
 
@@ -23,6 +24,7 @@ use crate::{Analysis, AnalysisOptions, TraceReader, arguments};
 /// When `out` cannot be written. What cannot be read is left out with a warning.
 pub fn chrome(reader: &mut TraceReader, options: AnalysisOptions, out: &mut impl Write) -> io::Result<Analysis> {
     let process = Process::of(reader);
+    let links = TaskLinks::read(reader);
     write_head(out, &process)?;
     let mut events = Events {
         out,
@@ -31,9 +33,14 @@ pub fn chrome(reader: &mut TraceReader, options: AnalysisOptions, out: &mut impl
         pid: process.pid,
         heads: Vec::new(),
         threads: FxHashSet::default(),
+        tasks: TaskCalls::new(&links),
     };
     let analysis = Analysis::with_slices(reader, options, &mut events);
-    events.result?;
+    let Events { out, result, origin, pid, tasks, .. } = events;
+    result?;
+    for arrow in tasks.arrows() {
+        write_arrow(out, &arrow, origin, pid)?;
+    }
     write_tail(out, &analysis)?;
     Ok(analysis)
 }
@@ -58,7 +65,17 @@ fn write_tail(out: &mut impl Write, analysis: &Analysis) -> io::Result<()> {
     writeln!(out, "\n],\"displayTimeUnit\":\"ns\",\"otherData\":{other}}}")
 }
 
-struct Events<'w, W> {
+/// Both ends bind to the calls around them.
+fn write_arrow(out: &mut impl Write, arrow: &Arrow, origin: u64, pid: u64) -> io::Result<()> {
+    let Arrow { id, at, from, to } = arrow;
+    let (begin, end) = (Microseconds(at.saturating_sub(origin)), Microseconds(to.start.saturating_sub(origin)));
+    let (giver, taker) = (from.thread, to.thread);
+    let head = format!("{{\"name\":\"task\",\"cat\":\"task\",\"id\":{id},\"pid\":{pid}");
+    write!(out, ",\n{head},\"ph\":\"s\",\"tid\":{giver},\"ts\":{begin}}}")?;
+    write!(out, ",\n{head},\"ph\":\"f\",\"bp\":\"e\",\"tid\":{taker},\"ts\":{end}}}")
+}
+
+struct Events<'w, 'l, W> {
     out: &'w mut W,
     /// The first failure; nothing is written after it.
     result: io::Result<()>,
@@ -69,9 +86,10 @@ struct Events<'w, W> {
     heads: Vec<String>,
     /// Threads whose names have been written.
     threads: FxHashSet<u64>,
+    tasks: TaskCalls<'l>,
 }
 
-impl<W: Write> Events<'_, W> {
+impl<W: Write> Events<'_, '_, W> {
     fn write_thread(&mut self, thread: &Thread) -> io::Result<()> {
         let (pid, tid, name) = (self.pid, thread.id, json_string(&thread_name(thread)));
         write!(
@@ -103,7 +121,7 @@ impl<W: Write> Events<'_, W> {
     }
 }
 
-impl<W: Write> SliceVisitor for Events<'_, W> {
+impl<W: Write> SliceVisitor for Events<'_, '_, W> {
     fn thread(&mut self, thread: &Thread) {
         if self.result.is_ok() && self.threads.insert(thread.id) {
             self.result = self.write_thread(thread);
@@ -112,6 +130,7 @@ impl<W: Write> SliceVisitor for Events<'_, W> {
 
     fn slice(&mut self, slice: &Slice<'_>) {
         if self.result.is_ok() {
+            self.tasks.see(slice);
             self.result = self.write_slice(slice);
         }
     }

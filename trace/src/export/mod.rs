@@ -19,8 +19,8 @@ pub use chrome::chrome;
 pub use collapsed::{CollapsedOptions, Weight, collapsed};
 pub use otlp::otlp;
 pub use perfetto::perfetto;
-pub use pprof::pprof;
-pub use samples::{collapsed_samples, speedscope_samples};
+pub use pprof::{pprof, pprof_allocations};
+pub use samples::{Sampled, collapsed_samples, speedscope_samples};
 pub use speedscope::speedscope;
 
 use crate::reader::Thread;

@@ -1,7 +1,7 @@
 //! OTLP/JSON, one request a line, as the OpenTelemetry Collector's `otlpjsonfile` receiver reads it: a span for each call.
 //!
 //! Format: <https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/>. What an outermost call has called is one
-//! trace. Ids are made from the recording, the thread and the number of the call in it: the same recording gives the same
+//! trace, what tasks do that it handed over to other threads included: they stand below the call that did so. Ids are made from the recording, the thread and the number of the call in it: the same recording gives the same
 //! ids, and those of two recordings differ.
 
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::process::Process;
 use super::{json_string, thread_name};
-use crate::analysis::{Slice, SliceVisitor};
+use crate::analysis::{Givers, Slice, SliceVisitor, Standing, TaskCalls, TaskLinks};
 use crate::reader::Thread;
 use crate::{Analysis, AnalysisOptions, TraceReader, arguments};
 
@@ -28,8 +28,12 @@ const ARGUMENT: &str = "instr.argument.";
 pub fn otlp(reader: &mut TraceReader, options: AnalysisOptions, out: &mut impl Write) -> io::Result<Analysis> {
     let process = Process::of(reader);
     let seed = mixed(reader.start_epoch_nanos() ^ mixed(process.pid));
+    let links = TaskLinks::read(reader);
+    let givers = givers(reader, options, &links);
     let mut spans = Spans {
         out,
+        givers,
+        tasks: TaskCalls::new(&links),
         result: Ok(()),
         resource: resource(&process),
         seed,
@@ -45,6 +49,25 @@ pub fn otlp(reader: &mut TraceReader, options: AnalysisOptions, out: &mut impl W
     Ok(analysis)
 }
 
+/// Calls of a task come by before the call that handed it over, so that is looked for first.
+fn givers(reader: &mut TraceReader, options: AnalysisOptions, links: &TaskLinks) -> Givers {
+    let mut calls = OnlyTasks(TaskCalls::new(links));
+    if !links.is_empty() {
+        Analysis::with_slices(reader, options, &mut calls);
+    }
+    calls.0.givers()
+}
+
+struct OnlyTasks<'l>(TaskCalls<'l>);
+
+impl SliceVisitor for OnlyTasks<'_> {
+    fn thread(&mut self, _thread: &Thread) {}
+
+    fn slice(&mut self, slice: &Slice<'_>) {
+        self.0.see(slice);
+    }
+}
+
 fn resource(process: &Process) -> String {
     let name = json_string(&process.name);
     let pid = process.pid;
@@ -53,8 +76,10 @@ fn resource(process: &Process) -> String {
     )
 }
 
-struct Spans<'w, W> {
+struct Spans<'w, 'l, W> {
     out: &'w mut W,
+    givers: Givers,
+    tasks: TaskCalls<'l>,
     /// The first failure; nothing is written after it.
     result: io::Result<()>,
     resource: String,
@@ -72,10 +97,12 @@ struct OpenTrace {
     attributes: String,
     /// Calls of the thread up to now.
     calls: u64,
-    trace: [u64; 2],
-    /// Ids of the call seen last and of those around it, the outermost first.
-    open: Vec<u64>,
+    /// The trace and the id of the call seen last and of those around it, the outermost first.
+    open: Vec<([u64; 2], u64)>,
 }
+
+/// A call by its thread and its number there.
+type Call = (u64, u64);
 
 #[derive(Debug)]
 struct MethodText {
@@ -83,7 +110,7 @@ struct MethodText {
     attributes: String,
 }
 
-impl<W: Write> Spans<'_, W> {
+impl<W: Write> Spans<'_, '_, W> {
     fn write_slice(&mut self, slice: &Slice<'_>) -> io::Result<()> {
         let index = slice.frame_id.index();
         if index >= self.heads.len() {
@@ -100,8 +127,11 @@ impl<W: Write> Spans<'_, W> {
         let Some(thread) = self.threads.get_mut(&slice.thread) else { return Ok(()) };
         let Some(head) = self.heads.get_mut(index) else { return Ok(()) };
         let head = head.get_or_insert_with(|| MethodText::of(slice));
-        let (span, parent) = thread.next(slice, self.seed);
-        let [high, low] = thread.trace;
+        let giver = match self.tasks.see(slice) {
+            Standing::Below(link) => self.givers.of(link),
+            Standing::Outermost | Standing::Inside => None,
+        };
+        let ([high, low], span, parent) = thread.next(slice, self.seed, giver);
         write!(self.out, "{{\"traceId\":\"{high:016x}{low:016x}\",\"spanId\":\"{span:016x}\",")?;
         if let Some(parent) = parent {
             write!(self.out, "\"parentSpanId\":\"{parent:016x}\",")?;
@@ -132,18 +162,25 @@ impl<W: Write> Spans<'_, W> {
 }
 
 impl OpenTrace {
-    /// Ids of the call and of its caller.
-    fn next(&mut self, slice: &Slice<'_>, seed: u64) -> (u64, Option<u64>) {
+    /// Ids of the trace, of the call, and of its caller: `giver`, if that is on another thread, told by thread and number
+    /// with the outermost call of its transaction.
+    fn next(&mut self, slice: &Slice<'_>, seed: u64, giver: Option<(Call, Call)>) -> ([u64; 2], u64, Option<u64>) {
         self.calls += 1;
-        let span = id(seed ^ mixed(slice.thread), self.calls);
+        let span = span_id(seed, (slice.thread, self.calls));
         self.open.truncate(slice.depth);
-        let parent = self.open.last().copied();
-        if parent.is_none() {
-            self.trace = [id(seed, slice.thread), span];
-        }
-        self.open.push(span);
-        (span, parent)
+        let trace_of = |top: Call| [id(seed, top.0), span_id(seed, top)];
+        let above = match giver {
+            Some((call, top)) => Some((trace_of(top), span_id(seed, call))),
+            None => self.open.last().copied(),
+        };
+        let trace = above.map_or_else(|| trace_of((slice.thread, self.calls)), |(trace, _)| trace);
+        self.open.push((trace, span));
+        (trace, span, above.map(|(_, span)| span))
     }
+}
+
+fn span_id(seed: u64, (thread, number): Call) -> u64 {
+    id(seed ^ mixed(thread), number)
 }
 
 impl MethodText {
@@ -158,7 +195,7 @@ impl MethodText {
     }
 }
 
-impl<W: Write> SliceVisitor for Spans<'_, W> {
+impl<W: Write> SliceVisitor for Spans<'_, '_, W> {
     fn thread(&mut self, thread: &Thread) {
         self.threads.entry(thread.id).or_insert_with(|| {
             let (id, name) = (thread.id, json_string(&thread_name(thread)));

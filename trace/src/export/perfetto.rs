@@ -2,16 +2,17 @@
 //!
 //! Format: <https://perfetto.dev/docs/reference/trace-packet-proto>. A track for each thread; begin and end of a call are
 //! two packets. Each track has a packet sequence of its own, so that its number and the names of methods are said once.
-//! Events of the same time are read in the order of the file, so they must be written from the first to the last.
+//! Events of the same time are read in the order of the file, so they must be written from the first to the last. A task that
+//! another thread handed over has a flow: the begin of the call that handed it over and that of its first call name the same.
 
 use std::io::{self, Write};
 
 use prost::Message;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::process::Process;
 use super::timeline::{Mark, ThreadTimelines, Timeline};
-use crate::analysis::Frame;
+use crate::analysis::{Arrow, CallPlace, Frame, FrameId, TaskLinks};
 use crate::reader::Thread;
 use crate::{Analysis, AnalysisOptions, TraceReader, arguments};
 
@@ -34,18 +35,51 @@ const CLOCK_BOOTTIME: u32 = 6;
 /// When `out` cannot be written. What cannot be read is left out with a warning.
 pub fn perfetto(reader: &mut TraceReader, options: AnalysisOptions, out: &mut impl Write) -> io::Result<Analysis> {
     let process = Process::of(reader);
-    let mut threads = ThreadTimelines::default();
+    let links = TaskLinks::read(reader);
+    let mut threads = ThreadTimelines::new(&links);
     let analysis = Analysis::with_slices(reader, options, &mut threads);
+    let (threads, arrows) = threads.finish();
+    let mut flows = Flows::of(&arrows);
     let mut packets = Packets { out, batch: Vec::with_capacity(BATCH) };
     let origin = reader.start_epoch_nanos();
     let pid = i32::try_from(process.pid).unwrap_or(0);
     packets.process(&process, pid, origin)?;
-    for ((thread, timeline), track) in threads.busiest_first().into_iter().zip(FIRST_THREAD_TRACK..) {
+    for ((thread, timeline), track) in threads.into_iter().zip(FIRST_THREAD_TRACK..) {
         packets.thread(&thread, track, pid)?;
-        packets.calls(timeline, track, origin, &analysis.frames)?;
+        let flows = flows.0.remove(&thread.id).unwrap_or_default();
+        packets.calls(timeline, (track, origin), &analysis.frames, flows)?;
     }
     packets.flush()?;
     Ok(analysis)
+}
+
+/// Flows that begin and end at a call.
+#[derive(Debug, Default)]
+struct FlowsOfCall {
+    begin: Vec<u64>,
+    end: Vec<u64>,
+}
+
+/// By start and method of the call.
+type FlowsOfThread = FxHashMap<(u64, FrameId), FlowsOfCall>;
+
+/// By thread.
+#[derive(Debug, Default)]
+struct Flows(FxHashMap<u64, FlowsOfThread>);
+
+impl Flows {
+    fn of(arrows: &[Arrow]) -> Flows {
+        let mut flows = Flows::default();
+        for arrow in arrows {
+            flows.at(&arrow.from).begin.push(arrow.id);
+            flows.at(&arrow.to).end.push(arrow.id);
+        }
+        flows
+    }
+
+    fn at(&mut self, call: &CallPlace) -> &mut FlowsOfCall {
+        self.0.entry(call.thread).or_default().entry((call.start, call.frame)).or_default()
+    }
 }
 
 struct Packets<'w, W> {
@@ -96,7 +130,13 @@ impl<W: Write> Packets<'_, W> {
         })
     }
 
-    fn calls(&mut self, timeline: Timeline, track: u64, origin: u64, frames: &[Frame]) -> io::Result<()> {
+    fn calls(
+        &mut self,
+        timeline: Timeline,
+        (track, origin): (u64, u64),
+        frames: &[Frame],
+        mut flows: FlowsOfThread,
+    ) -> io::Result<()> {
         let mut named = FxHashSet::default();
         for mark in timeline.into_marks() {
             let (at, event, new_name) = match mark {
@@ -105,10 +145,13 @@ impl<W: Write> Packets<'_, W> {
                     let iid = frame.index() as u64 + 1;
                     let name = || frames.get(frame.index()).map(Frame::full_name).unwrap_or_default();
                     let new_name = named.insert(iid).then(|| EventName { iid: Some(iid), name: Some(name()) });
+                    let FlowsOfCall { begin, end } = flows.remove(&(at, frame)).unwrap_or_default();
                     let debug_annotations = values.iter().flat_map(|text| arguments::pairs(text)).map(annotation);
                     let event = TrackEvent {
                         r#type: Some(SLICE_BEGIN),
                         name_iid: Some(iid),
+                        flow_ids: begin,
+                        terminating_flow_ids: end,
                         debug_annotations: debug_annotations.collect(),
                     };
                     (at, event, new_name)
@@ -186,6 +229,10 @@ struct TrackEvent {
     r#type: Option<i32>,
     #[prost(uint64, optional, tag = "10")]
     name_iid: Option<u64>,
+    #[prost(fixed64, repeated, packed = "false", tag = "47")]
+    flow_ids: Vec<u64>,
+    #[prost(fixed64, repeated, packed = "false", tag = "48")]
+    terminating_flow_ids: Vec<u64>,
 }
 
 #[derive(Clone, PartialEq, Message)]

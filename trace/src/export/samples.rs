@@ -1,4 +1,5 @@
-//! Samples of running threads in the formats of other tools: collapsed stacks and speedscope's sampled profiles.
+//! Samples of running threads and of allocations in the formats of other tools: collapsed stacks and speedscope's sampled
+//! profiles.
 
 use std::io::{self, Write};
 
@@ -7,19 +8,38 @@ use super::json_string;
 use crate::analysis::{NodeId, SampleProfile, SampledThread};
 use crate::{Analysis, AnalysisOptions, TraceReader};
 
-/// Writes a line for each sampled stack: `frame;frame;frame samples`, outermost first; with `threads` each begins with the
-/// thread, as `[name tid=id]`.
+/// Which samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sampled {
+    /// Those of running threads.
+    RunningThreads,
+    /// Those of allocations, whose weights are bytes.
+    Allocations,
+}
+
+impl Sampled {
+    fn of(self, analysis: &Analysis) -> Option<&SampleProfile> {
+        match self {
+            Sampled::RunningThreads => analysis.samples.as_ref(),
+            Sampled::Allocations => analysis.allocations.as_ref().map(|profile| &profile.stacks),
+        }
+    }
+}
+
+/// Writes a line for each sampled stack: `frame;frame;frame samples` (or bytes), outermost first; with `threads` each begins
+/// with the thread, as `[name tid=id]`.
 ///
 /// # Errors
 /// When `out` cannot be written. What cannot be read is left out with a warning.
 pub fn collapsed_samples(
     reader: &mut TraceReader,
     options: AnalysisOptions,
+    sampled: Sampled,
     threads: bool,
     out: &mut impl Write,
 ) -> io::Result<Analysis> {
     let analysis = Analysis::of_reader(reader, options);
-    let Some(profile) = &analysis.samples else { return Ok(analysis) };
+    let Some(profile) = sampled.of(&analysis) else { return Ok(analysis) };
     let paths = Paths { profile };
     if threads {
         for thread in &profile.threads {
@@ -40,19 +60,25 @@ pub fn collapsed_samples(
     Ok(analysis)
 }
 
-/// Writes a sampled profile for each thread, the busiest first. Weights are nanoseconds if the recording says how far
-/// samples are apart, else samples.
+/// Writes a sampled profile for each thread, the busiest first. Weights are bytes of allocations; of running threads
+/// nanoseconds if the recording says how far samples are apart, else samples.
 ///
 /// # Errors
 /// When `out` cannot be written. What cannot be read is left out with a warning.
 pub fn speedscope_samples(
     reader: &mut TraceReader,
     options: AnalysisOptions,
+    sampled: Sampled,
     out: &mut impl Write,
 ) -> io::Result<Analysis> {
     let analysis = Analysis::of_reader(reader, options);
     let nothing = SampleProfile::default();
-    let profile = analysis.samples.as_ref().unwrap_or(&nothing);
+    let profile = sampled.of(&analysis).unwrap_or(&nothing);
+    let unit = match (sampled, profile.interval_nanos) {
+        (Sampled::Allocations, _) => ("bytes", 1),
+        (Sampled::RunningThreads, None) => ("none", 1),
+        (Sampled::RunningThreads, Some(interval)) => ("nanoseconds", interval),
+    };
     let name = reader.path().file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let exporter = concat!("instr ", env!("CARGO_PKG_VERSION"));
     writeln!(out, "{{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",")?;
@@ -60,13 +86,18 @@ pub fn speedscope_samples(
     write!(out, "\"shared\":{{\"frames\":[")?;
     write_list(out, &profile.frames, |out, frame| write!(out, "{{\"name\":{}}}", json_string(&frame.full_name())))?;
     write!(out, "\n]}},\n\"profiles\":[")?;
-    write_list(out, &profile.threads, |out, thread| write_thread(out, profile, thread))?;
+    write_list(out, &profile.threads, |out, thread| write_thread(out, profile, unit, thread))?;
     writeln!(out, "\n]}}")?;
     Ok(analysis)
 }
 
-fn write_thread(out: &mut impl Write, profile: &SampleProfile, thread: &SampledThread) -> io::Result<()> {
-    let (unit, weight) = profile.interval_nanos.map_or(("none", 1), |interval| ("nanoseconds", interval));
+/// The figures of a thread, in a unit and how many of it a tick is.
+fn write_thread(
+    out: &mut impl Write,
+    profile: &SampleProfile,
+    (unit, weight): (&str, u64),
+    thread: &SampledThread,
+) -> io::Result<()> {
     let paths = Paths { profile };
     let end = thread.ticks.saturating_mul(weight);
     write!(out, "{{\"type\":\"sampled\",\"name\":{},\"unit\":\"{unit}\",", json_string(&thread.name))?;

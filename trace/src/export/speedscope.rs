@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use super::timeline::{Mark, ThreadTimelines, Timeline};
 use super::{json_string, thread_name};
-use crate::analysis::Frame;
+use crate::analysis::{Frame, TaskLinks};
 use crate::{Analysis, AnalysisOptions, TraceReader};
 
 /// Writes all calls. Needs about as much memory as the recording is long, beyond that of [`Analysis::with_slices`].
@@ -16,11 +16,12 @@ use crate::{Analysis, AnalysisOptions, TraceReader};
 /// # Errors
 /// When `out` cannot be written. What cannot be read is left out with a warning.
 pub fn speedscope(reader: &mut TraceReader, options: AnalysisOptions, out: &mut impl Write) -> io::Result<Analysis> {
-    let mut threads = ThreadTimelines::default();
+    let no_links = TaskLinks::default();
+    let mut threads = ThreadTimelines::new(&no_links);
     let analysis = Analysis::with_slices(reader, options, &mut threads);
     write_head(out, reader, &analysis.frames)?;
     let clock = Clock { origin: reader.start_epoch_nanos(), end: reader.duration_nanos() };
-    for (index, (thread, timeline)) in threads.busiest_first().into_iter().enumerate() {
+    for (index, (thread, timeline)) in threads.finish().0.into_iter().enumerate() {
         out.write_all(if index == 0 { b"\n" } else { b",\n" })?;
         write_profile(out, &thread_name(&thread), timeline, &clock)?;
     }

@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::analysis::{FrameId, Slice, SliceVisitor};
+use crate::analysis::{Arrow, FrameId, Slice, SliceVisitor, TaskCalls, TaskLinks};
 use crate::reader::Thread;
 
 /// Begin or end of a call, in nanoseconds since 1970.
@@ -125,25 +125,33 @@ impl Iterator for Marks {
     }
 }
 
-/// The calls of all threads.
-#[derive(Debug, Default)]
-pub(super) struct ThreadTimelines(FxHashMap<u64, (Thread, Timeline)>);
+/// The calls of all threads, and the tasks that they hand over.
+pub(super) struct ThreadTimelines<'l> {
+    threads: FxHashMap<u64, (Thread, Timeline)>,
+    tasks: TaskCalls<'l>,
+}
 
-impl ThreadTimelines {
-    pub(super) fn busiest_first(self) -> Vec<(Thread, Timeline)> {
-        let mut threads: Vec<_> = self.0.into_values().collect();
+impl<'l> ThreadTimelines<'l> {
+    pub(super) fn new(links: &'l TaskLinks) -> ThreadTimelines<'l> {
+        ThreadTimelines { threads: FxHashMap::default(), tasks: TaskCalls::new(links) }
+    }
+
+    /// The busiest thread first, and who handed what to whom.
+    pub(super) fn finish(self) -> (Vec<(Thread, Timeline)>, Vec<Arrow>) {
+        let mut threads: Vec<_> = self.threads.into_values().collect();
         threads.sort_by_key(|(thread, timeline)| (std::cmp::Reverse(timeline.total), thread.id));
-        threads
+        (threads, self.tasks.arrows())
     }
 }
 
-impl SliceVisitor for ThreadTimelines {
+impl SliceVisitor for ThreadTimelines<'_> {
     fn thread(&mut self, thread: &Thread) {
-        self.0.entry(thread.id).or_insert_with(|| (thread.clone(), Timeline::default()));
+        self.threads.entry(thread.id).or_insert_with(|| (thread.clone(), Timeline::default()));
     }
 
     fn slice(&mut self, slice: &Slice<'_>) {
-        if let Some((_, timeline)) = self.0.get_mut(&slice.thread) {
+        self.tasks.see(slice);
+        if let Some((_, timeline)) = self.threads.get_mut(&slice.thread) {
             timeline.add(slice);
         }
     }

@@ -25,6 +25,17 @@ impl Recording {
         self.change(StateChange::ThreadEnded { tid });
     }
 
+    /// Notes how often a thread has left its processor since it began (`instr.ThreadSwitches`): because it had to wait, and
+    /// because another thread took its place.
+    pub fn thread_switches(&mut self, tid: u64, (voluntary, involuntary): (u64, u64), at_nanos: u64) {
+        self.event_now(id::THREAD_SWITCHES, at_nanos, |recording, payload| {
+            let key = recording.threads.use_thread(tid, recording.constants.chunk());
+            for number in [key, voluntary, involuntary] {
+                varint::push(payload, number);
+            }
+        });
+    }
+
     /// Says that a thread has ended, which may be all that is told of its end: it is not remembered for long.
     pub fn thread_gone(&mut self, tid: u64) {
         self.threads.forget_later(tid);

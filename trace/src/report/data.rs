@@ -6,7 +6,10 @@ use super::advice::WHAT_TO_CHECK;
 use super::group_data::Views;
 use super::time_line::TimeLineData;
 use crate::Analysis;
-use crate::analysis::{DetailRow, Frame, InputOutputRow, Node, RecordingInfo, SampleProfile, SlowCall, TimeLine};
+use crate::analysis::{
+    AllocationProfile, AllocationRow, DetailRow, Frame, InputOutputRow, Node, RecordingInfo, SampleProfile,
+    SampledThread, SlowCall, TimeLine,
+};
 
 /// Nodes of the call tree in a report; of larger trees the nodes with the least time are left out.
 const MOST_NODES: usize = 40_000;
@@ -48,6 +51,8 @@ struct Page<'a> {
     samples: Option<Samples<'a>>,
     /// The longest calls of those with values.
     slowest_calls: Vec<SlowCallData<'a>>,
+    /// Who allocates how much, from samples: figures are bytes, `calls` are samples. `null` if there are none.
+    allocations: Option<Allocations<'a>>,
     statements: Vec<Detail<'a>>,
     http: Vec<Detail<'a>>,
     sockets: Vec<Detail<'a>>,
@@ -133,6 +138,25 @@ struct Samples<'a> {
 }
 
 #[derive(Serialize)]
+struct Allocations<'a> {
+    samples: u64,
+    bytes: u64,
+    truncated: u64,
+    classes: Vec<AllocatedClass<'a>>,
+    frames: Vec<SampledFrame<'a>>,
+    nodes: Nodes,
+    threads: Vec<ThreadData<'a>>,
+    views: Views,
+}
+
+#[derive(Serialize)]
+struct AllocatedClass<'a> {
+    name: &'a str,
+    bytes: u64,
+    samples: u64,
+}
+
+#[derive(Serialize)]
 struct SampledFrame<'a> {
     class: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -141,6 +165,7 @@ struct SampledFrame<'a> {
     descriptor: &'a str,
     own: u64,
     total: u64,
+    calls: u64,
 }
 
 #[derive(Serialize)]
@@ -219,6 +244,7 @@ impl<'a> Page<'a> {
             views: Views::of(&analysis.tree, &analysis.frames),
             samples: analysis.samples.as_ref().map(Samples::of),
             slowest_calls: analysis.slowest_calls.iter().map(|call| SlowCallData::of(call, origin)).collect(),
+            allocations: analysis.allocations.as_ref().map(Allocations::of),
             statements: Detail::largest(&analysis.statements),
             http: Detail::largest(&analysis.http_requests),
             sockets: Detail::largest(&analysis.sockets),
@@ -251,15 +277,6 @@ impl<'a> Recording<'a> {
 
 impl<'a> Samples<'a> {
     fn of(profile: &'a SampleProfile) -> Samples<'a> {
-        let frame = |frame: &'a Frame| SampledFrame {
-            class: &frame.class,
-            module: &frame.module,
-            method: &frame.method,
-            descriptor: &frame.descriptor,
-            own: frame.own,
-            total: frame.total,
-        };
-        let threads = profile.threads.iter();
         Samples {
             engine: &profile.engine,
             bias: &profile.bias,
@@ -267,12 +284,47 @@ impl<'a> Samples<'a> {
             ticks: profile.ticks,
             truncated: profile.truncated,
             failed: &profile.failed,
-            frames: profile.frames.iter().map(frame).collect(),
+            frames: profile.frames.iter().map(SampledFrame::of).collect(),
             nodes: Nodes::of(profile.tree.nodes()),
-            threads: threads
-                .map(|row| ThreadData { name: &row.name, id: row.id, calls: row.ticks, total: row.ticks, lost: 0 })
-                .collect(),
+            threads: profile.threads.iter().map(ThreadData::of_samples).collect(),
             views: Views::of(&profile.tree, &profile.frames),
+        }
+    }
+}
+
+impl<'a> Allocations<'a> {
+    fn of(profile: &'a AllocationProfile) -> Allocations<'a> {
+        let class = |row: &'a AllocationRow| AllocatedClass { name: &row.name, bytes: row.own, samples: row.samples };
+        let AllocationProfile { samples, bytes, ref classes, ref stacks, .. } = *profile;
+        Allocations {
+            samples,
+            bytes,
+            truncated: stacks.truncated,
+            classes: classes.iter().take(MOST_DETAILS).map(class).collect(),
+            frames: stacks.frames.iter().map(SampledFrame::of).collect(),
+            nodes: Nodes::of(stacks.tree.nodes()),
+            threads: stacks.threads.iter().map(ThreadData::of_samples).collect(),
+            views: Views::of(&stacks.tree, &stacks.frames),
+        }
+    }
+}
+
+impl<'a> ThreadData<'a> {
+    fn of_samples(row: &'a SampledThread) -> ThreadData<'a> {
+        ThreadData { name: &row.name, id: row.id, calls: row.ticks, total: row.ticks, lost: 0 }
+    }
+}
+
+impl<'a> SampledFrame<'a> {
+    fn of(frame: &'a Frame) -> SampledFrame<'a> {
+        SampledFrame {
+            class: &frame.class,
+            module: &frame.module,
+            method: &frame.method,
+            descriptor: &frame.descriptor,
+            own: frame.own,
+            total: frame.total,
+            calls: frame.calls,
         }
     }
 }

@@ -65,6 +65,21 @@ pub(super) const EVENTS: &[TypeDefinition] = &[
         &[START, EVENT_THREAD, pooled("thread", id::THREAD, &[annotation!(LABEL, "Java Thread")])],
     ),
     event(
+        id::THREAD_SWITCHES,
+        "instr.ThreadSwitches",
+        &[
+            annotation!(LABEL, "Thread Switches"),
+            annotation!(DESCRIPTION, "How often a thread has left its processor since it began"),
+            IN_INSTR,
+        ],
+        &[
+            START,
+            EVENT_THREAD,
+            field("voluntary", id::LONG, &[annotation!(LABEL, "It Had to Wait")]),
+            field("involuntary", id::LONG, &[annotation!(LABEL, "Another Thread Took Its Place")]),
+        ],
+    ),
+    event(
         id::GARBAGE_COLLECTION,
         "jdk.GarbageCollection",
         &[annotation!(LABEL, "Garbage Collection"), IN_JVM],

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
+use super::destination::Destination;
 use crate::jvm::block_signals;
 use crate::message;
 
@@ -82,8 +83,7 @@ pub(crate) struct Exporter {
 /// What the thread works with.
 struct Post {
     http: ureq::Agent,
-    url: String,
-    headers: Vec<(String, String)>,
+    to: Destination,
     leaving: Arc<AtomicBool>,
     counts: Arc<ExportCounts>,
     complained: bool,
@@ -98,32 +98,22 @@ enum Failure {
 }
 
 impl Exporter {
-    /// Starts to send to the receiver at this base address.
-    pub(crate) fn start(
-        url: &str,
-        headers: &[(String, String)],
-        counts: Arc<ExportCounts>,
-    ) -> std::io::Result<Exporter> {
+    /// Starts to send to this receiver.
+    pub(crate) fn start(to: Destination, counts: Arc<ExportCounts>) -> std::io::Result<Exporter> {
         let (parcels, queue) = sync_channel(QUEUE);
         let (end, ended) = sync_channel(1);
         let leaving = Arc::new(AtomicBool::new(false));
-        let config = ureq::Agent::config_builder()
-            .timeout_global(Some(PATIENCE))
-            .http_status_as_error(false)
-            .proxy(None)
-            .user_agent(concat!("instr/", env!("CARGO_PKG_VERSION")))
-            .build();
-        let mut post = Post {
-            http: config.new_agent(),
-            url: url.to_owned(),
-            headers: headers.to_vec(),
-            leaving: Arc::clone(&leaving),
-            counts: Arc::clone(&counts),
-            complained: false,
-        };
+        let (leaves, counted) = (Arc::clone(&leaving), Arc::clone(&counts));
         std::thread::Builder::new().name("instr-otlp".to_owned()).spawn(move || {
             block_signals();
-            post.work(&queue);
+            // Here, because authorities are read from files.
+            match to.client(PATIENCE) {
+                Ok(http) => Post { http, to, leaving: leaves, counts: counted, complained: false }.work(&queue),
+                Err(reason) => {
+                    message::say(&format!("{reason}; nothing is sent to {}", to.url));
+                    drop_all(&queue, &counted);
+                }
+            }
             // Nobody may be waiting any more.
             let _ = end.try_send(());
         })?;
@@ -146,6 +136,13 @@ impl Exporter {
         if self.ended.recv_timeout(LAST_PATIENCE).is_err() {
             tracing::info!("the last figures did not reach the OpenTelemetry receiver in time");
         }
+    }
+}
+
+/// There is no way to send: what is offered is counted as dropped.
+fn drop_all(queue: &Receiver<Parcel>, counts: &ExportCounts) {
+    while let Ok(parcel) = queue.recv() {
+        counts.of(parcel.signal).dropped.fetch_add(parcel.items, Ordering::Relaxed);
     }
 }
 
@@ -185,13 +182,16 @@ impl Post {
             Signal::Metrics => "/v1/metrics",
             Signal::Traces => "/v1/traces",
         };
-        let mut request = self.http.post(format!("{}{path}", self.url)).content_type("application/x-protobuf");
-        for (name, value) in &self.headers {
+        let mut request = self.http.post(format!("{}{path}", self.to.url)).content_type("application/x-protobuf");
+        for (name, value) in &self.to.headers {
             request = request.header(name, value);
         }
         let response = request.send(parcel.body.as_slice()).map_err(|error| match error {
             ureq::Error::Http(_) | ureq::Error::BadUri(_) => Failure::ForEver(error.to_string()),
-            error => Failure::ForNow(error.to_string()),
+            error => match self.to.distrust(&error) {
+                Some(reason) => Failure::ForEver(reason),
+                None => Failure::ForNow(error.to_string()),
+            },
         })?;
         match response.status().as_u16() {
             200..300 => Ok(()),
@@ -204,7 +204,7 @@ impl Post {
     fn complain(&mut self, reason: &str) {
         // At the end there is nobody left to do something about it.
         if !std::mem::replace(&mut self.complained, true) && !self.leaving.load(Ordering::Acquire) {
-            let url = &self.url;
+            let url = &self.to.url;
             message::say(&format!("otlp = \"{url}\" in [metrics]: {reason}; figures are dropped while that lasts"));
         }
     }
@@ -216,6 +216,12 @@ mod tests {
     use std::net::TcpListener;
 
     use super::*;
+
+    fn destination(url: &str, headers: &str) -> Destination {
+        let text = format!("[metrics]\notlp = '{url}'\nheaders = {headers}\n[[rule]]\nclass = 'a.B'\n");
+        let (config, _) = instrument_core::config::parse(&text, "instr.toml").unwrap();
+        Destination::of(url, &config.metrics).unwrap()
+    }
 
     fn parcel(items: u64) -> Parcel {
         Parcel { signal: Signal::Metrics, body: vec![1, 2, 3], items }
@@ -247,8 +253,7 @@ mod tests {
     fn a_receiver_that_is_busy_is_asked_again_and_one_that_refuses_is_not() {
         let (url, thread) = receiver(&[503, 200, 400]);
         let counts = Arc::new(ExportCounts::default());
-        let headers = [("x-key".to_owned(), "secret".to_owned())];
-        let exporter = Exporter::start(&url, &headers, Arc::clone(&counts)).unwrap();
+        let exporter = Exporter::start(destination(&url, "'x-key=secret'"), Arc::clone(&counts)).unwrap();
         exporter.offer(parcel(5));
         exporter.offer(parcel(7));
         let heads = thread.join().unwrap();
@@ -263,8 +268,8 @@ mod tests {
         // Accepts connections, because the kernel does, and never reads.
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let counts = Arc::new(ExportCounts::default());
-        let exporter =
-            Exporter::start(&format!("http://{}", silent.local_addr().unwrap()), &[], Arc::clone(&counts)).unwrap();
+        let url = format!("http://{}", silent.local_addr().unwrap());
+        let exporter = Exporter::start(destination(&url, "[]"), Arc::clone(&counts)).unwrap();
         let begun = std::time::Instant::now();
         (0..1_000).for_each(|_| exporter.offer(parcel(1)));
         assert!(begun.elapsed() < Duration::from_secs(1), "offering waits");

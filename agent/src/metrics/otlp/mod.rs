@@ -4,6 +4,7 @@
 //! keeper thread --families, spans--> messages, encoded --queue--> exporter thread --HTTP--> receiver
 //! ```
 
+mod destination;
 mod exporter;
 mod messages;
 mod metrics_request;
@@ -22,6 +23,7 @@ use super::family::{self, Family, Kind, Unit, Value};
 use super::keeper::IntervalEnd;
 use super::method_families::MethodNames;
 use super::spans::SpanTable;
+use destination::Destination;
 use exporter::{ExportCounts, Exporter, Parcel, Signal};
 use resource::Sender;
 use trace_request::SpanWriter;
@@ -51,15 +53,19 @@ struct SpanPublisher {
 
 impl Publisher {
     /// Starts the thread that sends to `url`.
+    ///
+    /// # Errors
+    /// Why it cannot be, in a sentence.
     pub(crate) fn start(
         url: &str,
         config: &MetricsConfig,
         origin: Origin,
         service: &str,
         spans: Option<Arc<Mutex<SpanTable>>>,
-    ) -> std::io::Result<Publisher> {
+    ) -> Result<Publisher, String> {
         let counts = Arc::new(ExportCounts::default());
-        let exporter = Exporter::start(url, &config.headers, Arc::clone(&counts))?;
+        let exporter = Exporter::start(Destination::of(url, config)?, Arc::clone(&counts))
+            .map_err(|error| format!("no thread for `otlp` in [metrics]: {error}"))?;
         let began = unix_nanos();
         let spans = spans.map(|table| SpanPublisher {
             table,

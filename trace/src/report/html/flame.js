@@ -54,7 +54,7 @@ function search(text) {
       inside[node] = isMatch || inside[nodes.parent[node]] ? 1 : 0;
     }
     const found = flame.matches.filter(Boolean).length;
-    flame.info.textContent = `${count(found)} methods, ${share(sum, data.total)} of the time`;
+    flame.info.textContent = `${count(found)} methods, ${share(sum, data.total)} of the ${isMemory ? "memory" : "time"}`;
   }
   drawFlame();
 }
@@ -236,8 +236,8 @@ function nodeFacts(node) {
   const frame = frames[nodes.frame[node]];
   const isEstimate = nodes.estimated[node] === 1;
   const rows = [
-    ["total", `${estimate(isEstimate, time(nodes.total[node]))} · ${share(nodes.total[node], data.total)} of all, ${share(nodes.total[node], nodes.total[nodes.parent[node]])} of the caller`],
-    ["own", `${estimate(isEstimate, time(nodes.own[node]))} · ${share(nodes.own[node], data.total)}`],
+    ["total", `${estimate(isEstimate, amount(nodes.total[node]))} · ${share(nodes.total[node], data.total)} of all, ${share(nodes.total[node], nodes.total[nodes.parent[node]])} of the caller`],
+    ["own", `${estimate(isEstimate, amount(nodes.own[node]))} · ${share(nodes.own[node], data.total)}`],
     isSampled ? ["samples", count(nodes.calls[node])]
       : ["calls", `${count(nodes.calls[node])} · ${time(Math.round(nodes.total[node] / Math.max(nodes.calls[node], 1)))} on average`],
   ];

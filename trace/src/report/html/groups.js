@@ -5,10 +5,10 @@ function groupsPanel() {
   const panel = make("div", { class: "panel" });
   const show = (key) => {
     const rows = data.views[key];
-    const measured = (title, field) => number(title, (row) => row[field], (value, row) => estimate(row.estimated, time(value)));
+    const measured = (title, field) => number(title, (row) => row[field], (value, row) => estimate(row.estimated, amount(value)));
     const portion = (field) => number("%", (row) => row[field], (value) => share(value, data.total), { whole: data.total });
     const sum = rows.reduce((sum, row) => sum + row.own, 0);
-    const notes = [`own times add up to ${time(sum)}`];
+    const notes = [`own ${isMemory ? "bytes" : "times"} add up to ${amount(sum)}`];
     if (key === "modules" && data.views.modules_are_packages) notes.push("classes of the class path stand under their package");
     const table = tablePanel({
       rows, sort: 0, filter: (row) => row.name,

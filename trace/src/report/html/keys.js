@@ -1,4 +1,4 @@
-// Keys, and the choices: light or dark, calls or samples.
+// Keys, and the choices: light or dark, calls, samples or allocations.
 
 // `/` goes to the search of the view; arrow keys go from tab to tab.
 function keyboard() {
@@ -58,10 +58,11 @@ function themeButton() {
   show();
 }
 
-// A recording may hold both.
+// A recording may hold several: the button goes from one to the next.
 function sourceButton() {
   const button = document.getElementById("source");
-  button.hidden = !data.samples || data.calls === 0;
-  button.textContent = isSampled ? "Show calls" : "Show samples";
-  button.addEventListener("click", () => { location.search = isSampled ? "" : "?samples"; });
+  const next = sources[(sources.indexOf(source) + 1) % sources.length];
+  button.hidden = sources.length < 2;
+  button.textContent = `Show ${next}`;
+  button.addEventListener("click", () => { location.search = `?${next}`; });
 }

@@ -2,9 +2,13 @@
 // The data of the page, and what is derived from it. Names come from the recorded application: they are only ever
 // set as text, never as HTML.
 const data = JSON.parse(document.getElementById("data").textContent);
-// Of a recording with both, the address says whether calls or samples are shown.
-const isSampled = data.samples != null && (data.calls === 0 || new URLSearchParams(location.search).has("samples"));
-if (isSampled) showSamples(data.samples);
+// Of a recording with several, the address says whether calls, samples or allocations are shown.
+const sources = [["calls", data.calls > 0], ["samples", data.samples != null], ["allocations", data.allocations != null]].filter(([, isThere]) => isThere).map(([name]) => name);
+const source = sources.find((name) => new URLSearchParams(location.search).has(name)) ?? sources[0] ?? "calls";
+const isSampled = source !== "calls";
+const isMemory = source === "allocations";
+if (source === "samples") showSamples(data.samples);
+if (isMemory) showAllocations(data.allocations);
 const nodes = data.nodes;
 const frames = data.frames;
 const recording = data.recording;
@@ -22,6 +26,18 @@ function showSamples(samples) {
     views: Object.fromEntries(Object.entries(samples.views).map(([key, rows]) => [key, Array.isArray(rows) ? rows.map(of) : rows])),
   });
   data.paths = data.nodes.parent.length + samples.nodes.hidden.reduce((sum, number) => sum + number, 0);
+}
+
+// Puts bytes where the times of calls would be.
+function showAllocations(allocations) {
+  const of = (row) => ({ ...row, estimated: true, template: "" });
+  Object.assign(data, {
+    frames: allocations.frames.map(of), total: allocations.bytes, time_line: null,
+    nodes: { ...allocations.nodes, estimated: allocations.nodes.parent.map(() => 1) },
+    threads: allocations.threads,
+    views: Object.fromEntries(Object.entries(allocations.views).map(([key, rows]) => [key, Array.isArray(rows) ? rows.map(of) : rows])),
+  });
+  data.paths = data.nodes.parent.length + allocations.nodes.hidden.reduce((sum, number) => sum + number, 0);
 }
 
 function make(tag, attributes, ...children) {
@@ -60,13 +76,18 @@ function share(part, whole) {
   return whole > 0 ? `${(100 * part / whole).toFixed(1)} %` : "–";
 }
 
+// What the boxes of the flame graph measure: time, or memory.
+function amount(number) {
+  return isMemory ? size(number) : time(number);
+}
+
 function estimate(isEstimate, text) {
   return isEstimate ? `~${text}` : text;
 }
 
 // How far an estimate may be off, in 19 cases of 20.
 function plusMinus(isEstimate, margin) {
-  return isEstimate ? ` ± ${time(margin)}` : "";
+  return isEstimate && margin !== undefined ? ` ± ${time(margin)}` : "";
 }
 
 function simpleName(className) {

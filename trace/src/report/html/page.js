@@ -8,7 +8,7 @@ function head() {
   document.getElementById("subtitle").textContent = parts.filter(Boolean).join(" · ");
   const cards = [
     ["duration", time(recording.duration)], ["calls", count(data.calls)], ["methods", count(frames.length)],
-    [isSampled ? "sampled time" : "time in calls", time(data.total)], ["lost records", count(data.lost)], ["events", count(data.events)],
+    [isMemory ? "allocated memory" : isSampled ? "sampled time" : "time in calls", amount(data.total)], ["lost records", count(data.lost)], ["events", count(data.events)],
     [`in ${count(recording.chunks)} chunks`, size(recording.file_bytes)],
   ];
   if (recording.start_up != null) cards.splice(1, 0, ["start-up", time(recording.start_up)]);
@@ -25,8 +25,8 @@ function threadsPanel() {
   return tablePanel({
     rows: data.threads, sort: 0, filter: (row) => row.name,
     columns: [
-      number("Total", (row) => row.total, time), number("%", (row) => row.total, (value) => share(value, data.total), { whole: data.total }),
-      number(isSampled ? "Samples" : "Calls", (row) => row.calls), ...(data.lost > 0 && !isSampled ? [number("Lost", (row) => row.lost)] : []), number("Id", (row) => row.id, (value) => (value ? String(value) : "")),
+      number("Total", (row) => row.total, amount), number("%", (row) => row.total, (value) => share(value, data.total), { whole: data.total }),
+      ...(isMemory ? [] : [number(isSampled ? "Samples" : "Calls", (row) => row.calls)]), ...(data.lost > 0 && !isSampled ? [number("Lost", (row) => row.lost)] : []), number("Id", (row) => row.id, (value) => (value ? String(value) : "")),
       { title: "Thread", text: true, value: (row) => row.name },
     ],
     note: isSampled ? samplesNote() : "Total = time of the outermost calls of the thread",
@@ -41,6 +41,17 @@ function slowCallsPanel() {
       { title: "Method", text: true, value: (row) => row.method }, { title: "Arguments", text: true, class: "mono", value: (row) => row.arguments },
     ],
     note: "The longest calls of methods whose rule asks for arguments",
+  });
+}
+
+function allocatedClassesPanel() {
+  return tablePanel({
+    rows: data.allocations.classes, sort: 0, filter: (row) => row.name,
+    columns: [
+      number("Bytes", (row) => row.bytes, size), number("%", (row) => row.bytes, (value) => share(value, data.total), { whole: data.total }),
+      number("Samples", (row) => row.samples), { title: "Class of the objects", text: true, value: (row) => row.name },
+    ],
+    note: samplesNote(),
   });
 }
 
@@ -80,6 +91,7 @@ const views = [
   ["methods", "Methods", methodsPanel, frames.length],
   ["groups", "Packages", groupsPanel, data.views.packages.length],
   ["tree", "Call tree", treePanel, null],
+  ["objects", "Allocated classes", allocatedClassesPanel, isMemory ? data.allocations.classes.length : 0],
   ["threads", "Threads", threadsPanel, data.threads.length],
   ["slow-calls", "Slow calls", slowCallsPanel, data.slowest_calls.length],
   ["statements", "Statements", () => detailsPanel(data.statements, "Statement", []), data.statements.length],

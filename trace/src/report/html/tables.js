@@ -62,7 +62,7 @@ function methodLink(index, isShort) {
 function methodsPanel() {
   const several = new Set(frames.map((frame) => frame.template)).size > 1;
   const name = (index) => make("span", {}, methodLink(index), several && frames[index].template ? make("span", { class: "tag" }, frames[index].template) : null);
-  const measured = (title, key, options) => number(title, (index) => frames[index][key], (value, index) => estimate(frames[index].estimated, time(value)) + (frames[index][`${key}_margin`] === undefined ? "" : plusMinus(frames[index].estimated, frames[index][`${key}_margin`])), options);
+  const measured = (title, key, options) => number(title, (index) => frames[index][key], (value, index) => estimate(frames[index].estimated, amount(value)) + (frames[index][`${key}_margin`] === undefined ? "" : plusMinus(frames[index].estimated, frames[index][`${key}_margin`])), options);
   const portion = (title, key) => number(title, (index) => frames[index][key], (value) => share(value, data.total), { whole: data.total });
   return tablePanel({
     rows: frames.map((_, index) => index),
@@ -79,6 +79,7 @@ function methodsPanel() {
 }
 
 function samplesNote() {
+  if (isMemory) return `${count(data.allocations.samples)} samples of allocations, which stand for ${size(data.allocations.bytes)}`;
   const { engine, interval, ticks, truncated, failed } = data.samples;
   const parts = [`${count(ticks)} samples`, interval ? `one each ${time(interval)}` : "", engine, truncated ? `${count(truncated)} cut stacks` : ""];
   return [...parts, ...failed.map(([reason, number]) => `${count(number)} without a stack: ${reason}`)].filter(Boolean).join(" · ");
@@ -110,9 +111,9 @@ function treePanel() {
     if (!open.has(node)) return rows;
     for (const child of children[node]) rows.push(...rowsOf(child));
     if (nodes.hidden[node]) {
-      const text = make("td", { class: "text faint" }, `… ${count(nodes.hidden[node])} more with little time`);
+      const text = make("td", { class: "text faint" }, `… ${count(nodes.hidden[node])} more with little ${isMemory ? "memory" : "time"}`);
       text.style.paddingLeft = `${10 + (layout.depth[node] + 1) * 16}px`;
-      rows.push(make("tr", {}, make("td", {}, time(nodes.hidden_total[node])), make("td"), make("td"), make("td"), text));
+      rows.push(make("tr", {}, make("td", {}, amount(nodes.hidden_total[node])), make("td"), make("td"), make("td"), text));
     }
     return rows;
   };
@@ -133,8 +134,8 @@ function treePanel() {
     const text = make("td", { class: "text" }, hasMore ? sign : make("span", { class: "toggle" }, "·"), node === 0 ? "all threads" : methodLink(nodes.frame[node]));
     text.style.paddingLeft = `${10 + layout.depth[node] * 16}px`;
     return make("tr", { "data-row": node, class: node === found.at ? "found" : "" },
-      make("td", {}, estimate(isEstimate, time(nodes.total[node]))), shareCell(nodes.total[node], data.total, share(nodes.total[node], data.total)),
-      make("td", {}, estimate(isEstimate, time(nodes.own[node]))), make("td", {}, count(nodes.calls[node])), text);
+      make("td", {}, estimate(isEstimate, amount(nodes.total[node]))), shareCell(nodes.total[node], data.total, share(nodes.total[node], data.total)),
+      make("td", {}, estimate(isEstimate, amount(nodes.own[node]))), make("td", {}, count(nodes.calls[node])), text);
   };
   const fill = (focus) => {
     body.replaceChildren(...rowsOf(0));
@@ -175,8 +176,8 @@ function treePanel() {
 
 function methodFacts(frame) {
   return [
-    ["Total", `${estimate(frame.estimated, time(frame.total))}${plusMinus(frame.estimated, frame.total_margin)} · ${share(frame.total, data.total)}`],
-    ["Own", `${estimate(frame.estimated, time(frame.own))}${plusMinus(frame.estimated, frame.own_margin)} · ${share(frame.own, data.total)}`],
+    ["Total", `${estimate(frame.estimated, amount(frame.total))}${plusMinus(frame.estimated, frame.total_margin)} · ${share(frame.total, data.total)}`],
+    ["Own", `${estimate(frame.estimated, amount(frame.own))}${plusMinus(frame.estimated, frame.own_margin)} · ${share(frame.own, data.total)}`],
     isSampled ? ["Samples", count(frame.calls)] : ["Calls", `${count(frame.calls)} · average ${time(frame.average)} · p50 ${time(frame.p50)} · p95 ${time(frame.p95)} · p99 ${time(frame.p99)} · max ${time(frame.max)}`],
     ["Signature", frame.method + frame.descriptor],
     ...(frame.module ? [["Module", frame.module]] : []),
@@ -189,7 +190,7 @@ function openMethod(index) {
   const frame = frames[index];
   const side = (title, rows) => make("div", {}, make("h2", {}, title), rows.length
     ? make("div", { class: "scroll" }, make("table", {}, make("tbody", {}, ...rows.slice(0, 100).map((row) => make("tr", {},
-      make("td", {}, time(row.total)), make("td", {}, `${count(row.calls)} ${isSampled ? "samples" : "calls"}`), make("td", { class: "text" }, methodLink(row.frame)))))))
+      make("td", {}, amount(row.total)), make("td", {}, `${count(row.calls)} ${isSampled ? "samples" : "calls"}`), make("td", { class: "text" }, methodLink(row.frame)))))))
     : make("p", { class: "faint" }, "none that was measured"));
   const { callers, callees } = relations(index);
   const facts = data.diff ? methodDifference(index) : methodFacts(frame);

@@ -3,15 +3,24 @@
 use super::super::units::{bytes, count, percent};
 use super::table::{Cell, Table};
 use super::text::{Style, cut_end, printable, shorten_name};
+use super::tree::{self, TreeView};
 use super::{Report, TerminalOptions};
 use crate::analysis::{AllocationProfile, AllocationRow};
 
-/// Methods and classes by the bytes that are allocated, as text for a terminal.
+/// Methods and classes by the bytes that are allocated, and the call tree of that, as text for a terminal.
 #[must_use]
 pub fn allocated(profile: &AllocationProfile, options: &TerminalOptions) -> String {
     let mut report = Report { style: Style { colours: options.colours }, options, lines: Vec::new() };
-    let (all, samples) = (bytes(profile.bytes), count(profile.samples));
-    report.title(&format!("Methods by allocated memory, of {all} in {samples} samples"));
+    sections(&mut report, profile);
+    report.title("Call tree by allocated memory");
+    report.lines.extend(tree::lines(&tree_of(profile), options));
+    report.lines.join("\n") + "\n"
+}
+
+/// The same without the tree, for a report of everything.
+pub(super) fn sections(report: &mut Report<'_>, profile: &AllocationProfile) {
+    let options = report.options;
+    head(report, profile, "Methods by allocated memory");
     let mut table = Table::new(vec!["own", "%", "total", "%", "samples"], "method");
     for row in profile.methods.iter().take(options.rows) {
         let mut cells = cells(row, profile.bytes);
@@ -29,7 +38,17 @@ pub fn allocated(profile: &AllocationProfile, options: &TerminalOptions) -> Stri
     }
     report.lines.extend(table.lines(options.width, report.style, cut_end));
     report.more(profile.classes.len());
-    report.lines.join("\n") + "\n"
+}
+
+/// The title of a section, and of how much it tells.
+pub(super) fn head(report: &mut Report<'_>, profile: &AllocationProfile, title: &str) {
+    report.title(&format!("{title}, of {} in {} samples", bytes(profile.bytes), count(profile.samples)));
+}
+
+/// The call tree of allocated bytes.
+pub(super) fn tree_of(profile: &AllocationProfile) -> TreeView<'_> {
+    let (tree, frames) = (&profile.stacks.tree, &profile.stacks.frames);
+    TreeView { tree, frames, unit: bytes, root: "all threads", calls: Some("samples") }
 }
 
 fn cells(row: &AllocationRow, all: u64) -> Vec<Cell> {

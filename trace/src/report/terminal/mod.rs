@@ -57,7 +57,7 @@ impl Default for TerminalOptions {
     }
 }
 
-/// The whole report: the recording, methods by own time, call tree, threads, the same from samples, statements, requests, peers.
+/// The whole report: the recording, methods by own time, call tree, threads, the same from samples, who allocates, statements, requests, peers.
 #[must_use]
 pub fn terminal(analysis: &Analysis, options: &TerminalOptions) -> String {
     let mut report = Report { style: Style { colours: options.colours }, options, lines: Vec::new() };
@@ -72,10 +72,13 @@ pub fn terminal(analysis: &Analysis, options: &TerminalOptions) -> String {
     }
     match &analysis.samples {
         Some(profile) => samples::sections(&mut report, profile),
-        None if analysis.calls == 0 => report.nothing(),
+        None if analysis.calls == 0 && analysis.allocations.is_none() => report.nothing(),
         None => {}
     }
     report.slowest_calls(analysis);
+    if let Some(profile) = &analysis.allocations {
+        allocations::sections(&mut report, profile);
+    }
     report.details("Statements", &analysis.statements);
     report.details("HTTP requests", &analysis.http_requests);
     report.details("Socket peers", &analysis.sockets);

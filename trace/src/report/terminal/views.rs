@@ -1,11 +1,11 @@
 //! One way of looking at a recording, whole: a table whose last line is the sum, which is the same in each view.
 
 use super::comparison::name_of;
-use super::samples;
 use super::table::{Cell, Table};
 use super::text::{Style, cut_end, printable, shorten_name};
 use super::tree::{self, TreeView};
 use super::{Report, TerminalOptions, estimated};
+use super::{allocations, samples};
 use crate::Analysis;
 use crate::analysis::{CallTree, Frame, GroupRow, Grouping, InputOutputRow, Measure, groups, package_of, stacks};
 use crate::report::units::{bytes, count, duration, percent};
@@ -42,11 +42,13 @@ impl View {
     }
 }
 
-/// Calls or samples: what they are counted in, and all of them.
+/// Calls, samples or allocations: what they are counted in, and all of them.
 struct Source<'a> {
     tree: &'a CallTree,
     frames: &'a [Frame],
     unit: fn(u64) -> String,
+    /// What the figures are, where there is only one column of them.
+    amount: &'static str,
     /// Title of the column of counts; none if the figures are counts themselves.
     calls: Option<&'static str>,
     all_calls: u64,
@@ -61,28 +63,35 @@ struct Line {
     name: String,
 }
 
-/// One view of a recording, of its calls and of its samples, as text for a terminal.
+/// One view of a recording, of its calls, its samples and its allocations, as text for a terminal.
 #[must_use]
 pub fn view(analysis: &Analysis, view: View, options: &TerminalOptions) -> String {
     let mut report = Report { style: Style { colours: options.colours }, options, lines: Vec::new() };
     report.head(analysis);
     if analysis.calls > 0 {
         let (tree, frames, all_calls) = (&analysis.tree, analysis.frames.as_slice(), analysis.calls);
-        let source = Source { tree, frames, unit: duration, calls: Some("calls"), all_calls };
+        let source = Source { tree, frames, unit: duration, amount: "time", calls: Some("calls"), all_calls };
         let by = if matches!(view, View::Groups(_) | View::Method) { name_of(options.by) } else { "time" };
         let title = format!("{} by {by}, in {} of calls", view.title(), duration(tree.total()));
         let threads = analysis.threads.iter().map(|row| (row.name.clone(), row.id, row.calls, row.total));
         section(&mut report, &title, view, &source, &lines(analysis, view, &source, threads));
     }
     if let Some(profile) = &analysis.samples {
-        let source =
-            Source { tree: &profile.tree, frames: &profile.frames, unit: count, calls: None, all_calls: profile.ticks };
+        let (tree, frames, all_calls) = (&profile.tree, profile.frames.as_slice(), profile.ticks);
+        let source = Source { tree, frames, unit: count, amount: "samples", calls: None, all_calls };
         let title = format!("{} by samples", view.title());
         samples::head(&mut report, profile, &title);
         let threads = profile.threads.iter().map(|row| (row.name.clone(), row.id, row.ticks, row.ticks));
         section(&mut report, "", view, &source, &lines(analysis, view, &source, threads));
     }
-    if analysis.calls == 0 && analysis.samples.is_none() {
+    if let Some(profile) = &analysis.allocations {
+        let (tree, frames, all_calls) = (&profile.stacks.tree, profile.stacks.frames.as_slice(), profile.samples);
+        let source = Source { tree, frames, unit: bytes, amount: "bytes", calls: None, all_calls };
+        allocations::head(&mut report, profile, &format!("{} by allocated memory", view.title()));
+        let threads = profile.stacks.threads.iter().map(|row| (row.name.clone(), row.id, row.ticks, row.ticks));
+        section(&mut report, "", view, &source, &lines(analysis, view, &source, threads));
+    }
+    if analysis.calls == 0 && analysis.samples.is_none() && analysis.allocations.is_none() {
         report.nothing();
     }
     if let View::Groups(grouping) = view {
@@ -185,10 +194,7 @@ fn table(report: &mut Report<'_>, view: View, source: &Source<'_>, lines: &[Line
     let mut order: Vec<&Line> = lines.iter().collect();
     order.sort_by(|a, b| b.value(options.by).cmp(&a.value(options.by)).then_with(|| a.name.cmp(&b.name)));
     let has_total = lines.iter().any(|line| line.total.is_some());
-    let mut titles = vec![if has_total { "own" } else { "time" }, "%"];
-    if source.calls.is_none() {
-        titles = vec![if has_total { "own" } else { "samples" }, "%"];
-    }
+    let mut titles = vec![if has_total { "own" } else { source.amount }, "%"];
     titles.extend(has_total.then_some(["total", "%"]).into_iter().flatten());
     titles.extend(source.calls);
     let mut table = Table::new(titles, last_title(view));

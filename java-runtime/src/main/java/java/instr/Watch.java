@@ -41,22 +41,34 @@ public final class Watch {
         if (now != start) moved(start, now, id);
     }
 
-    /** The tick at which a call ends that began at this tick; 0 if it has not moved, so that nothing is to be recorded. */
-    public static long end(long start) {
+    @DontInline
+    private static void moved(double start, double now, int id) {
+        long end = time(start, now, id);
+        if (end != 0L) Recorder.record(began(start, end), end, id);
+    }
+
+    /**
+     * The time at which a call ended that began at this tick; 0 if it is not to be recorded. For templates that have something to add
+     * to what they record.
+     */
+    public static long end(double start, int id) {
         U.loadFence();
-        long now = tick;
-        return now != start ? now : 0L;
+        double now = tick;
+        return now == start ? 0L : time(start, now, id);
+    }
+
+    /** The time of the tick at which a call began that ended then. */
+    public static long began(double start, long end) {
+        return Double.isNaN(start) ? time(start, end) : (long) start;
     }
 
     @DontInline
-    private static void moved(double start, double now, int id) {
-        if (start == 0 || now == 0 || !Timer.on) return;
-        boolean counts = Double.isNaN(now);
-        if (counts) count(id);
-        boolean began = Double.isNaN(start);
-        // Began and ended without a tick in between.
-        if (counts && began) return;
-        Recorder.record(began ? time(start, now) : (long) start, counts ? time(now, start) : (long) now, id);
+    private static long time(double start, double now, int id) {
+        if (start == 0 || now == 0 || !Timer.on) return 0L;
+        if (!Double.isNaN(now)) return (long) now;
+        count(id);
+        // Began and ended without a tick in between, if that one counts, too.
+        return Double.isNaN(start) ? 0L : time(now, (long) start);
     }
 
     /** Threads may get in each other's way: a call more or less does not matter. */
@@ -67,8 +79,7 @@ public final class Watch {
     }
 
     /** The time of a tick that counts, which is near that of another one. */
-    private static long time(double counting, double near) {
-        long other = (long) near;
+    private static long time(double counting, long other) {
         long time = other & ~TIME_BITS | Double.doubleToRawLongBits(counting) & TIME_BITS;
         if (time - other > TIME_BITS >> 1) return time - TIME_BITS - 1;
         return other - time > TIME_BITS >> 1 ? time + TIME_BITS + 1 : time;

@@ -18,11 +18,11 @@ final class CatchAllWithArguments {
 
     @Template(name = "timed", category = "catch-all", level = Level.WATCH)
     static void timedWatch() throws Throwable {
-        long start = Watch.tick;
+        double start = Watch.tick;
         try {
             Target.proceed();
         } finally {
-            long end = Watch.end(start);
+            long end = Watch.end(start, Target.id());
             if (end != 0L) {
                 Object[] values = null;
                 try {
@@ -30,7 +30,7 @@ final class CatchAllWithArguments {
                 } catch (Throwable noMemory) {
                     // See above.
                 }
-                Arguments.exit(start, end, Target.id(), values, Target.captureForm(), Target.thrown());
+                Arguments.exit(Watch.began(start, end), end, Target.id(), values, Target.captureForm(), Target.thrown());
             }
         }
     }

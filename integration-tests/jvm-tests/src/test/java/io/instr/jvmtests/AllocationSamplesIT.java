@@ -46,6 +46,9 @@ class AllocationSamplesIT {
 
         Finished report = Tool.instr(List.of("report", "--by", "allocated", file.toString()));
         assertTrue(report.assertExitCode(0).stdout().contains("targets.Recorded.arrays"), report.stdout());
+        Finished collapsed = Tool.instr(List.of("export", "--format", "collapsed", "--allocations", file.toString()));
+        long exported = collapsed.assertExitCode(0).stdout().lines().mapToLong(line -> Long.parseLong(line.substring(line.lastIndexOf(' ') + 1))).sum();
+        assertEquals(weight(samples, event -> true), exported);
 
         long forMissionControl = 0;
         for (IItemIterable items : JfrLoaderToolkit.loadEvents(file.toFile()).apply(ItemFilters.type("jdk.ObjectAllocationSample"))) {
@@ -77,8 +80,9 @@ class AllocationSamplesIT {
     }
 
     private static boolean isIn(RecordedEvent event, String method) {
-        RecordedFrame frame = event.getStackTrace().getFrames().get(0);
-        return frame.getMethod().getName().equals(method);
+        // What the JVM allocates by itself has no frames.
+        List<RecordedFrame> frames = event.getStackTrace().getFrames();
+        return !frames.isEmpty() && frames.get(0).getMethod().getName().equals(method);
     }
 
     private static long weight(List<RecordedEvent> samples, Predicate<RecordedEvent> wanted) {

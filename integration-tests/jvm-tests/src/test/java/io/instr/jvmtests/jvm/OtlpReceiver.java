@@ -2,6 +2,8 @@ package io.instr.jvmtests.jvm;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import com.sun.net.httpserver.HttpsConfigurator;
+import com.sun.net.httpserver.HttpsServer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
@@ -24,14 +26,34 @@ public final class OtlpReceiver implements AutoCloseable {
             String trace, String id, String parent, String name, long start, long end, Map<String, String> attributes) {}
 
     private final HttpServer server;
+    private final String scheme;
     private final List<Point> points = new ArrayList<>();
     private final List<Span> spans = new ArrayList<>();
     private final List<Map<String, String>> resources = new ArrayList<>();
     private final List<String> keys = new ArrayList<>();
 
     public OtlpReceiver() {
+        this("http", address -> HttpServer.create(address, 0));
+    }
+
+    /** With TLS, as who these certificates say. */
+    public OtlpReceiver(Certificates certificates) {
+        this("https", address -> {
+            HttpsServer server = HttpsServer.create(address, 0);
+            server.setHttpsConfigurator(new HttpsConfigurator(certificates.ofServer()));
+            return server;
+        });
+    }
+
+    /** Opens a server. */
+    private interface Opening {
+        HttpServer at(InetSocketAddress address) throws IOException;
+    }
+
+    private OtlpReceiver(String scheme, Opening opening) {
+        this.scheme = scheme;
         try {
-            server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+            server = opening.at(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -41,7 +63,7 @@ public final class OtlpReceiver implements AutoCloseable {
     }
 
     public String url() {
-        return "http://127.0.0.1:" + server.getAddress().getPort();
+        return scheme + "://127.0.0.1:" + server.getAddress().getPort();
     }
 
     @Override

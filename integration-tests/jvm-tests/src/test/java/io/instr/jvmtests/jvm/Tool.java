@@ -1,5 +1,6 @@
 package io.instr.jvmtests.jvm;
 
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -12,6 +13,11 @@ public final class Tool {
         List<String> command = new ArrayList<>(List.of(jdk.tool(name).toString()));
         command.addAll(arguments);
         return JvmProcess.start(command, RunDirectories.create(), false).finish();
+    }
+
+    /** Any command, in this directory; it must succeed. */
+    static void run(Path directory, List<String> command) {
+        JvmProcess.start(command, directory, false).finish().assertExitCode(0);
     }
 
     /** {@code instr}, which the same build leaves beside the agent. */

@@ -1,0 +1,117 @@
+package io.instr.jvmtests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.Certificates;
+import io.instr.jvmtests.jvm.Dialog;
+import io.instr.jvmtests.jvm.EachJdk;
+import io.instr.jvmtests.jvm.Finished;
+import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.OpenMetrics;
+import io.instr.jvmtests.jvm.OtlpReceiver;
+import io.instr.jvmtests.jvm.Program;
+import io.instr.jvmtests.jvm.RunDirectories;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+
+/** Figures and spans to a receiver with TLS, of which an authority of the test's own making says who it is. */
+class OpenTelemetryTlsIT {
+
+    private static final String PACED = "targets.KnownLoad.paced";
+
+    private static Dialog start(Jdk jdk, Path directory, String lines, List<String> launcher) throws IOException {
+        AgentConfig config = AgentConfig.verbatim("""
+                [trace]
+                file = "trace.jfr"
+                [metrics]
+                otlp-traces = true
+                trace-threshold = "2 ms"
+                interval = "500 ms"
+                %s
+                [[rule]]
+                class = "targets.KnownLoad"
+                method = "paced"
+                level = "time"
+                """.formatted(lines));
+        Files.writeString(directory.resolve(config.fileName()), config.text());
+        Program target = Program.target(jdk, "targets.KnownLoad").startedBy(launcher);
+        Dialog program = target.talk(List.of(Program.agentOption(config.fileName())), directory);
+        assertEquals("ready", program.next());
+        return program;
+    }
+
+    /** Long enough for some intervals. */
+    private static Finished work(Dialog program) {
+        program.ask("steady 2 5 300");
+        program.send("quit");
+        Finished run = program.finish().assertExitCode(0);
+        assertEquals(600, run.trace().count(PACED), run.stderr());
+        return run;
+    }
+
+    @EachJdk
+    void aReceiverOfAKnownAuthorityGetsEverythingWithTheSecretOfTheEnvironment(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        try (OtlpReceiver receiver = new OtlpReceiver(new Certificates(directory, "ours"));
+                Dialog program = start(jdk, directory, """
+                        otlp = "%s"
+                        ca-file = "ours.pem"
+                        headers = "x-key=Bearer ${OTLP_TOKEN}"
+                        """.formatted(receiver.url()), List.of("/usr/bin/env", "OTLP_TOKEN=s3cret"))) {
+            Finished run = work(program);
+            assertEquals("", run.stderr());
+            assertEquals(Set.of("Bearer s3cret"), Set.copyOf(receiver.keys()));
+            assertEquals(600, receiver.latest("instr.method.duration", "code.function.name", PACED).orElseThrow().number(4));
+            assertEquals(600, receiver.spans().size());
+        }
+    }
+
+    @EachJdk
+    void aReceiverOfAnotherAuthorityIsToldOnceAndGetsNothing(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        new Certificates(directory, "ours");
+        try (OtlpReceiver receiver = new OtlpReceiver(new Certificates(directory, "theirs"));
+                Dialog program = start(jdk, directory, """
+                        otlp = "%s"
+                        ca-file = "ours.pem"
+                        """.formatted(receiver.url()), List.of())) {
+            Finished run = work(program);
+            assertEquals(1, run.stderr().lines().count(), run.stderr());
+            String told = run.stderr();
+            assertTrue(told.contains(receiver.url()) && told.contains("signed by nobody who is trusted by ca-file"), told);
+            assertEquals(List.of(), receiver.keys());
+        }
+    }
+
+    @EachJdk
+    void theAuthoritiesOfTheSystemKnowNothingOfOurs(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        try (OtlpReceiver receiver = new OtlpReceiver(new Certificates(directory, "ours"));
+                Dialog program = start(jdk, directory, "otlp = \"%s\"".formatted(receiver.url()), List.of())) {
+            String told = work(program).stderr();
+            assertEquals(1, told.lines().count(), told);
+            assertTrue(told.contains("`ca-file`"), told);
+            assertEquals(List.of(), receiver.keys());
+        }
+    }
+
+    @EachJdk
+    void whatIsMissingIsToldAndTheProgramRuns(Jdk jdk) throws IOException {
+        String url = "https://127.0.0.1:" + OpenMetrics.freePort();
+        for (String[] missing : new String[][] {
+            {"ca-file = 'nowhere.pem'", "nowhere.pem"}, {"headers = 'authorization=${NOT_THERE}'", "variable NOT_THERE"},
+        }) {
+            Path directory = RunDirectories.create();
+            try (Dialog program = start(jdk, directory, "otlp = '%s'\n%s".formatted(url, missing[0]), List.of())) {
+                String told = work(program).stderr();
+                assertEquals(1, told.lines().count(), told);
+                assertTrue(told.contains(missing[1]) && told.contains("nothing is sent"), told);
+            }
+        }
+    }
+}
