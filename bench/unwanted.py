@@ -22,6 +22,8 @@ NAMES = "\n".join(
 # Super types and annotations that no class of the jars has; every class is asked for them.
 EXTENDS = '[[rule]]\nextends = ["javax.servlet.jsp.HttpJspPage", "com.acme.Plugin"]\ntemplate = "timed"\nlevel = "time"\n'
 ANNOTATED = '[[rule]]\nannotated = ["javax.ejb.Stateless", "com.acme.Monitored"]\ntemplate = "timed"\nlevel = "time"\n'
+# The same with types that the jars have, which few classes extend: then super types must be read that nobody has loaded yet.
+PRESENT = '[[rule]]\nextends = "{}"\ntemplate = "timed"\nlevel = "time"\n'
 # Super types are noted for later, but the names leave every class of the jars out.
 EXTENDS_ELSEWHERE = f'[[rule]]\nclass = "com.acme.**"\n{EXTENDS.split(chr(10), 1)[1]}'
 
@@ -31,6 +33,7 @@ def options():
     parser.add_argument("--program", help="the example `unwanted` of the package cli, for the decision alone")
     parser.add_argument("--jars", required=True, help="a directory: every class of its jars is loaded")
     parser.add_argument("--loader", default="application,own", help="who loads them: the application's loader, one of their own, or both")
+    parser.add_argument("--types", default="", help="types of the jars with few sub types, comma-separated: one more row for each")
     return parser.parse_args()
 
 
@@ -43,6 +46,7 @@ def variants(o, stopwatch, directory):
             file.write(f'[trace]\nfile = "{directory}/{name}.jfr"\n{rules}')
         return [f"-agentpath:{os.path.abspath(o.agent)}={path}"]
 
+    present = {f"by `extends = \"{name}\"`": own(name, PRESENT.format(name)) for name in o.types.split(",") if name}
     return {
         "none": [],
         "an agent that does nothing": [f"-agentpath:{stopwatch}=nothing"],
@@ -50,6 +54,7 @@ def variants(o, stopwatch, directory):
         "by name, a rule elsewhere has `extends`": own("elsewhere", EXTENDS_ELSEWHERE),
         "by `annotated`": own("annotated", ANNOTATED),
         "by `extends`": own("extends", EXTENDS),
+        **present,
     }
 
 

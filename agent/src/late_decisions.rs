@@ -1,6 +1,7 @@
 //! Classes that could not be decided or rewritten when they came: their super types were unknown, or they were not linked.
 //! They are presented to the class hook once more when the JVM has linked them.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
@@ -18,7 +19,7 @@ const MOST: usize = 10_000;
 #[derive(Debug, Default)]
 pub(crate) struct LateDecisions {
     classes: Mutex<Waiting>,
-    /// How many there are, to be read without the lock.
+    /// How many names there are, to be read without the lock.
     count: AtomicUsize,
     /// Somebody else listens, too.
     keeps_listening: AtomicBool,
@@ -30,18 +31,53 @@ struct Waiting {
     names: FxHashMap<Box<[u8]>, Vec<LoaderId>>,
     /// Classes get one more chance, not one each time they come.
     tried: FxHashSet<(Box<[u8]>, LoaderId)>,
+    /// The same in the order in which they came.
+    order: VecDeque<(Box<[u8]>, LoaderId)>,
+}
+
+impl Waiting {
+    /// Adds a class unless it had its chance; of too many, the one that came first is forgotten: it is linked by now, or never will be.
+    fn add(&mut self, name: &[u8], loader: LoaderId) {
+        let class: (Box<[u8]>, LoaderId) = (name.into(), loader);
+        if !self.tried.insert(class.clone()) {
+            return;
+        }
+        self.order.push_back(class);
+        if self.order.len() > MOST
+            && let Some(first) = self.order.pop_front()
+        {
+            self.take(&first.0, first.1);
+            self.tried.remove(&first);
+        }
+        self.names.entry(name.into()).or_default().push(loader);
+    }
+
+    /// Whether the class was waiting; it is not any more.
+    fn take(&mut self, name: &[u8], loader: LoaderId) -> bool {
+        let Some(loaders) = self.names.get_mut(name) else { return false };
+        let Some(at) = loaders.iter().position(|waiting| *waiting == loader) else { return false };
+        loaders.swap_remove(at);
+        if loaders.is_empty() {
+            self.names.remove(name);
+        }
+        true
+    }
 }
 
 impl LateDecisions {
     /// Remembers a class and has the JVM tell when it is linked.
     pub(crate) fn remember(&self, jvmti: Jvmti, name: &[u8], loader: LoaderId) {
         let mut waiting = self.classes.lock();
-        if waiting.tried.len() >= MOST || !waiting.tried.insert((name.into(), loader)) {
-            return;
-        }
-        waiting.names.entry(name.into()).or_default().push(loader);
-        if self.count.fetch_add(1, Ordering::Relaxed) == 0 {
-            self.listen(jvmti, true);
+        waiting.add(name, loader);
+        self.note_change(jvmti, &waiting);
+    }
+
+    /// Listens while there are names.
+    fn note_change(&self, jvmti: Jvmti, waiting: &Waiting) {
+        let now = waiting.names.len();
+        let before = self.count.swap(now, Ordering::Relaxed);
+        if (before == 0) != (now == 0) {
+            self.listen(jvmti, now != 0);
         }
     }
 
@@ -78,16 +114,9 @@ impl LateDecisions {
 
     fn forget(&self, jvmti: Jvmti, name: &[u8], loader: LoaderId) -> bool {
         let mut waiting = self.classes.lock();
-        let Some(loaders) = waiting.names.get_mut(name) else { return false };
-        let Some(at) = loaders.iter().position(|waiting| *waiting == loader) else { return false };
-        loaders.swap_remove(at);
-        if loaders.is_empty() {
-            waiting.names.remove(name);
-        }
-        if self.count.fetch_sub(1, Ordering::Relaxed) == 1 {
-            self.listen(jvmti, false);
-        }
-        true
+        let was_waiting = waiting.take(name, loader);
+        self.note_change(jvmti, &waiting);
+        was_waiting
     }
 }
 
@@ -113,9 +142,38 @@ fn learn_super_types(
         let interface_names: Vec<_> = interfaces.iter().filter_map(|class| class.internal_name(jvmti)).collect();
         let names = std::iter::once(&super_name).chain(&interface_names).map(Vec::as_slice);
         // Known under the loader whose class asks: that is how the JVM resolved the name for it.
-        types.learn(&name, seen_by, names);
+        types.learn(&name, seen_by, true, names);
         for class in super_class.into_iter().chain(interfaces.iter().copied()) {
             learn_super_types(jvmti, jni, types, class, seen_by, depth + 1);
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_waits_once_and_for_its_own_loader() {
+        let mut waiting = Waiting::default();
+        waiting.add(b"a/C", 1);
+        waiting.add(b"a/C", 2);
+        assert!(!waiting.take(b"a/C", 3));
+        assert!(waiting.take(b"a/C", 1) && !waiting.take(b"a/C", 1));
+        waiting.add(b"a/C", 1);
+        assert!(!waiting.take(b"a/C", 1), "it had its chance");
+        assert!(waiting.take(b"a/C", 2) && waiting.names.is_empty());
+    }
+
+    #[test]
+    fn of_too_many_the_newest_wait() {
+        let mut waiting = Waiting::default();
+        let most = LoaderId::try_from(MOST).unwrap();
+        (0..most + 5).for_each(|loader| waiting.add(b"a/C", loader));
+        assert_eq!(
+            (waiting.tried.len(), waiting.order.len(), waiting.names[b"a/C".as_slice()].len()),
+            (MOST, MOST, MOST)
+        );
+        assert!(!waiting.take(b"a/C", 4) && waiting.take(b"a/C", 5) && waiting.take(b"a/C", most + 4));
+    }
 }

@@ -23,6 +23,7 @@ pub(crate) fn instrument(jvmti: Jvmti, jni: &Jni<'_>, session: &Session) {
     };
     let scan = Scan { jvmti, jni, session };
     let wanted: Vec<LoadedClass<'_>> = loaded.as_slice().iter().copied().filter(|class| scan.wants(*class)).collect();
+    session.types.all_loaded_are_noted();
     tracing::info!(loaded = loaded.as_slice().len(), wanted = wanted.len(), "classes loaded before the hook");
     retransform_classes(jvmti, session, &wanted);
 }
@@ -52,6 +53,11 @@ impl Scan<'_> {
     /// thousands when attaching.
     fn wants(&self, class: LoadedClass<'_>) -> bool {
         let rules = &self.session.setup.rules;
+        if rules.needs_hierarchy()
+            && let Some(name) = class.internal_name(self.jvmti)
+        {
+            self.session.types.note_loaded(&name);
+        }
         if !rules.may_match_jdk() && class.is_boot(self.jvmti, self.jni) {
             return false;
         }

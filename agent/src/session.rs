@@ -25,9 +25,7 @@ use crate::live_control::LiveControl;
 use crate::metrics::FullCalls;
 use crate::probe_registry::ProbeRegistry;
 use crate::probe_switch::ProbeSwitch;
-use crate::recorder::{
-    self, BurstWindows, CallRates, DumpDesk, LiveTree, RecordCounts, Rings, WatchedCalls, Watcher,
-};
+use crate::recorder::{self, BurstWindows, CallRates, DumpDesk, LiveTree, RecordCounts, Rings, WatchedCalls, Watcher};
 use crate::runtime_classes::RuntimeClasses;
 use crate::sampler::{self, AllocationSampler, SampleQueue};
 use crate::setup::Setup;
@@ -346,7 +344,7 @@ impl Watcher for SessionWatcher {
 impl Session {
     fn new(agent: &Agent, setup: Setup) -> Session {
         let java_home = agent.jvmti.system_property(c"java.home").unwrap_or_default();
-        let types = TypeIndex::new(PathBuf::from(java_home), agent.started);
+        let types = TypeIndex::new(PathBuf::from(java_home), agent.started, setup.rules.asked_types());
         let probes = probe_registry::of_process();
         let (control, budget) = (&setup.config.control, setup.budget());
         let counted = Arc::new(WatchedCalls::of_process());

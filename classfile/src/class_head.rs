@@ -3,7 +3,7 @@
 //! For a program that asks every class the JVM loads and goes on with few of them.
 
 use crate::constant_pool::{ENTRY_FORMS, Tag};
-use crate::{ByteReader, Error, ErrorKind, ModifiedUtf8, Result};
+use crate::{ByteReader, Error, ErrorKind, ModifiedUtf8, Result, access};
 
 const CONTEXT: &str = "ClassFile";
 
@@ -26,6 +26,7 @@ pub struct HeadMemory {
 pub struct ClassHead<'a, 'm> {
     file: &'a [u8],
     offsets: &'m [u32],
+    access_flags: u16,
     this_class: ModifiedUtf8<'a>,
     super_class: Option<ModifiedUtf8<'a>>,
     /// Two bytes each: the constants that name the interfaces, all of them good.
@@ -43,7 +44,7 @@ impl<'a, 'm> ClassHead<'a, 'm> {
         let count = usize::from(reader.u2()?);
         let end = locate(file, count, &mut memory.offsets, text)?;
         reader.skip(end - reader.offset())?;
-        reader.skip(2)?;
+        let access_flags = reader.u2()?;
         let offsets = memory.offsets.as_slice();
         let this_class = class_name(file, offsets, reader.u2()?)?;
         let super_class = match reader.u2()? {
@@ -57,7 +58,12 @@ impl<'a, 'm> ClassHead<'a, 'm> {
         for index in indices(interfaces) {
             class_name(file, offsets, index)?;
         }
-        Ok(ClassHead { file, offsets, this_class, super_class, interfaces })
+        Ok(ClassHead { file, offsets, access_flags, this_class, super_class, interfaces })
+    }
+
+    /// True for interfaces, annotation types among them.
+    pub fn is_interface(&self) -> bool {
+        self.access_flags & access::INTERFACE != 0
     }
 
     /// Internal name of the class.
@@ -146,6 +152,7 @@ mod tests {
         let class = ClassFile::parse(CLASS).unwrap();
         assert_eq!(head.this_class(), class.this_class());
         assert_eq!(head.super_class(), class.super_class());
+        assert_eq!(head.is_interface(), class.access_flags() & access::INTERFACE != 0);
         assert!(head.interfaces().eq(class.interfaces()));
         assert!(texts.contains(&b"java/lang/Object".as_slice()) && texts.contains(&b"Code".as_slice()));
     }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use instrument_core::selection::{FirstLook, Hierarchy, Supertypes};
+use instrument_core::selection::{AskedTypes, FirstLook, Hierarchy, Supertypes};
 
 use super::native_paths::Asking;
 use super::{BOOT, LoaderId, TypeIndex};
@@ -44,7 +44,7 @@ impl<'a> LoaderView<'a> {
 
     /// Notes the super types of the class whose loader this is.
     pub(crate) fn learn(&self, class: &FirstLook<'_, '_>) {
-        self.index.learn(class.name(), self.loader, class.super_types());
+        self.index.learn(class.name(), self.loader, class.is_interface(), class.super_types());
     }
 
     fn natively(&self, name: &[u8]) -> Option<Arc<Supertypes>> {
@@ -70,13 +70,24 @@ impl<'a> LoaderView<'a> {
 
 impl Hierarchy for LoaderView<'_> {
     fn supertypes(&self, internal_name: &[u8]) -> Option<Arc<Supertypes>> {
-        let index = self.index;
-        index
-            .of_loader(internal_name, self.loader)
-            .or_else(|| index.of_jdk(internal_name))
+        self.known_supertypes(internal_name)
             .or_else(|| self.natively(internal_name))
-            .or_else(|| index.undisputed(internal_name))
+            .or_else(|| self.index.undisputed(internal_name))
             .or_else(|| self.ask_loader(internal_name))
+    }
+
+    fn known_supertypes(&self, internal_name: &[u8]) -> Option<Arc<Supertypes>> {
+        self.index.of_loader(internal_name, self.loader).or_else(|| self.index.of_jdk(internal_name))
+    }
+
+    fn asked_types(&self) -> AskedTypes {
+        match (self.index.asked_types(), self.object) {
+            (AskedTypes::Any, _) | (_, None) => AskedTypes::Any,
+            (_, Some((jvmti, jni, loader))) => {
+                let found = self.index.paths.asked_types(Asking { index: self.index, jvmti, jni }, loader);
+                found.max(self.index.asked_types())
+            }
+        }
     }
 
     fn is_unasked(&self, internal_name: &[u8]) -> bool {

@@ -9,11 +9,13 @@
 //! 6. nobody: [`LateDecisions`](crate::late_decisions) asks again when the class is linked.
 //!
 //! Most questions are not asked at all: a type whose whole ancestry holds nothing that a rule asks for is marked so, and the next
-//! class that extends it needs one look.
+//! class that extends it needs one look. And a question that would have to be answered from a class file (3. to 6.) is only asked if the
+//! answer can lead to a type that a rule asks for: not where no such type exists, nor about interfaces where only classes do ([`asked`]).
 //!
 //! A loader is identified by the identity hash of its object: two loaders with the same hash that both define a class of the
 //! same name with different super types would be confused, which costs at worst a probe too many or too few.
 
+mod asked;
 mod loader_view;
 mod native_paths;
 
@@ -24,10 +26,11 @@ use std::time::SystemTime;
 
 use class_source::JdkImage;
 use classfile::{ClassHead, HeadMemory};
-use instrument_core::selection::Supertypes;
+use instrument_core::selection::{AskedTypes, Supertypes};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use asked::Asked;
 pub(crate) use loader_view::LoaderView;
 use native_paths::NativePaths;
 
@@ -58,6 +61,7 @@ pub(crate) struct TypeIndex {
     java_home: PathBuf,
     image: OnceLock<Option<JdkImage>>,
     paths: NativePaths,
+    asked: Asked,
     known: Mutex<Known>,
     /// What many classes have: Object as the super class and no interface.
     plain: Arc<Supertypes>,
@@ -111,19 +115,34 @@ impl Candidates {
 }
 
 impl TypeIndex {
-    /// An empty index over the JDK at `java_home`, whose image is opened when it is first needed, for a JVM that was started then or later.
-    pub(crate) fn new(java_home: PathBuf, started: SystemTime) -> TypeIndex {
+    /// An empty index over the JDK at `java_home`, whose image is opened when it is first needed, for a JVM that was started then or later
+    /// and rules that ask for these types.
+    pub(crate) fn new<'n>(java_home: PathBuf, started: SystemTime, asked: impl Iterator<Item = &'n [u8]>) -> TypeIndex {
         TypeIndex {
             java_home,
             image: OnceLock::new(),
             paths: NativePaths::new(started),
+            asked: Asked::new(asked),
             known: Mutex::new(Known::default()),
             plain: Arc::new(Supertypes::named([b"java/lang/Object".as_slice()])),
         }
     }
 
-    /// Notes the super types of a class that this loader defines or sees: their names, the super class first.
+    /// Notes the super types of a class that this loader defines or sees: their names, the super class first. What may be an interface or
+    /// not is an interface.
     pub(crate) fn learn<'n>(
+        &self,
+        name: &[u8],
+        loader: LoaderId,
+        is_interface: bool,
+        super_types: impl Iterator<Item = &'n [u8]> + Clone,
+    ) -> Arc<Supertypes> {
+        self.asked.note(name, is_interface);
+        self.share(name, loader, super_types)
+    }
+
+    /// Notes the super types of a class that was learnt before, as another loader sees it.
+    fn share<'n>(
         &self,
         name: &[u8],
         loader: LoaderId,
@@ -224,8 +243,26 @@ impl TypeIndex {
                 return None;
             }
             let super_types = head.super_class().into_iter().chain(head.interfaces()).map(|name| name.0);
-            Some(self.learn(name, loader, super_types))
+            Some(self.learn(name, loader, head.is_interface(), super_types))
         })
+    }
+
+    /// Notes a class that the JVM had loaded before the class hook was on.
+    pub(crate) fn note_loaded(&self, name: &[u8]) {
+        self.asked.note_loaded(name, || self.of_jdk(name).is_some());
+    }
+
+    /// All of them are noted.
+    pub(crate) fn all_loaded_are_noted(&self) {
+        self.asked.all_loaded_are_noted();
+    }
+
+    /// Which of the types that rules ask for are known to exist, in the JDK or elsewhere.
+    fn asked_types(&self) -> AskedTypes {
+        match self.asked.seen() {
+            AskedTypes::Any => AskedTypes::Any,
+            _ => self.asked.in_jdk(|name| self.of_jdk(name).is_some() || !self.is_in_jdk_package(name)),
+        }
     }
 
     /// Whether some module of the JDK has the package of this class, as far as the JDK can be read.
@@ -272,7 +309,7 @@ mod tests {
     use super::*;
 
     fn learn(index: &TypeIndex, name: &str, loader: LoaderId, super_class: &str) {
-        index.learn(name.as_bytes(), loader, [super_class.as_bytes()].into_iter());
+        index.learn(name.as_bytes(), loader, false, [super_class.as_bytes()].into_iter());
     }
 
     fn types(super_class: &str) -> Supertypes {
@@ -280,7 +317,7 @@ mod tests {
     }
 
     fn index() -> TypeIndex {
-        TypeIndex::new(PathBuf::from("/nowhere"), SystemTime::now())
+        TypeIndex::new(PathBuf::from("/nowhere"), SystemTime::now(), std::iter::empty())
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime};
 
 use class_source::{Found, LoaderClassPath, LoaderTraits, PathElement};
-use instrument_core::selection::Supertypes;
+use instrument_core::selection::{AskedTypes, Supertypes};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
@@ -62,6 +62,8 @@ struct NativePath {
     /// Of the elements, those that are not the loader's own.
     appended_to_boot: usize,
     opened: OnceLock<LoaderClassPath>,
+    /// What it had when it was first searched.
+    asked: OnceLock<AskedTypes>,
 }
 
 /// Who asks.
@@ -102,18 +104,76 @@ impl NativePaths {
             }
             match self.find_by_parent(asking, loader, name, depth) {
                 Found::Absent => {}
-                Found::Class(types) => return Found::Class(index.learn(name, id, types.names())),
+                Found::Class(types) => return Found::Class(index.share(name, id, types.names())),
                 Found::Unsure => return Found::Unsure,
             }
         }
         let opened = path.opened.get_or_init(|| open(&path.elements, self.traits(jvmti, path.kind)));
         match opened.find(name, |class| index.learn_from(name, id, class.bytes)) {
-            // Nobody has appended to the class path since.
-            Found::Absent if class_path_length(jni, loader) == Some(path.elements.len() - path.appended_to_boot) => {
-                Found::Absent
-            }
-            Found::Absent => Found::Unsure,
+            Found::Absent if !path.is_all_of(jni, loader) => Found::Unsure,
             found => found,
+        }
+    }
+
+    /// Which of the types that rules ask for are found by this loader or by one that it asks, besides those of the JDK; the index
+    /// notes those that are.
+    pub(super) fn asked_types(&self, asking: Asking<'_>, loader: ObjectRef<'_>) -> AskedTypes {
+        self.asked_types_at(asking, loader, 0)
+    }
+
+    fn asked_types_at(&self, asking: Asking<'_>, loader: ObjectRef<'_>, depth: usize) -> AskedTypes {
+        let Asking { jvmti, jni, .. } = asking;
+        let id = jvmti.identity_hash(Some(loader));
+        let Some(path) = self.path_of(asking, loader, id).filter(|path| path.is_all_of(jni, loader)) else {
+            return AskedTypes::Any;
+        };
+        let of_parent = match path.kind {
+            _ if depth == DEEPEST => AskedTypes::Any,
+            LoaderKind::Urls => self.asked_types_of_parent(asking, loader, depth),
+            _ => AskedTypes::Nowhere,
+        };
+        match of_parent {
+            AskedTypes::Any => AskedTypes::Any,
+            found => found.max(self.asked_types_of(asking, &path, id)),
+        }
+    }
+
+    fn asked_types_of_parent(&self, asking: Asking<'_>, loader: ObjectRef<'_>, depth: usize) -> AskedTypes {
+        let Asking { jvmti, jni, .. } = asking;
+        let of_jdk = || match self.appended_to_boot(jvmti) {
+            Some([]) => AskedTypes::Nowhere,
+            _ => AskedTypes::Any,
+        };
+        let ask = |parent: Option<ObjectRef<'_>>| {
+            let Some(parent) = parent else { return of_jdk() };
+            match self.asked_types_at(asking, parent, depth + 1) {
+                AskedTypes::Any if loader_kind(jvmti, jni, parent) == LoaderKind::Platform => of_jdk(),
+                found => found,
+            }
+        };
+        with_parent(jni, loader, ask).unwrap_or(AskedTypes::Any)
+    }
+
+    /// Of the elements of one class path.
+    fn asked_types_of(&self, asking: Asking<'_>, path: &NativePath, id: LoaderId) -> AskedTypes {
+        let Asking { index, jvmti, .. } = asking;
+        let opened = path.opened.get_or_init(|| open(&path.elements, self.traits(jvmti, path.kind)));
+        // The index notes what is there.
+        let is_sure = |name: &[u8]| {
+            let found = || opened.find(name, |class| index.learn_from(name, id, class.bytes));
+            index.of_loader(name, id).is_some() || found() != Found::Unsure
+        };
+        let search =
+            || if index.asked.names().iter().all(|name| is_sure(name)) { AskedTypes::Nowhere } else { AskedTypes::Any };
+        let found = *path.asked.get_or_init(search);
+        let is_new = |name: &[u8]| index.of_loader(name, id).is_none() && opened.may_be_in_directory(name);
+        match (found, opened.directory_count()) {
+            (AskedTypes::Any, _) | (_, 0) => found,
+            (_, directories) => match index.asked.few_names(directories) {
+                Some(names) if names.iter().any(|name| is_new(name)) => search(),
+                Some(_) => found,
+                None => AskedTypes::Any,
+            },
         }
     }
 
@@ -187,7 +247,7 @@ impl NativePaths {
             LoaderKind::Application => elements.extend(split(jvmti, c"java.class.path").map(PathElement::Plain)),
             _ => elements.extend(class_path_urls(jni, loader)?.iter().map(element_of)),
         }
-        Some(NativePath { kind, elements, appended_to_boot, opened: OnceLock::new() })
+        Some(NativePath { kind, elements, appended_to_boot, opened: OnceLock::new(), asked: OnceLock::new() })
     }
 
     fn appended_to_boot(&self, jvmti: Jvmti) -> Option<&[PathBuf]> {
@@ -212,6 +272,11 @@ impl NativePaths {
 }
 
 impl NativePath {
+    /// Whether nobody has appended to the class path of the loader since.
+    fn is_all_of(&self, jni: &Jni<'_>, loader: ObjectRef<'_>) -> bool {
+        class_path_length(jni, loader) == Some(self.elements.len() - self.appended_to_boot)
+    }
+
     fn jars(&self) -> usize {
         self.opened.get().map_or(self.elements.len(), LoaderClassPath::jar_count)
     }

@@ -1,8 +1,15 @@
 //! Which loader an object is, and what it follows, read from its fields: no Java code runs for it, and nothing is waited for.
 
+use std::ffi::{CStr, c_void};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use jvmti_bindings::sys::jni::jfieldID;
+
 use super::environment::Jvmti;
 use super::jni::{Jni, Local, ObjectRef, jni_call};
 use super::loaded_classes::LoadedClass;
+use super::weak_object::WeakObject;
 
 /// Loaders of which it is known what they do. A subclass may do something else, so the class must be exactly this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,8 +35,53 @@ pub(crate) struct UrlParts {
     pub(crate) file: Vec<u8>,
 }
 
-const URL_CLASS_PATH: &std::ffi::CStr = c"Ljdk/internal/loader/URLClassPath;";
-const STRING: &std::ffi::CStr = c"Ljava/lang/String;";
+const URL_CLASS_PATH: &CStr = c"Ljdk/internal/loader/URLClassPath;";
+const STRING: &CStr = c"Ljava/lang/String;";
+
+/// Asked for with each class that is looked up: finding a field by its name takes longer than the lookup.
+static PARENT: KnownField = KnownField::new(c"parent", c"Ljava/lang/ClassLoader;");
+/// One for the loader of the application, one for `java.net.URLClassLoader`, as they come.
+static PATHS: [KnownField; 2] = [const { KnownField::new(c"ucp", URL_CLASS_PATH) }; 2];
+static ELEMENTS: KnownField = KnownField::new(c"path", c"Ljava/util/ArrayList;");
+static LENGTH: KnownField = KnownField::new(c"size", c"I");
+
+/// A field that is remembered for the class of which it was asked first.
+struct KnownField {
+    name: &'static CStr,
+    descriptor: &'static CStr,
+    /// The class of the object, and the id, which is good as long as the class is there.
+    found: OnceLock<(WeakObject, AtomicPtr<c_void>)>,
+}
+
+impl KnownField {
+    const fn new(name: &'static CStr, descriptor: &'static CStr) -> KnownField {
+        KnownField { name, descriptor, found: OnceLock::new() }
+    }
+
+    /// `None` also if it is known for another class.
+    fn of(&self, jni: &Jni<'_>, object: ObjectRef<'_>) -> Option<jfieldID> {
+        // Not while the thread is on its way to throw: its exception would be lost.
+        if jni.exception_pending() {
+            return None;
+        }
+        // SAFETY: valid environment, live object; gives a new local reference.
+        let class = unsafe { jni.own(jni_call!(jni, GetObjectClass, object.raw())) }?;
+        if let Some((known, id)) = self.found.get() {
+            return known.is(jni, class.as_object()).then(|| id.load(Ordering::Relaxed));
+        }
+        let id = field(jni, object, self.name, self.descriptor)?;
+        let found = (WeakObject::new(jni, class.as_object())?, AtomicPtr::new(id));
+        if let Err((unused, _)) = self.found.set(found) {
+            unused.delete(jni);
+        }
+        Some(id)
+    }
+
+    /// The same for an object of any class.
+    fn of_any(&self, jni: &Jni<'_>, object: ObjectRef<'_>) -> Option<jfieldID> {
+        self.of(jni, object).or_else(|| field(jni, object, self.name, self.descriptor))
+    }
+}
 
 /// What kind of loader this is.
 pub(crate) fn loader_kind(jvmti: Jvmti, jni: &Jni<'_>, loader: ObjectRef<'_>) -> LoaderKind {
@@ -54,7 +106,8 @@ pub(crate) fn with_parent<R>(
     loader: ObjectRef<'_>,
     body: impl FnOnce(Option<ObjectRef<'_>>) -> R,
 ) -> Option<R> {
-    let parent = object_field(jni, loader, c"parent", c"Ljava/lang/ClassLoader;").ok()?;
+    // SAFETY: it was found in the class of the loader; the descriptor is that of a reference.
+    let parent = unsafe { object_in(jni, loader, PARENT.of_any(jni, loader)) }.ok()?;
     Some(body(parent.as_ref().map(Local::as_object)))
 }
 
@@ -85,12 +138,17 @@ pub(crate) fn class_path_urls(jni: &Jni<'_>, loader: ObjectRef<'_>) -> Option<Ve
 }
 
 fn url_list<'jni>(jni: &'jni Jni<'_>, loader: ObjectRef<'_>) -> Option<Local<'jni>> {
-    let path = object_field(jni, loader, c"ucp", URL_CLASS_PATH).ok()??;
-    object_field(jni, path.as_object(), c"path", c"Ljava/util/ArrayList;").ok()?
+    let [first, second] = &PATHS;
+    let field = first.of(jni, loader).or_else(|| second.of_any(jni, loader));
+    // SAFETY: it was found in the class of the loader; the descriptor is that of a reference.
+    let path = unsafe { object_in(jni, loader, field) }.ok()??;
+    let path = path.as_object();
+    // SAFETY: the same of the path.
+    unsafe { object_in(jni, path, ELEMENTS.of_any(jni, path)) }.ok()?
 }
 
 fn list_length(jni: &Jni<'_>, list: ObjectRef<'_>) -> Option<usize> {
-    let field = field(jni, list, c"size", c"I")?;
+    let field = LENGTH.of_any(jni, list)?;
     // SAFETY: valid environment, live object of a class with this field, which is an int.
     usize::try_from(unsafe { jni_call!(jni, GetIntField, list.raw(), field) }).ok()
 }
@@ -110,21 +168,29 @@ struct NoField;
 fn object_field<'jni>(
     jni: &'jni Jni<'_>,
     object: ObjectRef<'_>,
-    name: &std::ffi::CStr,
-    descriptor: &std::ffi::CStr,
+    name: &CStr,
+    descriptor: &CStr,
 ) -> Result<Option<Local<'jni>>, NoField> {
-    let field = field(jni, object, name, descriptor).ok_or(NoField)?;
+    // SAFETY: it was found in the class of the object; all callers name descriptors of references.
+    unsafe { object_in(jni, object, field(jni, object, name, descriptor)) }
+}
+
+/// The content of a field.
+///
+/// # Safety
+/// The object must have the field, and it must be a reference.
+unsafe fn object_in<'jni>(
+    jni: &'jni Jni<'_>,
+    object: ObjectRef<'_>,
+    field: Option<jfieldID>,
+) -> Result<Option<Local<'jni>>, NoField> {
+    let field = field.ok_or(NoField)?;
     // SAFETY: valid environment, live object of a class with this field, which is a reference; gives a new local reference or null.
     Ok(unsafe { jni.own(jni_call!(jni, GetObjectField, object.raw(), field)) })
 }
 
 /// A field of the object's class or of one of its super classes.
-fn field(
-    jni: &Jni<'_>,
-    object: ObjectRef<'_>,
-    name: &std::ffi::CStr,
-    descriptor: &std::ffi::CStr,
-) -> Option<jvmti_bindings::sys::jni::jfieldID> {
+fn field(jni: &Jni<'_>, object: ObjectRef<'_>, name: &CStr, descriptor: &CStr) -> Option<jfieldID> {
     // Not while the thread is on its way to throw: its exception would be lost.
     if jni.exception_pending() {
         return None;

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rawzip::{
     CompressionMethod, FileReader, RECOMMENDED_BUFFER_SIZE, ZipArchive, ZipArchiveEntryWayfinder, ZipFileHeaderRecord,
@@ -11,6 +11,7 @@ use rawzip::{
 use super::hash_of;
 use super::inflater::{Beginning, Inflater};
 use super::manifest::is_multi_release;
+use super::unchanged::FileIdentity;
 
 /// No class file is larger: what claims to be is not read.
 const LARGEST_ENTRY: u64 = 64 << 20;
@@ -28,7 +29,11 @@ pub(super) struct Entry {
 
 /// The file of a jar, open as long as the JVM has it open.
 #[derive(Debug)]
-pub(super) struct JarFile(ZipArchive<FileReader>);
+pub(super) struct JarFile {
+    archive: ZipArchive<FileReader>,
+    path: PathBuf,
+    identity: FileIdentity,
+}
 
 /// The directory of a jar.
 #[derive(Debug)]
@@ -62,7 +67,9 @@ impl Jar {
     /// Reads the directory; variants of classes count up to `release`.
     pub(super) fn open(path: &Path, release: u16, inflater: &mut Inflater) -> io::Result<Jar> {
         let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
-        let archive = ZipArchive::from_file(File::open(path)?, &mut buffer).map_err(io::Error::other)?;
+        let file = File::open(path)?;
+        let identity = FileIdentity::of(&file.metadata()?);
+        let archive = ZipArchive::from_file(file, &mut buffer).map_err(io::Error::other)?;
         let mut directory = Directory::default();
         let mut entries = archive.entries(&mut buffer);
         while let Some(entry) = entries.next_entry().map_err(io::Error::other)? {
@@ -71,7 +78,7 @@ impl Jar {
         if directory.count != archive.entries_hint() {
             return Err(io::Error::other("the directory has another number of entries than it says"));
         }
-        let file = JarFile(archive);
+        let file = JarFile { archive, path: path.to_path_buf(), identity };
         let Directory { mut classes, mut variants, manifest, index, .. } = directory;
         let manifest = manifest.map(|manifest| file.read_whole(&manifest, inflater)).transpose()?.unwrap_or_default();
         let index = index.map(|index| file.read_whole(&index, inflater)).transpose()?;
@@ -119,6 +126,11 @@ fn variant(versioned: &[u8], entry: Entry) -> Option<Variant> {
 }
 
 impl JarFile {
+    /// Whether no other file has taken its place. If one has, a loader reads whichever was there when it first came here.
+    pub(super) fn is_in_place(&self) -> bool {
+        self.identity.is_at(&self.path)
+    }
+
     /// Shows `look` longer and longer beginnings of an entry until it has seen enough. There is no look at the checksum, which
     /// stands for the whole: a loader does not look at it either.
     pub(super) fn read<R>(
@@ -131,11 +143,11 @@ impl JarFile {
         if size.max(packed) > LARGEST_ENTRY {
             return Err(io::Error::other("an entry of an absurd size"));
         }
-        let found = self.0.get_entry(entry.place).map_err(io::Error::other)?;
+        let found = self.archive.get_entry(entry.place).map_err(io::Error::other)?;
         let (start, end) = found.compressed_data_range();
         // Both lengths are bounded above.
         let (size, packed) = (size as usize, end.saturating_sub(start).min(LARGEST_ENTRY) as usize);
-        let read = |buffer: &mut [u8]| rawzip::ReaderAt::read_at(self.0.get_ref(), buffer, start);
+        let read = |buffer: &mut [u8]| rawzip::ReaderAt::read_at(self.archive.get_ref(), buffer, start);
         inflater.fill(packed, read)?;
         if entry.is_deflated { inflater.inflate(size, look) } else { Ok(inflater.stored(size, look)) }
     }

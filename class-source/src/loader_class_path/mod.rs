@@ -183,6 +183,7 @@ impl LoaderClassPath {
             }
         }
         match (self.containers.get(first_jar), place) {
+            (Some(Container::Jar(file)), Some(_)) if !file.is_in_place() => Found::Unsure,
             (Some(Container::Jar(file)), Some(place)) => {
                 let mut inflater = self.inflaters().pop().unwrap_or_default();
                 let seen = file.read(&place.entry, &mut inflater, look);
@@ -194,6 +195,20 @@ impl LoaderClassPath {
             }
             _ => Found::Absent,
         }
+    }
+
+    /// How many directories are searched, each at every question: files come and go in them.
+    pub fn directory_count(&self) -> usize {
+        self.containers.iter().filter(|container| matches!(container, Container::Directory(_))).count()
+    }
+
+    /// Whether one of the directories may have a class file of this name by now: cheaper than finding it.
+    pub fn may_be_in_directory(&self, internal_name: &[u8]) -> bool {
+        let Some(relative) = file_name(internal_name) else { return true };
+        self.containers.iter().any(|container| match container {
+            Container::Directory(root) => !fs::exists(root.join(&relative)).is_ok_and(|exists| !exists),
+            Container::Jar(_) | Container::Unsure => false,
+        })
     }
 
     fn inflaters(&self) -> std::sync::MutexGuard<'_, Vec<Inflater>> {
@@ -229,9 +244,14 @@ fn hash_of(internal_name: &[u8]) -> u64 {
     hasher.finish()
 }
 
+/// The file of a class in a directory; `None` for names that are not written as plain files.
+fn file_name(internal_name: &[u8]) -> Option<PathBuf> {
+    let relative = std::str::from_utf8(internal_name).ok().filter(|name| name.is_ascii())?;
+    Some(PathBuf::from(format!("{relative}.class")))
+}
+
 fn read_in_directory(root: &Path, internal_name: &[u8]) -> io::Result<Option<Vec<u8>>> {
-    let relative = std::str::from_utf8(internal_name).ok().filter(|name| name.is_ascii());
-    let relative = PathBuf::from(format!("{}.class", relative.ok_or(io::ErrorKind::InvalidInput)?));
+    let relative = file_name(internal_name).ok_or(io::ErrorKind::InvalidInput)?;
     // A name with `..` or a leading `/` would lead out of the directory; no class is called so.
     if !relative.components().all(|component| matches!(component, Component::Normal(_))) {
         return Ok(None);

@@ -27,6 +27,27 @@ pub(super) fn was_absent_at(path: &Path, moment: SystemTime) -> bool {
     directory.is_some_and(|directory| is_older(&directory, moment))
 }
 
+/// Tells a file from one that took its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FileIdentity {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+}
+
+impl FileIdentity {
+    pub(super) fn of(file: &Metadata) -> FileIdentity {
+        let modified = (file.mtime(), file.mtime_nsec());
+        FileIdentity { device: file.dev(), inode: file.ino(), size: file.len(), modified }
+    }
+
+    /// Whether this file stands under this path.
+    pub(super) fn is_at(&self, path: &Path) -> bool {
+        fs::metadata(path).is_ok_and(|found| FileIdentity::of(&found) == *self)
+    }
+}
+
 /// By the time of the last change of any kind, which nobody can set back.
 fn is_older(file: &Metadata, moment: SystemTime) -> bool {
     let (Ok(seconds), Ok(nanos)) = (u64::try_from(file.ctime()), u32::try_from(file.ctime_nsec())) else {

@@ -65,6 +65,11 @@ impl<'a> FirstLook<'a, '_> {
         self.head.this_class().0
     }
 
+    /// True for interfaces, annotation types among them.
+    pub fn is_interface(&self) -> bool {
+        self.head.is_interface()
+    }
+
     /// The direct super types, the super class first.
     pub fn super_types(&self) -> impl Iterator<Item = &'a [u8]> + Clone + '_ {
         self.head.super_class().into_iter().chain(self.head.interfaces()).map(|name| name.0)

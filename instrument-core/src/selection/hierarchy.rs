@@ -1,5 +1,6 @@
 //! Super types at any depth, without loading a class.
 
+use std::cell::OnceCell;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
@@ -44,10 +45,31 @@ impl Supertypes {
     }
 }
 
+/// Which of the types that rules ask for exist at all, where one class loader looks for classes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AskedTypes {
+    /// None of them: no class can have one above it.
+    Nowhere,
+    /// Classes, but no interfaces: only super classes can be among them.
+    Classes,
+    /// Perhaps interfaces, too.
+    Any,
+}
+
 /// Knows the direct super types of classes, as seen from one class loader.
 pub trait Hierarchy {
     /// The super types of a type, or `None` if they cannot be found now.
     fn supertypes(&self, internal_name: &[u8]) -> Option<Arc<Supertypes>>;
+
+    /// The same if it can be told without looking into class files of the application.
+    fn known_supertypes(&self, internal_name: &[u8]) -> Option<Arc<Supertypes>> {
+        self.supertypes(internal_name)
+    }
+
+    /// Which of the types that rules ask for exist; asked once a class, if something above it is not known.
+    fn asked_types(&self) -> AskedTypes {
+        AskedTypes::Any
+    }
 
     /// True if it was noted that the rules ask for neither this type nor one of its super types.
     fn is_unasked(&self, _internal_name: &[u8]) -> bool {
@@ -80,6 +102,10 @@ impl WantedTypes {
     pub(super) fn contains(&self, internal_name: &[u8]) -> bool {
         self.numbers.contains_key(internal_name)
     }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &[u8]> {
+        self.numbers.keys().map(|name| &**name)
+    }
 }
 
 /// What is known about the super types of one class.
@@ -91,6 +117,13 @@ pub(super) struct SupertypeFacts {
     pub(super) unresolved: Vec<Vec<u8>>,
 }
 
+/// Super types of one type on the way.
+struct Holder {
+    types: Arc<Supertypes>,
+    /// Whether this is the class or one of its super classes.
+    is_class: bool,
+}
+
 impl SupertypeFacts {
     /// Walks all super types of a class with these direct ones, the class itself included.
     pub(super) fn walk(
@@ -99,10 +132,12 @@ impl SupertypeFacts {
         hierarchy: &dyn Hierarchy,
         wanted: &WantedTypes,
     ) -> SupertypeFacts {
-        let mut walk = Walk { holders: vec![direct], seen: Vec::new() };
+        let mut walk = Walk { holders: vec![Holder { types: direct, is_class: true }], seen: Vec::new() };
         let mut facts = SupertypeFacts::default();
+        let asked = OnceCell::new();
+        let mut is_complete = true;
         let mut next = 0;
-        while let Some(holder) = walk.holders.get(next).cloned() {
+        while let Some((holder, is_class)) = walk.holder(next) {
             for (position, name) in holder.names().enumerate() {
                 if name == class || !walk.is_new(name, next, position) {
                     continue;
@@ -111,9 +146,19 @@ impl SupertypeFacts {
                 if name == b"java/lang/Object" || hierarchy.is_unasked(name) {
                     continue;
                 }
-                match hierarchy.supertypes(name) {
-                    Some(supertypes) => walk.holders.push(supertypes),
-                    None => facts.unresolved.push(name.to_vec()),
+                let is_class = is_class && position == 0;
+                let can_lead_to_one = || match asked.get_or_init(|| hierarchy.asked_types()) {
+                    AskedTypes::Nowhere => false,
+                    AskedTypes::Classes => is_class,
+                    AskedTypes::Any => true,
+                };
+                match hierarchy.known_supertypes(name) {
+                    Some(types) => walk.holders.push(Holder { types, is_class }),
+                    None if !can_lead_to_one() => is_complete = false,
+                    None => match hierarchy.supertypes(name) {
+                        Some(types) => walk.holders.push(Holder { types, is_class }),
+                        None => facts.unresolved.push(name.to_vec()),
+                    },
                 }
                 if walk.seen.len() == MOST_SUPERTYPES {
                     facts.found.extend(wanted.numbers.get(class));
@@ -122,9 +167,9 @@ impl SupertypeFacts {
             }
             next += 1;
         }
-        if facts.found.is_empty() && facts.unresolved.is_empty() {
+        if is_complete && facts.found.is_empty() && facts.unresolved.is_empty() {
             // The super types of each of them are among them.
-            let names = walk.holders.iter().flat_map(|holder| holder.names());
+            let names = walk.holders.iter().flat_map(|holder| holder.types.names());
             names.filter(|name| *name != class).for_each(|name| hierarchy.note_unasked(name));
         }
         facts.found.extend(wanted.numbers.get(class));
@@ -138,16 +183,20 @@ impl SupertypeFacts {
 
 /// Breadth first with a list of what was seen: no recursion and no end to fear in cyclic or hostile hierarchies.
 struct Walk {
-    holders: Vec<Arc<Supertypes>>,
+    holders: Vec<Holder>,
     /// Hash of each name seen, and where the name itself stands: holder and position.
     seen: Vec<(u64, usize, usize)>,
 }
 
 impl Walk {
+    fn holder(&self, at: usize) -> Option<(Arc<Supertypes>, bool)> {
+        self.holders.get(at).map(|holder| (Arc::clone(&holder.types), holder.is_class))
+    }
+
     fn is_new(&mut self, name: &[u8], holder: usize, position: usize) -> bool {
         let hash = FxBuildHasher.hash_one(name);
         let known = |&(other, holder, position): &(u64, usize, usize)| {
-            other == hash && self.holders.get(holder).and_then(|held| held.name_at(position)) == Some(name)
+            other == hash && self.holders.get(holder).and_then(|held| held.types.name_at(position)) == Some(name)
         };
         if self.seen.iter().any(known) {
             return false;

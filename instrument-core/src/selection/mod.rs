@@ -44,7 +44,7 @@ mod tests;
 pub use decision::{Chosen, ClassDecision, MethodDecision, SkipReason};
 pub use explain::{ClassExplanation, Instrumentation, MethodExplanation, RuleAnswer};
 pub use first_look::FirstLook;
-pub use hierarchy::{Hierarchy, Supertypes};
+pub use hierarchy::{AskedTypes, Hierarchy, Supertypes};
 pub use name_glob::NameGlob;
 pub use rule::CompiledRule;
 pub use rule_set::{Never, RuleSet};

@@ -55,6 +55,11 @@ impl RuleSet {
         !self.wanted.is_empty()
     }
 
+    /// Internal names of the super types that rules ask for.
+    pub fn asked_types(&self) -> impl Iterator<Item = &[u8]> {
+        self.wanted.names()
+    }
+
     /// True if some rule names classes that may belong to the JDK.
     pub fn may_match_jdk(&self) -> bool {
         self.may_match_jdk

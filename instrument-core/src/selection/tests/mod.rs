@@ -5,6 +5,7 @@ mod compiling;
 mod explaining;
 mod methods;
 mod presets;
+mod unread;
 
 use std::collections::HashMap;
 use std::sync::Arc;

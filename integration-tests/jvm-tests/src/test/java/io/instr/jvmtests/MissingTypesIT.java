@@ -1,0 +1,215 @@
+package io.instr.jvmtests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.EachJdk;
+import io.instr.jvmtests.jvm.Finished;
+import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.Program;
+import io.instr.jvmtests.jvm.RunDirectories;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+
+/**
+ * Types that rules ask for, which are missing where a loader looks, or are classes. Then the agent does not read super types that nobody
+ * has loaded. In each test a type turns up after all, by one of the ways in which that can happen while a program runs: the next class that has
+ * it above a super type that nobody has loaded must be taken.
+ */
+class MissingTypesIT {
+
+    /** Each argument is a step; workers are run by the loader that was made last. */
+    private static final String STEPS = """
+            package app;
+            import java.net.URL;
+            import java.net.URLClassLoader;
+            import java.nio.file.Files;
+            import java.nio.file.Path;
+            public class Steps {
+                public static int done;
+                public static void main(String[] steps) throws Exception {
+                    ClassLoader loader = Steps.class.getClassLoader();
+                    for (String step : steps) {
+                        String what = step.substring(step.indexOf('=') + 1);
+                        switch (step.substring(0, step.indexOf('='))) {
+                            case "run": {
+                                Object worker = loader.loadClass(what).getConstructor().newInstance();
+                                worker.getClass().getMethod("work").invoke(worker);
+                                break;
+                            }
+                            case "copy": {
+                                Path to = Path.of(what.split(">")[1]);
+                                Files.createDirectories(to.getParent());
+                                Files.copy(Path.of(what.split(">")[0]), to);
+                                break;
+                            }
+                            case "define": late.Door.define(Files.readAllBytes(Path.of(what))); break;
+                            case "child": loader = new URLClassLoader(urls(what), Steps.class.getClassLoader()); break;
+                            case "below": loader = new URLClassLoader(urls(what), loader); break;
+                            case "orphan": loader = new URLClassLoader(urls(what), null); break;
+                            case "add": {
+                                var add = URLClassLoader.class.getDeclaredMethod("addURL", URL.class);
+                                add.setAccessible(true);
+                                add.invoke(loader, urls(what)[0]);
+                                break;
+                            }
+                            default: throw new IllegalArgumentException(step);
+                        }
+                    }
+                    System.out.println("done");
+                }
+                private static URL[] urls(String elements) throws Exception {
+                    String[] names = elements.split(",");
+                    URL[] urls = new URL[names.length];
+                    for (int i = 0; i < names.length; i++) {
+                        urls[i] = new URL("file:" + names[i]);
+                    }
+                    return urls;
+                }
+            }
+            """;
+    /** Defines classes in its package and its loader, out of nowhere. */
+    private static final String DOOR = """
+            package late;
+            public class Door {
+                public static void define(byte[] type) throws Exception {
+                    java.lang.invoke.MethodHandles.lookup().defineClass(type);
+                }
+            }
+            """;
+    private static final String INTERFACE = "package late; public interface Wanted {}";
+    private static final String CLASS = "package late; public abstract class Wanted {}";
+
+    /** The parts of a program: `first.Worker` has nothing to do with the wanted type, `second.Worker` has it two steps above it. */
+    private record Parts(Path root, Path mainJar, Path workers, Path wanted) {
+
+        static Parts of(String wantedType, String isWanted) {
+            Path root = RunDirectories.create();
+            Path main = compiled(root, "main", List.of(), STEPS, DOOR);
+            Path wanted = compiled(root, "wanted", List.of(), wantedType);
+            Path workers = compiled(root, "workers", List.of(wanted),
+                    "package first; public class Base {}",
+                    "package first; public class Worker extends Base { public void work() {} }",
+                    "package second; public abstract class Base %s {}".formatted(isWanted),
+                    "package second; public class Worker extends Base { public void work() {} }");
+            Compilation.jar(workers, root.resolve("workers.jar"));
+            Compilation.jar(wanted, root.resolve("wanted.jar"));
+            return new Parts(root, Compilation.jar(main, root.resolve("main.jar")), root.resolve("workers.jar"), wanted);
+        }
+
+        Path wantedJar() {
+            return root.resolve("wanted.jar");
+        }
+
+        Path wantedClass() {
+            return wanted.resolve("late/Wanted.class");
+        }
+    }
+
+    @EachJdk
+    void definedWhileTheProgramRuns(Jdk jdk) {
+        Parts parts = Parts.of(INTERFACE, "implements late.Wanted");
+        assertTraced(jdk, List.of(parts.mainJar, parts.workers), Map.of("second.Worker.work", 1L),
+                "run=first.Worker", "define=" + parts.wantedClass(), "run=second.Worker");
+    }
+
+    @EachJdk
+    void writtenIntoADirectoryOfTheClassPath(Jdk jdk) {
+        Parts parts = Parts.of(INTERFACE, "implements late.Wanted");
+        Path directory = compiled(parts.root, "directory", List.of(), "package other; public class Type {}");
+        assertTraced(jdk, List.of(parts.mainJar, directory, parts.workers), Map.of("second.Worker.work", 1L),
+                "run=first.Worker", "copy=" + parts.wantedClass() + ">" + directory.resolve("late/Wanted.class"),
+                "run=second.Worker");
+    }
+
+    @EachJdk
+    void addedToALoader(Jdk jdk) {
+        Parts parts = Parts.of(INTERFACE, "implements late.Wanted");
+        assertTraced(jdk, List.of(parts.mainJar), Map.of("second.Worker.work", 1L),
+                "child=" + parts.workers, "run=first.Worker", "add=" + parts.wantedJar(), "run=second.Worker");
+    }
+
+    @EachJdk
+    void inTheParentOfALoader(Jdk jdk) {
+        Parts parts = Parts.of(INTERFACE, "implements late.Wanted");
+        Path empty = Compilation.jar(compiled(parts.root, "empty", List.of(), "package other; public class Type {}"),
+                parts.root.resolve("empty.jar"));
+        assertTraced(jdk, List.of(parts.mainJar), Map.of("second.Worker.work", 1L),
+                "child=" + parts.wantedJar(), "below=" + parts.workers + "," + empty, "run=first.Worker", "run=second.Worker");
+    }
+
+    @EachJdk
+    void inALoaderThatComesLater(Jdk jdk) {
+        Parts parts = Parts.of(INTERFACE, "implements late.Wanted");
+        assertTraced(jdk, List.of(parts.mainJar, parts.workers), Map.of("second.Worker.work", 1L),
+                "run=first.Worker", "orphan=" + parts.workers + "," + parts.wantedJar(), "run=first.Worker", "run=second.Worker");
+    }
+
+    /** The wanted type is a class: interfaces are not read, super classes are. */
+    @EachJdk
+    void aClassAboveASuperClass(Jdk jdk) {
+        Parts parts = Parts.of(CLASS, "extends late.Wanted");
+        assertTraced(jdk, List.of(parts.mainJar, parts.workers, parts.wantedJar()), Map.of("second.Worker.work", 1L),
+                "run=first.Worker", "run=second.Worker");
+    }
+
+    /** A class for one loader, an interface for another. */
+    @EachJdk
+    void aClassHereAndAnInterfaceThere(Jdk jdk) {
+        Parts parts = Parts.of(INTERFACE, "implements late.Wanted");
+        Path other = compiled(parts.root, "other", List.of(), CLASS);
+        Path more = compiled(parts.root, "more", List.of(parts.wanted),
+                "package third; public interface Middle extends late.Wanted {}",
+                "package third; public class Worker implements Middle { public void work() {} }");
+        assertTraced(jdk, List.of(parts.mainJar, Compilation.jar(other, parts.root.resolve("other.jar")), parts.workers),
+                Map.of("third.Worker.work", 1L),
+                "run=first.Worker",
+                "orphan=" + Compilation.jar(more, parts.root.resolve("more.jar")) + "," + parts.wantedJar(), "run=third.Worker");
+    }
+
+    private static void assertTraced(Jdk jdk, List<Path> classPath, Map<String, Long> expected, String... steps) {
+        String path = String.join(":", classPath.stream().map(Path::toString).toList());
+        Program program = Program.of(jdk,
+                List.of("-cp", path, "--add-opens=java.base/java.net=ALL-UNNAMED", "-Xverify:all"),
+                Stream.concat(Stream.of("app.Steps"), Stream.of(steps)).toList());
+        // Run once only: the steps change the files.
+        Finished run = program.withAgent(AgentConfig.of("""
+                [[rule]]
+                extends = "late.Wanted"
+                method = "work"
+                level = "time"
+                """)).assertExitCode(0);
+        assertEquals(new TreeMap<>(expected), new TreeMap<>(run.trace().counts()), String.join(" ", steps));
+    }
+
+    /** A directory with the classes of these sources. */
+    private static Path compiled(Path root, String name, List<Path> classPath, String... sources) {
+        Path classes = root.resolve(name);
+        List<String> arguments = new ArrayList<>(List.of("--release", "11", "-d", classes.toString()));
+        arguments.addAll(List.of("-cp", String.join(":", classPath.stream().map(Path::toString).toList())));
+        for (String source : sources) {
+            String simple = source.replaceAll("(?s).*?public (?:abstract )?(?:class|interface) (\\w+).*", "$1");
+            String folder = source.replaceAll("(?s)^package (\\w+);.*", "$1");
+            Path file = root.resolve(name + "-sources").resolve(folder).resolve(simple + ".java");
+            arguments.add(write(file, source).toString());
+        }
+        Compilation.javac(arguments);
+        return classes;
+    }
+
+    private static Path write(Path file, String text) {
+        try {
+            Files.createDirectories(file.getParent());
+            return Files.writeString(file, text);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}
