@@ -1,0 +1,88 @@
+package io.instr.jvmtests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.ControlSocket;
+import io.instr.jvmtests.jvm.Dialog;
+import io.instr.jvmtests.jvm.EachJdk;
+import io.instr.jvmtests.jvm.Finished;
+import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.Program;
+import io.instr.jvmtests.jvm.RunDirectories;
+import io.instr.jvmtests.jvm.Trace;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+
+/** Level watch costs little, but not nothing: a method that is called a hundred million times a second loses its probe, by default. */
+class WithdrawnProbesIT {
+
+    private static final String LOST = "targets.Conversation.step lost its probe";
+    private static final String TOLD = "its time counts with its callers";
+    private static final String WORK = "work 100000000";
+    /** So often at most: some 20 s. */
+    private static final int PATIENCE = 200;
+    /** After so often it would have been taken away: see the first test. */
+    private static final int LONG_ENOUGH = 20;
+
+    @EachJdk
+    void aMethodThatIsCalledTooOftenLosesItsProbe(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        try (Dialog program = conversation(jdk, "", directory)) {
+            String sum = program.ask(WORK);
+            int asked = 1;
+            while (!ControlSocket.status(program).contains(LOST)) {
+                assertTrue(++asked < PATIENCE, "the probe is still there: " + ControlSocket.status(program));
+                assertEquals(sum, program.ask(WORK));
+            }
+            // Its class is being retransformed, or has been.
+            assertEquals(sum, program.ask(WORK));
+            assertEquals(sum, program.ask(WORK));
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+        Trace trace = trace(directory);
+        List<String> told = governorNotes(trace);
+        assertTrue(told.stream().anyMatch(note -> note.startsWith(LOST) && note.endsWith(TOLD)), told.toString());
+        assertTrue(trace.count("targets.Conversation.work") > 0, "other methods keep theirs");
+    }
+
+    @EachJdk
+    void aRuleKeepsTheGovernorAway(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        try (Dialog program = conversation(jdk, "governed = false\n", directory)) {
+            for (int asked = 0; asked < LONG_ENOUGH; asked++) {
+                program.ask(WORK);
+            }
+            assertFalse(ControlSocket.status(program).contains("lost its probe"), ControlSocket.status(program));
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+        assertEquals(List.of(), governorNotes(trace(directory)));
+    }
+
+    private static Dialog conversation(Jdk jdk, String ofRule, Path directory) throws IOException {
+        AgentConfig config = AgentConfig.of("""
+                [[rule]]
+                class = "targets.Conversation"
+                """ + ofRule);
+        String file = config.writeTo(directory).getFileName().toString();
+        Dialog program = Program.target(jdk, "targets.Conversation").talk(List.of(Program.agentOption(file)), directory);
+        assertEquals("ready", program.next());
+        return program;
+    }
+
+    private static List<String> governorNotes(Trace trace) {
+        return trace.events("instr.Note").stream()
+                .filter(note -> note.getString("kind").equals("governor"))
+                .map(note -> note.getString("message"))
+                .toList();
+    }
+
+    private static Trace trace(Path directory) {
+        return new Finished(0, "", "", directory, List.of()).trace();
+    }
+}
