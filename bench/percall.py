@@ -17,9 +17,10 @@ METHOD = "percall.Monitored"
 
 
 def config(directory, level, mode="inline"):
+    """What one probe costs is measured with the governor off: it would take a watched one away."""
     path = os.path.join(directory, f"{level}-{mode}.toml")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(f'[[rule]]\nclass = "{METHOD}"\nmethod = "call(int)"\ntemplate = "timed"\nlevel = "{level}"\nmode = "{mode}"\n')
+        file.write(f'[governor]\nenabled = false\n[[rule]]\nclass = "{METHOD}"\nmethod = "call(int)"\ntemplate = "timed"\nlevel = "{level}"\nmode = "{mode}"\n')
     return path
 
 

@@ -13,7 +13,8 @@ import load
 import rounds
 
 # Nobody lowers the level while it is measured.
-LIVE = "[control]\nlive = true\n[governor]\nenabled = false"
+UNGOVERNED = "[governor]\nenabled = false"
+LIVE = "[control]\nlive = true\n" + UNGOVERNED
 # Name -> (body, level, further tables of the configuration, whether it is measured without work between the chains). Of the levels that
 # write a record for each call there is work in between, for the rate that the table states; what costs a tenth of a nanosecond
 # would not be seen beside it.
@@ -23,7 +24,7 @@ VARIANTS = {
     "time": ("plain", "time", "", False),
     "time-live": ("plain", "time", LIVE, False),
     "none-without-work": ("plain", None, "", True),
-    "watch": ("plain", "watch", "", True),
+    "watch": ("plain", "watch", UNGOVERNED, True),
     "watch-live": ("plain", "watch", LIVE, True),
 }
 SHORT = {"rounds": 2, "seconds": 1.0}
