@@ -21,11 +21,12 @@ import sliced
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCES = os.path.join(HERE, "programs")
-# Name -> (main class, order of one turn, turns to warm up, turns measured, rule). Without `class` a rule takes every class outside the JDK.
+# Name -> (main class, order of a turn to warm up, so many of them, order of a turn that is measured, so many of them, rule). Without `class` a
+# rule takes every class outside the JDK.
 PROGRAMS = {
-    "jackson": ("JacksonLoop", "3000", 200, 50, 'exclude = "Measured"'),
-    "regex": ("RegexLoop", "1200", 130, 50, 'class = ["java.util.regex.**", "RegexLoop"]'),
-    "web": ("WebLoad", "150 {rate}", 40, 40, 'exclude = ["WebLoad", "WebLoad$*"]'),
+    "jackson": ("JacksonLoop", "3000", 200, "3000", 50, 'exclude = "Measured"'),
+    "regex": ("RegexLoop", "1200", 130, "1200", 50, 'class = ["java.util.regex.**", "RegexLoop"]'),
+    "web": ("WebLoad", "400 0", 80, "150 {rate}", 40, 'exclude = ["WebLoad", "WebLoad$*"]'),
 }
 # For the run that only finds methods.
 FIRST_ORDER = "100 0"
@@ -166,15 +167,15 @@ def request_times(found):
 
 def round_of(o, class_path, program, chosen, directory):
     """Variant -> its figures in one round."""
-    _, order, warm, measured, _ = PROGRAMS[program]
+    _, warm_order, warm, order, measured, _ = PROGRAMS[program]
     order = order.format(rate=o.rate)
     running = {}
     try:
         for name, flags in chosen.items():
             os.makedirs(os.path.join(directory, name))
             running[name] = start(o, class_path, program, flags(os.path.join(directory, name)), os.path.join(directory, name))
-            running[name].order(order)
-        _, failed = sliced.turns(running, round(warm * o.work), order)
+            running[name].order(warm_order)
+        _, failed = sliced.turns(running, round(warm * o.work), warm_order)
         found, failed_later = sliced.turns({name: one for name, one in running.items() if name not in failed}, round(measured * o.work), order)
         errors = {**failed, **failed_later}
         figures = {}

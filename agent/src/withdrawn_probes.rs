@@ -30,7 +30,7 @@ const FIRST: Duration = Duration::from_secs(2);
 /// Pauses between changes: the first, and the longest.
 const PAUSES: [Duration; 2] = [Duration::from_secs(4), Duration::from_secs(60)];
 /// So long calls must have been counted, or chance decides.
-const ENOUGH: Duration = Duration::from_micros(1800);
+const ENOUGH: Duration = Duration::from_micros(4000);
 
 /// Name and descriptor.
 type Signature = (Box<[u8]>, Box<[u8]>);
