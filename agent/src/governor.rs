@@ -62,6 +62,13 @@ pub(crate) struct Interval<'a> {
     pub(crate) calls: &'a [(u32, u64)],
 }
 
+impl Interval<'_> {
+    /// CPU time that percents are of.
+    fn cpu_nanos(&self) -> f64 {
+        (self.cpu.as_nanos() as f64).max(self.length.as_nanos() as f64 * IDLE_CPU)
+    }
+}
+
 /// A change of level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Decision {
@@ -107,12 +114,21 @@ impl Governor {
         self.nanos_per_call
     }
 
+    /// What probes took in an interval above what the governor aims at: what a change would have saved.
+    pub(crate) fn excess(&self, interval: &Interval<'_>) -> Duration {
+        let aim = self.budget * self.manner.aim * interval.cpu_nanos();
+        Duration::from_nanos((self.cost(interval) - aim).max(0.0) as u64)
+    }
+
+    /// In nanoseconds.
+    fn cost(&self, interval: &Interval<'_>) -> f64 {
+        let calls: u64 = interval.calls.iter().map(|(_, calls)| calls).sum();
+        calls as f64 * self.nanos_per_call
+    }
+
     /// Decides at the end of an interval.
     pub(crate) fn decide(&mut self, interval: &Interval<'_>) -> Vec<Decision> {
-        let length = interval.length.as_nanos() as f64;
-        let cpu = (interval.cpu.as_nanos() as f64).max(length * IDLE_CPU);
-        let calls: u64 = interval.calls.iter().map(|(_, calls)| calls).sum();
-        let cost = calls as f64 * self.nanos_per_call;
+        let (cpu, cost) = (interval.cpu_nanos(), self.cost(interval));
         self.percent = 100.0 * cost / cpu;
         if cost > self.budget * self.manner.limit * cpu {
             self.demote(interval, cost, cpu)

@@ -17,6 +17,7 @@ mod call_tree;
 mod class_dump;
 mod class_load_hook;
 mod class_plan;
+mod compiler_time;
 mod control;
 mod detach;
 mod embedded;

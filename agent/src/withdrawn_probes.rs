@@ -14,6 +14,7 @@ use parking_lot::{Mutex, RwLock};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::class_plan::ClassPlan;
+use crate::compiler_time::CompilerTime;
 use crate::governor::{Decision, Governor, Interval, Manner};
 use crate::probe_registry::{ProbeRegistry, ProbedMethod};
 use crate::recorder::{Seen, WatchedCalls};
@@ -27,8 +28,9 @@ const NANOS_PER_COUNT: f64 = 15.0;
 const MOST_IN_COUNTING: f64 = 0.8;
 /// Before that a program has not found its pace.
 const FIRST: Duration = Duration::from_secs(2);
-/// Pauses between changes: the first, and the longest.
-const PAUSES: [Duration; 2] = [Duration::from_secs(4), Duration::from_secs(60)];
+/// So much of what the JIT has done up to now it does again after a change, and the methods concerned are slow meanwhile (measured with
+/// a Spring Boot application, docs/performance.md).
+const DONE_AGAIN: f64 = 0.2;
 /// So long calls must have been counted, or chance decides.
 const ENOUGH: Duration = Duration::from_micros(4000);
 
@@ -42,6 +44,7 @@ pub(crate) struct WithdrawnProbes {
     counted: Arc<WatchedCalls>,
     probes: &'static ProbeRegistry,
     deciding: Mutex<Deciding>,
+    compiler: Mutex<CompilerTime>,
     /// By class.
     methods: RwLock<FxHashMap<Arc<[u8]>, Vec<Signature>>>,
     /// Probes whose rule keeps the governor away.
@@ -55,9 +58,8 @@ struct Deciding {
     governor: Governor,
     at: Duration,
     cpu: Duration,
-    /// The JIT compiles much anew after each change: few large ones are better than many small ones.
-    not_before: Duration,
-    pause: Duration,
+    /// What probes have cost since the last change that a change would have saved.
+    paid: Duration,
 }
 
 /// What is to be done, and how people are told.
@@ -81,13 +83,8 @@ impl WithdrawnProbes {
             began: Instant::now(),
             counted,
             probes,
-            deciding: Mutex::new(Deciding {
-                governor,
-                at: Duration::ZERO,
-                cpu: Duration::ZERO,
-                not_before: FIRST,
-                pause: PAUSES[0],
-            }),
+            deciding: Mutex::new(Deciding { governor, at: Duration::ZERO, cpu: Duration::ZERO, paid: Duration::ZERO }),
+            compiler: Mutex::default(),
             methods: RwLock::default(),
             spared: Mutex::default(),
             is_busy: AtomicBool::new(false),
@@ -102,14 +99,24 @@ impl WithdrawnProbes {
     /// Looks at the calls since the last time, if enough are known. What comes of it must be carried out, and then
     /// [`WithdrawnProbes::carried_out`].
     pub(crate) fn decide(&self, cpu: Duration) -> Option<Changes> {
-        if self.began.elapsed() < self.deciding.lock().not_before {
+        if self.began.elapsed() < FIRST {
             return None;
         }
         let seen = self.counted.take(ENOUGH, self.probes.highest())?;
-        self.decide_at(self.began.elapsed(), cpu, &seen)
+        self.decide_at(self.began.elapsed(), cpu, &seen, || self.compiler.lock().read())
     }
 
-    fn decide_at(&self, at: Duration, cpu: Duration, seen: &Seen) -> Option<Changes> {
+    /// `compiled` is what the JIT has taken up to now.
+    ///
+    /// A change throws compiled code away. It is made when keeping the probes has cost as much as the change will cost: so, whatever
+    /// comes later, both together are at most twice what the better one would have cost.
+    fn decide_at(
+        &self,
+        at: Duration,
+        cpu: Duration,
+        seen: &Seen,
+        compiled: impl FnOnce() -> Duration,
+    ) -> Option<Changes> {
         let mut deciding = self.deciding.lock();
         let length = at.saturating_sub(std::mem::replace(&mut deciding.at, at));
         let used = cpu.saturating_sub(std::mem::replace(&mut deciding.cpu, cpu));
@@ -118,13 +125,19 @@ impl WithdrawnProbes {
             return None;
         }
         let calls = self.calls(seen, length, used);
-        let decisions = deciding.governor.decide(&Interval { at, length, cpu: used, calls: &calls });
-        tracing::debug!(percent = deciding.governor.percent(), "what probes of level watch take");
+        let interval = Interval { at, length, cpu: used, calls: &calls };
+        let excess = deciding.governor.excess(&interval);
+        deciding.paid += excess;
+        let price = if excess.is_zero() { Duration::ZERO } else { compiled().mul_f64(DONE_AGAIN) };
+        tracing::debug!(?used, ?excess, paid = ?deciding.paid, ?price, "what probes of level watch take");
+        if deciding.paid < price {
+            return None;
+        }
+        let decisions = deciding.governor.decide(&interval);
         if decisions.is_empty() {
             return None;
         }
-        deciding.not_before = at + deciding.pause;
-        deciding.pause = (deciding.pause * 2).min(PAUSES[1]);
+        deciding.paid = Duration::ZERO;
         self.is_busy.store(true, Ordering::Release);
         Some(self.note(&decisions))
     }
@@ -221,7 +234,9 @@ mod tests {
     #[test]
     fn what_is_called_most_goes() {
         let withdrawn = withdrawn();
-        let changes = withdrawn.decide_at(SECOND, SECOND, &seen(&[(1, 30_000), (2, 1_000), (3, 100)])).unwrap();
+        let changes = withdrawn
+            .decide_at(SECOND, SECOND, &seen(&[(1, 30_000), (2, 1_000), (3, 100)]), || Duration::ZERO)
+            .unwrap();
         assert!(changes.classes.contains(b"p/C".as_slice()), "{changes:?}");
         assert!(changes.lines.len() == 1 && changes.lines[0].starts_with("p.C.a lost its probe: "), "{changes:?}");
         assert!(withdrawn.has_touched(b"p/C"));
@@ -236,16 +251,27 @@ mod tests {
     #[test]
     fn nothing_is_decided_while_classes_are_changed() {
         let withdrawn = withdrawn();
-        assert!(withdrawn.decide_at(SECOND, SECOND, &seen(&[(1, 30_000)])).is_some());
-        assert!(withdrawn.decide_at(SECOND * 2, SECOND * 2, &seen(&[(2, 30_000)])).is_none());
+        assert!(withdrawn.decide_at(SECOND, SECOND, &seen(&[(1, 30_000)]), || Duration::ZERO).is_some());
+        assert!(withdrawn.decide_at(SECOND * 2, SECOND * 2, &seen(&[(2, 30_000)]), || Duration::ZERO).is_none());
         withdrawn.carried_out();
-        assert!(withdrawn.decide_at(SECOND * 3, SECOND * 3, &seen(&[(2, 30_000)])).is_some());
+        assert!(withdrawn.decide_at(SECOND * 3, SECOND * 3, &seen(&[(2, 30_000)]), || Duration::ZERO).is_some());
+    }
+
+    #[test]
+    fn code_is_thrown_away_when_the_probes_have_cost_as_much() {
+        let withdrawn = withdrawn();
+        let compiled = || Duration::from_millis(800);
+        let [first, second, third] = [1, 2, 3].map(|second| {
+            // 65 of 1000 ms, of which 7.5 would be left.
+            withdrawn.decide_at(SECOND * second, SECOND * second, &seen(&[(1, 30_000)]), compiled).is_some()
+        });
+        assert_eq!([first, second, third], [false, false, true], "160 ms of compiling anew");
     }
 
     #[test]
     fn spared_probes_stay() {
         let withdrawn = withdrawn();
         withdrawn.spare(1);
-        assert!(withdrawn.decide_at(SECOND, SECOND, &seen(&[(1, 30_000)])).is_none());
+        assert!(withdrawn.decide_at(SECOND, SECOND, &seen(&[(1, 30_000)]), || Duration::ZERO).is_none());
     }
 }

@@ -10,7 +10,8 @@ const SHARE: f64 = 0.007;
 /// A process that does little is taken to use so much of one processor.
 const LEAST_USE: f64 = 0.25;
 const SHORTEST: Duration = Duration::from_millis(1);
-const LONGEST: Duration = Duration::from_millis(10);
+/// What JFR samples at by default.
+const LONGEST: Duration = Duration::from_millis(20);
 /// How often the pace is looked at.
 const REVIEW: Duration = Duration::from_millis(100);
 /// Mean of a random pause, as a part of the longest.
@@ -101,7 +102,7 @@ mod tests {
         let busy = settled(1.0, 38.0);
         assert!((6_000..6_400).contains(&busy), "{busy}");
         assert!((3_000..3_200).contains(&settled(2.0, 38.0)));
-        assert_eq!(settled(0.0, 38.0), 10_000, "seldom, but not never, where nothing happens");
+        assert_eq!(settled(0.0, 38.0), 20_000, "seldom, but not never, where nothing happens");
     }
 
     #[test]

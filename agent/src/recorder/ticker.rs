@@ -171,17 +171,22 @@ fn tick_word(kind: TickKind, read: i64) -> f64 {
 /// When calls are counted.
 struct Counting {
     counted: Arc<WatchedCalls>,
+    /// When calls were counted first.
+    since: Option<i64>,
     /// When it began last.
     began: i64,
     is_counting: bool,
 }
 
 impl Counting {
-    const EVERY: i64 = 100_000_000;
+    /// The shortest and the longest time from one to the next, in nanoseconds.
+    const EVERY: [i64; 2] = [100_000_000, 1_000_000_000];
+    /// The longer the program has run, the more slowly it is expected to change.
+    const PART: i64 = 100;
     const LENGTH: Duration = Duration::from_micros(100);
 
     fn new(counted: Arc<WatchedCalls>) -> Counting {
-        Counting { counted, began: 0, is_counting: false }
+        Counting { counted, since: None, began: 0, is_counting: false }
     }
 
     /// What the tick at this moment is for.
@@ -191,7 +196,9 @@ impl Counting {
             self.counted.counted_for(Duration::from_nanos(nanos));
             return TickKind::Ordinary;
         }
-        self.is_counting = now.wrapping_sub(self.began) >= Counting::EVERY;
+        let ran = now.wrapping_sub(*self.since.get_or_insert(now));
+        let [shortest, longest] = Counting::EVERY;
+        self.is_counting = now.wrapping_sub(self.began) >= (ran / Counting::PART).clamp(shortest, longest);
         if self.is_counting {
             self.began = now;
             return TickKind::Counting;
@@ -271,6 +278,8 @@ mod tests {
         let (ordinary, counts) = (TickKind::Ordinary, TickKind::Counting);
         assert_eq!(kinds, [counts, ordinary, ordinary, counts, ordinary]);
         assert!(counted.take(Duration::from_micros(200), 0).is_some_and(|seen| seen.counted.as_micros() == 200));
+        let later = [100_000_000_000, 100_000_080_000, 100_900_000_000, 101_000_000_000].map(|now| counting.kind(now));
+        assert_eq!(later, [counts, ordinary, ordinary, counts], "once a second");
     }
 
     #[test]

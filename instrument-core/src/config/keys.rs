@@ -58,7 +58,7 @@ pub(super) const SAMPLER: &[&str] = &["enabled", "interval", "engine", "depth"];
 /// `[allocation]`
 pub(super) const ALLOCATION: &[&str] = &["enabled", "interval-kb", "depth"];
 /// `[filter]`
-pub(super) const FILTER: &[&str] = &["leaf", "max-bytes"];
+pub(super) const FILTER: &[&str] = &["leaf", "max-bytes", "library-max-bytes"];
 /// `[exclude]`
 pub(super) const EXCLUDE: &[&str] = &["class"];
 /// `[control]`

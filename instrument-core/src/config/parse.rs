@@ -160,6 +160,7 @@ fn read_filter(table: &TableReader<'_, '_>, problems: &mut Problems) -> FilterCo
     FilterConfig {
         leaf: table.boolean("leaf", problems).unwrap_or(default.leaf),
         max_bytes: table.number("max-bytes", 0..65_536, problems).unwrap_or(default.max_bytes),
+        library_max_bytes: table.number("library-max-bytes", 0..65_536, problems).unwrap_or(default.library_max_bytes),
     }
 }
 

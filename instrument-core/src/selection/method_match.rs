@@ -10,6 +10,7 @@ use super::body_facts::is_leaf_without_loop;
 use super::decision::SkipReason;
 use super::rule::CompiledRule;
 use super::rule_set::Never;
+use super::well_known_libraries;
 use crate::config::FilterConfig;
 use crate::level::Level;
 
@@ -75,7 +76,7 @@ pub(super) fn match_method(
     }
     // A probe on a method asked for by name or annotation is wanted for itself; the filter is for what a wildcard sweeps in.
     let swept_in = !named_in_full && rule.method_annotated.is_empty() && rule.level <= Level::Watch;
-    if let Some(reason) = unfit_body(facts, swept_in.then_some(filter)) {
+    if let Some(reason) = unfit_body(facts, swept_in.then_some(filter), rule.sweeps()) {
         return MethodMatch::Skips(reason);
     }
     if never(class, name, descriptor) {
@@ -123,8 +124,8 @@ fn is_excluded(rule: &CompiledRule, class: &[u8], name: &[u8], descriptor: &[u8]
     })
 }
 
-/// Why the body cannot get or is not worth a probe.
-fn unfit_body(facts: &MethodFacts<'_, '_>, filter: Option<&FilterConfig>) -> Option<SkipReason> {
+/// Why the body cannot get or is not worth a probe. `sweeping`: nothing says what the rule is about.
+fn unfit_body(facts: &MethodFacts<'_, '_>, filter: Option<&FilterConfig>, sweeping: bool) -> Option<SkipReason> {
     if facts.method.has(access::ABSTRACT) {
         return Some(SkipReason::Abstract);
     }
@@ -134,10 +135,17 @@ fn unfit_body(facts: &MethodFacts<'_, '_>, filter: Option<&FilterConfig>) -> Opt
     let Ok(Some(code)) = facts.method.code(facts.class) else { return Some(SkipReason::NoCode) };
     // Whoever waits for a lock waits inside the method, however small it is.
     let filter = filter.filter(|_| !facts.method.has(access::SYNCHRONIZED))?;
-    if code.bytecode.len() <= filter.max_bytes as usize {
-        (!may_wait(code.bytecode, facts.class.constant_pool())).then_some(SkipReason::Tiny)
+    let (bytes, class) = (code.bytecode.len(), facts.class);
+    let waits = || may_wait(code.bytecode, class.constant_pool());
+    if bytes <= filter.max_bytes as usize {
+        (!waits()).then_some(SkipReason::Tiny)
     } else if filter.leaf && is_leaf_without_loop(code.bytecode) {
         Some(SkipReason::Leaf)
+    } else if sweeping
+        && bytes <= filter.library_max_bytes as usize
+        && well_known_libraries::contains(class.this_class().0)
+    {
+        (!waits()).then_some(SkipReason::SmallInLibrary)
     } else {
         None
     }

@@ -35,6 +35,7 @@ mod thread_names;
 pub mod type_pattern;
 mod untouchable;
 pub mod used_by_runtime;
+mod well_known_libraries;
 
 #[cfg(test)]
 mod class_builder;

@@ -78,6 +78,15 @@ impl CompiledRule {
         self.class.is_empty()
     }
 
+    /// True if the rule takes whatever there is, and says nothing of what it is about.
+    pub(super) fn sweeps(&self) -> bool {
+        let names_nothing = |pattern: &ClassPattern| pattern.negated || pattern.glob.literal_prefix().is_empty();
+        self.class.iter().all(names_nothing)
+            && self.extends.is_empty()
+            && self.annotated.is_empty()
+            && self.method.is_empty()
+    }
+
     /// The `!` pattern of `class` that takes this class away, if any.
     pub(super) fn class_taken_away(&self, name: &[u8]) -> Option<&ClassPattern> {
         self.class.iter().find(|pattern| pattern.negated && pattern.glob.matches(name))

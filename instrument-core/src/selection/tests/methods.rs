@@ -116,6 +116,24 @@ fn method_annotations() {
 }
 
 #[test]
+fn small_methods_of_libraries_are_taken_by_rules_that_name_them() {
+    let of = |class: &str| {
+        ClassBuilder::new(class, "java/lang/Object").method("calls", "()V", CALLS).method("leaf", "()V", LONG_LEAF)
+    };
+    let spring = || of("org/springframework/X");
+    let (spared, taken) = (["calls small-in-library", "leaf leaf"], ["calls 0", "leaf leaf"]);
+    assert_eq!(decided("[[rule]]", spring()), spared);
+    assert_eq!(decided("[[rule]]\nclass = ['**', '!x.**']", spring()), spared);
+    assert_eq!(decided("[[rule]]", of("org/acme/X")), taken);
+    for named in ["class = 'org.spring**'", "extends = 'java.lang.Object'", "method = 'c*'"] {
+        assert_eq!(decided(&format!("[[rule]]\n{named}"), spring())[0], "calls 0", "{named}");
+    }
+    assert_eq!(decided("[filter]\nlibrary-max-bytes = 0\n[[rule]]", spring()), taken);
+    assert_eq!(decided("[filter]\nlibrary-max-bytes = 51\n[[rule]]", spring()), taken, "larger than that");
+    assert_eq!(decided("[[rule]]\nlevel = 'time'", spring()), ["calls 0", "leaf 0"]);
+}
+
+#[test]
 fn the_filter_spares_what_is_too_small_to_watch() {
     let methods =
         || {

@@ -39,9 +39,11 @@ final class CatchAll {
         double start = Watch.tick;
         try {
             Target.proceed();
-        } finally {
-            Watch.exit(start, Target.id());
+        } catch (Throwable thrown) {
+            Watch.thrown(start, Target.id());
+            throw thrown;
         }
+        Watch.exit(start, Target.id());
     }
 
     @Template(name = "timed", category = "catch-all", live = true)
