@@ -6,14 +6,10 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use serde::Serialize;
 
-/// The same reason is told no sooner again, and others not at once: a receiver that fails in two ways in turn would fill the log.
-const PAUSES: Pauses = Pauses { same: Duration::from_secs(60), other: Duration::from_secs(5) };
-
-#[derive(Debug, Clone, Copy)]
-struct Pauses {
-    same: Duration,
-    other: Duration,
-}
+/// The same reason is not told again before.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// Another one is told sooner at first; then ever later, because a receiver may fail in two ways in turn for weeks.
+const FIRST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Whether the receiver takes what it is sent.
 #[derive(Debug, Default)]
@@ -36,6 +32,8 @@ struct Told {
     at: Instant,
     reason: String,
     attempts: u64,
+    /// How long another reason has to wait.
+    pause: Duration,
 }
 
 /// The present state of a receiver that fails.
@@ -54,21 +52,22 @@ impl Complaints {
     pub(super) fn failed(&self, reason: &str, now: Instant) -> Option<String> {
         let mut trouble = self.trouble.lock();
         let Some(trouble) = &mut *trouble else {
-            let told = Told { at: now, reason: reason.to_owned(), attempts: 1 };
+            let told = Told { at: now, reason: reason.to_owned(), attempts: 1, pause: FIRST_PAUSE };
             *trouble = Some(Trouble { since: now, reason: reason.to_owned(), attempts: 1, told });
             return Some(format!("{reason}; figures are dropped while that lasts"));
         };
         trouble.attempts += 1;
         reason.clone_into(&mut trouble.reason);
         let is_same = trouble.told.reason == reason;
-        let pause = if is_same { PAUSES.same } else { PAUSES.other };
+        let pause = if is_same { LONGEST_PAUSE } else { trouble.told.pause };
         if now.saturating_duration_since(trouble.told.at) < pause {
             return None;
         }
         let more = trouble.attempts - trouble.told.attempts;
         let times = if more == 1 { "once more".to_owned() } else { format!("{more} times more") };
         let news = if is_same { format!("{reason}, {times}") } else { format!("now {reason} (failed {times})") };
-        trouble.told = Told { at: now, reason: reason.to_owned(), attempts: trouble.attempts };
+        let pause = (trouble.told.pause * 2).min(LONGEST_PAUSE);
+        trouble.told = Told { at: now, reason: reason.to_owned(), attempts: trouble.attempts, pause };
         Some(format!("{news}; figures are dropped while that lasts"))
     }
 
@@ -111,5 +110,15 @@ mod tests {
         assert_eq!(over, "it takes figures again, after 70 s and 6 failures");
         assert_eq!((complaints.succeeded(at(72)), complaints.failing()), (None, None));
         assert!(complaints.failed("refused", at(73)).is_some(), "a new trouble is told at once");
+    }
+
+    #[test]
+    fn two_reasons_in_turn_do_not_fill_the_log() {
+        let (complaints, begin) = (Complaints::default(), Instant::now());
+        let at = |second| {
+            complaints.failed(["refused", "it answers 503"][second as usize % 2], begin + Duration::from_secs(second))
+        };
+        let told = (0..3_600).filter(|second| at(*second).is_some()).count();
+        assert!((50..70).contains(&told), "{told} lines in an hour");
     }
 }
