@@ -9,7 +9,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::hierarchy::{LoaderId, TypeIndex};
 use crate::jvm::{Event, Jni, Jvmti, LoadedClass};
-use crate::late_restores::LATE_RESTORES;
 use crate::loaded_before;
 use crate::session::Session;
 
@@ -89,7 +88,9 @@ impl LateDecisions {
     }
 
     fn listen(&self, jvmti: Jvmti, enabled: bool) {
-        if !enabled && (self.keeps_listening.load(Ordering::Acquire) || LATE_RESTORES.are_waiting()) {
+        if !enabled
+            && (self.keeps_listening.load(Ordering::Acquire) || crate::late_restores::LATE_RESTORES.are_waiting())
+        {
             return;
         }
         if let Err(error) = jvmti.set_event(Event::ClassPrepare, enabled) {
