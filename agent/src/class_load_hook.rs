@@ -86,10 +86,20 @@ fn examine(session: &Session, class: &jvm::ClassFile<'_>, wanted: bool, coming: 
         session.late.remember(class.jvmti, file.this_class().as_bytes(), loader);
     }
     let rewritten = instrument(session, &file, &decision, coming)?;
-    if matches!(coming, Coming::First) && !session.setup.config.agent.discard {
+    let name = file.this_class().as_bytes();
+    let is_first = matches!(coming, Coming::First);
+    if is_first && !session.setup.config.agent.discard {
         let renamed = rewritten.methods.iter().filter(|method| method.renamed.is_some());
         let wrapped: WrappedMethods = renamed.filter_map(|method| file.methods().get(method.method_index)).collect();
-        session.wrapped.note(file.this_class().as_bytes(), class.jvmti.identity_hash(class.loader), wrapped);
+        session.wrapped.note(name, class, wrapped);
+    }
+    session.rewritten.note(name, is_first.then(|| class.jvmti.identity_hash(class.loader)));
+    // Asked after it was noted: a detach that did not find it there finds the class as it was.
+    if session.is_leaving() {
+        if is_first {
+            session.wrapped.note(name, class, WrappedMethods::default());
+        }
+        return session.wrapped.without_templates(class);
     }
     Some(rewritten.bytes)
 }
@@ -125,6 +135,7 @@ fn instrument(session: &Session, file: &ClassFile<'_>, decision: &ClassDecision,
     log_decisions(session, file, decision);
     let mut plan = ClassPlan::new(file, decision, coming);
     refuse_all(&plan.refused);
+    session.doubts.note(file, decision);
     if let Some(withdrawn) = &session.withdrawn {
         withdrawn.strip(file, &mut plan);
     }
@@ -285,7 +296,6 @@ fn count_rewritten(session: &Session, file: &ClassFile<'_>, rewritten: &Rewritte
     ] {
         Statistics::add(counter, amount);
     }
-    session.note_rewritten(file.this_class().as_bytes());
 }
 
 fn text(name: &[u8]) -> String {

@@ -21,10 +21,11 @@ use crate::call_tree::CallTree;
 use crate::jvm::block_signals;
 use crate::live_control::{Bursts, Governed, LiveCounts};
 use crate::live_selection::{LiveSelection, category_of};
-use crate::metrics::Durations;
+use crate::metrics::{Durations, Sending};
 use crate::probe_switch::PausedBy;
 use crate::recorder::{Calls, DumpAnswer, Dumped};
 use crate::session::Session;
+use crate::withdrawn_probes::WithdrawnProbes;
 
 /// Longest request.
 const MOST_BYTES: u64 = 4096;
@@ -113,6 +114,10 @@ pub(crate) struct Status {
     paused: Vec<&'static str>,
     /// Why the breaker is open.
     breaker: Option<String>,
+    /// How sending to an OpenTelemetry receiver goes.
+    otlp: Option<Sending>,
+    /// What is probably not as it was meant.
+    warnings: Vec<String>,
     decisions: Vec<String>,
     hottest: Vec<Hot>,
 }
@@ -170,11 +175,15 @@ impl Status {
             methods_instrumented: count(&session.statistics.methods_instrumented),
             records: records.records,
             lost: records.lost,
-            live: session.live.count(&session.setup),
+            live: session
+                .live
+                .count(&session.setup, &session.withdrawn.as_ref().map(WithdrawnProbes::numbers).unwrap_or_default()),
             bursts: session.live.bursts(&session.setup),
             governor: session.live.governed(session.setup.budget()),
             paused: paused(session),
             breaker: session.health.lock().open_because.clone(),
+            otlp: session.sending(),
+            warnings: session.doubts.lines(session.setup.rules.rules()),
             decisions: session.live.decisions(),
             hottest: hottest(session, methods.min(MOST_METHODS), durations),
         }
@@ -314,13 +323,13 @@ fn serve(mut stream: UnixStream, session: &Weak<Session>) -> io::Result<()> {
     stream.write_all(answer.as_bytes())
 }
 
-fn answer(line: &str, session: &Session) -> String {
+fn answer(line: &str, session: &Arc<Session>) -> String {
     let json = match serde_json::from_str(line) {
         Ok(Request::Status { methods, durations }) => {
             serde_json::to_string(&session.status(methods.unwrap_or(HOTTEST), durations))
         }
         Ok(Request::Level { methods, level }) => match selected(&methods, session) {
-            Ok(selection) => serde_json::to_string(&session.live.set(&selection, level, &session.setup)),
+            Ok(selection) => serde_json::to_string(&session.set_level(&selection, level)),
             Err(error) => serde_json::to_string(&Refusal { error }),
         },
         Ok(Request::Pause) => serde_json::to_string(&switch(session, false)),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::hotspot_hazards;
 use crate::jvm::{self, Event, Jni, Jvmti, LoadedClass, LoadedClasses};
+use crate::late_restores::{self, LATE_RESTORES};
 use crate::message;
 use crate::session::{Agent, Session};
 
@@ -17,11 +18,10 @@ pub(crate) fn detach(agent: &Agent, jni: &Jni<'_>) {
     agent.stop_probes(jni);
     session.leave();
     // A class with wrappers must keep them whenever it is retransformed, so the hook stays on for those.
-    let hook = session.wrapped.is_empty().then_some(Event::ClassFileLoad);
-    for event in hook.into_iter().chain([Event::ClassPrepare]) {
-        if let Err(error) = agent.jvmti.set_event(event, false) {
-            tracing::error!(%error, ?event, "cannot be switched off");
-        }
+    if session.wrapped.is_empty()
+        && let Err(error) = agent.jvmti.set_event(Event::ClassFileLoad, false)
+    {
+        tracing::error!(%error, "the class hook cannot be switched off");
     }
     restore(agent.jvmti, jni, &session);
     session.events.listen(agent.jvmti, false);
@@ -30,7 +30,12 @@ pub(crate) fn detach(agent: &Agent, jni: &Jni<'_>) {
 }
 
 fn restore(jvmti: Jvmti, jni: &Jni<'_>, session: &Arc<Session>) {
-    let rewritten = session.rewritten_classes();
+    let noted = session.rewritten.take();
+    // First told, then looked for: whatever is linked from now on is restored there.
+    if let Err(error) = jvmti.set_event(Event::ClassPrepare, true) {
+        tracing::error!(%error, "classes that are being loaded keep their probes, switched off");
+    }
+    LATE_RESTORES.add(noted.on_their_way.into_iter());
     let loaded = match LoadedClasses::all(jvmti, jni) {
         Ok(loaded) => loaded,
         Err(error) => {
@@ -38,10 +43,14 @@ fn restore(jvmti: Jvmti, jni: &Jni<'_>, session: &Arc<Session>) {
             return;
         }
     };
-    let is_ours = |class: &LoadedClass<'_>| class.internal_name(jvmti).is_some_and(|name| rewritten.contains(&*name));
-    let ours: Vec<LoadedClass<'_>> = loaded.as_slice().iter().copied().filter(is_ours).collect();
+    let is_ours = |class: &LoadedClass<'_>| class.internal_name(jvmti).is_some_and(|name| noted.names.contains(&*name));
+    let ours = loaded.as_slice().iter().copied().filter(is_ours);
+    let linked: Vec<LoadedClass<'_>> = ours.filter(|class| !waits(jvmti, jni, *class)).collect();
+    if !LATE_RESTORES.are_waiting() {
+        late_restores::stop_listening(jvmti);
+    }
     let (safe, unsafe_to_touch): (Vec<_>, Vec<_>) =
-        ours.into_iter().partition(|class| hotspot_hazards::of_class(jvmti, session.java_version, *class).is_none());
+        linked.into_iter().partition(|class| hotspot_hazards::of_class(jvmti, session.java_version, *class).is_none());
     let mut left = unsafe_to_touch.len();
     for batch in safe.chunks(BATCH) {
         jvm::retransform(jvmti, batch, &mut |_, error| {
@@ -52,4 +61,18 @@ fn restore(jvmti: Jvmti, jni: &Jni<'_>, session: &Arc<Session>) {
     if left > 0 {
         message::say(&format!("{left} classes keep their probes, switched off: this JVM cannot restore them safely"));
     }
+}
+
+/// Whether the class has to wait until it is linked: retransforming it while another thread does that could corrupt it (JDK-8277444).
+fn waits(jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>) -> bool {
+    let Some(of_loader) = late_restores::of_loader(jvmti, jni, class) else { return false };
+    if !class.is_prepared(jvmti) {
+        LATE_RESTORES.add(std::iter::once(of_loader.clone()));
+        // It may have been linked before it could be told.
+        if !class.is_prepared(jvmti) {
+            return true;
+        }
+    }
+    LATE_RESTORES.take(&of_loader);
+    false
 }

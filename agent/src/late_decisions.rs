@@ -88,7 +88,9 @@ impl LateDecisions {
     }
 
     fn listen(&self, jvmti: Jvmti, enabled: bool) {
-        if !enabled && self.keeps_listening.load(Ordering::Acquire) {
+        if !enabled
+            && (self.keeps_listening.load(Ordering::Acquire) || crate::late_restores::LATE_RESTORES.are_waiting())
+        {
             return;
         }
         if let Err(error) = jvmti.set_event(Event::ClassPrepare, enabled) {

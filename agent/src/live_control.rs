@@ -21,6 +21,9 @@ const REMEMBERED: usize = 100;
 /// The governor looks this often.
 const LOOK: Duration = Duration::from_millis(200);
 
+/// In place of a level: the method lost its probe.
+const WITHDRAWN: &str = "withdrawn";
+
 /// The live probes of a session.
 #[derive(Debug)]
 pub(crate) struct LiveControl {
@@ -72,7 +75,7 @@ pub(crate) struct Changed {
 #[derive(Debug, Serialize)]
 pub(crate) struct LiveCounts {
     category: String,
-    /// Methods by level.
+    /// Methods by level, or withdrawn.
     levels: BTreeMap<&'static str, usize>,
 }
 
@@ -103,33 +106,44 @@ impl LiveControl {
         }
     }
 
-    /// Sets the level of all live probes that are meant.
-    pub(crate) fn set(&self, selection: &LiveSelection, level: Level, setup: &Setup) -> Changed {
+    /// Sets the level of all live probes that are meant, and says which these are.
+    pub(crate) fn set(&self, selection: &LiveSelection, level: Level, setup: &Setup) -> (Changed, Vec<u32>) {
         let described = self.probes.described();
         let meant: Vec<&ProbeDescription> =
             described.iter().filter(|probe| selection.takes(probe, &setup.templates)).collect();
         let mut state = self.state.lock();
-        let mut changed = 0;
+        let mut numbers = Vec::new();
         for probe in meant.iter().filter(|probe| probe.live) {
             self.levels.set(probe.number, level);
             state.ungoverned.insert(probe.number);
             if let Some(governor) = &mut state.governor {
                 governor.forget(probe.number);
             }
-            changed += 1;
+            numbers.push(probe.number);
         }
+        let changed = numbers.len();
         let line = format!("{changed} methods set to {level} by request: {}", selection.text());
         state.note(self.began.elapsed(), line);
         let live = described.iter().filter(|probe| probe.live).count();
-        Changed { changed, live, fixed: fixed(meant.into_iter(), &setup.rules, &setup.templates) }
+        let fixed = fixed(meant.into_iter(), &setup.rules, &setup.templates);
+        (Changed { changed, live, fixed }, numbers)
     }
 
-    /// How many live probes stand at which level, by category.
-    pub(crate) fn count(&self, setup: &Setup) -> Vec<LiveCounts> {
+    /// These probes are gone: nothing is to be given back to them.
+    pub(crate) fn forget(&self, probes: &[u32]) {
+        if let Some(governor) = &mut self.state.lock().governor {
+            probes.iter().for_each(|probe| governor.forget(*probe));
+        }
+    }
+
+    /// How many live probes stand at which level, or are gone, by category.
+    pub(crate) fn count(&self, setup: &Setup, gone: &FxHashSet<u32>) -> Vec<LiveCounts> {
         let mut counts: BTreeMap<&str, BTreeMap<&'static str, usize>> = BTreeMap::new();
         for probe in self.probes.described().iter().filter(|probe| probe.live) {
             let of_category = counts.entry(category_of(&probe.template, &setup.templates)).or_default();
-            *of_category.entry(self.levels.get(probe.number).name()).or_default() += 1;
+            let is_gone = gone.contains(&probe.number);
+            let state = if is_gone { WITHDRAWN } else { self.levels.get(probe.number).name() };
+            *of_category.entry(state).or_default() += 1;
         }
         let told = |(category, levels): (&str, _)| LiveCounts { category: category.to_owned(), levels };
         counts.into_iter().map(told).collect()

@@ -17,6 +17,8 @@ const FULL: u8 = 24;
 const BURST: u8 = 32;
 /// Off, and somebody said so.
 const SWITCHED_OFF: u8 = 40;
+/// Watch, and calls count themselves at present.
+const COUNTING: u8 = 48;
 
 /// In front of probe 0: one byte for each level, with which Java code warms up.
 const WARM_UP: [u8; 5] = [OFF, WATCH, TIME, FULL, BURST];
@@ -25,6 +27,7 @@ const IN_FRONT: usize = WARM_UP.len();
 /// Words that are no start of a call but say how to begin one.
 const TIME_WORD: i64 = -1;
 const FULL_WORD: i64 = -2;
+const COUNTED_WORD: i64 = -3;
 /// The tick before the first and after the last.
 const NO_TICK: i64 = 1;
 
@@ -41,6 +44,7 @@ struct Words {
     /// Level burst: as level off, or in a window its end and the sign.
     burst: AtomicI64,
     _switched_off: AtomicI64,
+    _counting: AtomicI64,
 }
 
 static WORDS: Words = Words {
@@ -50,6 +54,7 @@ static WORDS: Words = Words {
     _full: AtomicI64::new(FULL_WORD),
     burst: AtomicI64::new(0),
     _switched_off: AtomicI64::new(0),
+    _counting: AtomicI64::new(COUNTED_WORD),
 };
 
 /// The levels of all live probes of the process.
@@ -58,6 +63,8 @@ pub(crate) struct LiveLevels {
     bytes: &'static [AtomicU8],
     /// Probes at level burst.
     bursting: AtomicUsize,
+    /// Probes at level watch.
+    watching: AtomicUsize,
     windows: AtomicU64,
     window_nanos: AtomicU64,
 }
@@ -73,7 +80,8 @@ pub(crate) fn of_process() -> &'static LiveLevels {
         for (byte, level) in bytes.iter().zip(WARM_UP) {
             byte.store(level, Ordering::Relaxed);
         }
-        LiveLevels { bytes, bursting: AtomicUsize::new(0), windows: AtomicU64::new(0), window_nanos: AtomicU64::new(0) }
+        let (bursting, watching) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        LiveLevels { bytes, bursting, watching, windows: AtomicU64::new(0), window_nanos: AtomicU64::new(0) }
     })
 }
 
@@ -110,11 +118,28 @@ impl LiveLevels {
     fn put(&self, probe: u32, value: u8) {
         let Some(byte) = self.byte(probe) else { return };
         let before = byte.swap(value, Ordering::Relaxed);
-        match (before == BURST, value == BURST) {
-            (false, true) => self.bursting.fetch_add(1, Ordering::Relaxed),
-            (true, false) => self.bursting.fetch_sub(1, Ordering::Relaxed),
+        let follow = |count: &AtomicUsize, was: bool, is: bool| match (was, is) {
+            (false, true) => count.fetch_add(1, Ordering::Relaxed),
+            (true, false) => count.fetch_sub(1, Ordering::Relaxed),
             _ => 0,
         };
+        follow(&self.bursting, before == BURST, value == BURST);
+        follow(&self.watching, matches!(before, WATCH | COUNTING), value == WATCH);
+    }
+
+    /// From now on calls at level watch of the probes up to this number count themselves (`watched_calls.rs`), or no more. Whoever sets a
+    /// level meanwhile goes before.
+    pub(crate) fn count_calls(&self, on: bool, highest: u32) {
+        // Looked at many times a second, but there may be none.
+        if self.watching.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let (before, now) = if on { (WATCH, COUNTING) } else { (COUNTING, WATCH) };
+        for byte in self.bytes.iter().skip(IN_FRONT).take(highest as usize + 1) {
+            if byte.load(Ordering::Relaxed) == before {
+                let _ = byte.compare_exchange(before, now, Ordering::Relaxed, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Gives a probe its first level, unless it has one already: a class that comes again keeps what was set meanwhile.
@@ -127,7 +152,7 @@ impl LiveLevels {
     /// The level of a probe.
     pub(crate) fn get(&self, probe: u32) -> Level {
         match self.byte(probe).map(|byte| byte.load(Ordering::Relaxed)) {
-            Some(WATCH) => Level::Watch,
+            Some(WATCH | COUNTING) => Level::Watch,
             Some(TIME) => Level::Time,
             Some(FULL) => Level::Full,
             Some(BURST) => Level::Burst,
@@ -207,6 +232,7 @@ mod tests {
         let lines = [
             format!("TIME = {TIME_WORD};"),
             format!("FULL = {FULL_WORD};"),
+            format!("COUNTED = {COUNTED_WORD};"),
             format!("NO_TICK = {NO_TICK};"),
             format!("TICK = WORDS + {WATCH};"),
             format!("BURST = WORDS + {BURST};"),
@@ -230,10 +256,28 @@ mod tests {
             (FULL, &WORDS._full),
             (BURST, &WORDS.burst),
             (SWITCHED_OFF, &WORDS._switched_off),
+            (COUNTING, &WORDS._counting),
         ];
         for (offset, word) in at {
             assert_eq!(word.as_ptr() as u64, of_process().words() + u64::from(offset));
         }
+    }
+
+    #[test]
+    fn counting_is_no_level_and_ends_where_another_level_was_set() {
+        let levels = of_process();
+        let byte = |probe| levels.byte(probe).map(|byte| byte.load(Ordering::Relaxed));
+        // Numbers of no other test, and few bytes to look at.
+        let [watched, changed, timed] = [40, 41, 42];
+        [watched, changed].iter().for_each(|probe| levels.begin(*probe, Level::Watch));
+        levels.begin(timed, Level::Time);
+        levels.count_calls(true, 41);
+        assert_eq!([watched, changed, timed].map(byte), [Some(COUNTING), Some(COUNTING), Some(TIME)]);
+        assert_eq!(levels.get(watched), Level::Watch);
+        levels.set(changed, Level::Off);
+        levels.count_calls(false, 41);
+        assert_eq!([watched, changed, timed].map(byte), [Some(WATCH), Some(SWITCHED_OFF), Some(TIME)]);
+        levels.forget([watched, changed, timed].into_iter());
     }
 
     #[test]

@@ -78,8 +78,10 @@ impl RuntimeClasses {
         Ok(RuntimeClasses { recorder, clock, full, tick })
     }
 
-    /// Chooses the clock of the probes and gets it ready; before anybody asks what time it is.
-    pub(crate) fn start_clock(&self, jni: &Jni<'_>) -> Result<(), String> {
+    /// Chooses the clock of the probes and gets it ready; before anybody asks what time it is. The classes are those of the first
+    /// session, but a later one gets the system's clock if it asks for that.
+    pub(crate) fn start_clock(&self, jni: &Jni<'_>, by_system: bool) -> Result<(), String> {
+        counter::read_system(by_system);
         jvm::call_static_void(jni, self.clock, c"warmUp").map_err(|error| error.to_string())
     }
 

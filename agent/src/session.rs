@@ -5,12 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::SystemTime;
 
-use instrument_core::config::{JvmEvents as EventKind, WhenFull};
+use instrument_core::config::{JvmEvents as EventKind, ProbeClock, WhenFull};
 use instrument_core::level::Level;
 use instrument_core::selection::{Chosen, CompiledRule, Untouchable};
 use instrument_core::{Engine, EngineOptions};
 use parking_lot::{Mutex, RwLock};
-use rustc_hash::FxHashSet;
 
 use crate::class_dump::ClassDump;
 use crate::health::Health;
@@ -21,11 +20,14 @@ use crate::jvm::{
 };
 use crate::jvm_event_recording::JvmEventRecording;
 use crate::late_decisions::LateDecisions;
+use crate::late_restores::{self, LATE_RESTORES};
 use crate::live_control::LiveControl;
 use crate::metrics::FullCalls;
+use crate::parameter_doubts::ParameterDoubts;
 use crate::probe_registry::ProbeRegistry;
 use crate::probe_switch::ProbeSwitch;
 use crate::recorder::{self, BurstWindows, CallRates, DumpDesk, LiveTree, RecordCounts, Rings, WatchedCalls, Watcher};
+use crate::rewritten_classes::RewrittenClasses;
 use crate::runtime_classes::RuntimeClasses;
 use crate::sampler::{self, AllocationSampler, SampleQueue};
 use crate::setup::Setup;
@@ -87,8 +89,10 @@ pub(crate) struct Session {
     pub(crate) statistics: Statistics,
     /// Feature release of the JDK.
     pub(crate) java_version: u32,
-    /// Names of the classes that were handed back changed.
-    rewritten: Mutex<FxHashSet<Box<[u8]>>>,
+    /// What rules ask for and no method has.
+    pub(crate) doubts: ParameterDoubts,
+    /// Classes that were handed back changed.
+    pub(crate) rewritten: RewrittenClasses,
     running: Mutex<Running>,
     /// Switches all probes off and on.
     pub(crate) switch: ProbeSwitch,
@@ -182,7 +186,7 @@ impl Agent {
                 *self.runtime.get_or_init(|| defined)
             }
         };
-        runtime.start_clock(jni)?;
+        runtime.start_clock(jni, session.setup.config.trace.clock == ProbeClock::System)?;
         if session.setup.has_live_probes() {
             if !live_levels::of_process().is_complete() {
                 return Err("no memory for the levels of live probes".to_owned());
@@ -258,8 +262,15 @@ impl JvmEvents for Agent {
 
     fn class_prepared(&self, jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>) {
         sampler::class_prepared(jvmti, class);
+        LATE_RESTORES.class_prepared(jvmti, jni, class);
         if let Some(session) = self.session() {
             session.late.class_prepared(jvmti, jni, &session, class);
+        } else if !LATE_RESTORES.are_waiting() {
+            // Locked: a session that begins may want to be told.
+            let session = self.session.read();
+            if session.is_none() {
+                late_restores::stop_listening(jvmti);
+            }
         }
     }
 
@@ -338,6 +349,7 @@ impl Watcher for SessionWatcher {
             session.live.govern(calls, process_cpu_time());
         }
         session.withdraw_probes();
+        session.doubts.tell(session.setup.rules.rules(), false);
     }
 }
 
@@ -363,7 +375,8 @@ impl Session {
             untouchable: OnceLock::new(),
             dump: ClassDump::into_directory(setup.config.agent.dump.as_deref()),
             java_version: agent.jvmti.java_version(),
-            rewritten: Mutex::new(FxHashSet::default()),
+            doubts: ParameterDoubts::new(),
+            rewritten: RewrittenClasses::default(),
             late: LateDecisions::default(),
             statistics: Statistics::default(),
             running: Mutex::new(Running::default()),
@@ -398,6 +411,10 @@ impl Session {
     pub(crate) fn begin_live(&self, probe: u32, chosen: &Chosen) {
         let is_governed = self.setup.rules.rules().get(chosen.rule).is_none_or(CompiledRule::is_governed);
         self.live.begin(probe, chosen, is_governed);
+        // Without its probe a method has no template at all, and another one may be at another level.
+        if let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !is_governed || chosen.templates.len() > 1) {
+            withdrawn.spare(probe);
+        }
     }
 
     /// A method got a probe of this number, whose level stays.
@@ -427,20 +444,8 @@ impl Session {
         self.leaving.store(true, Ordering::Release);
     }
 
-    fn is_leaving(&self) -> bool {
+    /// Whether that has been said.
+    pub(crate) fn is_leaving(&self) -> bool {
         self.leaving.load(Ordering::Acquire)
-    }
-
-    /// A class of this name was handed back changed.
-    pub(crate) fn note_rewritten(&self, name: &[u8]) {
-        let mut rewritten = self.rewritten.lock();
-        if !rewritten.contains(name) {
-            rewritten.insert(name.into());
-        }
-    }
-
-    /// Names of the classes that may hold probes.
-    pub(crate) fn rewritten_classes(&self) -> FxHashSet<Box<[u8]>> {
-        std::mem::take(&mut *self.rewritten.lock())
     }
 }

@@ -121,6 +121,7 @@ impl Statistics {
             classes_retransformed: get(&self.classes_retransformed),
             methods_instrumented: get(&self.methods_instrumented),
             methods_wrapped: get(&self.methods_wrapped),
+            wrapped_classes: end.wrapped_classes,
             probes: get(&self.probes),
             bytes_in: get(&self.bytes_in),
             bytes_out: get(&self.bytes_out),
@@ -159,6 +160,8 @@ pub(crate) struct End<'a> {
     pub(crate) samples: Option<&'a SampleCounts>,
     /// The trace file, if one was written.
     pub(crate) trace_file: Option<&'a str>,
+    /// Classes of the process, as far as their loaders still live, that have wrappers.
+    pub(crate) wrapped_classes: usize,
     /// Whether rewritten classes were thrown away.
     pub(crate) discard: bool,
     /// Warnings about the configuration.
@@ -176,6 +179,7 @@ struct File<'a> {
     classes_retransformed: u64,
     methods_instrumented: u64,
     methods_wrapped: u64,
+    wrapped_classes: usize,
     probes: u64,
     bytes_in: u64,
     bytes_out: u64,

@@ -49,7 +49,7 @@ pub(crate) fn create(path: &Path, jvmti: Jvmti, clock: NanoClock, config: &Confi
             })
             .ok()?
     };
-    let read = if counter::scale_in_use().is_some() { "the processor's counter" } else { "System.nanoTime()" };
+    let read = if counter::is_read() { "the processor's counter" } else { "System.nanoTime()" };
     recording.configuration(clock.now() as u64, "probe clock", read);
     Some(recording)
 }

@@ -3,7 +3,7 @@
 //!
 //! A probe costs half a nanosecond, where the JIT would have made the whole call disappear in its caller. That is a fifth of a program
 //! that consists of such calls. What they tell is little: their time stands with their callers from then on. Each one is told, in
-//! `instr status` and in the recording.
+//! `instr status` and in the recording. Live probes at level watch go the same way; a person who sets their level has them back.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,6 +37,13 @@ const ENOUGH: Duration = Duration::from_micros(4000);
 /// Name and descriptor.
 type Signature = (Box<[u8]>, Box<[u8]>);
 
+/// A method without its probe, and the probe's number.
+#[derive(Debug)]
+struct Withdrawn {
+    signature: Signature,
+    probe: u32,
+}
+
 /// The probes of a session that were taken away, and who decides that.
 #[derive(Debug)]
 pub(crate) struct WithdrawnProbes {
@@ -46,8 +53,8 @@ pub(crate) struct WithdrawnProbes {
     deciding: Mutex<Deciding>,
     compiler: Mutex<CompilerTime>,
     /// By class.
-    methods: RwLock<FxHashMap<Arc<[u8]>, Vec<Signature>>>,
-    /// Probes whose rule keeps the governor away.
+    methods: RwLock<FxHashMap<Arc<[u8]>, Vec<Withdrawn>>>,
+    /// Probes whose rule, or a person, keeps the governor away.
     spared: Mutex<FxHashSet<u32>>,
     /// Classes are being retransformed.
     is_busy: AtomicBool,
@@ -69,6 +76,8 @@ pub(crate) struct Changes {
     pub(crate) classes: FxHashSet<Arc<[u8]>>,
     /// One line for each method.
     pub(crate) lines: Vec<String>,
+    /// Probes that go.
+    pub(crate) gone: Vec<u32>,
 }
 
 impl WithdrawnProbes {
@@ -94,6 +103,39 @@ impl WithdrawnProbes {
     /// The rule of this probe keeps the governor away.
     pub(crate) fn spare(&self, probe: u32) {
         self.spared.lock().insert(probe);
+    }
+
+    /// A person has set the level of these probes: from now on the governor keeps away, and those that are gone come back if they are
+    /// `wanted`. What comes of it must be carried out.
+    pub(crate) fn give_back(&self, probes: &[u32], wanted: bool) -> Changes {
+        // First: whoever decides at this moment leaves them alone, or has noted them already.
+        self.spared.lock().extend(probes);
+        let mut changes = Changes::default();
+        if !wanted {
+            return changes;
+        }
+        let mut methods = self.methods.write();
+        for probe in probes {
+            let Some(method) = self.probes.method(*probe) else { continue };
+            let Some(of_class) = methods.get_mut(&method.class) else { continue };
+            let before = of_class.len();
+            of_class.retain(|withdrawn| withdrawn.probe != *probe);
+            if of_class.len() < before {
+                let text = self.probes.describe(*probe).map_or_else(String::new, |probe| probe.method);
+                changes.lines.push(format!("{text} has its probe again, by request"));
+                changes.classes.insert(method.class);
+            }
+        }
+        methods.retain(|_, of_class| !of_class.is_empty());
+        drop(methods);
+        let mut deciding = self.deciding.lock();
+        probes.iter().for_each(|probe| deciding.governor.forget(*probe));
+        changes
+    }
+
+    /// The probes that are gone at present.
+    pub(crate) fn numbers(&self) -> FxHashSet<u32> {
+        self.methods.read().values().flatten().map(|withdrawn| withdrawn.probe).collect()
     }
 
     /// Looks at the calls since the last time, if enough are known. What comes of it must be carried out, and then
@@ -166,12 +208,13 @@ impl WithdrawnProbes {
             let (Decision::Demote { probe, .. } | Decision::Promote { probe }) = *decision;
             let Some(ProbedMethod { class, name, descriptor }) = self.probes.method(probe) else { continue };
             let text = self.probes.describe(probe).map_or_else(String::new, |probe| probe.method);
-            let signature = (name, descriptor);
             let of_class = methods.entry(Arc::clone(&class)).or_default();
-            of_class.retain(|known| *known != signature);
+            of_class.retain(|withdrawn| withdrawn.probe != probe);
             changes.lines.push(match decision {
+                Decision::Demote { .. } if self.spared.lock().contains(&probe) => continue,
                 Decision::Demote { calls_per_second, percent, .. } => {
-                    of_class.push(signature);
+                    of_class.push(Withdrawn { signature: (name, descriptor), probe });
+                    changes.gone.push(probe);
                     format!(
                         "{text} lost its probe: {:.1} million calls a second took {percent:.1} % of the CPU time; its time counts with its callers",
                         calls_per_second / 1e6
@@ -181,7 +224,7 @@ impl WithdrawnProbes {
             });
             changes.classes.insert(class);
         }
-        methods.retain(|_, signatures| !signatures.is_empty());
+        methods.retain(|_, of_class| !of_class.is_empty());
         changes
     }
 
@@ -192,7 +235,9 @@ impl WithdrawnProbes {
         plan.strip(|method_index| {
             let signature =
                 file.methods().get(method_index).map(|method| (method.name.as_bytes(), method.descriptor.as_bytes()));
-            withdrawn.iter().any(|(name, descriptor)| Some((&**name, &**descriptor)) == signature)
+            withdrawn
+                .iter()
+                .any(|Withdrawn { signature: (name, descriptor), .. }| Some((&**name, &**descriptor)) == signature)
         });
     }
 
@@ -266,6 +311,22 @@ mod tests {
             withdrawn.decide_at(SECOND * second, SECOND * second, &seen(&[(1, 30_000)]), compiled).is_some()
         });
         assert_eq!([first, second, third], [false, false, true], "160 ms of compiling anew");
+    }
+
+    #[test]
+    fn what_a_person_asks_for_comes_back_and_stays() {
+        let withdrawn = withdrawn();
+        let hot = |seconds| withdrawn.decide_at(SECOND * seconds, SECOND * seconds, &seen(&[(1, 30_000), (2, 40_000)]));
+        let changes = hot(1).unwrap();
+        assert_eq!(changes.gone, [2, 1]);
+        withdrawn.carried_out();
+        assert!(withdrawn.give_back(&[1, 3], false).classes.is_empty() && withdrawn.numbers().len() == 2);
+        let changes = withdrawn.give_back(&[1, 3], true);
+        assert!(changes.classes.contains(b"p/C".as_slice()), "{changes:?}");
+        assert_eq!(changes.lines, ["p.C.a has its probe again, by request"]);
+        assert_eq!(withdrawn.numbers().into_iter().collect::<Vec<_>>(), [2]);
+        assert!(withdrawn.give_back(&[1], true).classes.is_empty(), "it is there");
+        assert!(withdrawn.decide_at(SECOND * 2, SECOND * 2, &seen(&[(1, 30_000)])).is_none(), "spared");
     }
 
     #[test]

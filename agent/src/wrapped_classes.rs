@@ -1,6 +1,7 @@
 //! Which methods got a wrapper when their class was loaded (decision 008). The JVM lets nobody take a method away again, and hands us
 //! the class as it was before our rewriting whenever it is retransformed, by whomever: so these methods get their wrapper each time,
-//! with a template as long as a rule wants one, and without one otherwise. Kept for good, beyond the session.
+//! with a template as long as a rule wants one, and without one otherwise. Kept beyond the session, as long as the loader of the class
+//! lives: servers that deploy applications anew make loaders for ever.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,8 +12,8 @@ use instrument_core::{Engine, EngineOptions, MethodPlan, Outcome, Workspace};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use crate::hierarchy::LoaderId;
-use crate::jvm;
+use crate::hierarchy::{BOOT, LoaderId};
+use crate::jvm::{self, Jni, ObjectRef, WeakObject};
 
 type NameAndDescriptor = (Box<[u8]>, Box<[u8]>);
 
@@ -42,28 +43,89 @@ impl<'a> FromIterator<&'a Member<'a>> for WrappedMethods {
     }
 }
 
+/// The JVM is asked which loaders are gone when there are twice as many as were left the last time, and at least so many: all loaders
+/// together are asked for about twice.
+const FEW_LOADERS: usize = 16;
+
 /// All classes with wrappers.
 #[derive(Debug, Default)]
 pub(crate) struct WrappedClasses {
-    classes: Mutex<FxHashMap<Box<[u8]>, ByLoader>>,
-    /// Whether there are any, to be read without the lock.
+    known: Mutex<Known>,
+    /// Whether there ever were any, to be read without the lock.
     some: AtomicBool,
 }
 
-impl WrappedClasses {
-    /// Notes what was wrapped in a class that this loader is about to define.
-    pub(crate) fn note(&self, name: &[u8], loader: LoaderId, methods: WrappedMethods) {
-        if methods.methods.is_empty() && self.is_empty() {
-            return;
-        }
-        let mut classes = self.classes.lock();
-        if let Some(loaders) = classes.get_mut(name) {
+#[derive(Debug, Default)]
+struct Known {
+    classes: FxHashMap<Box<[u8]>, ByLoader>,
+    loaders: FxHashMap<LoaderId, WeakObject>,
+    /// Loaders that were alive when that was asked last.
+    alive: usize,
+}
+
+impl Known {
+    fn note(&mut self, name: &[u8], loader: LoaderId, methods: WrappedMethods) {
+        if let Some(loaders) = self.classes.get_mut(name) {
             loaders.retain(|(known, _)| *known != loader);
         }
         if !methods.methods.is_empty() {
-            classes.entry(name.into()).or_default().push((loader, Arc::new(methods)));
-            self.some.store(true, Ordering::Release);
+            self.classes.entry(name.into()).or_default().push((loader, Arc::new(methods)));
         }
+    }
+
+    /// Makes sure that it is noticed when this loader is gone, and forgets the classes of those that are.
+    fn follow(&mut self, jni: &Jni<'_>, loader: LoaderId, object: ObjectRef<'_>) {
+        // Its exception is not ours to lose, and few questions are allowed meanwhile: the next class of the loader will do.
+        if jni.exception_pending() {
+            return;
+        }
+        if self.loaders.get(&loader).is_some_and(|known| known.is_collected(jni)) {
+            self.forget(jni, &[loader]);
+        }
+        if self.loaders.len() >= FEW_LOADERS.max(2 * self.alive) {
+            let gone = self.loaders.iter().filter(|(_, known)| known.is_collected(jni)).map(|(loader, _)| *loader);
+            let gone: Vec<LoaderId> = gone.collect();
+            self.forget(jni, &gone);
+            self.alive = self.loaders.len();
+        }
+        if !self.loaders.contains_key(&loader)
+            && let Some(object) = WeakObject::new(jni, object)
+        {
+            self.loaders.insert(loader, object);
+        }
+    }
+
+    fn forget(&mut self, jni: &Jni<'_>, gone: &[LoaderId]) {
+        self.forget_classes(gone);
+        gone.iter().filter_map(|loader| self.loaders.remove(loader)).for_each(|object| object.delete(jni));
+    }
+
+    fn forget_classes(&mut self, gone: &[LoaderId]) {
+        self.classes.retain(|_, loaders| {
+            loaders.retain(|(loader, _)| !gone.contains(loader));
+            !loaders.is_empty()
+        });
+    }
+}
+
+impl WrappedClasses {
+    /// Notes what was wrapped in a class that is about to be defined.
+    pub(crate) fn note(&self, name: &[u8], class: &jvm::ClassFile<'_>, methods: WrappedMethods) {
+        if methods.methods.is_empty() && self.is_empty() {
+            return;
+        }
+        let loader = class.jvmti.identity_hash(class.loader);
+        let mut known = self.known.lock();
+        if let Some(object) = class.loader.filter(|_| loader != BOOT && !methods.methods.is_empty()) {
+            known.follow(class.jni, loader, object);
+        }
+        self.some.fetch_or(!methods.methods.is_empty(), Ordering::Release);
+        known.note(name, loader, methods);
+    }
+
+    /// Loaded classes that have wrappers, as far as is known: those of loaders that are gone are forgotten now and then.
+    pub(crate) fn count(&self) -> usize {
+        self.known.lock().classes.values().map(Vec::len).sum()
     }
 
     /// Whether any class was ever wrapped.
@@ -76,8 +138,13 @@ impl WrappedClasses {
         if self.is_empty() {
             return None;
         }
-        let classes = self.classes.lock();
-        classes.get(name)?.iter().find(|(known, _)| *known == loader).map(|(_, methods)| Arc::clone(methods))
+        let known = self.known.lock();
+        known
+            .classes
+            .get(name)?
+            .iter()
+            .find(|(defined_by, _)| *defined_by == loader)
+            .map(|(_, methods)| Arc::clone(methods))
     }
 
     /// A class is retransformed while nobody wants anything of it: the wrappers stay and only pass calls on.
@@ -105,19 +172,36 @@ mod tests {
         WrappedMethods { methods: vec![(name.as_bytes().into(), b"()V".as_slice().into())] }
     }
 
+    fn of_class<'k>(known: &'k Known, name: &str, loader: LoaderId) -> Option<&'k WrappedMethods> {
+        known
+            .classes
+            .get(name.as_bytes())?
+            .iter()
+            .find(|(defined_by, _)| *defined_by == loader)
+            .map(|(_, methods)| &**methods)
+    }
+
     #[test]
     fn each_loader_has_its_own_and_a_new_definition_replaces_the_old_one() {
-        let classes = WrappedClasses::default();
-        assert!(classes.is_empty());
-        classes.note(b"a/C", 1, WrappedMethods::default());
-        assert!(classes.is_empty(), "a class without wrappers is not worth to be remembered");
+        let mut classes = Known::default();
         classes.note(b"a/C", 1, method("first"));
         classes.note(b"a/C", 2, method("other"));
         classes.note(b"a/C", 1, method("second"));
-        assert_eq!(classes.of_class(b"a/C", 1).as_deref(), Some(&method("second")));
-        assert_eq!(classes.of_class(b"a/C", 2).as_deref(), Some(&method("other")));
-        assert_eq!(classes.of_class(b"a/C", 3), None);
+        assert_eq!(of_class(&classes, "a/C", 1), Some(&method("second")));
+        assert_eq!(of_class(&classes, "a/C", 2), Some(&method("other")));
+        assert_eq!(of_class(&classes, "a/C", 3), None);
         classes.note(b"a/C", 2, WrappedMethods::default());
-        assert_eq!(classes.of_class(b"a/C", 2), None, "this time the class came without");
+        assert_eq!(of_class(&classes, "a/C", 2), None, "this time the class came without");
+    }
+
+    #[test]
+    fn the_classes_of_a_loader_go_with_it() {
+        let mut classes = Known::default();
+        for (name, loader) in [("a/C", 1), ("a/C", 2), ("a/D", 1)] {
+            classes.note(name.as_bytes(), loader, method("run"));
+        }
+        classes.forget_classes(&[1]);
+        assert_eq!(of_class(&classes, "a/C", 2), Some(&method("run")));
+        assert!(of_class(&classes, "a/C", 1).is_none() && !classes.classes.contains_key(b"a/D".as_slice()));
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use classfile::{ClassFile, Tag};
+use instrument_core::capture::MissingParameters;
 use instrument_core::selection::internal_name::to_source;
 use instrument_core::selection::{Chosen, Never};
 use instrument_core::{
@@ -31,6 +32,8 @@ pub(crate) struct Instrumentation<'a> {
     workspace: Workspace,
     pub(crate) probes: ProbeTable,
     pub(crate) totals: Totals,
+    /// What rules ask for and no method has.
+    missing: MissingParameters,
 }
 
 /// What happened to all classes so far.
@@ -59,7 +62,8 @@ impl<'a> Instrumentation<'a> {
         let engine = Engine::new(Arc::clone(&configuration.library), options);
         let (workspace, probes, totals) = (Workspace::default(), ProbeTable::default(), Totals::default());
         let never = Box::new(configuration.never(classes));
-        Instrumentation { configuration, classes, never, verbose: false, engine, workspace, probes, totals }
+        let missing = MissingParameters::default();
+        Instrumentation { configuration, classes, never, verbose: false, engine, workspace, probes, totals, missing }
     }
 
     /// The new bytes of each class, `None` for one that stays as it is.
@@ -140,8 +144,18 @@ impl<'a> Instrumentation<'a> {
         }
     }
 
-    fn plan(&self, class: &ClassFile<'_>) -> Vec<MethodPlan> {
+    /// A line for each parameter that rules ask for and that no method up to now has.
+    pub(crate) fn missing(&self) -> Vec<String> {
+        self.missing.lines(self.configuration.rules.rules())
+    }
+
+    fn plan(&mut self, class: &ClassFile<'_>) -> Vec<MethodPlan> {
         let decision = self.configuration.rules.decide(class, self.classes, &*self.never);
+        for (index, chosen) in decision.chosen() {
+            if let (Some(capture), Some(method)) = (&chosen.capture, class.methods().get(index)) {
+                self.missing.note(chosen.rule, capture, class, method);
+            }
+        }
         let plan = |(method_index, chosen): (usize, &Chosen)| MethodPlan {
             method_index,
             templates: Templates::from(&chosen.templates),

@@ -45,8 +45,34 @@ pub(crate) struct Status {
     /// Why the breaker is open.
     #[serde(default)]
     pub(crate) breaker: Option<String>,
+    /// How sending to an OpenTelemetry receiver goes.
+    #[serde(default)]
+    pub(crate) otlp: Option<Sending>,
+    /// What is probably not as it was meant.
+    #[serde(default)]
+    pub(crate) warnings: Vec<String>,
     pub(crate) decisions: Vec<String>,
     pub(crate) hottest: Vec<Hot>,
+}
+
+/// Figures and spans that are sent to a receiver.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Sending {
+    pub(crate) url: String,
+    pub(crate) metrics_sent: u64,
+    pub(crate) metrics_dropped: u64,
+    pub(crate) spans_sent: u64,
+    pub(crate) spans_dropped: u64,
+    /// Set while the receiver does not take them.
+    pub(crate) failing: Option<Failing>,
+}
+
+/// Why a receiver takes nothing.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Failing {
+    pub(crate) reason: String,
+    pub(crate) attempts: u64,
+    pub(crate) seconds: f64,
 }
 
 /// Live probes of one category.

@@ -64,7 +64,7 @@ pub(crate) use sample_buffer::{Sample, SampleBuffer};
 pub(crate) use sample_signal::ThreadSlot;
 pub(crate) mod counter {
     //! The processor's counter as the clock of the probes.
-    pub(crate) use super::processor_clock::{TickScale, note_beginning, prepare, scale_in_use};
+    pub(crate) use super::processor_clock::{TickScale, is_read, note_beginning, prepare, read_system, scale_in_use};
 }
 pub(crate) mod signal {
     //! Samples by signals.

@@ -2,6 +2,7 @@
 //! `System.nanoTime()`, which reads the same counter and then converts it. Here the drainer converts.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use jvmti_bindings::sys::jni;
@@ -41,9 +42,9 @@ impl TickScale {
         self.nanos.wrapping_add(((i128::from(since) * i128::from(self.factor)) >> FRACTION_BITS) as u64)
     }
 
-    /// The counter now.
+    /// What a probe would read now.
     pub(crate) fn now(&self) -> u64 {
-        counter::read()
+        reading_now()
     }
 
     /// What the counter says at that moment: the opposite of [`TickScale::nanos`].
@@ -84,12 +85,38 @@ static FIRST: OnceLock<Reading> = OnceLock::new();
 /// Set when `java.instr.Clock` got its method handle: from then on all probes count ticks.
 static IN_USE: OnceLock<TickScale> = OnceLock::new();
 static PREPARED: OnceLock<Prepared> = OnceLock::new();
+/// Whether the session that runs wants the system's clock, although the probes count ticks for good: they get its time in ticks.
+static BY_SYSTEM: AtomicBool = AtomicBool::new(false);
 
 #[derive(Debug, Clone, Copy)]
 struct Prepared {
     clock: GlobalClass,
     java_version: u32,
     scale: TickScale,
+    system: SystemTicks,
+}
+
+/// The system's clock in ticks, along the line of the counter: calls that run while a session ends and another begins have a start and an
+/// end that agree.
+#[derive(Debug, Clone, Copy)]
+struct SystemTicks {
+    ticks: u64,
+    at: Instant,
+    /// Ticks a nanosecond, times 2^40.
+    factor: u64,
+}
+
+impl SystemTicks {
+    fn along(scale: &TickScale, reading: Reading) -> Option<SystemTicks> {
+        let factor = (1u128 << (2 * FRACTION_BITS)) / u128::from(scale.factor.max(1));
+        Some(SystemTicks { ticks: reading.ticks, at: reading.at, factor: u64::try_from(factor).ok()? })
+    }
+
+    fn at(&self, moment: Instant) -> u64 {
+        // Nothing comes before the process has begun.
+        let nanos = moment.saturating_duration_since(self.at).as_nanos();
+        self.ticks.wrapping_add(((nanos * u128::from(self.factor)) >> FRACTION_BITS) as u64)
+    }
 }
 
 /// Takes the first reading, as early as possible.
@@ -102,6 +129,26 @@ pub(crate) fn note_beginning() {
 /// The line from ticks to nanoseconds; `None` while, or if, the probes read `System.nanoTime()`.
 pub(crate) fn scale_in_use() -> Option<&'static TickScale> {
     IN_USE.get()
+}
+
+/// From now on the probes read the system's clock, or what is best. Only between sessions.
+pub(crate) fn read_system(by_system: bool) {
+    BY_SYSTEM.store(by_system, Ordering::Release);
+}
+
+/// Whether the probes read the processor's counter at present.
+pub(crate) fn is_read() -> bool {
+    IN_USE.get().is_some() && !BY_SYSTEM.load(Ordering::Acquire)
+}
+
+/// What compiled code calls.
+extern "C" fn reading_now() -> u64 {
+    if BY_SYSTEM.load(Ordering::Relaxed)
+        && let Some(prepared) = PREPARED.get()
+    {
+        return prepared.system.at(Instant::now());
+    }
+    counter::read()
 }
 
 /// Binds the native methods of `java.instr.Clock` and gets the counter ready if it is `wanted` and can be trusted.
@@ -129,14 +176,14 @@ pub(crate) fn prepare(
     if wanted
         && is_compiled_by_c2(jvmti)
         && (java_version == 17 || java_version >= 21)
-        && let Some(scale) = measure(java_now)
+        && let Some((scale, system)) = measure(java_now)
     {
-        PREPARED.get_or_init(|| Prepared { clock, java_version, scale });
+        PREPARED.get_or_init(|| Prepared { clock, java_version, scale, system });
     }
     Ok(())
 }
 
-fn measure((java, java_at): (i64, Instant)) -> Option<TickScale> {
+fn measure((java, java_at): (i64, Instant)) -> Option<(TickScale, SystemTicks)> {
     let first = *FIRST.get()?;
     let missing = LONG_ENOUGH.saturating_sub(first.at.elapsed());
     if !missing.is_zero() {
@@ -144,7 +191,8 @@ fn measure((java, java_at): (i64, Instant)) -> Option<TickScale> {
     }
     let second = Reading::take();
     let since = i64::try_from(second.at.checked_duration_since(java_at)?.as_nanos()).ok()?;
-    Some(TickScale { nanos: java.wrapping_add(since) as u64, ..TickScale::between(first, second)? })
+    let scale = TickScale { nanos: java.wrapping_add(since) as u64, ..TickScale::between(first, second)? };
+    Some((scale, SystemTicks::along(&scale, second)?))
 }
 
 /// Without C2 a method handle costs more than it saves.
@@ -158,11 +206,11 @@ fn is_compiled_by_c2(jvmti: Jvmti) -> bool {
 }
 
 extern "system" fn reader(_env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jlong {
-    if PREPARED.get().is_some() { counter::read as *const () as jni::jlong } else { 0 }
+    if PREPARED.get().is_some() { reading_now as *const () as jni::jlong } else { 0 }
 }
 
 extern "system" fn read(_env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jlong {
-    counter::read() as jni::jlong
+    reading_now() as jni::jlong
 }
 
 extern "system" fn reading(env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jobject {
@@ -248,6 +296,19 @@ mod tests {
         let elapsed = scale.nanos(third.ticks).wrapping_sub(scale.nanos(first.ticks));
         let expected = third.at.duration_since(first.at).as_nanos() as u64;
         assert!(elapsed.abs_diff(expected) < 5_000, "{elapsed} instead of {expected} ns");
+    }
+
+    #[test]
+    fn the_systems_clock_in_ticks_becomes_its_nanoseconds_again() {
+        let (now, factor) = (Instant::now(), (1 << FRACTION_BITS) * 10 / 27);
+        let scale = TickScale { ticks: 1 << 50, nanos: 5_000_000_000, factor };
+        let system = SystemTicks::along(&scale, Reading { ticks: 1 << 50, at: now }).unwrap();
+        let month = Duration::from_secs(30 * 24 * 3600);
+        let moments = [Duration::ZERO, Duration::from_millis(10), month, month + Duration::from_millis(10)];
+        let [begin, soon, late, later] = moments.map(|after| scale.nanos(system.at(now + after)));
+        assert_eq!(begin, 5_000_000_000);
+        assert!((soon - begin).abs_diff(10_000_000) <= 2 && (later - late).abs_diff(10_000_000) <= 2);
+        assert!((late - begin).abs_diff(month.as_nanos() as u64) < 10_000);
     }
 
     #[test]

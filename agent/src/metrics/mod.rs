@@ -39,6 +39,8 @@ pub(crate) use family::{Family, Kind, Unit, Value};
 pub(crate) use full_calls::FullCalls;
 use keeper::{IntervalEnd, Keeper, Limits, Sources};
 use method_table::{MethodSink, MethodTable};
+use otlp::ExportCounts;
+pub(crate) use otlp::Sending;
 pub(crate) use perf_counters::PerfCounters;
 use relations::{RelationSink, Relations};
 use scrape_server::ScrapeServer;
@@ -63,6 +65,8 @@ pub(crate) struct Metrics {
     relations: Option<Arc<Mutex<Relations>>>,
     keeper: Keeper,
     page: Option<ScrapeServer>,
+    /// Where figures are sent to, and how that goes.
+    export: Option<(String, Arc<ExportCounts>)>,
 }
 
 impl Metrics {
@@ -82,7 +86,11 @@ impl Metrics {
             let threshold = u64::try_from(config.trace_threshold.as_nanos()).unwrap_or(u64::MAX);
             Arc::new(Mutex::new(SpanTable::new(threshold)))
         });
-        let receiver = receiver(config, origin, service, spans.clone());
+        let export = config.otlp.clone().map(|url| (url, Arc::default()));
+        let receiver = match &export {
+            Some((url, counts)) => receiver(url, config, origin, service, spans.clone(), counts),
+            None => Box::new(NoReceiver),
+        };
         let limits = Limits {
             interval: config.interval,
             stalled_after: config.stalled_after,
@@ -108,7 +116,7 @@ impl Metrics {
             };
             server.inspect_err(explain).ok()
         });
-        Some(Metrics { table, spans, relations, keeper, page })
+        Some(Metrics { table, spans, relations, keeper, page, export })
     }
 
     /// The end that the drainer writes to.
@@ -120,6 +128,11 @@ impl Metrics {
         }
     }
 
+    /// How sending goes, if figures are sent.
+    pub(crate) fn sending(&self) -> Option<Sending> {
+        self.export.as_ref().map(|(url, counts)| Sending::of(url, counts))
+    }
+
     /// Publishes the last figures and stops all threads.
     pub(crate) fn stop(self) {
         if let Some(page) = self.page {
@@ -129,21 +142,22 @@ impl Metrics {
     }
 }
 
-/// Who is told when an interval ends.
+/// Who is told when an interval ends and sends to `url`.
 fn receiver(
+    url: &str,
     config: &MetricsConfig,
     origin: Origin,
     service: &str,
     spans: Option<Arc<Mutex<SpanTable>>>,
+    counts: &Arc<ExportCounts>,
 ) -> Box<dyn IntervalEnd> {
-    let publisher = config.otlp.as_deref().map(|url| otlp::Publisher::start(url, config, origin, service, spans));
-    match publisher {
-        Some(Ok(publisher)) => Box::new(publisher),
-        Some(Err(error)) => {
+    match otlp::Publisher::start(url, config, origin, service, spans, Arc::clone(counts)) {
+        Ok(publisher) => Box::new(publisher),
+        Err(error) => {
             message::say(&format!("{error}; nothing is sent"));
+            counts.cannot_send(&error);
             Box::new(NoReceiver)
         }
-        None => Box::new(NoReceiver),
     }
 }
 

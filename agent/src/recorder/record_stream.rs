@@ -160,6 +160,8 @@ fn span(scale: &TickScale, start: u64, duration: u64) -> (u64, u64) {
 }
 
 fn probe_span(start: u64, duration: u64) -> (u64, u64) {
+    // Below zero where another clock was chosen between two sessions and a call went on meanwhile.
+    let duration = u64::try_from(duration as i64).unwrap_or(0);
     counter::scale_in_use().map_or((start, duration), |scale| span(scale, start, duration))
 }
 
@@ -292,6 +294,7 @@ mod tests {
         let mut words = vec![77, 1 << 32 | 1 << 24];
         words.extend([1000, 25 << 24 | 9]);
         words.extend([2000, 2 << 24, 1 << 50, 0xff_ffff]);
+        words.extend([2500, 2 << 24, (-7_i64) as u64, 8]);
         words.extend([3000, 9 << 32 | 3 << 24, 44, 200 << 32 | 5]);
         words.extend(text("HGET\0/a/b"));
         words.extend([78, 17 << 32 | 5 << 24]);
@@ -304,6 +307,7 @@ mod tests {
             "thread 77 true",
             "call 9 1000 25",
             &long,
+            "long 8 2500 0",
             "H 5 3000 44 200 GET\0/a/b",
             "name 78 seventeen letters",
             "hand-over 4294967294 4000",

@@ -19,6 +19,7 @@ use crate::jvm::{
     JavaVm, NanoClock, StaticDoubleField, block_signals, process_cpu_time, thread_cpu_time, wake_up_in_time,
 };
 use crate::live_levels::{self, LiveLevels};
+use crate::probe_registry;
 
 /// A running ticker.
 #[derive(Debug)]
@@ -34,6 +35,8 @@ pub(crate) struct LiveTicks {
     windows: BurstWindows,
     /// Where windows that are over are told; nowhere before there is a recording.
     events: Option<Arc<JvmEventQueue>>,
+    /// Calls at level watch count themselves.
+    is_counting: bool,
 }
 
 /// How long it really was from tick to tick, over all ticks.
@@ -91,6 +94,7 @@ impl Ticker {
                     tick(clock, TickPace::new(longest), counted.map(Counting::new), &stopped, |kind, now| {
                         field.set(jni, tick_word(kind, clock.as_probes_read(now)));
                         live.tick(clock, now);
+                        live.count_calls(kind == TickKind::Counting);
                     });
                 // Probes that began before must not record the silence that follows.
                 field.set(jni, 0.0);
@@ -119,7 +123,13 @@ impl Ticker {
 impl LiveTicks {
     /// Ticks for the live probes of this process.
     pub(crate) fn new(windows: BurstWindows, events: Option<Arc<JvmEventQueue>>) -> LiveTicks {
-        LiveTicks { levels: live_levels::of_process(), windows, events }
+        LiveTicks { levels: live_levels::of_process(), windows, events, is_counting: false }
+    }
+
+    fn count_calls(&mut self, on: bool) {
+        if std::mem::replace(&mut self.is_counting, on) != on {
+            self.levels.count_calls(on, probe_registry::of_process().highest());
+        }
     }
 
     fn tick(&mut self, clock: NanoClock, now: i64) {
@@ -129,6 +139,7 @@ impl LiveTicks {
     }
 
     fn end(&mut self, clock: NanoClock) {
+        self.count_calls(false);
         let step = self.windows.finish(clock.now());
         self.carry_out(clock, step);
         self.levels.stand_still();

@@ -8,14 +8,18 @@ use super::{Session, SessionWatcher};
 use crate::control::{ControlSocket, Status, Stopped};
 use crate::health::HealthWatch;
 use crate::jvm::{self, Event, Jni, NAME_GATE, NanoClock, block_signals, process_cpu_time};
-use crate::metrics::{Metrics, Origin};
+use crate::live_control::Changed;
+use crate::live_selection::LiveSelection;
+use crate::metrics::{Metrics, Origin, Sending};
 use crate::recorder::{Drainer, RecordCounts, RecordSinks, Rings, ThreadSelection, TraceParts, TraceSink};
 use crate::runtime_classes::RuntimeClasses;
 use crate::sampler::{AllocationSampler, SampleCounts, Sampler, Surroundings};
 use crate::statistics::{End, Statistics};
 use crate::trace_file;
+use crate::withdrawn_probes::Changes;
 use crate::{loaded_before, message};
 use instrument_core::config::TraceMode;
+use instrument_core::level::Level;
 use instrument_core::selection::ThreadNames;
 
 /// How a recording has ended, perhaps while the session goes on.
@@ -130,6 +134,11 @@ impl Session {
         Status::of(self, trace_file, self.status_ended(), methods, durations)
     }
 
+    /// How sending to an OpenTelemetry receiver goes, while it does.
+    pub(crate) fn sending(&self) -> Option<Sending> {
+        self.running.lock().metrics.as_ref().and_then(Metrics::sending)
+    }
+
     /// Why the recording has ended, if it has.
     pub(crate) fn status_ended(&self) -> Option<String> {
         self.ended.lock().as_ref().map(|ended| ended.reason.clone())
@@ -178,11 +187,8 @@ impl Session {
     pub(super) fn withdraw_probes(self: &Arc<Self>) {
         let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !self.is_leaving()) else { return };
         let Some(changes) = withdrawn.decide(process_cpu_time()) else { return };
-        for line in &changes.lines {
-            tracing::info!("{line}");
-            self.live.note(line);
-            self.events.note("governor", line);
-        }
+        self.live.forget(&changes.gone);
+        self.tell_changes(&changes);
         let session = Arc::clone(self);
         let retransform = move || {
             block_signals();
@@ -197,6 +203,29 @@ impl Session {
             Ok(thread) => self.running.lock().governor = Some(thread),
             Err(error) => tracing::error!(%error, "no thread for taking probes away"),
         }
+    }
+
+    fn tell_changes(&self, changes: &Changes) {
+        for line in &changes.lines {
+            tracing::info!("{line}");
+            self.live.note(line);
+            self.events.note("governor", line);
+        }
+    }
+
+    /// A person sets the level of live probes; methods that have lost theirs get it back, unless the level is off.
+    pub(crate) fn set_level(&self, selection: &LiveSelection, level: Level) -> Changed {
+        let (changed, probes) = self.live.set(selection, level, &self.setup);
+        if let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !self.is_leaving()) {
+            let changes = withdrawn.give_back(&probes, level != Level::Off);
+            self.tell_changes(&changes);
+            if !changes.classes.is_empty() {
+                self.vm.with_attached_daemon(c"instr-level", |jni| {
+                    loaded_before::instrument_again(self.jvmti, jni, self, &changes.classes);
+                });
+            }
+        }
+        changed
     }
 
     /// Switches off whatever would be recorded.
@@ -265,9 +294,18 @@ impl Session {
 
     fn write_statistics(&self, ended: &Ended, trace_file: Option<&str>) {
         let agent = &self.setup.config.agent;
+        let rules = self.setup.rules.rules();
+        self.doubts.tell(rules, true);
+        let warnings = [self.setup.warnings.clone(), self.doubts.lines(rules)].concat();
         let samples = ended.samples.as_ref();
-        let end =
-            End { records: ended.records, samples, trace_file, discard: agent.discard, warnings: &self.setup.warnings };
+        let end = End {
+            records: ended.records,
+            samples,
+            trace_file,
+            wrapped_classes: self.wrapped.count(),
+            discard: agent.discard,
+            warnings: &warnings,
+        };
         let Some(path) = agent.stats.as_deref().map(trace_file::with_process_id) else { return };
         if let Err(error) = self.statistics.write(path.as_ref(), &end) {
             message::say(&format!("cannot write the statistics file {path}: {error}"));

@@ -57,6 +57,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let table = arguments.output.join(PROBE_TABLE);
     let file = File::create(&table).with_context(|| format!("cannot write {}", table.display()))?;
     instrumentation.probes.write(file)?;
+    let missing = instrumentation.missing();
+    missing.iter().for_each(|line| eprintln!("warning: {line}"));
     if arguments.json {
         println!("{}", as_json(&instrumentation.totals));
     } else {

@@ -1,10 +1,11 @@
-//! `instr receive`: stores recordings that `instr send` brings, and computes their reports.
+//! `instr receive`: stores recordings that `instr send` brings, and computes their reports. Several clients are served at once.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -20,6 +21,8 @@ const LONGEST_BODY: u64 = 64 << 20;
 /// Time that a client has for each part of its request.
 const PATIENCE: Duration = Duration::from_secs(10);
 const LONGEST_NAME: usize = 100;
+/// Clients that are served at once; each may fill memory with a body. Others wait in the system's queue.
+const AT_ONCE: usize = 16;
 
 /// Store recordings that `instr send` brings; GET /report/NAME is the report of one as a page.
 #[derive(Debug, clap::Args)]
@@ -53,12 +56,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     // The port may have been left to the system.
     println!("listening at http://{}", listener.local_addr()?);
     std::io::stdout().flush()?;
-    let store = Store { directory: &arguments.into, token: token.as_deref(), most_bytes: arguments.max_file_mb << 20 };
-    for client in listener.incoming() {
-        if let Err(error) = client.and_then(|client| store.answer(client)) {
-            eprintln!("a client went away: {error}");
+    let store = Store {
+        directory: &arguments.into,
+        token: token.as_deref(),
+        most_bytes: arguments.max_file_mb << 20,
+        appending: Mutex::new(()),
+    };
+    std::thread::scope(|threads| {
+        for _ in 1..AT_ONCE {
+            threads.spawn(|| store.serve(&listener));
         }
-    }
+        store.serve(&listener);
+    });
     Ok(())
 }
 
@@ -66,6 +75,8 @@ struct Store<'a> {
     directory: &'a Path,
     token: Option<&'a str>,
     most_bytes: u64,
+    /// Held while a file is looked at and appended to: two clients may bring the same recording.
+    appending: Mutex<()>,
 }
 
 /// The head of a request, as far as it matters.
@@ -89,6 +100,15 @@ struct Reply {
 }
 
 impl Store<'_> {
+    /// One client after the other, for ever.
+    fn serve(&self, listener: &TcpListener) {
+        for client in listener.incoming() {
+            if let Err(error) = client.and_then(|client| self.answer(client)) {
+                eprintln!("a client went away: {error}");
+            }
+        }
+    }
+
     fn answer(&self, mut client: TcpStream) -> std::io::Result<()> {
         client.set_read_timeout(Some(PATIENCE))?;
         client.set_write_timeout(Some(PATIENCE))?;
@@ -125,6 +145,8 @@ impl Store<'_> {
 
     /// Appends what begins at `offset`, and says how much there is. What is there already is not written again.
     fn append(&self, name: &str, head: &Head, body: &[u8]) -> std::io::Result<Reply> {
+        // Whoever failed while it was held has put the file right.
+        let _held = self.appending.lock().unwrap_or_else(PoisonError::into_inner);
         let mut file = OpenOptions::new().create(true).read(true).append(true).open(self.directory.join(name))?;
         let has = file.metadata()?.len();
         let mut begun = [0; 8];

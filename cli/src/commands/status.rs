@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::json;
 
-use crate::running_agent::{Bursts, Dumped, LiveCounts, Status, ask, ask_text};
+use crate::running_agent::{Bursts, Dumped, Failing, LiveCounts, Sending, Status, ask, ask_text};
 
 /// Show what the agent in a running JVM does: classes, records, levels, and what the governor decided.
 #[derive(Debug, clap::Args)]
@@ -55,6 +55,8 @@ fn text(status: &Status) -> String {
     if let Some(reason) = &status.breaker {
         lines.push(format!("breaker open, nothing is recorded: {reason}"));
     }
+    lines.extend(status.otlp.iter().flat_map(sending));
+    lines.extend(status.warnings.iter().map(|warning| format!("warning: {warning}")));
     lines.extend(status.decisions.iter().map(|decision| format!("  {decision}")));
     lines.push(String::new());
     lines.join("\n")
@@ -70,6 +72,18 @@ fn bursts(bursts: &Bursts) -> String {
     let Bursts { open_ms, period_ms, windows, open_nanos } = bursts;
     let open = *open_nanos as f64 / 1e6;
     format!("bursts: {open_ms} ms in {period_ms} ms; {windows} windows up to now, {open:.1} ms together")
+}
+
+/// What was sent, and why no more is.
+fn sending(sending: &Sending) -> Vec<String> {
+    let Sending { url, metrics_sent, metrics_dropped, spans_sent, spans_dropped, failing } = sending;
+    let mut lines = vec![format!(
+        "otlp {url}: sent {metrics_sent} values and {spans_sent} spans, dropped {metrics_dropped} and {spans_dropped}"
+    )];
+    lines.extend(failing.as_ref().map(|Failing { reason, attempts, seconds }| {
+        format!("otlp fails: {reason} ({attempts} attempts in {seconds:.0} s)")
+    }));
+    lines
 }
 
 /// A dump in one line.
@@ -90,6 +104,9 @@ mod tests {
             "live": [{"category": "database", "levels": {"burst": 1, "time": 37}}, {"category": "socket", "levels": {"off": 2}}],
             "bursts": {"open_ms": 1, "period_ms": 100, "windows": 12, "open_nanos": 12_000_000},
             "governor": {"budget_percent": 3, "percent": 1.234, "nanos_per_call": 55.4},
+            "otlp": {"url": "http://h:4318", "metrics_sent": 20, "metrics_dropped": 3, "spans_sent": 1, "spans_dropped": 0,
+                "failing": {"reason": "it answers 401", "attempts": 12, "seconds": 69.7}},
+            "warnings": ["rule 1 (c.toml:1): its only method has no parameter `al`; did you mean `all`?"],
             "decisions": ["1.0 s: a.B.c set to watch"], "hottest": [], "ended": "the trace file is full",
             "dumps": [{"file": "t-1.jfr", "bytes": 1_500_000, "seconds": 10.0, "reason": "asked for by a user"}],
         });
@@ -102,6 +119,9 @@ mod tests {
             live probes, socket: 2 off\n\
             bursts: 1 ms in 100 ms; 12 windows up to now, 12.0 ms together\n\
             governor: exact times take 1.23 % of the CPU time, the budget is 3 % (55 ns a call)\n\
+            otlp http://h:4318: sent 20 values and 1 spans, dropped 3 and 0\n\
+            otlp fails: it answers 401 (12 attempts in 70 s)\n\
+            warning: rule 1 (c.toml:1): its only method has no parameter `al`; did you mean `all`?\n\
             \x20 1.0 s: a.B.c set to watch\n";
         assert_eq!(text(&serde_json::from_value(answer.clone()).unwrap()), expected);
         let mut paused = answer;

@@ -55,6 +55,31 @@ fn verbose_tells_of_each_insertion() {
     assert_eq!(pre(&sandbox, &["shop.jar"]).stderr, "", "not asked, nothing told");
 }
 
+/// No single method can tell that a name is misspelt.
+#[test]
+fn a_parameter_that_no_method_has_is_told() {
+    let sandbox = sandbox();
+    sandbox.jar("shop.jar", &[]);
+    for (arguments, help) in [
+        (
+            "[\"al\", \"count\", \"!nobody\"]",
+            ["parameter `al`; did you mean `all`?", "parameter `nobody`; they have arguments, article, count"],
+        ),
+        ("[\"artcle\", \"none\"]", ["parameter `artcle`; did you mean `article`?", "parameter `none`; they have "]),
+    ] {
+        sandbox.write("everything.toml", format!("{EVERYTHING}constructors = true\narguments = {arguments}\n"));
+        let said = pre(&sandbox, &["shop.jar"]);
+        let lines: Vec<&str> = said.stderr.lines().collect();
+        assert!(said.code == 0 && lines.len() == 2, "{}", said.stderr);
+        for (line, help) in lines.iter().zip(help) {
+            let begin = "warning: rule everything (everything.toml:5): none of its ";
+            assert!(line.starts_with(begin) && line.contains(help), "{line}");
+        }
+    }
+    sandbox.write("everything.toml", format!("{EVERYTHING}arguments = [\"all\", \"article\", 7]\n"));
+    assert_eq!(pre(&sandbox, &["shop.jar"]).stderr, "");
+}
+
 #[test]
 fn the_same_input_gives_the_same_jar() {
     let sandbox = sandbox();

@@ -98,6 +98,39 @@ fn what_is_recorded_while_it_is_sent_arrives_whole_even_if_the_receiver_comes_la
 }
 
 #[test]
+fn a_client_that_takes_its_time_keeps_nobody_waiting() {
+    let sandbox = Sandbox::new();
+    recording(&sandbox).finish().unwrap();
+    let bytes = std::fs::read(sandbox.path("trace.jfr")).unwrap();
+    let receiver = Receiver::start(&sandbox, ANY_PORT, &[]);
+    let begin = |name: &str, part: &[u8]| {
+        let mut client = TcpStream::connect(receiver.url.strip_prefix("http://").unwrap()).unwrap();
+        let length = bytes.len();
+        write!(client, "POST /recordings/{name}?offset=0&begun=0 HTTP/1.1\r\nContent-Length: {length}\r\n\r\n")
+            .unwrap();
+        client.write_all(part).unwrap();
+        client
+    };
+    let answer = |mut client: TcpStream| {
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let (first, rest) = bytes.split_at(bytes.len() / 2);
+    let mut slow = begin("slow.jfr", first);
+    // Comes later and is served first.
+    let said = answer(begin("quick.jfr", &bytes));
+    assert!(said.starts_with("HTTP/1.1 200 "), "{said}");
+    assert!(!sandbox.path("there/slow.jfr").exists());
+    slow.write_all(rest).unwrap();
+    let said = answer(slow);
+    assert!(said.starts_with("HTTP/1.1 200 "), "{said}");
+    for name in ["there/slow.jfr", "there/quick.jfr"] {
+        assert!(std::fs::read(sandbox.path(name)).unwrap() == bytes, "{name}");
+    }
+}
+
+#[test]
 fn without_the_token_nothing_is_taken_and_no_other_machine_is_let_in_without_one() {
     let sandbox = Sandbox::new();
     recording(&sandbox).finish().unwrap();

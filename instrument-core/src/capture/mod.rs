@@ -1,10 +1,12 @@
 //! Which values of a call a rule asks for, and how they are shown.
 
+mod missing_parameters;
 mod parameter_names;
 mod resolved;
 
 use schemars::JsonSchema;
 
+pub use missing_parameters::MissingParameters;
 pub use resolved::{CapturedMethod, CapturedValue};
 
 /// Characters of a value that are kept where a rule says nothing.

@@ -4,6 +4,7 @@ use classfile::descriptor::MethodDescriptor;
 use classfile::{ClassFile, Member, access};
 
 use super::{ArgumentKey, Capture, Render, parameter_names};
+use crate::config::nearest_name::nearest_name;
 use crate::merge::constructor;
 
 /// A value that is captured.
@@ -102,7 +103,9 @@ impl CapturedMethod {
             }
             None => {
                 let known: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
-                self.notes.push(format!("no argument `{wanted}`: they are {}", known.join(", ")));
+                let meant = nearest_name(wanted, known.iter().copied().chain(["all", "this"]));
+                let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+                self.notes.push(format!("no argument `{wanted}`: they are {}{meant}", known.join(", ")));
             }
         }
     }
@@ -130,7 +133,7 @@ impl CapturedMethod {
     }
 }
 
-const NO_NAMES: &str = "the class was compiled without names of parameters (javac -parameters or -g)";
+pub(super) const NO_NAMES: &str = "the class was compiled without names of parameters (javac -parameters or -g)";
 
 fn no_argument(index: u16, count: usize) -> String {
     match count {

@@ -5,11 +5,14 @@ use serde_spanned::Spanned;
 use toml::de::DeValue;
 
 use super::model::Rule;
+use super::nearest_name::nearest_name;
 use super::problems::Problems;
 use super::table_reader::{TableReader, kind};
 use crate::capture::{ArgumentKey, Capture, DEFAULT_VALUE_LENGTH, LONGEST_VALUE, Render};
 use crate::level::Level;
 
+/// Words with a meaning of their own.
+const WORDS: [&str; 2] = ["all", "this"];
 /// A method has at most 255 arguments (JVMS 4.11).
 const LAST_ARGUMENT: u16 = 254;
 const HELP: &str = "write `\"all\"`, or a list of numbers (from 0), names of parameters, and `\"this\"`; `!` in front leaves a parameter out";
@@ -37,7 +40,11 @@ pub(super) fn read_render(table: &TableReader<'_, '_>, problems: &mut Problems) 
 
 pub(super) fn read_arguments(table: &TableReader<'_, '_>, problems: &mut Problems) -> Vec<Spanned<ArgumentKey>> {
     let Some(value) = table.value("arguments") else { return Vec::new() };
-    let Some(list) = value.get_ref().as_array() else { return read_key(value, problems).into_iter().collect() };
+    let Some(list) = value.get_ref().as_array() else {
+        let key = read_key(value, problems);
+        doubt_word(value, problems);
+        return key.into_iter().collect();
+    };
     if list.is_empty() {
         problems.error(value.span(), "`arguments` is an empty list", Some(format!("{HELP}, or leave the key out")));
     }
@@ -51,6 +58,16 @@ pub(super) fn read_arguments(table: &TableReader<'_, '_>, problems: &mut Problem
         }
     }
     keys
+}
+
+/// A word alone that is nearly one of those that mean something. In a list it is surely a name.
+fn doubt_word(value: &Spanned<DeValue<'_>>, problems: &mut Problems) {
+    let Some(word) = value.get_ref().as_str() else { return };
+    if let Some(nearest) = nearest_name(word, WORDS).filter(|nearest| *nearest != word) {
+        let message = format!("`{word}` is taken for the name of a parameter");
+        let help = format!("did you mean `{nearest}`? If there is such a parameter, write `[\"{word}\"]`");
+        problems.warning(value.span(), message, Some(help));
+    }
 }
 
 fn read_key(value: &Spanned<DeValue<'_>>, problems: &mut Problems) -> Option<Spanned<ArgumentKey>> {

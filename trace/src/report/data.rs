@@ -7,7 +7,7 @@ use super::group_data::Views;
 use super::time_line::TimeLineData;
 use crate::Analysis;
 use crate::analysis::{
-    AllocationProfile, AllocationRow, DetailRow, Frame, InputOutputRow, Node, RecordingInfo, SampleProfile,
+    AllocationProfile, AllocationRow, CallTree, DetailRow, Frame, InputOutputRow, Node, RecordingInfo, SampleProfile,
     SampledThread, SlowCall, TimeLine,
 };
 
@@ -131,10 +131,8 @@ struct Samples<'a> {
     ticks: u64,
     truncated: u64,
     failed: &'a [(String, u64)],
-    frames: Vec<SampledFrame<'a>>,
-    nodes: Nodes,
-    threads: Vec<ThreadData<'a>>,
-    views: Views,
+    #[serde(flatten)]
+    stacks: Stacks<'a>,
 }
 
 #[derive(Serialize)]
@@ -143,6 +141,13 @@ struct Allocations<'a> {
     bytes: u64,
     truncated: u64,
     classes: Vec<AllocatedClass<'a>>,
+    #[serde(flatten)]
+    stacks: Stacks<'a>,
+}
+
+/// What samples of any kind found on the stacks.
+#[derive(Serialize)]
+struct Stacks<'a> {
     frames: Vec<SampledFrame<'a>>,
     nodes: Nodes,
     threads: Vec<ThreadData<'a>>,
@@ -284,10 +289,7 @@ impl<'a> Samples<'a> {
             ticks: profile.ticks,
             truncated: profile.truncated,
             failed: &profile.failed,
-            frames: profile.frames.iter().map(SampledFrame::of).collect(),
-            nodes: Nodes::of(profile.tree.nodes()),
-            threads: profile.threads.iter().map(ThreadData::of_samples).collect(),
-            views: Views::of(&profile.tree, &profile.frames),
+            stacks: Stacks::of(&profile.frames, &profile.tree, &profile.threads),
         }
     }
 }
@@ -301,10 +303,18 @@ impl<'a> Allocations<'a> {
             bytes,
             truncated: stacks.truncated,
             classes: classes.iter().take(MOST_DETAILS).map(class).collect(),
-            frames: stacks.frames.iter().map(SampledFrame::of).collect(),
-            nodes: Nodes::of(stacks.tree.nodes()),
-            threads: stacks.threads.iter().map(ThreadData::of_samples).collect(),
-            views: Views::of(&stacks.tree, &stacks.frames),
+            stacks: Stacks::of(&stacks.frames, &stacks.tree, &stacks.threads),
+        }
+    }
+}
+
+impl<'a> Stacks<'a> {
+    fn of(frames: &'a [Frame], tree: &CallTree, threads: &'a [SampledThread]) -> Stacks<'a> {
+        Stacks {
+            frames: frames.iter().map(SampledFrame::of).collect(),
+            nodes: Nodes::of(tree.nodes()),
+            threads: threads.iter().map(ThreadData::of_samples).collect(),
+            views: Views::of(tree, frames),
         }
     }
 }

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use super::complaints::Complaints;
 use super::destination::Destination;
 use crate::jvm::block_signals;
 use crate::message;
@@ -44,6 +45,7 @@ pub(crate) enum Signal {
 pub(crate) struct ExportCounts {
     metrics: SignalCounts,
     traces: SignalCounts,
+    complaints: Complaints,
 }
 
 #[derive(Debug, Default)]
@@ -63,6 +65,16 @@ impl ExportCounts {
     /// Items that the receiver took.
     pub(crate) fn sent(&self, signal: Signal) -> u64 {
         self.of(signal).sent.load(Ordering::Relaxed)
+    }
+
+    /// There is no way to send, for this reason.
+    pub(crate) fn cannot_send(&self, reason: &str) {
+        self.complaints.failed(reason, Instant::now());
+    }
+
+    /// Whether the receiver takes what it is sent.
+    pub(super) fn complaints(&self) -> &Complaints {
+        &self.complaints
     }
 
     /// Items that were dropped because the receiver was gone, slow, or did not want them.
@@ -86,7 +98,6 @@ struct Post {
     to: Destination,
     leaving: Arc<AtomicBool>,
     counts: Arc<ExportCounts>,
-    complained: bool,
 }
 
 /// Why a request was not taken.
@@ -108,9 +119,10 @@ impl Exporter {
             block_signals();
             // Here, because authorities are read from files.
             match to.client(PATIENCE) {
-                Ok(http) => Post { http, to, leaving: leaves, counts: counted, complained: false }.work(&queue),
+                Ok(http) => Post { http, to, leaving: leaves, counts: counted }.work(&queue),
                 Err(reason) => {
                     message::say(&format!("{reason}; nothing is sent to {}", to.url));
+                    counted.cannot_send(&reason);
                     drop_all(&queue, &counted);
                 }
             }
@@ -147,7 +159,7 @@ fn drop_all(queue: &Receiver<Parcel>, counts: &ExportCounts) {
 }
 
 impl Post {
-    fn work(&mut self, queue: &Receiver<Parcel>) {
+    fn work(&self, queue: &Receiver<Parcel>) {
         while let Ok(parcel) = queue.recv() {
             let sent = self.deliver(&parcel);
             let counts = self.counts.of(parcel.signal);
@@ -157,11 +169,11 @@ impl Post {
     }
 
     /// Tries until the request is taken, or there is no sense in trying.
-    fn deliver(&mut self, parcel: &Parcel) -> bool {
+    fn deliver(&self, parcel: &Parcel) -> bool {
         for pause in PAUSES.iter().map(Some).chain([None]) {
             match (self.attempt(parcel), pause) {
                 (Ok(()), _) => {
-                    self.complained = false;
+                    self.tell(self.counts.complaints.succeeded(Instant::now()));
                     return true;
                 }
                 (Err(Failure::ForNow(reason)), Some(pause)) if !self.leaving.load(Ordering::Acquire) => {
@@ -200,12 +212,14 @@ impl Post {
         }
     }
 
-    /// One message until it works again.
-    fn complain(&mut self, reason: &str) {
+    fn complain(&self, reason: &str) {
+        self.tell(self.counts.complaints.failed(reason, Instant::now()));
+    }
+
+    fn tell(&self, news: Option<String>) {
         // At the end there is nobody left to do something about it.
-        if !std::mem::replace(&mut self.complained, true) && !self.leaving.load(Ordering::Acquire) {
-            let url = &self.to.url;
-            message::say(&format!("otlp = \"{url}\" in [metrics]: {reason}; figures are dropped while that lasts"));
+        if let Some(news) = news.filter(|_| !self.leaving.load(Ordering::Acquire)) {
+            message::say(&format!("otlp = \"{}\" in [metrics]: {news}", self.to.url));
         }
     }
 }
@@ -261,6 +275,8 @@ mod tests {
         assert!(heads[0].starts_with("POST /v1/metrics HTTP/1.1\r\n"), "{}", heads[0]);
         assert!(heads[0].contains("x-key: secret") && heads[0].contains("application/x-protobuf"), "{}", heads[0]);
         assert_eq!((counts.sent(Signal::Metrics), counts.dropped(Signal::Metrics)), (5, 7));
+        let failing = counts.complaints().failing().map(|failing| failing.reason);
+        assert_eq!(failing.as_deref(), Some("it answers 400"), "the last word");
     }
 
     #[test]

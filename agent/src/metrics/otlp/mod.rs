@@ -4,6 +4,7 @@
 //! keeper thread --families, spans--> messages, encoded --queue--> exporter thread --HTTP--> receiver
 //! ```
 
+mod complaints;
 mod destination;
 mod exporter;
 mod messages;
@@ -17,19 +18,50 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use instrument_core::config::MetricsConfig;
 use parking_lot::Mutex;
 use prost::Message as _;
+use serde::Serialize;
 
 use super::Origin;
 use super::family::{self, Family, Kind, Unit, Value};
 use super::keeper::IntervalEnd;
 use super::method_families::MethodNames;
 use super::spans::SpanTable;
+use complaints::Failing;
 use destination::Destination;
-use exporter::{ExportCounts, Exporter, Parcel, Signal};
+pub(crate) use exporter::ExportCounts;
+use exporter::{Exporter, Parcel, Signal};
 use resource::Sender;
 use trace_request::SpanWriter;
 
 /// Series of one request, which then has about a megabyte: receivers refuse large ones.
 const SERIES_PER_REQUEST: usize = 3_000;
+
+/// How sending goes, for people.
+#[derive(Debug, Serialize)]
+pub(crate) struct Sending {
+    /// The receiver.
+    url: String,
+    /// Values of metrics that it took.
+    metrics_sent: u64,
+    metrics_dropped: u64,
+    spans_sent: u64,
+    spans_dropped: u64,
+    /// Set while it does not take what it is sent.
+    failing: Option<Failing>,
+}
+
+impl Sending {
+    /// The present state.
+    pub(crate) fn of(url: &str, counts: &ExportCounts) -> Sending {
+        Sending {
+            url: url.to_owned(),
+            metrics_sent: counts.sent(Signal::Metrics),
+            metrics_dropped: counts.dropped(Signal::Metrics),
+            spans_sent: counts.sent(Signal::Traces),
+            spans_dropped: counts.dropped(Signal::Traces),
+            failing: counts.complaints().failing(),
+        }
+    }
+}
 
 /// Sends all metrics, and spans if they are wanted, at the end of each interval.
 #[derive(Debug)]
@@ -52,7 +84,7 @@ struct SpanPublisher {
 }
 
 impl Publisher {
-    /// Starts the thread that sends to `url`.
+    /// Starts the thread that sends to `url` and counts in `counts`.
     ///
     /// # Errors
     /// Why it cannot be, in a sentence.
@@ -62,8 +94,8 @@ impl Publisher {
         origin: Origin,
         service: &str,
         spans: Option<Arc<Mutex<SpanTable>>>,
+        counts: Arc<ExportCounts>,
     ) -> Result<Publisher, String> {
-        let counts = Arc::new(ExportCounts::default());
         let exporter = Exporter::start(Destination::of(url, config)?, Arc::clone(&counts))
             .map_err(|error| format!("no thread for `otlp` in [metrics]: {error}"))?;
         let began = unix_nanos();

@@ -36,6 +36,9 @@ public final class Conversation {
                 case "threads":
                     System.out.println("threads " + Thread.getAllStackTraces().size());
                     break;
+                case "busy":
+                    System.out.println("measured " + Durations.measure(Long.parseLong(words[1])));
+                    break;
                 case "quit":
                     return;
                 default:

@@ -10,11 +10,16 @@ public final class Durations {
     public static void main(String[] arguments) {
         long nanos = Long.parseLong(arguments[0]) * 1_000_000;
         for (int i = 0; i < CALLS; i++) {
-            long before = System.nanoTime();
-            long inside = busy(nanos);
-            long around = System.nanoTime() - before;
-            System.out.println("measured " + inside + " " + around);
+            System.out.println("measured " + measure(nanos));
         }
+    }
+
+    /** One call, with what is measured inside and around it. */
+    static String measure(long nanos) {
+        long before = System.nanoTime();
+        long inside = busy(nanos);
+        long around = System.nanoTime() - before;
+        return inside + " " + around;
     }
 
     static long busy(long nanos) {

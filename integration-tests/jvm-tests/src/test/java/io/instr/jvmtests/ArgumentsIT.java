@@ -97,7 +97,12 @@ class ArgumentsIT {
     /** What is not there is told; the rest is captured. */
     @EachJdk
     void namesAndNumbersChooseArguments(Jdk jdk) {
-        Trace trace = run(jdk, "level = \"time\"\narguments = [\"text\", 5, \"nobody\", 200, \"this\"]\n").trace();
+        AgentConfig config = config("level = \"time\"\narguments = [\"text\", 5, \"nobody\", 200, \"this\"]\n");
+        Finished run = Program.target(jdk, PASSING).withAgent(config).assertExitCode(0);
+        assertTrue(run.stderr().startsWith("instr: warning: rule rule-1 (instr.toml:14): none of its 12 methods has a parameter `nobody`; "
+                + "they have count, first, flag, "), run::stderr);
+        assertEquals(1, run.stderr().lines().count(), "the others are there");
+        Trace trace = run.trace();
         assertEquals("text=\"a \\\"b\\\"\\n\\\\, c=1\", id=-9223372036854775808", values(trace, "everyKind").get(0));
         assertEquals(List.of(), values(trace, "factorial"), "it has none of them");
         assertEquals(4, trace.count(PASSING + ".factorial"));

@@ -67,6 +67,36 @@ class AttachDetachIT {
         assertEquals(200, trace.count("targets.Conversation.step"));
     }
 
+    /** Rewritten before the agent leaves, defined and linked afterwards. */
+    @EachJdk(having = "jcmd")
+    void classesThatAreBeingLoadedDuringADetachAreRestored(Jdk jdk) {
+        Path directory = RunDirectories.create();
+        String original;
+        try (Dialog program = slowDefinition(jdk, List.of(), directory)) {
+            program.ask("begin");
+            original = program.ask("finish");
+            program.send("quit");
+            assertQuiet(program.finish());
+        }
+        Path config = Attachment.prepare(directory, "start", AgentConfig.timed("targets.SlowDefinition$*"));
+        try (Dialog program = slowDefinition(jdk, List.of(Program.agentOption(config.toString())), directory)) {
+            program.ask("begin");
+            Attachment.detach(jdk, program);
+            assertEquals(original, program.ask("finish"), "the bodies are the original ones");
+            program.send("quit");
+            assertQuiet(program.finish());
+        }
+        assertTrue(Attachment.leftBehind(directory, "start").stats().figure("classes_rewritten") >= 2, "both were rewritten");
+    }
+
+    private static Dialog slowDefinition(Jdk jdk, List<String> agent, Path directory) {
+        Dialog program = Program.target(jdk, "targets.SlowDefinition")
+                .with("-XX:+EnableDynamicAgentLoading", "-Xverify:all")
+                .talk(agent, directory);
+        assertEquals("ready", program.next());
+        return program;
+    }
+
     private static Dialog conversation(Jdk jdk, List<String> agent, Path directory) {
         Dialog program = Program.target(jdk, "targets.Conversation")
                 .with("-XX:+EnableDynamicAgentLoading", "-Xverify:all")

@@ -1,5 +1,7 @@
 package io.instr.jvmtests;
 
+import static io.instr.jvmtests.Compilation.compiled;
+import static io.instr.jvmtests.Compilation.write;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.instr.jvmtests.jvm.AgentConfig;
@@ -219,29 +221,6 @@ class ClassPathTypesIT {
         Map<String, Long> expected = new TreeMap<>(Map.of(
                 "app.InFirst.work", 1L, "app.ByManifest.work", 1L, "app.ByVariant.work", 1L, "app.Appended.work", 1L));
         assertEquals(expected, new TreeMap<>(run.trace().counts()), path);
-    }
-
-    /** A directory with the classes of these sources. */
-    private static Path compiled(Path root, String name, List<Path> classPath, String... sources) {
-        Path classes = root.resolve(name);
-        List<String> arguments = new ArrayList<>(List.of("--release", "11", "-d", classes.toString()));
-        arguments.addAll(List.of("-cp", String.join(":", classPath.stream().map(Path::toString).toList())));
-        for (String source : sources) {
-            String simple = source.replaceAll("(?s).*?public (?:abstract )?(?:class|interface) (\\w+).*", "$1");
-            String folder = source.replaceAll("(?s)^package (\\w+);.*", "$1");
-            arguments.add(write(root.resolve(name + "-sources").resolve(folder).resolve(simple + ".java"), source).toString());
-        }
-        Compilation.javac(arguments);
-        return classes;
-    }
-
-    private static Path write(Path file, String text) {
-        try {
-            Files.createDirectories(file.getParent());
-            return Files.writeString(file, text);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 
     private static void copy(Path from, Path to) {

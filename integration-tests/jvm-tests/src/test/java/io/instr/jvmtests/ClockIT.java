@@ -4,10 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.Attachment;
+import io.instr.jvmtests.jvm.Dialog;
 import io.instr.jvmtests.jvm.EachJdk;
 import io.instr.jvmtests.jvm.Finished;
 import io.instr.jvmtests.jvm.Jdk;
 import io.instr.jvmtests.jvm.Program;
+import io.instr.jvmtests.jvm.RunDirectories;
 import io.instr.jvmtests.jvm.Trace;
 import io.instr.jvmtests.jvm.Trace.Call;
 import java.io.IOException;
@@ -23,6 +26,8 @@ class ClockIT {
     private static final String SYSTEM = "System.nanoTime()";
     /** Of the length of a tick: it is measured over some milliseconds. */
     private static final double ERROR = 20e-6;
+    /** Of a duration that only goes through ticks: they are less than a nanosecond. */
+    private static final double ROUNDED = 1e-7;
 
     @EachJdk
     void theProcessorsCounterIsReadWhereItCanBe(Jdk jdk) throws IOException {
@@ -44,12 +49,7 @@ class ClockIT {
         List<String> lines = run.stdout().lines().toList();
         assertEquals(lines.size(), calls.size());
         for (int i = 0; i < calls.size(); i++) {
-            String[] words = lines.get(i).split(" ");
-            double inside = Long.parseLong(words[1]);
-            double around = Long.parseLong(words[2]);
-            double duration = calls.get(i).duration();
-            assertTrue(inside * (1 - ERROR) <= duration && duration <= around * (1 + ERROR),
-                    inside + " <= " + duration + " <= " + around);
+            assertBetween(lines.get(i), calls.get(i), ERROR);
         }
         // Moments, too: ten calls one after the other take as long as from the first start to the last end.
         long span = calls.get(calls.size() - 1).end() - calls.get(0).start();
@@ -57,14 +57,56 @@ class ClockIT {
         assertTrue(sum <= span, sum + " in " + span);
     }
 
-    private static Finished timed(Jdk jdk, String traceLine, String... options) {
-        AgentConfig config = AgentConfig.of(traceLine, "", """
+    /** The runtime is made for the first session; what a later one asks for counts all the same, and its figures are right. */
+    @EachJdk(having = "jcmd")
+    void aLaterSessionHasTheClockThatItAsksFor(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        Path counting = Attachment.prepare(directory, "first", config(""));
+        Path asking = Attachment.prepare(directory, "second", config("clock = \"system\""));
+        Path again = Attachment.prepare(directory, "third", config(""));
+        String measured;
+        try (Dialog program = Program.target(jdk, "targets.Conversation").with("-XX:+EnableDynamicAgentLoading").talk(List.of(), directory)) {
+            assertEquals("ready", program.next());
+            stay(jdk, program, counting);
+            measured = stay(jdk, program, asking);
+            stay(jdk, program, again);
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+        String best = clockOf(Attachment.leftBehind(directory, "first"));
+        Finished second = Attachment.leftBehind(directory, "second");
+        assertEquals(SYSTEM, clockOf(second));
+        assertBetween(measured, second.trace().callsOf("targets.Durations.busy").get(0), ROUNDED);
+        assertEquals(best, clockOf(Attachment.leftBehind(directory, "third")));
+    }
+
+    private static String stay(Jdk jdk, Dialog program, Path configuration) {
+        Attachment.attach(jdk, program, configuration);
+        String measured = program.ask("busy 50000000");
+        Attachment.detach(jdk, program);
+        return measured;
+    }
+
+    /** The agent's figure is between what the program measured inside the call and around it, but for such an error. */
+    private static void assertBetween(String measured, Call call, double error) {
+        String[] words = measured.split(" ");
+        double inside = Long.parseLong(words[1]);
+        double around = Long.parseLong(words[2]);
+        double duration = call.duration();
+        assertTrue(inside * (1 - error) <= duration && duration <= around * (1 + error), inside + " <= " + duration + " <= " + around);
+    }
+
+    private static AgentConfig config(String traceLine) {
+        return AgentConfig.of(traceLine, "", """
                 [[rule]]
                 class = "targets.Durations"
                 template = "timed"
                 level = "time"
                 """);
-        return Program.target(jdk, "targets.Durations", "50").with(options).withAgent(config);
+    }
+
+    private static Finished timed(Jdk jdk, String traceLine, String... options) {
+        return Program.target(jdk, "targets.Durations", "50").with(options).withAgent(config(traceLine));
     }
 
     private static String clockOf(Finished run) {

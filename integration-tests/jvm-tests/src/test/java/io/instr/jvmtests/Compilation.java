@@ -40,6 +40,29 @@ final class Compilation {
         Tool.run(jdk, "javac", arguments).assertExitCode(0);
     }
 
+    /** A directory with the classes of these sources, each of which is one public type of a package with one name. */
+    static Path compiled(Path root, String name, List<Path> classPath, String... sources) {
+        Path classes = root.resolve(name);
+        List<String> arguments = new ArrayList<>(List.of("--release", "11", "-d", classes.toString()));
+        arguments.addAll(List.of("-cp", String.join(":", classPath.stream().map(Path::toString).toList())));
+        for (String source : sources) {
+            String simple = source.replaceAll("(?s).*?public (?:abstract )?(?:class|interface) (\\w+).*", "$1");
+            String folder = source.replaceAll("(?s)^package (\\w+);.*", "$1");
+            arguments.add(write(root.resolve(name + "-sources").resolve(folder).resolve(simple + ".java"), source).toString());
+        }
+        javac(arguments);
+        return classes;
+    }
+
+    static Path write(Path file, String text) {
+        try {
+            Files.createDirectories(file.getParent());
+            return Files.writeString(file, text);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     static List<String> sourcesBelow(Path directory) {
         try (Stream<Path> files = Files.walk(directory)) {
             return files.map(Path::toString).filter(file -> file.endsWith(".java")).sorted().toList();

@@ -99,6 +99,8 @@ class LiveLevelsIT {
         String rules = """
                 [control]
                 live = true
+                [watch]
+                tick-us = 1000
                 [[rule]]
                 class = "targets.Conversation"
                 method = "query(String)"

@@ -1,5 +1,6 @@
 package io.instr.jvmtests;
 
+import static io.instr.jvmtests.Compilation.compiled;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.instr.jvmtests.jvm.AgentConfig;
@@ -8,11 +9,7 @@ import io.instr.jvmtests.jvm.Finished;
 import io.instr.jvmtests.jvm.Jdk;
 import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -187,29 +184,5 @@ class MissingTypesIT {
                 level = "time"
                 """)).assertExitCode(0);
         assertEquals(new TreeMap<>(expected), new TreeMap<>(run.trace().counts()), String.join(" ", steps));
-    }
-
-    /** A directory with the classes of these sources. */
-    private static Path compiled(Path root, String name, List<Path> classPath, String... sources) {
-        Path classes = root.resolve(name);
-        List<String> arguments = new ArrayList<>(List.of("--release", "11", "-d", classes.toString()));
-        arguments.addAll(List.of("-cp", String.join(":", classPath.stream().map(Path::toString).toList())));
-        for (String source : sources) {
-            String simple = source.replaceAll("(?s).*?public (?:abstract )?(?:class|interface) (\\w+).*", "$1");
-            String folder = source.replaceAll("(?s)^package (\\w+);.*", "$1");
-            Path file = root.resolve(name + "-sources").resolve(folder).resolve(simple + ".java");
-            arguments.add(write(file, source).toString());
-        }
-        Compilation.javac(arguments);
-        return classes;
-    }
-
-    private static Path write(Path file, String text) {
-        try {
-            Files.createDirectories(file.getParent());
-            return Files.writeString(file, text);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 }

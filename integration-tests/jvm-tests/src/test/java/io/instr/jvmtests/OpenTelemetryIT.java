@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.ControlSocket;
 import io.instr.jvmtests.jvm.Dialog;
 import io.instr.jvmtests.jvm.EachJdk;
 import io.instr.jvmtests.jvm.Finished;
@@ -166,6 +167,24 @@ class OpenTelemetryIT {
             assertEquals(1, run.stderr().lines().count(), run.stderr());
             assertTrue(run.stderr().contains(url) && run.stderr().contains("figures are dropped while that lasts"), run.stderr());
             assertEquals(1200, run.trace().count(LOAD + "paced"));
+        }
+    }
+
+    /** Who looks is told how sending goes, and the log has the beginning and the end of the trouble. */
+    @EachJdk
+    void aReceiverThatRefusesForAWhileIsTold(Jdk jdk) throws IOException {
+        try (OtlpReceiver receiver = new OtlpReceiver();
+                Dialog program = start(jdk, receiver.url(), "time")) {
+            receiver.answerWith(401);
+            String failing = ControlSocket.await(program, status -> status.contains("\"failing\":{\"reason\":\"it answers 401\""));
+            assertTrue(failing.contains("\"otlp\":{\"url\":\"" + receiver.url() + "\""), failing);
+            receiver.answerWith(200);
+            ControlSocket.await(program, status -> status.contains("\"failing\":null"));
+            program.send("quit");
+            List<String> told = program.finish().assertExitCode(0).stderr().lines().toList();
+            assertEquals(2, told.size(), told::toString);
+            assertTrue(told.get(0).endsWith("it answers 401; figures are dropped while that lasts"), told::toString);
+            assertTrue(told.get(1).contains("it takes figures again, after "), told::toString);
         }
     }
 }

@@ -20,7 +20,8 @@ import java.util.List;
 /** Level watch costs little, but not nothing: a method that is called a hundred million times a second loses its probe, by default. */
 class WithdrawnProbesIT {
 
-    private static final String LOST = "targets.Conversation.step lost its probe";
+    private static final String STEP = "targets.Conversation.step";
+    private static final String LOST = STEP + " lost its probe";
     private static final String TOLD = "its time counts with its callers";
     private static final String WORK = "work 100000000";
     /** So often at most: some 20 s. */
@@ -48,6 +49,36 @@ class WithdrawnProbesIT {
         List<String> told = governorNotes(trace);
         assertTrue(told.stream().anyMatch(note -> note.startsWith(LOST) && note.endsWith(TOLD)), told.toString());
         assertTrue(trace.count("targets.Conversation.work") > 0, "other methods keep theirs");
+    }
+
+    /** A live probe at level watch goes as well, and is back when somebody asks for it: then it stays. */
+    @EachJdk
+    void aLiveProbeComesBackWhenItsLevelIsSet(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        try (Dialog program = conversation(jdk, "level = \"watch\"\n[control]\nlive = true\n", directory)) {
+            String sum = program.ask(WORK);
+            int asked = 1;
+            while (!ControlSocket.status(program).contains("\"withdrawn\":1")) {
+                assertTrue(++asked < PATIENCE, "the probe is still there: " + ControlSocket.status(program));
+                assertEquals(sum, program.ask(WORK));
+            }
+            assertTrue(ControlSocket.status(program).contains(LOST), ControlSocket.status(program));
+            ControlSocket.level(program, STEP, "off");
+            assertTrue(ControlSocket.status(program).contains("\"withdrawn\":1"), "off is as good as gone");
+            ControlSocket.level(program, STEP, "time");
+            assertFalse(ControlSocket.status(program).contains("\"withdrawn\""), ControlSocket.status(program));
+            program.ask("work 70");
+            ControlSocket.level(program, STEP, "watch");
+            for (asked = 0; asked < LONG_ENOUGH; asked++) {
+                program.ask(WORK);
+            }
+            assertFalse(ControlSocket.status(program).contains("\"withdrawn\""), "it is not the governor's business any more");
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+        Trace trace = trace(directory);
+        assertEquals(70, trace.callsOf(STEP).stream().filter(Trace.Call::exact).count());
+        assertTrue(governorNotes(trace).contains(STEP + " has its probe again, by request"), governorNotes(trace).toString());
     }
 
     @EachJdk

@@ -182,6 +182,14 @@ class WrapperModeIT {
         }
     }
 
+    @EachJdk
+    void classesOfLoadersThatAreGoneAreForgotten(Jdk jdk) {
+        int deployments = 400;
+        Finished run = Program.target(jdk, "targets.Redeployment", deployments + "").compare(wrapper("targets.Redeployment$Application"));
+        assertEquals(deployments, run.trace().count("targets.Redeployment$Application.getAsInt"));
+        assertTrue(run.stats().figure("wrapped_classes") <= deployments / 4, run.stats() + "");
+    }
+
     /** In inline mode a method of almost 8,000 bytes gets a wrapper while its class is loaded, and keeps it like any other. */
     @EachJdk
     void aWrapperInPlaceOfAHugeBodyIsKeptAsWell(Jdk jdk) throws IOException {

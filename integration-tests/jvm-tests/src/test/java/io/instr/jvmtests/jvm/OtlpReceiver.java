@@ -31,6 +31,7 @@ public final class OtlpReceiver implements AutoCloseable {
     private final List<Span> spans = new ArrayList<>();
     private final List<Map<String, String>> resources = new ArrayList<>();
     private final List<String> keys = new ArrayList<>();
+    private volatile int status = 200;
 
     public OtlpReceiver() {
         this("http", address -> HttpServer.create(address, 0));
@@ -62,6 +63,11 @@ public final class OtlpReceiver implements AutoCloseable {
         server.start();
     }
 
+    /** From now on requests are answered with this status. */
+    public void answerWith(int status) {
+        this.status = status;
+    }
+
     public String url() {
         return scheme + "://127.0.0.1:" + server.getAddress().getPort();
     }
@@ -84,7 +90,7 @@ public final class OtlpReceiver implements AutoCloseable {
                 }
             }
         }
-        exchange.sendResponseHeaders(200, -1);
+        exchange.sendResponseHeaders(status, -1);
         exchange.close();
     }
 
@@ -97,7 +103,7 @@ public final class OtlpReceiver implements AutoCloseable {
                         span.string(5), span.number(7), span.number(8), attributes(span, 9)));
             }
         }
-        exchange.sendResponseHeaders(200, -1);
+        exchange.sendResponseHeaders(status, -1);
         exchange.close();
     }
 

@@ -16,7 +16,7 @@ public final class Tool {
     }
 
     /** Any command, in this directory; it must succeed. */
-    static void run(Path directory, List<String> command) {
+    public static void run(Path directory, List<String> command) {
         JvmProcess.start(command, directory, false).finish().assertExitCode(0);
     }
 
