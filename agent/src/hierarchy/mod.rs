@@ -91,12 +91,19 @@ impl TypeIndex {
         &self,
         (name, loader): (&'n [u8], LoaderId),
         is_interface: bool,
-        super_types: impl Iterator<Item = &'n [u8]>,
+        super_types: impl Iterator<Item = &'n [u8]> + Clone,
         late: &dyn Latecomers,
     ) {
         let is_awaited = {
             let mut known = self.known.lock();
-            known.write_down(name, loader, super_types);
+            match self.asked.seen() {
+                AskedTypes::Nowhere => known.write_down(name, loader, super_types),
+                // Somebody asks with each class.
+                AskedTypes::Classes | AskedTypes::Any => {
+                    known.put_in_places();
+                    known.learn(name, loader, super_types);
+                }
+            }
             known.is_awaited(name)
         };
         // Behind the class itself: whoever is overlooked from now on sees that the type exists.
