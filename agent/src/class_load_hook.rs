@@ -17,6 +17,7 @@ use instrument_core::{Insertion, MethodPlan, Outcome, ProbeSlot, Refused, Rewrit
 use crate::class_plan::{ClassPlan, Coming};
 use crate::hierarchy::{BOOT, LoaderView};
 use crate::jvm;
+use crate::late_decisions::Late;
 use crate::probe_registry::ProbeRequest;
 use crate::session::Session;
 use crate::statistics::{RefusedMethod, Statistics};
@@ -117,7 +118,7 @@ fn passes_first_look(
         // A class that cannot be read is told below, if somebody wants it.
         let Ok(head) = rules.first_look(class.bytes, memory) else { return wanted };
         if rules.needs_hierarchy() {
-            view.learn(&head);
+            view.arrive(&head, &Late { session, jvmti: class.jvmti, jni: class.jni });
         }
         // Whoever reads the log wants to know the reason for each method.
         let is_told = tracing::enabled!(tracing::Level::DEBUG);

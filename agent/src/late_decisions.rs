@@ -1,4 +1,5 @@
-//! Classes that could not be decided or rewritten when they came: their super types were unknown, or they were not linked.
+//! Classes that could not be decided or rewritten when they came: their super types were unknown, or a type that a rule asks for turned up
+//! above them, or they were not linked.
 //! They are presented to the class hook once more when the JVM has linked them.
 
 use std::collections::VecDeque;
@@ -7,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::hierarchy::{LoaderId, TypeIndex};
-use crate::jvm::{Event, Jni, Jvmti, LoadedClass};
+use crate::hierarchy::{ClassId, Latecomers, LoaderId, TypeIndex};
+use crate::jvm::{Event, Jni, Jvmti, LoadedClass, LoadedClasses};
 use crate::loaded_before;
 use crate::session::Session;
 
@@ -119,6 +120,33 @@ impl LateDecisions {
         let was_waiting = waiting.take(name, loader);
         self.note_change(jvmti, &waiting);
         was_waiting
+    }
+}
+
+/// Where classes come from that were decided too early.
+pub(crate) struct Late<'a> {
+    pub(crate) session: &'a Session,
+    pub(crate) jvmti: Jvmti,
+    pub(crate) jni: &'a Jni<'a>,
+}
+
+impl Latecomers for Late<'_> {
+    fn keep_unfinished(&self, classes: &mut FxHashSet<ClassId>) {
+        let Ok(loaded) = LoadedClasses::all(self.jvmti, self.jni) else { return };
+        let names: FxHashSet<Box<[u8]>> = classes.iter().map(|(name, _)| name.clone()).collect();
+        for class in loaded.as_slice() {
+            let Some(name) = class.internal_name(self.jvmti).filter(|name| names.contains(name.as_slice())) else {
+                continue;
+            };
+            let loader = class.with_loader(self.jvmti, self.jni, |loader| self.jvmti.identity_hash(loader));
+            classes.remove(&(name.into(), loader));
+        }
+    }
+
+    fn note(&self, (name, loader): &ClassId) {
+        if self.session.setup.rules.wants_name(name) {
+            self.session.late.remember(self.jvmti, name, *loader);
+        }
     }
 }
 

@@ -356,7 +356,7 @@ impl Watcher for SessionWatcher {
 impl Session {
     fn new(agent: &Agent, setup: Setup) -> Session {
         let java_home = agent.jvmti.system_property(c"java.home").unwrap_or_default();
-        let types = TypeIndex::new(PathBuf::from(java_home), agent.started, setup.rules.asked_types());
+        let types = TypeIndex::new(PathBuf::from(java_home), agent.started, &setup.rules);
         let probes = probe_registry::of_process();
         let (control, budget) = (&setup.config.control, setup.budget());
         let counted = Arc::new(WatchedCalls::of_process());

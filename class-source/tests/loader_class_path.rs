@@ -293,17 +293,3 @@ fn a_class_of_a_jar_that_was_replaced_meanwhile_is_left_to_the_loader() {
     fs::remove_file(&second).unwrap();
     assert_eq!(text(&path, "p/B"), Found::Unsure);
 }
-
-#[test]
-fn a_file_that_turns_up_in_a_directory_is_noticed() {
-    let directory = tempfile::tempdir().unwrap();
-    let jar = write(directory.path(), "first.jar", &jar(&[("p/A.class", "A")]));
-    let classes = directory.path().join("classes");
-    fs::create_dir(&classes).unwrap();
-    let path = open(&[jar, classes], 17);
-    assert_eq!(path.directory_count(), 1);
-    assert!(!path.may_be_in_directory(b"p/A") && !path.may_be_in_directory(b"p/B"));
-    write(directory.path(), "classes/p/B.class", b"B");
-    assert!(path.may_be_in_directory(b"p/B") && !path.may_be_in_directory(b"p/A"));
-    assert!(path.may_be_in_directory("p/\u{e4}".as_bytes()), "nobody knows how that is written");
-}

@@ -1,19 +1,21 @@
 //! Which of the types that rules ask for exist. Where none does, no class has one above it, and its super types need not be read; where
 //! they are classes, no interface need be.
 //!
-//! A type exists as soon as one file or one loader of this JVM is known to have it. What is missing is only believed where all is known that
-//! a loader looks at (`native_paths.rs`).
+//! A type exists as soon as the class hook sees it, or the JDK has it. Until then classes are left alone on the assumption that it never
+//! comes; if it comes, [`overlooked`](super::overlooked) finds those that are on their way. As these can only be retransformed, which
+//! HotSpot cannot do with every class, each class path is searched once, so that types which may come are known before.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use instrument_core::selection::AskedTypes;
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
 
-/// Whoever has this class may append to the class path of the boot loader and define classes anywhere, unseen by us if he came first.
-const JAVA_AGENTS: &[u8] = b"sun/instrument/InstrumentationImpl";
+use super::LoaderId;
 
-/// More missing types than this are not looked for again and again where directories may get them at any time.
-const MOST_IN_DIRECTORIES: usize = 8;
+/// So many loaders are remembered at most; of more, the next ones are searched again.
+const MOST_LOADERS: usize = 1024;
 
 /// The types that rules ask for.
 #[derive(Debug)]
@@ -23,10 +25,12 @@ pub(super) struct Asked {
     lengths: u64,
     /// What is known to exist, as [`number`].
     seen: AtomicU8,
-    /// What the JDK cannot rule out, once it was searched.
+    /// What the JDK has or cannot rule out, once it was searched, and what was known by then.
     jdk: OnceLock<AskedTypes>,
     /// Whether the classes are noted that the JVM had loaded before it told us of any.
     knows_loaded: AtomicBool,
+    /// Whether a class that was left alone can be taken later.
+    may_be_late: bool,
 }
 
 fn number(types: AskedTypes) -> u8 {
@@ -38,30 +42,34 @@ fn number(types: AskedTypes) -> u8 {
 }
 
 impl Asked {
-    pub(super) fn new<'n>(names: impl Iterator<Item = &'n [u8]>) -> Asked {
+    pub(super) fn new<'n>(names: impl Iterator<Item = &'n [u8]>, may_be_late: bool) -> Asked {
         let names: Vec<Box<[u8]>> = names.map(Into::into).collect();
-        let lengths = names.iter().map(|name| name.len()).chain([JAVA_AGENTS.len()]);
-        let lengths = lengths.fold(0, |lengths, length| lengths | 1 << (length % 64));
-        Asked { names, lengths, seen: AtomicU8::new(0), jdk: OnceLock::new(), knows_loaded: AtomicBool::new(false) }
+        let lengths = names.iter().fold(0, |lengths, name| lengths | 1 << (name.len() % 64));
+        let (jdk, knows_loaded) = (OnceLock::new(), AtomicBool::new(false));
+        Asked { names, lengths, seen: AtomicU8::new(0), jdk, knows_loaded, may_be_late }
     }
 
     /// Notes a class of which nothing but its name is known, if it is not one of the JDK's own, which [`in_jdk`](Self::in_jdk) finds.
     pub(super) fn note_loaded(&self, name: &[u8], is_shipped: impl FnOnce() -> bool) {
-        if name == JAVA_AGENTS || (self.is_asked(name) && !is_shipped()) {
+        if self.is_asked(name) && !is_shipped() {
             self.raise(AskedTypes::Any);
         }
     }
 
-    /// Notes that there is a type of this name.
+    /// Notes that there is a type of this name; true if a rule asks for it.
     #[inline]
-    pub(super) fn note(&self, name: &[u8], is_interface: bool) {
-        if self.lengths >> (name.len() % 64) & 1 != 0 && (name == JAVA_AGENTS || self.is_asked(name)) {
-            self.raise(if is_interface || name == JAVA_AGENTS { AskedTypes::Any } else { AskedTypes::Classes });
+    pub(super) fn note(&self, name: &[u8], is_interface: bool) -> bool {
+        let is_asked = self.is_asked(name);
+        if is_asked {
+            self.raise(if is_interface { AskedTypes::Any } else { AskedTypes::Classes });
         }
+        is_asked
     }
 
-    fn is_asked(&self, name: &[u8]) -> bool {
-        self.names.iter().any(|asked| **asked == *name)
+    /// Whether a rule asks for this type.
+    #[inline]
+    pub(super) fn is_asked(&self, name: &[u8]) -> bool {
+        self.lengths >> (name.len() % 64) & 1 != 0 && self.names.iter().any(|asked| **asked == *name)
     }
 
     fn raise(&self, types: AskedTypes) {
@@ -76,7 +84,7 @@ impl Asked {
     /// What is known to exist.
     pub(super) fn seen(&self) -> AskedTypes {
         match self.seen.load(Ordering::Relaxed) {
-            _ if !self.knows_loaded.load(Ordering::Acquire) => AskedTypes::Any,
+            _ if !self.may_be_late || !self.knows_loaded.load(Ordering::Acquire) => AskedTypes::Any,
             0 => AskedTypes::Nowhere,
             1 => AskedTypes::Classes,
             _ => AskedTypes::Any,
@@ -85,18 +93,44 @@ impl Asked {
 
     /// The same, once the JDK has been searched by `is_sure`, which notes the type if the JDK has it and says whether all is known about it.
     pub(super) fn in_jdk(&self, is_sure: impl Fn(&[u8]) -> bool) -> AskedTypes {
-        let search = || if self.names.iter().all(|name| is_sure(name)) { AskedTypes::Nowhere } else { AskedTypes::Any };
+        let search = || {
+            let is_sure = self.names.iter().all(|name| is_sure(name));
+            if is_sure { self.seen() } else { AskedTypes::Any }
+        };
         (*self.jdk.get_or_init(search)).max(self.seen())
+    }
+
+    /// What exists by now, if that is more than what existed when classes were last left alone on the assumption that it does not.
+    pub(super) fn newly_seen(&self, before: AskedTypes) -> Option<AskedTypes> {
+        let before = before.max(self.jdk.get().copied().unwrap_or(AskedTypes::Nowhere));
+        Some(self.seen()).filter(|now| self.may_be_late && *now > before)
     }
 
     /// All names.
     pub(super) fn names(&self) -> &[Box<[u8]>] {
         &self.names
     }
+}
 
-    /// The names, if there are few enough to look for each of them time and again in so many directories.
-    pub(super) fn few_names(&self, directories: usize) -> Option<&[Box<[u8]>]> {
-        (self.names.len().saturating_mul(directories) <= MOST_IN_DIRECTORIES).then_some(&self.names)
+/// What the class path of each loader had when its first class came. This may be wrong by now, which only makes some decisions late ones.
+#[derive(Debug, Default)]
+pub(super) struct Expected {
+    by_loader: Mutex<FxHashMap<LoaderId, AskedTypes>>,
+}
+
+impl Expected {
+    /// The result of the search for this loader, made now if need be.
+    pub(super) fn of_loader(&self, loader: LoaderId, search: impl FnOnce() -> AskedTypes) -> AskedTypes {
+        let known = self.by_loader.lock().get(&loader).copied();
+        known.unwrap_or_else(|| {
+            let found = search();
+            let mut by_loader = self.by_loader.lock();
+            if by_loader.len() >= MOST_LOADERS {
+                by_loader.clear();
+            }
+            by_loader.insert(loader, found);
+            found
+        })
     }
 }
 
@@ -105,7 +139,7 @@ mod tests {
     use super::*;
 
     fn asked() -> Asked {
-        Asked::new([b"a/Wanted".as_slice(), b"a/Other"].into_iter())
+        Asked::new([b"a/Wanted".as_slice(), b"a/Other"].into_iter(), true)
     }
 
     fn not_in_jdk(_: &[u8]) -> bool {
@@ -115,19 +149,27 @@ mod tests {
     #[test]
     fn nothing_is_believed_before_the_loaded_classes_are_noted() {
         let asked = asked();
-        assert_eq!(asked.in_jdk(not_in_jdk), AskedTypes::Any);
+        assert_eq!(asked.seen(), AskedTypes::Any);
         asked.all_loaded_are_noted();
         assert_eq!(asked.in_jdk(not_in_jdk), AskedTypes::Nowhere);
+    }
+
+    #[test]
+    fn nothing_is_believed_if_a_class_can_only_be_taken_when_it_comes() {
+        let asked = Asked::new([b"a/Wanted".as_slice()].into_iter(), false);
+        asked.all_loaded_are_noted();
+        assert_eq!(asked.in_jdk(not_in_jdk), AskedTypes::Any);
+        asked.note(b"a/Wanted", true);
+        assert_eq!(asked.newly_seen(AskedTypes::Nowhere), None, "none was left alone");
     }
 
     #[test]
     fn one_asked_type_anywhere_is_enough_and_it_stays() {
         let asked = asked();
         asked.all_loaded_are_noted();
-        asked.note(b"a/Common", true);
-        asked.note(b"a/Unasked", true);
+        assert!(!asked.note(b"a/Common", true) && !asked.note(b"a/Unasked", true));
         assert_eq!(asked.seen(), AskedTypes::Nowhere, "of the same length, too");
-        asked.note(b"a/Wanted", false);
+        assert!(asked.note(b"a/Wanted", false));
         assert_eq!(asked.seen(), AskedTypes::Classes);
         asked.note(b"a/Other", true);
         asked.note(b"a/Wanted", false);
@@ -135,11 +177,27 @@ mod tests {
     }
 
     #[test]
-    fn beside_a_java_agent_nothing_is_missing_for_sure() {
+    fn each_step_up_is_news_once() {
         let asked = asked();
         asked.all_loaded_are_noted();
-        asked.note(JAVA_AGENTS, false);
-        assert_eq!(asked.seen(), AskedTypes::Any);
+        asked.in_jdk(not_in_jdk);
+        assert_eq!(asked.newly_seen(AskedTypes::Nowhere), None);
+        asked.note(b"a/Wanted", false);
+        assert_eq!(asked.newly_seen(AskedTypes::Nowhere), Some(AskedTypes::Classes));
+        assert_eq!(asked.newly_seen(AskedTypes::Classes), None);
+        asked.note(b"a/Other", true);
+        assert_eq!(asked.newly_seen(AskedTypes::Classes), Some(AskedTypes::Any));
+    }
+
+    #[test]
+    fn what_the_jdk_has_is_no_news() {
+        let asked = asked();
+        asked.all_loaded_are_noted();
+        asked.in_jdk(|name| {
+            asked.note(name, true);
+            true
+        });
+        assert_eq!(asked.newly_seen(AskedTypes::Nowhere), None);
     }
 
     #[test]
@@ -150,9 +208,12 @@ mod tests {
     }
 
     #[test]
-    fn many_names_are_not_looked_for_in_many_directories() {
-        assert!(asked().few_names(MOST_IN_DIRECTORIES / 2).is_some());
-        assert!(asked().few_names(MOST_IN_DIRECTORIES / 2 + 1).is_none());
-        assert!(asked().few_names(usize::MAX).is_none());
+    fn a_class_path_is_searched_once() {
+        let expected = Expected::default();
+        assert_eq!(expected.of_loader(1, || AskedTypes::Classes), AskedTypes::Classes);
+        assert_eq!(expected.of_loader(2, || AskedTypes::Any), AskedTypes::Any);
+        assert_eq!(expected.of_loader(1, || AskedTypes::Any), AskedTypes::Classes);
+        (0..5_000).for_each(|loader| _ = expected.of_loader(loader, || AskedTypes::Nowhere));
+        assert!(expected.by_loader.lock().len() <= MOST_LOADERS);
     }
 }

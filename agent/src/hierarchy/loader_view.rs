@@ -6,7 +6,7 @@ use std::sync::Arc;
 use instrument_core::selection::{AskedTypes, FirstLook, Hierarchy, Supertypes};
 
 use super::native_paths::Asking;
-use super::{BOOT, LoaderId, TypeIndex};
+use super::{BOOT, Latecomers, LoaderId, TypeIndex};
 use crate::jvm::{self, Jni, Jvmti, ObjectRef, read_class_resource};
 
 /// Super types as the loader of a class would find them.
@@ -42,9 +42,10 @@ impl<'a> LoaderView<'a> {
         LoaderView { may_ask: false, ..*self }
     }
 
-    /// Notes the super types of the class whose loader this is.
-    pub(crate) fn learn(&self, class: &FirstLook<'_, '_>) {
-        self.index.learn(class.name(), self.loader, class.is_interface(), class.super_types());
+    /// Notes the class whose loader this is and its super types; `late` hears of classes that were decided too early.
+    pub(crate) fn arrive(&self, class: &FirstLook<'_, '_>, late: &dyn Latecomers) {
+        let class_id = (class.name(), self.loader);
+        self.index.arrive(class_id, class.is_interface(), class.super_types(), late);
     }
 
     fn natively(&self, name: &[u8]) -> Option<Arc<Supertypes>> {
@@ -54,7 +55,8 @@ impl<'a> LoaderView<'a> {
 
     fn ask_loader(&self, name: &[u8]) -> Option<Arc<Supertypes>> {
         let (_, jni, loader) = self.object.filter(|_| self.may_ask)?;
-        if self.index.is_absent(name, self.loader) || ASKING.replace(true) {
+        let is_absent = self.index.known().is_absent(name, self.loader);
+        if is_absent || ASKING.replace(true) {
             return None;
         }
         let bytes = read_class_resource(jni, loader, name);
@@ -62,7 +64,7 @@ impl<'a> LoaderView<'a> {
         // A resource of that name need not hold the class of that name.
         let found = bytes.and_then(|bytes| self.index.learn_from(name, self.loader, &bytes));
         if found.is_none() {
-            self.index.note_absent(name, self.loader);
+            self.index.known().note_absent(name, self.loader);
         }
         found
     }
@@ -84,17 +86,19 @@ impl Hierarchy for LoaderView<'_> {
         match (self.index.asked_types(), self.object) {
             (AskedTypes::Any, _) | (_, None) => AskedTypes::Any,
             (_, Some((jvmti, jni, loader))) => {
-                let found = self.index.paths.asked_types(Asking { index: self.index, jvmti, jni }, loader);
-                found.max(self.index.asked_types())
+                let search = || self.index.paths.asked_types(Asking { index: self.index, jvmti, jni }, loader);
+                let expected = self.index.expected.of_loader(self.loader, search);
+                // The search may have found some.
+                expected.max(self.index.asked_types())
             }
         }
     }
 
     fn is_unasked(&self, internal_name: &[u8]) -> bool {
-        self.index.is_unasked(internal_name, self.loader)
+        self.index.known().is_unasked(internal_name, self.loader)
     }
 
     fn note_unasked(&self, internal_name: &[u8]) {
-        self.index.note_unasked(internal_name, self.loader);
+        self.index.known().note_unasked(internal_name, self.loader);
     }
 }

@@ -10,14 +10,17 @@
 //!
 //! Most questions are not asked at all: a type whose whole ancestry holds nothing that a rule asks for is marked so, and the next
 //! class that extends it needs one look. And a question that would have to be answered from a class file (3. to 6.) is only asked if the
-//! answer can lead to a type that a rule asks for: not where no such type exists, nor about interfaces where only classes do ([`asked`]).
+//! answer can lead to a type that a rule asks for: not where no such type exists, nor about interfaces where only classes do ([`asked`]). If
+//! one comes up after all, classes that were on their way by then are decided late ([`overlooked`]).
 //!
 //! A loader is identified by the identity hash of its object: two loaders with the same hash that both define a class of the
 //! same name with different super types would be confused, which costs at worst a probe too many or too few.
 
 mod asked;
+mod known;
 mod loader_view;
 mod native_paths;
+mod overlooked;
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -26,13 +29,15 @@ use std::time::SystemTime;
 
 use class_source::JdkImage;
 use classfile::{ClassHead, HeadMemory};
-use instrument_core::selection::{AskedTypes, Supertypes};
-use parking_lot::Mutex;
-use rustc_hash::{FxHashMap, FxHashSet};
+use instrument_core::selection::{AskedTypes, RuleSet, Supertypes};
+use parking_lot::{Mutex, MutexGuard};
 
-use asked::Asked;
+use asked::{Asked, Expected};
+use known::Known;
 pub(crate) use loader_view::LoaderView;
 use native_paths::NativePaths;
+use overlooked::Overlooked;
+pub(crate) use overlooked::{ClassId, Latecomers};
 
 use crate::jvm::Jni;
 use crate::thread_memory::with_memory;
@@ -42,13 +47,6 @@ pub(crate) type LoaderId = i32;
 
 /// The boot loader.
 pub(crate) const BOOT: LoaderId = 0;
-
-/// So many loaders with a class of the same name are told apart; of more, the newest. Programs that make loaders all the time would
-/// fill the memory otherwise.
-const MOST_LOADERS: usize = 64;
-
-/// So many absent names are remembered at most.
-const MOST_ABSENT: usize = 10_000;
 
 thread_local! {
     /// Memory for reading the heads of super types, while that of the class itself is in use.
@@ -62,73 +60,60 @@ pub(crate) struct TypeIndex {
     image: OnceLock<Option<JdkImage>>,
     paths: NativePaths,
     asked: Asked,
+    expected: Expected,
     known: Mutex<Known>,
-    /// What many classes have: Object as the super class and no interface.
-    plain: Arc<Supertypes>,
-}
-
-#[derive(Debug, Default)]
-struct Known {
-    names: FxHashMap<Box<[u8]>, Candidates>,
-    /// Names for which a loader was asked in vain. If such a class turns up after all, those that extend it are decided late.
-    absent: FxHashSet<(LoaderId, Box<[u8]>)>,
-    /// How often a name has turned out to mean two types: marks from before may be wrong and count no longer.
-    surprises: u32,
-}
-
-/// What is known about a name, by loader; there is hardly ever more than one.
-#[derive(Debug)]
-struct Candidates {
-    first: Candidate,
-    others: Vec<Candidate>,
-}
-
-#[derive(Debug)]
-struct Candidate {
-    loader: LoaderId,
-    types: Arc<Supertypes>,
-    /// [`Known::surprises`] when it was noted that the rules ask for neither the type nor one of its super types.
-    unasked_since: Option<u32>,
-}
-
-impl Candidates {
-    fn iter(&self) -> impl Iterator<Item = &Candidate> {
-        std::iter::once(&self.first).chain(&self.others)
-    }
-
-    fn of_loader(&mut self, loader: LoaderId) -> Option<&mut Candidate> {
-        std::iter::once(&mut self.first).chain(&mut self.others).find(|candidate| candidate.loader == loader)
-    }
-
-    fn add(&mut self, candidate: Candidate) {
-        if self.others.len() + 1 >= MOST_LOADERS {
-            self.others.remove(0);
-        }
-        self.others.push(candidate);
-    }
-
-    /// What all loaders say, if they agree.
-    fn undisputed(&self) -> Option<&Arc<Supertypes>> {
-        let first = &self.first.types;
-        self.others.iter().all(|other| other.types == *first).then_some(first)
-    }
+    overlooked: Overlooked,
 }
 
 impl TypeIndex {
     /// An empty index over the JDK at `java_home`, whose image is opened when it is first needed, for a JVM that was started then or later
-    /// and rules that ask for these types.
-    pub(crate) fn new<'n>(java_home: PathBuf, started: SystemTime, asked: impl Iterator<Item = &'n [u8]>) -> TypeIndex {
+    /// and these rules.
+    pub(crate) fn new(java_home: PathBuf, started: SystemTime, rules: &RuleSet) -> TypeIndex {
+        let asked = Asked::new(rules.asked_types(), !rules.needs_hierarchy_at_load());
+        TypeIndex::asking(java_home, started, asked)
+    }
+
+    fn asking(java_home: PathBuf, started: SystemTime, asked: Asked) -> TypeIndex {
         TypeIndex {
             java_home,
             image: OnceLock::new(),
             paths: NativePaths::new(started),
-            asked: Asked::new(asked),
-            known: Mutex::new(Known::default()),
-            plain: Arc::new(Supertypes::named([b"java/lang/Object".as_slice()])),
+            asked,
+            expected: Expected::default(),
+            known: Mutex::default(),
+            overlooked: Overlooked::default(),
         }
     }
 
-    /// Notes the super types of a class that this loader defines or sees: their names, the super class first. What may be an interface or
+    /// Notes a class that this loader is about to define: its super types by their names, the super class first. `late` hears of the classes
+    /// that were decided without a super type that is one of those after all.
+    pub(crate) fn arrive<'n>(
+        &self,
+        (name, loader): (&'n [u8], LoaderId),
+        is_interface: bool,
+        super_types: impl Iterator<Item = &'n [u8]> + Clone,
+        late: &dyn Latecomers,
+    ) {
+        let is_awaited = {
+            let mut known = self.known.lock();
+            match self.asked.seen() {
+                AskedTypes::Nowhere => known.write_down(name, loader, super_types),
+                // Somebody asks with each class.
+                AskedTypes::Classes | AskedTypes::Any => {
+                    known.put_in_places();
+                    known.learn(name, loader, super_types);
+                }
+            }
+            known.is_awaited(name)
+        };
+        // Behind the class itself: whoever is overlooked from now on sees that the type exists.
+        let is_asked = self.asked.note(name, is_interface);
+        if is_asked || is_awaited {
+            self.overlooked.look_again(self, name, late);
+        }
+    }
+
+    /// Notes the super types of a class that this loader sees: their names, the super class first. What may be an interface or
     /// not is an interface.
     pub(crate) fn learn<'n>(
         &self,
@@ -138,92 +123,28 @@ impl TypeIndex {
         super_types: impl Iterator<Item = &'n [u8]> + Clone,
     ) -> Arc<Supertypes> {
         self.asked.note(name, is_interface);
-        self.share(name, loader, super_types)
+        self.known().learn(name, loader, super_types)
     }
 
     /// Notes the super types of a class that was learnt before, as another loader sees it.
-    fn share<'n>(
-        &self,
-        name: &[u8],
-        loader: LoaderId,
-        super_types: impl Iterator<Item = &'n [u8]> + Clone,
-    ) -> Arc<Supertypes> {
-        let mut known = self.known.lock();
-        let Known { names, surprises, .. } = &mut *known;
-        let Some(candidates) = names.get_mut(name) else {
-            let types = self.supertypes(super_types);
-            let first = Candidate { loader, types: Arc::clone(&types), unasked_since: None };
-            names.insert(name.into(), Candidates { first, others: Vec::new() });
-            return types;
-        };
-        // Loaders that see the same class share one entry.
-        let shared = candidates.iter().find(|candidate| candidate.types.are(super_types.clone()));
-        let types = match shared {
-            Some(candidate) => Arc::clone(&candidate.types),
-            None => {
-                *surprises = surprises.wrapping_add(1);
-                self.supertypes(super_types)
-            }
-        };
-        match candidates.of_loader(loader) {
-            Some(same) if same.types == types => {}
-            Some(changed) => {
-                *surprises = surprises.wrapping_add(1);
-                changed.types = Arc::clone(&types);
-            }
-            None => candidates.add(Candidate { loader, types: Arc::clone(&types), unasked_since: None }),
-        }
-        types
-    }
-
-    fn supertypes<'n>(&self, names: impl Iterator<Item = &'n [u8]> + Clone) -> Arc<Supertypes> {
-        if self.plain.are(names.clone()) { Arc::clone(&self.plain) } else { Arc::new(Supertypes::named(names)) }
-    }
-
-    /// What the hook saw this loader define, or what was found out for it.
-    fn of_loader(&self, name: &[u8], loader: LoaderId) -> Option<Arc<Supertypes>> {
-        let mut known = self.known.lock();
-        known.names.get_mut(name)?.of_loader(loader).map(|candidate| Arc::clone(&candidate.types))
+    fn share(&self, name: &[u8], loader: LoaderId, types: &Supertypes) -> Arc<Supertypes> {
+        self.known().learn(name, loader, types.names())
     }
 
     /// What all loaders that know a class of this name say, if they agree.
     fn undisputed(&self, name: &[u8]) -> Option<Arc<Supertypes>> {
-        self.known.lock().names.get(name)?.undisputed().map(Arc::clone)
+        self.known().undisputed(name)
     }
 
-    /// Notes that the loader has no class file of this name.
-    fn note_absent(&self, name: &[u8], loader: LoaderId) {
-        let absent = &mut self.known.lock().absent;
-        if absent.len() < MOST_ABSENT {
-            absent.insert((loader, name.into()));
-        }
+    /// What the hook saw this loader define, or what was found out for it.
+    fn of_loader(&self, name: &[u8], loader: LoaderId) -> Option<Arc<Supertypes>> {
+        self.known().of_loader(name, loader)
     }
 
-    fn is_absent(&self, name: &[u8], loader: LoaderId) -> bool {
-        self.known.lock().absent.contains(&(loader, name.into()))
-    }
-
-    /// Notes that the rules ask for neither this type, as this loader sees it, nor one of its super types.
-    fn note_unasked(&self, name: &[u8], loader: LoaderId) {
+    fn known(&self) -> MutexGuard<'_, Known> {
         let mut known = self.known.lock();
-        let Known { names, surprises, .. } = &mut *known;
-        let Some(candidates) = names.get_mut(name) else { return };
-        let unasked_since = Some(*surprises);
-        let asked = if candidates.of_loader(loader).is_some() { loader } else { BOOT };
-        if let Some(candidate) = candidates.of_loader(asked) {
-            candidate.unasked_since = unasked_since;
-        } else if let Some(types) = candidates.undisputed().map(Arc::clone) {
-            candidates.add(Candidate { loader, types, unasked_since });
-        }
-    }
-
-    /// Whether that was noted and still holds.
-    fn is_unasked(&self, name: &[u8], loader: LoaderId) -> bool {
-        let mut known = self.known.lock();
-        let Known { names, surprises, .. } = &mut *known;
-        let Some(candidates) = names.get_mut(name) else { return false };
-        let asked = if candidates.of_loader(loader).is_some() { loader } else { BOOT };
-        candidates.of_loader(asked).is_some_and(|candidate| candidate.unasked_since == Some(*surprises))
+        known.put_in_places();
+        known
     }
 
     /// The super types of a class of the JDK.
@@ -301,77 +222,5 @@ impl TypeIndex {
             .find(name)
             .inspect_err(|error| tracing::warn!(%error, "a class of the JDK cannot be read"))
             .ok()?
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn learn(index: &TypeIndex, name: &str, loader: LoaderId, super_class: &str) {
-        index.learn(name.as_bytes(), loader, false, [super_class.as_bytes()].into_iter());
-    }
-
-    fn types(super_class: &str) -> Supertypes {
-        Supertypes::named([super_class.as_bytes()])
-    }
-
-    fn index() -> TypeIndex {
-        TypeIndex::new(PathBuf::from("/nowhere"), SystemTime::now(), std::iter::empty())
-    }
-
-    #[test]
-    fn each_loader_has_its_own_answer_and_a_disputed_name_has_none() {
-        let index = index();
-        learn(&index, "a/C", 1, "a/X");
-        assert_eq!(index.undisputed(b"a/C").as_deref(), Some(&types("a/X")));
-        learn(&index, "a/C", 2, "a/Y");
-        assert_eq!(index.of_loader(b"a/C", 2).as_deref(), Some(&types("a/Y")));
-        assert_eq!(index.of_loader(b"a/C", 3), None);
-        assert_eq!(index.undisputed(b"a/C"), None);
-    }
-
-    #[test]
-    fn loaders_that_come_and_go_leave_a_bounded_number_of_answers() {
-        let index = index();
-        (1..=1_000).for_each(|loader| learn(&index, "a/C", loader, "a/X"));
-        assert_eq!(index.known.lock().names[b"a/C".as_slice()].iter().count(), MOST_LOADERS);
-        assert_eq!(index.of_loader(b"a/C", 1_000).as_deref(), Some(&types("a/X")));
-        assert_eq!(index.undisputed(b"a/C").as_deref(), Some(&types("a/X")), "for those that were forgotten");
-    }
-
-    #[test]
-    fn a_class_that_is_defined_again_replaces_what_was_known() {
-        let index = index();
-        learn(&index, "a/C", 1, "a/X");
-        learn(&index, "a/C", 1, "a/Y");
-        assert_eq!(index.undisputed(b"a/C").as_deref(), Some(&types("a/Y")));
-    }
-
-    #[test]
-    fn a_mark_holds_for_its_loader_until_a_name_means_two_types() {
-        let index = index();
-        learn(&index, "a/C", 1, "a/X");
-        assert!(!index.is_unasked(b"a/C", 1));
-        index.note_unasked(b"a/C", 1);
-        assert!(index.is_unasked(b"a/C", 1) && !index.is_unasked(b"a/C", 2));
-        // As another loader sees it, when nobody disagrees.
-        index.note_unasked(b"a/C", 2);
-        assert!(index.is_unasked(b"a/C", 2));
-        learn(&index, "a/D", 1, "a/X");
-        learn(&index, "a/C", 1, "a/X");
-        assert!(index.is_unasked(b"a/C", 1), "nothing new was learnt");
-        learn(&index, "a/D", 2, "a/Y");
-        assert!(!index.is_unasked(b"a/C", 1) && !index.is_unasked(b"a/C", 2), "a/D may be one of its super types");
-    }
-
-    #[test]
-    fn a_mark_on_a_class_of_the_jdk_holds_for_loaders_without_their_own() {
-        let index = index();
-        learn(&index, "j/C", BOOT, "j/X");
-        index.note_unasked(b"j/C", 1);
-        assert!(index.is_unasked(b"j/C", 1) && index.is_unasked(b"j/C", BOOT) && index.is_unasked(b"j/C", 2));
-        learn(&index, "j/C", 2, "j/X");
-        assert!(!index.is_unasked(b"j/C", 2), "its own class of that name is not known to be unasked");
     }
 }

@@ -62,8 +62,6 @@ struct NativePath {
     /// Of the elements, those that are not the loader's own.
     appended_to_boot: usize,
     opened: OnceLock<LoaderClassPath>,
-    /// What it had when it was first searched.
-    asked: OnceLock<AskedTypes>,
 }
 
 /// Who asks.
@@ -104,7 +102,7 @@ impl NativePaths {
             }
             match self.find_by_parent(asking, loader, name, depth) {
                 Found::Absent => {}
-                Found::Class(types) => return Found::Class(index.share(name, id, types.names())),
+                Found::Class(types) => return Found::Class(index.share(name, id, &types)),
                 Found::Unsure => return Found::Unsure,
             }
         }
@@ -115,7 +113,7 @@ impl NativePaths {
         }
     }
 
-    /// Which of the types that rules ask for are found by this loader or by one that it asks, besides those of the JDK; the index
+    /// Which of the types that rules ask for are found now by this loader or by one that it asks, besides those of the JDK; the index
     /// notes those that are.
     pub(super) fn asked_types(&self, asking: Asking<'_>, loader: ObjectRef<'_>) -> AskedTypes {
         self.asked_types_at(asking, loader, 0)
@@ -163,18 +161,7 @@ impl NativePaths {
             let found = || opened.find(name, |class| index.learn_from(name, id, class.bytes));
             index.of_loader(name, id).is_some() || found() != Found::Unsure
         };
-        let search =
-            || if index.asked.names().iter().all(|name| is_sure(name)) { AskedTypes::Nowhere } else { AskedTypes::Any };
-        let found = *path.asked.get_or_init(search);
-        let is_new = |name: &[u8]| index.of_loader(name, id).is_none() && opened.may_be_in_directory(name);
-        match (found, opened.directory_count()) {
-            (AskedTypes::Any, _) | (_, 0) => found,
-            (_, directories) => match index.asked.few_names(directories) {
-                Some(names) if names.iter().any(|name| is_new(name)) => search(),
-                Some(_) => found,
-                None => AskedTypes::Any,
-            },
-        }
+        if index.asked.names().iter().all(|name| is_sure(name)) { AskedTypes::Nowhere } else { AskedTypes::Any }
     }
 
     fn find_by_parent(
@@ -247,7 +234,7 @@ impl NativePaths {
             LoaderKind::Application => elements.extend(split(jvmti, c"java.class.path").map(PathElement::Plain)),
             _ => elements.extend(class_path_urls(jni, loader)?.iter().map(element_of)),
         }
-        Some(NativePath { kind, elements, appended_to_boot, opened: OnceLock::new(), asked: OnceLock::new() })
+        Some(NativePath { kind, elements, appended_to_boot, opened: OnceLock::new() })
     }
 
     fn appended_to_boot(&self, jvmti: Jvmti) -> Option<&[PathBuf]> {

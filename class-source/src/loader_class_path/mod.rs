@@ -197,20 +197,6 @@ impl LoaderClassPath {
         }
     }
 
-    /// How many directories are searched, each at every question: files come and go in them.
-    pub fn directory_count(&self) -> usize {
-        self.containers.iter().filter(|container| matches!(container, Container::Directory(_))).count()
-    }
-
-    /// Whether one of the directories may have a class file of this name by now: cheaper than finding it.
-    pub fn may_be_in_directory(&self, internal_name: &[u8]) -> bool {
-        let Some(relative) = file_name(internal_name) else { return true };
-        self.containers.iter().any(|container| match container {
-            Container::Directory(root) => !fs::exists(root.join(&relative)).is_ok_and(|exists| !exists),
-            Container::Jar(_) | Container::Unsure => false,
-        })
-    }
-
     fn inflaters(&self) -> std::sync::MutexGuard<'_, Vec<Inflater>> {
         self.inflaters.lock().unwrap_or_else(PoisonError::into_inner)
     }

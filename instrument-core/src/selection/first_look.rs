@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use classfile::{ClassHead, HeadMemory, Result};
 
-use super::hierarchy::{Hierarchy, SupertypeFacts, Supertypes};
+use super::hierarchy::{AskedTypes, Hierarchy, SupertypeFacts, Supertypes};
 use super::jdk_packages::is_jdk_class;
 use super::rule::CompiledRule;
 use super::rule_set::{RuleSet, wants_class};
@@ -121,8 +121,15 @@ impl RuleSet {
     fn find_super_types(&self, class: &FirstLook<'_, '_>, hierarchy: &dyn Hierarchy) -> Option<SupertypeFacts> {
         let is_unasked =
             |name: &[u8]| !self.wanted.contains(name) && (name == b"java/lang/Object" || hierarchy.is_unasked(name));
-        if !self.wanted.contains(class.name()) && class.super_types().all(is_unasked) {
-            return None;
+        let is_wanted = |name: &[u8]| self.wanted.contains(name);
+        if !is_wanted(class.name()) {
+            let can_matter = || match hierarchy.asked_types() {
+                AskedTypes::Nowhere => class.super_types().any(is_wanted),
+                AskedTypes::Classes | AskedTypes::Any => !class.super_types().all(is_unasked),
+            };
+            if !can_matter() {
+                return None;
+            }
         }
         let direct = Arc::new(Supertypes::named(class.super_types()));
         Some(SupertypeFacts::walk(class.name(), direct, hierarchy, &self.wanted))

@@ -45,7 +45,9 @@ impl Supertypes {
     }
 }
 
-/// Which of the types that rules ask for exist at all, where one class loader looks for classes.
+/// Which of the types that rules ask for exist at all, where one class loader looks for classes. Decisions and marks
+/// ([`Hierarchy::note_unasked`]) count on it: if such a type comes up after all, the marks hold no longer, and classes that were on their way
+/// by then must be decided again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AskedTypes {
     /// None of them: no class can have one above it.
@@ -66,7 +68,7 @@ pub trait Hierarchy {
         self.supertypes(internal_name)
     }
 
-    /// Which of the types that rules ask for exist; asked once a class, if something above it is not known.
+    /// Which of the types that rules ask for exist.
     fn asked_types(&self) -> AskedTypes {
         AskedTypes::Any
     }
@@ -76,7 +78,7 @@ pub trait Hierarchy {
         false
     }
 
-    /// Notes that the rules ask for neither this type nor one of its super types, all of which are known.
+    /// Notes that the rules ask for neither this type nor one of its super types, which are known as far as they matter.
     fn note_unasked(&self, _internal_name: &[u8]) {}
 }
 
@@ -135,7 +137,6 @@ impl SupertypeFacts {
         let mut walk = Walk { holders: vec![Holder { types: direct, is_class: true }], seen: Vec::new() };
         let mut facts = SupertypeFacts::default();
         let asked = OnceCell::new();
-        let mut is_complete = true;
         let mut next = 0;
         while let Some((holder, is_class)) = walk.holder(next) {
             for (position, name) in holder.names().enumerate() {
@@ -154,7 +155,7 @@ impl SupertypeFacts {
                 };
                 match hierarchy.known_supertypes(name) {
                     Some(types) => walk.holders.push(Holder { types, is_class }),
-                    None if !can_lead_to_one() => is_complete = false,
+                    None if !can_lead_to_one() => {}
                     None => match hierarchy.supertypes(name) {
                         Some(types) => walk.holders.push(Holder { types, is_class }),
                         None => facts.unresolved.push(name.to_vec()),
@@ -167,7 +168,7 @@ impl SupertypeFacts {
             }
             next += 1;
         }
-        if is_complete && facts.found.is_empty() && facts.unresolved.is_empty() {
+        if facts.found.is_empty() && facts.unresolved.is_empty() {
             // The super types of each of them are among them.
             let names = walk.holders.iter().flat_map(|holder| holder.types.names());
             names.filter(|name| *name != class).for_each(|name| hierarchy.note_unasked(name));

@@ -14,6 +14,7 @@ use super::name_glob::NameGlob;
 use super::name_index::NameIndex;
 use super::rule::CompiledRule;
 use crate::config::FilterConfig;
+use crate::level::Mode;
 
 /// Tells whether a method must never be instrumented: class, name and descriptor as in the class file.
 pub type Never<'n> = dyn Fn(&[u8], &[u8], &[u8]) -> bool + 'n;
@@ -58,6 +59,11 @@ impl RuleSet {
     /// Internal names of the super types that rules ask for.
     pub fn asked_types(&self) -> impl Iterator<Item = &[u8]> {
         self.wanted.names()
+    }
+
+    /// True if some rule that asks for super types takes methods in a way that is only possible while a class is loaded.
+    pub fn needs_hierarchy_at_load(&self) -> bool {
+        self.rules.iter().any(|rule| !rule.extends.is_empty() && rule.mode == Mode::Wrapper)
     }
 
     /// True if some rule names classes that may belong to the JDK.

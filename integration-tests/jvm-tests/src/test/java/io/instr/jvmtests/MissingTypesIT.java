@@ -36,10 +36,15 @@ class MissingTypesIT {
                     for (String step : steps) {
                         String what = step.substring(step.indexOf('=') + 1);
                         switch (step.substring(0, step.indexOf('='))) {
-                            case "run": {
-                                Object worker = loader.loadClass(what).getConstructor().newInstance();
-                                worker.getClass().getMethod("work").invoke(worker);
-                                break;
+                            case "run": run(loader, what); break;
+                            case "together": together(loader, what.split(",")); break;
+                            case "fail": {
+                                try {
+                                    run(loader, what);
+                                    throw new IllegalStateException(step);
+                                } catch (LinkageError incomplete) {
+                                    break;
+                                }
                             }
                             case "copy": {
                                 Path to = Path.of(what.split(">")[1]);
@@ -61,6 +66,27 @@ class MissingTypesIT {
                         }
                     }
                     System.out.println("done");
+                }
+                private static void run(ClassLoader loader, String name) throws Exception {
+                    Object worker = loader.loadClass(name).getConstructor().newInstance();
+                    worker.getClass().getMethod("work").invoke(worker);
+                }
+                /** Each on a thread of its own, all at once. */
+                private static void together(ClassLoader loader, String[] names) throws Exception {
+                    var barrier = new java.util.concurrent.CyclicBarrier(names.length);
+                    var threads = java.util.concurrent.Executors.newFixedThreadPool(names.length);
+                    var running = new java.util.ArrayList<java.util.concurrent.Future<?>>();
+                    for (String name : names) {
+                        running.add(threads.submit(() -> {
+                            barrier.await();
+                            run(loader, name);
+                            return null;
+                        }));
+                    }
+                    for (var one : running) {
+                        one.get();
+                    }
+                    threads.shutdown();
                 }
                 private static URL[] urls(String elements) throws Exception {
                     String[] names = elements.split(",");
@@ -171,7 +197,67 @@ class MissingTypesIT {
                 "orphan=" + Compilation.jar(more, parts.root.resolve("more.jar")) + "," + parts.wantedJar(), "run=third.Worker");
     }
 
+    /** Super types of several classes are on their way at once when the first of them turns out to be wanted. */
+    @EachJdk
+    void onSeveralThreadsAtOnce(Jdk jdk) {
+        Parts parts = Parts.of(INTERFACE, "implements late.Wanted");
+        List<String> sources = new ArrayList<>();
+        Map<String, Long> expected = new TreeMap<>();
+        List<String> names = new ArrayList<>();
+        for (int thread = 0; thread < 12; thread++) {
+            String type = "package many; public abstract class Base%d_%d %s {}";
+            sources.add(type.formatted(thread, 0, "implements late.Wanted"));
+            int depth = thread % 4 + 1;
+            for (int step = 1; step <= depth; step++) {
+                sources.add(type.formatted(thread, step, "extends Base" + thread + "_" + (step - 1)));
+            }
+            sources.add("package many; public class Worker%1$d extends Base%1$d_%2$d { public void work() {} }"
+                    .formatted(thread, depth));
+            names.add("many.Worker" + thread);
+            expected.put("many.Worker" + thread + ".work", 1L);
+        }
+        Path many = compiled(parts.root, "many", List.of(parts.wanted), sources.toArray(String[]::new));
+        Compilation.jar(many, parts.root.resolve("many.jar"));
+        assertTraced(jdk, List.of(parts.mainJar), expected,
+                "child=" + parts.workers + "," + parts.root.resolve("many.jar"), "run=first.Worker",
+                "add=" + parts.wantedJar(), "together=" + String.join(",", names));
+    }
+
+    /** What one loader has as a super type says nothing about the one of another. */
+    @EachJdk
+    void twoVersionsOfASuperType(Jdk jdk) {
+        Parts parts = Parts.of(INTERFACE, "implements late.Wanted");
+        Path plain = compiled(parts.root, "plain", List.of(), "package second; public abstract class Base {}",
+                "package second; public class Worker extends Base { public void work() {} }");
+        Path plainJar = Compilation.jar(plain, parts.root.resolve("plain.jar"));
+        assertTraced(jdk, List.of(parts.mainJar), Map.of("second.Worker.work", 1L),
+                "child=" + plainJar, "run=second.Worker", "child=" + parts.workers, "run=first.Worker",
+                "add=" + parts.wantedJar(), "run=second.Worker", "child=" + plainJar, "run=second.Worker");
+    }
+
+    /** The class came before and could not be loaded, because the type was missing. */
+    @EachJdk
+    void aClassThatCouldNotBeLoadedBefore(Jdk jdk) {
+        Parts parts = Parts.of(INTERFACE, "implements late.Wanted");
+        Path directory = compiled(parts.root, "directory", List.of(), "package other; public class Type {}");
+        assertTraced(jdk, List.of(parts.mainJar, directory, parts.workers), Map.of("second.Worker.work", 1L),
+                "run=first.Worker", "fail=second.Worker",
+                "copy=" + parts.wantedClass() + ">" + directory.resolve("late/Wanted.class"), "run=second.Worker");
+    }
+
+    /** A wrapper can only be put in while the class is loaded. */
+    @EachJdk
+    void forAWrapper(Jdk jdk) {
+        Parts parts = Parts.of(INTERFACE, "implements late.Wanted");
+        assertTraced(jdk, "wrapper", List.of(parts.mainJar), Map.of("second.Worker.work", 1L),
+                "child=" + parts.workers, "run=first.Worker", "add=" + parts.wantedJar(), "run=second.Worker");
+    }
+
     private static void assertTraced(Jdk jdk, List<Path> classPath, Map<String, Long> expected, String... steps) {
+        assertTraced(jdk, "inline", classPath, expected, steps);
+    }
+
+    private static void assertTraced(Jdk jdk, String mode, List<Path> classPath, Map<String, Long> expected, String... steps) {
         String path = String.join(":", classPath.stream().map(Path::toString).toList());
         Program program = Program.of(jdk,
                 List.of("-cp", path, "--add-opens=java.base/java.net=ALL-UNNAMED", "-Xverify:all"),
@@ -182,7 +268,8 @@ class MissingTypesIT {
                 extends = "late.Wanted"
                 method = "work"
                 level = "time"
-                """)).assertExitCode(0);
+                mode = "%s"
+                """.formatted(mode))).assertExitCode(0);
         assertEquals(new TreeMap<>(expected), new TreeMap<>(run.trace().counts()), String.join(" ", steps));
     }
 }
