@@ -316,7 +316,10 @@ mod tests {
     #[test]
     fn what_a_person_asks_for_comes_back_and_stays() {
         let withdrawn = withdrawn();
-        let hot = |seconds| withdrawn.decide_at(SECOND * seconds, SECOND * seconds, &seen(&[(1, 30_000), (2, 40_000)]));
+        let hot = |seconds| {
+            withdrawn
+                .decide_at(SECOND * seconds, SECOND * seconds, &seen(&[(1, 30_000), (2, 40_000)]), || Duration::ZERO)
+        };
         let changes = hot(1).unwrap();
         assert_eq!(changes.gone, [2, 1]);
         withdrawn.carried_out();
@@ -326,7 +329,10 @@ mod tests {
         assert_eq!(changes.lines, ["p.C.a has its probe again, by request"]);
         assert_eq!(withdrawn.numbers().into_iter().collect::<Vec<_>>(), [2]);
         assert!(withdrawn.give_back(&[1], true).classes.is_empty(), "it is there");
-        assert!(withdrawn.decide_at(SECOND * 2, SECOND * 2, &seen(&[(1, 30_000)])).is_none(), "spared");
+        assert!(
+            withdrawn.decide_at(SECOND * 2, SECOND * 2, &seen(&[(1, 30_000)]), || Duration::ZERO).is_none(),
+            "spared"
+        );
     }
 
     #[test]

@@ -174,7 +174,7 @@ pub struct FilterConfig {
 }
 
 /// Most methods of a framework are smaller, and they are what costs (decision 021 has the figures).
-pub const DEFAULT_LIBRARY_MAX_BYTES: u32 = 200;
+pub(super) const DEFAULT_LIBRARY_MAX_BYTES: u32 = 200;
 
 /// Bodies up to this size hold a getter, a setter or a few forwarding calls. Most of their time is that of their callees,
 /// which are watched themselves (decision 006 has the figures).
