@@ -66,6 +66,11 @@ impl TickIntervals {
         }
     }
 
+    /// How many there were.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
     /// Mean in nanoseconds; `None` before the second tick.
     pub(crate) fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / self.count as f64)

@@ -50,7 +50,9 @@ impl Ticks {
         );
         let late: Vec<f64> = told.into_iter().filter(|nanos| *nanos > LATE * mean).collect();
         let all = setting("watch.tick-rms-ns").unwrap_or(usual);
-        let ticking = (duration as f64).max(longest).max(mean);
+        // Without a number of ticks: they came at least as long as some call took.
+        let longest_call = frames.iter().map(|frame| frame.total).max().unwrap_or(0).max(duration) as f64;
+        let ticking = setting("watch.ticks").map_or(longest_call, |ticks| ticks * mean).max(longest).max(mean);
         let ordinary = all * all - squares(&late) * mean / ticking;
         Ticks { mean, root_mean_square: ordinary.max(mean * mean).sqrt(), longest, late, ticking }
     }
