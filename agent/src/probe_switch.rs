@@ -124,9 +124,12 @@ impl ProbeSwitch {
         let ticker = self.state.lock().ticker.take();
         let intervals = ticker.map(Ticker::stop).unwrap_or_default();
         if let (Some(mean), Some(root_mean_square)) = (intervals.mean(), intervals.root_mean_square()) {
+            events.setting("watch.ticks", intervals.count().to_string());
             events.setting("watch.tick-mean-ns", format!("{mean:.0}"));
             events.setting("watch.tick-rms-ns", format!("{root_mean_square:.0}"));
-            events.setting("watch.tick-max-ns", format!("{:.0}", intervals.longest()));
+            let longest: Vec<String> = intervals.longest().iter().map(|nanos| format!("{nanos:.0}")).collect();
+            events.setting("watch.tick-max-ns", longest.first().cloned().unwrap_or_default());
+            events.setting("watch.ticks-longest-ns", longest.join(" "));
         }
     }
 

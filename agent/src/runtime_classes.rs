@@ -135,5 +135,11 @@ fn export(jvmti: Jvmti, jni: &Jni<'_>, package: &CStr, class: GlobalClass) -> Re
 
 fn define(jni: &Jni<'_>, name: &str, bytes: &[u8]) -> Result<GlobalClass, String> {
     let name = CString::new(name).map_err(|error| error.to_string())?;
-    jvm::define_boot_class(jni, &name, bytes).map_err(|error| format!("{}: {error}", name.to_string_lossy()))
+    jvm::define_boot_class(jni, &name, bytes).map_err(|error| {
+        if error.is_duplicate_class() {
+            return "another copy of libinstr.so is in this JVM already and stays at work: load it once only"
+                .to_owned();
+        }
+        format!("{}: {error}", name.to_string_lossy())
+    })
 }

@@ -221,7 +221,7 @@ impl JvmEvents for Agent {
     fn vm_init(&self, _jvmti: Jvmti, jni: &Jni<'_>) {
         let Some(session) = self.session() else { return };
         if let Err(reason) = self.start(jni, &session) {
-            message::say(&format!("{reason}; the application runs un-instrumented"));
+            message::say(&format!("{reason}; the application goes on without this agent"));
             self.abandon(jni);
         }
     }

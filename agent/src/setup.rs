@@ -120,10 +120,25 @@ pub(crate) fn from_options(options: &[u8]) -> Result<Setup, SetupError> {
         return Err(hopeless("no configuration file given; use -agentpath:/path/to/libinstr.so=instr.toml"));
     }
     let path = path.strip_prefix("config=").unwrap_or(path);
-    match std::fs::read_to_string(path) {
+    let bytes = std::fs::read(path).map_err(|error| hopeless(&unreadable(path, &error)))?;
+    match String::from_utf8(bytes) {
         Ok(text) => from_text(&text, path),
-        Err(error) => Err(hopeless(&format!("cannot read the configuration file {path}: {error}"))),
+        Err(error) => Err(hopeless(&format!(
+            "the configuration file {path} is no text in UTF-8 (byte {} is not): name the TOML file with the rules",
+            error.utf8_error().valid_up_to()
+        ))),
     }
+}
+
+/// Why the file could not be read, where it was looked for, and what to do.
+fn unreadable(path: &str, error: &std::io::Error) -> String {
+    let place = std::path::absolute(path).map_or_else(|_| path.to_owned(), |path| path.display().to_string());
+    let help = match error.kind() {
+        std::io::ErrorKind::NotFound => "name the file in -agentpath with its whole path",
+        std::io::ErrorKind::IsADirectory => "name the TOML file in -agentpath",
+        _ => "the JVM's user must be able to read it",
+    };
+    format!("cannot read the configuration file {place}: {error}; {help}")
 }
 
 fn hopeless(text: &str) -> SetupError {

@@ -42,9 +42,11 @@ pub(crate) fn create(path: &Path, jvmti: Jvmti, clock: NanoClock, config: &Confi
     } else {
         Recording::create(path, options)
             .inspect_err(|error| {
+                let place = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
                 message::say(&format!(
-                    "cannot write the trace file {}: {error}; calls are counted only",
-                    path.display()
+                    "cannot write the trace file {}: {error}; the application goes on, its calls are counted but not recorded. \
+                     Name a place that the JVM's user may write to: [trace] file",
+                    place.display()
                 ));
             })
             .ok()?

@@ -43,8 +43,13 @@ pub(crate) fn text(error: &anyhow::Error) -> String {
         return format!("{}\n", complete.0.trim_end());
     }
     let mut text = format!("error: {error}\n");
-    for cause in error.chain().skip(1) {
-        let _ = writeln!(text, "  because: {cause}");
+    let mut said = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        // Some errors say their cause themselves.
+        if !said.ends_with(&cause) {
+            let _ = writeln!(text, "  because: {cause}");
+        }
+        said = cause;
     }
     if let Some(help) = error.downcast_ref::<Failure>().map(|failure| &failure.help) {
         let _ = writeln!(text, "  help: {help}");

@@ -86,6 +86,8 @@ fn a_file_that_is_no_recording_is_refused_and_never_cut() {
     assert!(repair(&file).is_err());
     assert_eq!(fs::read_to_string(&file).unwrap(), "some text that somebody still needs");
     assert!(matches!(TraceReader::open(&file), Err(ReadError::NotARecording)));
+    fs::write(&file, "").unwrap();
+    assert!(matches!(TraceReader::open(&file), Err(ReadError::Empty)));
     fs::write(&file, b"FLR\0\0\x02").unwrap();
     assert!(matches!(TraceReader::open(&file), Err(ReadError::NoWholeChunk)));
     assert_eq!(repair(&file).unwrap().chunks, 0);

@@ -48,6 +48,13 @@ pub(crate) struct JavaError {
     pub(crate) exception: Option<String>,
 }
 
+impl JavaError {
+    /// The class was there already.
+    pub(crate) fn is_duplicate_class(&self) -> bool {
+        self.exception.as_ref().is_some_and(|exception| exception.contains("duplicate class definition"))
+    }
+}
+
 impl fmt::Display for JavaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.exception {

@@ -16,10 +16,14 @@ use super::jvm_event_queue::{JvmEvent, JvmEventQueue};
 use super::tick_pace::{Spent, TickPace};
 use super::watched_calls::WatchedCalls;
 use crate::jvm::{
-    JavaVm, NanoClock, StaticDoubleField, block_signals, process_cpu_time, thread_cpu_time, wake_up_in_time,
+    JavaVm, NanoClock, StaticDoubleField, block_signals, process_cpu_time, run_at_once, thread_cpu_time,
+    wake_up_in_time,
 };
 use crate::live_levels::{self, LiveLevels};
 use crate::probe_registry;
+
+/// A ticker with shorter pauses takes too much to come before all others.
+const SHORTEST_TO_COME_FIRST: Duration = Duration::from_micros(500);
 
 /// A running ticker.
 #[derive(Debug)]
@@ -40,21 +44,34 @@ pub(crate) struct LiveTicks {
 }
 
 /// How long it really was from tick to tick, over all ticks.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct TickIntervals {
     count: u64,
     sum: f64,
     squares: f64,
-    longest: f64,
+    /// The longest ones, the longest first.
+    longest: Vec<f64>,
 }
 
 impl TickIntervals {
+    /// How many of the longest are told one by one: estimates may be far off because of a single one.
+    const LONGEST: usize = 64;
+
     fn add(&mut self, nanos: i64) {
         let nanos = nanos.max(0) as f64;
         self.count += 1;
         self.sum += nanos;
         self.squares += nanos * nanos;
-        self.longest = self.longest.max(nanos);
+        let shorter = self.longest.partition_point(|longer| *longer >= nanos);
+        if shorter < TickIntervals::LONGEST {
+            self.longest.truncate(TickIntervals::LONGEST - 1);
+            self.longest.insert(shorter, nanos);
+        }
+    }
+
+    /// How many there were.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
     }
 
     /// Mean in nanoseconds; `None` before the second tick.
@@ -62,9 +79,9 @@ impl TickIntervals {
         (self.count > 0).then(|| self.sum / self.count as f64)
     }
 
-    /// The longest in nanoseconds.
-    pub(crate) fn longest(&self) -> f64 {
-        self.longest
+    /// The longest ones in nanoseconds, the longest first.
+    pub(crate) fn longest(&self) -> &[f64] {
+        &self.longest
     }
 
     /// Root of the mean square in nanoseconds: what one tick adds to the standard error of an estimate.
@@ -89,6 +106,10 @@ impl Ticker {
         let thread = std::thread::Builder::new().name("instr-ticker".to_owned()).spawn(move || {
             block_signals();
             wake_up_in_time();
+            // A ticker that has to wait for a processor gets one when some thread begins to wait: ticks would then meet waiting
+            // threads too often, and what runs between two waits too seldom.
+            let comes_first = longest.unwrap_or(SHORTEST_TO_COME_FIRST) >= SHORTEST_TO_COME_FIRST && run_at_once();
+            tracing::debug!(comes_first, "the ticker begins");
             let ran = vm.with_attached_daemon(c"instr-ticker", |jni| {
                 let intervals =
                     tick(clock, TickPace::new(longest), counted.map(Counting::new), &stopped, |kind, now| {
@@ -299,6 +320,11 @@ mod tests {
         assert_eq!((intervals.mean(), intervals.root_mean_square()), (None, None));
         [1, 1, 1, 5].into_iter().for_each(|nanos| intervals.add(nanos));
         assert_eq!(intervals.mean(), Some(2.0));
-        assert_eq!((intervals.root_mean_square(), intervals.longest()), (Some(7_f64.sqrt()), 5.0));
+        assert_eq!(
+            (intervals.root_mean_square(), intervals.longest()),
+            (Some(7_f64.sqrt()), &[5.0, 1.0, 1.0, 1.0][..])
+        );
+        (0..100).for_each(|nanos| intervals.add(nanos));
+        assert_eq!((intervals.longest().len(), intervals.longest()[63]), (64, 36.0));
     }
 }

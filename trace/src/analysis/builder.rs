@@ -214,7 +214,7 @@ impl Builder {
                 frame.own = frame.own.saturating_add(node.own);
             }
         }
-        let ticks = Ticks::of(&analysis.recording.configuration);
+        let ticks = Ticks::of(&analysis.recording.configuration, analysis.recording.duration_nanos, &analysis.frames);
         ticks.set_margins(&mut analysis.frames, &analysis.tree);
         analysis.warnings.extend(ticks.warning(&analysis.frames));
         analysis.threads = self.rows.finish();

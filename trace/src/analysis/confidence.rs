@@ -12,47 +12,66 @@ const STANDARD_ERRORS: f64 = 1.96;
 const SINGLE: f64 = 1.5;
 /// Variance, in squared ticks, that rounding gives to a call longer than a tick, at most.
 const ROUNDING: f64 = 0.25;
+/// A tick that is so many times as long as others was late.
+const LATE: f64 = 4.0;
+/// What a late tick adds, of what its length would add if it were one like others: often the whole process stood still, so that the
+/// true time of a method is as much a matter of chance as that of the tick.
+const STANDING_STILL: f64 = 2.0;
 /// A tick that is so many times as long as others is worth a warning.
 const HELD_UP: f64 = 20.0;
 
 /// What a recording says about its ticks, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Ticks {
     mean: f64,
-    /// Root of the mean square: late ticks weigh more.
+    /// Root of the mean square of those that were not late.
     root_mean_square: f64,
     /// Longest time from tick to tick.
     longest: f64,
+    /// How long it was from tick to tick where that was much longer than usual. They are few, but a single one may be longer than all the
+    /// time that others say a method has.
+    late: Vec<f64>,
+    /// How long there were ticks.
+    ticking: f64,
 }
 
 impl Ticks {
-    /// As the settings of the recording tell; one that was not ended only tells the longest tick, and an old one nothing.
-    pub(super) fn of(settings: &[(String, String)]) -> Ticks {
-        let setting = |key: &str| {
-            let found = settings.iter().find(|(known, _)| known == key);
-            found.and_then(|(_, value)| value.parse::<f64>().ok()).filter(|nanos| *nanos > 0.0)
-        };
-        let longest = setting("watch.tick-ns").unwrap_or(1e6);
-        let mean = setting("watch.tick-mean-ns").unwrap_or(longest);
-        let root_mean_square = setting("watch.tick-rms-ns").unwrap_or(longest);
-        Ticks { mean, root_mean_square, longest: setting("watch.tick-max-ns").unwrap_or(longest) }
+    /// As the settings of a recording of this length tell. One that was not ended only tells the longest tick, and nothing where
+    /// ticks come as often as is cheap: then calls tell.
+    pub(super) fn of(settings: &[(String, String)], duration: u64, frames: &[Frame]) -> Ticks {
+        let text = |key: &str| settings.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str());
+        let setting = |key: &str| text(key)?.parse::<f64>().ok().filter(|nanos| *nanos > 0.0);
+        let usual = setting("watch.tick-ns").unwrap_or_else(|| usual_call(frames));
+        let mean = setting("watch.tick-mean-ns").unwrap_or(usual);
+        let longest = setting("watch.tick-max-ns").unwrap_or(usual);
+        let told = text("watch.ticks-longest-ns").map_or_else(
+            || vec![longest],
+            |list| list.split(' ').filter_map(|nanos| nanos.parse::<f64>().ok()).collect(),
+        );
+        let late: Vec<f64> = told.into_iter().filter(|nanos| *nanos > LATE * mean).collect();
+        let all = setting("watch.tick-rms-ns").unwrap_or(usual);
+        // Without a number of ticks: they came at least as long as some call took.
+        let longest_call = frames.iter().map(|frame| frame.total).max().unwrap_or(0).max(duration) as f64;
+        let ticking = setting("watch.ticks").map_or(longest_call, |ticks| ticks * mean).max(longest).max(mean);
+        let ordinary = all * all - squares(&late) * mean / ticking;
+        Ticks { mean, root_mean_square: ordinary.max(mean * mean).sqrt(), longest, late, ticking }
     }
 
     /// A warning if the whole process was held up for so long that the margins do not hold: then the time stands at whatever
     /// the threads did when it went on.
-    pub(super) fn warning(self, frames: &[Frame]) -> Option<String> {
+    pub(super) fn warning(&self, frames: &[Frame]) -> Option<String> {
         let stood_still = self.longest > HELD_UP * self.mean && frames.iter().any(Frame::is_estimated);
         stood_still.then(|| {
             format!(
                 "the ticks of level watch came up to {:.0} ms late, because the machine was busy or the process stood still: \
-                 that much may stand at the wrong methods, beyond what ± says",
+                 that much may stand at the wrong methods",
                 self.longest / 1e6
             )
         })
     }
 
     /// Sets the margins of all methods with estimates.
-    pub(super) fn set_margins(self, frames: &mut [Frame], tree: &CallTree) {
+    pub(super) fn set_margins(&self, frames: &mut [Frame], tree: &CallTree) {
         if !frames.iter().any(Frame::is_estimated) {
             return;
         }
@@ -68,38 +87,65 @@ impl Ticks {
         let all = tree.total().max(1) as f64;
         for (frame, stretches) in frames.iter_mut().zip(stretches).filter(|(frame, _)| frame.is_estimated()) {
             let total = self.variance_of_total(frame, all);
-            frame.total_margin = self.margin(total);
-            frame.own_margin = self.margin(self.variance_of_own(frame, total, stretches as f64));
+            let own = self.variance_of_own(frame, total, stretches as f64);
+            frame.total_margin = margin(total + self.variance_of_late_ticks(frame, frame.total, all));
+            frame.own_margin = margin(own + self.variance_of_late_ticks(frame, frame.own, all));
         }
     }
 
-    fn margin(self, variance: f64) -> u64 {
-        (STANDARD_ERRORS * self.root_mean_square * variance.sqrt()).round() as u64
-    }
-
-    /// In squared ticks.
-    fn variance_of_total(self, frame: &Frame, all: f64) -> f64 {
+    /// Without late ticks, in squared nanoseconds, as all variances here.
+    fn variance_of_total(&self, frame: &Frame, all: f64) -> f64 {
         let single = frame.durations.count_up_to((SINGLE * self.root_mean_square) as u64) as f64;
         let longer = frame.calls as f64 - single;
-        // What was measured exactly, and calls inside calls of the same method, add nothing.
-        let part =
-            frame.estimated_calls as f64 / frame.calls.max(1) as f64 * frame.total as f64 / frame.sum.max(1) as f64;
-        // A method that runs all the time is seen by each tick: nothing is left to chance.
-        let by_chance = 1.0 - (frame.total as f64 / all).min(1.0);
         // As if one tick more had met it: of few ticks the root is too small.
-        part * ((single + single.min(1.0)) * by_chance + longer * ROUNDING)
+        let ticks = (single + single.min(1.0)) * by_chance(frame.total, all) + longer * ROUNDING;
+        estimated_part(frame) * ticks * self.root_mean_square.powi(2)
     }
 
-    /// In squared ticks. Own time is a part of the total, and which ticks meet it is chance again; but where it runs for
-    /// many ticks on end, only the ends of such stretches are.
-    fn variance_of_own(self, frame: &Frame, variance_of_total: f64, stretches: f64) -> f64 {
+    /// Own time is a part of the total, and which ticks meet it is chance again; but where it runs for many ticks on end, only the
+    /// ends of such stretches are.
+    fn variance_of_own(&self, frame: &Frame, variance_of_total: f64, stretches: f64) -> f64 {
         let ticks = frame.total as f64 / self.mean;
         let share = frame.own as f64 / frame.total.max(1) as f64;
         // As if one tick more had met either, so that callees that no tick has met are not taken for none.
         let likely_share = (share * ticks + 1.0) / (ticks + 2.0);
         let split = (ticks * likely_share * (1.0 - likely_share)).min(stretches);
-        variance_of_total * share * share + split
+        variance_of_total * share * share + split * self.root_mean_square.powi(2)
     }
+
+    /// Each late tick meets the method or not. If its calls are short, one that was met tells so by its length; else, as often as it runs.
+    fn variance_of_late_ticks(&self, frame: &Frame, nanos: u64, all: f64) -> f64 {
+        let share = nanos as f64 / frame.total.max(1) as f64;
+        let met =
+            self.late.iter().filter(|length| frame.durations.holds(**length as u64)).map(|length| length * length);
+        let of_those_met = met.sum::<f64>() * share;
+        let of_all = squares(&self.late) * nanos as f64 / self.ticking;
+        estimated_part(frame) * STANDING_STILL * of_all.max(of_those_met) * by_chance(nanos, all)
+    }
+}
+
+/// How long most calls are that were seen: those that one tick has met, as long as it was to the tick before.
+fn usual_call(frames: &[Frame]) -> f64 {
+    let most = frames.iter().filter(|frame| frame.is_estimated()).max_by_key(|frame| frame.estimated_calls);
+    most.map_or(1e6, |frame| (frame.durations.percentile(50.0) as f64).clamp(1e5, 1e7))
+}
+
+fn squares(lengths: &[f64]) -> f64 {
+    lengths.iter().map(|length| length * length).sum()
+}
+
+fn margin(variance: f64) -> u64 {
+    (STANDARD_ERRORS * variance.sqrt()).round() as u64
+}
+
+/// A method that runs all the time is seen by each tick: nothing is left to chance.
+fn by_chance(nanos: u64, all: f64) -> f64 {
+    1.0 - (nanos as f64 / all).min(1.0)
+}
+
+/// What was measured exactly, and calls inside calls of the same method, add nothing.
+fn estimated_part(frame: &Frame) -> f64 {
+    frame.estimated_calls as f64 / frame.calls.max(1) as f64 * frame.total as f64 / frame.sum.max(1) as f64
 }
 
 #[cfg(test)]
@@ -110,7 +156,7 @@ mod tests {
     const MILLISECOND: u64 = 1_000_000;
 
     fn ticks() -> Ticks {
-        Ticks::of(&[("watch.tick-ns".to_owned(), "1000000".to_owned())])
+        Ticks::of(&[("watch.tick-ns".to_owned(), "1000000".to_owned())], 10_000 * MILLISECOND, &[])
     }
 
     /// Outermost calls that were seen of each method, and how long each was recorded.
@@ -147,16 +193,49 @@ mod tests {
         assert_eq!(alone[0].0, 0);
     }
 
+    fn told(settings: &[(&str, &str)]) -> Ticks {
+        let settings: Vec<_> =
+            settings.iter().map(|(key, value)| (format!("watch.{key}"), (*value).to_owned())).collect();
+        Ticks::of(&settings, 10_000 * MILLISECOND, &[])
+    }
+
     #[test]
-    fn late_ticks_widen_and_an_unfinished_recording_has_the_nominal_tick() {
-        let setting = |key: &str, value: &str| (key.to_owned(), value.to_owned());
-        let told = Ticks::of(&[setting("watch.tick-mean-ns", "900000"), setting("watch.tick-rms-ns", "1500000")]);
-        assert_eq!(told, Ticks { mean: 900_000.0, root_mean_square: 1_500_000.0, longest: 1_000_000.0 });
-        assert_eq!(Ticks::of(&[]), ticks());
+    fn an_unfinished_recording_has_the_nominal_tick() {
+        let irregular = told(&[("tick-mean-ns", "900000"), ("tick-rms-ns", "1500000")]);
+        assert_eq!(
+            (irregular.mean, irregular.root_mean_square, irregular.longest),
+            (900_000.0, 1_500_000.0, 1_000_000.0)
+        );
+        assert_eq!(told(&[]), ticks());
+        let mut often = Frame::default();
+        [6, 6, 6, 30].into_iter().for_each(|length| often.add(length * MILLISECOND, false, true));
+        assert!((Ticks::of(&[], MILLISECOND, &[often]).mean - 6e6).abs() < 1e5);
         let mut estimated = Frame::default();
         estimated.add(MILLISECOND, false, true);
-        let held_up = Ticks::of(&[setting("watch.tick-max-ns", "170000000")]);
+        let held_up = told(&[("tick-max-ns", "170000000")]);
         assert!(held_up.warning(&[estimated.clone()]).is_some_and(|warning| warning.contains("170 ms late")));
         assert_eq!((held_up.warning(&[]), ticks().warning(&[estimated])), (None, None));
+    }
+
+    /// Of 10 s of ticks one was late by 100 ms; rms of all = sqrt(1 + 100^2 / 10,000) ms.
+    #[test]
+    fn a_late_tick_widens_what_it_may_have_met_and_no_other() {
+        let late =
+            told(&[("tick-mean-ns", "1000000"), ("tick-rms-ns", "1414214"), ("ticks-longest-ns", "100000000 3000000")]);
+        assert_eq!(late.late, [1e8]);
+        assert!((late.root_mean_square - 1e6).abs() < 1.0, "{late:?}");
+        let variance = |durations: &[u64]| {
+            let mut frame = Frame::default();
+            durations.iter().for_each(|duration| frame.add(*duration, false, true));
+            late.variance_of_late_ticks(&frame, frame.total, 10_000.0 * MILLISECOND as f64).sqrt() / MILLISECOND as f64
+        };
+        let milliseconds = |number: usize, length: u64| vec![length * MILLISECOND; number];
+        // 1 % of the time: sqrt(2 * 0.01 * 0.99) of 100 ms.
+        assert!((14.0..14.1).contains(&variance(&milliseconds(100, 1))));
+        // It has met that tick.
+        assert!((130.0..142.0).contains(&variance(&[milliseconds(10, 1), milliseconds(1, 100)].concat())));
+        // Half of the time, in long calls: sqrt(2 * 0.5 * 0.5).
+        assert!((70.0..71.0).contains(&variance(&milliseconds(100, 50))));
+        assert_eq!(variance(&milliseconds(1, 10_000)), 0.0);
     }
 }

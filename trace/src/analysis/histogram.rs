@@ -51,6 +51,14 @@ impl Histogram {
             .sum()
     }
 
+    /// Whether one of the durations is this one, as exact as the buckets are.
+    #[must_use]
+    pub fn holds(&self, nanos: u64) -> bool {
+        let (octave, step) = place(nanos);
+        let steps = self.octaves.get(octave).and_then(Option::as_ref);
+        steps.and_then(|steps| steps.get(step)).is_some_and(|count| *count > 0)
+    }
+
     /// Sum of the squared distances of the durations from their mean, as exact as the buckets are.
     #[must_use]
     pub fn spread(&self) -> f64 {
@@ -129,6 +137,7 @@ mod tests {
         let counts = [4, 5, 950_000, 1_500_000, u64::MAX].map(|limit| histogram.count_up_to(limit));
         assert_eq!(counts, [0, 1, 3, 4, 5]);
         assert_eq!(Histogram::default().count_up_to(7), 0);
+        assert!(histogram.holds(4) && !histogram.holds(3) && !Histogram::default().holds(4));
     }
 
     #[test]

@@ -11,6 +11,8 @@ pub enum ReadError {
     Io(io::Error),
     /// The file does not begin like a JFR recording of version 2.
     NotARecording,
+    /// There is nothing in the file.
+    Empty,
     /// The file is the torn beginning of a recording: it holds no whole chunk.
     NoWholeChunk,
     /// A chunk holds something that is not possible.
@@ -27,6 +29,7 @@ impl fmt::Display for ReadError {
         match self {
             ReadError::Io(error) => write!(f, "cannot read the file: {error}"),
             ReadError::NotARecording => f.write_str("the file is not a JFR recording"),
+            ReadError::Empty => f.write_str("the file is empty"),
             ReadError::NoWholeChunk => f.write_str("the file ends before its first chunk is complete"),
             ReadError::Malformed { problem, offset } => write!(f, "{problem} (at byte {offset} of the chunk)"),
         }

@@ -55,7 +55,11 @@ impl TraceReader {
             file.seek(SeekFrom::Start(0))?;
             file.by_ref().take(4).read_to_end(&mut start)?;
             let is_torn = b"FLR\0".starts_with(&start);
-            return Err(if is_torn { ReadError::NoWholeChunk } else { ReadError::NotARecording });
+            return Err(match (start.is_empty(), is_torn) {
+                (true, _) => ReadError::Empty,
+                (false, true) => ReadError::NoWholeChunk,
+                (false, false) => ReadError::NotARecording,
+            });
         };
         let mut warnings = Vec::new();
         let torn = file_bytes - (last.offset + last.header.size);

@@ -22,6 +22,21 @@ fn a_file_that_cannot_be_created_is_an_error() {
     assert!(Recording::create(Path::new("/nowhere/at/all.jfr"), options).is_err());
 }
 
+#[test]
+fn a_recording_replaces_a_recording_but_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("notes.txt");
+    std::fs::write(&file, "what somebody still needs").unwrap();
+    let options = || RecordingOptions::new(0, 0, ProcessInfo::default());
+    let refused = Recording::create(&file, options()).unwrap_err();
+    assert!(refused.to_string().contains("not overwritten"), "{refused}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "what somebody still needs");
+    std::fs::write(&file, "").unwrap();
+    recording(&file).calls(&[[100, 5 << 24 | 1]; 9]);
+    recording(&file).finish().unwrap();
+    assert_eq!(Analysis::of_file(&file, AnalysisOptions::default()).unwrap().calls, 0);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_drops_chunks_counts_them_and_does_not_end_the_recording() {

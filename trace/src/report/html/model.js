@@ -60,8 +60,11 @@ function time(nanos) {
   return `${count(Math.round(nanos / 1e9))} s`;
 }
 
+// One for all: `toLocaleString` makes a new one each time.
+const numbers = new Intl.NumberFormat("en-US");
+
 function count(number) {
-  return number.toLocaleString("en-US");
+  return numbers.format(number);
 }
 
 function size(bytes) {

@@ -11,7 +11,9 @@ import io.instr.jvmtests.jvm.Finished;
 import io.instr.jvmtests.jvm.Jdk;
 import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
+import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 
 /** Whatever is wrong with the configuration, the user is told where and what to do, and the application runs. */
@@ -72,6 +74,25 @@ class BrokenConfigIT {
     }
 
     @EachJdk
+    void aFileThatIsNoText(Jdk jdk) throws IOException {
+        Program program = Program.target(jdk, "targets.Hello");
+        Path directory = RunDirectories.create();
+        Files.write(directory.resolve("instr.toml"), new byte[] {'a', ' ', (byte) 0xff, 0});
+        Finished run = program.start(List.of(Program.agentOption("instr.toml")), directory).finish();
+        assertRunsUninstrumented(program, run);
+        assertTrue(run.stderr().contains("instr.toml is no text in UTF-8 (byte 2 is not)"), run.stderr());
+    }
+
+    @EachJdk
+    void aDirectory(Jdk jdk) {
+        Program program = Program.target(jdk, "targets.Hello");
+        Path directory = RunDirectories.create();
+        Finished run = program.start(List.of(Program.agentOption(directory.toString())), directory).finish();
+        assertRunsUninstrumented(program, run);
+        assertTrue(run.stderr().contains(directory + ": Is a directory") && run.stderr().contains("name the TOML file"), run.stderr());
+    }
+
+    @EachJdk
     void noFileAtAll(Jdk jdk) {
         Program program = Program.target(jdk, "targets.Hello");
         String agent = "-agentpath:" + BuildResult.AGENT.path();
@@ -101,7 +122,36 @@ class BrokenConfigIT {
         Finished run = program.withAgent(AgentConfig.verbatim("[trace]\nfile = \"/proc/nowhere/trace.jfr\"\n" + RULE));
         assertEquals(program.withoutAgent().stdout(), run.stdout());
         run.assertExitCode(0);
-        assertTrue(run.stderr().contains("/proc/nowhere/trace.jfr"), run.stderr());
+        assertTrue(run.stderr().contains("/proc/nowhere/trace.jfr") && run.stderr().contains("[trace] file"), run.stderr());
+        assertFewLines(run);
+    }
+
+    @EachJdk
+    void aTraceFileThatSomebodyNeeds(Jdk jdk) throws IOException {
+        Program program = Program.target(jdk, "targets.Hello");
+        Path notes = RunDirectories.create().resolve("notes.txt");
+        Files.writeString(notes, "still needed");
+        Finished run = program.withAgent(AgentConfig.verbatim("[trace]\nfile = \"" + notes + "\"\n" + RULE));
+        assertRunsUninstrumented(program, run);
+        assertTrue(run.stderr().contains(notes + ": the file is there already and is no recording"), run.stderr());
+        assertEquals("still needed", Files.readString(notes));
+    }
+
+    @EachJdk
+    void aTraceFileOnAFullDisk(Jdk jdk) {
+        Program program = Program.target(jdk, "targets.Hello");
+        Finished run = program.withAgent(AgentConfig.verbatim("[trace]\nfile = \"/dev/full\"\n" + RULE));
+        assertRunsUninstrumented(program, run);
+        assertTrue(run.stderr().contains("/dev/full: No space left on device"), run.stderr());
+    }
+
+    @EachJdk
+    void anotherCopyOfTheAgent(Jdk jdk) throws IOException {
+        Path copy = Files.copy(BuildResult.AGENT.path(), RunDirectories.create().resolve("copy.so"));
+        Program program = Program.target(jdk, "targets.Hello").with("-agentpath:" + copy + "=instr.toml");
+        Finished run = program.withAgent(AgentConfig.timed("targets.Hello"));
+        run.assertExitCode(0);
+        assertTrue(run.stderr().contains("another copy of libinstr.so is in this JVM already"), run.stderr());
         assertFewLines(run);
     }
 
