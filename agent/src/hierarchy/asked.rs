@@ -29,6 +29,8 @@ pub(super) struct Asked {
     jdk: OnceLock<AskedTypes>,
     /// Whether the classes are noted that the JVM had loaded before it told us of any.
     knows_loaded: AtomicBool,
+    /// Whether a class was left alone because something does not exist.
+    is_believed: AtomicBool,
     /// Whether a class that was left alone can be taken later.
     may_be_late: bool,
 }
@@ -45,8 +47,8 @@ impl Asked {
     pub(super) fn new<'n>(names: impl Iterator<Item = &'n [u8]>, may_be_late: bool) -> Asked {
         let names: Vec<Box<[u8]>> = names.map(Into::into).collect();
         let lengths = names.iter().fold(0, |lengths, name| lengths | 1 << (name.len() % 64));
-        let (jdk, knows_loaded) = (OnceLock::new(), AtomicBool::new(false));
-        Asked { names, lengths, seen: AtomicU8::new(0), jdk, knows_loaded, may_be_late }
+        let (jdk, knows_loaded, is_believed) = (OnceLock::new(), AtomicBool::new(false), AtomicBool::new(false));
+        Asked { names, lengths, seen: AtomicU8::new(0), jdk, knows_loaded, is_believed, may_be_late }
     }
 
     /// Notes a class of which nothing but its name is known, if it is not one of the JDK's own, which [`in_jdk`](Self::in_jdk) finds.
@@ -73,7 +75,7 @@ impl Asked {
     }
 
     fn raise(&self, types: AskedTypes) {
-        self.seen.fetch_max(number(types), Ordering::Relaxed);
+        self.seen.fetch_max(number(types), Ordering::SeqCst);
     }
 
     /// From now on what was not noted was not loaded either.
@@ -83,7 +85,7 @@ impl Asked {
 
     /// What is known to exist.
     pub(super) fn seen(&self) -> AskedTypes {
-        match self.seen.load(Ordering::Relaxed) {
+        match self.seen.load(Ordering::SeqCst) {
             _ if !self.may_be_late || !self.knows_loaded.load(Ordering::Acquire) => AskedTypes::Any,
             0 => AskedTypes::Nowhere,
             1 => AskedTypes::Classes,
@@ -100,10 +102,22 @@ impl Asked {
         (*self.jdk.get_or_init(search)).max(self.seen())
     }
 
+    /// What exists, to somebody who leaves classes alone because of it, and who expects this.
+    pub(super) fn believe(&self, expected: AskedTypes) -> AskedTypes {
+        if expected.max(self.seen()) == AskedTypes::Any {
+            return AskedTypes::Any;
+        }
+        if !self.is_believed.load(Ordering::SeqCst) {
+            self.is_believed.store(true, Ordering::SeqCst);
+        }
+        // Once more: what comes up from here on is followed by a search for classes that were left alone.
+        expected.max(self.seen())
+    }
+
     /// What exists by now, if that is more than what existed when classes were last left alone on the assumption that it does not.
     pub(super) fn newly_seen(&self, before: AskedTypes) -> Option<AskedTypes> {
         let before = before.max(self.jdk.get().copied().unwrap_or(AskedTypes::Nowhere));
-        Some(self.seen()).filter(|now| self.may_be_late && *now > before)
+        Some(self.seen()).filter(|now| self.is_believed.load(Ordering::SeqCst) && *now > before)
     }
 
     /// All names.
@@ -181,12 +195,23 @@ mod tests {
         let asked = asked();
         asked.all_loaded_are_noted();
         asked.in_jdk(not_in_jdk);
+        assert_eq!(asked.believe(AskedTypes::Nowhere), AskedTypes::Nowhere);
         assert_eq!(asked.newly_seen(AskedTypes::Nowhere), None);
         asked.note(b"a/Wanted", false);
         assert_eq!(asked.newly_seen(AskedTypes::Nowhere), Some(AskedTypes::Classes));
         assert_eq!(asked.newly_seen(AskedTypes::Classes), None);
         asked.note(b"a/Other", true);
         assert_eq!(asked.newly_seen(AskedTypes::Classes), Some(AskedTypes::Any));
+    }
+
+    #[test]
+    fn what_comes_before_anybody_was_left_alone_is_no_news() {
+        let asked = asked();
+        asked.all_loaded_are_noted();
+        assert_eq!(asked.believe(AskedTypes::Any), AskedTypes::Any);
+        asked.note(b"a/Wanted", true);
+        assert_eq!(asked.believe(AskedTypes::Nowhere), AskedTypes::Any);
+        assert_eq!(asked.newly_seen(AskedTypes::Nowhere), None);
     }
 
     #[test]

@@ -88,8 +88,8 @@ impl Hierarchy for LoaderView<'_> {
             (_, Some((jvmti, jni, loader))) => {
                 let search = || self.index.paths.asked_types(Asking { index: self.index, jvmti, jni }, loader);
                 let expected = self.index.expected.of_loader(self.loader, search);
-                // The search may have found some.
-                expected.max(self.index.asked_types())
+                // The JDK has been searched, and this search may have found some.
+                self.index.asked.believe(expected.max(self.index.asked_types()))
             }
         }
     }

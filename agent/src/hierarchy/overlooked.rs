@@ -228,6 +228,7 @@ mod tests {
     #[test]
     fn a_type_that_comes_up_brings_back_the_classes_on_their_way() {
         let (index, late) = (index(), Noting { loaded: vec!["a/Loaded"], ..Noting::default() });
+        assert_eq!(index.asked.believe(AskedTypes::Nowhere), AskedTypes::Nowhere);
         assert!(arrive(&index, &late, "a/Loaded", 1, "a/Wanted").is_empty());
         assert!(arrive(&index, &late, "a/Far", 1, "a/Near").is_empty());
         assert!(arrive(&index, &late, "a/Near", 1, "a/Wanted").is_empty());
@@ -241,6 +242,7 @@ mod tests {
     #[test]
     fn a_class_with_an_unseen_super_type_comes_back_when_that_is_seen() {
         let (index, late) = (index(), Noting { loaded: vec!["a/Loaded"], ..Noting::default() });
+        assert_eq!(index.asked.believe(AskedTypes::Nowhere), AskedTypes::Nowhere);
         arrive(&index, &late, "a/OnItsWay", 1, "a/Unseen");
         arrive(&index, &late, "a/Loaded", 1, "a/Unseen");
         assert!(arrive(&index, &late, "a/Wanted", 1, OBJECT).is_empty());
@@ -251,6 +253,7 @@ mod tests {
     #[test]
     fn an_interface_behind_a_class_is_news_and_marks_are_forgotten() {
         let (index, late) = (index(), Noting::default());
+        assert_eq!(index.asked.believe(AskedTypes::Nowhere), AskedTypes::Nowhere);
         arrive(&index, &late, "a/Below", 1, "a/Middle");
         assert!(arrive(&index, &late, "a/Class", 1, OBJECT).is_empty());
         assert_eq!(index.asked_types(), AskedTypes::Classes);
@@ -272,7 +275,7 @@ mod tests {
                 let class = scope.spawn(|| {
                     start.wait();
                     arrive(&index, &Noting::default(), "a/OnItsWay", 1, "a/Wanted");
-                    index.asked.seen()
+                    index.asked.believe(AskedTypes::Nowhere)
                 });
                 start.wait();
                 let noted = arrive(&index, &Noting::default(), "a/Wanted", 1, OBJECT);
