@@ -17,6 +17,8 @@ const LATE: f64 = 4.0;
 /// What a late tick adds, of what its length would add if it were one like others: often the whole process stood still, so that the
 /// true time of a method is as much a matter of chance as that of the tick.
 const STANDING_STILL: f64 = 2.0;
+/// So many calls tell how long a tick usually is.
+const ENOUGH_CALLS: u64 = 20;
 /// A tick that is so many times as long as others is worth a warning.
 const HELD_UP: f64 = 20.0;
 
@@ -126,7 +128,8 @@ impl Ticks {
 
 /// How long most calls are that were seen: those that one tick has met, as long as it was to the tick before.
 fn usual_call(frames: &[Frame]) -> f64 {
-    let most = frames.iter().filter(|frame| frame.is_estimated()).max_by_key(|frame| frame.estimated_calls);
+    let often = frames.iter().filter(|frame| frame.estimated_calls >= ENOUGH_CALLS);
+    let most = often.max_by_key(|frame| frame.estimated_calls);
     most.map_or(1e6, |frame| (frame.durations.percentile(50.0) as f64).clamp(1e5, 1e7))
 }
 
@@ -208,7 +211,7 @@ mod tests {
         );
         assert_eq!(told(&[]), ticks());
         let mut often = Frame::default();
-        [6, 6, 6, 30].into_iter().for_each(|length| often.add(length * MILLISECOND, false, true));
+        [6, 6, 6, 30].repeat(5).into_iter().for_each(|length| often.add(length * MILLISECOND, false, true));
         assert!((Ticks::of(&[], MILLISECOND, &[often]).mean - 6e6).abs() < 1e5);
         let mut estimated = Frame::default();
         estimated.add(MILLISECOND, false, true);

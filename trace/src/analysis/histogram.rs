@@ -137,7 +137,7 @@ mod tests {
         let counts = [4, 5, 950_000, 1_500_000, u64::MAX].map(|limit| histogram.count_up_to(limit));
         assert_eq!(counts, [0, 1, 3, 4, 5]);
         assert_eq!(Histogram::default().count_up_to(7), 0);
-        assert!(histogram.holds(4) && !histogram.holds(3) && !Histogram::default().holds(4));
+        assert!(histogram.holds(5) && !histogram.holds(4) && !Histogram::default().holds(5));
     }
 
     #[test]
