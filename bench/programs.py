@@ -24,8 +24,8 @@ SOURCES = os.path.join(HERE, "programs")
 # Name -> (main class, order of a turn to warm up, so many of them, order of a turn that is measured, so many of them, rule). Without `class` a
 # rule takes every class outside the JDK, and of well-known libraries larger methods only.
 PROGRAMS = {
-    "jackson": ("JacksonLoop", "3000", 200, "3000", 50, 'class = ["com.fasterxml.**", "JacksonLoop", "JacksonLoop$*"]'),
-    "regex": ("RegexLoop", "1200", 130, "1200", 50, 'class = ["java.util.regex.**", "RegexLoop"]'),
+    "jackson": ("JacksonLoop", "3000", 300, "3000", 50, 'class = ["com.fasterxml.**", "JacksonLoop", "JacksonLoop$*"]'),
+    "regex": ("RegexLoop", "1200", 160, "1200", 50, 'class = ["java.util.regex.**", "RegexLoop"]'),
     "web": ("WebLoad", "400 0", 80, "150 {rate}", 40, 'exclude = ["WebLoad", "WebLoad$*"]'),
 }
 # For the run that only finds methods.

@@ -28,9 +28,11 @@ const NANOS_PER_COUNT: f64 = 15.0;
 const MOST_IN_COUNTING: f64 = 0.8;
 /// Before that a program has not found its pace.
 const FIRST: Duration = Duration::from_secs(2);
-/// So much of what the JIT has done up to now it does again after a change, and the methods concerned are slow meanwhile (measured with
-/// a Spring Boot application, docs/performance.md).
-const DONE_AGAIN: f64 = 0.2;
+/// So much of what the JIT has done up to now must probes have cost before they go: it does a part of it again after each change.
+const DONE_AGAIN: f64 = 0.05;
+/// A JIT that takes more of the CPU time than that is at work: the program has not found its pace, and a change would make it
+/// take longer (measured with a Spring Boot application, docs/performance.md).
+const JIT_AT_WORK: f64 = 0.1;
 /// So long calls must have been counted, or chance decides.
 const ENOUGH: Duration = Duration::from_micros(4000);
 
@@ -65,6 +67,7 @@ struct Deciding {
     governor: Governor,
     at: Duration,
     cpu: Duration,
+    compiled: Duration,
     /// What probes have cost since the last change that a change would have saved.
     paid: Duration,
 }
@@ -92,7 +95,13 @@ impl WithdrawnProbes {
             began: Instant::now(),
             counted,
             probes,
-            deciding: Mutex::new(Deciding { governor, at: Duration::ZERO, cpu: Duration::ZERO, paid: Duration::ZERO }),
+            deciding: Mutex::new(Deciding {
+                governor,
+                at: Duration::ZERO,
+                cpu: Duration::ZERO,
+                compiled: Duration::ZERO,
+                paid: Duration::ZERO,
+            }),
             compiler: Mutex::default(),
             methods: RwLock::default(),
             spared: Mutex::default(),
@@ -150,8 +159,8 @@ impl WithdrawnProbes {
 
     /// `compiled` is what the JIT has taken up to now.
     ///
-    /// A change throws compiled code away. It is made when keeping the probes has cost as much as the change will cost: so, whatever
-    /// comes later, both together are at most twice what the better one would have cost.
+    /// A change throws compiled code away. It is made when the JIT has come to rest, and when keeping the probes has cost a part of
+    /// what it has done: a program that runs for a moment is not worth it.
     fn decide_at(
         &self,
         at: Duration,
@@ -170,9 +179,11 @@ impl WithdrawnProbes {
         let interval = Interval { at, length, cpu: used, calls: &calls };
         let excess = deciding.governor.excess(&interval);
         deciding.paid += excess;
-        let price = if excess.is_zero() { Duration::ZERO } else { compiled().mul_f64(DONE_AGAIN) };
-        tracing::debug!(?used, ?excess, paid = ?deciding.paid, ?price, "what probes of level watch take");
-        if deciding.paid < price {
+        let compiled = compiled();
+        let jit = compiled.saturating_sub(std::mem::replace(&mut deciding.compiled, compiled));
+        let price = compiled.mul_f64(DONE_AGAIN);
+        tracing::debug!(?used, ?jit, ?excess, paid = ?deciding.paid, ?price, "what probes of level watch take");
+        if deciding.paid < price || jit > used.mul_f64(JIT_AT_WORK) {
             return None;
         }
         let decisions = deciding.governor.decide(&interval);
@@ -305,12 +316,16 @@ mod tests {
     #[test]
     fn code_is_thrown_away_when_the_probes_have_cost_as_much() {
         let withdrawn = withdrawn();
-        let compiled = || Duration::from_millis(800);
+        let compiled = || Duration::from_millis(3200);
         let [first, second, third] = [1, 2, 3].map(|second| {
             // 65 of 1000 ms, of which 7.5 would be left.
             withdrawn.decide_at(SECOND * second, SECOND * second, &seen(&[(1, 30_000)]), compiled).is_some()
         });
-        assert_eq!([first, second, third], [false, false, true], "160 ms of compiling anew");
+        assert_eq!(
+            [first, second, third],
+            [false, false, true],
+            "a twentieth of 3.2 s, and not in the second in which they were used"
+        );
     }
 
     #[test]
