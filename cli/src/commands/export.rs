@@ -1,6 +1,6 @@
 //! `instr export`: a recording for other tools.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 
@@ -130,8 +130,22 @@ fn write_file(file: &Path, arguments: &Arguments, reader: &mut TraceReader) -> R
             "give an --output in a directory that exists, may be written and has room, or none for standard output";
         Failure::new(format!("cannot write {}", file.display()), help)
     };
-    let output = File::create(file).with_context(failure)?;
-    write_to(output, arguments, reader).with_context(failure)
+    // A device or a pipe takes what comes.
+    if file.exists() && !file.is_file() {
+        let output = File::create(file).with_context(failure)?;
+        return write_to(output, arguments, reader).with_context(failure);
+    }
+    // Under another name until it is whole: who stops halfway keeps what stood there before.
+    let mut part = file.as_os_str().to_owned();
+    part.push(".part");
+    let part = Path::new(&part);
+    let output = File::create(part).with_context(failure)?;
+    let written = write_to(output, arguments, reader).and_then(|analysis| fs::rename(part, file).map(|()| analysis));
+    if written.is_err() {
+        // What is left of it is of no use; that it cannot be removed is not the reason to be told.
+        let _ = fs::remove_file(part);
+    }
+    written.with_context(failure)
 }
 
 fn write_to(output: impl Write, arguments: &Arguments, reader: &mut TraceReader) -> io::Result<Analysis> {

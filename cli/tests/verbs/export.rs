@@ -56,6 +56,22 @@ fn what_is_no_text_is_written_to_a_file() {
 }
 
 #[test]
+fn an_output_is_replaced_when_the_new_one_is_whole() {
+    let sandbox = sandbox();
+    sandbox.write("out", "of yesterday");
+    fs::create_dir(sandbox.path("out.part")).unwrap();
+    let said = export(&sandbox, "collapsed", &["--output", "out"]);
+    assert!(said.code == 1 && said.stderr.starts_with("error: cannot write out\n"), "{}", said.stderr);
+    assert_eq!(fs::read_to_string(sandbox.path("out")).unwrap(), "of yesterday");
+    fs::remove_dir(sandbox.path("out.part")).unwrap();
+    assert_eq!(export(&sandbox, "collapsed", &["--output", "out"]).code, 0);
+    assert!(
+        !sandbox.path("out.part").exists() && fs::read_to_string(sandbox.path("out")).unwrap().contains("shop.Main")
+    );
+    assert_eq!(export(&sandbox, "collapsed", &["--output", "/dev/null"]).code, 0);
+}
+
+#[test]
 fn collapsed_stacks_by_calls_and_by_threads() {
     let said = export(&sandbox(), "collapsed", &["--weight", "calls", "--threads"]);
     assert_eq!(said.stdout, "[main tid=1];shop.Main.main 1\n[main tid=1];shop.Main.main;shop.Main.work 2\n");
