@@ -168,7 +168,8 @@ pub struct FilterConfig {
     pub max_bytes: u32,
     /// The same for well-known libraries (Spring, Hibernate, Tomcat, Netty, drivers, parsers, logging, ...), where a rule says neither
     /// which classes nor which methods it is about: their small methods are many and tell little to those who use them. A rule whose
-    /// `class` names the library takes them as `max-bytes` says, and so do all rules where this is 0.
+    /// `class` names the library takes them as `max-bytes` says, and so do all rules where this is 0, as it is by default with
+    /// `max-bytes = 0`.
     #[schemars(range(max = 65535))]
     pub library_max_bytes: u32,
 }

@@ -157,10 +157,13 @@ fn read_agent(table: &TableReader<'_, '_>, problems: &mut Problems) -> AgentConf
 
 fn read_filter(table: &TableReader<'_, '_>, problems: &mut Problems) -> FilterConfig {
     let default = FilterConfig::default();
+    let max_bytes = table.number("max-bytes", 0..65_536, problems).unwrap_or(default.max_bytes);
+    // Who wants even the smallest methods does not expect that others are missing.
+    let of_libraries = if max_bytes == 0 { 0 } else { default.library_max_bytes };
     FilterConfig {
         leaf: table.boolean("leaf", problems).unwrap_or(default.leaf),
-        max_bytes: table.number("max-bytes", 0..65_536, problems).unwrap_or(default.max_bytes),
-        library_max_bytes: table.number("library-max-bytes", 0..65_536, problems).unwrap_or(default.library_max_bytes),
+        max_bytes,
+        library_max_bytes: table.number("library-max-bytes", 0..65_536, problems).unwrap_or(of_libraries),
     }
 }
 

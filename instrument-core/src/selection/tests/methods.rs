@@ -129,6 +129,8 @@ fn small_methods_of_libraries_are_taken_by_rules_that_name_them() {
         assert_eq!(decided(&format!("[[rule]]\n{named}"), spring())[0], "calls 0", "{named}");
     }
     assert_eq!(decided("[filter]\nlibrary-max-bytes = 0\n[[rule]]", spring()), taken);
+    assert_eq!(decided("[filter]\nmax-bytes = 0\n[[rule]]", spring()), taken, "even the smallest are wanted");
+    assert_eq!(decided("[filter]\nmax-bytes = 0\nlibrary-max-bytes = 200\n[[rule]]", spring()), spared);
     assert_eq!(decided("[filter]\nlibrary-max-bytes = 51\n[[rule]]", spring()), taken, "larger than that");
     assert_eq!(decided("[[rule]]\nlevel = 'time'", spring()), ["calls 0", "leaf 0"]);
 }
