@@ -46,7 +46,7 @@ class ProbeSwitchIT {
     @EachJdk
     void levelWatchIsPausedAndTicksAgainAfterwards(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
-        try (Dialog program = start(jdk, "[governor]\nenabled = false\n", "watch", directory)) {
+        try (Dialog program = start(jdk, "[governor]\nenabled = false\n[watch]\ntick-us = 1000\n", "watch", directory)) {
             // Long enough for a hundred ticks.
             program.ask("work 200000000");
             ask(program, "pause");
