@@ -33,6 +33,8 @@ const DONE_AGAIN: f64 = 0.05;
 /// A JIT that takes more of the CPU time than that is at work: the program has not found its pace, and a change would make it
 /// take longer (measured with a Spring Boot application, docs/performance.md).
 const JIT_AT_WORK: f64 = 0.1;
+/// Not oftener than that: looking at all counters and all threads takes a millisecond, and on a busy machine windows are long.
+const AT_LEAST: Duration = Duration::from_secs(1);
 /// So long calls must have been counted, or chance decides.
 const ENOUGH: Duration = Duration::from_micros(4000);
 
@@ -150,11 +152,12 @@ impl WithdrawnProbes {
     /// Looks at the calls since the last time, if enough are known. What comes of it must be carried out, and then
     /// [`WithdrawnProbes::carried_out`].
     pub(crate) fn decide(&self, cpu: Duration) -> Option<Changes> {
-        if self.began.elapsed() < FIRST {
+        let at = self.began.elapsed();
+        if at < FIRST || at < self.deciding.lock().at + AT_LEAST {
             return None;
         }
         let seen = self.counted.take(ENOUGH, self.probes.highest())?;
-        self.decide_at(self.began.elapsed(), cpu, &seen, || self.compiler.lock().read())
+        self.decide_at(at, cpu, &seen, || self.compiler.lock().read())
     }
 
     /// `compiled` is what the JIT has taken up to now.
