@@ -42,10 +42,12 @@ def options():
     parser.add_argument("--programs", default="jackson,regex,web")
     parser.add_argument("--application", help="directory with Main.java and pom.xml of the web application")
     parser.add_argument("--work", type=float, default=1, help="so many times the usual number of turns")
+    parser.add_argument("--turn", type=float, default=1, help="so many times the usual work in a turn: for peers that take minutes for one")
     parser.add_argument("--rate", type=float, default=300, help="requests a second")
     parser.add_argument("--methods", type=int, default=200, help="so many of a program's methods for the peers")
     parser.add_argument("--cli", help="the command instr; default: beside the agent")
     parser.add_argument("--limit", type=int, default=300, help="seconds for the run that finds the methods")
+    parser.add_argument("--copies", type=int, default=1, help="so many JVMs without agent and of each of instr's variants in a round: the JIT decides differently in each")
     parser.add_argument("--short", action="store_true", help="3 rounds with half the turns: some four minutes without peers")
     o = parser.parse_args()
     if o.short:
@@ -165,38 +167,70 @@ def request_times(found):
     return sorted(int(nanos) / 1e3 for words, _ in found for nanos in words[1:])
 
 
+def copies_of(o, name):
+    """The names of the JVMs of a variant."""
+    count = o.copies if name == "none" or name in OWN else 1
+    return [name] + [f"{name} {number}" for number in range(2, count + 1)]
+
+
+def turns_of(found, names):
+    """All turns of these JVMs: (words, mean of their seconds) by turn."""
+    return [([word for words, _ in turn for word in words], statistics.mean(seconds for _, seconds in turn)) for turn in zip(*(found[name] for name in names))]
+
+
+def order_of(o, order):
+    """The order for a turn of the length that is wanted."""
+    words = order.format(rate=o.rate).split()
+    return " ".join([str(max(round(int(words[0]) * o.turn), 1)), *words[1:]])
+
+
+def warm_up(o, program, running):
+    """Errors by name. A web application is served by all JVMs at once, which takes half the time on two processors."""
+    _, order, count, _, _, _ = PROGRAMS[program]
+    order, count = order_of(o, order), round(count * o.work)
+    return sliced.together(running, count, order) if program == "web" else sliced.turns(running, count, order)[1]
+
+
 def round_of(o, class_path, program, chosen, directory):
     """Variant -> its figures in one round."""
-    _, warm_order, warm, order, measured, _ = PROGRAMS[program]
-    order = order.format(rate=o.rate)
+    *_, order, measured, _ = PROGRAMS[program]
     running = {}
     try:
         for name, flags in chosen.items():
-            os.makedirs(os.path.join(directory, name))
-            running[name] = start(o, class_path, program, flags(os.path.join(directory, name)), os.path.join(directory, name))
-            running[name].order(warm_order)
-        _, failed = sliced.turns(running, round(warm * o.work), warm_order)
-        found, failed_later = sliced.turns({name: one for name, one in running.items() if name not in failed}, round(measured * o.work), order)
+            for copy in copies_of(o, name):
+                own = os.path.join(directory, copy)
+                os.makedirs(own)
+                running[copy] = start(o, class_path, program, flags(own), own)
+                running[copy].order(order_of(o, PROGRAMS[program][1]))
+        failed = warm_up(o, program, running)
+        found, failed_later = sliced.turns({name: one for name, one in running.items() if name not in failed}, round(measured * o.work), order_of(o, order))
         errors = {**failed, **failed_later}
-        figures = {}
-        for name, one in running.items():
-            if name in errors:
-                figures[name] = {"error": errors[name]}
-                continue
-            times = request_times(found[name])
-            figures[name] = {
-                "ratio": sliced.ratio(found[name], found["none"]),
-                "seconds a turn": statistics.median(seconds for _, seconds in found[name]),
-                "answer": found[name][-1][0][0],
-                "process CPU s": one.end(),
-                **stats(os.path.join(directory, name)),
-            }
-            if times:
-                figures[name].update({"p50 us": times[len(times) // 2], "p99 us": times[len(times) * 99 // 100]})
-        return figures
+        base = turns_of(found, copies_of(o, "none"))
+        return {name: figures_of(name, copies_of(o, name), running, found, base, errors, directory) for name in chosen}
     finally:
         for one in running.values():
             one.kill()
+
+
+def figures_of(name, copies, running, found, base, errors, directory):
+    """The figures of a variant, from all its JVMs."""
+    failed = [errors[copy] for copy in copies if copy in errors]
+    if failed:
+        return {"error": failed[0]}
+    own = turns_of(found, copies)
+    figures = {
+        "ratio": sliced.ratio(own, base),
+        "JVMs": [sliced.ratio(found[copy], base) for copy in copies],
+        "seconds a turn": statistics.median(seconds for _, seconds in own),
+        # Adds up over the turns, so that of a program that was left out on the way is another one.
+        **({"answer": found[name][-1][0][0]} if len(own) == len(base) else {}),
+        "process CPU s": statistics.mean(running[copy].end() for copy in copies),
+        **stats(os.path.join(directory, name)),
+    }
+    times = sorted(time for copy in copies for time in request_times(found[copy]))
+    if times:
+        figures.update({"p50 us": times[len(times) // 2], "p99 us": times[len(times) * 99 // 100]})
+    return figures
 
 
 def spread(values):
@@ -208,13 +242,14 @@ def print_table(program, found, methods):
     print(f"\n{program}" + (f", peers with {len(methods)} methods" if methods else "") + "\n")
     names = list(found[0])
     later = ["process CPU s"] + [column for column in ("p50 us", "p99 us") if column in found[0]["none"]]
-    print("| variant | CPU for the work, ratio (least-most) | ms a turn | " + " | ".join(f"{column}, ratio" for column in later) + " | methods | records | lost |")
-    print("|---" * (6 + len(later)) + "|")
+    print("| variant | CPU for the work, ratio (least-most) | each JVM | ms a turn | " + " | ".join(f"{column}, ratio" for column in later) + " | methods | records | lost |")
+    print("|---" * (7 + len(later)) + "|")
     for name in names:
         rounds_of = [(figures[name], figures["none"]) for figures in found if "ratio" in figures[name] and "ratio" in figures["none"]]
         if not rounds_of:
             continue
-        cells = [spread([one["ratio"] for one, _ in rounds_of]), f"{1e3 * statistics.median(one['seconds a turn'] for one, _ in rounds_of):.1f}"]
+        each = " ".join(f"{ratio:.3f}" for one, _ in rounds_of for ratio in one["JVMs"])
+        cells = [spread([one["ratio"] for one, _ in rounds_of]), each, f"{1e3 * statistics.median(one['seconds a turn'] for one, _ in rounds_of):.1f}"]
         cells += [spread([one[column] / none[column] for one, none in rounds_of]) for column in later]
         counts = [f"{statistics.median(one[key] for one, _ in rounds_of):,.0f}" if key in rounds_of[0][0] else "" for key in ("methods", "records", "lost")]
         print(f"| {name} | " + " | ".join(cells + counts) + " |")

@@ -8,12 +8,16 @@ import signal
 import statistics
 import subprocess
 import tempfile
+import threading
 import time
 
 
 def process_clock(pid):
     """The operating system's clock of the processor time of all threads of a process, also of those that have ended."""
     return ~pid << 3 | 2
+
+# A program may take so many seconds, and so many times what the first one takes.
+PATIENCE = (6, 3)
 
 
 class Program:
@@ -66,19 +70,44 @@ class Program:
 
 
 def turns(programs, count, order):
-    """Name -> [(words, seconds)] of so many turns. A program that fails is left out from then on, its error kept."""
+    """Name -> [(words, seconds)] of so many turns. A program that fails is left out from then on, its error kept; so is one that is so
+    much slower than the first that all would wait for it: what it has done until then says enough."""
     found, errors = {name: [] for name in programs}, {}
     names = list(programs)
+    spent = dict.fromkeys(names, 0)
     for turn in range(count):
         at = turn % len(names)
+        most = PATIENCE[0] + PATIENCE[1] * spent[names[0]]
         for name in names[at:] + names[:at]:
-            if name in errors:
+            if name in errors or spent[name] > most:
                 continue
             try:
-                found[name].append(programs[name].order(order))
+                words, seconds = programs[name].order(order)
             except RuntimeError as error:
                 errors[name] = str(error)
+                continue
+            found[name].append((words, seconds))
+            spent[name] += seconds
     return found, errors
+
+
+def together(programs, count, order):
+    """So many turns of all at the same time, to warm them up; the errors by name."""
+    errors = {}
+
+    def work(name):
+        try:
+            for _ in range(count):
+                programs[name].order(order)
+        except RuntimeError as error:
+            errors[name] = str(error)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in programs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return errors
 
 
 def ratio(found, base):

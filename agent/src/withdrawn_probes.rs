@@ -172,7 +172,7 @@ impl WithdrawnProbes {
         compiled: impl FnOnce() -> Duration,
     ) -> Option<Changes> {
         let mut deciding = self.deciding.lock();
-        let length = at.saturating_sub(std::mem::replace(&mut deciding.at, at));
+        let length = at.saturating_sub(std::mem::replace(&mut deciding.at, at)).saturating_sub(seen.stood_still);
         let used = cpu.saturating_sub(std::mem::replace(&mut deciding.cpu, cpu));
         // Code that is compiled anew is slow at first: that is no time to count calls.
         if self.is_busy.load(Ordering::Acquire) {
@@ -201,7 +201,7 @@ impl WithdrawnProbes {
     /// All changes that were decided have been carried out.
     pub(crate) fn carried_out(&self) {
         // What was counted before says nothing about what is now.
-        drop(self.counted.take(Duration::ZERO, self.probes.highest()));
+        self.counted.forget(self.probes.highest());
         self.is_busy.store(false, Ordering::Release);
     }
 
@@ -287,7 +287,7 @@ mod tests {
 
     /// So many calls of each in a millisecond.
     fn seen(calls: &[(u32, u64)]) -> Seen {
-        Seen { calls: calls.to_vec(), counted: Duration::from_millis(1) }
+        Seen { calls: calls.to_vec(), counted: Duration::from_millis(1), stood_still: Duration::ZERO }
     }
 
     #[test]
@@ -305,6 +305,17 @@ mod tests {
     fn what_counting_takes_is_added_again() {
         // 40 million calls in a second, which took 600 ms: without them there would have been two and a half times as many.
         assert_eq!(withdrawn().calls(&seen(&[(1, 40_000)]), SECOND, SECOND), [(1, 100_000_000)]);
+    }
+
+    #[test]
+    fn a_process_that_was_stopped_called_nothing_meanwhile() {
+        let decide = |stood_still| {
+            let seen = Seen { stood_still, ..seen(&[(1, 8_000)]) };
+            withdrawn().decide_at(SECOND * 10, SECOND, &seen, || Duration::ZERO)
+        };
+        // 8 million calls a second take 1 % of it.
+        assert!(decide(SECOND * 9).is_none());
+        assert!(decide(Duration::ZERO).is_some());
     }
 
     #[test]

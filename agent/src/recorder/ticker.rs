@@ -200,6 +200,9 @@ fn tick_word(kind: TickKind, read: i64) -> f64 {
     }
 }
 
+/// A tick that is later than this was held up by no other program: the process was stopped, or had used up what its container may use.
+const STANDSTILL: Duration = Duration::from_millis(20);
+
 /// When calls are counted.
 struct Counting {
     counted: Arc<WatchedCalls>,
@@ -208,6 +211,9 @@ struct Counting {
     /// When it began last.
     began: i64,
     is_counting: bool,
+    /// Not before that, because of a standstill.
+    not_before: i64,
+    random: u64,
 }
 
 impl Counting {
@@ -218,7 +224,18 @@ impl Counting {
     const LENGTH: Duration = Duration::from_micros(100);
 
     fn new(counted: Arc<WatchedCalls>) -> Counting {
-        Counting { counted, since: None, began: 0, is_counting: false }
+        Counting { counted, since: None, began: 0, is_counting: false, not_before: 0, random: 0x2545_f491_4f6c_dd1d }
+    }
+
+    /// The process did nothing for so long before this moment. What was counted meanwhile would stand for a much longer time, and the
+    /// first moment afterwards for all others: the threads of the program wake up at the same time.
+    fn stood_still(&mut self, now: i64, time: Duration) {
+        self.counted.stood_still_for(time);
+        if std::mem::take(&mut self.is_counting) {
+            self.counted.forget(probe_registry::of_process().highest());
+        }
+        let [shortest, _] = Counting::EVERY;
+        self.not_before = now + (next(&mut self.random) % shortest.unsigned_abs()).cast_signed();
     }
 
     /// What the tick at this moment is for.
@@ -230,7 +247,8 @@ impl Counting {
         }
         let ran = now.wrapping_sub(*self.since.get_or_insert(now));
         let [shortest, longest] = Counting::EVERY;
-        self.is_counting = now.wrapping_sub(self.began) >= (ran / Counting::PART).clamp(shortest, longest);
+        let is_due = now.wrapping_sub(self.began) >= (ran / Counting::PART).clamp(shortest, longest);
+        self.is_counting = is_due && now.wrapping_sub(self.not_before) >= 0;
         if self.is_counting {
             self.began = now;
             return TickKind::Counting;
@@ -247,9 +265,15 @@ fn tick(
     mut set: impl FnMut(TickKind, i64),
 ) -> TickIntervals {
     let (mut intervals, mut random) = (TickIntervals::default(), 0x9e37_79b9_7f4a_7c15);
-    let (began, mut last) = (Instant::now(), None);
+    let (began, mut last, mut longest) = (Instant::now(), None, Duration::ZERO);
     while !stopped.load(Ordering::Acquire) {
         let now = clock.now();
+        if let (Some(last), Some(counting)) = (last, &mut counting) {
+            let late = late_by(now, last, longest);
+            if late > STANDSTILL {
+                counting.stood_still(now, late);
+            }
+        }
         let kind = counting.as_mut().map_or(TickKind::Ordinary, |counting| counting.kind(now));
         set(kind, now);
         if let Some(last) = last {
@@ -259,7 +283,7 @@ fn tick(
         if pace.ticked(began.elapsed()) {
             pace.review(Spent { elapsed: began.elapsed(), ticker: thread_cpu_time(), process: process_cpu_time() });
         }
-        let longest = if kind == TickKind::Counting { Counting::LENGTH } else { pace.longest() };
+        longest = if kind == TickKind::Counting { Counting::LENGTH } else { pace.longest() };
         // A garbage collection holds the writing up: what was in progress meanwhile must see that much time.
         if clock.now().wrapping_sub(now) < i64::try_from(longest.as_nanos()).unwrap_or(i64::MAX) {
             std::thread::sleep(pause(longest, &mut random));
@@ -268,15 +292,24 @@ fn tick(
     intervals
 }
 
+/// How much more than `longest` has passed since the last tick.
+fn late_by(now: i64, last: i64, longest: Duration) -> Duration {
+    Duration::from_nanos(now.wrapping_sub(last).max(0).unsigned_abs()).saturating_sub(longest)
+}
+
 /// A random time between three quarters of `longest` and that, less what waking up takes.
 fn pause(longest: Duration, random: &mut u64) -> Duration {
     const WAKING_UP: Duration = Duration::from_micros(20);
-    // Marsaglia's xorshift.
+    let quarter = u64::try_from(longest.as_nanos() / 4).unwrap_or(0);
+    (longest - Duration::from_nanos(next(random) % quarter.max(1))).saturating_sub(WAKING_UP)
+}
+
+/// The next random number: Marsaglia's xorshift.
+fn next(random: &mut u64) -> u64 {
     *random ^= *random << 13;
     *random ^= *random >> 7;
     *random ^= *random << 17;
-    let quarter = u64::try_from(longest.as_nanos() / 4).unwrap_or(0);
-    (longest - Duration::from_nanos(*random % quarter.max(1))).saturating_sub(WAKING_UP)
+    *random
 }
 
 #[cfg(test)]
@@ -312,6 +345,24 @@ mod tests {
         assert!(counted.take(Duration::from_micros(200), 0).is_some_and(|seen| seen.counted.as_micros() == 200));
         let later = [100_000_000_000, 100_000_080_000, 100_900_000_000, 101_000_000_000].map(|now| counting.kind(now));
         assert_eq!(later, [counts, ordinary, ordinary, counts], "once a second");
+    }
+
+    #[test]
+    fn nothing_is_counted_over_a_standstill_nor_right_after_it() {
+        let counted = Arc::new(WatchedCalls::over(&[]));
+        let mut counting = Counting::new(Arc::clone(&counted));
+        let (ordinary, counts) = (TickKind::Ordinary, TickKind::Counting);
+        assert_eq!([200_000_000, 200_100_000, 300_000_000].map(|now| counting.kind(now)), [counts, ordinary, counts]);
+        let (resumed, stopped) = (800_000_000, Duration::from_millis(499));
+        counting.stood_still(resumed, stopped);
+        assert_eq!(counting.kind(resumed), ordinary, "that one does not tell of half a second");
+        let seen = counted.take(Duration::ZERO, 0).unwrap();
+        assert_eq!((seen.counted, seen.stood_still), (Duration::ZERO, stopped));
+        let begins = |at: &i64| counting.kind(*at) == counts;
+        let first = (resumed..).step_by(1_000_000).find(begins).unwrap() - resumed;
+        assert!((1_000_000..=100_000_000).contains(&first), "{first}: at a random moment");
+        assert_eq!(late_by(5_000_000, 1_000_000, Duration::from_millis(1)), Duration::from_millis(3));
+        assert_eq!(late_by(1_500_000, 1_000_000, Duration::from_millis(1)), Duration::ZERO);
     }
 
     #[test]

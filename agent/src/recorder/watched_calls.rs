@@ -30,7 +30,13 @@ pub(super) fn address() -> i64 {
 #[derive(Debug)]
 pub(crate) struct WatchedCalls {
     counts: &'static [AtomicU64],
-    counted: Mutex<Duration>,
+    times: Mutex<Times>,
+}
+
+#[derive(Debug, Default)]
+struct Times {
+    counted: Duration,
+    stood_still: Duration,
 }
 
 /// What was counted.
@@ -40,6 +46,8 @@ pub(crate) struct Seen {
     pub(crate) calls: Vec<(u32, u64)>,
     /// How long was counted.
     pub(crate) counted: Duration,
+    /// How long the process could do nothing at all since the last time.
+    pub(crate) stood_still: Duration,
 }
 
 impl WatchedCalls {
@@ -50,24 +58,36 @@ impl WatchedCalls {
 
     /// With these counters.
     pub(crate) fn over(counts: &'static [AtomicU64]) -> WatchedCalls {
-        WatchedCalls { counts, counted: Mutex::default() }
+        WatchedCalls { counts, times: Mutex::default() }
     }
 
     /// The ticker has counted for so long.
     pub(crate) fn counted_for(&self, time: Duration) {
-        *self.counted.lock() += time;
+        self.times.lock().counted += time;
+    }
+
+    /// The process could do nothing for so long.
+    pub(crate) fn stood_still_for(&self, time: Duration) {
+        self.times.lock().stood_still += time;
+    }
+
+    /// What was counted up to now, of the probes up to this number, is worthless.
+    pub(crate) fn forget(&self, highest: u32) {
+        let mut times = self.times.lock();
+        times.counted = Duration::ZERO;
+        (0..=highest).zip(self.counts).for_each(|(_, counter)| counter.store(0, Ordering::Relaxed));
     }
 
     /// What was counted since the last time, of the probes up to this number, if that was at least for so long.
     pub(crate) fn take(&self, at_least: Duration, highest: u32) -> Option<Seen> {
-        let mut counted = self.counted.lock();
-        if *counted < at_least {
+        let mut times = self.times.lock();
+        if times.counted < at_least {
             return None;
         }
-        let counted = std::mem::take(&mut *counted);
+        let Times { counted, stood_still } = std::mem::take(&mut *times);
         let counters = (0..=highest).zip(self.counts);
         let calls = counters.map(|(probe, counter)| (probe, counter.swap(0, Ordering::Relaxed)));
-        Some(Seen { calls: calls.filter(|(_, calls)| *calls > 0).collect(), counted })
+        Some(Seen { calls: calls.filter(|(_, calls)| *calls > 0).collect(), counted, stood_still })
     }
 }
 
@@ -91,9 +111,17 @@ mod tests {
         assert_eq!(calls.take(enough, 3), None);
         calls.counted_for(Duration::from_micros(100));
         let seen = calls.take(enough, 3).unwrap();
-        assert_eq!(seen, Seen { calls: vec![(1, 1), (3, 2)], counted: enough });
+        assert_eq!(seen, Seen { calls: vec![(1, 1), (3, 2)], counted: enough, stood_still: Duration::ZERO });
         assert_eq!(seen.calls_in(Duration::from_millis(1)).collect::<Vec<_>>(), [(1, 5), (3, 10)]);
         assert_eq!(calls.take(enough, 3), None);
+        calls.counted_for(enough);
+        calls.stood_still_for(enough * 2);
+        calls.forget(4);
+        assert_eq!(calls.take(enough, 4), None);
+        assert_eq!(
+            calls.take(Duration::ZERO, 4).map(|seen| (seen.calls, seen.stood_still)),
+            Some((vec![], enough * 2))
+        );
         let java = include_str!("../../../java-runtime/src/main/java/java/instr/Watch.java");
         assert!(java.contains("int COUNTED = 1 << 20;") && COUNTED == 1 << 20);
     }
