@@ -36,7 +36,7 @@ const JIT_AT_WORK: f64 = 0.1;
 /// Not oftener than that: looking at all counters and all threads takes a millisecond, and on a busy machine windows are long.
 const AT_LEAST: Duration = Duration::from_secs(1);
 /// So long calls must have been counted, or chance decides.
-const ENOUGH: Duration = Duration::from_micros(4000);
+const ENOUGH: Duration = Duration::from_millis(15);
 
 /// Name and descriptor.
 type Signature = (Box<[u8]>, Box<[u8]>);
@@ -185,7 +185,8 @@ impl WithdrawnProbes {
         let compiled = compiled();
         let jit = compiled.saturating_sub(std::mem::replace(&mut deciding.compiled, compiled));
         let price = compiled.mul_f64(DONE_AGAIN);
-        tracing::debug!(?used, ?jit, ?excess, paid = ?deciding.paid, ?price, "what probes of level watch take");
+        let calls: u64 = seen.calls.iter().map(|(_, calls)| calls).sum();
+        tracing::debug!(calls, counted = ?seen.counted, ?length, ?used, ?jit, ?excess, paid = ?deciding.paid, ?price, "what probes of level watch take");
         if deciding.paid < price || jit > used.mul_f64(JIT_AT_WORK) {
             return None;
         }

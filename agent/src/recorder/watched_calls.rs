@@ -1,6 +1,6 @@
 //! How often methods at level watch are called, although their probes only tell of calls that a tick meets.
 //!
-//! Some times a second the ticker says a tick that differs from itself (NaN, `java.instr.Watch`). Until the next one, a tenth of a
+//! Some times a second the ticker says a tick that differs from itself (NaN, `java.instr.Watch`). Until the next one, a
 //! millisecond later, every call that ends counts itself in a table that compiled code and this file know.
 
 use std::sync::OnceLock;
