@@ -22,6 +22,7 @@ mod control;
 mod detach;
 mod embedded;
 mod entry;
+mod followed_loaders;
 mod governor;
 mod health;
 mod hierarchy;
