@@ -39,6 +39,7 @@ mod loaded_before;
 mod logging;
 mod message;
 mod metrics;
+mod native_libraries;
 mod parameter_doubts;
 mod probe_registry;
 mod probe_switch;
