@@ -49,15 +49,20 @@ pub(crate) fn class_file(session: &Session, class: &jvm::ClassFile<'_>) -> Optio
     }
     // Not the CPU time of the thread: asking for that is a system call, and takes longer than most classes.
     let start = Instant::now();
-    let rewritten = catch_unwind(AssertUnwindSafe(|| examine(session, class, wanted, &coming))).unwrap_or_else(|_| {
-        let class = text(class.name.unwrap_or(b"?"));
-        session
-            .statistics
-            .refuse("panic", RefusedMethod { class, method: String::new(), reason: "internal error".to_owned() });
-        None
-    });
+    let rewritten = fenced(&session.statistics, class.name, || examine(session, class, wanted, &coming));
     Statistics::add(&session.statistics.hook_nanos, usize::try_from(start.elapsed().as_nanos()).unwrap_or(0));
     rewritten.filter(|_| !session.setup.config.agent.discard)
+}
+
+/// What becomes of a class. If that panics, the class stays as it is and is counted and named in the statistics file; the log's panic hook
+/// has said where. All that is shared is atomics, locks that do not poison, and memory that is set up anew for each class: the next class is
+/// examined as if nothing had happened.
+fn fenced(statistics: &Statistics, name: Option<&[u8]>, examine: impl FnOnce() -> Option<Vec<u8>>) -> Option<Vec<u8>> {
+    catch_unwind(AssertUnwindSafe(examine)).unwrap_or_else(|_| {
+        let class = text(name.unwrap_or(b"?"));
+        statistics.refuse("panic", RefusedMethod { class, method: String::new(), reason: "internal error".to_owned() });
+        None
+    })
 }
 
 fn examine(session: &Session, class: &jvm::ClassFile<'_>, wanted: bool, coming: &Coming) -> Option<Vec<u8>> {
@@ -66,7 +71,7 @@ fn examine(session: &Session, class: &jvm::ClassFile<'_>, wanted: bool, coming: 
         Statistics::add(&session.statistics.classes_examined, 1);
     }
     // Only questions about super types depend on the loader.
-    let loader = if rules.needs_hierarchy() { class.jvmti.identity_hash(class.loader) } else { BOOT };
+    let loader = if rules.needs_hierarchy() { class.loader_hash() } else { BOOT };
     let view = LoaderView::of_class(&session.types, loader, class);
     if !passes_first_look(session, class, &view, wanted, coming) {
         return None;
@@ -94,7 +99,7 @@ fn examine(session: &Session, class: &jvm::ClassFile<'_>, wanted: bool, coming: 
         let wrapped: WrappedMethods = renamed.filter_map(|method| file.methods().get(method.method_index)).collect();
         session.wrapped.note(name, class, wrapped);
     }
-    session.rewritten.note(name, is_first.then(|| class.jvmti.identity_hash(class.loader)));
+    session.rewritten.note(name, class, is_first);
     // Asked after it was noted: a detach that did not find it there finds the class as it was.
     if session.is_leaving() {
         if is_first {
@@ -305,7 +310,53 @@ fn text(name: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::write_number;
+    use instrument_core::{Engine, EngineOptions};
+
+    use super::*;
+    use crate::recorder::RecordCounts;
+    use crate::statistics::End;
+
+    fn refused(statistics: &Statistics) -> serde_json::Value {
+        let end = End {
+            records: RecordCounts::default(),
+            samples: None,
+            trace_file: None,
+            wrapped_classes: 0,
+            discard: false,
+            warnings: &[],
+        };
+        let all: serde_json::Value = serde_json::from_str(&statistics.to_json(&end)).unwrap();
+        serde_json::json!([all["refused"], all["refused_methods"]])
+    }
+
+    /// A class of the runtime with a template around its first method, in the thread's memory.
+    fn instrumented() -> Option<Vec<u8>> {
+        let setup = crate::setup::from_text("[[rule]]\nclass = 'a.B'\nlevel = 'time'\n", "c.toml").unwrap();
+        let template = setup.rules.rules()[0].templates()[0];
+        let engine = Engine::new(setup.templates, EngineOptions::default());
+        let (_, bytes) = crate::embedded::RUNTIME_CLASSES[0];
+        let file = ClassFile::parse(bytes).unwrap();
+        let plan = [MethodPlan::inline(file.methods().len() - 1, vec![template])];
+        match with_memory(&WORKSPACE, |workspace| engine.instrument(workspace, &file, &plan)) {
+            Outcome::Rewritten(rewritten) => Some(rewritten.bytes),
+            Outcome::Unchanged { refused } => panic!("{refused:?}"),
+        }
+    }
+
+    #[test]
+    fn a_panic_leaves_the_class_as_it_is_and_the_next_one_gets_its_template() {
+        let expected = instrumented();
+        let statistics = Statistics::default();
+        for name in [Some(b"a/C".as_slice()), None] {
+            // In the middle of a class, with the thread's memory in use and what the last class left in it.
+            let broken = || with_memory(&WORKSPACE, |_| -> Option<Vec<u8>> { panic!("on purpose") });
+            assert_eq!(fenced(&statistics, name, broken), None, "the JVM keeps its own bytes");
+        }
+        let listed = |class| serde_json::json!({"class": class, "method": "", "reason": "internal error"});
+        assert_eq!(refused(&statistics), serde_json::json!([{"panic": 2}, [listed("a/C"), listed("?")]]));
+        assert!(expected.is_some() && fenced(&statistics, Some(b"a/D"), instrumented) == expected);
+        assert_eq!(refused(&statistics)[0]["panic"], 2, "counted once each");
+    }
 
     #[test]
     fn a_number_replaces_exactly_its_four_bytes() {

@@ -25,9 +25,10 @@ impl Coming {
         if !class.is_loaded() {
             return Coming::First;
         }
-        let loader = || class.jvmti.identity_hash(class.loader);
         Coming::Again(
-            class.name.and_then(|name| if wrapped.is_empty() { None } else { wrapped.of_class(name, loader()) }),
+            class
+                .name
+                .and_then(|name| if wrapped.is_empty() { None } else { wrapped.of_class(name, class.loader_hash()) }),
         )
     }
 

@@ -36,6 +36,7 @@ fn restore(jvmti: Jvmti, jni: &Jni<'_>, session: &Arc<Session>) {
         tracing::error!(%error, "classes that are being loaded keep their probes, switched off");
     }
     LATE_RESTORES.add(noted.on_their_way.into_iter());
+    LATE_RESTORES.follow(jni, noted.loaders);
     let loaded = match LoadedClasses::all(jvmti, jni) {
         Ok(loaded) => loaded,
         Err(error) => {
@@ -46,7 +47,9 @@ fn restore(jvmti: Jvmti, jni: &Jni<'_>, session: &Arc<Session>) {
     let is_ours = |class: &LoadedClass<'_>| class.internal_name(jvmti).is_some_and(|name| noted.names.contains(&*name));
     let ours = loaded.as_slice().iter().copied().filter(is_ours);
     let linked: Vec<LoadedClass<'_>> = ours.filter(|class| !waits(jvmti, jni, *class)).collect();
-    if !LATE_RESTORES.are_waiting() {
+    let waiting = LATE_RESTORES.forget_gone(jni);
+    tracing::debug!("{waiting} classes are restored when they are linked");
+    if waiting == 0 {
         late_restores::stop_listening(jvmti);
     }
     let (safe, unsafe_to_touch): (Vec<_>, Vec<_>) =

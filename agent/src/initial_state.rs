@@ -34,6 +34,7 @@ pub(crate) fn record(jvmti: Jvmti, jni: &Jni<'_>, events: &JvmEventRecording) {
     {
         tracing::warn!(%error, "code that was compiled before is not told");
     }
+    events.native_libraries();
     events.state_complete();
     tracing::debug!(took = ?begin.elapsed(), "the state at the beginning is known");
 }

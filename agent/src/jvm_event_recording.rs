@@ -3,8 +3,11 @@
 use std::sync::{Arc, OnceLock};
 
 use instrument_core::config::{JvmEvents, TraceConfig};
+use parking_lot::Mutex;
+use rustc_hash::FxHashSet;
 
 use crate::jvm::{self, ClassFile, CodePlace, Event, Jni, Jvmti, MethodId, NanoClock, ObjectRef, ThreadFacts, Wish};
+use crate::native_libraries::{self, NativeLibrary};
 use crate::recorder::{JvmEvent, JvmEventQueue};
 
 /// The events of the JVM in the recording of one session.
@@ -14,6 +17,8 @@ pub(crate) struct JvmEventRecording {
     /// Whether the sampler wants to know about threads, whatever is recorded.
     has_sampler: bool,
     queue: OnceLock<Arc<JvmEventQueue>>,
+    /// Native libraries that have been told.
+    libraries: Mutex<FxHashSet<NativeLibrary>>,
 }
 
 impl JvmEventRecording {
@@ -23,7 +28,7 @@ impl JvmEventRecording {
         if kinds.contains(&JvmEvents::Methods) {
             kinds.push(JvmEvents::Classes);
         }
-        JvmEventRecording { kinds, has_sampler, queue: OnceLock::new() }
+        JvmEventRecording { kinds, has_sampler, queue: OnceLock::new(), libraries: Mutex::default() }
     }
 
     /// Where the events wait for the drainer.
@@ -114,6 +119,19 @@ impl JvmEventRecording {
     pub(crate) fn code_generated(&self, name: &[u8], place: CodePlace) {
         if let Some(queue) = self.of(JvmEvents::Jit) {
             queue.add(JvmEvent::CodeGenerated(String::from_utf8_lossy(name).into_owned(), place));
+        }
+    }
+
+    /// Tells the native libraries that are loaded and have not been told.
+    pub(crate) fn native_libraries(&self) {
+        let Some(queue) = self.of(JvmEvents::Jit) else { return };
+        match native_libraries::loaded() {
+            Ok(loaded) => {
+                let mut told = self.libraries.lock();
+                let new = loaded.into_iter().filter(|library| told.insert(library.clone()));
+                new.for_each(|library| queue.add(JvmEvent::NativeLibrary(library)));
+            }
+            Err(error) => tracing::warn!(%error, "native libraries are not told"),
         }
     }
 

@@ -31,15 +31,15 @@ struct Waiting {
     /// Loaders that define a waiting class of this name.
     names: FxHashMap<Box<[u8]>, Vec<LoaderId>>,
     /// Classes get one more chance, not one each time they come.
-    tried: FxHashSet<(Box<[u8]>, LoaderId)>,
+    tried: FxHashSet<ClassId>,
     /// The same in the order in which they came.
-    order: VecDeque<(Box<[u8]>, LoaderId)>,
+    order: VecDeque<ClassId>,
 }
 
 impl Waiting {
     /// Adds a class unless it had its chance; of too many, the one that came first is forgotten: it is linked by now, or never will be.
     fn add(&mut self, name: &[u8], loader: LoaderId) {
-        let class: (Box<[u8]>, LoaderId) = (name.into(), loader);
+        let class: ClassId = (name.into(), loader);
         if !self.tried.insert(class.clone()) {
             return;
         }

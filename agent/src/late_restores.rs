@@ -4,29 +4,50 @@
 //! Kept beyond the session: a loader may look for a super type for as long as it likes. Another session may begin meanwhile; then they
 //! get what that one wants.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
 
+use crate::followed_loaders::FollowedLoaders;
+use crate::hierarchy::{ClassId, LoaderId};
 use crate::hotspot_hazards;
 use crate::jvm::{self, Event, Jni, Jvmti, LoadedClass};
-use crate::rewritten_classes::ClassOfLoader;
 
 /// The waiting classes of the process.
 pub(crate) static LATE_RESTORES: LateRestores = LateRestores::new();
 
+/// After so many linked classes the JVM is asked once more whether somebody waits in vain.
+const LINKED: u32 = 256;
+
 /// Classes that wait.
 #[derive(Debug)]
 pub(crate) struct LateRestores {
-    classes: Mutex<Option<FxHashSet<ClassOfLoader>>>,
+    waiting: Mutex<Option<Waiting>>,
     /// Whether there are any, to be read without the lock.
     some: AtomicBool,
+    /// Classes linked while some waited.
+    linked: AtomicU32,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    classes: FxHashSet<ClassId>,
+    /// The loaders of these, as far as they may go.
+    loaders: FollowedLoaders,
+}
+
+impl Waiting {
+    fn forget(&mut self, gone: &[LoaderId]) {
+        if !gone.is_empty() {
+            self.classes.retain(|(_, loader)| !gone.contains(loader));
+        }
+    }
 }
 
 impl LateRestores {
     const fn new() -> LateRestores {
-        LateRestores { classes: Mutex::new(None), some: AtomicBool::new(false) }
+        LateRestores { waiting: Mutex::new(None), some: AtomicBool::new(false), linked: AtomicU32::new(0) }
     }
 
     /// Whether some class waits: the JVM must tell of classes that it links.
@@ -35,33 +56,57 @@ impl LateRestores {
     }
 
     /// From now on these are restored when they are linked; the event must be on.
-    pub(crate) fn add(&self, classes: impl Iterator<Item = ClassOfLoader>) {
-        let mut waiting = self.classes.lock();
-        let waiting = waiting.get_or_insert_default();
-        waiting.extend(classes);
-        self.some.store(!waiting.is_empty(), Ordering::Release);
+    pub(crate) fn add(&self, classes: impl Iterator<Item = ClassId>) {
+        self.change(|waiting| waiting.classes.extend(classes));
     }
 
     /// Whether the class was waiting; it is not any more.
-    pub(crate) fn take(&self, class: &ClassOfLoader) -> bool {
-        let mut waiting = self.classes.lock();
-        let Some(waiting) = &mut *waiting else { return false };
-        let was_waiting = waiting.remove(class);
-        self.some.store(!waiting.is_empty(), Ordering::Release);
-        was_waiting
+    pub(crate) fn take(&self, class: &ClassId) -> bool {
+        self.change(|waiting| waiting.classes.remove(class))
+    }
+
+    /// From now on classes of these loaders wait no longer than the loaders live.
+    pub(crate) fn follow(&self, jni: &Jni<'_>, loaders: FollowedLoaders) {
+        self.change(|waiting| waiting.loaders.take_over(jni, loaders));
+    }
+
+    /// Whoever waits for a loader that is gone waits no longer. How many are left.
+    pub(crate) fn forget_gone(&self, jni: &Jni<'_>) -> usize {
+        self.change(|waiting| {
+            let gone = waiting.loaders.take_gone(jni);
+            waiting.forget(&gone);
+            if waiting.classes.is_empty() {
+                waiting.loaders.clear(jni);
+            }
+            waiting.classes.len()
+        })
+    }
+
+    fn change<R>(&self, change: impl FnOnce(&mut Waiting) -> R) -> R {
+        let mut waiting = self.waiting.lock();
+        let waiting = waiting.get_or_insert_default();
+        let result = change(waiting);
+        self.some.store(!waiting.classes.is_empty(), Ordering::Release);
+        result
     }
 
     /// A class has been linked.
     pub(crate) fn class_prepared(&self, jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>) {
-        let is_meant = self.are_waiting() && of_loader(jvmti, jni, class).is_some_and(|class| self.take(&class));
+        if !self.are_waiting() {
+            return;
+        }
+        let is_meant = of_loader(jvmti, jni, class).is_some_and(|class| self.take(&class));
         if is_meant && hotspot_hazards::of_class(jvmti, jvmti.java_version(), class).is_none() {
             jvm::retransform(jvmti, &[class], &mut |_, error| tracing::warn!(%error, "a class cannot be restored"));
+        }
+        if !self.are_waiting() || self.linked.fetch_add(1, Ordering::Relaxed) % LINKED == LINKED - 1 {
+            self.forget_gone(jni);
         }
     }
 }
 
 /// The class by its name and its loader; `None` for those that nobody can rewrite.
-pub(crate) fn of_loader(jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>) -> Option<ClassOfLoader> {
+pub(crate) fn of_loader(jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>) -> Option<ClassId> {
     let name = class.internal_name(jvmti)?;
     Some((name.into(), class.with_loader(jvmti, jni, |loader| jvmti.identity_hash(loader))))
 }
@@ -85,5 +130,16 @@ mod tests {
         waiting.add([class(1), class(2)].into_iter());
         assert!(!waiting.take(&class(3)) && waiting.take(&class(1)) && !waiting.take(&class(1)));
         assert!(waiting.are_waiting() && waiting.take(&class(2)) && !waiting.are_waiting());
+    }
+
+    #[test]
+    fn nobody_waits_for_a_loader_that_is_gone() {
+        let waiting = LateRestores::new();
+        let class = |loader| (b"a/C".as_slice().into(), loader);
+        waiting.add([class(1), class(2)].into_iter());
+        waiting.change(|waiting| waiting.forget(&[2, 3]));
+        assert!(waiting.are_waiting() && !waiting.take(&class(2)));
+        waiting.change(|waiting| waiting.forget(&[1]));
+        assert!(!waiting.are_waiting(), "the JVM need not tell of linked classes any more");
     }
 }

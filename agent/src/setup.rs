@@ -8,8 +8,8 @@ use class_source::ClassPath;
 use instrument_core::config::{self, Config, Diagnostic, GovernorConfig, OnError, ProbeClock};
 use instrument_core::level::Level;
 use instrument_core::selection::used_by_runtime::{ClassBytes, TemplateCode};
-use instrument_core::selection::{CompiledRule, RuleSet, TemplateCatalog, Untouchable};
-use instrument_core::template::{Template, TemplateId, TemplateLibrary};
+use instrument_core::selection::{RuleSet, TemplateCatalog, Untouchable};
+use instrument_core::template::{Template, TemplateId, TemplateLibrary, UnmetLevel};
 
 use crate::embedded;
 use crate::health::Limits;
@@ -39,9 +39,10 @@ pub(crate) struct SetupError {
 }
 
 impl Setup {
-    /// Whether the level of probes can be changed while they run.
+    /// Whether there may be probes that ask for their level at each call: because that is to be changed while they run, or because their
+    /// template is for this level in no other way.
     pub(crate) fn has_live_probes(&self) -> bool {
-        wants_live(&self.config)
+        wants_live(&self.config) || self.templates_in_use().any(|template| template.live)
     }
 
     /// Whether the probes may count ticks of the processor; false if none of them reads a clock.
@@ -50,9 +51,9 @@ impl Setup {
         reads_clock && self.config.trace.clock == ProbeClock::Auto
     }
 
-    /// The governor's budget, if there is something that it can govern.
+    /// The governor's budget, if there is something that it may govern: probes whose level was to stay stay as they are.
     pub(crate) fn budget(&self) -> Option<u32> {
-        self.config.governor.budget().filter(|_| self.has_live_probes())
+        self.config.governor.budget().filter(|_| wants_live(&self.config))
     }
 
     /// What probes of level watch may take of the CPU time in percent before some are withdrawn, if there are some or may be.
@@ -64,7 +65,7 @@ impl Setup {
     /// What opens the breaker: with probes that can be governed, or where the configuration says so.
     pub(crate) fn breaker(&self) -> Option<Limits> {
         let governor = &self.config.governor;
-        let is_wanted = governor.has_breaker() && (self.has_live_probes() || *governor != GovernorConfig::default());
+        let is_wanted = governor.has_breaker() && (wants_live(&self.config) || *governor != GovernorConfig::default());
         is_wanted.then(|| Limits {
             gc_percent: governor.gc_percent,
             heap_percent: governor.heap_percent,
@@ -74,8 +75,12 @@ impl Setup {
 
     /// Whether some rule uses a template's variant of this level.
     pub(crate) fn uses_level(&self, level: Level) -> bool {
-        let templates = self.rules.rules().iter().flat_map(|rule| rule.templates().iter());
-        templates.filter_map(|id| self.templates.get(*id)).any(|template| template.level == level)
+        self.templates_in_use().any(|template| template.level == level)
+    }
+
+    fn templates_in_use(&self) -> impl Iterator<Item = &Template> {
+        let ids = self.rules.rules().iter().flat_map(|rule| rule.templates().iter());
+        ids.filter_map(|id| self.templates.get(*id))
     }
 
     /// Methods of the JDK that must be left alone with these rules; `jdk` gives its class files.
@@ -163,27 +168,8 @@ pub(crate) fn from_text(text: &str, file_name: &str) -> Result<Setup, SetupError
     };
     let rules = compiled.map_err(|problems| SetupError { text: list(&problems), abort })?;
     let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
-    warnings.extend(without_bursts(&rules, &templates));
+    warnings.extend(UnmetLevel::find(&rules, &templates).iter().map(ToString::to_string));
     Ok(Setup { config, warnings, templates: Arc::new(templates), own_templates, rules })
-}
-
-/// Rules at level burst with a template that knows no windows.
-fn without_bursts(rules: &RuleSet, templates: &TemplateLibrary) -> Vec<String> {
-    let bursts = rules.rules().iter().filter(|rule| rule.level() == Level::Burst);
-    let used = bursts.flat_map(|rule| rule.templates().iter().map(move |id| (rule, *id)));
-    let found = used.filter_map(|(rule, id)| Some((rule, templates.get(id)?)));
-    let fixed = found.filter(|(_, template)| !template.live && template.records());
-    let told = |(rule, template): (&CompiledRule, &Template)| {
-        format!(
-            "warning: rule {} ({}) asks for level burst, but its template `{}` has no variant with `@Template(live = true)`: \
-             it is used at level {}",
-            rule.name(),
-            rule.origin(),
-            template.name,
-            template.level
-        )
-    };
-    fixed.map(told).collect()
 }
 
 fn list(problems: &[Diagnostic]) -> String {
@@ -277,6 +263,26 @@ mod tests {
         let setup = from_text("[[rule]]\nclass = 'a.B'\ntemplate = 'timed'\n", "c.toml");
         assert!(setup.is_ok(), "{:?}", setup.err());
     }
+
+    /// Every template of the presets that records calls does at each level what the level says, live or not.
+    #[test]
+    fn each_level_has_its_variant_of_each_template() {
+        // Burst is for probes that are live anyway.
+        const FIXED: [Level; 4] = [Level::Off, Level::Watch, Level::Time, Level::Full];
+        let names =
+            ["timed", "jdbc", "jdbc-prepared", "socket", "socket-write", "http-server-jakarta", "http-server-javax"];
+        for (name, level) in names.iter().flat_map(|name| FIXED.map(|level| (name, level))) {
+            let rule = format!("[[rule]]\nclass = 'a.B'\ntemplate = '{name}'\nlevel = '{level}'\n");
+            let setup = from_text(&rule, "c.toml").unwrap();
+            let used = setup.templates_in_use().next().unwrap();
+            assert!(used.live || used.level == level, "{name} at {level}: {}", used.source);
+            assert_eq!(setup.has_live_probes(), used.live, "{name} at {level}");
+            assert_eq!(setup.warnings, Vec::<String>::new(), "{name} at {level}");
+            // Who writes a level keeps it.
+            assert_eq!(setup.budget(), None, "{name} at {level}");
+        }
+    }
+
     /// javac built this crate, so there is a JDK; every one that is installed is asked.
     fn images() -> Vec<JdkImage> {
         let images: Vec<_> =

@@ -12,8 +12,9 @@ use instrument_core::{Engine, EngineOptions, MethodPlan, Outcome, Workspace};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
+use crate::followed_loaders::FollowedLoaders;
 use crate::hierarchy::{BOOT, LoaderId};
-use crate::jvm::{self, Jni, ObjectRef, WeakObject};
+use crate::jvm;
 
 type NameAndDescriptor = (Box<[u8]>, Box<[u8]>);
 
@@ -43,10 +44,6 @@ impl<'a> FromIterator<&'a Member<'a>> for WrappedMethods {
     }
 }
 
-/// The JVM is asked which loaders are gone when there are twice as many as were left the last time, and at least so many: all loaders
-/// together are asked for about twice.
-const FEW_LOADERS: usize = 16;
-
 /// All classes with wrappers.
 #[derive(Debug, Default)]
 pub(crate) struct WrappedClasses {
@@ -58,9 +55,7 @@ pub(crate) struct WrappedClasses {
 #[derive(Debug, Default)]
 struct Known {
     classes: FxHashMap<Box<[u8]>, ByLoader>,
-    loaders: FxHashMap<LoaderId, WeakObject>,
-    /// Loaders that were alive when that was asked last.
-    alive: usize,
+    loaders: FollowedLoaders,
 }
 
 impl Known {
@@ -71,33 +66,6 @@ impl Known {
         if !methods.methods.is_empty() {
             self.classes.entry(name.into()).or_default().push((loader, Arc::new(methods)));
         }
-    }
-
-    /// Makes sure that it is noticed when this loader is gone, and forgets the classes of those that are.
-    fn follow(&mut self, jni: &Jni<'_>, loader: LoaderId, object: ObjectRef<'_>) {
-        // Its exception is not ours to lose, and few questions are allowed meanwhile: the next class of the loader will do.
-        if jni.exception_pending() {
-            return;
-        }
-        if self.loaders.get(&loader).is_some_and(|known| known.is_collected(jni)) {
-            self.forget(jni, &[loader]);
-        }
-        if self.loaders.len() >= FEW_LOADERS.max(2 * self.alive) {
-            let gone = self.loaders.iter().filter(|(_, known)| known.is_collected(jni)).map(|(loader, _)| *loader);
-            let gone: Vec<LoaderId> = gone.collect();
-            self.forget(jni, &gone);
-            self.alive = self.loaders.len();
-        }
-        if !self.loaders.contains_key(&loader)
-            && let Some(object) = WeakObject::new(jni, object)
-        {
-            self.loaders.insert(loader, object);
-        }
-    }
-
-    fn forget(&mut self, jni: &Jni<'_>, gone: &[LoaderId]) {
-        self.forget_classes(gone);
-        gone.iter().filter_map(|loader| self.loaders.remove(loader)).for_each(|object| object.delete(jni));
     }
 
     fn forget_classes(&mut self, gone: &[LoaderId]) {
@@ -114,10 +82,11 @@ impl WrappedClasses {
         if methods.methods.is_empty() && self.is_empty() {
             return;
         }
-        let loader = class.jvmti.identity_hash(class.loader);
+        let loader = class.loader_hash();
         let mut known = self.known.lock();
         if let Some(object) = class.loader.filter(|_| loader != BOOT && !methods.methods.is_empty()) {
-            known.follow(class.jni, loader, object);
+            let gone = known.loaders.follow(class.jni, loader, object);
+            known.forget_classes(&gone);
         }
         self.some.fetch_or(!methods.methods.is_empty(), Ordering::Release);
         known.note(name, loader, methods);
@@ -152,7 +121,7 @@ impl WrappedClasses {
         if self.is_empty() || !class.is_loaded() {
             return None;
         }
-        let wrapped = self.of_class(class.name?, class.jvmti.identity_hash(class.loader))?;
+        let wrapped = self.of_class(class.name?, class.loader_hash())?;
         let file = ClassFile::parse(class.bytes).ok()?;
         let methods = file.methods().iter().enumerate().filter(|(_, method)| wrapped.contains(method));
         let plan: Vec<MethodPlan> = methods.map(|(index, _)| MethodPlan::wrapper(index, Vec::new())).collect();

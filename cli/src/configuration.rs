@@ -11,7 +11,7 @@ use class_source::{ClassPath, Error as SourceError};
 use instrument_core::config::{self, Config, Diagnostic};
 use instrument_core::selection::used_by_runtime::TemplateCode;
 use instrument_core::selection::{RuleSet, Untouchable};
-use instrument_core::template::{TemplateLibrary, TemplateProblem};
+use instrument_core::template::{TemplateLibrary, TemplateProblem, UnmetLevel};
 
 use crate::classes::Classes;
 use crate::embedded::{PRESETS, RUNTIME_CLASSES, TEMPLATE_CLASSES};
@@ -62,6 +62,9 @@ impl Configuration {
     pub(crate) fn show_warnings(&self) {
         for warning in &self.warnings {
             eprintln!("{warning}");
+        }
+        for unmet in UnmetLevel::find(&self.rules, &self.library) {
+            eprintln!("{unmet}");
         }
     }
 }

@@ -32,6 +32,7 @@ pub(crate) mod id {
     pub(crate) const GARBAGE_COLLECTION: u32 = 5026;
     pub(crate) const CLASS_DEFINE: u32 = 5027;
     pub(crate) const CLASS_UNLOAD: u32 = 5028;
+    pub(crate) const NATIVE_LIBRARY: u32 = 5029;
     pub(crate) const EXECUTION_SAMPLE: u32 = 5030;
     pub(crate) const FAILED_SAMPLE: u32 = 5031;
     pub(crate) const ALLOCATION_SAMPLE: u32 = 5032;
@@ -67,7 +68,7 @@ pub(crate) mod id {
 }
 
 /// Version of the table above and below; a reader that has seen one id may reuse what it has read for it.
-pub(crate) const METADATA_ID: u64 = 7;
+pub(crate) const METADATA_ID: u64 = 8;
 
 /// One type of the file.
 pub(crate) struct TypeDefinition {

@@ -171,6 +171,7 @@ fn allocations_code_and_unloaded_classes_are_shown() {
     recording.class_defined(b"com/acme/Plugin", 2, 31, START + 7);
     recording.compiled_code(method("com/acme/Work", "copy", true), (0x7f12_3456_789a, 640), START + 8);
     recording.generated_code("StubRoutines (1)", (0x7f12_0000_0000, 64), START + 8);
+    recording.native_library("/opt/jdk/lib/server/libjvm.so", "5a4b", (0x7f15_0000_0000, 1 << 20), START + 8);
     recording.compiled_code_unloaded(0x7f12_3456_789a, START + 9);
     assert_eq!(recording.loader_unloaded(2, START + 10), 2);
     recording.thread_switches(31, (1_000_000, 77), START + 10);
@@ -184,6 +185,9 @@ fn allocations_code_and_unloaded_classes_are_shown() {
     assert_eq!((&code["address"], &code["length"]), (&0x7f12_3456_789a_u64.into(), &640.into()));
     assert_eq!(events(&file, "instr.CompiledCodeUnload")[0]["method"]["name"], "copy");
     assert_eq!(events(&file, "instr.GeneratedCode")[0]["name"], "StubRoutines (1)");
+    let library = &events(&file, "instr.NativeLibrary")[0];
+    assert_eq!(library["name"], "/opt/jdk/lib/server/libjvm.so");
+    assert_eq!((&library["buildId"], &library["address"]), (&"5a4b".into(), &0x7f15_0000_0000_u64.into()));
     assert_eq!(events(&file, "instr.LoadedMethod")[0]["method"]["descriptor"], "(I)V");
     let mut unloaded: Vec<_> = events(&file, "jdk.ClassUnload");
     unloaded.sort_by_key(|event| event["unloadedClass"]["name"].to_string());

@@ -200,6 +200,7 @@ fn name_at(map: &CodeMap, address: u64, at: u64) -> String {
     match map.owner_at(address, at) {
         Some(CodeOwner::Method { name, .. }) => name.to_string(),
         Some(CodeOwner::Jvm(name)) => format!("jvm {name}"),
+        Some(CodeOwner::Library { name, build_id }) => format!("{name} {build_id}"),
         None => String::new(),
     }
 }
@@ -235,9 +236,34 @@ fn an_address_that_is_used_again_belongs_to_the_method_of_the_time() {
 }
 
 #[test]
+fn addresses_in_native_libraries_belong_to_a_build_id() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("code.jfr");
+    let mut recording = Recording::create(&file, options()).unwrap();
+    recording.native_library("/opt/jdk/lib/server/libjvm.so", "5a4b", (0x7f00_0000_0000, 0x100_0000), START + 100);
+    recording.compiled_code(code("compiled"), (0x7f00_4000_0000, 0x100), START + 100);
+    // Another one is there where it was, at the end.
+    recording.native_library("/tmp/libother.so", "", (0x7f00_0080_0000, 0x1000), START + 200);
+    recording.finish().unwrap();
+    let map = CodeMap::of_reader(&TraceReader::open(&file).unwrap()).unwrap();
+    let at = |nanos: u64| sample::EPOCH + nanos;
+    assert_eq!(
+        name_at(&map, 0x7f00_0000_1234, at(1)),
+        "/opt/jdk/lib/server/libjvm.so 5a4b",
+        "there before it was told"
+    );
+    assert_eq!(map.place_at(0x7f00_0000_1234, at(150)).unwrap().1, 0x1234);
+    assert_eq!(name_at(&map, 0x7f00_0080_0001, at(150)), "/opt/jdk/lib/server/libjvm.so 5a4b");
+    assert_eq!(name_at(&map, 0x7f00_0080_0001, at(250)), "/tmp/libother.so ");
+    assert_eq!(name_at(&map, 0x7f00_4000_0001, at(150)), "compiled");
+    assert_eq!((name_at(&map, 0x7f00_0100_0000, at(150)), map.count()), (String::new(), 3));
+}
+
+#[test]
 fn the_code_that_stands_when_a_ring_begins_is_in_its_dump() {
     let folder = tempfile::tempdir().unwrap();
     let mut recording = ring(Some(SECOND), 1 << 20);
+    recording.native_library("/usr/lib/libz.so.1", "00beef", (0x7f00_0000_0000, 0x1_0000), START);
     recording.compiled_code(code("stays"), (0x1000, 0x100), START);
     recording.compiled_code(code("goes"), (0x2000, 0x100), START);
     recording.flush_chunk().unwrap();
@@ -249,6 +275,7 @@ fn the_code_that_stands_when_a_ring_begins_is_in_its_dump() {
     let map = CodeMap::of_reader(&reader).unwrap();
     let at = sample::EPOCH + 10 * SECOND;
     assert_eq!((name_at(&map, 0x1001, at), name_at(&map, 0x2001, at)), ("stays".to_owned(), String::new()));
+    assert_eq!(name_at(&map, 0x7f00_0000_0001, at), "/usr/lib/libz.so.1 00beef");
     let told = (0..reader.chunk_count()).map(|index| {
         let chunk = reader.chunk(index).unwrap();
         chunk.events().filter(|event| matches!(event, Ok(Event::CompiledCode { .. }))).count()

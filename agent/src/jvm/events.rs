@@ -1,5 +1,6 @@
 //! JVMTI events: the callbacks, and switching them on and off.
 
+use std::cell::OnceCell;
 use std::ffi::{CStr, c_char};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
@@ -32,9 +33,15 @@ pub(crate) struct ClassFile<'callback> {
     pub(crate) bytes: &'callback [u8],
     /// What the JVM says is being redefined; see [`ClassFile::is_loaded`].
     redefined: Option<LoadedClass<'callback>>,
+    loader_hash: OnceCell<i32>,
 }
 
 impl ClassFile<'_> {
+    /// Identity hash of the defining loader, 0 for the boot loader. The JVM is asked once, and only if somebody wants to know.
+    pub(crate) fn loader_hash(&self) -> i32 {
+        *self.loader_hash.get_or_init(|| self.jvmti.identity_hash(self.loader))
+    }
+
     /// Whether the class is surely about to be defined.
     pub(crate) fn is_new(&self) -> bool {
         self.redefined.is_none()
@@ -265,6 +272,7 @@ unsafe extern "system" fn class_file_load_hook(
             bytes: unsafe { std::slice::from_raw_parts(data, length) },
             // SAFETY: null or a reference that lives through the callback.
             redefined: unsafe { LoadedClass::from_raw(class_being_redefined) },
+            loader_hash: OnceCell::new(),
         };
         listener.class_file(&class).map(|bytes| (jvmti, bytes))
     });

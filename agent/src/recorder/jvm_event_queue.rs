@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use parking_lot::Mutex;
 
 use crate::jvm::{CodePlace, MethodFacts, MethodNames, NanoClock, ThreadFacts};
+use crate::native_libraries::NativeLibrary;
 
 /// An event that waits to be written.
 #[derive(Debug)]
@@ -32,6 +33,8 @@ pub(crate) enum JvmEvent {
     CodeUnloaded(u64),
     /// The JVM has made code for itself, by this name.
     CodeGenerated(String, CodePlace),
+    /// A file with machine code lies in memory.
+    NativeLibrary(NativeLibrary),
     /// A window of level burst is over.
     BurstWindow {
         /// When it opened, by Java's clock.

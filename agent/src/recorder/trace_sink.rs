@@ -173,6 +173,7 @@ impl TraceSink {
             }
             JvmEvent::CodeUnloaded(address) => recording.compiled_code_unloaded(address, at),
             JvmEvent::CodeGenerated(name, place) => recording.generated_code(&name, (place.address, place.length), at),
+            JvmEvent::NativeLibrary(file) => recording.native_library(&file.name, &file.build_id, file.place(), at),
             JvmEvent::BurstWindow { start, nanos } => recording.burst_window(start, nanos),
             JvmEvent::Note(kind, message) => recording.note(at, kind, &message),
             JvmEvent::Setting(key, value) => recording.configuration(at, key, &value),

@@ -258,6 +258,8 @@ impl Session {
             health.stop();
         }
         self.switch.end(&self.events);
+        // Those that came while it was made.
+        self.events.native_libraries();
         let samples = sampler.map(Sampler::stop);
         let records = drainer.map(|drainer| drainer.stop(reason)).unwrap_or_default();
         // After the drainer, which starts it.

@@ -227,7 +227,8 @@ pub struct Rule {
     /// The template, or several, outermost first. Default: `timed`.
     #[schemars(schema_with = "string_or_list")]
     pub template: Vec<Spanned<String>>,
-    /// What a probe does: `off`, `watch` (default), `burst` (live probes only), `time` or `full`.
+    /// What a probe does: `off`, `watch` (default), `burst` (live probes only), `time` or `full`. A template
+    /// without a variant for the level uses its live one, which is for all; where it has none either, a warning says which level is used.
     #[schemars(with = "Level")]
     pub level: Option<Spanned<Level>>,
     /// `inline` (default) puts the template into the method, `wrapper` puts a new method around it, which is possible only while

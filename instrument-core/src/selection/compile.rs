@@ -97,7 +97,8 @@ impl Compiler<'_> {
     }
 
     fn compile(&mut self, rule: &Rule, name: String, level: Option<Level>) {
-        let level = level.or(rule.level.as_ref().map(|level| *level.get_ref())).unwrap_or_default();
+        let stated = level.or(rule.level.as_ref().map(|level| *level.get_ref()));
+        let level = stated.unwrap_or_default();
         let default = [Spanned::new(rule.span.clone(), DEFAULT_TEMPLATE.to_owned())];
         let templates = if rule.template.is_empty() { &default } else { rule.template.as_slice() };
         let mut ids = Vec::with_capacity(templates.len());
@@ -128,6 +129,7 @@ impl Compiler<'_> {
             template_names: templates.iter().map(|template| template.get_ref().clone()).collect(),
             templates: Arc::from(ids),
             level,
+            states_level: stated.is_some(),
             mode: rule.mode.unwrap_or_default(),
             constructors: rule.constructors.unwrap_or(false),
             class_initialisers: rule.class_initialisers.unwrap_or(false),

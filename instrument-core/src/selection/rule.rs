@@ -24,6 +24,8 @@ pub struct CompiledRule {
     pub(super) template_names: Vec<String>,
     pub(super) templates: Arc<[TemplateId]>,
     pub(super) level: Level,
+    /// Whether somebody wrote the level down.
+    pub(super) states_level: bool,
     pub(super) mode: Mode,
     pub(super) constructors: bool,
     pub(super) class_initialisers: bool,
@@ -56,6 +58,11 @@ impl CompiledRule {
     /// What its probes do.
     pub fn level(&self) -> Level {
         self.level
+    }
+
+    /// Whether its level, or that of its preset, is written in the file; otherwise it is the default.
+    pub fn states_level(&self) -> bool {
+        self.states_level
     }
 
     /// How its templates are attached.

@@ -50,8 +50,8 @@ impl TemplateLibrary {
         self.templates.iter().enumerate().map(|(at, template)| (TemplateId(at as u32), template))
     }
 
-    /// The variant for this level; if there is none, the most telling one below it, else the cheapest above. One that captures
-    /// values only if there is no other; it then has none to capture.
+    /// The variant for this level; if there is none, the live one, which is for all levels; then the most telling one below it, else the
+    /// cheapest above. One that captures values only if there is no other; it then has none to capture.
     pub fn find(&self, name: &str, level: Level) -> Option<TemplateId> {
         self.of_level(name, level, false).or_else(|| self.of_level(name, level, true))
     }
@@ -67,9 +67,10 @@ impl TemplateLibrary {
         let below = variants().filter(|(_, template)| template.level <= level && template.level != Level::Off);
         let exact = variants().find(|(_, template)| template.level == level);
         exact
-            .or_else(|| below.max_by_key(|(_, template)| template.level))
-            .or_else(|| variants().min_by_key(|(_, template)| template.level))
             .map(|(id, _)| id)
+            .or_else(|| self.live(name, captures))
+            .or_else(|| below.max_by_key(|(_, template)| template.level).map(|(id, _)| id))
+            .or_else(|| variants().min_by_key(|(_, template)| template.level).map(|(id, _)| id))
     }
 
     /// The variant whose level can be changed while it runs, if there is one.

@@ -8,11 +8,13 @@ mod problem;
 mod read;
 pub mod symbol;
 mod type_walk;
+mod unmet_level;
 
 pub use crate::template_id::TemplateId;
 pub use intrinsic::Intrinsic;
 pub use library::TemplateLibrary;
 pub use problem::TemplateProblem;
+pub use unmet_level::UnmetLevel;
 
 use crate::level::Level;
 use crate::merge::straight::StraightForm;

@@ -3,7 +3,8 @@
 use classfile::Tag;
 use classfile::opcode::*;
 use instrument_core::level::Level;
-use instrument_core::template::{TemplateLibrary, TemplateProblem};
+use instrument_core::selection::RuleSet;
+use instrument_core::template::{TemplateLibrary, TemplateProblem, UnmetLevel};
 
 use crate::assembler::{ClassBuilder, CodeBuilder, Type};
 use crate::fixtures::{compiled, library};
@@ -165,6 +166,30 @@ fn a_template_is_found_by_name_and_level() {
     assert_eq!(level_of(Level::Off), Level::Watch, "the cheapest above");
     assert!(library.find("unknown", Level::Time).is_none());
     assert_eq!(library.names().filter(|name| *name == "bracket").count(), 1);
+}
+
+/// Whoever states a level and gets another one learns it from a warning, and nobody else does.
+#[test]
+fn a_level_that_a_template_does_not_have_is_told() {
+    let text = "
+        [[rule]]
+        name = 'costly'
+        class = 'a.B'
+        template = ['bracket', 'clock']
+        level = 'full'
+        [[rule]]
+        class = 'a.C'
+        template = 'bracket'
+        level = 'watch'
+        [[rule]]
+        class = 'a.D'
+        template = 'straight'";
+    let (config, _) = instrument_core::config::parse(text, "c.toml").unwrap();
+    let rules = RuleSet::compile(&config, &*library(), &[]).unwrap();
+    let told: Vec<String> = UnmetLevel::find(&rules, &library()).iter().map(ToString::to_string).collect();
+    let expected = "warning: rule costly (c.toml:2) asks for level full, but its template `bracket` has neither a variant of this level nor \
+                    one with `@Template(live = true)`, which would be for all: it is used at level time";
+    assert_eq!(told, [expected]);
 }
 
 #[test]

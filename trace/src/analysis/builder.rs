@@ -194,6 +194,7 @@ impl Builder {
             Event::CompiledCode { .. }
             | Event::CompiledCodeUnload { .. }
             | Event::GeneratedCode { .. }
+            | Event::NativeLibrary { .. }
             | Event::MethodCall(_)
             | Event::CallArguments { .. }
             | Event::Task { .. }

@@ -21,6 +21,13 @@ pub enum CodeOwner {
     },
     /// Code of the JVM itself: interpreter, stubs, adapters.
     Jvm(Arc<str>),
+    /// Code of a native library. Its symbols are found by the build id, on any machine that has the file or its debug file.
+    Library {
+        /// Path of the file on the machine of the recording.
+        name: Arc<str>,
+        /// In hexadecimal digits; empty if it is not known.
+        build_id: Arc<str>,
+    },
 }
 
 /// A piece of code and the time in which it stood there, in nanoseconds since 1970.
@@ -35,11 +42,19 @@ struct Code {
 /// All pieces of code of a recording, by address and time. It needs nothing but the file: neither the process nor the machine.
 #[derive(Debug, Default)]
 pub struct CodeMap {
+    code: Pieces,
+    /// Apart, because they are thousands of times as long.
+    libraries: Pieces,
+    texts: FxHashSet<Arc<str>>,
+}
+
+/// Pieces of similar length.
+#[derive(Debug, Default)]
+struct Pieces {
     /// By start address, in the order of time.
     pieces: BTreeMap<u64, Vec<Code>>,
     /// Start addresses of those that stand there now, while the map is made.
     standing: BTreeMap<u64, u64>,
-    texts: FxHashSet<Arc<str>>,
     longest: u64,
 }
 
@@ -71,6 +86,10 @@ impl CodeMap {
                         let owner = CodeOwner::Jvm(map.text(&name));
                         changes.push((at, Change::Begins { owner, address, length }));
                     }
+                    Event::NativeLibrary { name, build_id, address, length, at } => {
+                        let owner = CodeOwner::Library { name: map.text(&name), build_id: map.text(&build_id) };
+                        changes.push((at, Change::Begins { owner, address, length }));
+                    }
                     Event::CompiledCodeUnload { address, at } => changes.push((at, Change::Ends { address })),
                     _ => {}
                 }
@@ -85,15 +104,19 @@ impl CodeMap {
     /// Whose code stood at an address at a moment in nanoseconds since 1970; `None` if nothing is known.
     #[must_use]
     pub fn owner_at(&self, address: u64, at: u64) -> Option<&CodeOwner> {
-        let lowest = address.saturating_sub(self.longest);
-        let mut candidates = self.pieces.range(lowest..=address).rev().flat_map(|(_, pieces)| pieces);
-        candidates.find(|code| address < code.end && (code.from..code.until).contains(&at)).map(|code| &code.owner)
+        self.place_at(address, at).map(|(owner, _)| owner)
+    }
+
+    /// The same, with the bytes from the beginning of the code, or of the library, to the address.
+    #[must_use]
+    pub fn place_at(&self, address: u64, at: u64) -> Option<(&CodeOwner, u64)> {
+        self.code.place_at(address, at).or_else(|| self.libraries.place_at(address, at))
     }
 
     /// Pieces of code that are known.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.pieces.values().map(Vec::len).sum()
+        self.code.count() + self.libraries.count()
     }
 
     fn text(&mut self, text: &str) -> Arc<str> {
@@ -107,19 +130,40 @@ impl CodeMap {
 
     fn apply(&mut self, at: u64, change: Change) {
         match change {
-            Change::Ends { address } => self.end(address, at),
-            Change::Begins { owner, address, length } => {
-                let end = address.saturating_add(length);
-                // What stood there before is gone, even if nobody has said so.
-                let lowest = address.saturating_sub(self.longest);
-                let overlaps = self.standing.range(lowest..end).filter(|(_, other_end)| **other_end > address);
-                let gone: Vec<u64> = overlaps.map(|(start, _)| *start).collect();
-                gone.into_iter().for_each(|start| self.end(start, at));
-                self.longest = self.longest.max(length);
-                self.standing.insert(address, end);
-                self.pieces.entry(address).or_default().push(Code { owner, end, from: at, until: u64::MAX });
+            Change::Ends { address } => self.code.end(address, at),
+            Change::Begins { owner: owner @ CodeOwner::Library { .. }, address, length } => {
+                self.libraries.begin(owner, (address, length), at, true);
             }
+            Change::Begins { owner, address, length } => self.code.begin(owner, (address, length), at, false),
         }
+    }
+}
+
+impl Pieces {
+    fn place_at(&self, address: u64, at: u64) -> Option<(&CodeOwner, u64)> {
+        let lowest = address.saturating_sub(self.longest);
+        let pieces = self.pieces.range(lowest..=address).rev();
+        let mut candidates = pieces.flat_map(|(start, pieces)| pieces.iter().map(move |code| (*start, code)));
+        let found = candidates.find(|(_, code)| address < code.end && (code.from..code.until).contains(&at));
+        found.map(|(start, code)| (&code.owner, address - start))
+    }
+
+    fn count(&self) -> usize {
+        self.pieces.values().map(Vec::len).sum()
+    }
+
+    /// `is_late`: it may have stood there before it was told.
+    fn begin(&mut self, owner: CodeOwner, (address, length): (u64, u64), at: u64, is_late: bool) {
+        let end = address.saturating_add(length);
+        // What stood there before is gone, even if nobody has said so.
+        let lowest = address.saturating_sub(self.longest);
+        let overlaps = self.standing.range(lowest..end).filter(|(_, other_end)| **other_end > address);
+        let gone: Vec<u64> = overlaps.map(|(start, _)| *start).collect();
+        let from = if is_late && gone.is_empty() { 0 } else { at };
+        gone.into_iter().for_each(|start| self.end(start, at));
+        self.longest = self.longest.max(length);
+        self.standing.insert(address, end);
+        self.pieces.entry(address).or_default().push(Code { owner, end, from, until: u64::MAX });
     }
 
     fn end(&mut self, address: u64, at: u64) {

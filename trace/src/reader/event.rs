@@ -175,6 +175,19 @@ pub enum Event<'c> {
         /// Nanoseconds since 1970.
         at: u64,
     },
+    /// `instr.NativeLibrary`
+    NativeLibrary {
+        /// Path of the file.
+        name: Cow<'c, str>,
+        /// Its build id in hexadecimal digits; empty if it has none, or nobody knows.
+        build_id: Cow<'c, str>,
+        /// Where its first byte lies.
+        address: u64,
+        /// Bytes up to the end of the last one.
+        length: u64,
+        /// Nanoseconds since 1970.
+        at: u64,
+    },
     /// `instr.Phase`
     Phase {
         /// Nanoseconds since 1970.
@@ -220,6 +233,7 @@ enum Kind {
     CompiledCode,
     CompiledCodeUnload,
     GeneratedCode,
+    NativeLibrary,
     Phase,
     Jvm,
 }
@@ -263,6 +277,11 @@ const KINDS: &[(&str, Kind, Wanted)] = &[
     ("instr.CompiledCode", Kind::CompiledCode, CODE),
     ("instr.CompiledCodeUnload", Kind::CompiledCodeUnload, CODE),
     ("instr.GeneratedCode", Kind::GeneratedCode, CODE),
+    (
+        "instr.NativeLibrary",
+        Kind::NativeLibrary,
+        wanted(&["startTime", "length", "", "", "", "", "address"], &["name", "buildId"]),
+    ),
     ("instr.Phase", Kind::Phase, wanted(&["startTime"], &["phase", "reason"])),
     (
         "jdk.JVMInformation",
@@ -385,6 +404,9 @@ impl<'c> Events<'c> {
             }
             Kind::CompiledCodeUnload => Event::CompiledCodeUnload { address: extra, at },
             Kind::GeneratedCode => Event::GeneratedCode { name: first, address: extra, length: second_number, at },
+            Kind::NativeLibrary => {
+                Event::NativeLibrary { name: first, build_id: second, address: extra, length: second_number, at }
+            }
             Kind::Phase => Event::Phase { at, phase: first, reason: second },
             Kind::Jvm => Event::Jvm { pid: extra, name: first, version: second, options: third, command_line: fourth },
         })

@@ -150,6 +150,9 @@ impl Recording {
             self.head_event(&mut chunks, |recording, at| match &code.owner {
                 CodeOwner::Method(method) => recording.compiled_code_at(*method, (*address, code.length), at),
                 CodeOwner::Jvm(name) => recording.generated_code_at(name, (*address, code.length), at),
+                CodeOwner::Library { name, build_id } => {
+                    recording.native_library_at(name, build_id, (*address, code.length), at);
+                }
             });
         }
         if state.is_complete {

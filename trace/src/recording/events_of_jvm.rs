@@ -198,6 +198,25 @@ impl Recording {
         });
     }
 
+    /// Notes a file with machine code in the process's memory (`instr.NativeLibrary`); `build_id` in hexadecimal digits, empty if it has
+    /// none. `place` is the address of its first byte and the bytes up to the end of the last one.
+    pub fn native_library(&mut self, name: &str, build_id: &str, place: (u64, u64), at_nanos: u64) {
+        let [name, build_id]: [Arc<str>; 2] = [name, build_id].map(|text| cut_text(text, LONGEST_NAME).into());
+        let at = self.moment(at_nanos);
+        self.native_library_at(&name, &build_id, place, at);
+        let (address, length) = place;
+        self.change(StateChange::Code { address, code: Code { owner: CodeOwner::Library { name, build_id }, length } });
+    }
+
+    pub(super) fn native_library_at(&mut self, name: &str, build_id: &str, (address, length): (u64, u64), at: u64) {
+        self.event(id::NATIVE_LIBRARY, at, |recording, payload| {
+            recording.push_text_of_pool(payload, name);
+            push_text(payload, build_id);
+            varint::push(payload, address);
+            varint::push(payload, length);
+        });
+    }
+
     /// Notes a window of level burst (`instr.BurstWindow`): calls that began in it were recorded.
     pub fn burst_window(&mut self, at_nanos: u64, duration_nanos: u64) {
         self.make_room();

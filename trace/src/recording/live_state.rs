@@ -83,6 +83,8 @@ pub(super) enum CodeOwner {
     Method(u32),
     /// A part of the JVM, by its name.
     Jvm(Arc<str>),
+    /// A native library.
+    Library { name: Arc<str>, build_id: Arc<str> },
 }
 
 /// The state after some changes.

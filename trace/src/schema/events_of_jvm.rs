@@ -145,6 +145,29 @@ pub(super) const EVENTS: &[TypeDefinition] = &[
         &[START, field("name", id::STRING, &[annotation!(LABEL, "Name")]), ADDRESS, LENGTH],
     ),
     event(
+        id::NATIVE_LIBRARY,
+        "instr.NativeLibrary",
+        &[
+            annotation!(LABEL, "Native Library"),
+            annotation!(DESCRIPTION, "A file with machine code in the process's memory"),
+            IN_INSTR,
+        ],
+        &[
+            START,
+            field("name", id::STRING, &[annotation!(LABEL, "File")]),
+            field(
+                "buildId",
+                id::STRING,
+                &[
+                    annotation!(LABEL, "Build Id"),
+                    annotation!(DESCRIPTION, "By which its symbols are found; empty if unknown"),
+                ],
+            ),
+            ADDRESS,
+            LENGTH,
+        ],
+    ),
+    event(
         id::EXECUTION_SAMPLE,
         "jdk.ExecutionSample",
         &[annotation!(LABEL, "Method Profiling Sample"), IN_JVM],

@@ -4,6 +4,7 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.lang.ref.WeakReference;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Supplier;
 
@@ -22,11 +23,14 @@ public final class SlowDefinition {
     public static void main(String[] arguments) throws Exception {
         System.out.println("ready");
         Class<?>[] defined = new Class<?>[2];
-        Thread definer = new Thread(() -> defined[0] = new SlowLoader().define("targets.SlowDefinition$Derived"));
+        Thread definer = new Thread(() -> defined[0] = new SlowLoader(true).define("targets.SlowDefinition$Derived"));
         BufferedReader commands = new BufferedReader(new InputStreamReader(System.in));
         for (String line = commands.readLine(); !line.equals("quit"); line = commands.readLine()) {
-            if (line.equals("begin")) {
-                defined[1] = new SlowLoader().define("targets.SlowDefinition$Unlinked");
+            if (line.equals("lose")) {
+                lose();
+                System.out.println("the loader is gone");
+            } else if (line.equals("begin")) {
+                defined[1] = new SlowLoader(true).define("targets.SlowDefinition$Unlinked");
                 definer.start();
                 ASKED.await();
                 System.out.println("the super class is asked for");
@@ -36,6 +40,24 @@ public final class SlowDefinition {
                 System.out.println(positionIn(defined[0]) + " " + positionIn(defined[1]));
             }
         }
+    }
+
+    /** Waits until the loader is gone of a class that was shown to an agent and never defined. */
+    private static void lose() {
+        WeakReference<ClassLoader> loader = new WeakReference<>(loaderInVain());
+        while (loader.get() != null) {
+            System.gc();
+        }
+    }
+
+    private static ClassLoader loaderInVain() {
+        SlowLoader loader = new SlowLoader(false);
+        try {
+            loader.define("targets.SlowDefinition$Derived");
+        } catch (NoClassDefFoundError wanted) {
+            return loader;
+        }
+        throw new IllegalStateException("defined without its super class");
     }
 
     @SuppressWarnings("unchecked")
@@ -48,11 +70,14 @@ public final class SlowDefinition {
         return WALKER.walk(frames -> frames.skip(1).findFirst().orElseThrow(IllegalStateException::new)).getByteCodeIndex() + "";
     }
 
-    /** Takes its time with the super class. */
+    /** Takes its time with the super class, or has none. */
     private static final class SlowLoader extends ClassLoader {
 
-        SlowLoader() {
+        private final boolean answers;
+
+        SlowLoader(boolean answers) {
             super(SlowDefinition.class.getClassLoader());
+            this.answers = answers;
         }
 
         Class<?> define(String name) {
@@ -67,6 +92,9 @@ public final class SlowDefinition {
         @Override
         protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
             if (name.endsWith("$Base")) {
+                if (!answers) {
+                    throw new ClassNotFoundException(name);
+                }
                 ASKED.countDown();
                 try {
                     ANSWERED.await();

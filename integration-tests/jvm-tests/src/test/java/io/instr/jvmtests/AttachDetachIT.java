@@ -89,6 +89,22 @@ class AttachDetachIT {
         assertTrue(Attachment.leftBehind(directory, "start").stats().figure("classes_rewritten") >= 2, "both were rewritten");
     }
 
+    /** A class that was never defined, of a loader that is gone: the JVM need not tell of each class that it links from now on. */
+    @EachJdk(having = "jcmd")
+    void nobodyWaitsForAClassWhoseLoaderIsGone(Jdk jdk) {
+        Path directory = RunDirectories.create();
+        String rule = "[[rule]]\nclass = \"targets.SlowDefinition$*\"\nlevel = \"time\"\n";
+        Path config = Attachment.prepare(directory, "start", AgentConfig.of("", "log = \"debug\"", rule));
+        try (Dialog program = slowDefinition(jdk, List.of(Program.agentOption(config.toString())), directory)) {
+            program.ask("lose");
+            Attachment.detach(jdk, program);
+            program.send("quit");
+            Finished run = program.finish().assertExitCode(0);
+            assertTrue(run.stderr().contains("targets/SlowDefinition$Derived"), "the agent has seen it: " + run.stderr());
+            assertTrue(run.stderr().contains(" 0 classes are restored when they are linked"), run.stderr());
+        }
+    }
+
     private static Dialog slowDefinition(Jdk jdk, List<String> agent, Path directory) {
         Dialog program = Program.target(jdk, "targets.SlowDefinition")
                 .with("-XX:+EnableDynamicAgentLoading", "-Xverify:all")

@@ -178,6 +178,11 @@ class JvmEventsIT {
         assertTrue(ours.size() >= 2, "work and step are hot: " + compiled.size());
         assertTrue(compiled.stream().allMatch(event -> event.getLong("address") > 4096 && event.getLong("length") > 0));
         assertTrue(trace.events("instr.GeneratedCode").stream().anyMatch(event -> event.getString("name").contains("nterpreter")));
+        List<RecordedEvent> libraries = trace.events("instr.NativeLibrary");
+        assertEquals(1, libraries.stream().filter(event -> event.getString("name").endsWith("/libjvm.so")).count(), libraries::toString);
+        // Not every JDK is built with ids; every C library is.
+        assertTrue(libraries.stream().anyMatch(event -> event.getString("name").contains("/libc.so")
+                && event.getString("buildId").matches("[0-9a-f]{16,}")), libraries::toString);
         // The first tier's code goes when the second has come.
         Set<Long> addresses = compiled.stream().map(event -> event.getLong("address")).collect(Collectors.toSet());
         assertTrue(trace.events("instr.CompiledCodeUnload").stream().allMatch(event -> addresses.contains(event.getLong("address"))));
