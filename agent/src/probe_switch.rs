@@ -127,6 +127,7 @@ impl ProbeSwitch {
             events.setting("watch.ticks", intervals.count().to_string());
             events.setting("watch.tick-mean-ns", format!("{mean:.0}"));
             events.setting("watch.tick-rms-ns", format!("{root_mean_square:.0}"));
+            events.setting("watch.tick-cost-ns", format!("{:.0}", intervals.cost().unwrap_or_default()));
             let longest: Vec<String> = intervals.longest().iter().map(|nanos| format!("{nanos:.0}")).collect();
             events.setting("watch.tick-max-ns", longest.first().cloned().unwrap_or_default());
             events.setting("watch.ticks-longest-ns", longest.join(" "));
