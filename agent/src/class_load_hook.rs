@@ -15,7 +15,7 @@ use instrument_core::selection::{ClassDecision, MethodDecision};
 use instrument_core::{Insertion, MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, Workspace};
 
 use crate::class_plan::{ClassPlan, Coming};
-use crate::hierarchy::{BOOT, LoaderView};
+use crate::hierarchy::{BOOT, LoaderView, Newcomer};
 use crate::jvm;
 use crate::late_decisions::Late;
 use crate::probe_registry::ProbeRequest;
@@ -72,7 +72,8 @@ fn examine(session: &Session, class: &jvm::ClassFile<'_>, wanted: bool, coming: 
     }
     // Only questions about super types depend on the loader.
     let loader = if rules.needs_hierarchy() { class.loader_hash() } else { BOOT };
-    let view = LoaderView::of_class(&session.types, loader, class);
+    let newcomer = Newcomer::of(class, session.java_version);
+    let view = LoaderView::of_class(&session.types, loader, class, newcomer.as_ref());
     if !passes_first_look(session, class, &view, wanted, coming) {
         return None;
     }
@@ -128,6 +129,7 @@ fn passes_first_look(
         // Whoever reads the log wants to know the reason for each method.
         let is_told = tracing::enabled!(tracing::Level::DEBUG);
         let is_taken = wanted && (is_told || coming.has_wrappers() || rules.may_take(&head, &view.without_asking()));
+        view.note_outcome(&head, is_taken);
         Statistics::add(&session.statistics.classes_unmatched, usize::from(wanted && !is_taken));
         is_taken
     };

@@ -42,6 +42,12 @@ pub(crate) fn of_class(jvmti: Jvmti, java_version: u32, class: LoadedClass<'_>) 
     of_pool(java_version, &class.constant_pool(jvmti)?)
 }
 
+/// The bug that will forbid to retransform the class in this class file once it is loaded, if any.
+pub(crate) fn of_class_file(java_version: u32, class: &[u8]) -> Option<&'static Hazard> {
+    // The pool is most of it.
+    of_pool(java_version, class)
+}
+
 /// The bug that concerns classes with this constant pool.
 fn of_pool(java_version: u32, pool: &[u8]) -> Option<&'static Hazard> {
     HAZARDS.iter().find(|hazard| {
@@ -54,7 +60,7 @@ fn of_pool(java_version: u32, pool: &[u8]) -> Option<&'static Hazard> {
 fn has_text(pool: &[u8], text: &str) -> bool {
     let length = u16::try_from(text.len()).unwrap_or(0).to_be_bytes();
     let entry: Vec<u8> = [1].into_iter().chain(length).chain(text.bytes()).collect();
-    pool.windows(entry.len()).any(|window| window == entry)
+    memchr::memmem::find(pool, &entry).is_some()
 }
 
 #[cfg(test)]

@@ -32,7 +32,9 @@ struct Waiting {
     names: FxHashMap<Box<[u8]>, Vec<LoaderId>>,
     /// Classes get one more chance, not one each time they come.
     tried: FxHashSet<ClassId>,
-    /// The same in the order in which they came.
+    /// Of those that wait, the ones that only matter if they are below a type that rules ask for.
+    doubtful: FxHashSet<ClassId>,
+    /// All that had a chance, in the order in which they came.
     order: VecDeque<ClassId>,
 }
 
@@ -48,9 +50,24 @@ impl Waiting {
             && let Some(first) = self.order.pop_front()
         {
             self.take(&first.0, first.1);
+            self.doubtful.remove(&first);
             self.tried.remove(&first);
         }
         self.names.entry(name.into()).or_default().push(loader);
+    }
+
+    /// Adds a class that only matters if it is below a type that rules ask for.
+    fn add_doubtful(&mut self, name: &[u8], loader: LoaderId) {
+        if !self.is_waiting(name, loader) {
+            self.add(name, loader);
+            if self.is_waiting(name, loader) {
+                self.doubtful.insert((name.into(), loader));
+            }
+        }
+    }
+
+    fn is_waiting(&self, name: &[u8], loader: LoaderId) -> bool {
+        self.names.get(name).is_some_and(|loaders| loaders.contains(&loader))
     }
 
     /// Whether the class was waiting; it is not any more.
@@ -70,6 +87,13 @@ impl LateDecisions {
     pub(crate) fn remember(&self, jvmti: Jvmti, name: &[u8], loader: LoaderId) {
         let mut waiting = self.classes.lock();
         waiting.add(name, loader);
+        self.note_change(jvmti, &waiting);
+    }
+
+    /// The same for a class that only matters if it is below a type that rules ask for: whether it is can be told when it is linked.
+    fn remember_doubtful(&self, jvmti: Jvmti, name: &[u8], loader: LoaderId) {
+        let mut waiting = self.classes.lock();
+        waiting.add_doubtful(name, loader);
         self.note_change(jvmti, &waiting);
     }
 
@@ -106,20 +130,23 @@ impl LateDecisions {
         }
         let Some(name) = class.internal_name(jvmti) else { return };
         let loader = class.with_loader(jvmti, jni, |loader| jvmti.identity_hash(loader));
-        if !self.forget(jvmti, &name, loader) {
-            return;
-        }
+        let Some(is_doubtful) = self.forget(jvmti, &name, loader) else { return };
         if session.setup.rules.needs_hierarchy() {
             learn_super_types(jvmti, jni, &session.types, class, loader, 0);
+        }
+        if is_doubtful && !session.types.is_below_asked(&name, loader) {
+            return;
         }
         loaded_before::retransform_classes(jvmti, session, &[class]);
     }
 
-    fn forget(&self, jvmti: Jvmti, name: &[u8], loader: LoaderId) -> bool {
+    /// Whether the class was a doubtful one; `None` if it was not waiting.
+    fn forget(&self, jvmti: Jvmti, name: &[u8], loader: LoaderId) -> Option<bool> {
         let mut waiting = self.classes.lock();
         let was_waiting = waiting.take(name, loader);
+        let was_doubtful = !waiting.doubtful.is_empty() && waiting.doubtful.remove(&(Box::from(name), loader));
         self.note_change(jvmti, &waiting);
-        was_waiting
+        was_waiting.then_some(was_doubtful)
     }
 }
 
@@ -148,6 +175,12 @@ impl Latecomers for Late<'_> {
             self.session.late.remember(self.jvmti, name, *loader);
         }
     }
+
+    fn note_doubtful(&self, (name, loader): &ClassId) {
+        if self.session.setup.rules.wants_name(name) {
+            self.session.late.remember_doubtful(self.jvmti, name, *loader);
+        }
+    }
 }
 
 /// Deeper hierarchies do not exist; a limit keeps the recursion off the end of a small stack.
@@ -172,7 +205,7 @@ fn learn_super_types(
         let interface_names: Vec<_> = interfaces.iter().filter_map(|class| class.internal_name(jvmti)).collect();
         let names = std::iter::once(&super_name).chain(&interface_names).map(Vec::as_slice);
         // Known under the loader whose class asks: that is how the JVM resolved the name for it.
-        types.learn(&name, seen_by, true, names);
+        types.learn_loaded(&name, seen_by, names);
         for class in super_class.into_iter().chain(interfaces.iter().copied()) {
             learn_super_types(jvmti, jni, types, class, seen_by, depth + 1);
         }

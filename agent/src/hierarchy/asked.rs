@@ -1,16 +1,17 @@
-//! Which of the types that rules ask for exist. Where none does, no class has one above it, and its super types need not be read; where
-//! they are classes, no interface need be.
+//! Which of the types that rules ask for have come. Before the first one, no class has one above it, and its super types need not be read; as
+//! long as they are classes, no interface need be.
 //!
-//! A type exists as soon as the class hook sees it, or the JDK has it. Until then classes are left alone on the assumption that it never
-//! comes; if it comes, [`overlooked`](super::overlooked) finds those that are on their way. As these can only be retransformed, which
-//! HotSpot cannot do with every class, each class path is searched once, so that types which may come are known before.
+//! A type has come as soon as the class hook sees it, or if the JDK has it. Until then classes are left alone on the assumption that it never
+//! comes; when it does, [`overlooked`](super::overlooked) finds those that are on their way. As these can only be retransformed, which
+//! HotSpot cannot do with every class, the class path is searched for types that may come before one of the others is left alone.
 
+use std::hash::BuildHasher;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use instrument_core::selection::AskedTypes;
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::LoaderId;
 
@@ -23,11 +24,13 @@ pub(super) struct Asked {
     names: Vec<Box<[u8]>>,
     /// A bit for the length of each, the length counted modulo 64: most classes need no comparison.
     lengths: u64,
-    /// What is known to exist, as [`number`].
+    /// What has come, as [`number`].
     seen: AtomicU8,
     /// What the JDK has or cannot rule out, once it was searched, and what was known by then.
     jdk: OnceLock<AskedTypes>,
-    /// Whether the classes are noted that the JVM had loaded before it told us of any.
+    /// Hashes of the names of classes that the JVM had loaded before it told us of any; they do not come any more.
+    loaded: Mutex<FxHashSet<u64>>,
+    /// Whether these are noted.
     knows_loaded: AtomicBool,
     /// Whether a class was left alone because something does not exist.
     is_believed: AtomicBool,
@@ -47,12 +50,21 @@ impl Asked {
     pub(super) fn new<'n>(names: impl Iterator<Item = &'n [u8]>, may_be_late: bool) -> Asked {
         let names: Vec<Box<[u8]>> = names.map(Into::into).collect();
         let lengths = names.iter().fold(0, |lengths, name| lengths | 1 << (name.len() % 64));
-        let (jdk, knows_loaded, is_believed) = (OnceLock::new(), AtomicBool::new(false), AtomicBool::new(false));
-        Asked { names, lengths, seen: AtomicU8::new(0), jdk, knows_loaded, is_believed, may_be_late }
+        Asked {
+            names,
+            lengths,
+            seen: AtomicU8::new(0),
+            jdk: OnceLock::new(),
+            loaded: Mutex::default(),
+            knows_loaded: AtomicBool::new(false),
+            is_believed: AtomicBool::new(false),
+            may_be_late,
+        }
     }
 
     /// Notes a class of which nothing but its name is known, if it is not one of the JDK's own, which [`in_jdk`](Self::in_jdk) finds.
     pub(super) fn note_loaded(&self, name: &[u8], is_shipped: impl FnOnce() -> bool) {
+        self.loaded.lock().insert(FxBuildHasher.hash_one(name));
         if self.is_asked(name) && !is_shipped() {
             self.raise(AskedTypes::Any);
         }
@@ -83,7 +95,15 @@ impl Asked {
         self.knows_loaded.store(true, Ordering::Release);
     }
 
-    /// What is known to exist.
+    /// Whether the class hook will see a type of this name that it has not seen yet, if there is one, and a class that waits for it can be
+    /// taken then.
+    pub(super) fn may_still_come(&self, name: &[u8]) -> bool {
+        self.may_be_late
+            && self.knows_loaded.load(Ordering::Acquire)
+            && !self.loaded.lock().contains(&FxBuildHasher.hash_one(name))
+    }
+
+    /// What has come.
     pub(super) fn seen(&self) -> AskedTypes {
         match self.seen.load(Ordering::SeqCst) {
             _ if !self.may_be_late || !self.knows_loaded.load(Ordering::Acquire) => AskedTypes::Any,
@@ -102,7 +122,7 @@ impl Asked {
         (*self.jdk.get_or_init(search)).max(self.seen())
     }
 
-    /// What exists, to somebody who leaves classes alone because of it, and who expects this.
+    /// What has come, to somebody who leaves classes alone because of it, and who expects this.
     pub(super) fn believe(&self, expected: AskedTypes) -> AskedTypes {
         if expected.max(self.seen()) == AskedTypes::Any {
             return AskedTypes::Any;
@@ -114,10 +134,15 @@ impl Asked {
         expected.max(self.seen())
     }
 
-    /// What exists by now, if that is more than what existed when classes were last left alone on the assumption that it does not.
+    /// What has come by now, if that is more than what had when classes were last left alone on the assumption that it has not.
     pub(super) fn newly_seen(&self, before: AskedTypes) -> Option<AskedTypes> {
         let before = before.max(self.jdk.get().copied().unwrap_or(AskedTypes::Nowhere));
         Some(self.seen()).filter(|now| self.is_believed.load(Ordering::SeqCst) && *now > before)
+    }
+
+    /// Whether nothing had come before, of this and of what the JDK has.
+    pub(super) fn is_first(&self, before: AskedTypes) -> bool {
+        before.max(self.jdk.get().copied().unwrap_or(AskedTypes::Nowhere)) == AskedTypes::Nowhere
     }
 
     /// All names.
@@ -133,10 +158,14 @@ pub(super) struct Expected {
 }
 
 impl Expected {
+    /// The result of the search for this loader, if it was made.
+    pub(super) fn if_searched(&self, loader: LoaderId) -> Option<AskedTypes> {
+        self.by_loader.lock().get(&loader).copied()
+    }
+
     /// The result of the search for this loader, made now if need be.
     pub(super) fn of_loader(&self, loader: LoaderId, search: impl FnOnce() -> AskedTypes) -> AskedTypes {
-        let known = self.by_loader.lock().get(&loader).copied();
-        known.unwrap_or_else(|| {
+        self.if_searched(loader).unwrap_or_else(|| {
             let found = search();
             let mut by_loader = self.by_loader.lock();
             if by_loader.len() >= MOST_LOADERS {

@@ -21,6 +21,9 @@ const MOST_ABSENT: usize = 10_000;
 /// So many classes wait for a super type at most.
 const MOST_AWAITING: usize = 10_000;
 
+/// So many classes wait for one super type at most: it comes soon after the first of them, or never.
+const MOST_FOR_ONE: usize = 64;
+
 /// A journal of this many bytes, some 30,000 classes, is put in its places even if nobody asks: the same classes may come again and again.
 const LONGEST_JOURNAL: usize = 4 << 20;
 
@@ -190,6 +193,11 @@ impl Known {
         self.names.get(name)?.undisputed().map(Arc::clone)
     }
 
+    /// What any loader says.
+    pub(super) fn of_all_loaders(&self, name: &[u8]) -> Vec<Arc<Supertypes>> {
+        self.names.get(name).map_or_else(Vec::new, |known| known.iter().map(|one| Arc::clone(&one.types)).collect())
+    }
+
     /// All classes of all loaders.
     pub(super) fn all(&self) -> Vec<Came> {
         let one = |name: &[u8], known: &Candidate| Came {
@@ -205,20 +213,33 @@ impl Known {
         !self.awaited.is_empty() && self.awaited.contains_key(name)
     }
 
-    pub(super) fn await_type(&mut self, name: Box<[u8]>, class: ClassId) {
-        if self.awaiting < MOST_AWAITING {
-            self.awaiting += 1;
-            self.awaited.entry(name).or_default().push(class);
+    /// Has a class wait for a type that nobody has seen; false if somebody has, or if too many are waiting.
+    pub(super) fn await_new(&mut self, name: &[u8], class: (&[u8], LoaderId)) -> bool {
+        if self.names.contains_key(name) {
+            return false;
         }
+        let waiting = self.awaited.get(name).map_or(&[][..], Vec::as_slice);
+        if waiting.iter().any(|waiting| *waiting.0 == *class.0 && waiting.1 == class.1) {
+            return true;
+        }
+        waiting.len() < MOST_FOR_ONE && self.await_type(name.into(), (class.0.into(), class.1))
     }
 
-    /// The classes that wait for a type of this name.
-    pub(super) fn awaiting(&self, name: &[u8]) -> Vec<ClassId> {
-        self.awaited.get(name).cloned().unwrap_or_default()
+    /// Has a class wait for a type; false if too many are waiting.
+    pub(super) fn await_type(&mut self, name: Box<[u8]>, class: ClassId) -> bool {
+        if self.awaiting >= MOST_AWAITING {
+            return false;
+        }
+        self.awaiting += 1;
+        self.awaited.entry(name).or_default().push(class);
+        true
     }
 
-    pub(super) fn forget_awaited(&mut self, name: &[u8]) {
-        self.awaiting -= self.awaited.remove(name).map_or(0, |classes| classes.len());
+    /// The classes that wait for a type of this name; they do not any more.
+    pub(super) fn take_awaiting(&mut self, name: &[u8]) -> Vec<ClassId> {
+        let classes = self.awaited.remove(name).unwrap_or_default();
+        self.awaiting -= classes.len();
+        classes
     }
 
     /// Notes that the loader has no class file of this name.
@@ -365,11 +386,25 @@ mod tests {
     #[test]
     fn classes_wait_for_a_type_until_it_comes() {
         let mut known = Known::default();
-        known.await_type(b"a/Z"[..].into(), (b"a/X"[..].into(), 1));
-        known.await_type(b"a/Z"[..].into(), (b"a/Y"[..].into(), 1));
+        assert!(known.await_type(b"a/Z"[..].into(), (b"a/X"[..].into(), 1)));
+        assert!(known.await_type(b"a/Z"[..].into(), (b"a/Y"[..].into(), 1)));
         assert!(known.is_awaited(b"a/Z") && !known.is_awaited(b"a/X"));
-        assert_eq!(known.awaiting(b"a/Z").len(), 2);
-        known.forget_awaited(b"a/Z");
-        assert!(!known.is_awaited(b"a/Z") && known.awaiting(b"a/Z").is_empty());
+        assert_eq!(known.take_awaiting(b"a/Z").len(), 2);
+        assert!(!known.is_awaited(b"a/Z") && known.take_awaiting(b"a/Z").is_empty());
+    }
+
+    #[test]
+    fn nobody_waits_for_a_type_that_was_seen_nor_twice_nor_without_end() {
+        let mut known = Known::default();
+        learn(&mut known, "a/Seen", 2, "a/X");
+        assert!(!known.await_new(b"a/Seen", (b"a/C", 1)), "another loader may have given it to this one");
+        assert!(known.await_new(b"a/Z", (b"a/C", 1)) && known.await_new(b"a/Z", (b"a/C", 1)));
+        assert!(known.await_new(b"a/Z", (b"a/C", 2)));
+        assert_eq!(known.take_awaiting(b"a/Z").len(), 2);
+        let most = LoaderId::try_from(MOST_FOR_ONE).unwrap();
+        assert!((0..most).all(|loader| known.await_new(b"a/Z", (b"a/C", loader))));
+        assert!(!known.await_new(b"a/Z", (b"a/C", most)) && known.await_new(b"a/Z", (b"a/C", 0)));
+        let taken = (0..2 * MOST_AWAITING).filter(|number| known.await_new(&number.to_be_bytes(), (b"a/D", 1))).count();
+        assert_eq!(taken, MOST_AWAITING - MOST_FOR_ONE);
     }
 }

@@ -1,12 +1,13 @@
 //! The hierarchy as one class sees it while the class hook decides about it.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
 use instrument_core::selection::{AskedTypes, FirstLook, Hierarchy, Supertypes};
 
 use super::native_paths::Asking;
 use super::{BOOT, Latecomers, LoaderId, TypeIndex};
+use crate::hotspot_hazards;
 use crate::jvm::{self, Jni, Jvmti, ObjectRef, read_class_resource};
 
 /// Super types as the loader of a class would find them.
@@ -18,6 +19,40 @@ pub(crate) struct LoaderView<'a> {
     object: Option<(Jvmti, &'a Jni<'a>, ObjectRef<'a>)>,
     /// Whether the loader may be asked for class files, which takes long.
     may_ask: bool,
+    /// The class, if it comes for the first time.
+    newcomer: Option<&'a Newcomer<'a>>,
+}
+
+/// A class that comes for the first time.
+#[derive(Debug)]
+pub(crate) struct Newcomer<'a> {
+    /// `None` if it was defined without a name.
+    name: Option<&'a [u8]>,
+    bytes: &'a [u8],
+    java_version: u32,
+    may_come_again: OnceCell<bool>,
+    /// Whether it has a super type that nobody had seen, and whether one of these was read.
+    has_unseen: Cell<bool>,
+    has_read: Cell<bool>,
+}
+
+impl<'a> Newcomer<'a> {
+    /// This class, if it is a new one.
+    pub(crate) fn of(class: &jvm::ClassFile<'a>, java_version: u32) -> Option<Newcomer<'a>> {
+        class.is_new().then(|| Newcomer {
+            name: class.name,
+            bytes: class.bytes,
+            java_version,
+            may_come_again: OnceCell::new(),
+            has_unseen: Cell::new(false),
+            has_read: Cell::new(false),
+        })
+    }
+
+    /// Whether HotSpot can retransform it.
+    fn may_come_again(&self) -> bool {
+        *self.may_come_again.get_or_init(|| hotspot_hazards::of_class_file(self.java_version, self.bytes).is_none())
+    }
 }
 
 thread_local! {
@@ -28,13 +63,18 @@ thread_local! {
 impl<'a> LoaderView<'a> {
     /// The view of a class defined by the boot loader, or of any class where no Java code may run.
     pub(crate) fn of_boot(index: &'a TypeIndex) -> LoaderView<'a> {
-        LoaderView { index, loader: BOOT, object: None, may_ask: false }
+        LoaderView { index, loader: BOOT, object: None, may_ask: false, newcomer: None }
     }
 
     /// The view of a class that comes to the hook; `loader` is the identity of its loader.
-    pub(crate) fn of_class(index: &'a TypeIndex, loader: LoaderId, class: &'a jvm::ClassFile<'a>) -> LoaderView<'a> {
+    pub(crate) fn of_class(
+        index: &'a TypeIndex,
+        loader: LoaderId,
+        class: &'a jvm::ClassFile<'a>,
+        newcomer: Option<&'a Newcomer<'a>>,
+    ) -> LoaderView<'a> {
         let object = class.loader.map(|object| (class.jvmti, class.jni, object));
-        LoaderView { index, loader, object, may_ask: true }
+        LoaderView { index, loader, object, may_ask: true, newcomer }
     }
 
     /// The same, as far as it can be told in no time.
@@ -46,6 +86,20 @@ impl<'a> LoaderView<'a> {
     pub(crate) fn arrive(&self, class: &FirstLook<'_, '_>, late: &dyn Latecomers) {
         let class_id = (class.name(), self.loader);
         self.index.arrive(class_id, class.is_interface(), class.super_types(), late);
+    }
+
+    /// Whether the class need not fear that more types come that rules ask for: there are none, or it will come once more when they do.
+    fn is_sure_of(&self, come: AskedTypes) -> bool {
+        self.index.expected.if_searched(self.loader).is_some_and(|expected| expected <= come)
+            || self.newcomer.is_some_and(Newcomer::may_come_again)
+    }
+
+    /// Learns from a class that it is wanted or not.
+    pub(crate) fn note_outcome(&self, class: &FirstLook<'_, '_>, is_wanted: bool) {
+        let has_read = self.newcomer.is_some_and(|newcomer| newcomer.has_read.get());
+        if has_read && is_wanted && !class.super_types().any(|name| self.index.asked.is_asked(name)) {
+            self.index.experience.note_wanted();
+        }
     }
 
     fn natively(&self, name: &[u8]) -> Option<Arc<Supertypes>> {
@@ -62,7 +116,7 @@ impl<'a> LoaderView<'a> {
         let bytes = read_class_resource(jni, loader, name);
         ASKING.set(false);
         // A resource of that name need not hold the class of that name.
-        let found = bytes.and_then(|bytes| self.index.learn_from(name, self.loader, &bytes));
+        let found = bytes.and_then(|bytes| self.index.learn_from(name, self.loader, &bytes)).map(|(types, _)| types);
         if found.is_none() {
             self.index.known().note_absent(name, self.loader);
         }
@@ -82,9 +136,21 @@ impl Hierarchy for LoaderView<'_> {
         self.index.of_loader(internal_name, self.loader).or_else(|| self.index.of_jdk(internal_name))
     }
 
+    fn postpone(&self, internal_name: &[u8]) -> bool {
+        let Some(newcomer) = self.newcomer else { return false };
+        if !newcomer.has_unseen.replace(true) {
+            self.index.experience.note_class();
+        }
+        let class = newcomer.name.map(|name| (name, self.loader));
+        let waits = class.is_some_and(|class| self.index.postpone(internal_name, class, || newcomer.may_come_again()));
+        newcomer.has_read.set(newcomer.has_read.get() | !waits);
+        waits
+    }
+
     fn asked_types(&self) -> AskedTypes {
         match (self.index.asked_types(), self.object) {
             (AskedTypes::Any, _) | (_, None) => AskedTypes::Any,
+            (come, _) if self.is_sure_of(come) => self.index.asked.believe(come),
             (_, Some((jvmti, jni, loader))) => {
                 let search = || self.index.paths.asked_types(Asking { index: self.index, jvmti, jni }, loader);
                 let expected = self.index.expected.of_loader(self.loader, search);

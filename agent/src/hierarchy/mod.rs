@@ -10,16 +10,19 @@
 //!
 //! Most questions are not asked at all: a type whose whole ancestry holds nothing that a rule asks for is marked so, and the next
 //! class that extends it needs one look. And a question that would have to be answered from a class file (3. to 6.) is only asked if the
-//! answer can lead to a type that a rule asks for: not where no such type exists, nor about interfaces where only classes do ([`asked`]). If
-//! one comes up after all, classes that were on their way by then are decided late ([`overlooked`]).
+//! answer can lead to a type that a rule asks for: not before such a type has come, nor about interfaces where only classes have ([`asked`]). When
+//! one comes, classes that were on their way by then are decided late ([`overlooked`]). From then on, a class with a super type that nobody
+//! has seen waits until that comes, too, unless reading is cheaper ([`experience`]). Classes that HotSpot could not retransform do not wait.
 //!
 //! A loader is identified by the identity hash of its object: two loaders with the same hash that both define a class of the
 //! same name with different super types would be confused, which costs at worst a probe too many or too few.
 
 mod asked;
+mod experience;
 mod known;
 mod loader_view;
 mod native_paths;
+mod on_their_way;
 mod overlooked;
 
 use std::cell::RefCell;
@@ -33,8 +36,9 @@ use instrument_core::selection::{AskedTypes, RuleSet, Supertypes};
 use parking_lot::{Mutex, MutexGuard};
 
 use asked::{Asked, Expected};
+use experience::Experience;
 use known::Known;
-pub(crate) use loader_view::LoaderView;
+pub(crate) use loader_view::{LoaderView, Newcomer};
 use native_paths::NativePaths;
 use overlooked::Overlooked;
 pub(crate) use overlooked::{ClassId, Latecomers};
@@ -63,6 +67,7 @@ pub(crate) struct TypeIndex {
     expected: Expected,
     known: Mutex<Known>,
     overlooked: Overlooked,
+    experience: Experience,
 }
 
 impl TypeIndex {
@@ -82,6 +87,7 @@ impl TypeIndex {
             expected: Expected::default(),
             known: Mutex::default(),
             overlooked: Overlooked::default(),
+            experience: Experience::default(),
         }
     }
 
@@ -109,21 +115,35 @@ impl TypeIndex {
         // Behind the class itself: whoever is overlooked from now on sees that the type exists.
         let is_asked = self.asked.note(name, is_interface);
         if is_asked || is_awaited {
-            self.overlooked.look_again(self, name, late);
+            self.overlooked.look_again(self, (name, loader), late);
         }
     }
 
-    /// Notes the super types of a class that this loader sees: their names, the super class first. What may be an interface or
-    /// not is an interface.
-    pub(crate) fn learn<'n>(
+    /// Notes the super types of a loaded class as this loader sees it: their names, the super class first.
+    pub(crate) fn learn_loaded<'n>(
         &self,
         name: &[u8],
         loader: LoaderId,
-        is_interface: bool,
         super_types: impl Iterator<Item = &'n [u8]> + Clone,
     ) -> Arc<Supertypes> {
-        self.asked.note(name, is_interface);
+        // What may be an interface or not is an interface.
+        self.asked.note(name, true);
         self.known().learn(name, loader, super_types)
+    }
+
+    /// Has a class wait for a super type that nobody has seen: it will be decided again if that turns out to be below a type that rules ask
+    /// for. False if it cannot wait or should not.
+    fn postpone(&self, super_type: &[u8], class: (&[u8], LoaderId), may_come_again: impl FnOnce() -> bool) -> bool {
+        class.1 != BOOT
+            && !self.experience.reading_pays()
+            && self.asked.may_still_come(super_type)
+            && may_come_again()
+            && self.known().await_new(super_type, class)
+    }
+
+    /// Whether a type that a rule asks for is this class, as that loader sees it, or above it, as far as is known.
+    pub(crate) fn is_below_asked(&self, name: &[u8], loader: LoaderId) -> bool {
+        self.asked.is_asked(name) || overlooked::above(self, name, loader).is_below
     }
 
     /// Notes the super types of a class that was learnt before, as another loader sees it.
@@ -153,18 +173,21 @@ impl TypeIndex {
             return Some(known);
         }
         let bytes = self.jdk_class(name)?;
-        self.learn_from(name, BOOT, &bytes)
+        let (types, is_interface) = self.learn_from(name, BOOT, &bytes)?;
+        // It may be loaded without anybody being told.
+        self.asked.note(name, is_interface);
+        Some(types)
     }
 
-    /// Notes the super types of the class in these bytes, if it has this name.
-    fn learn_from(&self, name: &[u8], loader: LoaderId, class: &[u8]) -> Option<Arc<Supertypes>> {
+    /// Notes the super types of the class in these bytes, if it has this name. Also tells whether it is an interface.
+    fn learn_from(&self, name: &[u8], loader: LoaderId, class: &[u8]) -> Option<(Arc<Supertypes>, bool)> {
         with_memory(&HEAD, |memory| {
             let head = ClassHead::read(class, memory, |_| {}).ok()?;
             if head.this_class().as_bytes() != name {
                 return None;
             }
             let super_types = head.super_class().into_iter().chain(head.interfaces()).map(|name| name.0);
-            Some(self.learn(name, loader, head.is_interface(), super_types))
+            Some((self.known().learn(name, loader, super_types), head.is_interface()))
         })
     }
 
@@ -178,7 +201,7 @@ impl TypeIndex {
         self.asked.all_loaded_are_noted();
     }
 
-    /// Which of the types that rules ask for are known to exist, in the JDK or elsewhere.
+    /// Which of the types that rules ask for are in the JDK or have come.
     fn asked_types(&self) -> AskedTypes {
         match self.asked.seen() {
             AskedTypes::Any => AskedTypes::Any,

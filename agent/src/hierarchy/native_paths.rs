@@ -107,14 +107,13 @@ impl NativePaths {
             }
         }
         let opened = path.opened.get_or_init(|| open(&path.elements, self.traits(jvmti, path.kind)));
-        match opened.find(name, |class| index.learn_from(name, id, class.bytes)) {
+        match opened.find(name, |class| index.learn_from(name, id, class.bytes).map(|(types, _)| types)) {
             Found::Absent if !path.is_all_of(jni, loader) => Found::Unsure,
             found => found,
         }
     }
 
-    /// Which of the types that rules ask for are found now by this loader or by one that it asks, besides those of the JDK; the index
-    /// notes those that are.
+    /// Which of the types that rules ask for are found now by this loader or by one that it asks, besides those of the JDK.
     pub(super) fn asked_types(&self, asking: Asking<'_>, loader: ObjectRef<'_>) -> AskedTypes {
         self.asked_types_at(asking, loader, 0)
     }
@@ -156,12 +155,12 @@ impl NativePaths {
     fn asked_types_of(&self, asking: Asking<'_>, path: &NativePath, id: LoaderId) -> AskedTypes {
         let Asking { index, jvmti, .. } = asking;
         let opened = path.opened.get_or_init(|| open(&path.elements, self.traits(jvmti, path.kind)));
-        // The index notes what is there.
-        let is_sure = |name: &[u8]| {
-            let found = || opened.find(name, |class| index.learn_from(name, id, class.bytes));
-            index.of_loader(name, id).is_some() || found() != Found::Unsure
+        let one = |name: &[u8]| match opened.find(name, |class| index.learn_from(name, id, class.bytes)) {
+            Found::Class((_, false)) => AskedTypes::Classes,
+            Found::Class((_, true)) | Found::Unsure => AskedTypes::Any,
+            Found::Absent => AskedTypes::Nowhere,
         };
-        if index.asked.names().iter().all(|name| is_sure(name)) { AskedTypes::Nowhere } else { AskedTypes::Any }
+        index.asked.names().iter().map(|name| one(name)).max().unwrap_or(AskedTypes::Nowhere)
     }
 
     fn find_by_parent(

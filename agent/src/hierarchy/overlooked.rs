@@ -1,16 +1,19 @@
-//! Classes that were left alone because no type existed that a rule asks for, and that turn out to be below one.
+//! Classes that were left alone although they may be below a type that a rule asks for: because no such type had come, or because a super
+//! type of theirs had not.
 //!
-//! The JVM shows a class first and its super types, as far as they are new, directly afterwards. So when the first such type comes, there
-//! may be classes on their way that have it above them: their super types are known by now, or not yet come either. All others that came
-//! before are complete, and what is above them has been seen.
+//! The JVM shows a class first and its super types, as far as they are new, directly afterwards. So when the first type comes that a rule asks
+//! for, there may be classes on their way that have it above them: their super types are known by now, or not yet come either. All others
+//! that came before are complete, and what is above them has been seen. From then on, each class that comes with a super type that nobody has
+//! seen waits for that one, and is settled when it comes.
 
 use std::sync::Arc;
 
 use instrument_core::selection::{AskedTypes, Supertypes};
 use parking_lot::Mutex;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
-use super::{BOOT, LoaderId, TypeIndex};
+use super::on_their_way::{Sorted, sort_out};
+use super::{LoaderId, TypeIndex};
 
 /// A class by its name and the loader that defines it.
 pub(crate) type ClassId = (Box<[u8]>, LoaderId);
@@ -22,6 +25,9 @@ pub(crate) trait Latecomers {
 
     /// Has the class come again.
     fn note(&self, class: &ClassId);
+
+    /// Has the class come again if it turns out to be below a type that rules ask for.
+    fn note_doubtful(&self, class: &ClassId);
 }
 
 /// A class that came, with its super types.
@@ -46,92 +52,114 @@ impl Default for Overlooked {
 impl Overlooked {
     /// A type of this name comes, for which rules ask or classes wait.
     #[cold]
-    pub(super) fn look_again(&self, index: &TypeIndex, name: &[u8], late: &dyn Latecomers) {
+    pub(super) fn look_again(&self, index: &TypeIndex, (name, loader): (&[u8], LoaderId), late: &dyn Latecomers) {
         // The same type of another loader waits here: it must not be defined before the classes are noted that are below it.
         let mut found_for = self.found_for.lock();
         if let Some(now) = index.asked.newly_seen(*found_for) {
-            find_overlooked(index, late);
+            find_overlooked(index, index.asked.is_first(*found_for), late);
             *found_for = now;
         }
-        for class in index.known().awaiting(name) {
-            late.note(&class);
+        let waiting = index.known().take_awaiting(name);
+        if !waiting.is_empty() {
+            settle(index, (name, loader), waiting, late);
         }
-        index.known().forget_awaited(name);
     }
 }
 
-fn find_overlooked(index: &TypeIndex, late: &dyn Latecomers) {
+/// Decides about the classes that waited for this type.
+fn settle(index: &TypeIndex, (name, loader): (&[u8], LoaderId), waiting: Vec<ClassId>, late: &dyn Latecomers) {
+    let (own, others): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|class| class.1 == loader);
+    // Whether they get this type from its loader, or another one of this name from their own, is for the JVM to say.
+    others.iter().for_each(|class| late.note_doubtful(class));
+    if own.is_empty() {
+        return;
+    }
+    let above = above(index, name, loader);
+    if above.is_below || index.asked.is_asked(name) {
+        for class in &own {
+            late.note(class);
+            index.experience.note_wanted();
+        }
+    } else if !above.missing.is_empty() && !await_all(index, loader, &above.missing, &own) {
+        own.iter().for_each(|class| late.note_doubtful(class));
+    }
+}
+
+/// Has the classes wait for all these types; false if they cannot: one has come meanwhile, on another thread, or there is no room.
+fn await_all(index: &TypeIndex, loader: LoaderId, types: &[Box<[u8]>], classes: &[ClassId]) -> bool {
+    let mut known = index.known();
+    types.iter().all(|name| {
+        known.of_loader(name, loader).is_none()
+            && classes.iter().all(|class| known.await_type(name.clone(), class.clone()))
+    })
+}
+
+/// What is known to be above a class.
+#[derive(Debug, Default)]
+pub(super) struct Above {
+    /// Perhaps a type that a rule asks for.
+    pub(super) is_below: bool,
+    /// Types that the loader is not known to have.
+    pub(super) missing: Vec<Box<[u8]>>,
+}
+
+pub(super) fn above(index: &TypeIndex, name: &[u8], loader: LoaderId) -> Above {
+    let mut found = Above::default();
+    let mut pending: Vec<Arc<Supertypes>> = index.of_loader(name, loader).into_iter().collect();
+    let mut seen: FxHashSet<Box<[u8]>> = FxHashSet::default();
+    while let Some(types) = pending.pop() {
+        for name in types.names() {
+            if name == b"java/lang/Object" || !seen.insert(name.into()) {
+                continue;
+            }
+            if index.asked.is_asked(name) {
+                found.is_below = true;
+                return found;
+            }
+            match index.of_loader(name, loader).or_else(|| index.of_jdk(name)) {
+                Some(own) => pending.push(own),
+                None => {
+                    found.missing.push(name.into());
+                    // Whose class it will be is for the JVM to say.
+                    pending.extend(index.known().of_all_loaders(name));
+                }
+            }
+        }
+    }
+    found
+}
+
+fn find_overlooked(index: &TypeIndex, is_first: bool, late: &dyn Latecomers) {
     let came = index.known().all();
+    let is_asked = |name: &[u8]| index.asked.is_asked(name);
     let is_in_jdk = |name: &[u8]| index.of_jdk(name).is_some();
-    let Sorted { below, unsure } = sort_out(&came, |name| index.asked.is_asked(name), is_in_jdk);
-    let mut unfinished: FxHashSet<ClassId> =
-        below.iter().chain(unsure.iter().map(|(_, class)| class)).cloned().collect();
-    if !unfinished.is_empty() {
+    let Sorted { below, unsure, is_disputed } = sort_out(&came, is_asked, is_in_jdk);
+    // Where nothing was asked for so far, nothing that is below it can be complete, nor what has a super type that nobody has seen.
+    let may_be_complete = !is_first || is_disputed || unsure.iter().any(|(name, _)| !index.asked.may_still_come(name));
+    let mut unfinished: FxHashSet<ClassId> = FxHashSet::default();
+    if may_be_complete {
+        unfinished.extend(below.iter().chain(unsure.iter().map(|(_, class)| class)).cloned());
         late.keep_unfinished(&mut unfinished);
     }
-    tracing::debug!(came = came.len(), unfinished = unfinished.len(), "a type that rules ask for has come up");
-    below.iter().filter(|class| unfinished.contains(*class)).for_each(|class| late.note(class));
+    let is_unfinished = |class: &ClassId| !may_be_complete || unfinished.contains(class);
+    tracing::debug!(
+        came = came.len(),
+        below = below.len(),
+        unsure = unsure.len(),
+        "a type that rules ask for has come"
+    );
+    below.iter().filter(|class| is_unfinished(class)).for_each(|class| late.note(class));
     let mut known = index.known();
     known.forget_marks();
     let mut come_meanwhile = Vec::new();
-    for (super_type, class) in unsure.into_iter().filter(|(_, class)| unfinished.contains(class)) {
+    for (super_type, class) in unsure.into_iter().filter(|(_, class)| is_unfinished(class)) {
         match known.of_loader(&super_type, class.1) {
             Some(_) => come_meanwhile.push(class),
-            None => known.await_type(super_type, class),
+            None => _ = known.await_type(super_type, class),
         }
     }
     drop(known);
-    come_meanwhile.iter().for_each(|class| late.note(class));
-}
-
-#[derive(Debug, Default)]
-struct Sorted {
-    /// Classes with a type above them that is asked for.
-    below: Vec<ClassId>,
-    /// A super type that the loader of the class is not known to have, and the class.
-    unsure: Vec<(Box<[u8]>, ClassId)>,
-}
-
-fn sort_out(came: &[Came], is_asked: impl Fn(&[u8]) -> bool, is_in_jdk: impl Fn(&[u8]) -> bool) -> Sorted {
-    let mut by_name: FxHashMap<&[u8], Vec<&Came>> = FxHashMap::default();
-    came.iter().for_each(|came| by_name.entry(&came.class.0).or_default().push(came));
-    let mut sorted = Sorted::default();
-    for class in came {
-        let mut missing = Vec::new();
-        match is_below(class, &by_name, &is_asked, &is_in_jdk, &mut missing) {
-            true => sorted.below.push(class.class.clone()),
-            false => sorted.unsure.extend(missing.into_iter().map(|name| (name.into(), class.class.clone()))),
-        }
-    }
-    sorted
-}
-
-fn is_below<'c>(
-    class: &'c Came,
-    by_name: &FxHashMap<&[u8], Vec<&'c Came>>,
-    is_asked: &impl Fn(&[u8]) -> bool,
-    is_in_jdk: &impl Fn(&[u8]) -> bool,
-    missing: &mut Vec<&'c [u8]>,
-) -> bool {
-    let mut pending: Vec<&'c [u8]> = class.types.names().collect();
-    let mut seen = FxHashSet::default();
-    while let Some(name) = pending.pop() {
-        if name == b"java/lang/Object" || !seen.insert(name) {
-            continue;
-        }
-        if is_asked(name) {
-            return true;
-        }
-        let known = by_name.get(name).map_or(&[][..], Vec::as_slice);
-        let own = known.iter().find(|known| known.class.1 == class.class.1 || known.class.1 == BOOT);
-        if own.is_none() && !is_in_jdk(name) {
-            missing.push(name);
-        }
-        // Whose class it will be is for the JVM to say.
-        let possible = own.map_or(known, std::slice::from_ref);
-        pending.extend(possible.iter().flat_map(|known| known.types.names()));
-    }
-    false
+    come_meanwhile.iter().for_each(|class| late.note_doubtful(class));
 }
 
 #[cfg(test)]
@@ -141,56 +169,9 @@ mod tests {
     use std::sync::Barrier;
     use std::time::SystemTime;
 
+    use super::super::BOOT;
     use super::super::asked::Asked;
     use super::*;
-
-    fn came(classes: &[(&str, LoaderId, &[&str])]) -> Vec<Came> {
-        let one = |(name, loader, types): &(&str, LoaderId, &[&str])| Came {
-            class: (name.as_bytes().into(), *loader),
-            types: Arc::new(Supertypes::named(types.iter().map(|name| name.as_bytes()))),
-        };
-        classes.iter().map(one).collect()
-    }
-
-    fn sorted(came: &[Came]) -> (Vec<String>, Vec<String>) {
-        let is_in_jdk = |name: &[u8]| name.starts_with(b"java/");
-        let Sorted { below, unsure } = sort_out(came, |name| name == b"a/Wanted", is_in_jdk);
-        let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
-        let mut below: Vec<_> = below.iter().map(|(name, _)| text(name)).collect();
-        let mut unsure: Vec<_> =
-            unsure.iter().map(|(name, class)| format!("{} < {}", text(&class.0), text(name))).collect();
-        below.sort();
-        unsure.sort();
-        (below, unsure)
-    }
-
-    #[test]
-    fn classes_are_below_a_type_at_any_depth_or_unsure_or_neither() {
-        let came = came(&[
-            ("a/Near", 1, &["java/lang/Object", "a/Wanted"]),
-            ("a/Far", 1, &["a/Near"]),
-            ("a/Complete", 1, &["java/util/ArrayList", "a/Marker"]),
-            ("a/Marker", 1, &["java/lang/Object"]),
-            ("a/OnItsWay", 1, &["a/Unseen", "a/Marker"]),
-            ("a/Behind", 1, &["a/OnItsWay"]),
-        ]);
-        let (below, unsure) = sorted(&came);
-        assert_eq!(below, ["a/Far", "a/Near"]);
-        assert_eq!(unsure, ["a/Behind < a/Unseen", "a/OnItsWay < a/Unseen"]);
-    }
-
-    #[test]
-    fn what_another_loader_has_may_be_meant_or_not() {
-        let came = came(&[
-            ("a/Base", 2, &["java/lang/Object"]),
-            ("a/Worker", 1, &["a/Base"]),
-            ("b/Base", 2, &["a/Wanted"]),
-            ("b/Worker", 1, &["b/Base"]),
-        ]);
-        let (below, unsure) = sorted(&came);
-        assert_eq!(below, ["b/Base", "b/Worker"]);
-        assert_eq!(unsure, ["a/Worker < a/Base"]);
-    }
 
     /// Knows which classes are loaded, and remembers those that were noted.
     #[derive(Default)]
@@ -206,6 +187,10 @@ mod tests {
 
         fn note(&self, (name, loader): &ClassId) {
             self.noted.borrow_mut().push(format!("{} of {loader}", String::from_utf8_lossy(name)));
+        }
+
+        fn note_doubtful(&self, (name, loader): &ClassId) {
+            self.noted.borrow_mut().push(format!("perhaps {} of {loader}", String::from_utf8_lossy(name)));
         }
     }
 
@@ -227,9 +212,8 @@ mod tests {
 
     #[test]
     fn a_type_that_comes_up_brings_back_the_classes_on_their_way() {
-        let (index, late) = (index(), Noting { loaded: vec!["a/Loaded"], ..Noting::default() });
+        let (index, late) = (index(), Noting::default());
         assert_eq!(index.asked.believe(AskedTypes::Nowhere), AskedTypes::Nowhere);
-        assert!(arrive(&index, &late, "a/Loaded", 1, "a/Wanted").is_empty());
         assert!(arrive(&index, &late, "a/Far", 1, "a/Near").is_empty());
         assert!(arrive(&index, &late, "a/Near", 1, "a/Wanted").is_empty());
         assert!(arrive(&index, &late, "a/Other", 1, OBJECT).is_empty());
@@ -240,14 +224,117 @@ mod tests {
     }
 
     #[test]
-    fn a_class_with_an_unseen_super_type_comes_back_when_that_is_seen() {
+    fn of_the_classes_below_a_second_type_those_that_are_complete_stay() {
         let (index, late) = (index(), Noting { loaded: vec!["a/Loaded"], ..Noting::default() });
         assert_eq!(index.asked.believe(AskedTypes::Nowhere), AskedTypes::Nowhere);
+        arrive(&index, &late, "a/Loaded", 1, "a/Class");
+        assert_eq!(arrive(&index, &late, "a/Class", 1, OBJECT), ["a/Loaded of 1"]);
+        assert_eq!(index.asked.believe(AskedTypes::Nowhere), AskedTypes::Classes);
+        arrive(&index, &late, "a/OnItsWay", 1, "a/Wanted");
+        assert_eq!(arrive(&index, &late, "a/Wanted", 1, OBJECT), ["a/OnItsWay of 1"]);
+    }
+
+    #[test]
+    fn a_class_with_an_unseen_super_type_comes_back_when_that_is_seen() {
+        let (index, late) = (index(), Noting::default());
+        assert_eq!(index.asked.believe(AskedTypes::Nowhere), AskedTypes::Nowhere);
         arrive(&index, &late, "a/OnItsWay", 1, "a/Unseen");
-        arrive(&index, &late, "a/Loaded", 1, "a/Unseen");
+        arrive(&index, &late, "a/Below", 1, "a/OnItsWay");
+        arrive(&index, &late, "a/Harmless", 1, "a/Plain");
         assert!(arrive(&index, &late, "a/Wanted", 1, OBJECT).is_empty());
-        assert_eq!(arrive(&index, &late, "a/Unseen", 1, "a/Wanted"), ["a/OnItsWay of 1"]);
+        assert!(arrive(&index, &late, "a/Plain", 1, OBJECT).is_empty());
+        let mut noted = arrive(&index, &late, "a/Unseen", 1, "a/Wanted");
+        noted.sort();
+        assert_eq!(noted, ["a/Below of 1", "a/OnItsWay of 1"]);
         assert!(arrive(&index, &late, "a/Unseen", 2, OBJECT).is_empty());
+    }
+
+    /// An index to which the wanted type has come.
+    fn index_with_wanted(late: &Noting) -> TypeIndex {
+        let index = index();
+        index.asked.believe(AskedTypes::Nowhere);
+        arrive(&index, late, "a/Wanted", 1, OBJECT);
+        index
+    }
+
+    fn postpone(index: &TypeIndex, super_type: &str, class: &str) -> bool {
+        index.postpone(super_type.as_bytes(), (class.as_bytes(), 1), || true)
+    }
+
+    #[test]
+    fn a_class_waits_through_a_chain_of_unseen_super_types() {
+        let late = Noting::default();
+        let index = index_with_wanted(&late);
+        for (class, super_type) in [("a/A", "a/B"), ("a/B", "a/C")] {
+            assert!(arrive(&index, &late, class, 1, super_type).is_empty());
+            assert!(postpone(&index, super_type, class));
+        }
+        let mut noted = arrive(&index, &late, "a/C", 1, "a/Wanted");
+        noted.sort();
+        assert_eq!(noted, ["a/A of 1", "a/B of 1"]);
+        assert!(!postpone(&index, "a/C", "a/D"), "it has been seen");
+        assert!(postpone(&index, "a/E", "a/D") && postpone(&index, "a/F", "a/D"));
+        assert!(arrive(&index, &late, "a/E", 1, OBJECT).is_empty());
+        assert_eq!(arrive(&index, &late, "a/F", 1, "a/A"), ["a/D of 1"]);
+    }
+
+    #[test]
+    fn whose_super_type_it_is_that_comes_to_another_loader_is_told_by_the_jvm() {
+        let late = Noting::default();
+        let index = index_with_wanted(&late);
+        assert!(postpone(&index, "a/B", "a/A"));
+        assert_eq!(arrive(&index, &late, "a/B", 2, OBJECT), ["perhaps a/A of 1"]);
+        assert!(!index.is_below_asked(b"a/A", 1));
+        index.learn_loaded(b"a/B", 1, [b"a/Wanted".as_slice()].into_iter());
+        index.learn_loaded(b"a/A", 1, [b"a/B".as_slice()].into_iter());
+        assert!(index.is_below_asked(b"a/A", 1));
+    }
+
+    #[test]
+    fn circles_and_classes_that_come_twice_have_an_end() {
+        let late = Noting::default();
+        let index = index_with_wanted(&late);
+        arrive(&index, &late, "a/A", 1, "a/B");
+        assert!(postpone(&index, "a/B", "a/A") && postpone(&index, "a/B", "a/A"));
+        assert!(arrive(&index, &late, "a/B", 1, "a/A").is_empty());
+        assert!(!index.known().is_awaited(b"a/B") && !index.known().is_awaited(b"a/A"));
+    }
+
+    #[test]
+    fn who_cannot_come_again_does_not_wait_nor_anybody_if_many_are_wanted() {
+        let late = Noting::default();
+        let index = index_with_wanted(&late);
+        assert!(!index.postpone(b"a/B", (b"a/A", 1), || false));
+        assert!(!index.postpone(b"a/B", (b"a/A", BOOT), || true));
+        index.asked.note_loaded(b"a/Before", || false);
+        assert!(!postpone(&index, "a/Before", "a/A"), "it does not come any more");
+        for number in 0..4 {
+            let (class, super_type) = (format!("b/Class{number}"), format!("b/Base{number}"));
+            index.experience.note_class();
+            assert!(postpone(&index, &super_type, &class));
+            assert_eq!(arrive(&index, &late, &super_type, 1, "a/Wanted").len(), 1);
+        }
+        assert!(!postpone(&index, "a/B", "a/A"));
+    }
+
+    #[test]
+    fn a_class_that_waits_on_another_thread_is_noted_or_sees_its_super_type() {
+        for _ in 0..200 {
+            let late = Noting::default();
+            let index = index_with_wanted(&late);
+            let start = Barrier::new(2);
+            let (waits, noted) = std::thread::scope(|scope| {
+                let class = scope.spawn(|| {
+                    start.wait();
+                    arrive(&index, &Noting::default(), "a/A", 1, "a/B");
+                    postpone(&index, "a/B", "a/A")
+                });
+                start.wait();
+                let noted = arrive(&index, &Noting::default(), "a/B", 1, "a/Wanted");
+                (class.join().unwrap(), noted)
+            });
+            assert_eq!(waits, noted == ["a/A of 1"], "{noted:?}");
+        }
     }
 
     #[test]
@@ -283,10 +370,5 @@ mod tests {
             });
             assert!(seen == AskedTypes::Any || noted == ["a/OnItsWay of 1"], "{seen:?} {noted:?}");
         }
-    }
-
-    #[test]
-    fn a_circle_has_an_end() {
-        assert_eq!(sorted(&came(&[("a/A", 1, &["a/B"]), ("a/B", 1, &["a/A"])])), (vec![], vec![]));
     }
 }

@@ -68,6 +68,12 @@ pub trait Hierarchy {
         self.supertypes(internal_name)
     }
 
+    /// True if nothing needs to be known now about the super types of this type, which nobody has seen yet: should it turn out to be below one
+    /// that rules ask for when it comes, the class will be decided again.
+    fn postpone(&self, _internal_name: &[u8]) -> bool {
+        false
+    }
+
     /// Which of the types that rules ask for exist.
     fn asked_types(&self) -> AskedTypes {
         AskedTypes::Any
@@ -117,6 +123,8 @@ pub(super) struct SupertypeFacts {
     found: Vec<usize>,
     /// Types whose own super types are unknown, so that there may be more.
     pub(super) unresolved: Vec<Vec<u8>>,
+    /// Whether there may be more above types that will be looked at when they come.
+    is_postponed: bool,
 }
 
 /// Super types of one type on the way.
@@ -136,6 +144,15 @@ impl SupertypeFacts {
     ) -> SupertypeFacts {
         let mut walk = Walk { holders: vec![Holder { types: direct, is_class: true }], seen: Vec::new() };
         let mut facts = SupertypeFacts::default();
+        if wanted.numbers.len() == 1 {
+            facts.found.extend(
+                walk.holders.iter().flat_map(|direct| direct.types.names()).find_map(|name| wanted.numbers.get(name)),
+            );
+            if !facts.found.is_empty() {
+                // Nothing else can be found.
+                return facts;
+            }
+        }
         let asked = OnceCell::new();
         let mut next = 0;
         while let Some((holder, is_class)) = walk.holder(next) {
@@ -156,6 +173,7 @@ impl SupertypeFacts {
                 match hierarchy.known_supertypes(name) {
                     Some(types) => walk.holders.push(Holder { types, is_class }),
                     None if !can_lead_to_one() => {}
+                    None if hierarchy.postpone(name) => facts.is_postponed = true,
                     None => match hierarchy.supertypes(name) {
                         Some(types) => walk.holders.push(Holder { types, is_class }),
                         None => facts.unresolved.push(name.to_vec()),
@@ -168,7 +186,7 @@ impl SupertypeFacts {
             }
             next += 1;
         }
-        if facts.found.is_empty() && facts.unresolved.is_empty() {
+        if facts.found.is_empty() && facts.unresolved.is_empty() && !facts.is_postponed {
             // The super types of each of them are among them.
             let names = walk.holders.iter().flat_map(|holder| holder.types.names());
             names.filter(|name| *name != class).for_each(|name| hierarchy.note_unasked(name));
