@@ -206,21 +206,30 @@ def round_of(o, class_path, program, chosen, directory):
         found, failed_later = sliced.turns({name: one for name, one in running.items() if name not in failed}, round(measured * o.work), order_of(o, order))
         errors = {**failed, **failed_later}
         base = turns_of(found, copies_of(o, "none"))
-        return {name: figures_of(name, copies_of(o, name), running, found, base, errors, directory) for name in chosen}
+        return {name: figures_of(o, name, running, found, base, errors, directory) for name in chosen}
     finally:
         for one in running.values():
             one.kill()
 
 
-def figures_of(name, copies, running, found, base, errors, directory):
+def ratio_of(found, copies, base_copies, base):
+    """Of each JVM the median over its turns, which the JIT's bursts leave alone, and of these the mean over the JVMs of a variant."""
+    own, none = ([sliced.ratio(found[copy], base) for copy in names] for names in (copies, base_copies))
+    return statistics.mean(own) / statistics.mean(none), own
+
+
+def figures_of(o, name, running, found, base, errors, directory):
     """The figures of a variant, from all its JVMs."""
+    copies = copies_of(o, name)
     failed = [errors[copy] for copy in copies if copy in errors]
     if failed:
         return {"error": failed[0]}
     own = turns_of(found, copies)
+    ratio, each = ratio_of(found, copies, copies_of(o, "none"), base)
     figures = {
-        "ratio": sliced.ratio(own, base),
-        "JVMs": [sliced.ratio(found[copy], base) for copy in copies],
+        "ratio": ratio,
+        "JVMs": each,
+        "all turns s": sum(seconds for _, seconds in own) / len(own),
         "seconds a turn": statistics.median(seconds for _, seconds in own),
         # Adds up over the turns, so that of a program that was left out on the way is another one.
         **({"answer": found[name][-1][0][0]} if len(own) == len(base) else {}),
@@ -241,7 +250,7 @@ def spread(values):
 def print_table(program, found, methods):
     print(f"\n{program}" + (f", peers with {len(methods)} methods" if methods else "") + "\n")
     names = list(found[0])
-    later = ["process CPU s"] + [column for column in ("p50 us", "p99 us") if column in found[0]["none"]]
+    later = ["all turns s", "process CPU s"] + [column for column in ("p50 us", "p99 us") if column in found[0]["none"]]
     print("| variant | CPU for the work, ratio (least-most) | each JVM | ms a turn | " + " | ".join(f"{column}, ratio" for column in later) + " | methods | records | lost |")
     print("|---" * (7 + len(later)) + "|")
     for name in names:
@@ -266,7 +275,7 @@ def main():
     directory = tempfile.mkdtemp(prefix="instr-programs-")
     try:
         class_paths = build(o, directory)
-        print(f"JDK {load.feature(o.java)}, {os.cpu_count()} processors, {o.rounds} rounds; ratio = median over the rounds of the median over the turns")
+        print(f"JDK {load.feature(o.java)}, {os.cpu_count()} processors, {o.rounds} rounds; ratio = median over the rounds; in a round the median over the turns, mean of the JVMs")
         for program in o.programs:
             methods = busiest_methods(o, class_paths[program], program) if o.peers else []
             chosen = variants(o, program, methods)

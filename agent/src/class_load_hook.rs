@@ -89,6 +89,9 @@ fn examine(session: &Session, class: &jvm::ClassFile<'_>, wanted: bool, coming: 
     };
     let never = |class: &[u8], method: &[u8], descriptor: &[u8]| session.is_untouchable(class, method, descriptor);
     let decision = rules.decide(&file, &view, &never);
+    if decision.unresolved.is_empty() && decision.chosen().next().is_some() {
+        view.note_wanted(file.super_class().into_iter().chain(file.interfaces()).map(|name| name.0));
+    }
     if !decision.unresolved.is_empty() {
         session.late.remember(class.jvmti, file.this_class().as_bytes(), loader);
     }
@@ -129,7 +132,6 @@ fn passes_first_look(
         // Whoever reads the log wants to know the reason for each method.
         let is_told = tracing::enabled!(tracing::Level::DEBUG);
         let is_taken = wanted && (is_told || coming.has_wrappers() || rules.may_take(&head, &view.without_asking()));
-        view.note_outcome(&head, is_taken);
         Statistics::add(&session.statistics.classes_unmatched, usize::from(wanted && !is_taken));
         is_taken
     };

@@ -215,31 +215,47 @@ impl Known {
 
     /// Has a class wait for a type that nobody has seen; false if somebody has, or if too many are waiting.
     pub(super) fn await_new(&mut self, name: &[u8], class: (&[u8], LoaderId)) -> bool {
-        if self.names.contains_key(name) {
-            return false;
-        }
-        let waiting = self.awaited.get(name).map_or(&[][..], Vec::as_slice);
-        if waiting.iter().any(|waiting| *waiting.0 == *class.0 && waiting.1 == class.1) {
-            return true;
-        }
-        waiting.len() < MOST_FOR_ONE && self.await_type(name.into(), (class.0.into(), class.1))
+        let waiting = self.awaited.get(name).map_or(0, Vec::len);
+        !self.names.contains_key(name) && waiting < MOST_FOR_ONE && self.await_once(name, class)
     }
 
     /// Has a class wait for a type; false if too many are waiting.
-    pub(super) fn await_type(&mut self, name: Box<[u8]>, class: ClassId) -> bool {
+    pub(super) fn await_once(&mut self, name: &[u8], class: (&[u8], LoaderId)) -> bool {
+        let waiting = self.awaited.get_mut(name);
+        let known = waiting.as_deref().map_or(&[][..], Vec::as_slice);
+        if known.iter().any(|known| *known.0 == *class.0 && known.1 == class.1) {
+            return true;
+        }
         if self.awaiting >= MOST_AWAITING {
             return false;
         }
         self.awaiting += 1;
-        self.awaited.entry(name).or_default().push(class);
+        let class: ClassId = (class.0.into(), class.1);
+        match waiting {
+            Some(waiting) => waiting.push(class),
+            None => _ = self.awaited.insert(name.into(), vec![class]),
+        }
         true
     }
 
-    /// The classes that wait for a type of this name; they do not any more.
-    pub(super) fn take_awaiting(&mut self, name: &[u8]) -> Vec<ClassId> {
-        let classes = self.awaited.remove(name).unwrap_or_default();
-        self.awaiting -= classes.len();
-        classes
+    /// The classes of this loader that wait for a type of this name; they do not any more.
+    pub(super) fn take_awaiting_of(&mut self, name: &[u8], loader: LoaderId) -> Vec<ClassId> {
+        self.take_awaiting(name, |class| class.1 == loader)
+    }
+
+    /// The same of all other loaders.
+    pub(super) fn take_awaiting_elsewhere(&mut self, name: &[u8], loader: LoaderId) -> Vec<ClassId> {
+        self.take_awaiting(name, |class| class.1 != loader)
+    }
+
+    fn take_awaiting(&mut self, name: &[u8], is_meant: impl Fn(&ClassId) -> bool) -> Vec<ClassId> {
+        let Some(waiting) = self.awaited.get_mut(name) else { return Vec::new() };
+        let taken: Vec<ClassId> = waiting.extract_if(.., |class| is_meant(class)).collect();
+        if waiting.is_empty() {
+            self.awaited.remove(name);
+        }
+        self.awaiting -= taken.len();
+        taken
     }
 
     /// Notes that the loader has no class file of this name.
@@ -386,11 +402,14 @@ mod tests {
     #[test]
     fn classes_wait_for_a_type_until_it_comes() {
         let mut known = Known::default();
-        assert!(known.await_type(b"a/Z"[..].into(), (b"a/X"[..].into(), 1)));
-        assert!(known.await_type(b"a/Z"[..].into(), (b"a/Y"[..].into(), 1)));
+        assert!(known.await_once(b"a/Z", (b"a/X", 1)) && known.await_once(b"a/Z", (b"a/Y", 1)));
+        assert!(known.await_once(b"a/Z", (b"a/Y", 2)));
         assert!(known.is_awaited(b"a/Z") && !known.is_awaited(b"a/X"));
-        assert_eq!(known.take_awaiting(b"a/Z").len(), 2);
-        assert!(!known.is_awaited(b"a/Z") && known.take_awaiting(b"a/Z").is_empty());
+        assert_eq!(known.take_awaiting_elsewhere(b"a/Z", 1).len(), 1);
+        assert!(known.is_awaited(b"a/Z"));
+        assert_eq!(known.take_awaiting_of(b"a/Z", 1).len(), 2);
+        assert!(!known.is_awaited(b"a/Z") && known.take_awaiting_of(b"a/Z", 1).is_empty());
+        assert_eq!(known.awaiting, 0);
     }
 
     #[test]
@@ -400,10 +419,10 @@ mod tests {
         assert!(!known.await_new(b"a/Seen", (b"a/C", 1)), "another loader may have given it to this one");
         assert!(known.await_new(b"a/Z", (b"a/C", 1)) && known.await_new(b"a/Z", (b"a/C", 1)));
         assert!(known.await_new(b"a/Z", (b"a/C", 2)));
-        assert_eq!(known.take_awaiting(b"a/Z").len(), 2);
+        assert_eq!(known.take_awaiting(b"a/Z", |_| true).len(), 2);
         let most = LoaderId::try_from(MOST_FOR_ONE).unwrap();
         assert!((0..most).all(|loader| known.await_new(b"a/Z", (b"a/C", loader))));
-        assert!(!known.await_new(b"a/Z", (b"a/C", most)) && known.await_new(b"a/Z", (b"a/C", 0)));
+        assert!(!known.await_new(b"a/Z", (b"a/C", most)));
         let taken = (0..2 * MOST_AWAITING).filter(|number| known.await_new(&number.to_be_bytes(), (b"a/D", 1))).count();
         assert_eq!(taken, MOST_AWAITING - MOST_FOR_ONE);
     }

@@ -94,10 +94,10 @@ impl<'a> LoaderView<'a> {
             || self.newcomer.is_some_and(Newcomer::may_come_again)
     }
 
-    /// Learns from a class that it is wanted or not.
-    pub(crate) fn note_outcome(&self, class: &FirstLook<'_, '_>, is_wanted: bool) {
+    /// Learns that a class with these direct super types is wanted.
+    pub(crate) fn note_wanted<'n>(&self, mut super_types: impl Iterator<Item = &'n [u8]>) {
         let has_read = self.newcomer.is_some_and(|newcomer| newcomer.has_read.get());
-        if has_read && is_wanted && !class.super_types().any(|name| self.index.asked.is_asked(name)) {
+        if has_read && !super_types.any(|name| self.index.asked.is_asked(name)) {
             self.index.experience.note_wanted();
         }
     }

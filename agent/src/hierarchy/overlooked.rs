@@ -59,39 +59,61 @@ impl Overlooked {
             find_overlooked(index, index.asked.is_first(*found_for), late);
             *found_for = now;
         }
-        let waiting = index.known().take_awaiting(name);
-        if !waiting.is_empty() {
-            settle(index, (name, loader), waiting, late);
+        let others = index.known().take_awaiting_elsewhere(name, loader);
+        doubt(index, others, late);
+        settle(index, name, loader, late);
+    }
+}
+
+/// Whether these classes get the type that has come to another loader, or one of the same name from their own, is for the JVM to say.
+fn doubt(index: &TypeIndex, mut classes: Vec<ClassId>, late: &dyn Latecomers) {
+    while let Some(class) = classes.pop() {
+        late.note_doubtful(&class);
+        classes.extend(index.known().take_awaiting_of(&class.0, class.1));
+    }
+}
+
+/// Decides about the classes that wait for this type, and about those that wait for them, as far as that can be told by now.
+fn settle(index: &TypeIndex, name: &[u8], loader: LoaderId, late: &dyn Latecomers) {
+    let mut pending: Vec<Box<[u8]>> = vec![name.into()];
+    while let Some(name) = pending.pop() {
+        if !index.known().is_awaited(&name) {
+            continue;
+        }
+        let above = above(index, &name, loader);
+        let is_below = above.is_below || index.asked.is_asked(&name);
+        if !is_below && !above.missing.is_empty() {
+            // The type waits itself, and all that wait for it with it.
+            if !await_all(index, &above.missing, (&name, loader)) {
+                let classes = index.known().take_awaiting_of(&name, loader);
+                doubt(index, classes, late);
+            }
+            continue;
+        }
+        let classes = {
+            let mut known = index.known();
+            if !is_below {
+                known.note_unasked(&name, loader);
+            }
+            known.take_awaiting_of(&name, loader)
+        };
+        for (class, _) in classes.into_iter().inspect(|class| tell(index, is_below, class, late)) {
+            pending.push(class);
         }
     }
 }
 
-/// Decides about the classes that waited for this type.
-fn settle(index: &TypeIndex, (name, loader): (&[u8], LoaderId), waiting: Vec<ClassId>, late: &dyn Latecomers) {
-    let (own, others): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|class| class.1 == loader);
-    // Whether they get this type from its loader, or another one of this name from their own, is for the JVM to say.
-    others.iter().for_each(|class| late.note_doubtful(class));
-    if own.is_empty() {
-        return;
-    }
-    let above = above(index, name, loader);
-    if above.is_below || index.asked.is_asked(name) {
-        for class in &own {
-            late.note(class);
-            index.experience.note_wanted();
-        }
-    } else if !above.missing.is_empty() && !await_all(index, loader, &above.missing, &own) {
-        own.iter().for_each(|class| late.note_doubtful(class));
+fn tell(index: &TypeIndex, is_below: bool, class: &ClassId, late: &dyn Latecomers) {
+    if is_below {
+        late.note(class);
+        index.experience.note_wanted();
     }
 }
 
-/// Has the classes wait for all these types; false if they cannot: one has come meanwhile, on another thread, or there is no room.
-fn await_all(index: &TypeIndex, loader: LoaderId, types: &[Box<[u8]>], classes: &[ClassId]) -> bool {
+/// Has the class wait for all these types; false if it cannot: one has come meanwhile, on another thread, or there is no room.
+fn await_all(index: &TypeIndex, types: &[Box<[u8]>], class: (&[u8], LoaderId)) -> bool {
     let mut known = index.known();
-    types.iter().all(|name| {
-        known.of_loader(name, loader).is_none()
-            && classes.iter().all(|class| known.await_type(name.clone(), class.clone()))
-    })
+    types.iter().all(|name| known.of_loader(name, class.1).is_none() && known.await_once(name, class))
 }
 
 /// What is known to be above a class.
@@ -115,6 +137,9 @@ pub(super) fn above(index: &TypeIndex, name: &[u8], loader: LoaderId) -> Above {
             if index.asked.is_asked(name) {
                 found.is_below = true;
                 return found;
+            }
+            if index.known().is_unasked(name, loader) {
+                continue;
             }
             match index.of_loader(name, loader).or_else(|| index.of_jdk(name)) {
                 Some(own) => pending.push(own),
@@ -155,7 +180,7 @@ fn find_overlooked(index: &TypeIndex, is_first: bool, late: &dyn Latecomers) {
     for (super_type, class) in unsure.into_iter().filter(|(_, class)| is_unfinished(class)) {
         match known.of_loader(&super_type, class.1) {
             Some(_) => come_meanwhile.push(class),
-            None => _ = known.await_type(super_type, class),
+            None => _ = known.await_once(&super_type, (&class.0, class.1)),
         }
     }
     drop(known);
@@ -298,6 +323,26 @@ mod tests {
         assert!(postpone(&index, "a/B", "a/A") && postpone(&index, "a/B", "a/A"));
         assert!(arrive(&index, &late, "a/B", 1, "a/A").is_empty());
         assert!(!index.known().is_awaited(b"a/B") && !index.known().is_awaited(b"a/A"));
+    }
+
+    #[test]
+    fn nobody_waits_any_more_when_all_super_types_have_come() {
+        let late = Noting::default();
+        let index = index_with_wanted(&late);
+        // Each has the next three above it, so there are many ways from the first to the last.
+        let name = |number: usize| format!("a/Trait{number}");
+        for number in 0..40 {
+            let above: Vec<String> = (number + 1..number + 4).map(name).collect();
+            let types = above.iter().map(String::as_bytes);
+            index.arrive((name(number).as_bytes(), 1), true, types, &late);
+            above.iter().for_each(|above| assert!(postpone(&index, above, &name(number))));
+        }
+        (40..43).for_each(|number| {
+            index.arrive((name(number).as_bytes(), 1), true, [OBJECT.as_bytes()].into_iter(), &late)
+        });
+        assert!(late.noted.take().is_empty());
+        assert!((0..50).all(|number| !index.known().is_awaited(name(number).as_bytes())));
+        assert!(index.known().is_unasked(name(1).as_bytes(), 1));
     }
 
     #[test]

@@ -14,6 +14,8 @@ struct Loader {
     known: Types,
     files: Types,
     asked: AskedTypes,
+    /// Whether classes wait for what is not known.
+    may_wait: bool,
     read: RefCell<Vec<String>>,
     marked: RefCell<Vec<String>>,
 }
@@ -36,6 +38,10 @@ impl Hierarchy for Loader {
         self.asked
     }
 
+    fn postpone(&self, _: &[u8]) -> bool {
+        self.may_wait
+    }
+
     fn note_unasked(&self, internal_name: &[u8]) {
         self.marked.borrow_mut().push(text(internal_name));
     }
@@ -52,6 +58,7 @@ fn loader(asked: AskedTypes) -> Loader {
             "a/Far: java/lang/Object",
         ]),
         asked,
+        may_wait: false,
         read: RefCell::default(),
         marked: RefCell::default(),
     }
@@ -109,4 +116,20 @@ fn known_parts_are_marked_whatever_was_not_read() {
     let wanted = loader(AskedTypes::Classes);
     assert!(takes(&wanted, "a.Root", "a/Known", &[]));
     assert!(wanted.marked.borrow().is_empty());
+}
+
+#[test]
+fn a_class_that_waits_reads_nothing_and_nothing_is_said_of_its_super_types() {
+    let waiting = Loader { may_wait: true, ..loader(AskedTypes::Any) };
+    assert!(!takes(&waiting, "a.Wanted", "a/Known", &[]));
+    assert!(waiting.read.borrow().is_empty() && waiting.marked.borrow().is_empty());
+    assert!(takes(&waiting, "a.Listed", "a/Known", &[]), "what is known counts");
+    assert!(waiting.read.borrow().is_empty());
+}
+
+#[test]
+fn nothing_is_read_if_the_only_asked_type_stands_beside_what_is_unknown() {
+    let one = loader(AskedTypes::Any);
+    assert!(takes(&one, "a.Wanted", "a/Known", &["a/Wanted"]));
+    assert!(one.read.borrow().is_empty());
 }

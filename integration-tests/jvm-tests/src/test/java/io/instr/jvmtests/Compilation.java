@@ -42,8 +42,14 @@ final class Compilation {
 
     /** A directory with the classes of these sources, each of which is one public type of a package with one name. */
     static Path compiled(Path root, String name, List<Path> classPath, String... sources) {
+        return compiledWith(List.of(), root, name, classPath, sources);
+    }
+
+    /** The same with more options. */
+    static Path compiledWith(List<String> options, Path root, String name, List<Path> classPath, String... sources) {
         Path classes = root.resolve(name);
         List<String> arguments = new ArrayList<>(List.of("--release", "11", "-d", classes.toString()));
+        arguments.addAll(options);
         arguments.addAll(List.of("-cp", String.join(":", classPath.stream().map(Path::toString).toList())));
         for (String source : sources) {
             String simple = source.replaceAll("(?s).*?public (?:abstract )?(?:class|interface) (\\w+).*", "$1");

@@ -111,6 +111,20 @@ class MissingTypesIT {
     private static final String INTERFACE = "package late; public interface Wanted {}";
     private static final String CLASS = "package late; public abstract class Wanted {}";
 
+    /** `First` has the wanted type above an interface of its super class, the others above that. */
+    private static final String[] CHAIN = {
+        "package chain; public interface Top extends late.Wanted {}",
+        "package chain; public interface Middle extends Top {}",
+        "package chain; public abstract class Base implements Middle { protected int same(int number) { return number; } }",
+        "package chain; public class First extends Base { public void work() { same(1); } public void other(int number) {} }",
+        "package chain; public interface Side extends Middle {}",
+        "package chain; public abstract class Step implements Side { protected int same(int number) { return number; } }",
+        "package chain; public class Second extends Step { public void work() { same(1); } public void other(int number) {} }",
+        "package chain; public interface Far { default void far(int number) {} }",
+        "package chain; public abstract class Long extends Second implements Far {}",
+        "package chain; public class Third extends Long { @Override public void work() { same(1); } @Override public void other(int number) {} }",
+    };
+
     /** The parts of a program: `first.Worker` has nothing to do with the wanted type, `second.Worker` has it two steps above it. */
     private record Parts(Path root, Path mainJar, Path workers, Path wanted) {
 
@@ -182,6 +196,66 @@ class MissingTypesIT {
         Parts parts = Parts.of(CLASS, "extends late.Wanted");
         assertTraced(jdk, List.of(parts.mainJar, parts.workers, parts.wantedJar()), Map.of("second.Worker.work", 1L),
                 "run=first.Worker", "run=second.Worker");
+    }
+
+    /** The type stands on the class path from the beginning, but nobody loads it before the first class that has it far above itself. */
+    @EachJdk
+    void anInterfaceAboveInterfacesOfSuperClasses(Jdk jdk) {
+        Parts parts = Parts.of(INTERFACE, "implements late.Wanted");
+        Path chain = compiled(parts.root, "chain", List.of(parts.wanted), CHAIN);
+        assertTraced(jdk, List.of(parts.mainJar, parts.workers, Compilation.jar(chain, parts.root.resolve("chain.jar")), parts.wantedJar()),
+                Map.of("chain.First.work", 1L, "chain.Second.work", 1L, "chain.Third.work", 2L),
+                "run=first.Worker", "run=chain.First", "run=chain.Second", "run=chain.Third", "run=chain.Third", "run=first.Worker");
+    }
+
+    /** The same with classes that HotSpot before 19 cannot retransform: they do not wait for their super types. */
+    @EachJdk
+    void aboveClassesThatCannotBeRetransformed(Jdk jdk) {
+        Parts parts = Parts.of(INTERFACE, "implements late.Wanted");
+        Path chain = Compilation.compiledWith(List.of("-parameters"), parts.root, "chain", List.of(parts.wanted), CHAIN);
+        Path jar = Compilation.jar(chain, parts.root.resolve("chain.jar"));
+        Map<String, Long> expected = Map.of("chain.First.work", 1L, "chain.Second.work", 1L, "chain.Third.work", 1L);
+        assertTraced(jdk, List.of(parts.mainJar, parts.workers, jar, parts.wantedJar()), expected,
+                "run=first.Worker", "run=chain.First", "run=chain.Second", "run=chain.Third");
+        assertTraced(jdk, List.of(parts.mainJar), expected, "child=" + jar + "," + parts.wantedJar() + "," + parts.workers,
+                "run=first.Worker", "run=chain.First", "run=chain.Second", "run=chain.Third");
+    }
+
+    /** First such classes wait for their super types; as many of them are wanted, these are read from then on. */
+    @EachJdk
+    void manyClassesThatAreWanted(Jdk jdk) {
+        Parts parts = Parts.of(INTERFACE, "implements late.Wanted");
+        List<String> sources = new ArrayList<>();
+        List<String> steps = new ArrayList<>(List.of("run=first.Worker"));
+        Map<String, Long> expected = new TreeMap<>();
+        for (int number = 0; number < 24; number++) {
+            sources.add("package many; public interface Middle%d extends late.Wanted {}".formatted(number));
+            sources.add("package many; public abstract class Base%1$d implements Middle%1$d {}".formatted(number));
+            sources.add("package many; public class Worker%1$d extends Base%1$d { public void work() {} }".formatted(number));
+            sources.add("package many; public abstract class Idle%d {}".formatted(number));
+            sources.add("package many; public class Other%1$d extends Idle%1$d { public void work() {} }".formatted(number));
+            steps.addAll(List.of("run=many.Worker" + number, "run=many.Other" + number));
+            expected.put("many.Worker" + number + ".work", 1L);
+        }
+        Path many = compiled(parts.root, "many", List.of(parts.wanted), sources.toArray(String[]::new));
+        Path jar = Compilation.jar(many, parts.root.resolve("many.jar"));
+        assertTraced(jdk, List.of(parts.mainJar, parts.workers, jar, parts.wantedJar()), expected, steps.toArray(String[]::new));
+        assertTraced(jdk, List.of(parts.mainJar, parts.wantedJar()), expected,
+                Stream.concat(Stream.of("child=" + parts.workers + "," + jar), steps.stream()).toArray(String[]::new));
+    }
+
+    /** The super type comes to the parent of the loader whose class waits for it. */
+    @EachJdk
+    void aSuperTypeOfTheParentLoader(Jdk jdk) {
+        Parts parts = Parts.of(INTERFACE, "implements late.Wanted");
+        Path below = compiled(parts.root, "below", List.of(parts.wanted, parts.root.resolve("workers")),
+                "package below; public class Worker extends second.Base { public void work() {} }",
+                "package below; public class Other extends first.Base { public void work() {} }",
+                "package below; public class First implements late.Wanted { public void work() {} }");
+        Path jar = Compilation.jar(below, parts.root.resolve("below.jar"));
+        assertTraced(jdk, List.of(parts.mainJar, parts.workers, parts.wantedJar()),
+                Map.of("below.First.work", 1L, "below.Worker.work", 1L),
+                "child=" + jar, "run=below.First", "run=below.Other", "run=below.Worker");
     }
 
     /** A class for one loader, an interface for another. */
