@@ -7,7 +7,7 @@ use crate::process::{cargo, command, execute, maven};
 use crate::{prerequisites, project};
 
 const BENCHMARKS: &str =
-    "startup, events, percall, scaling, records, programs, transform, instructions, unwanted, memory and watch";
+    "startup, events, percall, scaling, records, programs, transform, instructions, insertion, unwanted, memory and watch";
 
 /// Everything behind the name of the benchmark is passed on to its script.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -29,6 +29,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         "transform" | "instructions" => {
             execute(cargo().args(["build", "--release", "--package", "cli", "--example", "throughput"]))?;
             measure.arg("--program").arg(project::target().join("release/examples/throughput"));
+        }
+        "insertion" => {
+            execute(cargo().args(["build", "--release", "--package", "cli", "--example", "insert_and_repair"]))?;
+            measure.arg("--program").arg(project::target().join("release/examples/insert_and_repair"));
         }
         "unwanted" => {
             execute(cargo().args(["build", "--release", "--package", "agent"]))?;

@@ -8,8 +8,8 @@
 mod classes_in_memory;
 #[path = "../corpus/embedded.rs"]
 mod embedded;
+mod thread_time;
 
-use std::fs;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,6 +20,7 @@ use classfile::{ClassFile, PoolTables, access};
 use instrument_core::level::Level;
 use instrument_core::template::TemplateId;
 use instrument_core::{Engine, EngineOptions, MergeWay, MethodPlan, Outcome, Workspace};
+use thread_time::cpu_nanoseconds;
 
 fn main() -> ExitCode {
     match run() {
@@ -63,12 +64,6 @@ fn level_named(name: &str) -> Result<Level> {
         "time" => Level::Time,
         _ => bail!("there is no level `{name}`"),
     })
-}
-
-/// Nanoseconds of CPU that this thread has used so far.
-fn cpu_nanoseconds() -> Result<u64> {
-    let text = fs::read_to_string("/proc/thread-self/schedstat")?;
-    text.split_whitespace().next().context("empty schedstat")?.parse().context("schedstat")
 }
 
 #[inline(never)]
