@@ -6,8 +6,7 @@ use class_source::JavaHome;
 use crate::process::{cargo, command, execute, maven};
 use crate::{prerequisites, project};
 
-const BENCHMARKS: &str =
-    "startup, events, percall, scaling, records, programs, transform, instructions, insertion, unwanted, memory and watch";
+const BENCHMARKS: &str = "startup, events, percall, scaling, records, programs, transform, instructions, insertion, unwanted, memory and watch";
 
 /// Everything behind the name of the benchmark is passed on to its script.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
