@@ -19,6 +19,7 @@ use crate::hierarchy::{BOOT, LoaderView, Newcomer};
 use crate::jvm;
 use crate::late_decisions::Late;
 use crate::probe_registry::ProbeRequest;
+use crate::safe_retransforms::SAFE_RETRANSFORMS;
 use crate::session::Session;
 use crate::statistics::{RefusedMethod, Statistics};
 use crate::thread_memory::with_memory;
@@ -72,7 +73,7 @@ fn examine(session: &Session, class: &jvm::ClassFile<'_>, wanted: bool, coming: 
     }
     // Only questions about super types depend on the loader.
     let loader = if rules.needs_hierarchy() { class.loader_hash() } else { BOOT };
-    let newcomer = Newcomer::of(class, session.java_version);
+    let newcomer = Newcomer::of(class, loader, session.java_version);
     let view = LoaderView::of_class(&session.types, loader, class, newcomer.as_ref());
     if !passes_first_look(session, class, &view, wanted, coming) {
         return None;
@@ -104,6 +105,9 @@ fn examine(session: &Session, class: &jvm::ClassFile<'_>, wanted: bool, coming: 
         session.wrapped.note(name, class, wrapped);
     }
     session.rewritten.note(name, class, is_first);
+    if is_first && !session.setup.config.agent.discard {
+        SAFE_RETRANSFORMS.note_changed(session.java_version, name, class);
+    }
     // Asked after it was noted: a detach that did not find it there finds the class as it was.
     if session.is_leaving() {
         if is_first {

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use crate::hotspot_hazards;
 use crate::jvm::{self, Event, Jni, Jvmti, LoadedClass, LoadedClasses};
 use crate::late_restores::{self, LATE_RESTORES};
 use crate::message;
+use crate::safe_retransforms::SAFE_RETRANSFORMS;
 use crate::session::{Agent, Session};
 
 /// Classes restored at once. Each batch stops the application for some milliseconds.
@@ -17,16 +17,27 @@ pub(crate) fn detach(agent: &Agent, jni: &Jni<'_>) {
     let Some(session) = agent.session() else { return };
     agent.stop_probes(jni);
     session.leave();
-    // A class with wrappers must keep them whenever it is retransformed, so the hook stays on for those.
+    // A class with wrappers must keep them whenever it is retransformed, so the hook stays on for those; names of parameters are put
+    // back by it for the last time.
+    let puts_names_back = SAFE_RETRANSFORMS.has_names();
+    if !puts_names_back {
+        switch_hook_off(agent, &session);
+    }
+    restore(agent.jvmti, jni, &session);
+    if puts_names_back {
+        switch_hook_off(agent, &session);
+    }
+    session.events.listen(agent.jvmti, false);
+    session.types.close(jni);
+    agent.end_session("the agent was detached");
+}
+
+fn switch_hook_off(agent: &Agent, session: &Session) {
     if session.wrapped.is_empty()
         && let Err(error) = agent.jvmti.set_event(Event::ClassFileLoad, false)
     {
         tracing::error!(%error, "the class hook cannot be switched off");
     }
-    restore(agent.jvmti, jni, &session);
-    session.events.listen(agent.jvmti, false);
-    session.types.close(jni);
-    agent.end_session("the agent was detached");
 }
 
 fn restore(jvmti: Jvmti, jni: &Jni<'_>, session: &Arc<Session>) {
@@ -53,7 +64,7 @@ fn restore(jvmti: Jvmti, jni: &Jni<'_>, session: &Arc<Session>) {
         late_restores::stop_listening(jvmti);
     }
     let (safe, unsafe_to_touch): (Vec<_>, Vec<_>) =
-        linked.into_iter().partition(|class| hotspot_hazards::of_class(jvmti, session.java_version, *class).is_none());
+        linked.into_iter().partition(|class| SAFE_RETRANSFORMS.hazard(jvmti, jni, *class, None).is_none());
     let mut left = unsafe_to_touch.len();
     for batch in safe.chunks(BATCH) {
         jvm::retransform(jvmti, batch, &mut |_, error| {

@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::hierarchy::{ClassId, Latecomers, LoaderId, TypeIndex};
 use crate::jvm::{Event, Jni, Jvmti, LoadedClass, LoadedClasses};
-use crate::loaded_before;
+use crate::loaded_before::{self, MayRead};
 use crate::session::Session;
 
 /// So many classes are remembered at most.
@@ -137,7 +137,7 @@ impl LateDecisions {
         if is_doubtful && !session.types.is_below_asked(&name, loader) {
             return;
         }
-        loaded_before::retransform_classes(jvmti, session, &[class]);
+        loaded_before::retransform_classes(jvmti, jni, session, &[class], MayRead::Nothing);
     }
 
     /// Whether the class was a doubtful one; `None` if it was not waiting.

@@ -11,8 +11,8 @@ use rustc_hash::FxHashSet;
 
 use crate::followed_loaders::FollowedLoaders;
 use crate::hierarchy::{ClassId, LoaderId};
-use crate::hotspot_hazards;
 use crate::jvm::{self, Event, Jni, Jvmti, LoadedClass};
+use crate::safe_retransforms::SAFE_RETRANSFORMS;
 
 /// The waiting classes of the process.
 pub(crate) static LATE_RESTORES: LateRestores = LateRestores::new();
@@ -96,7 +96,7 @@ impl LateRestores {
             return;
         }
         let is_meant = of_loader(jvmti, jni, class).is_some_and(|class| self.take(&class));
-        if is_meant && hotspot_hazards::of_class(jvmti, jvmti.java_version(), class).is_none() {
+        if is_meant && SAFE_RETRANSFORMS.hazard(jvmti, jni, class, None).is_none() {
             jvm::retransform(jvmti, &[class], &mut |_, error| tracing::warn!(%error, "a class cannot be restored"));
         }
         if !self.are_waiting() || self.linked.fetch_add(1, Ordering::Relaxed) % LINKED == LINKED - 1 {

@@ -46,6 +46,7 @@ mod probe_switch;
 mod recorder;
 mod rewritten_classes;
 mod runtime_classes;
+mod safe_retransforms;
 mod sampler;
 mod session;
 mod setup;

@@ -7,8 +7,8 @@ use rustc_hash::FxHashSet;
 
 use crate::class_plan::{ClassPlan, Coming};
 use crate::hierarchy::LoaderView;
-use crate::hotspot_hazards;
 use crate::jvm::{self, Jni, Jvmti, LoadedClass, LoadedClasses};
+use crate::safe_retransforms::SAFE_RETRANSFORMS;
 use crate::session::Session;
 use crate::statistics::{RefusedMethod, Statistics};
 
@@ -25,7 +25,7 @@ pub(crate) fn instrument(jvmti: Jvmti, jni: &Jni<'_>, session: &Session) {
     let wanted: Vec<LoadedClass<'_>> = loaded.as_slice().iter().copied().filter(|class| scan.wants(*class)).collect();
     session.types.all_loaded_are_noted();
     tracing::info!(loaded = loaded.as_slice().len(), wanted = wanted.len(), "classes loaded before the hook");
-    retransform_classes(jvmti, session, &wanted);
+    retransform_classes(jvmti, jni, session, &wanted, MayRead::ClassFiles);
 }
 
 /// Has the JVM present the loaded classes of these names once more.
@@ -39,7 +39,7 @@ pub(crate) fn instrument_again(jvmti: Jvmti, jni: &Jni<'_>, session: &Session, n
     };
     let is_named = |class: &LoadedClass<'_>| class.internal_name(jvmti).is_some_and(|name| names.contains(&*name));
     let meant: Vec<LoadedClass<'_>> = loaded.as_slice().iter().copied().filter(is_named).collect();
-    retransform_classes(jvmti, session, &meant);
+    retransform_classes(jvmti, jni, session, &meant, MayRead::ClassFiles);
 }
 
 struct Scan<'a> {
@@ -102,17 +102,32 @@ impl Scan<'_> {
 /// class, but stops it for longer.
 const BATCH: usize = 1000;
 
+/// Whether loaders may be asked for files of classes that the JVM has damaged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum MayRead {
+    ClassFiles,
+    /// A class is being linked, which others may wait for: no time for Java code of a loader.
+    Nothing,
+}
+
 /// Retransforms the classes in as few batches as is sensible, leaving out those that the JVM cannot retransform safely, and counts those that
 /// it rejects.
-pub(crate) fn retransform_classes(jvmti: Jvmti, session: &Session, classes: &[LoadedClass<'_>]) {
+pub(crate) fn retransform_classes(
+    jvmti: Jvmti,
+    jni: &Jni<'_>,
+    session: &Session,
+    classes: &[LoadedClass<'_>],
+    may_read: MayRead,
+) {
     let refuse = |class: LoadedClass<'_>, key: &str, reason: String| {
         let name = class.internal_name(jvmti).unwrap_or_default();
         let class = String::from_utf8_lossy(&name).into_owned();
         session.statistics.refuse(key, RefusedMethod { class, method: String::new(), reason });
     };
     let mut safe = Vec::with_capacity(classes.len());
+    let types = matches!(may_read, MayRead::ClassFiles).then_some(&session.types);
     for class in classes {
-        match hotspot_hazards::of_class(jvmti, session.java_version, *class) {
+        match SAFE_RETRANSFORMS.hazard(jvmti, jni, *class, types) {
             Some(hazard) => refuse(*class, hazard.key, hazard.reason.to_owned()),
             None => safe.push(*class),
         }

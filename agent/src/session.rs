@@ -29,6 +29,7 @@ use crate::probe_switch::ProbeSwitch;
 use crate::recorder::{self, BurstWindows, CallRates, DumpDesk, LiveTree, RecordCounts, Rings, WatchedCalls, Watcher};
 use crate::rewritten_classes::RewrittenClasses;
 use crate::runtime_classes::RuntimeClasses;
+use crate::safe_retransforms::SAFE_RETRANSFORMS;
 use crate::sampler::{self, AllocationSampler, SampleQueue};
 use crate::setup::Setup;
 use crate::statistics::Statistics;
@@ -215,6 +216,27 @@ impl Agent {
         session.start_allocation_samples();
         Ok(())
     }
+
+    /// What becomes of a class that comes to the hook.
+    fn rewritten(&self, class: &ClassFile<'_>) -> Option<Vec<u8>> {
+        let present = match &*self.session.read() {
+            Some(session) if session.is_leaving() => None,
+            // Most classes end here, before the session is shared once more.
+            Some(session)
+                if class_load_hook::ends_at_its_name(session, class) && !session.events.has(EventKind::Classes) =>
+            {
+                return None;
+            }
+            session => session.clone(),
+        };
+        match present {
+            Some(session) => {
+                session.events.class_file(class);
+                class_load_hook::class_file(&session, class)
+            }
+            None => WRAPPED.get()?.without_templates(class),
+        }
+    }
 }
 
 impl JvmEvents for Agent {
@@ -241,23 +263,8 @@ impl JvmEvents for Agent {
     }
 
     fn class_file(&self, class: &ClassFile<'_>) -> Option<Vec<u8>> {
-        let present = match &*self.session.read() {
-            Some(session) if session.is_leaving() => None,
-            // Most classes end here, before the session is shared once more.
-            Some(session)
-                if class_load_hook::ends_at_its_name(session, class) && !session.events.has(EventKind::Classes) =>
-            {
-                return None;
-            }
-            session => session.clone(),
-        };
-        match present {
-            Some(session) => {
-                session.events.class_file(class);
-                class_load_hook::class_file(&session, class)
-            }
-            None => WRAPPED.get()?.without_templates(class),
-        }
+        let Some(bytes) = SAFE_RETRANSFORMS.put_back(class) else { return self.rewritten(class) };
+        self.rewritten(&class.with_bytes(&bytes)).or(Some(bytes))
     }
 
     fn class_prepared(&self, jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>) {

@@ -128,7 +128,7 @@ impl<'a> ClassFile<'a> {
     }
 
     /// Internal names of the direct super interfaces.
-    pub fn interfaces(&self) -> impl Iterator<Item = ModifiedUtf8<'a>> + '_ {
+    pub fn interfaces(&self) -> impl Iterator<Item = ModifiedUtf8<'a>> + Clone + '_ {
         self.interfaces.iter().copied()
     }
 

@@ -24,6 +24,7 @@ pub mod instruction;
 mod modified_utf8;
 pub mod opcode;
 pub mod opcode_outline;
+mod parameter_names;
 pub mod stack_map;
 
 pub use attribute::{Attribute, Attributes};
@@ -36,6 +37,7 @@ pub use constant_pool::{ConstantPool, MemberKind, MemberRef, PoolTables, Tag};
 pub use constant_pool_writer::{ConstantPoolWriter, PoolFull};
 pub use error::{Error, ErrorKind};
 pub use modified_utf8::ModifiedUtf8;
+pub use parameter_names::ParameterNames;
 
 /// Result of reading a class file.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -1,8 +1,9 @@
-//! Any bytes as a class file: read, every attribute decoded, written again. What can be written is what was read.
+//! Any bytes as a class file: read, every attribute decoded, written again. What can be written is what was read. Names of parameters that
+//! were taken out are put back, and nothing else changes.
 
 use classfile::descriptor::MethodDescriptor;
 use classfile::stack_map::{FrameDecoder, FrameEncoder, VerificationType, implied_locals};
-use classfile::{ByteReader, ByteWriter, ClassFile, Error, Member, class_writer};
+use classfile::{ByteReader, ByteWriter, ClassFile, Error, Member, ParameterNames, class_writer};
 
 pub fn check(data: &[u8]) {
     let class = match ClassFile::parse(data) {
@@ -20,6 +21,39 @@ pub fn check(data: &[u8]) {
         // Damaged frames are errors; frames that can be read mean the same when they are written again.
         let _ = frames(&class, method);
     }
+    let names = ParameterNames::of(&class).zip(without_names(&class).ok());
+    if let Some((names, bare)) = names {
+        let bare = ClassFile::parse(&bare).expect("a class without some attributes");
+        if let Some(restored) = names.put_back(&bare) {
+            let restored = ClassFile::parse(&restored).expect("a class with more attributes");
+            assert!(without_names(&restored).is_ok_and(|again| again == bare.bytes()), "something else has changed");
+        }
+    }
+}
+
+/// The class without `MethodParameters`, as a JVM hands it on that has lost them.
+fn without_names(class: &ClassFile<'_>) -> Result<Vec<u8>, Error> {
+    let mut out = ByteWriter::new();
+    let mut copied = 0;
+    for method in class.methods() {
+        out.bytes(&class.bytes()[copied..method.attributes_offset]);
+        copied = method.end;
+        let count_position = out.len();
+        out.u2(0);
+        let mut count = 0;
+        for attribute in method.attributes(class) {
+            let attribute = attribute?;
+            if attribute.name != "MethodParameters" {
+                out.u2(attribute.name_index);
+                out.u4(attribute.content.len() as u32);
+                out.bytes(attribute.content);
+                count += 1;
+            }
+        }
+        out.patch_u2(count_position, count);
+    }
+    out.bytes(&class.bytes()[copied..]);
+    Ok(out.into_vec())
 }
 
 type Frame = (u32, Vec<VerificationType>, Vec<VerificationType>);

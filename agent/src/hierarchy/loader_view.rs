@@ -7,8 +7,8 @@ use instrument_core::selection::{AskedTypes, FirstLook, Hierarchy, Supertypes};
 
 use super::native_paths::Asking;
 use super::{BOOT, Latecomers, LoaderId, TypeIndex};
-use crate::hotspot_hazards;
 use crate::jvm::{self, Jni, Jvmti, ObjectRef, read_class_resource};
+use crate::safe_retransforms::SAFE_RETRANSFORMS;
 
 /// Super types as the loader of a class would find them.
 #[derive(Debug)]
@@ -28,8 +28,11 @@ pub(crate) struct LoaderView<'a> {
 pub(crate) struct Newcomer<'a> {
     /// `None` if it was defined without a name.
     name: Option<&'a [u8]>,
+    loader: LoaderId,
     bytes: &'a [u8],
     java_version: u32,
+    /// Supposed, until its super types are known.
+    is_record: Cell<bool>,
     may_come_again: OnceCell<bool>,
     /// Whether it has a super type that nobody had seen, and whether one of these was read.
     has_unseen: Cell<bool>,
@@ -38,11 +41,13 @@ pub(crate) struct Newcomer<'a> {
 
 impl<'a> Newcomer<'a> {
     /// This class, if it is a new one.
-    pub(crate) fn of(class: &jvm::ClassFile<'a>, java_version: u32) -> Option<Newcomer<'a>> {
+    pub(crate) fn of(class: &jvm::ClassFile<'a>, loader: LoaderId, java_version: u32) -> Option<Newcomer<'a>> {
         class.is_new().then(|| Newcomer {
             name: class.name,
+            loader,
             bytes: class.bytes,
             java_version,
+            is_record: Cell::new(true),
             may_come_again: OnceCell::new(),
             has_unseen: Cell::new(false),
             has_read: Cell::new(false),
@@ -51,7 +56,12 @@ impl<'a> Newcomer<'a> {
 
     /// Whether HotSpot can retransform it.
     fn may_come_again(&self) -> bool {
-        *self.may_come_again.get_or_init(|| hotspot_hazards::of_class_file(self.java_version, self.bytes).is_none())
+        *self.may_come_again.get_or_init(|| {
+            let class = self.name.map(|name| (name, self.loader));
+            let is_safe =
+                |class| SAFE_RETRANSFORMS.may_come_again(self.java_version, class, self.bytes, self.is_record.get());
+            class.is_some_and(is_safe)
+        })
     }
 }
 
@@ -84,6 +94,9 @@ impl<'a> LoaderView<'a> {
 
     /// Notes the class whose loader this is and its super types; `late` hears of classes that were decided too early.
     pub(crate) fn arrive(&self, class: &FirstLook<'_, '_>, late: &dyn Latecomers) {
+        if let Some(newcomer) = self.newcomer {
+            newcomer.is_record.set(class.super_types().next() == Some(b"java/lang/Record"));
+        }
         let class_id = (class.name(), self.loader);
         self.index.arrive(class_id, class.is_interface(), class.super_types(), late);
     }
@@ -99,6 +112,20 @@ impl<'a> LoaderView<'a> {
         let has_read = self.newcomer.is_some_and(|newcomer| newcomer.has_read.get());
         if has_read && !super_types.any(|name| self.index.asked.is_asked(name)) {
             self.index.experience.note_wanted();
+        }
+    }
+
+    /// Which of the types that rules ask for exist, as far as the class may count on it, where these have come.
+    fn expected_types(&self, come: AskedTypes) -> AskedTypes {
+        match (come, self.object) {
+            (AskedTypes::Any, _) | (_, None) => AskedTypes::Any,
+            (come, _) if self.is_sure_of(come) => self.index.asked.believe(come),
+            (_, Some((jvmti, jni, loader))) => {
+                let search = || self.index.paths.asked_types(Asking { index: self.index, jvmti, jni }, loader);
+                let expected = self.index.expected.of_loader(self.loader, search);
+                // The JDK has been searched, and this search may have found some.
+                self.index.asked.believe(expected.max(self.index.asked_types()))
+            }
         }
     }
 
@@ -148,15 +175,13 @@ impl Hierarchy for LoaderView<'_> {
     }
 
     fn asked_types(&self) -> AskedTypes {
-        match (self.index.asked_types(), self.object) {
-            (AskedTypes::Any, _) | (_, None) => AskedTypes::Any,
-            (come, _) if self.is_sure_of(come) => self.index.asked.believe(come),
-            (_, Some((jvmti, jni, loader))) => {
-                let search = || self.index.paths.asked_types(Asking { index: self.index, jvmti, jni }, loader);
-                let expected = self.index.expected.of_loader(self.loader, search);
-                // The JDK has been searched, and this search may have found some.
-                self.index.asked.believe(expected.max(self.index.asked_types()))
-            }
+        self.expected_types(self.index.asked_types())
+    }
+
+    fn has_asked_types(&self) -> bool {
+        match self.index.asked_types() {
+            AskedTypes::Nowhere => self.expected_types(AskedTypes::Nowhere) != AskedTypes::Nowhere,
+            AskedTypes::Classes | AskedTypes::Any => true,
         }
     }
 

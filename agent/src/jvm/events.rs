@@ -42,6 +42,11 @@ impl ClassFile<'_> {
         *self.loader_hash.get_or_init(|| self.jvmti.identity_hash(self.loader))
     }
 
+    /// The same class in another form.
+    pub(crate) fn with_bytes<'other>(&'other self, bytes: &'other [u8]) -> ClassFile<'other> {
+        ClassFile { bytes, loader_hash: self.loader_hash.clone(), ..*self }
+    }
+
     /// Whether the class is surely about to be defined.
     pub(crate) fn is_new(&self) -> bool {
         self.redefined.is_none()

@@ -4,6 +4,7 @@
 //! two positioned reads. The file is never mapped: it may be replaced while we hold it.
 
 mod decompress;
+mod foreign_packages;
 mod index;
 mod shared_strings;
 
@@ -13,6 +14,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind};
+use foreign_packages::ForeignPackages;
 use index::{Index, Location};
 
 /// No resource of a JDK comes near this; a larger figure in the index means a damaged file.
@@ -23,6 +25,7 @@ pub struct JdkImage {
     path: PathBuf,
     file: File,
     index: Index,
+    foreign: ForeignPackages,
 }
 
 /// A class of the image, as [`JdkImage::classes`] meets it.
@@ -56,7 +59,7 @@ impl JdkImage {
             _ => Error::new(&path, ErrorKind::Io(error)),
         })?;
         match Index::read(&file) {
-            Ok(index) => Ok(JdkImage { path, file, index }),
+            Ok(index) => Ok(JdkImage { path, file, index, foreign: ForeignPackages::default() }),
             Err(kind) => Err(Error::new(path, kind)),
         }
     }
@@ -80,8 +83,10 @@ impl JdkImage {
 
     /// Whether some module has the package of the class with this internal name, or one inside that package.
     pub fn has_package_of(&self, internal_name: impl AsRef<[u8]>) -> Result<bool, Error> {
-        let Some((packages, _)) = packages_key(internal_name.as_ref()) else { return Ok(false) };
-        Ok(self.index.find(&packages).map_err(|kind| self.error(kind))?.is_some())
+        let internal_name = internal_name.as_ref();
+        let package = package_length(internal_name).and_then(|slash| internal_name.get(..slash));
+        let Some(package) = package else { return Ok(false) };
+        Ok(self.index.find(&packages_key(package)).map_err(|kind| self.error(kind))?.is_some())
     }
 
     /// Every class of every module, in the order of the index (not sorted).
@@ -105,9 +110,15 @@ impl JdkImage {
     /// `/packages/a.b` lists the modules that have the package `a.b`: pairs of (flags, offset of the module's name).
     /// A package may be split over modules as long as only one of them has classes in it, so each one is asked.
     fn locate(&self, internal_name: &[u8]) -> Result<Option<(&[u8], Location)>, ErrorKind> {
-        let Some((packages, slash)) = packages_key(internal_name) else { return Ok(None) };
+        let Some(slash) = package_length(internal_name) else { return Ok(None) };
         let Some((package, base)) = internal_name.split_at_checked(slash) else { return Ok(None) };
-        let Some(packages) = self.index.find(&packages)? else { return Ok(None) };
+        if self.foreign.has(package) {
+            return Ok(None);
+        }
+        let Some(packages) = self.index.find(&packages_key(package))? else {
+            self.foreign.add(package);
+            return Ok(None);
+        };
         for pair in self.content(&packages)?.chunks_exact(8) {
             let name_offset = self.index.u32_at(pair, 4)?;
             let module = self.index.string(name_offset)?;
@@ -141,11 +152,15 @@ impl JdkImage {
     }
 }
 
-/// What the image files the package of a class under, and the length of the package's name; `None` without a package.
-fn packages_key(internal_name: &[u8]) -> Option<(Vec<u8>, usize)> {
-    let slash = internal_name.iter().rposition(|&byte| byte == b'/')?;
-    let package = internal_name.get(..slash)?.iter().map(|&byte| if byte == b'/' { b'.' } else { byte });
-    Some((b"/packages/".iter().copied().chain(package).collect(), slash))
+/// The length of the name of the class's package; `None` without a package.
+fn package_length(internal_name: &[u8]) -> Option<usize> {
+    internal_name.iter().rposition(|&byte| byte == b'/')
+}
+
+/// What the image files a package under.
+fn packages_key(package: &[u8]) -> Vec<u8> {
+    let package = package.iter().map(|&byte| if byte == b'/' { b'.' } else { byte });
+    b"/packages/".iter().copied().chain(package).collect()
 }
 
 impl fmt::Debug for JdkImage {

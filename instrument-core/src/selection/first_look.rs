@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use classfile::{ClassHead, HeadMemory, Result};
 
-use super::hierarchy::{AskedTypes, Hierarchy, SupertypeFacts, Supertypes};
+use super::hierarchy::{Hierarchy, SupertypeFacts, Supertypes};
 use super::jdk_packages::is_jdk_class;
 use super::rule::CompiledRule;
 use super::rule_set::{RuleSet, wants_class};
@@ -123,9 +123,13 @@ impl RuleSet {
             |name: &[u8]| !self.wanted.contains(name) && (name == b"java/lang/Object" || hierarchy.is_unasked(name));
         let is_wanted = |name: &[u8]| self.wanted.contains(name);
         if !is_wanted(class.name()) {
-            let can_matter = || match hierarchy.asked_types() {
-                AskedTypes::Nowhere => class.super_types().any(is_wanted),
-                AskedTypes::Classes | AskedTypes::Any => !class.super_types().all(is_unasked),
+            let is_plain = |name: &[u8]| name == b"java/lang/Object" && !is_wanted(name);
+            if class.super_types().all(is_plain) {
+                return None;
+            }
+            let can_matter = || match hierarchy.has_asked_types() {
+                false => class.super_types().any(is_wanted),
+                true => !class.super_types().all(is_unasked),
             };
             if !can_matter() {
                 return None;

@@ -16,8 +16,9 @@ pub struct Supertypes {
 
 impl Supertypes {
     /// Super types of these names, the super class first.
-    pub fn named<'n>(names: impl IntoIterator<Item = &'n [u8]>) -> Supertypes {
-        let mut text = Vec::new();
+    pub fn named<'n>(names: impl IntoIterator<Item = &'n [u8], IntoIter: Clone>) -> Supertypes {
+        let names = names.into_iter();
+        let mut text = Vec::with_capacity(names.clone().map(|name| name.len() + 1).sum());
         for name in names {
             text.extend_from_slice(name);
             text.push(0);
@@ -77,6 +78,11 @@ pub trait Hierarchy {
     /// Which of the types that rules ask for exist.
     fn asked_types(&self) -> AskedTypes {
         AskedTypes::Any
+    }
+
+    /// Whether any of them does. Easier to tell than which.
+    fn has_asked_types(&self) -> bool {
+        self.asked_types() != AskedTypes::Nowhere
     }
 
     /// True if it was noted that the rules ask for neither this type nor one of its super types.

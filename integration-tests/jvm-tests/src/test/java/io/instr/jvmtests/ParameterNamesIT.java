@@ -1,0 +1,166 @@
+package io.instr.jvmtests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+
+import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.Attachment;
+import io.instr.jvmtests.jvm.Dialog;
+import io.instr.jvmtests.jvm.EachJdk;
+import io.instr.jvmtests.jvm.Finished;
+import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.Program;
+import io.instr.jvmtests.jvm.RunDirectories;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * HotSpot before 19 forgets the names of parameters when a class is retransformed (JDK-8240908), and frameworks read them. Whatever the agent
+ * does to a loaded class, they stay.
+ */
+class ParameterNamesIT {
+
+    private static final String NAMES = """
+            package app;
+            public class Names {
+                /** The parameters of all constructors and methods of a class. */
+                public static String of(Class<?> type) {
+                    var all = new java.util.TreeSet<String>();
+                    for (var constructor : type.getDeclaredConstructors()) {
+                        all.add("new" + java.util.Arrays.toString(constructor.getParameters()));
+                    }
+                    for (var method : type.getDeclaredMethods()) {
+                        all.add(method.getName() + java.util.Arrays.toString(method.getParameters()));
+                    }
+                    return all.toString();
+                }
+            }
+            """;
+    private static final String WORKER = """
+            package app;
+            public class Worker {
+                private int sum;
+                public Worker(final int begin, String... labels) { sum = begin + labels.length; }
+                public int work(int count, final long wide, java.util.List<String> several) {
+                    for (int i = 0; i < count; i++) { sum += step(i, "x"); }
+                    return sum;
+                }
+                public static int step(int number, String text) { return number + text.length(); }
+                public void none() {}
+            }
+            """;
+    private static final String TALK = """
+            package app;
+            public class Talk {
+                public static void main(String[] none) throws Exception {
+                    var input = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
+                    var worker = new Worker(1);
+                    System.out.println("ready");
+                    for (String line = input.readLine(); line != null && !line.equals("quit"); line = input.readLine()) {
+                        System.out.println(line.equals("names") ? Names.of(Worker.class) : worker.work(Integer.parseInt(line), 1L, null));
+                    }
+                }
+            }
+            """;
+
+    /** What is above these classes is unknown when they come, and turns out to be wanted. */
+    @EachJdk
+    void ofClassesThatAreTakenLate(Jdk jdk) {
+        Path root = RunDirectories.create();
+        Path classes = Compilation.compiledWith(List.of("-parameters"), root, "classes", List.of(), NAMES,
+                "package late; public interface Wanted { int work(int number, String label); }",
+                "package late; public interface Middle extends Wanted {}",
+                "package late; public abstract class Base implements Middle { public Base(int first) {} protected int add(int left, final int right) { return left + right; } }",
+                "package late; public class One extends Base { public One(int first, long second) { super(first); } @Override public int work(int number, String label) { return add(number, 1); } }",
+                "package late; public class Two extends Base { public Two(int first, long second) { super(first); } @Override public int work(int number, String label) { return add(number, 2); } }",
+                """
+                package late;
+                public class Main {
+                    public static void main(String[] none) {
+                        int sum = new One(1, 2).work(1, "one") + new Two(1, 2).work(2, "two");
+                        System.out.println(sum + app.Names.of(One.class) + app.Names.of(Two.class) + app.Names.of(Base.class));
+                    }
+                }
+                """);
+        Path jar = Compilation.jar(classes, root.resolve("late.jar"));
+        Program program = Program.of(jdk, List.of("-cp", jar.toString(), "-Xverify:all"), List.of("late.Main"));
+        Finished run = program.compare(AgentConfig.of("""
+                [[rule]]
+                extends = "late.Wanted"
+                method = ["work", "add"]
+                level = "time"
+                """));
+        assertEquals(Map.of("late.One.work", 1L, "late.Two.work", 1L, "late.Base.add", 2L), run.trace().counts());
+        assertEquals(Map.of(), run.stats().refused());
+    }
+
+    @EachJdk(having = "jcmd")
+    void whenTheAgentComesAndGoesTwice(Jdk jdk) {
+        Path directory = RunDirectories.create();
+        try (Dialog program = talk(jdk, directory, List.of())) {
+            String names = program.ask("names");
+            for (String stay : List.of("first", "second")) {
+                Attachment.attach(jdk, program, config(directory, stay));
+                assertEquals(names, program.ask("names"), "attached");
+                program.ask("10");
+                Attachment.detach(jdk, program);
+                assertEquals(names, program.ask("names"), "detached");
+                program.ask("1000");
+            }
+            program.send("quit");
+            assertQuiet(program.finish());
+        }
+        for (String stay : List.of("first", "second")) {
+            Finished left = Attachment.leftBehind(directory, stay);
+            assertEquals(Map.of("app.Worker.work", 1L, "app.Worker.step", 10L), left.trace().counts(), stay);
+            assertEquals(Map.of(), left.stats().refused());
+        }
+    }
+
+    /** Such a class was rewritten when it came, so the JVM has kept its file: it gets its own bodies back. */
+    @EachJdk(having = "jcmd")
+    void whenTheAgentWasThereFromTheBeginningAndGoes(Jdk jdk) {
+        Path directory = RunDirectories.create();
+        Path config = config(directory, "start");
+        try (Dialog program = talk(jdk, directory, List.of(Program.agentOption(config.toString())))) {
+            String names = program.ask("names");
+            assertNotEquals(-1, names.indexOf("final long wide"), names);
+            program.ask("10");
+            Attachment.detach(jdk, program);
+            assertEquals(names, program.ask("names"), "detached");
+            program.ask("1000");
+            Attachment.attach(jdk, program, config(directory, "again"));
+            assertEquals(names, program.ask("names"), "attached again");
+            program.ask("20");
+            program.send("quit");
+            assertQuiet(program.finish());
+        }
+        assertEquals(10, Attachment.leftBehind(directory, "start").trace().count("app.Worker.step"));
+        assertEquals(20, Attachment.leftBehind(directory, "again").trace().count("app.Worker.step"));
+    }
+
+    private static Path config(Path directory, String name) {
+        return Attachment.prepare(directory, name, AgentConfig.of("""
+                [[rule]]
+                class = "app.Worker"
+                method = ["work", "step"]
+                level = "time"
+                """));
+    }
+
+    private static Dialog talk(Jdk jdk, Path directory, List<String> agent) {
+        Path classes = Compilation.compiledWith(List.of("-parameters"), directory, "classes", List.of(), NAMES, WORKER, TALK);
+        Dialog program = Program.of(jdk,
+                        List.of("-cp", classes.toString(), "-XX:+EnableDynamicAgentLoading", "-Xverify:all"), List.of("app.Talk"))
+                .talk(agent, directory);
+        assertEquals("ready", program.next());
+        return program;
+    }
+
+    /** No word of classes that keep their probes either. */
+    private static void assertQuiet(Finished run) {
+        run.assertExitCode(0);
+        assertEquals("", run.stderr());
+    }
+}
