@@ -87,7 +87,7 @@ impl SafeRetransforms {
     /// A class is handed back changed when it comes for the first time.
     pub(crate) fn note_changed(&self, java_version: u32, name: &[u8], class: &jvm::ClassFile<'_>) {
         if hotspot_hazards::of_pool(java_version, class.bytes).is_some() {
-            self.change(|known| {
+            self.with(|known| {
                 if known.changed_at_load.len() < MOST {
                     known.changed_at_load.insert((name.into(), class.loader_hash()));
                 }
@@ -106,7 +106,7 @@ impl SafeRetransforms {
         match hotspot_hazards::of_class(java_version, file, is_record) {
             None => true,
             Some(hazard) if hazard.loses_parameters => {
-                self.change(|known| known.at_hand.push(class.0, class.1, file));
+                self.with(|known| known.at_hand.push(class.0, class.1, file));
                 true
             }
             Some(_) => false,
@@ -128,15 +128,15 @@ impl SafeRetransforms {
         let pool = class.constant_pool(jvmti)?;
         let hazard = hotspot_hazards::of_pool(version, &pool)?;
         let Some(id) = of_loader(jvmti, jni, class) else { return Some(hazard) };
-        if self.change(|known| known.changed_at_load.contains(&id)) {
+        if self.with(|known| known.changed_at_load.contains(&id)) {
             return None;
         }
         if !hazard.loses_parameters {
             return Some(hazard);
         }
-        let is_known = self.change(|known| known.names.contains_key(&id));
+        let is_known = self.with(|known| known.names.contains_key(&id));
         let find = || {
-            let at_hand = self.change(|known| known.at_hand.names(&id));
+            let at_hand = self.with(|known| known.at_hand.names(&id));
             let names = at_hand.or_else(|| read_names(jvmti, jni, class, &id, types?))?;
             // What is not in the pool are names of another version of the class.
             names.texts().into_iter().all(|text| hotspot_hazards::has_text(&pool, text)).then_some(names)
@@ -145,7 +145,7 @@ impl SafeRetransforms {
     }
 
     fn keep(&self, class: ClassId, names: ParameterNames) -> bool {
-        self.change(|known| {
+        self.with(|known| {
             let has_room = known.names.len() < MOST;
             if has_room {
                 known.names.insert(class, Arc::new(names));
@@ -166,12 +166,12 @@ impl SafeRetransforms {
             return None;
         }
         let id: ClassId = (class.name?.into(), class.loader_hash());
-        let names = self.change(|known| known.names.get(&id).map(Arc::clone))?;
+        let names = self.with(|known| known.names.get(&id).map(Arc::clone))?;
         names.put_back(&ClassFile::parse(class.bytes).ok()?)
     }
 
-    fn change<R>(&self, change: impl FnOnce(&mut Known) -> R) -> R {
-        change(self.known.lock().get_or_insert_default())
+    fn with<R>(&self, body: impl FnOnce(&mut Known) -> R) -> R {
+        body(self.known.lock().get_or_insert_default())
     }
 }
 
@@ -224,7 +224,7 @@ mod tests {
         let safe = SafeRetransforms::new();
         let file = include_bytes!("../../classfile/tests/classes/Everything.class");
         assert!(safe.may_come_again(17, (b"Everything", 1), file, false));
-        assert!(safe.change(|known| known.at_hand.names(&(b"Everything".as_slice().into(), 1))).is_some());
+        assert!(safe.with(|known| known.at_hand.names(&(b"Everything".as_slice().into(), 1))).is_some());
         let record = b"\x01\x00\x06Record\x01\x00\x1dRuntimeVisibleTypeAnnotations";
         let may_come_again = |version| safe.may_come_again(version, (b"a/R", 1), record, true);
         assert!(!may_come_again(17) && may_come_again(11));
