@@ -16,8 +16,8 @@ pub(crate) struct Hazard {
     /// What would happen.
     pub(crate) reason: &'static str,
     versions: RangeInclusive<u32>,
-    /// The class is affected if its constant pool holds all these names of attributes: the bytes of their entries.
-    attributes: &'static [&'static LazyLock<Finder<'static>>],
+    /// The class is affected if its constant pool holds all these texts, names of attributes above all: the bytes of their entries.
+    entries: &'static [&'static LazyLock<Finder<'static>>],
     /// Only records are affected.
     of_records: bool,
     /// All that is lost are `MethodParameters`.
@@ -26,6 +26,7 @@ pub(crate) struct Hazard {
 
 static METHOD_PARAMETERS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\x01\x00\x10MethodParameters"));
 static RECORD: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\x01\x00\x06Record"));
+static RECORD_CLASS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\x01\x00\x10java/lang/Record"));
 static TYPE_ANNOTATIONS: LazyLock<Finder<'static>> =
     LazyLock::new(|| Finder::new(b"\x01\x00\x1dRuntimeVisibleTypeAnnotations"));
 
@@ -34,15 +35,15 @@ static HAZARDS: [Hazard; 2] = [
         key: "hotspot-8376185",
         reason: "retransforming a record with type annotations leaves a broken class behind (JDK-8376185)",
         versions: 16..=26,
-        attributes: &[&RECORD, &TYPE_ANNOTATIONS],
+        entries: &[&RECORD, &TYPE_ANNOTATIONS, &RECORD_CLASS],
         of_records: true,
         loses_parameters: false,
     },
     Hazard {
         key: "hotspot-8240908",
-        reason: "retransforming would lose the names of its parameters (JDK-8240908); it can be rewritten only when it is loaded",
+        reason: "retransforming would lose the names of its parameters (JDK-8240908), and the class file that has them was not found",
         versions: 0..=18,
-        attributes: &[&METHOD_PARAMETERS],
+        entries: &[&METHOD_PARAMETERS],
         of_records: false,
         loses_parameters: true,
     },
@@ -66,7 +67,7 @@ pub(crate) fn of_class(java_version: u32, pool: &[u8], is_record: bool) -> Optio
     HAZARDS.iter().find(|hazard| {
         hazard.versions.contains(&java_version)
             && (is_record || !hazard.of_records)
-            && hazard.attributes.iter().all(|entry| entry.find(pool).is_some())
+            && hazard.entries.iter().all(|entry| entry.find(pool).is_some())
     })
 }
 
@@ -97,13 +98,14 @@ mod tests {
         assert_eq!(of_pool(17, &with_parameters).map(|hazard| hazard.key), Some("hotspot-8240908"));
         assert!(of_pool(21, &with_parameters).is_none());
         assert!(of_pool(17, &pool(&["Code", "MethodParametersX"])).is_none());
-        let record = pool(&["Record", "RuntimeVisibleTypeAnnotations"]);
+        let record = pool(&["java/lang/Record", "Record", "RuntimeVisibleTypeAnnotations"]);
         assert_eq!(of_pool(25, &record).map(|hazard| hazard.key), Some("hotspot-8376185"));
-        assert!(of_pool(25, &pool(&["RuntimeVisibleTypeAnnotations"])).is_none());
+        assert!(of_pool(25, &pool(&["java/lang/Record", "Record"])).is_none());
+        assert!(of_pool(25, &pool(&["Record", "RuntimeVisibleTypeAnnotations"])).is_none(), "speaks of them, is none");
         assert!(of_pool(27, &record).is_none());
         assert!(of_class(25, &record, false).is_none());
         assert!(concern(18) && concern(26) && !concern(27));
-        let both = pool(&["MethodParameters", "Record", "RuntimeVisibleTypeAnnotations"]);
+        let both = pool(&["MethodParameters", "java/lang/Record", "Record", "RuntimeVisibleTypeAnnotations"]);
         assert_eq!(of_pool(17, &both).map(|hazard| hazard.loses_parameters), Some(false), "names alone would not help");
     }
 }

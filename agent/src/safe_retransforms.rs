@@ -135,13 +135,25 @@ impl SafeRetransforms {
             return Some(hazard);
         }
         let is_known = self.with(|known| known.names.contains_key(&id));
-        let find = || {
-            let at_hand = self.with(|known| known.at_hand.names(&id));
-            let names = at_hand.or_else(|| read_names(jvmti, jni, class, &id, types?))?;
-            // What is not in the pool are names of another version of the class.
-            names.texts().into_iter().all(|text| hotspot_hazards::has_text(&pool, text)).then_some(names)
+        // What is not in the pool are names of another version of the class.
+        let fits =
+            |names: &ParameterNames| names.texts().into_iter().all(|text| hotspot_hazards::has_text(&pool, text));
+        let is_safe = || match self.own_names(&id, types) {
+            // It only speaks of the attribute.
+            Some(own) if own.is_empty() => true,
+            Some(own) => fits(&own) && self.keep(id.clone(), own),
+            None => {
+                let names = types.and_then(|_| read_names(jvmti, jni, class, &id));
+                names.filter(|names| !names.is_empty() && fits(names)).is_some_and(|names| self.keep(id.clone(), names))
+            }
         };
-        if is_known || find().is_some_and(|names| self.keep(id.clone(), names)) { None } else { Some(hazard) }
+        if is_known || is_safe() { None } else { Some(hazard) }
+    }
+
+    /// The names in the file that the class surely came from.
+    fn own_names(&self, id: &ClassId, types: Option<&TypeIndex>) -> Option<ParameterNames> {
+        let shipped = || types.filter(|_| id.1 == BOOT)?.jdk_class(&id.0);
+        self.with(|known| known.at_hand.names(id)).or_else(|| names_in(&shipped()?, &id.0))
     }
 
     fn keep(&self, class: ClassId, names: ParameterNames) -> bool {
@@ -175,20 +187,9 @@ impl SafeRetransforms {
     }
 }
 
-/// The names in the class file that stands where the class was found, as far as anybody can tell.
-fn read_names(
-    jvmti: Jvmti,
-    jni: &Jni<'_>,
-    class: LoadedClass<'_>,
-    (name, loader): &ClassId,
-    types: &TypeIndex,
-) -> Option<ParameterNames> {
-    let file = match types.jdk_class(name) {
-        Some(file) => Some(file),
-        None if *loader == BOOT => None,
-        None => class.with_loader(jvmti, jni, |loader| read_class_resource(jni, loader?, name)),
-    }?;
-    names_in(&file, name)
+/// The names in the class file that stands where the loader of the class looks now.
+fn read_names(jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>, (name, _): &ClassId) -> Option<ParameterNames> {
+    names_in(&class.with_loader(jvmti, jni, |loader| read_class_resource(jni, loader?, name))?, name)
 }
 
 #[cfg(test)]
@@ -225,7 +226,7 @@ mod tests {
         let file = include_bytes!("../../classfile/tests/classes/Everything.class");
         assert!(safe.may_come_again(17, (b"Everything", 1), file, false));
         assert!(safe.with(|known| known.at_hand.names(&(b"Everything".as_slice().into(), 1))).is_some());
-        let record = b"\x01\x00\x06Record\x01\x00\x1dRuntimeVisibleTypeAnnotations";
+        let record = b"\x01\x00\x10java/lang/Record\x01\x00\x06Record\x01\x00\x1dRuntimeVisibleTypeAnnotations";
         let may_come_again = |version| safe.may_come_again(version, (b"a/R", 1), record, true);
         assert!(!may_come_again(17) && may_come_again(11));
     }

@@ -16,13 +16,18 @@ pub struct ParameterNames {
 }
 
 impl ParameterNames {
-    /// Those of all methods. `None` if no method has any, or if they cannot be read.
+    /// Those of all methods; `None` if they cannot be read.
     pub fn of(class: &ClassFile<'_>) -> Option<ParameterNames> {
         let mut packed = ByteWriter::new();
         for method in class.methods() {
             pack(class, method, &mut packed).ok()?;
         }
-        (!packed.is_empty()).then(|| ParameterNames { packed: packed.into_vec().into() })
+        Some(ParameterNames { packed: packed.into_vec().into() })
+    }
+
+    /// Whether no method has any.
+    pub fn is_empty(&self) -> bool {
+        self.packed.is_empty()
     }
 
     /// All texts in modified UTF-8: names and descriptors of methods, and names of parameters.
@@ -42,7 +47,7 @@ impl ParameterNames {
     /// use classfile::{ClassFile, ParameterNames};
     /// let bytes = include_bytes!("../tests/classes/Everything.class"); // javac -parameters
     /// let class = ClassFile::parse(bytes)?;
-    /// let names = ParameterNames::of(&class).expect("it has them");
+    /// let names = ParameterNames::of(&class).expect("they can be read");
     /// assert!(names.put_back(&class).is_none(), "nothing is lost");
     /// # Ok::<(), classfile::Error>(())
     /// ```

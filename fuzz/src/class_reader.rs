@@ -21,7 +21,7 @@ pub fn check(data: &[u8]) {
         // Damaged frames are errors; frames that can be read mean the same when they are written again.
         let _ = frames(&class, method);
     }
-    let names = ParameterNames::of(&class).zip(without_names(&class).ok());
+    let names = ParameterNames::of(&class).filter(|names| !names.is_empty()).zip(without_names(&class).ok());
     if let Some((names, bare)) = names {
         let bare = ClassFile::parse(&bare).expect("a class without some attributes");
         if let Some(restored) = names.put_back(&bare) {

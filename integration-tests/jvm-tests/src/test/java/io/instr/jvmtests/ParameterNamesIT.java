@@ -11,7 +11,10 @@ import io.instr.jvmtests.jvm.Finished;
 import io.instr.jvmtests.jvm.Jdk;
 import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.List;
 import java.util.Map;
 
@@ -138,6 +141,28 @@ class ParameterNamesIT {
         }
         assertEquals(10, Attachment.leftBehind(directory, "start").trace().count("app.Worker.step"));
         assertEquals(20, Attachment.leftBehind(directory, "again").trace().count("app.Worker.step"));
+    }
+
+    /** Whoever cannot be sure of the names leaves the class alone. */
+    @EachJdk(having = "jcmd")
+    void whenTheClassFileIsAnotherOneByNow(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        List<String> parameters = List.of("-parameters");
+        Path later = Compilation.compiledWith(parameters, directory, "later", List.of(), WORKER.replace("int number, String text", "int which, String text")
+                .replace("return number +", "return which +"));
+        try (Dialog program = talk(jdk, directory, List.of())) {
+            String names = program.ask("names");
+            Files.copy(later.resolve("app/Worker.class"), directory.resolve("classes/app/Worker.class"), StandardCopyOption.REPLACE_EXISTING);
+            Attachment.attach(jdk, program, config(directory, "stay"));
+            assertEquals(names, program.ask("names"));
+            program.ask("10");
+            program.send("quit");
+            assertQuiet(program.finish());
+        }
+        Finished left = Attachment.leftBehind(directory, "stay");
+        boolean losesNames = jdk.feature() < 19;
+        assertEquals(losesNames ? Map.of("hotspot-8240908", 1L) : Map.of(), left.stats().refused());
+        assertEquals(losesNames ? 0 : 10, left.trace().count("app.Worker.step"));
     }
 
     private static Path config(Path directory, String name) {
