@@ -21,9 +21,9 @@ use crate::sampler::{QueuedItem, SampleQueue};
 /// Figures of one recording.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RecordCounts {
-    /// Calls that reached the drainer.
+    /// Calls that reached the drainer and, if there is a file, could be written.
     pub(crate) records: u64,
-    /// Calls for which no segment was free.
+    /// Calls for which no segment was free, or no place in the file.
     pub(crate) lost: u64,
     /// Calls of threads that the configuration leaves out.
     pub(crate) other_threads: u64,
@@ -72,6 +72,8 @@ pub(crate) struct TraceSink {
     os_thread: u64,
     unwritten: bool,
     failed: bool,
+    /// Calls that could not be written to the file, as far as they count as lost.
+    dropped: u64,
     /// Calls lost since the file is full; told in the file when it is completed.
     lost_unwritten: u64,
 }
@@ -96,6 +98,7 @@ impl TraceSink {
             os_thread: 0,
             unwritten: false,
             failed: false,
+            dropped: 0,
             lost_unwritten: 0,
         }
     }
@@ -288,9 +291,19 @@ impl TraceSink {
         if !std::mem::take(&mut self.unwritten) {
             return;
         }
-        if let Some(Err(error)) = self.recording.as_mut().map(Recording::flush_chunk) {
+        let Some(recording) = &mut self.recording else { return };
+        if let Err(error) = recording.flush_chunk() {
+            let dropped = recording.statistics().dropped_calls;
+            self.note_dropped(dropped);
             self.report(&error);
         }
+    }
+
+    /// So many calls could not be written up to now.
+    fn note_dropped(&mut self, dropped: u64) {
+        let new = dropped.saturating_sub(std::mem::replace(&mut self.dropped, dropped));
+        self.counts.records = self.counts.records.saturating_sub(new);
+        self.counts.lost += new;
     }
 
     /// Completes the file; the recording ends for this reason.
@@ -304,7 +317,10 @@ impl TraceSink {
             recording.set_thread(0);
             recording.lost(0, self.lost_unwritten);
         }
-        if let Some(Err(error)) = self.recording.take().map(Recording::finish) {
+        let Some(recording) = self.recording.take() else { return };
+        let (statistics, result) = recording.end();
+        self.note_dropped(statistics.dropped_calls);
+        if let Err(error) = result {
             self.report(&error);
         }
     }

@@ -256,6 +256,10 @@ fn add_warnings(analysis: &mut Analysis, notes_left_out: u64) {
     if is_ours && analysis.recording.start_up_nanos.is_none() {
         analysis.warnings.push("no start-up mark: what was there at the beginning may be missing".to_owned());
     }
+    let dropped = analysis.recording.notes.iter().filter(|(_, kind, _)| kind == "dropped");
+    let dropped: Vec<String> =
+        dropped.map(|(_, _, message)| format!("{message}: counts and times are too low")).collect();
+    analysis.warnings.extend(dropped);
     if analysis.lost > 0 {
         let lost = analysis.lost;
         analysis

@@ -175,7 +175,7 @@ impl Recording {
         self.event(type_id, at, fields);
     }
 
-    /// After a chunk could be written: tells in the file what could not be written before.
+    /// Tells in the next chunk what could not be written before.
     pub(super) fn tell_drops(&mut self) {
         let dropped = self.statistics.dropped_events - self.reported_drops;
         if dropped > 0 {

@@ -57,10 +57,46 @@ fn a_full_disk_drops_chunks_counts_them_and_does_not_end_the_recording() {
     recording.calls(&[[200, 5 << 24 | 1]; 7]);
     recording.flush_chunk().unwrap();
     let statistics = recording.finish().unwrap();
-    assert_eq!((statistics.calls, statistics.dropped_events), (5_017, 5_010));
+    assert_eq!((statistics.calls, statistics.dropped_events, statistics.dropped_calls), (5_017, 5_010, 5_010));
 
     let analysis = Analysis::of_file(&file, AnalysisOptions::default()).unwrap();
     assert_eq!(analysis.calls, 7);
+    let warned = |part: &str| analysis.warnings.iter().any(|warning| warning.contains(part));
+    assert!(warned("5010 events were dropped") && warned("too low"), "{:?}", analysis.warnings);
     let notes = &analysis.recording.notes;
     assert!(notes.iter().any(|(_, kind, text)| kind == "dropped" && text.contains("5010")), "{notes:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_was_dropped_is_told_even_if_only_the_last_chunk_can_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trace.jfr");
+    let mut recording = recording(&file);
+    let full_disk = Destination::File(ChunkFile::create(Path::new("/dev/full")).unwrap());
+    let good_file = std::mem::replace(&mut recording.destination, full_disk);
+    recording.calls(&[[100, 5 << 24 | 1]; 20]);
+    assert!(recording.flush_chunk().is_err());
+    assert_eq!(recording.statistics().dropped_calls, 20);
+
+    recording.destination = good_file;
+    recording.calls(&[[200, 5 << 24 | 1]; 3]);
+    recording.finish().unwrap();
+    let analysis = Analysis::of_file(&file, AnalysisOptions::default()).unwrap();
+    assert_eq!(analysis.calls, 3);
+    assert!(analysis.warnings.iter().any(|warning| warning.contains("20 events")), "{:?}", analysis.warnings);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_recording_whose_last_chunk_has_no_place_counts_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recording = recording(&folder.path().join("trace.jfr"));
+    recording.calls(&[[100, 5 << 24 | 1]; 20]);
+    recording.flush_chunk().unwrap();
+    recording.destination = Destination::File(ChunkFile::create(Path::new("/dev/full")).unwrap());
+    recording.calls(&[[200, 5 << 24 | 1]; 3]);
+    let (statistics, result) = recording.end();
+    assert!(result.is_err());
+    assert_eq!((statistics.calls, statistics.dropped_calls), (23, 3));
 }

@@ -275,12 +275,19 @@ impl Recording {
     ///
     /// # Errors
     /// As [`flush_chunk`](Recording::flush_chunk).
-    pub fn finish(mut self) -> io::Result<RecordingStatistics> {
+    pub fn finish(self) -> io::Result<RecordingStatistics> {
+        let (statistics, result) = self.end();
+        result.map(|()| statistics)
+    }
+
+    /// The same for those who want to know how much is in the file even if not all is.
+    pub fn end(mut self) -> (RecordingStatistics, io::Result<()>) {
         self.make_room();
+        self.tell_drops();
         self.write_end(self.statistics);
         let result = self.write_chunk(true);
         self.keep_first_error(result);
-        self.pending_error.take().map_or(Ok(self.statistics()), Err)
+        (self.statistics(), self.pending_error.take().map_or(Ok(()), Err))
     }
 
     /// True if the file has, with the chunk under construction, the size that was allowed; a recording in memory never has. Whoever records should stop and
@@ -310,7 +317,10 @@ impl Recording {
         let result = self.destination.append(self.chunk.complete(&pools, is_last), figures);
         match result {
             Ok(()) => self.statistics.chunks += 1,
-            Err(_) => self.statistics.dropped_events += events,
+            Err(_) => {
+                self.statistics.dropped_events += events;
+                self.statistics.dropped_calls += figures.calls;
+            }
         }
         self.before_chunk = (self.statistics.calls, self.statistics.lost);
         self.next_chunk();

@@ -91,6 +91,8 @@ pub struct RecordingStatistics {
     pub lost: u64,
     /// Events (calls included) that could not be written to the file.
     pub dropped_events: u64,
+    /// Of `calls`: those that could not be written to the file.
+    pub dropped_calls: u64,
     /// Chunks in the file.
     pub chunks: u64,
     /// Bytes of the file.
