@@ -105,15 +105,15 @@ fn examine(session: &Session, class: &jvm::ClassFile<'_>, wanted: bool, coming: 
         session.wrapped.note(name, class, wrapped);
     }
     session.rewritten.note(name, class, is_first);
-    if is_first && !session.setup.config.agent.discard {
-        SAFE_RETRANSFORMS.note_changed(session.java_version, name, class);
-    }
     // Asked after it was noted: a detach that did not find it there finds the class as it was.
     if session.is_leaving() {
         if is_first {
             session.wrapped.note(name, class, WrappedMethods::default());
         }
         return session.wrapped.without_templates(class);
+    }
+    if is_first && !session.setup.config.agent.discard {
+        SAFE_RETRANSFORMS.note_changed(session.java_version, name, class);
     }
     Some(rewritten.bytes)
 }

@@ -1,5 +1,5 @@
-//! Known bugs of HotSpot that make it unsafe to retransform certain classes. Rewriting them when they are loaded is safe:
-//! only a retransform has the JVM put the class file together again from its own data. What is safe all the same: `safe_retransforms.rs`.
+//! Known bugs of HotSpot that make it unsafe to retransform certain classes. Rewriting them when they are loaded is safe.
+//! What is safe all the same: `safe_retransforms.rs`.
 //!
 //! Last checked against: JDK 26 (2026-11).
 

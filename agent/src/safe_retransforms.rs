@@ -1,8 +1,9 @@
 //! Which classes can be retransformed without harm, bugs of HotSpot considered (`hotspot_hazards.rs`).
 //!
-//! These bugs are about class files that the JVM puts together again from its own data. It does not have to if an agent changed the class
-//! when it came: then it has kept the file. And names of parameters that it loses can be put back by the class hook, each time that the
-//! class comes: they are taken from the class file, which is at hand for a class that came just now, or can be read.
+//! Names of parameters are lost where the JVM puts a class file together again from its own data. It does not have to if an agent changed the
+//! class when it came: then it has kept the file. Otherwise the class hook puts the names back, each time that the class comes: they are
+//! taken from the class file, which is at hand for a class that came just now, or can be read. Against the bug with records nothing helps: it
+//! is in what comes after the hook.
 //!
 //! Of the process, not of a session: what the JVM has lost is lost for the next session, too.
 
@@ -39,7 +40,7 @@ pub(crate) struct SafeRetransforms {
 
 #[derive(Debug, Default)]
 struct Known {
-    /// Their file is with the JVM.
+    /// Classes with names of parameters whose file the JVM has kept.
     changed_at_load: FxHashSet<ClassId>,
     /// Names of parameters that the JVM has lost or is about to lose.
     names: FxHashMap<ClassId, Arc<ParameterNames>>,
@@ -86,10 +87,11 @@ impl SafeRetransforms {
 
     /// A class is handed back changed when it comes for the first time.
     pub(crate) fn note_changed(&self, java_version: u32, name: &[u8], class: &jvm::ClassFile<'_>) {
-        if hotspot_hazards::of_pool(java_version, class.bytes).is_some() {
+        if hotspot_hazards::of_pool(java_version, class.bytes).is_some_and(|hazard| hazard.loses_parameters) {
+            let id: ClassId = (name.into(), class.loader_hash());
             self.with(|known| {
                 if known.changed_at_load.len() < MOST {
-                    known.changed_at_load.insert((name.into(), class.loader_hash()));
+                    known.changed_at_load.insert(id);
                 }
             });
         }
@@ -127,14 +129,11 @@ impl SafeRetransforms {
         }
         let pool = class.constant_pool(jvmti)?;
         let hazard = hotspot_hazards::of_pool(version, &pool)?;
-        let Some(id) = of_loader(jvmti, jni, class) else { return Some(hazard) };
-        if self.with(|known| known.changed_at_load.contains(&id)) {
-            return None;
-        }
         if !hazard.loses_parameters {
             return Some(hazard);
         }
-        let is_known = self.with(|known| known.names.contains_key(&id));
+        let Some(id) = of_loader(jvmti, jni, class) else { return Some(hazard) };
+        let is_known = self.with(|known| known.changed_at_load.contains(&id) || known.names.contains_key(&id));
         // What is not in the pool are names of another version of the class.
         let fits =
             |names: &ParameterNames| names.texts().into_iter().all(|text| hotspot_hazards::has_text(&pool, text));

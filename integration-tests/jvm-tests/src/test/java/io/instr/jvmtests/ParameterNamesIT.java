@@ -165,6 +165,34 @@ class ParameterNamesIT {
         assertEquals(losesNames ? 0 : 10, left.trace().count("app.Worker.step"));
     }
 
+    /** A record may have names as well, but what HotSpot does to its type annotations (JDK-8376185) nobody can put right. */
+    @EachJdk(having = "javac")
+    void ofARecordThatMustNotBeRetransformed(Jdk jdk) {
+        Path directory = RunDirectories.create();
+        Path classes = directory.resolve("classes");
+        Path worker = Compilation.write(directory.resolve("Worker.java"), """
+                package app;
+                import java.lang.annotation.*;
+                public record Worker(@Marked int begin) {
+                    @Target(ElementType.TYPE_USE) @Retention(RetentionPolicy.RUNTIME) @interface Marked {}
+                    public Worker { begin++; }
+                    public int work(int count, long wide, java.util.List<String> several) { return begin + count; }
+                }
+                """);
+        Path names = Compilation.write(directory.resolve("Names.java"), NAMES);
+        Compilation.javac(jdk, classes, List.of(worker, names, Compilation.write(directory.resolve("Talk.java"), TALK)));
+        Path config = config(directory, "start");
+        try (Dialog program = talk(jdk, classes, directory, List.of(Program.agentOption(config.toString())))) {
+            String parameters = program.ask("names");
+            program.ask("10");
+            Attachment.detach(jdk, program);
+            assertEquals(parameters, program.ask("names"));
+            program.send("quit");
+            Finished run = program.finish().assertExitCode(0);
+            assertEquals(jdk.feature() <= 26, run.stderr().contains("1 classes keep their probes"), run.stderr());
+        }
+    }
+
     private static Path config(Path directory, String name) {
         return Attachment.prepare(directory, name, AgentConfig.of("""
                 [[rule]]
@@ -176,6 +204,10 @@ class ParameterNamesIT {
 
     private static Dialog talk(Jdk jdk, Path directory, List<String> agent) {
         Path classes = Compilation.compiledWith(List.of("-parameters"), directory, "classes", List.of(), NAMES, WORKER, TALK);
+        return talk(jdk, classes, directory, agent);
+    }
+
+    private static Dialog talk(Jdk jdk, Path classes, Path directory, List<String> agent) {
         Dialog program = Program.of(jdk,
                         List.of("-cp", classes.toString(), "-XX:+EnableDynamicAgentLoading", "-Xverify:all"), List.of("app.Talk"))
                 .talk(agent, directory);
