@@ -17,27 +17,17 @@ pub(crate) fn detach(agent: &Agent, jni: &Jni<'_>) {
     let Some(session) = agent.session() else { return };
     agent.stop_probes(jni);
     session.leave();
-    // A class with wrappers must keep them whenever it is retransformed, so the hook stays on for those; names of parameters are put
-    // back by it for the last time.
-    let puts_names_back = SAFE_RETRANSFORMS.has_names();
-    if !puts_names_back {
-        switch_hook_off(agent, &session);
-    }
+    // The hook leaves classes as they are by now, but puts names of parameters back that the JVM loses.
     restore(agent.jvmti, jni, &session);
-    if puts_names_back {
-        switch_hook_off(agent, &session);
-    }
-    session.events.listen(agent.jvmti, false);
-    session.types.close(jni);
-    agent.end_session("the agent was detached");
-}
-
-fn switch_hook_off(agent: &Agent, session: &Session) {
+    // A class with wrappers must keep them whenever it is retransformed, so the hook stays on for those.
     if session.wrapped.is_empty()
         && let Err(error) = agent.jvmti.set_event(Event::ClassFileLoad, false)
     {
         tracing::error!(%error, "the class hook cannot be switched off");
     }
+    session.events.listen(agent.jvmti, false);
+    session.types.close(jni);
+    agent.end_session("the agent was detached");
 }
 
 fn restore(jvmti: Jvmti, jni: &Jni<'_>, session: &Arc<Session>) {

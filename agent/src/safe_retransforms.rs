@@ -166,14 +166,9 @@ impl SafeRetransforms {
         })
     }
 
-    /// Whether there are names to put back.
-    pub(crate) fn has_names(&self) -> bool {
-        self.has_names.load(Ordering::Acquire)
-    }
-
     /// The file of a class that comes to the hook again, with the names that the JVM has lost.
     pub(crate) fn put_back(&self, class: &jvm::ClassFile<'_>) -> Option<Vec<u8>> {
-        if class.is_new() || !self.has_names() || !class.is_loaded() {
+        if class.is_new() || !self.has_names.load(Ordering::Acquire) || !class.is_loaded() {
             return None;
         }
         let id: ClassId = (class.name?.into(), class.loader_hash());
