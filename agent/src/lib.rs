@@ -41,6 +41,7 @@ mod message;
 mod metrics;
 mod native_libraries;
 mod parameter_doubts;
+mod probe_prices;
 mod probe_registry;
 mod probe_switch;
 mod recorder;

@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::governor::{Decision, Governor, Interval, Manner};
 use crate::live_levels::{self, LiveLevels};
 use crate::live_selection::{Fixed, LiveSelection, category_of, fixed};
+use crate::probe_prices::ProbePrices;
 use crate::probe_registry::{ProbeDescription, ProbeRegistry};
 use crate::recorder::Calls;
 use crate::setup::Setup;
@@ -30,6 +31,7 @@ pub(crate) struct LiveControl {
     levels: &'static LiveLevels,
     probes: &'static ProbeRegistry,
     began: Instant,
+    budget_percent: Option<u32>,
     state: Mutex<State>,
 }
 
@@ -94,8 +96,14 @@ impl LiveControl {
     pub(crate) fn new(probes: &'static ProbeRegistry, budget_percent: Option<u32>) -> LiveControl {
         let levels = live_levels::of_process();
         levels.forget(probes.described().into_iter().filter(|probe| probe.live).map(|probe| probe.number));
-        let governor = budget_percent.map(|percent| Governor::new(percent, nanos_per_call(), Manner::OF_LEVELS));
-        LiveControl { levels, probes, began: Instant::now(), state: Mutex::new(State { governor, ..State::default() }) }
+        LiveControl { levels, probes, began: Instant::now(), budget_percent, state: Mutex::default() }
+    }
+
+    /// Starts the governor, if there is a budget; when it is known what calls cost.
+    pub(crate) fn start(&self, prices: &ProbePrices) {
+        let nanos_per_call = prices.of(Level::Time).total_nanos;
+        let governor = |percent| Governor::new(percent, nanos_per_call, Manner::OF_LEVELS);
+        self.state.lock().governor = self.budget_percent.map(governor);
     }
 
     /// A method got this live probe.
@@ -238,15 +246,4 @@ impl State {
         }
         self.decisions.push_back(format!("{:.1} s: {line}", at.as_secs_f64()));
     }
-}
-
-/// Two readings of the clock, measured, and what it takes to write and drain a record (docs/performance.md).
-fn nanos_per_call() -> f64 {
-    const READINGS: u32 = 2_000;
-    const RECORD: f64 = 12.0;
-    let begin = Instant::now();
-    for _ in 0..READINGS {
-        std::hint::black_box(Instant::now());
-    }
-    2.0 * begin.elapsed().as_nanos() as f64 / f64::from(READINGS) + RECORD
 }

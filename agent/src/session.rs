@@ -24,6 +24,7 @@ use crate::late_restores::{self, LATE_RESTORES};
 use crate::live_control::LiveControl;
 use crate::metrics::FullCalls;
 use crate::parameter_doubts::ParameterDoubts;
+use crate::probe_prices::ProbePrices;
 use crate::probe_registry::ProbeRegistry;
 use crate::probe_switch::ProbeSwitch;
 use crate::recorder::{self, BurstWindows, CallRates, DumpDesk, LiveTree, RecordCounts, Rings, WatchedCalls, Watcher};
@@ -78,6 +79,8 @@ pub(crate) struct Session {
     pub(crate) live: LiveControl,
     /// Methods that are called too often for a probe, where probes of level watch are governed.
     pub(crate) withdrawn: Option<WithdrawnProbes>,
+    /// What one call costs, measured when the recording begins.
+    pub(crate) prices: OnceLock<ProbePrices>,
     /// Calls up to now, if somebody may ask.
     pub(crate) rates: Option<Arc<Mutex<CallRates>>>,
     /// The call tree up to now, if somebody may ask.
@@ -194,10 +197,11 @@ impl Agent {
             }
             runtime.warm_up(jni)?;
         }
-        let clock = session.start_recording(jni, rings, &runtime)?;
         let metrics = &session.setup.config.metrics;
         let counts_full =
             metrics.is_wanted() && (session.setup.uses_level(Level::Full) || session.setup.has_live_probes());
+        session.measure_prices(counts_full);
+        let clock = session.start_recording(jni, rings, &runtime)?;
         if counts_full {
             FullCalls::of_process().map_or(Ok(()), |calls| runtime.start_full(jni, calls, metrics.cpu_time))?;
         }
@@ -373,6 +377,7 @@ impl Session {
             engine: Engine::new(Arc::clone(&setup.templates), EngineOptions::default()),
             probes,
             live: LiveControl::new(probes, budget),
+            prices: OnceLock::new(),
             rates,
             tree: control.call_tree.then(Arc::default),
             records: Mutex::new(RecordCounts::default()),
@@ -412,6 +417,14 @@ impl Session {
         let rules = &self.setup.rules;
         let by_name = !rules.needs_hierarchy() && !self.events.has(EventKind::Classes);
         NAME_GATE.let_in(if by_name { rules.beginnings() } else { None });
+    }
+
+    /// Measures what calls cost, if there are probes that read a clock. The clock must be ready.
+    fn measure_prices(&self, counts_full: bool) {
+        if self.setup.reads_clock() {
+            let cpu_times = self.setup.config.metrics.cpu_time;
+            self.live.start(self.prices.get_or_init(|| ProbePrices::measure(counts_full, cpu_times)));
+        }
     }
 
     /// A method got a live probe of this number.

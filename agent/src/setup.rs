@@ -47,8 +47,12 @@ impl Setup {
 
     /// Whether the probes may count ticks of the processor; false if none of them reads a clock.
     pub(crate) fn counts_ticks(&self) -> bool {
-        let reads_clock = self.has_live_probes() || self.uses_level(Level::Time) || self.uses_level(Level::Full);
-        reads_clock && self.config.trace.clock == ProbeClock::Auto
+        self.reads_clock() && self.config.trace.clock == ProbeClock::Auto
+    }
+
+    /// Whether there may be probes that read a clock.
+    pub(crate) fn reads_clock(&self) -> bool {
+        self.has_live_probes() || self.uses_level(Level::Time) || self.uses_level(Level::Full)
     }
 
     /// The governor's budget, if there is something that it may govern: probes whose level was to stay stay as they are.
