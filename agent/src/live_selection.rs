@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use instrument_core::level::Level;
-use instrument_core::selection::{NameGlob, RuleSet};
+use instrument_core::rules::patterns::NameGlob;
+use instrument_core::selection::RuleSet;
 use instrument_core::template::TemplateLibrary;
 use serde::Serialize;
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use classfile::ClassFile;
-use instrument_core::capture::MissingParameters;
+use instrument_core::selection::MissingParameters;
 use instrument_core::selection::{ClassDecision, CompiledRule};
 use parking_lot::Mutex;
 

@@ -8,8 +8,8 @@ use class_source::ClassPath;
 use instrument_core::config::{self, Config, Diagnostic, GovernorConfig, OnError, ProbeClock};
 use instrument_core::level::Level;
 use instrument_core::selection::used_by_runtime::{ClassBytes, TemplateCode};
-use instrument_core::selection::{RuleSet, TemplateCatalog, Untouchable};
-use instrument_core::template::{Template, TemplateId, TemplateLibrary, UnmetLevel};
+use instrument_core::selection::{RuleSet, TemplateCatalog, UnmetLevel, Untouchable};
+use instrument_core::template::{Template, TemplateId, TemplateLibrary};
 
 use crate::embedded;
 use crate::health::Limits;

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result};
 use class_source::{ClassPath, Error as SourceError, JavaHome, JdkImage};
 use classfile::ClassFile;
-use instrument_core::config::nearest_name::nearest_name;
-use instrument_core::selection::internal_name::{to_internal, to_source};
+use instrument_core::internal_name::{to_internal, to_source};
+use instrument_core::rules::nearest_name::nearest_name;
 use instrument_core::selection::{Hierarchy, Supertypes};
 
 use crate::failure::Failure;

@@ -10,8 +10,8 @@ use anyhow::{Context, Result};
 use class_source::{ClassPath, Error as SourceError};
 use instrument_core::config::{self, Config, Diagnostic};
 use instrument_core::selection::used_by_runtime::TemplateCode;
-use instrument_core::selection::{RuleSet, Untouchable};
-use instrument_core::template::{TemplateLibrary, TemplateProblem, UnmetLevel};
+use instrument_core::selection::{RuleSet, UnmetLevel, Untouchable};
+use instrument_core::template::{TemplateLibrary, TemplateProblem};
 
 use crate::classes::Classes;
 use crate::embedded::{PRESETS, RUNTIME_CLASSES, TEMPLATE_CLASSES};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use classfile::{ClassFile, Tag};
-use instrument_core::capture::MissingParameters;
-use instrument_core::selection::internal_name::to_source;
+use instrument_core::internal_name::to_source;
+use instrument_core::selection::MissingParameters;
 use instrument_core::selection::{Chosen, Never};
 use instrument_core::{
     Engine, EngineOptions, Insertion, MethodPlan, Outcome, Refused, Rewritten, Templates, Workspace,

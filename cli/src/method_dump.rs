@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use anyhow::{Context, Result};
 use classfile::{ClassFile, Member, ModifiedUtf8};
 use instrument_core::level::Mode;
-use instrument_core::selection::method_pattern::MethodPattern;
+use instrument_core::rules::patterns::method_pattern::MethodPattern;
 use instrument_core::selection::signature::signature;
 use instrument_core::selection::{ClassExplanation, Instrumentation, MethodExplanation};
 use instrument_core::{OffsetMap, Outcome, Rewritten, RewrittenMethod};

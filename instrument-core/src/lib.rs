@@ -1,28 +1,21 @@
 //! Which methods are instrumented, with which template, and how: bytes in, bytes out.
 //!
-//! Pure: no IO, clock, thread or global. The same input always gives the same output, whoever asks: agent or command line.
+//! [`rules`] chooses: configuration, selection of classes and methods, values to capture. [`weave`] rewrites: templates, method bodies,
+//! their merge and its check. `rules` may use `weave`; `weave` knows nothing of `rules`.
+//!
+//! Pure: no IO, clock, thread or global. The same input always gives the same output, in agent and command line alike.
 
-mod body;
-pub mod capture;
-pub mod config;
-pub mod engine;
-pub mod insertion;
+pub mod internal_name;
 pub mod level;
-mod merge;
-pub mod offset_map;
-pub mod options;
-pub mod outcome;
-pub mod refusal;
-pub mod selection;
-pub mod template;
-pub mod template_id;
-mod verify;
-mod wrapper;
+pub mod rules;
+pub mod weave;
 
-pub use engine::{Engine, Workspace};
-pub use insertion::Insertion;
-pub use offset_map::OffsetMap;
-pub use options::{EngineOptions, Layout, MergeWay, SentinelForm, SlotScheme};
-pub use outcome::{MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, RewrittenMethod, Templates};
-pub use refusal::Refusal;
-pub use wrapper::NotWrapped;
+pub use rules::{capture, config, selection};
+pub use weave::engine::{self, Engine, Workspace};
+pub use weave::insertion::{self, Insertion};
+pub use weave::offset_map::{self, OffsetMap};
+pub use weave::options::{self, EngineOptions, Layout, MergeWay, SentinelForm, SlotScheme};
+pub use weave::outcome::{self, MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, RewrittenMethod, Templates};
+pub use weave::refusal::{self, Refusal};
+pub use weave::template;
+pub use weave::wrapper::NotWrapped;

@@ -3,7 +3,7 @@
 //! Probes know nothing of it: a call of such a thread costs what any other costs, up to the drainer. Deciding costs the drainer
 //! one look-up where the thread of the records changes, and nothing for a call.
 
-use instrument_core::selection::ThreadNames;
+use instrument_core::rules::patterns::ThreadNames;
 use rustc_hash::FxHashMap;
 
 use super::record_stream::RecordThread;

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use instrument_core::config::TraceConfig;
-use instrument_core::selection::NameGlob;
+use instrument_core::rules::patterns::NameGlob;
 use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
 use serde::Serialize;

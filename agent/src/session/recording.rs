@@ -20,7 +20,7 @@ use crate::withdrawn_probes::Changes;
 use crate::{loaded_before, message};
 use instrument_core::config::TraceMode;
 use instrument_core::level::Level;
-use instrument_core::selection::ThreadNames;
+use instrument_core::rules::patterns::ThreadNames;
 
 /// How a recording has ended, perhaps while the session goes on.
 #[derive(Debug, Clone)]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use classfile::ClassFile;
-use instrument_core::config::nearest_name::nearest_name;
-use instrument_core::selection::method_pattern::MethodPattern;
+use instrument_core::rules::nearest_name::nearest_name;
+use instrument_core::rules::patterns::method_pattern::MethodPattern;
 use instrument_core::{EngineOptions, Layout, SentinelForm, SlotScheme};
 
 use crate::classes::Classes;

@@ -4,7 +4,7 @@ use classfile::attribute_kind::Location;
 use classfile::attributes::{AttributeContent, BootstrapMethod, Table};
 use classfile::descriptor::FieldType;
 use classfile::{ClassFile, ConstantPool, MemberKind, ModifiedUtf8, Tag};
-use instrument_core::selection::internal_name::to_source;
+use instrument_core::internal_name::to_source;
 use instrument_core::selection::signature::type_name;
 
 /// Dynamic constants may have dynamic constants as arguments; a damaged class could go in circles.

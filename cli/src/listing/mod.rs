@@ -9,7 +9,7 @@ use classfile::attributes::{AttributeContent, LineNumber, LocalVariable};
 use classfile::descriptor::MethodDescriptor;
 use classfile::{ClassFile, Code, Member, access, attribute_kind::Location};
 use instrument_core::OffsetMap;
-use instrument_core::selection::internal_name::to_source;
+use instrument_core::internal_name::to_source;
 use serde::Serialize;
 
 pub(crate) use text::{Paint, write_listing};

@@ -4,7 +4,8 @@ use classfile::Tag;
 use classfile::opcode::*;
 use instrument_core::level::Level;
 use instrument_core::selection::RuleSet;
-use instrument_core::template::{TemplateLibrary, TemplateProblem, UnmetLevel};
+use instrument_core::selection::UnmetLevel;
+use instrument_core::template::{TemplateLibrary, TemplateProblem};
 
 use crate::assembler::{ClassBuilder, CodeBuilder, Type};
 use crate::fixtures::{compiled, library};

@@ -1,0 +1,144 @@
+//! Reads one `[[rule]]`, and looks for rules that cannot be what was meant.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use serde_spanned::Spanned;
+
+use super::capture_keys;
+use super::model::Rule;
+use super::name_doubt::name_doubt;
+use super::problems::Problems;
+use super::source_text::SourceText;
+use super::table_reader::TableReader;
+use crate::level::{Level, Mode};
+use crate::rules::patterns::class_pattern::{ClassPattern, ExcludePattern, TypeName};
+use crate::rules::patterns::method_pattern::MethodPattern;
+
+pub(super) fn read_rule(
+    table: &TableReader<'_, '_>,
+    span: Range<usize>,
+    source: &Arc<SourceText>,
+    problems: &mut Problems,
+) -> Rule {
+    let rule = Rule {
+        name: table.string("name", problems),
+        class: table.patterns("class", ClassPattern::parse, problems),
+        extends: table.patterns("extends", TypeName::parse, problems),
+        annotated: table.patterns("annotated", TypeName::parse, problems),
+        method_annotated: table.patterns("method-annotated", TypeName::parse, problems),
+        method: table.patterns("method", MethodPattern::parse, problems),
+        exclude: table.patterns("exclude", ExcludePattern::parse, problems),
+        template: table.strings("template", problems),
+        level: table.choice("level", &Level::ALL.map(|level| (level.name(), level)), problems),
+        mode: table.choice("mode", &Mode::ALL.map(|mode| (mode.name(), mode)), problems).map(Spanned::into_inner),
+        preset: table.string("preset", problems),
+        constructors: table.boolean("constructors", problems),
+        class_initialisers: table.boolean("class-initialisers", problems),
+        bridges: table.boolean("bridges", problems),
+        governed: table.boolean("governed", problems),
+        arguments: capture_keys::read_arguments(table, problems),
+        result: table.boolean("result", problems).map(|result| Spanned::new(table.span("result"), result)),
+        argument_length: capture_keys::read_length(table, problems),
+        render: capture_keys::read_render(table, problems),
+        span,
+        source: Arc::clone(source),
+    };
+    if rule.preset.is_some() {
+        refuse_beside_preset(table, problems);
+    }
+    check_patterns(&rule, problems);
+    capture_keys::check(&rule, table, problems);
+    rule
+}
+
+fn refuse_beside_preset(table: &TableReader<'_, '_>, problems: &mut Problems) {
+    for (key, span) in table.keys() {
+        if !matches!(key, "name" | "preset" | "level") {
+            let help = "only `name` and `level` can be given with `preset`: write a rule of your own for the rest";
+            problems.error(span, format!("`{key}` cannot stand beside `preset`"), Some(help.to_owned()));
+        }
+    }
+}
+
+fn check_patterns(rule: &Rule, problems: &mut Problems) {
+    if let Some(first) = rule.class.first()
+        && rule.class.iter().all(|pattern| pattern.get_ref().negated)
+    {
+        let help = "say first what is taken, for example `\"**\"`, and then what is not";
+        problems.error(first.span(), "`class` only takes classes away, so the rule selects nothing", Some(help.into()));
+    }
+    if let Some(first) = rule.method.first()
+        && rule.method.iter().all(|pattern| pattern.get_ref().negated)
+    {
+        let help = "say first what is taken, for example `\"*\"`, and then what is not";
+        problems.error(
+            first.span(),
+            "`method` only takes methods away, so the rule selects nothing",
+            Some(help.into()),
+        );
+    }
+    doubt_class_patterns(&rule.class, problems);
+    for pattern in &rule.exclude {
+        doubt(pattern.get_ref().class.text(), pattern.span(), false, problems);
+    }
+    for name in rule.extends.iter().chain(&rule.annotated).chain(&rule.method_annotated) {
+        doubt(name.get_ref().text(), name.span(), true, problems);
+    }
+}
+
+pub(super) fn doubt_class_patterns(patterns: &[Spanned<ClassPattern>], problems: &mut Problems) {
+    for pattern in patterns {
+        doubt(pattern.get_ref().glob.text(), pattern.span(), false, problems);
+    }
+}
+
+fn doubt(name: &str, span: Range<usize>, is_type: bool, problems: &mut Problems) {
+    if let Some((message, suggestion)) = name_doubt(name, is_type) {
+        problems.warning(span, message, Some(suggestion));
+    }
+}
+
+/// Warnings that need all rules: names given twice, rules that never get a method, no rule at all.
+pub(super) fn check_rules(rules: &[Rule], problems: &mut Problems) {
+    if rules.is_empty() && problems.found.is_empty() {
+        let help = "a first one: `[[rule]]` and, below it, `class = \"com.acme.**\"`".to_owned();
+        problems.warning(0..0, "there is no `[[rule]]`, so nothing will be instrumented", Some(help));
+    }
+    let line_of = |rule: &Rule| rule.source.line_at(rule.span.start);
+    let mut named: FxHashMap<&str, &Rule> = FxHashMap::default();
+    for rule in rules {
+        let Some(name) = &rule.name else { continue };
+        if let Some(first) = named.get(name.get_ref().as_str()) {
+            let message = format!("the rule in line {} has the name `{}` too", line_of(first), name.get_ref());
+            problems.warning(name.span(), message, Some("give each rule a name of its own".to_owned()));
+        } else {
+            named.insert(name.get_ref(), rule);
+        }
+    }
+    let Some(greedy) = rules.iter().position(takes_all) else { return };
+    let line = rules.get(greedy).map_or(0, line_of);
+    for rule in rules.iter().skip(greedy + 1).filter(|rule| !takes_special_kinds(rule)) {
+        let message =
+            format!("this rule never gets a method: the rule in line {line} takes every method of every class");
+        problems.warning(rule.span.clone(), message, Some("put the more special rule first".to_owned()));
+    }
+}
+
+/// True for a rule that takes every method of every class, except kinds that have to be asked for.
+fn takes_all(rule: &Rule) -> bool {
+    let all_classes = rule.class.iter().any(|pattern| pattern.get_ref().glob.is_everything())
+        && rule.class.iter().all(|pattern| !pattern.get_ref().negated);
+    let all_methods = rule.method.iter().all(|pattern| !pattern.get_ref().negated && pattern.get_ref().is_everything());
+    let unconditional = rule.extends.is_empty() && rule.annotated.is_empty() && rule.method_annotated.is_empty();
+    all_classes && all_methods && unconditional && rule.preset.is_none()
+}
+
+/// True for a rule that asks for constructors, class initialisers or bridges, which other rules leave to it.
+fn takes_special_kinds(rule: &Rule) -> bool {
+    let kinds = [rule.constructors, rule.class_initialisers, rule.bridges];
+    let named =
+        |pattern: &Spanned<MethodPattern>| matches!(pattern.get_ref().literal_name(), Some(b"<clinit>" | b"<init>"));
+    kinds.contains(&Some(true)) || rule.method.iter().any(named)
+}

@@ -1,0 +1,45 @@
+//! `[watch]`: how level `watch` looks.
+
+use std::ops::Range;
+
+use schemars::JsonSchema;
+
+use super::problems::Problems;
+use super::table_reader::TableReader;
+
+/// Bounds of the tick in microseconds. Below, the ticker does little else than wake up; above, most calls are never seen.
+const TICKS: Range<u32> = 50..100_001;
+
+/// How level `watch` looks: a native thread ticks, and a call is recorded if a tick passes while it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct WatchConfig {
+    /// Longest time between two ticks, in microseconds. Every call that takes longer is recorded, and of shorter ones a
+    /// sample. Shorter ticks see more and cost more. Default: 1000 where waking up so often takes less than 0.7 % of the process's
+    /// processor time, else as much longer as it needs for that, up to 10000.
+    #[schemars(with = "u32", range(min = 50, max = 100000))]
+    pub tick_us: Option<u32>,
+}
+
+pub(super) fn read_watch(table: &TableReader<'_, '_>, problems: &mut Problems) -> WatchConfig {
+    WatchConfig { tick_us: table.number("tick-us", TICKS, problems) }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::config::parse;
+
+    #[test]
+    fn a_tick_is_neither_so_short_that_it_costs_nor_so_long_that_it_sees_nothing() {
+        let tick = |line: &str| {
+            let text = format!("[watch]\n{line}\n[[rule]]\nclass = 'a.B'\n");
+            parse(&text, "instr.toml").map(|(config, _)| config.watch.tick_us).map_err(|errors| errors[0].to_string())
+        };
+        assert_eq!((tick(""), tick("tick-us = 100")), (Ok(None), Ok(Some(100))));
+        for wrong in ["tick-us = 49", "tick-us = 100001", "tick-us = 0"] {
+            let error = tick(wrong).unwrap_err();
+            assert!(error.contains("`tick-us` must be between 50 and 100000"), "{wrong}: {error}");
+        }
+        assert!(tick("tik-us = 500").unwrap_err().contains("did you mean `tick-us`?"));
+    }
+}

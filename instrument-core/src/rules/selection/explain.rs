@@ -1,0 +1,249 @@
+//! Why a class is treated as it is: each rule's answer to the class and to each method.
+//!
+//! The answers come from the same functions as the decision, so an explanation cannot differ from what happens.
+
+use classfile::{ClassFile, Member};
+use serde::Serialize;
+
+use super::class_facts::ClassFacts;
+use super::class_match::{ClassMatch, match_class};
+use super::decision::{MethodDecision, SkipReason};
+use super::hierarchy::Hierarchy;
+use super::method_match::{MethodFacts, MethodMatch, match_method};
+use super::rule::CompiledRule;
+use super::rule_set::{Never, RuleSet};
+use super::signature::signature;
+use crate::internal_name::to_source;
+use crate::level::{Level, Mode};
+use crate::rules::capture::CapturedMethod;
+use crate::rules::nearest_name::quoted_list;
+use crate::weave::refusal::Refusal;
+use crate::weave::wrapper::NotWrapped;
+
+/// Everything the rules say about one class. `Display` shows it as text for people.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ClassExplanation {
+    /// Name of the class in source form.
+    pub class: String,
+    /// Why no rule is asked at all.
+    pub refused: Option<String>,
+    /// Each rule's answer to the class, in order.
+    pub rules: Vec<RuleAnswer>,
+    /// Types whose super types are unknown although a rule depends on them.
+    pub unresolved: Vec<String>,
+    /// Each method, in order.
+    pub methods: Vec<MethodExplanation>,
+}
+
+/// What one rule says, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct RuleAnswer {
+    /// Name of the rule.
+    pub rule: String,
+    /// File and line where it stands.
+    pub origin: String,
+    /// Do its conditions hold?
+    pub matches: bool,
+    /// The condition that decided.
+    pub reason: String,
+}
+
+/// What happens to one method, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct MethodExplanation {
+    /// Name.
+    pub name: String,
+    /// Descriptor.
+    pub descriptor: String,
+    /// Name and types as they would be written in a rule's `method`.
+    pub signature: String,
+    /// How it is instrumented; `None` if it is left alone.
+    pub instrumented: Option<Instrumentation>,
+    /// Why it is left alone.
+    pub skipped: Option<SkipReason>,
+    /// Why it is left alone although a rule takes it: it cannot have the wrapper that the rule asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+    /// Answers of the rules that match the class, up to the one that decided.
+    pub rules: Vec<RuleAnswer>,
+}
+
+/// How a method is instrumented.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Instrumentation {
+    /// Name of the rule that decided.
+    pub rule: String,
+    /// Names of the templates, outermost first.
+    pub templates: Vec<String>,
+    /// What the probe does.
+    pub level: Level,
+    /// How it is attached.
+    pub mode: Mode,
+    /// Names of the values of a call that are recorded with it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub captured: Vec<String>,
+    /// Which values are not, although the rule asks for them, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_captured: Vec<String>,
+}
+
+impl RuleSet {
+    /// Says for each rule why it matches the class or not, and for each method which rule decided and why the ones
+    /// before it did not.
+    pub fn explain(&self, class: &ClassFile<'_>, hierarchy: &dyn Hierarchy, never: &Never<'_>) -> ClassExplanation {
+        let facts = ClassFacts::new(class, hierarchy, &self.wanted);
+        let refused = self.refuse_class(facts.name());
+        let answers: Vec<(&CompiledRule, ClassMatch)> =
+            self.rules.iter().map(|rule| (rule, match_class(rule, &facts))).collect();
+        let matching: Vec<&CompiledRule> = match refused {
+            Some(_) => Vec::new(),
+            None => answers.iter().filter(|(_, m)| *m == ClassMatch::Matches).map(|(rule, _)| *rule).collect(),
+        };
+        let waits = answers.iter().any(|(_, answer)| *answer == ClassMatch::Unresolved);
+        let unresolved = if waits { facts.supertypes().unresolved.as_slice() } else { &[] };
+        let decision = self.decide(class, hierarchy, never);
+        let methods = class.methods().iter().zip(decision.methods);
+        ClassExplanation {
+            class: to_source(facts.name()),
+            refused: refused.map(|reason| reason.to_string()),
+            rules: answers.iter().map(|(rule, answer)| class_answer(rule, *answer, &facts)).collect(),
+            unresolved: unresolved.iter().map(|name| to_source(name)).collect(),
+            methods: methods
+                .map(|(method, decision)| self.explain_method(&matching, class, method, decision, never))
+                .collect(),
+        }
+    }
+
+    fn explain_method(
+        &self,
+        rules: &[&CompiledRule],
+        class: &ClassFile<'_>,
+        method: &Member<'_>,
+        decision: MethodDecision,
+        never: &Never<'_>,
+    ) -> MethodExplanation {
+        let facts = MethodFacts::new(class, method);
+        let mut answers = Vec::new();
+        for rule in rules {
+            let answer = match_method(rule, &facts, &self.filter, never);
+            answers.push(method_answer(rule, answer, &facts));
+            if matches!(answer, MethodMatch::Takes | MethodMatch::Skips(_)) {
+                break;
+            }
+        }
+        let (instrumented, skipped, refused) = match decision {
+            MethodDecision::Skipped(reason) => (None, Some(reason), None),
+            MethodDecision::Chosen(chosen) => match not_wrapped(chosen.mode, class, method) {
+                None => (self.rules.get(chosen.rule).map(|rule| instrumentation(rule, class, method)), None, None),
+                refused => (None, None, refused),
+            },
+        };
+        MethodExplanation {
+            name: method.name.to_string(),
+            descriptor: method.descriptor.to_string(),
+            signature: signature(method),
+            instrumented,
+            skipped,
+            refused,
+            rules: answers,
+        }
+    }
+}
+
+/// Why the engine will refuse a wrapper, in its own words.
+fn not_wrapped(mode: Mode, class: &ClassFile<'_>, method: &Member<'_>) -> Option<String> {
+    let reason = NotWrapped::of(class, method).filter(|_| mode == Mode::Wrapper)?;
+    Some(Refusal::from(reason).to_string())
+}
+
+fn instrumentation(rule: &CompiledRule, class: &ClassFile<'_>, method: &Member<'_>) -> Instrumentation {
+    let captured = rule.capture().map(|capture| CapturedMethod::of(class, method, capture)).unwrap_or_default();
+    Instrumentation {
+        captured: captured.values.into_iter().map(|(_, name)| name).collect(),
+        not_captured: captured.notes,
+        rule: rule.name.clone(),
+        templates: rule.template_names.clone(),
+        level: rule.level,
+        mode: rule.mode,
+    }
+}
+
+fn class_answer(rule: &CompiledRule, answer: ClassMatch, facts: &ClassFacts<'_, '_>) -> RuleAnswer {
+    let name = facts.name();
+    let extended = || quoted(&rule.extends, |(name, _)| name.clone());
+    let reason = match answer {
+        ClassMatch::Matches => why_class_matches(rule, facts),
+        ClassMatch::Jdk => "it names no classes, so it leaves those of the JDK alone".to_owned(),
+        ClassMatch::NotNamed => "no pattern of `class` matches".to_owned(),
+        ClassMatch::TakenAway => {
+            let pattern = rule.class_taken_away(name).map(|pattern| pattern.glob.text()).unwrap_or_default();
+            format!("`!{pattern}` takes the class away")
+        }
+        ClassMatch::NotAnnotated => format!("the class is not annotated with {}", annotations(&rule.annotated)),
+        ClassMatch::DoesNotExtend => format!("the class does not extend or implement {}", extended()),
+        ClassMatch::Unresolved => {
+            let missing = quoted(&facts.supertypes().unresolved, |name| to_source(name));
+            format!("unknown whether it extends or implements {}: cannot find {missing}", extended())
+        }
+    };
+    answer_of(rule, answer == ClassMatch::Matches, reason)
+}
+
+fn why_class_matches(rule: &CompiledRule, facts: &ClassFacts<'_, '_>) -> String {
+    let mut reasons = Vec::new();
+    if let Some(pattern) = rule.class.iter().find(|pattern| !pattern.negated && pattern.glob.matches(facts.name())) {
+        reasons.push(format!("`{}` names the class", pattern.glob.text()));
+    }
+    if let Some((name, _)) = rule.extends.iter().find(|(_, number)| facts.supertypes().has(*number)) {
+        reasons.push(format!("it extends or implements `{name}`"));
+    }
+    if !rule.annotated.is_empty() {
+        reasons.push(format!("it is annotated with {}", annotations(&rule.annotated)));
+    }
+    if reasons.is_empty() {
+        reasons.push("it takes every class outside the JDK".to_owned());
+    }
+    reasons.join(", ")
+}
+
+fn method_answer(rule: &CompiledRule, answer: MethodMatch, facts: &MethodFacts<'_, '_>) -> RuleAnswer {
+    let (name, descriptor) = (facts.method.name.0, facts.method.descriptor.0);
+    let pattern = |negated: bool| {
+        let matching = |pattern: &&crate::rules::patterns::method_pattern::MethodPattern| {
+            pattern.negated == negated && pattern.matches(name, descriptor)
+        };
+        rule.method.iter().find(matching).map(|pattern| pattern.text().to_owned())
+    };
+    let reason = match answer {
+        MethodMatch::Takes => match pattern(false) {
+            Some(pattern) => format!("`{pattern}` names the method"),
+            None if rule.method_annotated.is_empty() => "it takes every method".to_owned(),
+            None => format!("the method is annotated with {}", annotations(&rule.method_annotated)),
+        },
+        MethodMatch::NotNamed => "no pattern of `method` matches".to_owned(),
+        MethodMatch::TakenAway => format!("`{}` takes the method away", pattern(true).unwrap_or_default()),
+        MethodMatch::NotAnnotated => {
+            format!("the method is not annotated with {}", annotations(&rule.method_annotated))
+        }
+        MethodMatch::NotThisKind(reason) | MethodMatch::Skips(reason) => reason.to_string(),
+    };
+    answer_of(rule, answer == MethodMatch::Takes, reason)
+}
+
+fn answer_of(rule: &CompiledRule, matches: bool, reason: String) -> RuleAnswer {
+    RuleAnswer { rule: rule.name.clone(), origin: rule.origin.clone(), matches, reason }
+}
+
+fn annotations(names: &[Vec<u8>]) -> String {
+    quoted(names, |name| format!("@{}", to_source(name)))
+}
+
+/// "`a`, `b` or `c`"
+fn quoted<T>(items: &[T], shown: impl Fn(&T) -> String) -> String {
+    let names: Vec<String> = items.iter().map(shown).collect();
+    quoted_list(&names.iter().map(String::as_str).collect::<Vec<_>>(), "or")
+}

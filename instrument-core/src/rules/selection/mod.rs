@@ -1,0 +1,54 @@
+//! Which methods get which template: rules compiled from the configuration and asked class by class.
+//!
+//! Order of decision for a method: `[exclude]` and the agent's own classes first; then the rules in order. The first rule
+//! whose conditions on class and method all hold decides: its `exclude`, the kind of body, the pre-filter and the
+//! methods that the runtime itself uses can still leave the method alone, but no later rule is asked. `!` patterns and
+//! the switches `constructors`, `class-initialisers` and `bridges` are conditions: where they say no, the next rule is asked.
+//!
+//! [`compile`] makes rules of the configuration, [`name_index`] finds the rules for a name, [`first_look`] says no from the head of a class
+//! alone, [`rule_set`] decides with [`class_match`], [`method_match`], [`hierarchy`] and [`annotations`], [`explain`] says why.
+//! [`body_facts`] and [`blocking_calls`] are the filter of small methods; [`untouchable`] and [`used_by_runtime`] what of the JDK is
+//! never instrumented; [`unmet_level`] and [`missing_parameters`] what rules ask for in vain.
+//!
+//! A rule with `extends` whose answer is unknown, because a super type cannot be found yet, counts as not matching; the
+//! decision then names the missing types, and deciding again with them known may put an earlier rule in its place.
+
+pub(crate) mod annotations;
+pub mod blocking_calls;
+pub mod body_facts;
+mod class_facts;
+mod class_match;
+mod compile;
+mod decision;
+mod explain;
+mod explain_text;
+mod first_look;
+mod hierarchy;
+pub mod jdk_packages;
+mod method_match;
+mod missing_parameters;
+mod name_index;
+mod rule;
+mod rule_set;
+pub mod signature;
+mod template_catalog;
+mod unmet_level;
+mod untouchable;
+pub mod used_by_runtime;
+mod well_known_libraries;
+
+#[cfg(test)]
+mod class_builder;
+#[cfg(test)]
+mod tests;
+
+pub use decision::{Chosen, ClassDecision, MethodDecision, SkipReason};
+pub use explain::{ClassExplanation, Instrumentation, MethodExplanation, RuleAnswer};
+pub use first_look::FirstLook;
+pub use hierarchy::{AskedTypes, Hierarchy, Supertypes};
+pub use missing_parameters::MissingParameters;
+pub use rule::CompiledRule;
+pub use rule_set::{Never, RuleSet};
+pub use template_catalog::TemplateCatalog;
+pub use unmet_level::UnmetLevel;
+pub use untouchable::Untouchable;

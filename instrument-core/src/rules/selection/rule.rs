@@ -1,0 +1,106 @@
+//! A rule as it is applied.
+
+use std::sync::Arc;
+
+use crate::level::{Level, Mode};
+use crate::rules::capture::Capture;
+use crate::rules::patterns::class_pattern::{ClassPattern, ExcludePattern};
+use crate::rules::patterns::method_pattern::MethodPattern;
+use crate::weave::template::TemplateId;
+
+/// A rule with its names looked up, presets expanded.
+#[derive(Debug)]
+pub struct CompiledRule {
+    pub(super) name: String,
+    pub(super) origin: String,
+    pub(super) class: Vec<ClassPattern>,
+    /// Names of super types, with the numbers under which the walk of the hierarchy reports them.
+    pub(super) extends: Vec<(String, usize)>,
+    /// Internal names of annotations.
+    pub(super) annotated: Vec<Vec<u8>>,
+    pub(super) method_annotated: Vec<Vec<u8>>,
+    pub(super) method: Vec<MethodPattern>,
+    pub(super) exclude: Vec<ExcludePattern>,
+    pub(super) template_names: Vec<String>,
+    pub(super) templates: Arc<[TemplateId]>,
+    pub(super) level: Level,
+    /// Whether somebody wrote the level down.
+    pub(super) states_level: bool,
+    pub(super) mode: Mode,
+    pub(super) constructors: bool,
+    pub(super) class_initialisers: bool,
+    pub(super) bridges: bool,
+    pub(super) governed: bool,
+    pub(super) capture: Option<Arc<Capture>>,
+}
+
+impl CompiledRule {
+    /// Its name; rules of a preset are named `preset/rule`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// File and line where it stands.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// The templates by name, outermost first.
+    pub fn template_names(&self) -> &[String] {
+        &self.template_names
+    }
+
+    /// The templates, outermost first.
+    pub fn templates(&self) -> &[TemplateId] {
+        &self.templates
+    }
+
+    /// What its probes do.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// Whether its level, or that of its preset, is written in the file; otherwise it is the default.
+    pub fn states_level(&self) -> bool {
+        self.states_level
+    }
+
+    /// How its templates are attached.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Whether the governor may change the level of its methods.
+    pub fn is_governed(&self) -> bool {
+        self.governed
+    }
+
+    /// The values of a call that are captured.
+    pub fn capture(&self) -> Option<&Arc<Capture>> {
+        self.capture.as_ref()
+    }
+
+    /// True if the rule does not say by name which classes it is about; it then leaves the JDK's alone.
+    pub(super) fn names_no_class(&self) -> bool {
+        self.class.is_empty()
+    }
+
+    /// True if the rule takes whatever there is, and says nothing of what it is about.
+    pub(super) fn sweeps(&self) -> bool {
+        let names_nothing = |pattern: &ClassPattern| pattern.negated || pattern.glob.literal_prefix().is_empty();
+        self.class.iter().all(names_nothing)
+            && self.extends.is_empty()
+            && self.annotated.is_empty()
+            && self.method.is_empty()
+    }
+
+    /// The `!` pattern of `class` that takes this class away, if any.
+    pub(super) fn class_taken_away(&self, name: &[u8]) -> Option<&ClassPattern> {
+        self.class.iter().find(|pattern| pattern.negated && pattern.glob.matches(name))
+    }
+
+    /// True if `exclude` names the whole class.
+    pub(super) fn excludes_class(&self, name: &[u8]) -> bool {
+        self.exclude.iter().any(|pattern| pattern.method.is_none() && pattern.class.matches(name))
+    }
+}

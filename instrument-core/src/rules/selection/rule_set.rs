@@ -1,0 +1,144 @@
+//! Decides class by class. Everything here runs once for each class that the application loads, so: names first, then
+//! what needs the class, then what needs the hierarchy, and no text before somebody asks for it.
+
+use classfile::ClassFile;
+
+use super::class_facts::ClassFacts;
+use super::class_match::{ClassMatch, match_class};
+use super::decision::{Chosen, ClassDecision, MethodDecision, SkipReason};
+use super::first_look::AskedAnnotations;
+use super::hierarchy::{Hierarchy, WantedTypes};
+use super::jdk_packages::is_jdk_class;
+use super::method_match::{MethodFacts, MethodMatch, match_method, names_some_method};
+use super::name_index::NameIndex;
+use super::rule::CompiledRule;
+use crate::level::Mode;
+use crate::rules::config::FilterConfig;
+use crate::rules::patterns::name_glob::NameGlob;
+
+/// Tells whether a method must never be instrumented: class, name and descriptor as in the class file.
+pub type Never<'n> = dyn Fn(&[u8], &[u8], &[u8]) -> bool + 'n;
+
+/// All rules of a configuration, in order: the first that takes a method decides.
+#[derive(Debug)]
+pub struct RuleSet {
+    pub(super) rules: Vec<CompiledRule>,
+    pub(super) index: NameIndex,
+    /// Rules without class patterns, in order.
+    pub(super) unnamed: Vec<usize>,
+    pub(super) exclude: Vec<NameGlob>,
+    pub(super) filter: FilterConfig,
+    pub(super) wanted: WantedTypes,
+    pub(super) annotations: AskedAnnotations,
+    pub(super) may_match_jdk: bool,
+}
+
+impl RuleSet {
+    /// The rules in order; [`Chosen::rule`] is an index into them.
+    pub fn rules(&self) -> &[CompiledRule] {
+        &self.rules
+    }
+
+    /// False if no rule can ever take a method of a class of this name. Cheap, so ask it before parsing the class.
+    pub fn wants_name(&self, internal_name: &[u8]) -> bool {
+        let wanted = |at: &usize| self.rules.get(*at).is_some_and(|rule| wants_class(rule, internal_name));
+        let unnamed = !self.unnamed.is_empty() && !is_jdk_class(internal_name) && self.unnamed.iter().any(wanted);
+        (unnamed || self.index.rules(internal_name).any(|at| wanted(&at))) && self.refuse_class(internal_name).is_none()
+    }
+
+    /// What the name of a class must begin with if a rule is to take a method of it; `None` if it may be any name.
+    pub fn beginnings(&self) -> Option<impl Iterator<Item = &[u8]>> {
+        self.unnamed.is_empty().then(|| self.index.beginnings())
+    }
+
+    /// True if some rule asks for super types.
+    pub fn needs_hierarchy(&self) -> bool {
+        !self.wanted.is_empty()
+    }
+
+    /// Internal names of the super types that rules ask for.
+    pub fn asked_types(&self) -> impl Iterator<Item = &[u8]> {
+        self.wanted.names()
+    }
+
+    /// True if some rule that asks for super types takes methods in a way that is only possible while a class is loaded.
+    pub fn needs_hierarchy_at_load(&self) -> bool {
+        self.rules.iter().any(|rule| !rule.extends.is_empty() && rule.mode == Mode::Wrapper)
+    }
+
+    /// True if some rule names classes that may belong to the JDK.
+    pub fn may_match_jdk(&self) -> bool {
+        self.may_match_jdk
+    }
+
+    /// Decides for each method of a class.
+    pub fn decide(&self, class: &ClassFile<'_>, hierarchy: &dyn Hierarchy, never: &Never<'_>) -> ClassDecision {
+        let name = class.this_class().0;
+        let all = |reason| vec![MethodDecision::Skipped(reason); class.methods().len()];
+        if let Some(reason) = self.refuse_class(name) {
+            return ClassDecision { methods: all(reason), unresolved: Vec::new() };
+        }
+        let facts = ClassFacts::new(class, hierarchy, &self.wanted);
+        let mut unresolved = false;
+        let mut matching = self.candidates(name);
+        matching.retain(|at| {
+            // A class without a method that the rule names is not worth a look at its super types.
+            let names_one = |rule: &&CompiledRule| rule.extends.is_empty() || names_some_method(rule, class);
+            let matched = self.rules.get(*at).filter(names_one).map(|rule| match_class(rule, &facts));
+            unresolved |= matched == Some(ClassMatch::Unresolved);
+            matched == Some(ClassMatch::Matches)
+        });
+        let unresolved = if unresolved { facts.supertypes().unresolved.clone() } else { Vec::new() };
+        if matching.is_empty() {
+            return ClassDecision { methods: all(SkipReason::NoRule), unresolved };
+        }
+        let methods =
+            class.methods().iter().map(|method| self.decide_method(&matching, &MethodFacts::new(class, method), never));
+        ClassDecision { methods: methods.collect(), unresolved }
+    }
+
+    /// Why no rule is even asked about a class of this name.
+    pub(super) fn refuse_class(&self, name: &[u8]) -> Option<SkipReason> {
+        if name.starts_with(b"java/instr/") {
+            return Some(SkipReason::RuntimeClass);
+        }
+        self.exclude.iter().any(|glob| glob.matches(name)).then_some(SkipReason::ExcludedGlobally)
+    }
+
+    /// Rules whose class patterns match the name (`!` not considered), in order.
+    fn candidates(&self, name: &[u8]) -> Vec<usize> {
+        let mut candidates: Vec<usize> = self.index.rules(name).collect();
+        if !self.unnamed.is_empty() && !is_jdk_class(name) {
+            candidates.extend(&self.unnamed);
+        }
+        candidates.sort_unstable();
+        candidates.dedup();
+        candidates
+    }
+
+    fn decide_method(&self, rules: &[usize], method: &MethodFacts<'_, '_>, never: &Never<'_>) -> MethodDecision {
+        let mut reason = SkipReason::NoRule;
+        for (number, rule) in rules.iter().filter_map(|at| Some((*at, self.rules.get(*at)?))) {
+            match match_method(rule, method, &self.filter, never) {
+                MethodMatch::Takes => {
+                    return MethodDecision::Chosen(Chosen {
+                        rule: number,
+                        templates: rule.templates.clone(),
+                        level: rule.level,
+                        mode: rule.mode,
+                        capture: rule.capture.clone(),
+                    });
+                }
+                MethodMatch::Skips(final_reason) => return MethodDecision::Skipped(final_reason),
+                MethodMatch::NotThisKind(kind) if reason == SkipReason::NoRule => reason = kind,
+                _ => {}
+            }
+        }
+        MethodDecision::Skipped(reason)
+    }
+}
+
+/// Does the rule want the class, as far as its name tells?
+pub(super) fn wants_class(rule: &CompiledRule, name: &[u8]) -> bool {
+    rule.class_taken_away(name).is_none() && !rule.excludes_class(name)
+}

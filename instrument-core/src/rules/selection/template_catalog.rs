@@ -1,0 +1,32 @@
+//! What selection needs to know about templates.
+
+use crate::level::Level;
+use crate::weave::template::{TemplateId, TemplateLibrary};
+
+/// The templates that rules can name.
+pub trait TemplateCatalog {
+    /// The variant of a template for a level.
+    fn find(&self, name: &str, level: Level) -> Option<TemplateId>;
+
+    /// The variant for a level that takes the values which a rule chooses.
+    fn find_capturing(&self, _name: &str, _level: Level) -> Option<TemplateId> {
+        None
+    }
+
+    /// All names.
+    fn names(&self) -> Vec<String>;
+}
+
+impl TemplateCatalog for TemplateLibrary {
+    fn find(&self, name: &str, level: Level) -> Option<TemplateId> {
+        TemplateLibrary::find(self, name, level)
+    }
+
+    fn find_capturing(&self, name: &str, level: Level) -> Option<TemplateId> {
+        TemplateLibrary::find_capturing(self, name, level)
+    }
+
+    fn names(&self) -> Vec<String> {
+        TemplateLibrary::names(self).map(str::to_owned).collect()
+    }
+}

@@ -1,0 +1,69 @@
+//! Configuration -> rule set: templates and presets.
+
+use super::{CATALOG, compile};
+use crate::level::Level;
+use crate::rules::config;
+use crate::rules::selection::RuleSet;
+
+const PRESETS: &[(&str, &str)] = &[
+    ("two", "[[rule]]\nname = 'one'\nclass = 'p.*'\nlevel = 'time'\n[[rule]]\nclass = 'q.*'\ntemplate = 'logged'"),
+    ("nested", "[[rule]]\npreset = 'two'"),
+    ("broken", "[[rule]]\nclas = 'p.*'"),
+];
+
+fn with_presets(text: &str) -> Result<RuleSet, String> {
+    let (config, _) = config::parse(text, "test.toml").map_err(|problems| problems[0].to_string())?;
+    RuleSet::compile(&config, &CATALOG, PRESETS).map_err(|problems| problems[0].to_string())
+}
+
+#[test]
+fn a_preset_stands_where_its_rule_stands() {
+    let rules = with_presets("[[rule]]\nclass = 'a.A'\n[[rule]]\npreset = 'two'\n[[rule]]\nclass = 'z.Z'").unwrap();
+    let shown: Vec<String> =
+        rules.rules().iter().map(|rule| format!("{} {} {}", rule.name(), rule.origin(), rule.level())).collect();
+    assert_eq!(
+        shown,
+        [
+            "rule-1 test.toml:1 watch",
+            "two/one preset two:1 time",
+            "two/2 preset two:5 watch",
+            "rule-3 test.toml:5 watch"
+        ]
+    );
+}
+
+#[test]
+fn a_preset_can_be_renamed_and_its_level_set() {
+    let rules = with_presets("[[rule]]\nname = 'mine'\npreset = 'two'\nlevel = 'full'").unwrap();
+    let shown: Vec<_> = rules.rules().iter().map(|rule| (rule.name(), rule.level())).collect();
+    assert_eq!(shown, [("mine/one", Level::Full), ("mine/2", Level::Full)]);
+}
+
+#[test]
+fn presets_that_cannot_be_used() {
+    let unknown = with_presets("[[rule]]\npreset = 'tow'").unwrap_err();
+    assert!(unknown.contains("unknown preset `tow`") && unknown.contains("did you mean `two`?"), "{unknown}");
+    assert!(with_presets("[[rule]]\npreset = 'nested'").unwrap_err().contains("a preset cannot name another"));
+    assert!(with_presets("[[rule]]\npreset = 'broken'").unwrap_err().contains("preset broken:2:1"));
+}
+
+#[test]
+fn all_missing_templates_are_reported() {
+    let problems =
+        compile("[[rule]]\ntemplate = ['tmed', 'logged', 'nope']\n[[rule]]\ntemplate = 'no-full'\nlevel = 'full'");
+    let messages: Vec<String> = problems.unwrap_err().into_iter().map(|problem| problem.message).collect();
+    assert_eq!(
+        messages,
+        ["unknown template `tmed`", "unknown template `nope`", "template `no-full` has no variant for level `full`"]
+    );
+}
+
+#[test]
+fn hundreds_of_rules_and_templates_keep_their_order() {
+    let text: String = (0..300).map(|n| format!("[[rule]]\nname = 'r{n}'\nclass = ['a.b{n}.**', 'a.**']\n")).collect();
+    let rules = compile(&text).unwrap();
+    let class = crate::rules::selection::class_builder::ClassBuilder::new("a/b7/X", "java/lang/Object")
+        .method("f", "()V", crate::rules::selection::class_builder::CALLS)
+        .build();
+    assert_eq!(super::decide(&rules, &class, &super::Types::default()), ["f 0"]);
+}

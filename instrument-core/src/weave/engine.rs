@@ -1,0 +1,443 @@
+//! The engine: a class and a plan in, a rewritten class out.
+
+mod assembly;
+pub mod unchanged;
+
+use std::sync::Arc;
+
+use classfile::descriptor::MethodDescriptor;
+use classfile::{ByteWriter, ClassFile, ConstantPoolWriter, ErrorKind, Member};
+
+use crate::level::Mode;
+use crate::rules::capture::CapturedMethod;
+use crate::weave::body::definition_checks;
+use crate::weave::body::input::{BodyInput, Table, TableKind};
+use crate::weave::body::meeting_references;
+use crate::weave::merge::constructor;
+use crate::weave::merge::emit::TargetMethod;
+use crate::weave::merge::splice::{MergeMemory, MergedBody, Splice};
+use crate::weave::merge::straight::{NotStraight, StraightMemory, StraightMerge};
+use crate::weave::offset_map::OffsetMap;
+use crate::weave::options::EngineOptions;
+use crate::weave::outcome::{MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, RewrittenMethod};
+use crate::weave::refusal::Refusal;
+use crate::weave::template::symbol::{BootstrapRows, PlacedSymbols, SymbolSink};
+use crate::weave::template::{Template, TemplateId, TemplateLibrary};
+use crate::weave::verify::{Body, Checker};
+use crate::weave::wrapper::{self, AddedMethods, CallBody};
+
+/// Merges templates into methods. Immutable; one engine serves all threads, each with a [`Workspace`] of its own.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    library: Arc<TemplateLibrary>,
+    options: EngineOptions,
+}
+
+/// Memory that is used again from class to class.
+#[derive(Debug)]
+pub struct Workspace {
+    pool: ConstantPoolWriter,
+    bootstrap: BootstrapRows,
+    /// By template.
+    placed: Vec<PlacedSymbols>,
+    memory: MergeMemory,
+    straight: StraightMemory,
+    checker: Checker,
+    methods: ByteWriter,
+    /// Behind the methods of the class.
+    added: AddedMethods,
+    probes: Vec<ProbeSlot>,
+    /// Memory for the rewritten class.
+    written: Vec<u8>,
+}
+
+impl Default for Workspace {
+    fn default() -> Workspace {
+        Workspace {
+            pool: ConstantPoolWriter::new(),
+            bootstrap: BootstrapRows::default(),
+            placed: Vec::new(),
+            memory: MergeMemory::default(),
+            straight: StraightMemory::default(),
+            checker: Checker::default(),
+            methods: ByteWriter::new(),
+            added: AddedMethods::default(),
+            probes: Vec::new(),
+            written: Vec::new(),
+        }
+    }
+}
+
+impl Workspace {
+    /// A workspace without memory yet.
+    pub fn new() -> Workspace {
+        Workspace::default()
+    }
+
+    /// Takes the memory of a rewritten class back that is not needed any more, for the next one.
+    pub fn recycle(&mut self, bytes: Vec<u8>) {
+        self.written = bytes;
+    }
+}
+
+impl Engine {
+    /// An engine with these templates.
+    pub fn new(library: Arc<TemplateLibrary>, options: EngineOptions) -> Engine {
+        Engine { library, options }
+    }
+
+    /// The templates.
+    pub fn library(&self) -> &TemplateLibrary {
+        &self.library
+    }
+
+    /// Rewrites the planned methods of a class. A method that cannot be rewritten stays as it is, with the reason; the others
+    /// are rewritten all the same. `plan` names each method at most once, in ascending order.
+    pub fn instrument(&self, workspace: &mut Workspace, class: &ClassFile<'_>, plan: &[MethodPlan]) -> Outcome {
+        workspace.begin(class);
+        workspace.memory.options = self.options;
+        if let Err(error) = definition_checks::check_pool(class.constant_pool()) {
+            return refuse_all(plan, &error.into());
+        }
+        let mut rewritten = Vec::with_capacity(plan.len());
+        let mut refused = Vec::new();
+        let file = class.bytes();
+        // Everything between two rewritten methods is copied in one piece.
+        let mut copied = class.methods_offset();
+        for planned in plan {
+            let Some(method) = class.methods().get(planned.method_index) else { continue };
+            let start = copied.max(class.methods_offset());
+            let marks = workspace.mark();
+            workspace.methods.bytes(file.get(start..method.attributes_offset).unwrap_or_default());
+            match self.rewrite(workspace, class, method, planned) {
+                Ok(done) => {
+                    copied = method.end;
+                    rewritten.push(done);
+                }
+                // Constants that other methods append could give it a meaning, here or where it is copied unread.
+                Err(Refusal::Malformed(error)) if matches!(error.kind, ErrorKind::BadConstantIndex(_)) => {
+                    return refuse_all(plan, &error.into());
+                }
+                Err(reason) => {
+                    workspace.rewind(marks);
+                    refused.push(Refused { method_index: planned.method_index, reason });
+                }
+            }
+        }
+        if rewritten.is_empty() {
+            return Outcome::Unchanged { refused };
+        }
+        workspace.methods.bytes(file.get(copied..class.attributes_offset()).unwrap_or_default());
+        workspace.added.append_to(&mut workspace.methods, class);
+        match workspace.assemble(class) {
+            Ok(bytes) => {
+                let probes = workspace.probes.clone();
+                Outcome::Rewritten(Rewritten { bytes, probes, methods: rewritten, refused })
+            }
+            Err(reason) => refuse_all(plan, &reason),
+        }
+    }
+
+    /// Tries what there is, cheapest for the program first: the templates in the method's own body, then in a wrapper; the other
+    /// way round where the verifier might ask too much of a body with a template in it. (There is no smaller form of a template
+    /// to try in between: the built-in `timed` is two calls, and what it adds besides is the way out for exceptions, 19 bytes in
+    /// all.)
+    fn rewrite(
+        &self,
+        workspace: &mut Workspace,
+        class: &ClassFile<'_>,
+        method: &Member<'_>,
+        planned: &MethodPlan,
+    ) -> Result<RewrittenMethod, Refusal> {
+        if planned.mode == Mode::Wrapper {
+            return self.wrap(workspace, class, method, planned);
+        }
+        let marks = workspace.mark();
+        match self.merge_straight(workspace, class, method, planned) {
+            Ok(done) => return Ok(done),
+            Err(NotStraight) => workspace.rewind(marks),
+        }
+        let code = method.code(class)?.ok_or(Refusal::NoCode)?;
+        let mut input = BodyInput::of_code(&code, class.constant_pool())?;
+        let target = target_method(class, method)?;
+        definition_checks::check_body(&input, &target.descriptor, target.is_static(), class.constant_pool())?;
+        if planned.wrapper_allowed && may_load_more_when_verified(class, &target, &input)? {
+            match self.wrap(workspace, class, method, planned) {
+                Err(_) => workspace.rewind(marks),
+                done => return done,
+            }
+        }
+        let mut done = self.inline(workspace, class, method, planned, &input);
+        // The JVM verifies a class of version 50 without its frames if they are wrong.
+        let is_frames = |table: &&Table<'_>| table.kind == TableKind::StackMap;
+        let faulty = matches!(done, Err(Refusal::Malformed(_) | Refusal::SelfCheck(_)));
+        if faulty && class.major_version() == 50 && input.tables.iter().filter(is_frames).count() == 1 {
+            workspace.rewind(marks);
+            input.tables.retain(|table| table.kind != TableKind::StackMap);
+            done = self.inline(workspace, class, method, planned, &input);
+        }
+        match done {
+            Err(reason) if planned.wrapper_allowed && reason.asks_for_a_wrapper() => {
+                workspace.rewind(marks);
+                self.wrap(workspace, class, method, planned).map_err(|_| reason)
+            }
+            done => done,
+        }
+    }
+
+    /// The straight merge, if options, template, class and method allow it.
+    fn merge_straight(
+        &self,
+        workspace: &mut Workspace,
+        class: &ClassFile<'_>,
+        method: &Member<'_>,
+        planned: &MethodPlan,
+    ) -> Result<RewrittenMethod, NotStraight> {
+        let [id] = *planned.templates else { return Err(NotStraight) };
+        let template = self.library.get(id).ok_or(NotStraight)?;
+        let form = template.straight.filter(|_| self.options == EngineOptions::default()).ok_or(NotStraight)?;
+        // Older code has no frames.
+        if class.major_version() < 50 {
+            return Err(NotStraight);
+        }
+        let target = target_method(class, method).map_err(|_| NotStraight)?;
+        let probe_constant = workspace.probe(class, planned.method_index, template, id).map_err(|_| NotStraight)?;
+        let sink = symbol_sink(class, id, &mut workspace.pool, &mut workspace.bootstrap, &mut workspace.placed)?;
+        let (effects, out) = (&mut workspace.memory.effects, &mut workspace.methods);
+        let target = &target;
+        let merge = StraightMerge { class, method, target, id, template, form, sink, effects, probe_constant, out };
+        let lengths = merge.run(&mut workspace.straight)?;
+        Ok(RewrittenMethod {
+            method_index: planned.method_index,
+            length_before: lengths.before,
+            length_after: lengths.after,
+            passes: 1,
+            offset_map: OffsetMap::default(),
+            renamed: None,
+        })
+    }
+
+    fn inline(
+        &self,
+        workspace: &mut Workspace,
+        class: &ClassFile<'_>,
+        method: &Member<'_>,
+        planned: &MethodPlan,
+        input: &BodyInput<'_>,
+    ) -> Result<RewrittenMethod, Refusal> {
+        let target = target_method(class, method)?;
+        let merged = self.merge(workspace, class, method, &target, planned, input)?;
+        let merged = merged.ok_or(Refusal::UnknownTemplate)?;
+        workspace.check(class, &merged)?;
+        workspace.write_method(class, method, &merged)?;
+        Ok(RewrittenMethod {
+            method_index: planned.method_index,
+            length_before: input.bytecode.len() as u32,
+            length_after: merged.code.len() as u32,
+            passes: merged.passes,
+            offset_map: workspace.memory.recycle(merged),
+            renamed: None,
+        })
+    }
+
+    /// The templates go around a body that only calls the original, which moves behind the other methods under a new name.
+    fn wrap(
+        &self,
+        workspace: &mut Workspace,
+        class: &ClassFile<'_>,
+        method: &Member<'_>,
+        planned: &MethodPlan,
+    ) -> Result<RewrittenMethod, Refusal> {
+        wrapper::check(class, method)?;
+        let code = method.code(class)?.ok_or(Refusal::NoCode)?;
+        let target = target_method(class, method)?;
+        let renamed = wrapper::name_of_original(class, method);
+        let (pool, input_pool) = (&mut workspace.pool, class.constant_pool());
+        let mut call = CallBody::new(class, method, &target.descriptor, &renamed, pool)?;
+        workspace.memory.effects.note(call.constant(), method.descriptor);
+        let input = call.as_input(&code, input_pool)?;
+        let merged = self.merge(workspace, class, method, &target, planned, &input)?;
+        let merged = merged.unwrap_or_else(|| MergedBody::unchanged(&input));
+        workspace.check(class, &merged)?;
+        workspace.write_method(class, method, &merged)?;
+        workspace.added.original(class, method, &renamed, &mut workspace.pool)?;
+        Ok(RewrittenMethod {
+            method_index: planned.method_index,
+            length_before: code.bytecode.len() as u32,
+            length_after: merged.code.len() as u32,
+            passes: merged.passes,
+            offset_map: OffsetMap::default(),
+            renamed: Some(renamed),
+        })
+    }
+
+    /// Puts the templates around a body, innermost first: each result is the target of the next template outwards.
+    fn merge(
+        &self,
+        workspace: &mut Workspace,
+        class: &ClassFile<'_>,
+        method: &Member<'_>,
+        target: &TargetMethod<'_>,
+        planned: &MethodPlan,
+        input: &BodyInput<'_>,
+    ) -> Result<Option<MergedBody>, Refusal> {
+        let mut merged: Option<MergedBody> = None;
+        let captured = planned.capture.as_ref().map(|capture| CapturedMethod::of(class, method, capture));
+        let captured = captured.as_ref();
+        for &id in planned.templates.iter().rev() {
+            let template = self.library.get(id).ok_or(Refusal::UnknownTemplate)?;
+            let probe_constant = workspace.probe(class, planned.method_index, template, id)?;
+            let next = match &merged {
+                None => workspace.splice((class, method, target), (id, template, captured), input, probe_constant)?,
+                Some(inner) => {
+                    let body = inner.as_input();
+                    workspace.splice((class, method, target), (id, template, captured), &body, probe_constant)?
+                }
+            };
+            merged = Some(workspace.memory.join(merged, next));
+        }
+        Ok(merged)
+    }
+}
+
+/// The class stays as it is.
+fn refuse_all(plan: &[MethodPlan], reason: &Refusal) -> Outcome {
+    let all = plan.iter().map(|planned| planned.method_index);
+    Outcome::Unchanged { refused: all.map(|method_index| Refused { method_index, reason: reason.clone() }).collect() }
+}
+
+/// Where the constants of a template go.
+fn symbol_sink<'s, 'a>(
+    class: &'s ClassFile<'a>,
+    id: TemplateId,
+    writer: &'s mut ConstantPoolWriter,
+    bootstrap: &'s mut BootstrapRows,
+    placed: &'s mut Vec<PlacedSymbols>,
+) -> Result<SymbolSink<'s, 'a>, NotStraight> {
+    let number = id.0 as usize;
+    if placed.len() <= number {
+        placed.resize_with(number + 1, PlacedSymbols::default);
+    }
+    let placed = placed.get_mut(number).ok_or(NotStraight)?;
+    Ok(SymbolSink { pool: class.constant_pool(), writer, bootstrap, placed })
+}
+
+fn target_method<'a>(class: &ClassFile<'a>, method: &Member<'a>) -> Result<TargetMethod<'a>, Refusal> {
+    Ok(TargetMethod {
+        class_name: class.this_class(),
+        name: method.name,
+        descriptor_text: method.descriptor,
+        descriptor: MethodDescriptor::parse(method.descriptor.as_bytes())?,
+        access_flags: method.access_flags,
+        is_constructor: constructor::starts_uninitialised(class, method),
+    })
+}
+
+/// Whether the verifier could load classes for the body with a template in it that it does not load for the body alone.
+fn may_load_more_when_verified(
+    class: &ClassFile<'_>,
+    target: &TargetMethod<'_>,
+    body: &BodyInput<'_>,
+) -> Result<bool, Refusal> {
+    let is_inferred = match class.major_version() {
+        ..=49 => true,
+        50 => body.lacks_frames(),
+        _ => false,
+    };
+    Ok(is_inferred && meeting_references::meet(body.bytecode, &target.descriptor, target.is_static())?)
+}
+
+/// A state of the workspace to go back to.
+#[derive(Clone, Copy, Debug)]
+struct Marks {
+    methods: usize,
+    added: (usize, u16),
+    pool: (u32, usize),
+    probes: usize,
+    bootstrap: usize,
+}
+
+impl Workspace {
+    fn mark(&self) -> Marks {
+        Marks {
+            methods: self.methods.len(),
+            added: self.added.mark(),
+            pool: self.pool.mark(),
+            probes: self.probes.len(),
+            bootstrap: self.bootstrap.appended.len(),
+        }
+    }
+
+    /// Forgets what was written and appended since `marks` were taken.
+    fn rewind(&mut self, marks: Marks) {
+        self.methods.truncate(marks.methods);
+        self.added.rewind(marks.added);
+        self.pool.rewind(marks.pool);
+        self.probes.truncate(marks.probes);
+        self.bootstrap.appended.truncate(marks.bootstrap);
+        // They may name constants that are gone now.
+        self.placed.iter_mut().for_each(PlacedSymbols::clear);
+        self.straight.forget_constants();
+    }
+
+    fn begin(&mut self, class: &ClassFile<'_>) {
+        self.pool.begin(class.constant_pool());
+        self.memory.effects.begin(class.constant_pool());
+        self.straight.begin(class.constant_pool());
+        self.placed.iter_mut().for_each(PlacedSymbols::clear);
+        self.methods.clear();
+        self.added.clear();
+        self.probes.clear();
+        let rows = class.attributes().find(b"BootstrapMethods").ok().flatten();
+        self.bootstrap.begin(rows.map_or(&[], |rows| rows.content));
+    }
+
+    fn probe(
+        &mut self,
+        class: &ClassFile<'_>,
+        method_index: usize,
+        template: &Template,
+        id: TemplateId,
+    ) -> Result<Option<u16>, Refusal> {
+        if template.minimum_version > class.major_version() {
+            return Err(Refusal::ClassVersion { needed: template.minimum_version, found: class.major_version() });
+        }
+        if !template.needs.probe_id {
+            return Ok(None);
+        }
+        let (constant, offset) = self.pool.own_integer(self.probes.len() as u32)?;
+        let offset = class.constant_pool().end_offset() + offset;
+        self.probes.push(ProbeSlot { method_index, template: id, offset });
+        Ok(Some(constant))
+    }
+
+    fn splice<'m, 'a>(
+        &mut self,
+        (class, method, target): (&'m ClassFile<'a>, &'m Member<'a>, &'m TargetMethod<'a>),
+        (id, template, captured): (TemplateId, &'m Template, Option<&'m CapturedMethod>),
+        body: &'m BodyInput<'_>,
+        probe_constant: Option<u16>,
+    ) -> Result<MergedBody, Refusal> {
+        if target.is_constructor && template.needs.receiver != crate::weave::template::Use::Nowhere {
+            return Err(Refusal::ReceiverInConstructor);
+        }
+        let sink = symbol_sink(class, id, &mut self.pool, &mut self.bootstrap, &mut self.placed);
+        let sink = sink.map_err(|_| Refusal::UnknownTemplate)?;
+        Splice { class, method, target, template, captured, body, sink, probe_constant }.run(&mut self.memory)
+    }
+
+    fn check(&mut self, class: &ClassFile<'_>, merged: &MergedBody) -> Result<(), Refusal> {
+        let table = merged.tables.iter().find(|table| table.kind == TableKind::StackMap);
+        let frames = table.map(|table| merged.content(table));
+        let body = Body {
+            code: &merged.code,
+            rows: &merged.rows,
+            max_locals: merged.max_locals,
+            frames,
+            implied: self.memory.implied_locals(),
+            frames_required: class.major_version() >= 51 && merged.has_frames,
+            constants: self.pool.count(),
+        };
+        self.checker.check(&body).map_err(Refusal::SelfCheck)
+    }
+}

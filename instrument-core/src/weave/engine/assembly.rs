@@ -1,0 +1,112 @@
+//! Writes the rewritten class: what is as it was in large pieces, what was merged method by method.
+
+use classfile::{ByteWriter, ClassFile, Member, ModifiedUtf8};
+
+use super::Workspace;
+use crate::weave::merge::splice::MergedBody;
+use crate::weave::refusal::Refusal;
+
+impl Workspace {
+    /// Writes the method's attributes, `Code` in its merged form.
+    pub(super) fn write_method(
+        &mut self,
+        class: &ClassFile<'_>,
+        method: &Member<'_>,
+        merged: &MergedBody,
+    ) -> Result<(), Refusal> {
+        let file = class.bytes();
+        let out = &mut self.methods;
+        out.bytes(file.get(method.attributes_offset..method.attributes_offset + 2).unwrap_or_default());
+        for attribute in method.attributes(class) {
+            let attribute = attribute?;
+            out.u2(attribute.name_index);
+            if attribute.name != "Code" {
+                out.u4(attribute.content.len() as u32);
+                out.bytes(attribute.content);
+                continue;
+            }
+            let length_position = out.len();
+            out.u4(0);
+            write_code(out, merged);
+            out.patch_u4(length_position, (out.len() - length_position - 4) as u32);
+        }
+        Ok(())
+    }
+
+    /// Header, pool with what was appended, fields, methods, class attributes.
+    pub(super) fn assemble(&mut self, class: &ClassFile<'_>) -> Result<Vec<u8>, Refusal> {
+        let file = class.bytes();
+        if !self.bootstrap.appended.is_empty() {
+            // The attribute's name must be in the pool before the pool is written.
+            self.pool.utf8(class.constant_pool(), ModifiedUtf8(b"BootstrapMethods"))?;
+        }
+        let capacity = file.len() + self.pool.appended().len() + self.methods.len();
+        let mut out = ByteWriter::from_vec(std::mem::take(&mut self.written));
+        out.clear();
+        out.reserve(capacity);
+        let pool_end = class.constant_pool().end_offset();
+        out.bytes(file.get(..8).unwrap_or_default());
+        out.u2(self.pool.count());
+        out.bytes(file.get(10..pool_end).unwrap_or_default());
+        out.bytes(self.pool.appended());
+        out.bytes(file.get(pool_end..class.methods_offset()).unwrap_or_default());
+        out.bytes(self.methods.as_slice());
+        self.class_attributes(class, &mut out)?;
+        Ok(out.into_vec())
+    }
+
+    /// Copies the class's attributes; `BootstrapMethods` gets the appended rows.
+    fn class_attributes(&mut self, class: &ClassFile<'_>, out: &mut ByteWriter) -> Result<(), Refusal> {
+        let rest = class.bytes().get(class.attributes_offset()..).unwrap_or_default();
+        if self.bootstrap.appended.is_empty() {
+            out.bytes(rest);
+            return Ok(());
+        }
+        let count_position = out.len();
+        let mut count = 0u16;
+        out.u2(0);
+        let mut existing: &[u8] = &[];
+        for attribute in class.attributes() {
+            let attribute = attribute?;
+            if attribute.name == "BootstrapMethods" {
+                existing = attribute.content.get(2..).unwrap_or_default();
+                continue;
+            }
+            out.u2(attribute.name_index);
+            out.u4(attribute.content.len() as u32);
+            out.bytes(attribute.content);
+            count += 1;
+        }
+        out.u2(self.pool.utf8(class.constant_pool(), ModifiedUtf8(b"BootstrapMethods"))?);
+        let length_position = out.len();
+        out.u4(0);
+        out.u2(self.bootstrap.existing + self.bootstrap.appended.len() as u16);
+        out.bytes(existing);
+        for row in &self.bootstrap.appended {
+            out.u2(row.handle);
+            out.u2(row.arguments.len() as u16);
+            row.arguments.iter().for_each(|argument| out.u2(*argument));
+        }
+        out.patch_u4(length_position, (out.len() - length_position - 4) as u32);
+        out.patch_u2(count_position, count + 1);
+        Ok(())
+    }
+}
+
+fn write_code(out: &mut ByteWriter, merged: &MergedBody) {
+    out.u2(merged.max_stack);
+    out.u2(merged.max_locals);
+    out.u4(merged.code.len() as u32);
+    out.bytes(&merged.code);
+    out.u2(merged.rows.len() as u16);
+    for row in &merged.rows {
+        [row.start, row.end, row.handler, row.catch_type].into_iter().for_each(|value| out.u2(value));
+    }
+    out.u2(merged.tables.len() as u16);
+    for table in &merged.tables {
+        let content = merged.content(table);
+        out.u2(table.name_index);
+        out.u4(content.len() as u32);
+        out.bytes(content);
+    }
+}

@@ -1,0 +1,99 @@
+//! Exception handlers of the merged method: the target's rows first, so that inner handlers win, then the template's.
+
+use std::ops::Range;
+
+use classfile::ExceptionRow;
+
+use crate::weave::body::layout::ISLAND_LENGTH;
+use crate::weave::body::node::{NodeList, Position};
+use crate::weave::refusal::Refusal;
+use crate::weave::template::symbol::SymbolSink;
+use crate::weave::template::{Template, TemplateHandler};
+
+/// Places that rows refer to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HandlerPlaces<'p> {
+    pub(crate) operations: &'p [Position],
+    /// First protected place of the target: its start, or behind `super()` in a constructor.
+    pub(crate) protected_from: Position,
+    pub(crate) is_constructor: bool,
+    pub(crate) epilog: Position,
+    pub(crate) code_length: u32,
+}
+
+/// Writes all rows with their new offsets; rows that cover nothing are left out. Gives the new places of the target's rows if
+/// they are not the old ones.
+pub(crate) fn rows(
+    target: &[ExceptionRow],
+    original_length: u32,
+    template: &Template,
+    list: &NodeList,
+    places: HandlerPlaces<'_>,
+    sink: &mut SymbolSink<'_, '_>,
+    out: &mut Vec<ExceptionRow>,
+) -> Result<Option<Vec<u16>>, Refusal> {
+    out.clear();
+    let mut moved = None;
+    let fault = || Refusal::SelfCheck("handler outside the code");
+    let epilog = list.offset_of(places.epilog);
+    for (index, row) in target.iter().enumerate() {
+        if moved.is_none() && out.len() != index {
+            moved = Some((0..index as u16).collect::<Vec<_>>());
+        }
+        if let Some(moved) = &mut moved {
+            moved.push(out.len().min(0xFFFF) as u16);
+        }
+        let at = |offset: u16| list.position_of(u32::from(offset)).map(|place| list.offset_of(place)).ok_or_else(fault);
+        let end = if u32::from(row.end) >= original_length { epilog } else { at(row.end)? };
+        push(out, list, at(row.start)?..end, at(row.handler)?, row.catch_type)?;
+    }
+    for row in &template.handlers {
+        let catch_type = match row.catch_type {
+            Some(symbol) => sink.symbol(&template.symbols, symbol)?.map_or(0, |(index, _)| index),
+            None => 0,
+        };
+        let (start, end, handler) = template_row(row, template.sentinel, list, places);
+        push(out, list, start..end, handler, catch_type)?;
+    }
+    Ok(moved)
+}
+
+fn template_row(row: &TemplateHandler, sentinel: usize, list: &NodeList, places: HandlerPlaces<'_>) -> (u32, u32, u32) {
+    let at = |operation: usize| match places.operations.get(operation) {
+        Some(place) => list.offset_of(*place),
+        None => places.code_length,
+    };
+    let covers = row.covers(sentinel);
+    // Before super() nothing that a handler behind it expects is there yet.
+    let start = if covers && (row.start == sentinel || places.is_constructor) {
+        list.offset_of(places.protected_from)
+    } else {
+        at(row.start)
+    };
+    let end = if covers && row.end == sentinel + 1 { list.offset_of(places.epilog) } else { at(row.end) };
+    (start, end, at(row.handler))
+}
+
+/// Pushes a row in pieces around islands: what holds at an island is what its target expects, which need not be what the
+/// handler does.
+fn push(
+    out: &mut Vec<ExceptionRow>,
+    list: &NodeList,
+    range: Range<u32>,
+    handler: u32,
+    catch_type: u16,
+) -> Result<(), Refusal> {
+    let short = |offset: u32| u16::try_from(offset).map_err(|_| Refusal::CodeTooLarge { length: offset as usize });
+    let mut piece = |start: u32, end: u32| {
+        if start < end {
+            out.push(ExceptionRow { start: short(start)?, end: short(end)?, handler: short(handler)?, catch_type });
+        }
+        Ok(())
+    };
+    let mut start = range.start;
+    for island in list.islands.iter().filter(|island| range.contains(&island.offset)) {
+        piece(start, island.offset)?;
+        start = island.offset + ISLAND_LENGTH;
+    }
+    piece(start, range.end)
+}

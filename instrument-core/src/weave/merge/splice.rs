@@ -1,0 +1,494 @@
+//! The merge itself, step by step (requirements S0.44 to S0.54).
+
+pub(crate) mod unchanged;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use classfile::stack_map::{VerificationType, implied_locals};
+use classfile::{ByteReader, ClassFile, Error, ErrorKind, ExceptionRow, Member, ModifiedUtf8, opcode};
+use smallvec::SmallVec;
+
+use super::constructor;
+use super::emit::{Emitter, TargetMethod};
+use super::frames::{FrameContext, FrameMerger, Places, TargetFrames};
+use super::handlers::{self, HandlerPlaces};
+use super::renumber;
+use super::returns::{self, Ending};
+use super::slots::SlotPlan;
+use super::tables::{self, Moves};
+use crate::rules::capture::CapturedMethod;
+use crate::weave::body::input::{BodyInput, Table, TableKind};
+use crate::weave::body::layout;
+use crate::weave::body::lift::{Lifted, Lifter};
+use crate::weave::body::node::{NodeId, NodeKind, NodeList, Position, Source};
+use crate::weave::body::operands::{self, Operands};
+use crate::weave::body::stack_depth::CallEffects;
+use crate::weave::offset_map::OffsetMap;
+use crate::weave::options::{EngineOptions, SentinelForm, SlotScheme};
+use crate::weave::refusal::Refusal;
+use crate::weave::template::Template;
+use crate::weave::template::symbol::SymbolSink;
+
+/// HotSpot compiles no method with more bytes than this (`-XX:-DontCompileHugeMethods` lifts it).
+pub(crate) const HUGE_METHOD: usize = 8_000;
+
+/// Bytes of the call that marks the target's place in a template.
+const SENTINEL_LENGTH: usize = 3;
+
+/// Memory that is used again from method to method.
+#[derive(Debug, Default)]
+pub(crate) struct MergeMemory {
+    list: NodeList,
+    lifted: Lifted,
+    target_frames: TargetFrames,
+    merger: FrameMerger,
+    positions: Vec<Position>,
+    handler_offsets: Vec<u32>,
+    pub(crate) effects: CallEffects,
+    /// Bodies that are not needed any more, for their memory.
+    pub(crate) spare: Vec<MergedBody>,
+    pub(crate) options: EngineOptions,
+}
+
+impl MergeMemory {
+    /// The outer merge's offset map speaks of the inner one's output: go through both.
+    pub(crate) fn join(&mut self, inner: Option<MergedBody>, mut outer: MergedBody) -> MergedBody {
+        if let Some(inner) = inner {
+            outer.passes = outer.passes.max(inner.passes);
+            outer.offset_map = self.recycle(inner).then(&outer.offset_map);
+        }
+        outer
+    }
+
+    /// Keeps the memory of a body that has been written; gives its offset map.
+    pub(crate) fn recycle(&mut self, mut body: MergedBody) -> OffsetMap {
+        let map = std::mem::take(&mut body.offset_map);
+        self.spare.push(body);
+        map
+    }
+
+    /// Locals that the descriptor of the last merged method implies; empty if it had no frames to relate to.
+    pub(crate) fn implied_locals(&self) -> &[VerificationType] {
+        &self.target_frames.implied
+    }
+}
+
+/// A merged body: the parts of its `Code` attribute.
+#[derive(Debug, Default)]
+pub(crate) struct MergedBody {
+    pub(crate) max_stack: u16,
+    pub(crate) max_locals: u16,
+    /// False for code that the JVM verifies without frames, or not at all.
+    pub(crate) has_frames: bool,
+    pub(crate) code: Vec<u8>,
+    pub(crate) rows: Vec<ExceptionRow>,
+    pub(crate) tables: Vec<MergedTable>,
+    /// Contents of the tables, one behind the other.
+    pub(crate) table_bytes: Vec<u8>,
+    pub(crate) passes: u32,
+    pub(crate) offset_map: OffsetMap,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct MergedTable {
+    pub(crate) kind: TableKind,
+    pub(crate) name_index: u16,
+    /// Where its content stands in [`MergedBody::table_bytes`].
+    content: Range<usize>,
+}
+
+impl MergedBody {
+    /// A body without any template.
+    pub(crate) fn unchanged(body: &BodyInput<'_>) -> MergedBody {
+        let mut merged = MergedBody {
+            max_stack: body.max_stack,
+            max_locals: body.max_locals,
+            code: body.bytecode.to_vec(),
+            rows: body.rows.to_vec(),
+            has_frames: !body.lacks_frames(),
+            passes: 1,
+            ..MergedBody::default()
+        };
+        for table in &body.tables {
+            let start = merged.table_bytes.len();
+            merged.table_bytes.extend_from_slice(table.content);
+            merged.add_table(table.kind, table.name_index, start);
+        }
+        merged
+    }
+
+    /// The body as input of the next merge.
+    pub(crate) fn as_input(&self) -> BodyInput<'_> {
+        let table = |merged: &MergedTable| Table {
+            kind: merged.kind,
+            name_index: merged.name_index,
+            content: self.content(merged),
+            offset: 0,
+        };
+        BodyInput {
+            max_stack: self.max_stack,
+            max_locals: self.max_locals,
+            bytecode: &self.code,
+            rows: SmallVec::from_slice(&self.rows),
+            tables: self.tables.iter().map(table).collect(),
+        }
+    }
+
+    /// The content of one of its tables.
+    pub(crate) fn content(&self, table: &MergedTable) -> &[u8] {
+        self.table_bytes.get(table.content.clone()).unwrap_or_default()
+    }
+
+    /// Notes a table whose content was appended to the table bytes from `start` on.
+    fn add_table(&mut self, kind: TableKind, name_index: u16, start: usize) {
+        self.tables.push(MergedTable { kind, name_index, content: start..self.table_bytes.len() });
+    }
+
+    /// Empties it, keeping the memory.
+    fn clear(&mut self) {
+        self.code.clear();
+        self.rows.clear();
+        self.tables.clear();
+        self.table_bytes.clear();
+        self.offset_map.clear();
+    }
+}
+
+/// One merge.
+pub(crate) struct Splice<'m, 'b, 's, 'a> {
+    pub(crate) class: &'m ClassFile<'a>,
+    pub(crate) method: &'m Member<'a>,
+    pub(crate) target: &'m TargetMethod<'a>,
+    pub(crate) template: &'m Template,
+    /// The values that the rule chooses; `None` unless the template asks for them.
+    pub(crate) captured: Option<&'m CapturedMethod>,
+    pub(crate) body: &'m BodyInput<'b>,
+    pub(crate) sink: SymbolSink<'s, 'a>,
+    /// Constant that holds the probe's number.
+    pub(crate) probe_constant: Option<u16>,
+}
+
+impl<'a> Splice<'_, '_, '_, 'a> {
+    pub(crate) fn run(mut self, memory: &mut MergeMemory) -> Result<MergedBody, Refusal> {
+        if self.template.straight.is_some() {
+            // As the straight merge does, so that both write the same.
+            let effects = &mut memory.effects;
+            self.sink.place_all(&self.template.symbols, |index, descriptor| effects.note(index, descriptor))?;
+        }
+        let frames_wanted = self.read_frames(memory)?;
+        let border = self.border(memory.options.slots)?;
+        memory.list.clear();
+        memory.positions.clear();
+        memory.positions.resize(self.template.operations.len(), Position::default());
+
+        self.lift(memory, border)?;
+        self.distrust(memory)?;
+        let kind = self.target.descriptor.return_type().map(|result| result.kind());
+        let ending = returns::ending(&memory.lifted, &memory.list, self.template.epilog_is_straight, kind);
+        if returns::operands_matter(&memory.lifted, kind) {
+            memory.lifted.operands = self.operands(&memory.handler_offsets, &memory.target_frames);
+        }
+        let parts = self.target_slots(border);
+        let slots = SlotPlan::new(
+            (self.template, self.captured),
+            self.method,
+            &self.target.descriptor,
+            parts,
+            ending == Ending::Jumps,
+        )?;
+
+        let prolog = memory.list.next_id();
+        let (prolog_stack, pending) = self.emit(memory, &slots, Part::Prolog, 0, Vec::new())?;
+        let sentinel = self.sentinel(&mut memory.list, memory.options.sentinel);
+        let protected_from = self.protected_from(memory)?;
+        let start = memory.list.push_made(NodeKind::Label);
+        let epilog = Position::start_of(start);
+        let cast = self.result_cast(&slots, &memory.lifted, frames_wanted)?;
+        returns::replace(&memory.lifted, &mut memory.list, &slots, ending, epilog, kind, cast)?;
+        renumber::apply(&memory.lifted.locals, self.body.bytecode, slots.renumbering, &mut memory.list)?;
+        let kept = if let Ending::FallsThroughWithResult { depth } = ending { depth } else { 0 };
+        if let Some(place) = memory.positions.get_mut(self.template.sentinel) {
+            *place = sentinel;
+        }
+        let (epilog_stack, _) = self.emit(memory, &slots, Part::Epilog, kept, pending)?;
+        let end = memory.list.next_id();
+        memory.list.order = [prolog.0..start.0, memory.list.target.clone(), start.0..end.0];
+
+        if frames_wanted {
+            let places = Places {
+                operations: &memory.positions,
+                epilog,
+                sentinel_is_target: sentinel == Position::start_of(NodeId(memory.list.target.start)),
+                epilog_needs_frame: ending == Ending::Jumps,
+            };
+            let mut context = FrameContext { template: self.template, slots: &slots, places, sink: &mut self.sink };
+            memory.merger.collect(&memory.target_frames, &memory.list, &mut context)?;
+        }
+        let (length, passes) = layout::assign_offsets(&mut memory.list, memory.options.layout)?;
+        self.check_length(length as usize)?;
+        let mut merged = memory.spare.pop().unwrap_or_default();
+        merged.clear();
+        merged.max_stack = self.body.max_stack.max(prolog_stack).max(epilog_stack);
+        merged.max_locals = slots.max_locals;
+        merged.passes = passes;
+        merged.has_frames = frames_wanted;
+        merged.code.reserve(length as usize);
+        layout::write(&memory.list, self.body.bytecode, &mut merged.code)?;
+        let places = HandlerPlaces {
+            operations: &memory.positions,
+            protected_from,
+            is_constructor: self.target.is_constructor,
+            epilog,
+            code_length: length,
+        };
+        let original_length = self.body.bytecode.len() as u32;
+        let (list, rows) = (&memory.list, &mut merged.rows);
+        let moved_rows =
+            handlers::rows(&self.body.rows, original_length, self.template, list, places, &mut self.sink, rows)?;
+        let moves = Moves {
+            list: &memory.list,
+            original_length,
+            epilog,
+            moved_rows: moved_rows.as_deref(),
+            renumbering: slots.renumbering,
+        };
+        let frames_name = self.tables(&moves, &mut merged)?;
+        if frames_wanted {
+            self.frames(memory, frames_name, &mut merged)?;
+        }
+        if memory.options.offset_maps {
+            offset_map(&memory.list, &mut merged.offset_map);
+        }
+        Ok(merged)
+    }
+
+    /// Decodes the target's frames; true if the merged method needs frames.
+    fn read_frames(&mut self, memory: &mut MergeMemory) -> Result<bool, Refusal> {
+        let frames = &mut memory.target_frames;
+        frames.clear();
+        if self.parameter_slots() > self.body.max_locals {
+            // No JVM takes such a class; a frame could not hold the arguments.
+            return Err(Error::new(ErrorKind::BadValue, 0, "max_locals").into());
+        }
+        let table = self.body.table(TableKind::StackMap);
+        if self.class.major_version() < 50 || self.body.lacks_frames() {
+            return Ok(false);
+        }
+        let prolog_frames = self.template.frames.iter().any(|frame| frame.operation <= self.template.sentinel);
+        if table.is_some() || prolog_frames {
+            let receiver = self.receiver_type()?;
+            let (pool, writer) = (self.sink.pool, &mut *self.sink.writer);
+            let class_index = |name: &[u8]| writer.class(pool, ModifiedUtf8(name));
+            implied_locals(receiver, &self.target.descriptor, &mut frames.implied, class_index)?;
+            frames.implied_known = true;
+        }
+        if let Some(table) = table {
+            frames.decode(ByteReader::new(table.content, table.offset, "StackMapTable"))?;
+        }
+        Ok(true)
+    }
+
+    /// Slots that the receiver and the arguments fill.
+    fn parameter_slots(&self) -> u16 {
+        self.target.descriptor.parameter_words().saturating_add(u16::from(!self.target.is_static()))
+    }
+
+    fn receiver_type(&mut self) -> Result<Option<VerificationType>, Refusal> {
+        if self.target.is_static() {
+            return Ok(None);
+        }
+        if self.target.is_constructor {
+            return Ok(Some(VerificationType::UninitializedThis));
+        }
+        let class = self.sink.writer.class(self.sink.pool, self.target.class_name)?;
+        Ok(Some(VerificationType::Object(class)))
+    }
+
+    fn lift(&mut self, memory: &mut MergeMemory, apart_from: Option<u16>) -> Result<(), Refusal> {
+        memory.handler_offsets.clear();
+        memory.handler_offsets.extend(self.body.rows.iter().map(|row| u32::from(row.handler)));
+        let mut lifter = Lifter {
+            pool: self.sink.pool,
+            effects: &mut memory.effects,
+            frames: &memory.target_frames.depths,
+            handlers: &memory.handler_offsets,
+            is_constructor: self.target.is_constructor,
+            apart_from,
+        };
+        lifter.lift(self.body.bytecode, &mut memory.list, &mut memory.lifted)?;
+        Ok(())
+    }
+
+    /// Version 50: the JVM verifies without the frames if they are wrong, so nothing may depend on them unless they are right
+    /// about the returns.
+    fn distrust(&self, memory: &MergeMemory) -> Result<(), Refusal> {
+        if self.class.major_version() != 50 || self.body.table(TableKind::StackMap).is_none() {
+            return Ok(());
+        }
+        let found =
+            operands::before_returns(self.body.bytecode, self.sink.pool, &memory.handler_offsets, std::iter::empty());
+        let lies = memory.lifted.returns.iter().any(|exit| {
+            let original = memory.list.get(exit.node).map_or(0, |node| node.original);
+            let operands = found.get(&original).map(|operands| operands.depth());
+            operands.is_some_and(|depth| exit.depth.is_none_or(|claimed| usize::from(claimed) != depth))
+        });
+        if lies { Err(Refusal::SelfCheck("frames that lie")) } else { Ok(()) }
+    }
+
+    fn operands(&self, handlers: &[u32], frames: &TargetFrames) -> BTreeMap<u32, Operands> {
+        let frames = frames.iter().map(|(offset, _, stack)| (offset, Operands::from(stack)));
+        operands::before_returns(self.body.bytecode, self.sink.pool, handlers, frames)
+    }
+
+    /// Without frames the verifier infers types, and where returns of different types meet it would load these classes, which the
+    /// original never did. A cast to the declared type, which every result has, makes them one type.
+    fn result_cast(
+        &mut self,
+        slots: &SlotPlan<'_>,
+        lifted: &Lifted,
+        frames_wanted: bool,
+    ) -> Result<Option<u16>, Refusal> {
+        let class = slots.result.and_then(|(_, field_type)| field_type.class_name());
+        match class.filter(|_| !frames_wanted && lifted.returns.len() > 1) {
+            Some(class) => Ok(Some(self.sink.writer.class(self.sink.pool, ModifiedUtf8(class))?)),
+            None => Ok(None),
+        }
+    }
+
+    fn protected_from(&self, memory: &MergeMemory) -> Result<Position, Refusal> {
+        let start = Position::start_of(NodeId(memory.list.target.start));
+        let protects = self.template.handlers.iter().any(|row| row.covers(self.template.sentinel));
+        if !self.target.is_constructor || !protects {
+            return Ok(start);
+        }
+        let original = constructor::protected_from(memory.lifted.behind_super, &memory.target_frames)?;
+        memory.list.position_of(original).ok_or(Refusal::ConstructorShape)
+    }
+
+    fn emit(
+        &mut self,
+        memory: &mut MergeMemory,
+        slots: &SlotPlan<'a>,
+        part: Part,
+        kept: u16,
+        pending: Vec<NodeId>,
+    ) -> Result<(u16, Vec<NodeId>), Refusal> {
+        let sentinel = self.template.sentinel;
+        let mut emitter = Emitter {
+            template: self.template,
+            captured: self.captured,
+            method: self.target,
+            slots,
+            sink: &mut self.sink,
+            list: &mut memory.list,
+            positions: &mut memory.positions,
+            effects: &mut memory.effects,
+            probe_constant: self.probe_constant,
+            pending,
+            kept,
+            max_stack: 0,
+        };
+        match part {
+            Part::Prolog => {
+                emitter.preparation()?;
+                emitter.operations(0..sentinel)?;
+            }
+            Part::Epilog => {
+                emitter.box_result()?;
+                emitter.operations(sentinel + 1..self.template.operations.len())?;
+                emitter.resolve_jumps();
+            }
+        }
+        Ok((emitter.max_stack, emitter.pending))
+    }
+
+    fn check_length(&self, length: usize) -> Result<(), Refusal> {
+        let before = self.body.bytecode.len();
+        if before <= HUGE_METHOD && length > HUGE_METHOD {
+            return Err(Refusal::HugeForJit { before, after: length });
+        }
+        Ok(())
+    }
+
+    /// Writes the debug tables; gives the constant with the name of the table of frames, if there was one.
+    fn tables(&self, moves: &Moves<'_>, merged: &mut MergedBody) -> Result<Option<u16>, Refusal> {
+        let mut frames_name = None;
+        for table in &self.body.tables {
+            match table.kind {
+                TableKind::StackMap => frames_name = Some(table.name_index),
+                TableKind::Dropped => {}
+                kind => {
+                    let start = merged.table_bytes.len();
+                    tables::write(table, moves, &mut merged.table_bytes)?;
+                    merged.add_table(kind, table.name_index, start);
+                }
+            }
+        }
+        Ok(frames_name)
+    }
+
+    fn frames(&mut self, memory: &mut MergeMemory, name: Option<u16>, merged: &mut MergedBody) -> Result<(), Refusal> {
+        let implied = memory.target_frames.implied();
+        if let Some(content) = memory.merger.encode(implied, &memory.list, &memory.positions)? {
+            let name_index = match name {
+                Some(index) => index,
+                None => self.sink.writer.utf8(self.sink.pool, ModifiedUtf8(b"StackMapTable"))?,
+            };
+            let start = merged.table_bytes.len();
+            merged.table_bytes.extend_from_slice(content);
+            merged.add_table(TableKind::StackMap, name_index, start);
+        }
+        Ok(())
+    }
+
+    /// The first slot of the target that moves, if the template's are to lie among its locals.
+    fn border(&self, scheme: SlotScheme) -> Result<Option<u16>, Refusal> {
+        match scheme {
+            SlotScheme::BehindLocals => Ok(None),
+            SlotScheme::BehindParameters => {
+                Ok(Some(renumber::border(self.body.bytecode, self.parameter_slots()).min(self.body.max_locals)))
+            }
+            SlotScheme::InFront => Err(Refusal::LocalsInFront),
+        }
+    }
+
+    /// Slots of the target before and behind the template's.
+    fn target_slots(&self, border: Option<u16>) -> [u16; 2] {
+        let all = self.body.max_locals;
+        let before = border.unwrap_or(all);
+        [before, all.saturating_sub(before)]
+    }
+
+    /// Where the sentinel stood: what marks it, or else the start of the target.
+    fn sentinel(&self, list: &mut NodeList, form: SentinelForm) -> Position {
+        match form {
+            SentinelForm::Removed => Position::start_of(NodeId(list.target.start)),
+            SentinelForm::NoOperations => {
+                let place = list.end();
+                list.push_bytes(&[opcode::NOP; SENTINEL_LENGTH]);
+                place
+            }
+        }
+    }
+}
+
+enum Part {
+    Prolog,
+    Epilog,
+}
+
+/// Where each stretch of the target went; a return's replacement stands for it.
+fn offset_map(list: &NodeList, map: &mut OffsetMap) {
+    map.clear();
+    for node in list.nodes.iter().filter(|node| node.of_target) {
+        let length = match node.kind {
+            NodeKind::Straight(Source::Target) => node.length,
+            NodeKind::Straight(Source::Made) => 1,
+            NodeKind::Conditional { .. } | NodeKind::Goto { .. } | NodeKind::Subroutine { .. } if node.length > 0 => 1,
+            NodeKind::Switch { .. } => 1,
+            _ => continue,
+        };
+        map.push(node.original, node.offset, length);
+    }
+}

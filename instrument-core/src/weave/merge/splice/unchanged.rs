@@ -1,0 +1,90 @@
+//! The same way through lift and layout, but with nothing merged in: what comes out must be what went in.
+
+use super::{MergeMemory, MergedBody, Moves, Splice, layout};
+use crate::level::Level;
+use crate::weave::body::node::{NodeId, NodeKind, Position};
+use crate::weave::merge::frames::{FrameContext, Places};
+use crate::weave::merge::handlers::{self, HandlerPlaces};
+use crate::weave::merge::renumber::Renumbering;
+use crate::weave::merge::slots::SlotPlan;
+use crate::weave::options::Layout;
+use crate::weave::refusal::Refusal;
+use crate::weave::template::{Needs, Template};
+
+/// A template without a single instruction, to be given to [`Splice::unchanged`].
+pub(crate) fn empty_template() -> Template {
+    let (operations, symbols, frames, handlers, live_locals) = Default::default();
+    Template {
+        name: String::new(),
+        category: String::new(),
+        level: Level::Off,
+        live: false,
+        origin: String::new(),
+        source: String::new(),
+        requires: Vec::new(),
+        operations,
+        sentinel: 0,
+        symbols,
+        frames,
+        handlers,
+        live_locals,
+        max_locals: 0,
+        needs: Needs::default(),
+        epilog_is_straight: true,
+        straight: None,
+        minimum_version: 0,
+    }
+}
+
+impl Splice<'_, '_, '_, '_> {
+    /// Lifts the body and lowers it again.
+    pub(crate) fn unchanged(mut self, memory: &mut MergeMemory) -> Result<MergedBody, Refusal> {
+        let frames_wanted = self.read_frames(memory)?;
+        memory.list.clear();
+        memory.positions.clear();
+        self.lift(memory, None)?;
+        let original_length = self.body.bytecode.len() as u32;
+        let end = memory.list.push_made(NodeKind::Label);
+        let behind = Position::start_of(end);
+        memory.list.order = [0..0, memory.list.target.clone(), end.0..end.0 + 1];
+        if frames_wanted {
+            let own_slots = [self.body.max_locals, 0];
+            let slots = SlotPlan::new((self.template, None), self.method, &self.target.descriptor, own_slots, false)?;
+            let places = Places {
+                operations: &memory.positions,
+                epilog: behind,
+                sentinel_is_target: true,
+                epilog_needs_frame: false,
+            };
+            let mut context = FrameContext { template: self.template, slots: &slots, places, sink: &mut self.sink };
+            memory.merger.collect(&memory.target_frames, &memory.list, &mut context)?;
+        }
+        let (length, passes) = layout::assign_offsets(&mut memory.list, Layout::Shortest)?;
+        let (max_stack, max_locals) = (self.body.max_stack, self.body.max_locals);
+        let mut lowered =
+            MergedBody { max_stack, max_locals, passes, has_frames: frames_wanted, ..MergedBody::default() };
+        layout::write(&memory.list, self.body.bytecode, &mut lowered.code)?;
+        let places = HandlerPlaces {
+            operations: &memory.positions,
+            protected_from: Position::start_of(NodeId(memory.list.target.start)),
+            is_constructor: self.target.is_constructor,
+            epilog: behind,
+            code_length: length,
+        };
+        let (list, rows) = (&memory.list, &mut lowered.rows);
+        let moved =
+            handlers::rows(&self.body.rows, original_length, self.template, list, places, &mut self.sink, rows)?;
+        let moves = Moves {
+            list: &memory.list,
+            original_length,
+            epilog: behind,
+            moved_rows: moved.as_deref(),
+            renumbering: Renumbering::NONE,
+        };
+        let frames_name = self.tables(&moves, &mut lowered)?;
+        if frames_wanted {
+            self.frames(memory, frames_name, &mut lowered)?;
+        }
+        Ok(lowered)
+    }
+}

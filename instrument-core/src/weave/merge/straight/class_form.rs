@@ -1,0 +1,221 @@
+//! A straight template in the terms of one class: its constants have their places in the class's pool, so that every method of
+//! the class takes the same pieces.
+
+use classfile::{ByteWriter, opcode};
+
+use super::NotStraight;
+use super::frame_copy::Listed;
+use crate::weave::merge::emit::{increment_bytes, local_bytes};
+use crate::weave::template::symbol::SymbolSink;
+use crate::weave::template::{Intrinsic, OperationKind, Template, TemplateId, TemplateType};
+
+/// Tag of the verification type of objects (JVMS 4.7.4).
+pub(super) const OBJECT: u8 = 7;
+
+/// The template's code, frames and handlers.
+#[derive(Debug, Default)]
+pub(crate) struct ClassForm {
+    /// What it was made of; `None` after the class has changed.
+    template: Option<TemplateId>,
+    prolog: Vec<Piece>,
+    epilog: Vec<Piece>,
+    /// The template's locals that live while the target runs.
+    pub(super) live: Listed,
+    pub(super) frames: Vec<HandlerFrame>,
+    /// The caught class of each of the template's handlers.
+    pub(super) catch_types: Vec<u16>,
+}
+
+/// A frame where exceptions arrive.
+#[derive(Debug, Default)]
+pub(super) struct HandlerFrame {
+    /// The operation it stands at.
+    pub(super) operation: usize,
+    pub(super) locals: Listed,
+    pub(super) stack: Listed,
+}
+
+/// A part of the template's code that is written in one go.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    /// The operation it belongs to.
+    pub(super) operation: u16,
+    kind: PieceKind,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum PieceKind {
+    Bytes([u8; 8], u8),
+    Local { opcode: u8, slot: u16 },
+    Increment { slot: u16, by: i16 },
+    Probe,
+    Return,
+}
+
+/// What differs from method to method.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Particulars {
+    /// First slot of the template.
+    pub(super) template_slot: u16,
+    /// Constant that holds the probe's number.
+    pub(super) probe_constant: Option<u16>,
+    /// The instruction that loads a stored result.
+    pub(super) load_result: ([u8; 4], usize),
+    pub(super) return_opcode: u8,
+}
+
+impl ClassForm {
+    /// Has to be made again.
+    pub(super) fn forget(&mut self) {
+        self.template = None;
+    }
+
+    /// Makes the form, unless it is there already; all of the template's constants must have been placed.
+    pub(super) fn prepare(
+        &mut self,
+        id: TemplateId,
+        template: &Template,
+        sink: &mut SymbolSink<'_, '_>,
+    ) -> Result<(), NotStraight> {
+        if self.template == Some(id) {
+            return Ok(());
+        }
+        self.prolog.clear();
+        self.epilog.clear();
+        for (index, operation) in template.operations.iter().enumerate() {
+            let pieces = if index < template.sentinel { &mut self.prolog } else { &mut self.epilog };
+            add_pieces(index as u16, &operation.kind, template, sink, pieces)?;
+        }
+        self.live.clear();
+        let mut next = 0;
+        for &(slot, entry) in &template.live_locals {
+            self.live.tops(usize::from(slot.saturating_sub(next)));
+            add_type(entry, template, sink, &mut self.live)?;
+            next = slot + if matches!(entry, TemplateType::Long | TemplateType::Double) { 2 } else { 1 };
+        }
+        self.frames.clear();
+        for frame in &template.frames {
+            let mut listed = HandlerFrame { operation: frame.operation, ..HandlerFrame::default() };
+            frame.locals.iter().try_for_each(|entry| add_type(*entry, template, sink, &mut listed.locals))?;
+            frame.stack.iter().try_for_each(|entry| add_type(*entry, template, sink, &mut listed.stack))?;
+            self.frames.push(listed);
+        }
+        self.catch_types.clear();
+        for row in &template.handlers {
+            let catch_type = row.catch_type.map_or(Ok(0), |symbol| placed(symbol, template, sink))?;
+            self.catch_types.push(catch_type);
+        }
+        self.template = Some(id);
+        Ok(())
+    }
+
+    pub(super) fn prolog(&self) -> &[Piece] {
+        &self.prolog
+    }
+
+    pub(super) fn epilog(&self) -> &[Piece] {
+        &self.epilog
+    }
+}
+
+impl Piece {
+    /// Appends the piece as it is in one method.
+    #[inline]
+    pub(super) fn write(&self, method: &Particulars, out: &mut ByteWriter) -> Result<(), NotStraight> {
+        match self.kind {
+            PieceKind::Bytes(bytes, length) => out.first_of(bytes, length.into()),
+            PieceKind::Local { opcode, slot } => {
+                let (bytes, length) = local_bytes(opcode, method.template_slot.saturating_add(slot));
+                out.first_of(bytes, length);
+            }
+            PieceKind::Increment { slot, by } => {
+                let (bytes, length) = increment_bytes(method.template_slot.saturating_add(slot), by);
+                out.first_of(bytes, length);
+            }
+            PieceKind::Probe => {
+                let (bytes, length) = constant_bytes(opcode::LDC, method.probe_constant.ok_or(NotStraight)?);
+                out.first_of(bytes, length);
+            }
+            PieceKind::Return => {
+                let (bytes, length) = method.load_result;
+                out.first_of(bytes, length);
+                out.u1(method.return_opcode);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn add_pieces(
+    operation: u16,
+    kind: &OperationKind,
+    template: &Template,
+    sink: &mut SymbolSink<'_, '_>,
+    pieces: &mut Vec<Piece>,
+) -> Result<(), NotStraight> {
+    let mut bytes = |bytes: &[u8]| {
+        for part in bytes.chunks(8) {
+            let mut padded = [0; 8];
+            padded.iter_mut().zip(part).for_each(|(to, byte)| *to = *byte);
+            pieces.push(Piece { operation, kind: PieceKind::Bytes(padded, part.len() as u8) });
+        }
+    };
+    let kind = match kind {
+        OperationKind::Plain(plain) => {
+            bytes(plain);
+            return Ok(());
+        }
+        OperationKind::Constant { opcode, symbol, suffix, suffix_length } => {
+            let (instruction, length) = constant_bytes(*opcode, placed(*symbol, template, sink)?);
+            bytes(instruction.get(..length).unwrap_or_default());
+            bytes(suffix.get(..usize::from(*suffix_length)).unwrap_or_default());
+            return Ok(());
+        }
+        OperationKind::Local { opcode, slot } => PieceKind::Local { opcode: *opcode, slot: *slot },
+        OperationKind::Increment { slot, by } => PieceKind::Increment { slot: *slot, by: *by },
+        OperationKind::Intrinsic(Intrinsic::ProbeId) => PieceKind::Probe,
+        OperationKind::Return => PieceKind::Return,
+        // Nothing is left of these, but something may refer to their place.
+        OperationKind::Intrinsic(Intrinsic::Proceed) | OperationKind::Folded => PieceKind::Bytes([0; 8], 0),
+        _ => return Err(NotStraight),
+    };
+    pieces.push(Piece { operation, kind });
+    Ok(())
+}
+
+/// An instruction with a constant in its shortest form.
+fn constant_bytes(opcode: u8, index: u16) -> ([u8; 4], usize) {
+    let [high, low] = index.to_be_bytes();
+    match (opcode, high) {
+        (opcode::LDC, 0) => ([opcode::LDC, low, 0, 0], 2),
+        (opcode::LDC, _) => ([opcode::LDC_W, high, low, 0], 3),
+        _ => ([opcode, high, low, 0], 3),
+    }
+}
+
+fn placed(symbol: usize, template: &Template, sink: &mut SymbolSink<'_, '_>) -> Result<u16, NotStraight> {
+    let (index, _) = sink.symbol(&template.symbols, symbol)?.ok_or(NotStraight)?;
+    Ok(index)
+}
+
+fn add_type(
+    entry: TemplateType,
+    template: &Template,
+    sink: &mut SymbolSink<'_, '_>,
+    list: &mut Listed,
+) -> Result<(), NotStraight> {
+    match entry {
+        TemplateType::Top => list.tops(1),
+        TemplateType::Integer => list.push(&[1]),
+        TemplateType::Float => list.push(&[2]),
+        TemplateType::Double => list.push(&[3]),
+        TemplateType::Long => list.push(&[4]),
+        TemplateType::Null => list.push(&[5]),
+        TemplateType::Object(symbol) => {
+            let [high, low] = placed(symbol, template, sink)?.to_be_bytes();
+            list.push(&[OBJECT, high, low]);
+        }
+        TemplateType::Uninitialized(_) => return Err(NotStraight),
+    }
+    Ok(())
+}

@@ -1,0 +1,373 @@
+//! A straight merge from beginning to end.
+
+use classfile::descriptor::{FieldType, Kind};
+use classfile::{ByteWriter, ClassFile, Member, ModifiedUtf8, opcode};
+
+use super::class_form::{ClassForm, OBJECT, Particulars, Piece};
+use super::frame_copy::{FrameCopy, Listed};
+use super::parts::Parts;
+use super::places::Places;
+use super::walk::{Exit, Walk, WalkMemory, Walked, write_jumps};
+use super::{GaveUp, NotStraight, StraightMemory, tables};
+use crate::weave::body::stack_depth::CallEffects;
+use crate::weave::merge::emit::{TargetMethod, load_opcode, local_bytes, return_opcode, store_opcode};
+use crate::weave::merge::splice::HUGE_METHOD;
+use crate::weave::template::symbol::SymbolSink;
+use crate::weave::template::{StraightForm, Template, TemplateHandler, TemplateId};
+
+/// One merge.
+pub(crate) struct StraightMerge<'m, 's, 'a> {
+    pub(crate) class: &'m ClassFile<'a>,
+    pub(crate) method: &'m Member<'a>,
+    pub(crate) target: &'m TargetMethod<'a>,
+    pub(crate) id: TemplateId,
+    pub(crate) template: &'m Template,
+    pub(crate) form: StraightForm,
+    pub(crate) sink: SymbolSink<'s, 'a>,
+    pub(crate) effects: &'m mut CallEffects,
+    /// Constant that holds the probe's number.
+    pub(crate) probe_constant: Option<u16>,
+    pub(crate) out: &'m mut ByteWriter,
+}
+
+/// Bytes of code before and after.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lengths {
+    pub(crate) before: u32,
+    pub(crate) after: u32,
+}
+
+/// Where the pieces of the merged code begin, counted from its first byte.
+#[derive(Clone, Copy, Debug)]
+struct CodePlaces {
+    /// The first byte itself, counted from the beginning of the output.
+    start: usize,
+    /// Bytes of the prolog.
+    prolog: usize,
+    epilog: usize,
+    length: usize,
+    walked: Walked,
+}
+
+/// How the target's result comes to the epilog, and where the locals of merge and template lie.
+#[derive(Clone, Copy, Debug)]
+struct Ending<'a> {
+    result: Option<FieldType<'a>>,
+    /// There is one return at the very end, and the result stays on the stack.
+    keeps_result: bool,
+    result_slot: Option<u16>,
+    /// Words of a result on the stack.
+    kept: u16,
+    /// Words of a result in a slot.
+    stored: u16,
+    template_slot: u16,
+    all_slots: u16,
+}
+
+impl<'a> Ending<'a> {
+    fn new(
+        result: Option<FieldType<'a>>,
+        keeps_result: bool,
+        max_locals: u16,
+        template: &Template,
+    ) -> Result<Ending<'a>, NotStraight> {
+        let words = result.map_or(0, |result| result.kind().words());
+        let (kept, stored) = if keeps_result { (words, 0) } else { (0, words) };
+        let template_slot = max_locals.checked_add(stored).ok_or(NotStraight)?;
+        let all_slots = template_slot.checked_add(template.max_locals).ok_or(NotStraight)?;
+        let result_slot = (stored > 0).then_some(max_locals);
+        Ok(Ending { result, keeps_result, result_slot, kept, stored, template_slot, all_slots })
+    }
+
+    /// The instruction that stores or loads the result, if it is stored.
+    fn access(&self, opcode: impl Fn(Kind) -> u8) -> ([u8; 4], usize) {
+        match (self.result_slot, self.result) {
+            (Some(slot), Some(result)) => local_bytes(opcode(result.kind()), slot),
+            _ => ([0; 4], 0),
+        }
+    }
+}
+
+/// Tag of a verification type (JVMS 4.7.4).
+const UNINITIALIZED_THIS: u8 = 6;
+
+impl<'a> StraightMerge<'_, '_, 'a> {
+    /// Appends the merged method from its `attributes_count` on.
+    pub(crate) fn run(mut self, memory: &mut StraightMemory) -> Result<Lengths, NotStraight> {
+        let parts = Parts::read(self.class, self.method, &mut memory.names)?;
+        let arguments = self.target.descriptor.parameter_words().checked_add(u16::from(!self.target.is_static()));
+        // Code without frames jumps nowhere and handles nothing.
+        if arguments.is_none_or(|slots| slots > parts.max_locals) || parts.frames.is_none() && !parts.rows.is_empty() {
+            return Err(NotStraight);
+        }
+        self.sink.place_all(&self.template.symbols, |index, descriptor| self.effects.note(index, descriptor))?;
+        memory.form.prepare(self.id, self.template, &mut self.sink)?;
+        memory.implied.clear();
+        if parts.frames.is_some() {
+            self.implied_locals(&mut memory.implied, &mut memory.receiver)?;
+        }
+        let start = self.out.len();
+        // A result stays on the stack if there is one return, at the end. A byte that looks like another one may be no opcode.
+        let keeps_result = match parts.bytecode.split_last() {
+            Some((last @ opcode::IRETURN..=opcode::ARETURN, before)) => !before.contains(last),
+            _ => false,
+        };
+        match self.attempt(&parts, keeps_result, memory) {
+            Err(GaveUp::OtherEnding) => {
+                self.out.truncate(start);
+                self.attempt(&parts, !keeps_result, memory).map_err(|_| NotStraight)
+            }
+            done => done.map_err(|_| NotStraight),
+        }
+    }
+
+    fn attempt(
+        &mut self,
+        parts: &Parts<'a>,
+        keeps_result: bool,
+        memory: &mut StraightMemory,
+    ) -> Result<Lengths, GaveUp> {
+        let result = self.target.descriptor.return_type();
+        let ending = Ending::new(result, keeps_result, parts.max_locals, self.template)?;
+        self.out.bytes(parts.before);
+        let attribute = self.out.len();
+        self.out.u4(0);
+        self.out.u2(parts.max_stack.max(self.form.stack).max(self.form.normal_stack + ending.kept).max(ending.stored));
+        self.out.u2(ending.all_slots);
+        self.out.u4(0);
+
+        let StraightMemory { walk, frames, implied, behind, locals, operations, form, frames_name, .. } = memory;
+        behind.clear();
+        behind.tops(usize::from(ending.stored));
+        behind.append(&form.live);
+        let content = parts.frames.map(|table| table.content);
+        let mut copy = FrameCopy::new(content, implied, parts.max_locals, behind, frames)?;
+        let code = self.code(parts, &ending, form, walk, operations, &mut copy)?;
+        let places = Places { entries: &walk.places, epilog: code.epilog as u16, constants: self.sink.pool.count() };
+        write_jumps(walk, &places, code.start, self.out)?;
+        self.epilog_frames(parts.max_locals, &ending, &code, (form, operations), locals, &mut copy)?;
+        self.rows(parts.rows, &places, &code, (form, operations))?;
+        self.tables(parts, &places, copy, frames_name)?;
+        self.out.patch_u4(attribute, (self.out.len() - attribute - 4) as u32);
+        self.out.bytes(parts.behind);
+        Ok(Lengths { before: parts.bytecode.len() as u32, after: code.length as u32 })
+    }
+
+    /// Writes prolog, target and epilog.
+    fn code(
+        &mut self,
+        parts: &Parts<'a>,
+        ending: &Ending<'_>,
+        form: &ClassForm,
+        walk: &mut WalkMemory,
+        operations: &mut Vec<u32>,
+        frames: &mut FrameCopy<'_, '_>,
+    ) -> Result<CodePlaces, GaveUp> {
+        let start = self.out.len();
+        let return_opcode = ending.result.map_or(opcode::RETURN, |result| return_opcode(result.kind()));
+        let method = Particulars {
+            template_slot: ending.template_slot,
+            probe_constant: self.probe_constant,
+            load_result: ending.access(load_opcode),
+            return_opcode,
+        };
+        operations.clear();
+        operations.resize(self.template.operations.len(), 0);
+        self.pieces(form.prolog(), &method, start, operations)?;
+        let prolog = self.out.len() - start;
+        let (store, store_length) = ending.access(store_opcode);
+        let target = Walk {
+            code: parts.bytecode,
+            window: parts.window,
+            pool: self.sink.pool,
+            effects: self.effects,
+            max_locals: parts.max_locals,
+            exit: Exit {
+                opcode: return_opcode,
+                has_result: ending.result.is_some(),
+                keeps_result: ending.keeps_result,
+                store: store.get(..store_length).unwrap_or_default(),
+            },
+            is_constructor: self.target.is_constructor,
+            frames,
+            memory: walk,
+            out: self.out,
+        };
+        let walked = target.run(prolog)?;
+        let epilog = self.out.len() - start;
+        self.pieces(form.epilog(), &method, start, operations)?;
+        if let Some(place) = operations.get_mut(self.template.sentinel) {
+            *place = prolog as u32;
+        }
+        let length = self.out.len() - start;
+        let grows_huge = parts.bytecode.len() <= HUGE_METHOD && length > HUGE_METHOD;
+        if length > i16::MAX as usize || grows_huge {
+            return Err(GaveUp::NotStraight);
+        }
+        self.out.patch_u4(start - 4, length as u32);
+        Ok(CodePlaces { start, prolog, epilog, length, walked })
+    }
+
+    /// Appends pieces of the template and notes where each operation begins.
+    fn pieces(
+        &mut self,
+        pieces: &[Piece],
+        method: &Particulars,
+        start: usize,
+        operations: &mut [u32],
+    ) -> Result<(), NotStraight> {
+        for piece in pieces {
+            let at = (self.out.len() - start) as u32;
+            if let Some(place) = operations.get_mut(usize::from(piece.operation)).filter(|place| **place == 0) {
+                *place = at;
+            }
+            piece.write(method, self.out)?;
+        }
+        Ok(())
+    }
+
+    fn implied_locals(&mut self, implied: &mut Listed, receiver: &mut Option<u16>) -> Result<(), NotStraight> {
+        if self.target.is_constructor {
+            implied.push(&[UNINITIALIZED_THIS]);
+        } else if !self.target.is_static() {
+            let class = match *receiver {
+                Some(class) => class,
+                None => self.sink.writer.class(self.sink.pool, self.target.class_name)?,
+            };
+            *receiver = Some(class);
+            let [high, low] = class.to_be_bytes();
+            implied.push(&[OBJECT, high, low]);
+        }
+        self.target.descriptor.parameters().try_for_each(|parameter| self.push_type(parameter, implied))
+    }
+
+    fn push_class(&mut self, name: &[u8], list: &mut Listed) -> Result<(), NotStraight> {
+        let [high, low] = self.sink.writer.class(self.sink.pool, ModifiedUtf8(name))?.to_be_bytes();
+        list.push(&[OBJECT, high, low]);
+        Ok(())
+    }
+
+    fn push_type(&mut self, field_type: FieldType<'_>, list: &mut Listed) -> Result<(), NotStraight> {
+        if let Some(name) = field_type.class_name() {
+            return self.push_class(name, list);
+        }
+        list.push(&[match field_type.kind() {
+            Kind::Int | Kind::Reference => 1,
+            Kind::Float => 2,
+            Kind::Double => 3,
+            Kind::Long => 4,
+        }]);
+        Ok(())
+    }
+
+    /// The frames behind the target: where returns arrive, and where exceptions do.
+    fn epilog_frames(
+        &mut self,
+        max_locals: u16,
+        ending: &Ending<'_>,
+        code: &CodePlaces,
+        (form, operations): (&ClassForm, &[u32]),
+        locals: &mut Listed,
+        frames: &mut FrameCopy<'_, '_>,
+    ) -> Result<(), NotStraight> {
+        if !code.walked.has_single_exit {
+            locals.clear();
+            locals.tops(usize::from(max_locals));
+            if let Some(result) = ending.result {
+                self.push_type(result, locals)?;
+            }
+            locals.append(&form.live);
+            frames.add(code.epilog as u32, locals.without_trailing_tops(), &Listed::default())?;
+        }
+        for frame in &form.frames {
+            locals.clear();
+            locals.tops(usize::from(max_locals + ending.stored));
+            locals.append(&frame.locals);
+            let place = operations.get(frame.operation).copied().ok_or(NotStraight)?;
+            frames.add(place, locals.without_trailing_tops(), &frame.stack)?;
+        }
+        Ok(())
+    }
+
+    /// The exception table: the target's rows first, so that inner handlers win.
+    fn rows(
+        &mut self,
+        rows: &[[u8; 8]],
+        places: &Places<'_>,
+        code: &CodePlaces,
+        (form, operations): (&ClassForm, &[u32]),
+    ) -> Result<(), NotStraight> {
+        let count_position = self.out.len();
+        self.out.u2(0);
+        let mut count = tables::rows(rows, places, self.out)?;
+        let protected_from = match code.walked.behind_super {
+            Some(original) => places.instruction(original as u16)?.into(),
+            None if self.target.is_constructor => return Err(NotStraight),
+            None => code.prolog as u32,
+        };
+        for (row, &catch_type) in self.template.handlers.iter().zip(&form.catch_types) {
+            let [start, end, handler] = self.template_row(row, code, protected_from, operations);
+            if start < end {
+                [start, end, handler].into_iter().for_each(|place| self.out.u2(place as u16));
+                self.out.u2(catch_type);
+                count = count.checked_add(1).ok_or(NotStraight)?;
+            }
+        }
+        self.out.patch_u2(count_position, count);
+        Ok(())
+    }
+
+    fn template_row(
+        &self,
+        row: &TemplateHandler,
+        code: &CodePlaces,
+        protected_from: u32,
+        operations: &[u32],
+    ) -> [u32; 3] {
+        let sentinel = self.template.sentinel;
+        let at = |operation: usize| operations.get(operation).copied().unwrap_or(code.length as u32);
+        let covers = row.covers(sentinel);
+        // Before super() nothing that a handler behind it expects is there yet.
+        let from_target = covers && (row.start == sentinel || self.target.is_constructor);
+        let start = if from_target { protected_from } else { at(row.start) };
+        let end = if covers && row.end == sentinel + 1 { code.epilog as u32 } else { at(row.end) };
+        [start, end, at(row.handler)]
+    }
+
+    fn frames_name(&mut self, known: &mut Option<u16>) -> Result<u16, NotStraight> {
+        let name = match *known {
+            Some(name) => name,
+            None => self.sink.writer.utf8(self.sink.pool, ModifiedUtf8(b"StackMapTable"))?,
+        };
+        *known = Some(name);
+        Ok(name)
+    }
+
+    fn tables(
+        &mut self,
+        parts: &Parts<'a>,
+        places: &Places<'_>,
+        frames: FrameCopy<'_, '_>,
+        frames_name: &mut Option<u16>,
+    ) -> Result<(), NotStraight> {
+        let count_position = self.out.len();
+        self.out.u2(0);
+        for table in &parts.tables {
+            tables::table(table, places, (parts.max_locals, self.sink.pool), self.out)?;
+        }
+        // One table more than there were could be one too many.
+        let mut count = u16::try_from(parts.tables.len()).map_err(|_| NotStraight)?;
+        if let Some(content) = frames.finish() {
+            count = count.checked_add(1).ok_or(NotStraight)?;
+            let name = match parts.frames {
+                Some(table) => table.name_index,
+                None => self.frames_name(frames_name)?,
+            };
+            self.out.u2(name);
+            self.out.u4(content.len() as u32);
+            self.out.bytes(content);
+        }
+        self.out.patch_u2(count_position, count);
+        Ok(())
+    }
+}

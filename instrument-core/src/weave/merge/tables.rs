@@ -1,0 +1,171 @@
+//! Debug tables and type annotations of the target, moved to the new offsets. Their size never changes.
+
+use classfile::{ByteReader, ErrorKind};
+
+use super::renumber::Renumbering;
+use crate::weave::body::input::{Table, TableKind};
+use crate::weave::body::node::{NodeList, Position};
+
+/// New offsets of original ones.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moves<'m> {
+    pub(crate) list: &'m NodeList,
+    pub(crate) original_length: u32,
+    /// Where the target ends.
+    pub(crate) epilog: Position,
+    /// New places of the target's exception rows, if they are not the old ones.
+    pub(crate) moved_rows: Option<&'m [u16]>,
+    pub(crate) renumbering: Renumbering,
+}
+
+impl Moves<'_> {
+    /// Of an instruction.
+    fn instruction(&self, original: u16) -> u16 {
+        let place = self.list.position_of(u32::from(original)).unwrap_or_default();
+        self.list.offset_of(place).min(0xFFFF) as u16
+    }
+
+    /// Of an instruction, looked for first where the last search ended.
+    fn instruction_near(&self, original: u16, near: &mut usize) -> u16 {
+        let place = self.list.position_near(u32::from(original), near).unwrap_or_default();
+        self.list.offset_of(place).min(0xFFFF) as u16
+    }
+
+    /// Of a place where something begins that also holds for the prolog: what began with the method still does.
+    fn start(&self, original: u16) -> u16 {
+        if original == 0 { 0 } else { self.instruction(original) }
+    }
+
+    /// Of an exclusive end.
+    fn end(&self, original: u32) -> u16 {
+        if original >= self.original_length {
+            return self.list.offset_of(self.epilog).min(0xFFFF) as u16;
+        }
+        self.instruction(original as u16)
+    }
+}
+
+/// The copy of a table whose offsets are overwritten.
+struct Copied<'c>(&'c mut [u8]);
+
+impl Copied<'_> {
+    fn patch_u2(&mut self, position: usize, value: u16) {
+        if let Some(place) = self.0.get_mut(position..).and_then(|rest| rest.first_chunk_mut::<2>()) {
+            *place = value.to_be_bytes();
+        }
+    }
+}
+
+/// Appends the content of a table to `out`.
+pub(crate) fn write(table: &Table<'_>, moves: &Moves<'_>, out: &mut Vec<u8>) -> classfile::Result<()> {
+    let start = out.len();
+    out.extend_from_slice(table.content);
+    let mut content = Copied(out.get_mut(start..).unwrap_or_default());
+    let reader = ByteReader::new(table.content, table.offset, "debug table");
+    match table.kind {
+        TableKind::LineNumbers => line_numbers(reader, moves, &mut content),
+        TableKind::LocalVariables => local_variables(reader, moves, &mut content),
+        TableKind::TypeAnnotations => type_annotations(reader, moves, &mut content),
+        TableKind::StackMap | TableKind::Dropped | TableKind::Other => Ok(()),
+    }
+}
+
+fn line_numbers(mut reader: ByteReader<'_>, moves: &Moves<'_>, content: &mut Copied<'_>) -> classfile::Result<()> {
+    let count = usize::from(reader.u2()?);
+    reader.skip(count * 4)?;
+    let (rows, _) = content.0.get_mut(2..2 + count * 4).unwrap_or_default().as_chunks_mut::<4>();
+    // Lines mostly stand in the order of the code, so the search goes on where the last one ended.
+    let mut near = 0;
+    for [high, low, ..] in rows {
+        let start = u16::from_be_bytes([*high, *low]);
+        let moved = if start == 0 { 0 } else { moves.instruction_near(start, &mut near) };
+        [*high, *low] = moved.to_be_bytes();
+    }
+    Ok(())
+}
+
+fn local_variables(mut reader: ByteReader<'_>, moves: &Moves<'_>, content: &mut Copied<'_>) -> classfile::Result<()> {
+    for _ in 0..reader.u2()? {
+        range(&mut reader, moves, content)?;
+        reader.skip(4)?;
+        slot(&mut reader, moves, content)?;
+    }
+    Ok(())
+}
+
+fn slot(reader: &mut ByteReader<'_>, moves: &Moves<'_>, content: &mut Copied<'_>) -> classfile::Result<()> {
+    let position = reader.position();
+    content.patch_u2(position, moves.renumbering.slot(reader.u2()?));
+    Ok(())
+}
+
+/// A start and a length.
+fn range(reader: &mut ByteReader<'_>, moves: &Moves<'_>, content: &mut Copied<'_>) -> classfile::Result<()> {
+    let position = reader.position();
+    let (start, length) = (reader.u2()?, reader.u2()?);
+    let (new_start, new_end) = (moves.start(start), moves.end(u32::from(start) + u32::from(length)));
+    content.patch_u2(position, new_start);
+    content.patch_u2(position + 2, new_end.saturating_sub(new_start));
+    Ok(())
+}
+
+fn type_annotations(mut reader: ByteReader<'_>, moves: &Moves<'_>, content: &mut Copied<'_>) -> classfile::Result<()> {
+    for _ in 0..reader.u2()? {
+        match reader.u1()? {
+            0x40 | 0x41 => {
+                for _ in 0..reader.u2()? {
+                    range(&mut reader, moves, content)?;
+                    slot(&mut reader, moves, content)?;
+                }
+            }
+            0x42 => {
+                let position = reader.position();
+                let row = usize::from(reader.u2()?);
+                if let Some(moved) = moves.moved_rows.and_then(|rows| rows.get(row)) {
+                    content.patch_u2(position, *moved);
+                }
+            }
+            target @ 0x43..=0x4B => {
+                let position = reader.position();
+                let offset = reader.u2()?;
+                content.patch_u2(position, moves.instruction(offset));
+                if target >= 0x47 {
+                    reader.skip(1)?;
+                }
+            }
+            _ => return Err(reader.error(ErrorKind::BadValue)),
+        }
+        let path = usize::from(reader.u1()?) * 2;
+        reader.skip(path + 2)?;
+        for _ in 0..reader.u2()? {
+            reader.skip(2)?;
+            element_value(&mut reader)?;
+        }
+    }
+    Ok(())
+}
+
+/// Steps over an element value (JVMS 4.7.16.1). Nesting is kept as a count of values still to come, so that depth costs nothing.
+fn element_value(reader: &mut ByteReader<'_>) -> classfile::Result<()> {
+    let mut pending: Vec<(u16, bool)> = vec![(1, false)];
+    while let Some((left, named)) = pending.last_mut() {
+        if *left == 0 {
+            pending.pop();
+            continue;
+        }
+        *left -= 1;
+        if *named {
+            reader.skip(2)?;
+        }
+        match reader.u1()? {
+            b'e' => reader.skip(4)?,
+            b'@' => {
+                reader.skip(2)?;
+                pending.push((reader.u2()?, true));
+            }
+            b'[' => pending.push((reader.u2()?, false)),
+            _ => reader.skip(2)?,
+        }
+    }
+    Ok(())
+}

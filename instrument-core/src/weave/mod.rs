@@ -1,0 +1,13 @@
+//! Puts templates into methods: class file and plan in, rewritten class file out. Knows nothing of rules.
+
+mod body;
+pub mod engine;
+pub mod insertion;
+pub(crate) mod merge;
+pub mod offset_map;
+pub mod options;
+pub mod outcome;
+pub mod refusal;
+pub mod template;
+mod verify;
+pub mod wrapper;

@@ -1,0 +1,94 @@
+//! The templates of one configuration, found by name and level.
+
+use super::problem::TemplateProblem;
+use super::{Template, TemplateId, read};
+use crate::level::Level;
+
+/// All templates, built-in and the user's own. Immutable once built, shared by all threads.
+#[derive(Debug, Default)]
+pub struct TemplateLibrary {
+    templates: Vec<Template>,
+}
+
+impl TemplateLibrary {
+    /// A library without templates.
+    pub fn new() -> TemplateLibrary {
+        TemplateLibrary::default()
+    }
+
+    /// Adds every method of the class that carries `@java.instr.Template`, and says how many. If one of them is faulty none
+    /// is added, and every fault is told. A template of the same name and level as an earlier one takes its place; one that asks for the
+    /// values which a rule chooses is a variant of its own.
+    pub fn add_class(&mut self, bytes: &[u8], origin: &str) -> Result<usize, Vec<TemplateProblem>> {
+        let templates = read::templates(bytes, origin)?;
+        let count = templates.len();
+        for template in templates {
+            let same = |known: &&mut Template| {
+                (&known.name, known.level, known.live) == (&template.name, template.level, template.live)
+                    && known.captures() == template.captures()
+            };
+            match self.templates.iter_mut().find(same) {
+                Some(known) => *known = template,
+                None => self.templates.push(template),
+            }
+        }
+        Ok(count)
+    }
+
+    /// Names of all templates, each once, in order of their first appearance.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let templates = &self.templates;
+        templates.iter().enumerate().filter_map(|(at, template)| {
+            let first = templates.iter().position(|other| other.name == template.name);
+            (first == Some(at)).then_some(template.name.as_str())
+        })
+    }
+
+    /// All variants.
+    pub fn iter(&self) -> impl Iterator<Item = (TemplateId, &Template)> {
+        self.templates.iter().enumerate().map(|(at, template)| (TemplateId(at as u32), template))
+    }
+
+    /// The variant for this level; if there is none, the live one, which is for all levels; then the most telling one below it, else the
+    /// cheapest above. One that captures values only if there is no other; it then has none to capture.
+    pub fn find(&self, name: &str, level: Level) -> Option<TemplateId> {
+        self.of_level(name, level, false).or_else(|| self.of_level(name, level, true))
+    }
+
+    /// The same of the variants that take the values which a rule chooses. There is none for level off, which records nothing.
+    pub fn find_capturing(&self, name: &str, level: Level) -> Option<TemplateId> {
+        if level == Level::Off { None } else { self.of_level(name, level, true) }
+    }
+
+    fn of_level(&self, name: &str, level: Level, captures: bool) -> Option<TemplateId> {
+        let of_name = |template: &Template| template.name == name && !template.live && template.captures() == captures;
+        let variants = || self.iter().filter(|(_, template)| of_name(template));
+        let below = variants().filter(|(_, template)| template.level <= level && template.level != Level::Off);
+        let exact = variants().find(|(_, template)| template.level == level);
+        exact
+            .map(|(id, _)| id)
+            .or_else(|| self.live(name, captures))
+            .or_else(|| below.max_by_key(|(_, template)| template.level).map(|(id, _)| id))
+            .or_else(|| variants().min_by_key(|(_, template)| template.level).map(|(id, _)| id))
+    }
+
+    /// The variant whose level can be changed while it runs, if there is one.
+    pub fn find_live(&self, name: &str) -> Option<TemplateId> {
+        self.live(name, false).or_else(|| self.find_live_capturing(name))
+    }
+
+    /// The same of the variants that take the values which a rule chooses.
+    pub fn find_live_capturing(&self, name: &str) -> Option<TemplateId> {
+        self.live(name, true)
+    }
+
+    fn live(&self, name: &str, captures: bool) -> Option<TemplateId> {
+        let is_it = |template: &Template| template.name == name && template.live && template.captures() == captures;
+        self.iter().find(|(_, template)| is_it(template)).map(|(id, _)| id)
+    }
+
+    /// The template of an id of this library.
+    pub fn get(&self, id: TemplateId) -> Option<&Template> {
+        self.templates.get(id.0 as usize)
+    }
+}

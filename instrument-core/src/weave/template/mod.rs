@@ -1,0 +1,209 @@
+//! Templates: ordinary compiled Java methods of three parts, prolog, sentinel and epilog, that are merged into others.
+//!
+//! [`read`] reads them out of classes, [`lint`] checks them, [`type_walk`] finds the types at the sentinel, [`symbol`] holds their
+//! constants free of any pool, [`library`] finds them by name and level. [`straight_form`] says which of them one walk can merge.
+
+mod early_return;
+mod intrinsic;
+mod library;
+mod lint;
+mod problem;
+mod read;
+mod straight_form;
+pub mod symbol;
+mod template_id;
+mod type_walk;
+
+pub use intrinsic::Intrinsic;
+pub use library::TemplateLibrary;
+pub use problem::TemplateProblem;
+pub(crate) use straight_form::StraightForm;
+pub use template_id::TemplateId;
+
+use crate::level::Level;
+use symbol::Symbol;
+
+/// A template, ready to be merged. It is never changed.
+#[derive(Clone, Debug)]
+pub struct Template {
+    /// The name that rules use.
+    pub name: String,
+    /// What kind of code it is for.
+    pub category: String,
+    /// The level that this variant is for.
+    pub level: Level,
+    /// A variant for all levels, which asks for the present one at each call. It uses two probe numbers: its own for exact
+    /// times, the next for those of ticks.
+    pub live: bool,
+    /// The jar it came from, or `built-in`.
+    pub origin: String,
+    /// Binary name of its class and name of its method, e.g. `instr.templates.CatchAll.timed`.
+    pub source: String,
+    /// Types outside `java.*` that it needs the target's loader to see (internal names).
+    pub requires: Vec<String>,
+    pub(crate) operations: Vec<Operation>,
+    /// Index of the operation [`Intrinsic::Proceed`].
+    pub(crate) sentinel: usize,
+    pub(crate) symbols: Vec<Symbol>,
+    pub(crate) frames: Vec<TemplateFrame>,
+    pub(crate) handlers: Vec<TemplateHandler>,
+    /// Locals that are set before the sentinel and used behind it, with their types.
+    pub(crate) live_locals: Vec<(u16, TemplateType)>,
+    pub(crate) max_locals: u16,
+    pub(crate) needs: Needs,
+    /// The epilog's normal way has nothing that needs a frame or the result, so that operands may lie below it.
+    pub(crate) epilog_is_straight: bool,
+    /// Set if the straight merge can take it.
+    pub(crate) straight: Option<StraightForm>,
+    /// Lowest `major_version` of a class that can hold the template's instructions.
+    pub(crate) minimum_version: u16,
+}
+
+impl Template {
+    /// Whether it records its calls: it asks for the number of its probe.
+    pub fn records(&self) -> bool {
+        self.needs.probe_id
+    }
+
+    /// Whether it asks for the values that the rule chooses (`arguments`, `result`).
+    pub fn captures(&self) -> bool {
+        self.needs.captured != Use::Nowhere
+    }
+}
+
+/// What a template asks of the method it is merged into.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Needs {
+    pub(crate) probe_id: bool,
+    pub(crate) result: bool,
+    pub(crate) thrown: bool,
+    /// The receiver is used at all, and behind the sentinel.
+    pub(crate) receiver: Use,
+    /// Argument indexes, each with where it is used.
+    pub(crate) arguments: Vec<(u16, Use)>,
+    pub(crate) all_arguments: Use,
+    /// The values that the rule chooses.
+    pub(crate) captured: Use,
+}
+
+impl Needs {
+    /// Notes that an argument is used.
+    pub(crate) fn use_argument(&mut self, index: u16, place: Use) {
+        match self.arguments.iter_mut().find(|(known, _)| *known == index) {
+            Some((_, used)) => *used = (*used).max(place),
+            None => self.arguments.push((index, place)),
+        }
+    }
+}
+
+/// Where a value of the target is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Use {
+    #[default]
+    Nowhere,
+    Prolog,
+    /// Behind the sentinel (and perhaps before it), so the prolog must save it.
+    Epilog,
+}
+
+/// One instruction of a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Operation {
+    pub(crate) kind: OperationKind,
+    /// Words on the operand stack before it.
+    pub(crate) depth: u16,
+    /// True if it can be reached from a handler that covers the sentinel.
+    pub(crate) exceptional: bool,
+    /// True if it can be reached from the sentinel's normal end.
+    pub(crate) normal: bool,
+    pub(crate) line: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum OperationKind {
+    /// Bytes without any reference or offset.
+    Plain(Vec<u8>),
+    /// A load or store: the opcode of the form with a one-byte slot, and the template's slot.
+    Local {
+        opcode: u8,
+        slot: u16,
+    },
+    Increment {
+        slot: u16,
+        by: i16,
+    },
+    /// An instruction with a constant: `ldc` stands for `ldc` and `ldc_w`; what follows the index is kept.
+    Constant {
+        opcode: u8,
+        symbol: usize,
+        suffix: [u8; 2],
+        suffix_length: u8,
+    },
+    /// A jump; the opcode of the short form.
+    Branch {
+        opcode: u8,
+        target: usize,
+    },
+    Switch {
+        default: usize,
+        cases: Vec<(i32, usize)>,
+        low: Option<i32>,
+    },
+    Return,
+    Intrinsic(Intrinsic),
+    /// Nothing: a pushed constant that became part of an intrinsic.
+    Folded,
+}
+
+/// A verification type of template code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TemplateType {
+    Top,
+    Integer,
+    Float,
+    Double,
+    Long,
+    Null,
+    /// Index into the template's symbols.
+    Object(usize),
+    /// Made by the `new` at this operation.
+    Uninitialized(usize),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TemplateFrame {
+    /// Index of the operation it stands at.
+    pub(crate) operation: usize,
+    pub(crate) locals: Vec<TemplateType>,
+    pub(crate) stack: Vec<TemplateType>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TemplateHandler {
+    /// First covered operation.
+    pub(crate) start: usize,
+    /// First operation not covered any more.
+    pub(crate) end: usize,
+    pub(crate) handler: usize,
+    /// Symbol of the caught class; `None` catches everything.
+    pub(crate) catch_type: Option<usize>,
+}
+
+impl TemplateHandler {
+    pub(crate) fn covers(&self, operation: usize) -> bool {
+        (self.start..self.end).contains(&operation)
+    }
+}
+
+/// True if the epilog's normal way has one end and no jumps, handlers and frames, and does not use the result (which the rule
+/// may choose).
+fn epilog_is_straight(template: &Template) -> bool {
+    use OperationKind::{Branch, Return, Switch};
+    let normal = || template.operations.iter().enumerate().filter(|(_, operation)| operation.normal);
+    !template.needs.result
+        && !template.captures()
+        && normal().filter(|(_, operation)| operation.kind == Return).count() == 1
+        && !normal().any(|(_, operation)| matches!(operation.kind, Branch { .. } | Switch { .. }))
+        && !normal().any(|(index, _)| template.handlers.iter().any(|row| row.covers(index)))
+        && !template.frames.iter().any(|frame| normal().any(|(index, _)| index == frame.operation))
+}
