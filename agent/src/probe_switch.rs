@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use instrument_core::config::WatchConfig;
 use parking_lot::Mutex;
 
 use crate::jvm::{JavaVm, Jni, NanoClock};
 use crate::jvm_event_recording::JvmEventRecording;
-use crate::recorder::{BurstWindows, JvmEventQueue, LiveTicks, Ticker, WatchedCalls};
+use crate::recorder::{BurstWindows, JvmEventQueue, LiveTicks, TickSettings, Ticker, WatchedCalls};
 use crate::runtime_classes::RuntimeClasses;
 
 /// Who wants the probes to be off.
@@ -27,8 +28,8 @@ pub(crate) enum PausedBy {
 #[derive(Debug)]
 pub(crate) struct ProbeSwitch {
     vm: JavaVm,
-    /// Longest time from tick to tick, if the configuration says one.
-    tick: Option<Duration>,
+    /// The longest time between two ticks and the priority of the ticking thread.
+    ticks: TickSettings,
     /// Who wants to know how often methods are called that are watched.
     counted: Option<Arc<WatchedCalls>>,
     /// When windows of level burst open.
@@ -55,13 +56,14 @@ impl ProbeSwitch {
     /// A switch for probes that are off.
     pub(crate) fn new(
         vm: JavaVm,
-        tick_us: Option<u32>,
+        config: WatchConfig,
         counted: Option<Arc<WatchedCalls>>,
         windows: BurstWindows,
     ) -> ProbeSwitch {
-        let tick = tick_us.map(|tick| Duration::from_micros(u64::from(tick)));
+        let longest = config.tick_us.map(|tick| Duration::from_micros(u64::from(tick)));
+        let ticks = TickSettings { longest, real_time: config.real_time };
         let needs_ticks = AtomicBool::new(false);
-        ProbeSwitch { vm, tick, counted, windows, needs_ticks, state: Mutex::new(State::default()) }
+        ProbeSwitch { vm, ticks, counted, windows, needs_ticks, state: Mutex::new(State::default()) }
     }
 
     /// Switches all probes on: the session begins.
@@ -86,7 +88,7 @@ impl ProbeSwitch {
         }
         let mut state = self.state.lock();
         if !self.needs_ticks.load(Ordering::Acquire) {
-            if let Some(tick) = self.tick {
+            if let Some(tick) = self.ticks.longest {
                 events.setting("watch.tick-ns", tick.as_nanos().to_string());
             }
             state.events = state.recording.map(|(_, clock)| events.queue(clock));
@@ -165,7 +167,7 @@ impl State {
             return;
         };
         let live = LiveTicks::new(switch.windows.clone(), self.events.clone());
-        match Ticker::start(switch.vm, clock, runtime.tick, switch.tick, live, switch.counted.clone()) {
+        match Ticker::start(switch.vm, clock, runtime.tick, switch.ticks, live, switch.counted.clone()) {
             Ok(ticker) => self.ticker = Some(ticker),
             Err(error) => tracing::error!(%error, "no thread for the ticker; level watch records nothing"),
         }

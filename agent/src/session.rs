@@ -14,6 +14,7 @@ use parking_lot::{Mutex, RwLock};
 use crate::class_dump::ClassDump;
 use crate::health::Health;
 use crate::hierarchy::TypeIndex;
+use crate::jvm::counter::CounterWatch;
 use crate::jvm::{
     self, ClassFile, CodePlace, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, MethodId, NAME_GATE, ObjectRef,
     process_cpu_time,
@@ -344,12 +345,25 @@ impl JvmEvents for Agent {
 }
 
 /// Keeps a session's figures up to date and lets the governor look at them.
-struct SessionWatcher(Weak<Session>);
+struct SessionWatcher {
+    session: Weak<Session>,
+    counter: CounterWatch,
+}
+
+impl SessionWatcher {
+    fn new(session: &Arc<Session>) -> SessionWatcher {
+        SessionWatcher { session: Arc::downgrade(session), counter: CounterWatch::default() }
+    }
+}
 
 impl Watcher for SessionWatcher {
     fn look(&mut self, counts: RecordCounts) {
-        let Some(session) = self.0.upgrade() else { return };
+        let Some(session) = self.session.upgrade() else { return };
         *session.records.lock() = counts;
+        if let Some(doubt) = self.counter.check() {
+            tracing::warn!("{doubt}");
+            session.events.note("clock", &doubt);
+        }
         if counts.full && session.setup.config.trace.when_full == WhenFull::Stop {
             session.stop_because_full();
         }
@@ -395,7 +409,7 @@ impl Session {
             health: Arc::default(),
             switch: ProbeSwitch::new(
                 agent.vm,
-                setup.config.watch.tick_us,
+                setup.config.watch,
                 withdrawn.is_some().then(|| Arc::clone(&counted)),
                 BurstWindows::new(&setup.config.control),
             ),

@@ -11,6 +11,7 @@ mod capabilities;
 mod class_loaders;
 mod class_resource;
 mod code_events;
+mod counter_watch;
 mod define_class;
 mod direct_call;
 mod environment;
@@ -64,6 +65,7 @@ pub(crate) use sample_buffer::{Sample, SampleBuffer};
 pub(crate) use sample_signal::ThreadSlot;
 pub(crate) mod counter {
     //! The processor's counter as the clock of the probes.
+    pub(crate) use super::counter_watch::CounterWatch;
     pub(crate) use super::processor_clock::{TickScale, is_read, note_beginning, prepare, read_system, scale_in_use};
 }
 pub(crate) mod signal {

@@ -33,13 +33,34 @@ pub(crate) fn wake_up_in_time() {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_000 as libc::c_ulong) };
 }
 
-/// Has the current thread run as soon as it wakes up, whoever has the processor, if this process may ask for that; whether it may.
-/// Only for a thread that does next to nothing. Without it Linux lets whoever runs go on until that thread waits or its turn of some
-/// milliseconds is over.
+/// Gives the current thread the lowest real-time priority, so that it runs as soon as it wakes up; returns whether that worked. Only for
+/// a thread that does next to nothing. Without it Linux lets the running thread continue until it waits or its time slice ends.
+///
+/// The system call is made only if the process has the right to it: a seccomp filter may end a process that tries without.
 pub(crate) fn run_at_once() -> bool {
+    if !may_use_real_time() {
+        return false;
+    }
     let lowest = libc::sched_param { sched_priority: 1 };
     // SAFETY: 0 is the current thread; the parameter is on our stack.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const lowest) == 0 }
+}
+
+/// Whether the kernel would grant real-time priority: the thread has `CAP_SYS_NICE`, or its limit of real-time priorities is not 0.
+fn may_use_real_time() -> bool {
+    const CAP_SYS_NICE: u32 = 23;
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the out-parameter is on our stack.
+    let has_limit = unsafe { libc::getrlimit(libc::RLIMIT_RTPRIO, &raw mut limit) } == 0 && limit.rlim_cur > 0;
+    has_limit || has_capability(&status, CAP_SYS_NICE)
+}
+
+/// Whether `/proc/thread-self/status` lists this capability as effective.
+fn has_capability(status: &str, capability: u32) -> bool {
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let bits = effective.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
+    bits >> capability & 1 == 1
 }
 
 /// A moment at most a second before this process began; `None` where the kernel does not tell.

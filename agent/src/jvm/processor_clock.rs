@@ -63,14 +63,14 @@ impl TickScale {
 
 /// Both clocks at one moment.
 #[derive(Debug, Clone, Copy)]
-struct Reading {
-    ticks: u64,
-    at: Instant,
+pub(super) struct Reading {
+    pub(super) ticks: u64,
+    pub(super) at: Instant,
 }
 
 impl Reading {
     /// The closest of some pairs: an interrupt between the clocks would make the second one late.
-    fn take() -> Reading {
+    pub(super) fn take() -> Reading {
         let pairs = (0..PAIRS).map(|_| {
             let before = counter::read();
             let at = Instant::now();
@@ -87,6 +87,8 @@ static IN_USE: OnceLock<TickScale> = OnceLock::new();
 static PREPARED: OnceLock<Prepared> = OnceLock::new();
 /// Whether the session that runs wants the system's clock, although the probes count ticks for good: they get its time in ticks.
 static BY_SYSTEM: AtomicBool = AtomicBool::new(false);
+/// Set when the counter turned out to be wrong: no later session reads it.
+static DISTRUSTED: AtomicBool = AtomicBool::new(false);
 
 #[derive(Debug, Clone, Copy)]
 struct Prepared {
@@ -133,7 +135,13 @@ pub(crate) fn scale_in_use() -> Option<&'static TickScale> {
 
 /// From now on the probes read the system's clock, or what is best. Only between sessions.
 pub(crate) fn read_system(by_system: bool) {
-    BY_SYSTEM.store(by_system, Ordering::Release);
+    BY_SYSTEM.store(by_system || DISTRUSTED.load(Ordering::Acquire), Ordering::Release);
+}
+
+/// Has the probes read the system's clock for the rest of the process, also while calls are running.
+pub(super) fn distrust() {
+    DISTRUSTED.store(true, Ordering::Release);
+    BY_SYSTEM.store(true, Ordering::Release);
 }
 
 /// Whether the probes read the processor's counter at present.
@@ -232,11 +240,11 @@ extern "system" fn reading(env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::j
 }
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-mod counter {
+pub(super) mod counter {
     use std::arch::x86_64::{__cpuid, __rdtscp};
 
     /// Reads the counter when all instructions before have been executed.
-    pub(super) extern "C" fn read() -> u64 {
+    pub(in crate::jvm) extern "C" fn read() -> u64 {
         let mut processor = 0;
         // SAFETY: only used where `is_trusted`, which asks whether there is such an instruction.
         unsafe { __rdtscp(&raw mut processor) }
@@ -244,25 +252,34 @@ mod counter {
 
     /// Whether the counter runs at one rate in all processors, in step, for ever. The kernel watches that all the time, and
     /// stops reading the counter for its own clocks if it does not; then Java's clock is the better one, too.
-    pub(super) fn is_trusted() -> bool {
+    pub(in crate::jvm) fn is_trusted() -> bool {
         const EXTENDED: u32 = 0x8000_0000;
         if __cpuid(EXTENDED).eax < EXTENDED + 7 {
             return false;
         }
         let has_rdtscp = __cpuid(EXTENDED + 1).edx >> 27 & 1 == 1;
         let is_invariant = __cpuid(EXTENDED + 7).edx >> 8 & 1 == 1;
+        has_rdtscp && is_invariant && is_clock_source()
+    }
+
+    /// Whether the kernel's own clocks read the counter at present.
+    pub(in crate::jvm) fn is_clock_source() -> bool {
         let source = std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
-        has_rdtscp && is_invariant && source.is_ok_and(|source| source.trim() == "tsc")
+        source.is_ok_and(|source| source.trim() == "tsc")
     }
 }
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
-mod counter {
-    pub(super) extern "C" fn read() -> u64 {
+pub(super) mod counter {
+    pub(in crate::jvm) extern "C" fn read() -> u64 {
         0
     }
 
-    pub(super) fn is_trusted() -> bool {
+    pub(in crate::jvm) fn is_trusted() -> bool {
+        false
+    }
+
+    pub(in crate::jvm) fn is_clock_source() -> bool {
         false
     }
 }

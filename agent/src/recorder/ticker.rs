@@ -26,6 +26,15 @@ use crate::probe_registry;
 /// A ticker with shorter pauses takes too much to come before all others.
 const SHORTEST_TO_COME_FIRST: Duration = Duration::from_micros(500);
 
+/// How the thread of a ticker runs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TickSettings {
+    /// Longest time between two ticks; `None`: as often as is cheap.
+    pub(crate) longest: Option<Duration>,
+    /// Whether the thread may ask for real-time priority.
+    pub(crate) real_time: bool,
+}
+
 /// A running ticker.
 #[derive(Debug)]
 pub(crate) struct Ticker {
@@ -99,13 +108,13 @@ impl TickIntervals {
 }
 
 impl Ticker {
-    /// Starts to write `field` and the words of live probes, with `longest` between two ticks unless the machine is too busy for that;
-    /// without it as often as is cheap.
+    /// Starts to write `field` and the words of live probes, with the longest time of `settings` between two ticks unless the machine is
+    /// too busy for that.
     pub(crate) fn start(
         vm: JavaVm,
         clock: NanoClock,
         field: StaticDoubleField,
-        longest: Option<Duration>,
+        settings: TickSettings,
         mut live: LiveTicks,
         counted: Option<Arc<WatchedCalls>>,
     ) -> std::io::Result<Ticker> {
@@ -116,8 +125,10 @@ impl Ticker {
             wake_up_in_time();
             // A ticker that has to wait for a processor gets one when some thread begins to wait: ticks would then meet waiting
             // threads too often, and what runs between two waits too seldom.
-            let comes_first = longest.unwrap_or(SHORTEST_TO_COME_FIRST) >= SHORTEST_TO_COME_FIRST && run_at_once();
-            tracing::debug!(comes_first, "the ticker begins");
+            let TickSettings { longest, real_time } = settings;
+            let is_rare = longest.is_none_or(|longest| longest >= SHORTEST_TO_COME_FIRST);
+            let has_real_time_priority = real_time && is_rare && run_at_once();
+            tracing::debug!(has_real_time_priority, "the ticker begins");
             let ran = vm.with_attached_daemon(c"instr-ticker", |jni| {
                 let intervals =
                     tick(clock, TickPace::new(longest), counted.map(Counting::new), &stopped, |kind, now| {

@@ -85,7 +85,7 @@ impl Session {
         // Known before anything can fail: who takes the start back ends what is there.
         let mut running = self.running.lock();
         *running = Running { clock: Some(clock), metrics, runtime: Some(*runtime), trace_file, ..Running::default() };
-        let watcher = SessionWatcher(Arc::downgrade(self));
+        let watcher = SessionWatcher::new(self);
         let drainer = Drainer::start(rings, clock, self.events.queue(clock), sink, watcher);
         running.drainer = Some(drainer.map_err(|error| format!("no thread for the recorder: {error}"))?);
         Ok(clock)

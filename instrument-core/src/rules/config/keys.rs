@@ -64,7 +64,7 @@ pub(super) const EXCLUDE: &[&str] = &["class"];
 /// `[control]`
 pub(super) const CONTROL: &[&str] = &["live", "burst-open-ms", "burst-period-ms", "socket", "call-tree"];
 /// `[watch]`
-pub(super) const WATCH: &[&str] = &["tick-us"];
+pub(super) const WATCH: &[&str] = &["real-time", "tick-us"];
 /// `[governor]`
 pub(super) const GOVERNOR: &[&str] = &["enabled", "budget-percent", "gc-percent", "heap-percent", "recovery-seconds"];
 /// `[[rule]]`

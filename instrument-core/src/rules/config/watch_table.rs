@@ -11,7 +11,7 @@ use super::table_reader::TableReader;
 const TICKS: Range<u32> = 50..100_001;
 
 /// How level `watch` looks: a native thread ticks, and a call is recorded if a tick passes while it runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct WatchConfig {
     /// Longest time between two ticks, in microseconds. Every call that takes longer is recorded, and of shorter ones a
@@ -19,10 +19,24 @@ pub struct WatchConfig {
     /// processor time, else as much longer as it needs for that, up to 10000.
     #[schemars(with = "u32", range(min = 50, max = 100000))]
     pub tick_us: Option<u32>,
+    /// Whether the ticking thread may ask Linux for the lowest real-time priority (`SCHED_FIFO`). It asks only if the process has the
+    /// right to (`CAP_SYS_NICE` or a limit `RLIMIT_RTPRIO` above 0) and ticks are at least 0.5 ms apart. Without that priority, ticks are
+    /// late while all processors are busy, and estimates have wider margins.
+    pub real_time: bool,
+}
+
+impl Default for WatchConfig {
+    fn default() -> WatchConfig {
+        WatchConfig { tick_us: None, real_time: true }
+    }
 }
 
 pub(super) fn read_watch(table: &TableReader<'_, '_>, problems: &mut Problems) -> WatchConfig {
-    WatchConfig { tick_us: table.number("tick-us", TICKS, problems) }
+    let default = WatchConfig::default();
+    WatchConfig {
+        tick_us: table.number("tick-us", TICKS, problems),
+        real_time: table.boolean("real-time", problems).unwrap_or(default.real_time),
+    }
 }
 
 #[cfg(test)]
@@ -41,5 +55,15 @@ mod tests {
             assert!(error.contains("`tick-us` must be between 50 and 100000"), "{wrong}: {error}");
         }
         assert!(tick("tik-us = 500").unwrap_err().contains("did you mean `tick-us`?"));
+    }
+
+    #[test]
+    fn real_time_priority_is_asked_for_unless_the_user_opts_out() {
+        let real_time = |line: &str| {
+            let text = format!("[watch]\n{line}\n[[rule]]\nclass = 'a.B'\n");
+            parse(&text, "instr.toml").map(|(config, _)| config.watch.real_time).map_err(|errors| errors[0].to_string())
+        };
+        assert_eq!((real_time(""), real_time("real-time = false")), (Ok(true), Ok(false)));
+        assert!(real_time("real-time = 'no'").unwrap_err().contains("real-time"));
     }
 }

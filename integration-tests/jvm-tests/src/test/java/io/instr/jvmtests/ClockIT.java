@@ -2,6 +2,7 @@ package io.instr.jvmtests;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.instr.jvmtests.jvm.AgentConfig;
 import io.instr.jvmtests.jvm.Attachment;
@@ -9,6 +10,7 @@ import io.instr.jvmtests.jvm.Dialog;
 import io.instr.jvmtests.jvm.EachJdk;
 import io.instr.jvmtests.jvm.Finished;
 import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.JvmProcess;
 import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
 import io.instr.jvmtests.jvm.Trace;
@@ -22,6 +24,7 @@ import jdk.jfr.consumer.RecordedEvent;
 /** Which clock do the probes read, and does it say what the program's own clock says? */
 class ClockIT {
 
+    private static final String CLOCK_SOURCE = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     private static final String COUNTER = "the processor's counter";
     private static final String SYSTEM = "System.nanoTime()";
     /** Of the length of a tick: it is measured over some milliseconds. */
@@ -80,6 +83,41 @@ class ClockIT {
         assertEquals(best, clockOf(Attachment.leftBehind(directory, "third")));
     }
 
+    /** The kernel abandons the counter while the program runs: so do the probes, and the recording says so. */
+    @EachJdk(from = 17)
+    void theCounterIsAbandonedTogetherWithTheKernel(Jdk jdk) throws Exception {
+        assumeTrue(isTrusted(), "the kernel of this machine does not read the counter");
+        Path directory = RunDirectories.create();
+        Path source = Files.writeString(directory.resolve("clocksource"), "tsc\n");
+        List<String> view = List.of("unshare", "--mount", "sh", "-c", "mount --bind \"$0\" " + CLOCK_SOURCE + " && exec \"$@\"", source.toString());
+        assumeTrue(isRoot(), "only root may show the program another clock source");
+        String configuration = config("").writeTo(directory).getFileName().toString();
+        Program conversation = Program.target(jdk, "targets.Conversation").startedBy(view);
+        Finished run;
+        String measured;
+        try (Dialog program = conversation.talk(List.of(Program.agentOption(configuration)), directory)) {
+            assertEquals("ready", program.next());
+            program.ask("busy 1000000");
+            Files.writeString(source, "hpet\n");
+            Path log = directory.resolve("stderr");
+            long deadline = System.nanoTime() + JvmProcess.LIMIT.toNanos();
+            while (!Files.readString(log).contains("counter is no longer read")) {
+                assertTrue(System.nanoTime() < deadline, "the agent does not notice: " + Files.readString(log));
+                program.ask("busy 1000000");
+            }
+            measured = program.ask("busy 50000000");
+            program.send("quit");
+            run = program.finish();
+        }
+        List<Call> calls = run.trace().callsOf("targets.Durations.busy");
+        assertBetween(measured, calls.get(calls.size() - 1), ERROR);
+        assertTrue(run.trace().events("instr.Note").stream().anyMatch(note -> note.getString("kind").equals("clock")));
+    }
+
+    private static boolean isRoot() {
+        return System.getProperty("user.name").equals("root");
+    }
+
     private static String stay(Jdk jdk, Dialog program, Path configuration) {
         Attachment.attach(jdk, program, configuration);
         String measured = program.ask("busy 50000000");
@@ -121,7 +159,7 @@ class ClockIT {
 
     /** What the kernel says of the counter. */
     private static boolean isTrusted() throws IOException {
-        Path source = Path.of("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+        Path source = Path.of(CLOCK_SOURCE);
         if (!Files.isReadable(source) || !Files.readString(source).trim().equals("tsc")) return false;
         List<String> flags = Files.readAllLines(Path.of("/proc/cpuinfo")).stream()
                 .filter(line -> line.startsWith("flags"))
