@@ -6,6 +6,7 @@ mod bench;
 mod bless;
 mod corpus;
 mod demo;
+mod dependencies;
 mod exports;
 mod fuzz;
 mod jdks;
@@ -24,7 +25,7 @@ const USAGE: &str = "\
 cargo xtask COMMAND
 
   demo                 builds everything and shows it at work on a real web application
-  test                 everything that has to pass: format, lints, licences, Rust tests, Java tests, tests on every JDK
+  test                 everything that has to pass: format, lints, licences, advisories, Rust tests, Java tests, tests on every JDK
                        found (11 and 21 are fetched with pip into target/jdks when they are not there)
   corpus [--sample | --link] [--jdk N]... [JAR...]
                        reads, writes and instruments every class of the jars (of bench/corpus/jars.txt if none is named)

@@ -5,11 +5,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use class_source::JavaHome;
 
-use crate::process::{answers, cargo, execute, execute_seeing, maven};
+use crate::process::{cargo, execute, execute_seeing, maven};
 use crate::tally::Tally;
-use crate::{corpus, jdks, prerequisites, project};
-
-const CARGO_DENY_VERSION: &str = "0.20.2";
+use crate::{corpus, dependencies, jdks, prerequisites, project};
 
 /// Runs every step, then says how each went.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -23,7 +21,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     report.step("lints", |_| {
         execute(cargo().args(["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]))
     });
-    report.step("licences", |_| licences());
+    report.step("licences", |_| dependencies::licences());
+    report.step("advisories", |_| dependencies::advisories());
     jdks::fetch_missing();
     report.step("release build", |_| {
         execute(cargo().args(["build", "--release", "--package", "agent", "--package", "cli"]))
@@ -46,17 +45,6 @@ fn java_tests(java: &JavaHome, tally: &mut Tally) -> Result<()> {
     maven.arg("verify").arg(format!("-Dinstr.agent={}", project::agent().display()));
     maven.arg(format!("-Dinstr.jdks={}", list.join(",")));
     execute_seeing(&mut maven, |line| tally.see(line))
-}
-
-fn licences() -> Result<()> {
-    if !answers(cargo().args(["deny", "--version"])) {
-        let install = ["install", "cargo-deny", "--locked", "--version", CARGO_DENY_VERSION];
-        if let Err(error) = execute(cargo().args(install)) {
-            println!("SKIPPED: licences: cargo-deny is not installed and could not be: {error:#}");
-            return Ok(());
-        }
-    }
-    execute(cargo().args(["deny", "--workspace", "check", "licenses", "bans", "sources"]))
 }
 
 #[derive(Default)]
