@@ -16,8 +16,8 @@ pub(crate) struct ClassDump {
 
 impl ClassDump {
     /// `None` writes nothing.
-    pub(crate) fn into_directory(directory: Option<&str>) -> ClassDump {
-        ClassDump { directory: directory.map(PathBuf::from), failed: AtomicBool::new(false) }
+    pub(crate) fn into_directory(directory: Option<PathBuf>) -> ClassDump {
+        ClassDump { directory, failed: AtomicBool::new(false) }
     }
 
     /// Writes a class to `package/Name.class` below the directory. A class that comes again, retransformed or from another

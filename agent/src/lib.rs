@@ -22,6 +22,7 @@ mod control;
 mod detach;
 mod embedded;
 mod entry;
+mod file_names;
 mod followed_loaders;
 mod governor;
 mod health;

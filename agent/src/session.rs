@@ -12,6 +12,7 @@ use instrument_core::{Engine, EngineOptions};
 use parking_lot::{Mutex, RwLock};
 
 use crate::class_dump::ClassDump;
+use crate::file_names::FileNames;
 use crate::health::Health;
 use crate::hierarchy::TypeIndex;
 use crate::jvm::counter::CounterWatch;
@@ -88,6 +89,8 @@ pub(crate) struct Session {
     pub(crate) tree: Option<Arc<Mutex<LiveTree>>>,
     /// What the drainer has seen up to now.
     pub(crate) records: Mutex<RecordCounts>,
+    /// Names of the files it writes.
+    pub(crate) file_names: FileNames,
     /// Where rewritten classes are written to, for people.
     pub(crate) dump: ClassDump,
     /// Counters.
@@ -386,6 +389,7 @@ impl Session {
         let (control, budget) = (&setup.config.control, setup.budget());
         let counted = Arc::new(WatchedCalls::of_process());
         let withdrawn = setup.watch_budget().map(|percent| WithdrawnProbes::new(probes, percent, Arc::clone(&counted)));
+        let file_names = FileNames::of_now();
         let rates = (control.socket || budget.is_some()).then(Arc::default);
         Session {
             engine: Engine::new(Arc::clone(&setup.templates), EngineOptions::default()),
@@ -399,7 +403,8 @@ impl Session {
             leaving: AtomicBool::new(false),
             types,
             untouchable: OnceLock::new(),
-            dump: ClassDump::into_directory(setup.config.agent.dump.as_deref()),
+            dump: ClassDump::into_directory(setup.config.agent.dump.as_ref().map(|pattern| file_names.path(pattern))),
+            file_names,
             java_version: agent.jvmti.java_version(),
             doubts: ParameterDoubts::new(),
             rewritten: RewrittenClasses::default(),

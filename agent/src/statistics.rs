@@ -1,7 +1,7 @@
 //! What the agent counts, and the JSON file it writes at the end.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use classfile::ClassFile;
@@ -145,9 +145,9 @@ impl Statistics {
         serde_json::to_string_pretty(&file).unwrap_or_default() + "\n"
     }
 
-    /// Writes the JSON file.
-    pub(crate) fn write(&self, path: &Path, end: &End<'_>) -> std::io::Result<()> {
-        std::fs::write(path, self.to_json(end))
+    /// Writes the JSON file and returns where an earlier one is kept.
+    pub(crate) fn write(&self, path: &Path, end: &End<'_>) -> std::io::Result<Option<PathBuf>> {
+        trace::write_keeping_earlier(path, self.to_json(end).as_bytes())
     }
 }
 

@@ -14,6 +14,7 @@ pub mod analysis;
 pub mod arguments;
 mod chunk_header;
 pub mod export;
+mod kept_files;
 mod modified_utf8;
 pub mod reader;
 pub mod recording;
@@ -24,11 +25,12 @@ mod task_step;
 mod varint;
 
 pub use analysis::{Analysis, AnalysisOptions};
+pub use kept_files::write_keeping_earlier;
 pub use modified_utf8::text_of_modified_utf8;
 pub use reader::{ReadError, TraceReader};
 pub use recording::{
-    MethodInfo, ModuleOfClass, ProcessInfo, Recording, RecordingOptions, RecordingStatistics, RingOptions, SampleFrame,
-    SampledMethod, SamplerSettings, TraceDump,
+    ClaimedFile, MethodInfo, ModuleOfClass, ProcessInfo, Recording, RecordingOptions, RecordingStatistics, RingOptions,
+    SampleFrame, SampledMethod, SamplerSettings, TraceDump,
 };
 pub use repair::{Repaired, repair};
 pub use task_step::TaskStep;

@@ -21,14 +21,20 @@ pub struct Repaired {
 /// When the file cannot be read or shortened, or when it is no JFR recording at all (it is then left as it is).
 pub fn repair(path: &Path) -> io::Result<Repaired> {
     let mut file = OpenOptions::new().read(true).write(true).open(path)?;
-    let length = file.metadata()?.len();
-    let chunks = whole_chunks(&mut file, length)?;
-    let sound = chunks.last().map_or(0, |chunk| chunk.offset + chunk.header.size);
-    if chunks.is_empty() && length > 0 && !begins_like_a_recording(&mut file)? {
+    if !begins_like_a_recording(&mut file)? {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "not a JFR recording"));
     }
+    cut_torn_tail(&mut file)
+}
+
+/// The same for a recording that is open.
+pub(crate) fn cut_torn_tail(file: &mut File) -> io::Result<Repaired> {
+    let length = file.metadata()?.len();
+    let chunks = whole_chunks(file, length)?;
+    let sound = chunks.last().map_or(0, |chunk| chunk.offset + chunk.header.size);
     if sound < length {
         file.set_len(sound)?;
+        file.seek(SeekFrom::Start(sound))?;
     }
     Ok(Repaired { chunks: chunks.len() as u64, cut_bytes: length - sound })
 }
@@ -57,8 +63,8 @@ pub(crate) fn whole_chunks(file: &mut File, length: u64) -> io::Result<Vec<Chunk
     Ok(chunks)
 }
 
-/// A file whose very first chunk is torn still begins like a recording (as far as it goes).
-fn begins_like_a_recording(file: &mut File) -> io::Result<bool> {
+/// Whether the file begins like a recording, as far as it goes: its first chunk may be torn, or it may be empty.
+pub(crate) fn begins_like_a_recording(file: &mut File) -> io::Result<bool> {
     let mut start = Vec::new();
     file.seek(SeekFrom::Start(0))?;
     file.take(4).read_to_end(&mut start)?;

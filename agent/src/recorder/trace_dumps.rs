@@ -1,23 +1,26 @@
 //! Dumps of a recording in memory: who asks for one, when a slow call may, and writing them on a thread of their own.
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use instrument_core::config::TraceConfig;
 use instrument_core::rules::patterns::NameGlob;
 use parking_lot::Mutex;
-use rustc_hash::FxHashSet;
 use serde::Serialize;
 use trace::{Recording, TraceDump};
 
+use crate::file_names::time_stamp;
 use crate::jvm::block_signals;
 
 /// So many dumps are remembered for those who ask, the newest.
 const REMEMBERED: usize = 100;
+/// Most dumps with the same time and reason in their names.
+const MOST_OF_A_SECOND: u32 = 1000;
 
 /// A dump that was written.
 #[derive(Debug, Clone, Serialize)]
@@ -79,8 +82,6 @@ pub(super) struct TraceDumps {
     /// A slow call that asks for a dump.
     wanted: Option<String>,
     writing: Vec<JoinHandle<()>>,
-    /// Names that were given, their files may not be there yet.
-    given: FxHashSet<PathBuf>,
 }
 
 /// When calls are slow, and when they may ask for a dump.
@@ -102,15 +103,7 @@ impl TraceDumps {
             left: config.max_dumps,
             last: None,
         });
-        TraceDumps {
-            desk,
-            path,
-            slow,
-            at_exit: config.dump_at_exit,
-            wanted: None,
-            writing: Vec::new(),
-            given: FxHashSet::default(),
-        }
+        TraceDumps { desk, path, slow, at_exit: config.dump_at_exit, wanted: None, writing: Vec::new() }
     }
 
     /// The least duration of a slow call, if one may ask for a dump now.
@@ -168,14 +161,17 @@ impl TraceDumps {
         asking: Vec<Sender<DumpAnswer>>,
     ) {
         let Some(dump) = recording.dump(at_nanos, reason) else { return };
-        let file = unused_name(&self.path, word, &self.given);
-        self.given.insert(file.clone());
-        let dumped =
-            Dumped { file, bytes: dump.byte_count(), seconds: dump.nanos() as f64 / 1e9, reason: reason.to_owned() };
+        let name = DumpName { path: self.path.clone(), stamp: time_stamp(), word: word.to_owned() };
+        let dumped = Dumped {
+            file: name.numbered(1),
+            bytes: dump.byte_count(),
+            seconds: dump.nanos() as f64 / 1e9,
+            reason: reason.to_owned(),
+        };
         let desk = Arc::clone(&self.desk);
         let write = move || {
             block_signals();
-            let answer = write(&dump, dumped, &desk);
+            let answer = write(&dump, dumped, &name, &desk);
             // Who asked may have gone.
             asking.iter().for_each(|sender| drop(sender.send(answer.clone())));
         };
@@ -187,10 +183,11 @@ impl TraceDumps {
     }
 }
 
-fn write(dump: &TraceDump, dumped: Dumped, desk: &DumpDesk) -> DumpAnswer {
-    match dump.write(&dumped.file) {
-        Ok(()) => {
-            tracing::info!(file = %dumped.file.display(), reason = dumped.reason, "dumped");
+fn write(dump: &TraceDump, dumped: Dumped, name: &DumpName, desk: &DumpDesk) -> DumpAnswer {
+    match write_to_free_name(dump, name) {
+        Ok(file) => {
+            tracing::info!(file = %file.display(), reason = dumped.reason, "dumped");
+            let dumped = Dumped { file, ..dumped };
             desk.note(dumped.clone());
             Ok(dumped)
         }
@@ -202,22 +199,40 @@ fn write(dump: &TraceDump, dumped: Dumped, desk: &DumpDesk) -> DumpAnswer {
     }
 }
 
-/// A name that tells time and reason and is not taken: `trace-20251121T090312Z-slow-call.jfr`.
-fn unused_name(path: &Path, word: &str, given: &FxHashSet<PathBuf>) -> PathBuf {
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let date = trace::report::date(u64::try_from(since_epoch.as_nanos()).unwrap_or(0));
-    let digits: String = date.chars().filter(char::is_ascii_digit).collect();
-    let (day, time) = digits.split_at_checked(8).unwrap_or((&digits, ""));
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let name = |suffix: &str| path.with_file_name(format!("{stem}-{day}T{time}Z-{word}{suffix}.jfr"));
-    let first = name("");
-    let is_taken = |name: &PathBuf| given.contains(name) || name.exists();
-    let numbered = (2..1000).map(|number| name(&format!("-{number}")));
-    std::iter::once(first.clone()).chain(numbered).find(|name| !is_taken(name)).unwrap_or(first)
+/// Writes the dump to the first name that no file has, not even one that another process is writing, and returns it.
+fn write_to_free_name(dump: &TraceDump, name: &DumpName) -> io::Result<PathBuf> {
+    let mut number = 1;
+    loop {
+        let file = name.numbered(number);
+        match dump.write(&file) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < MOST_OF_A_SECOND => number += 1,
+            written => return written.map(|()| file),
+        }
+    }
+}
+
+/// Names with time and reason of a dump: `trace-20251121T090312Z-slow-call.jfr`.
+#[derive(Debug)]
+struct DumpName {
+    /// The configured file.
+    path: PathBuf,
+    stamp: String,
+    word: String,
+}
+
+impl DumpName {
+    /// The n-th name of this second.
+    fn numbered(&self, number: u32) -> PathBuf {
+        let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
+        let suffix = if number == 1 { String::new() } else { format!("-{number}") };
+        self.path.with_file_name(format!("{stem}-{}-{}{suffix}.jfr", self.stamp, self.word))
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn dumps(keys: &str) -> TraceDumps {
@@ -266,13 +281,24 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_time_and_reason_and_do_not_repeat() {
-        let mut given = FxHashSet::default();
-        for _ in 0..5 {
-            let name = unused_name(Path::new("/nowhere/trace.jfr"), "asked", &given);
-            let text = name.to_string_lossy().into_owned();
-            assert!(text.starts_with("/nowhere/trace-2") && text.contains("Z-asked"), "{text}");
-            assert!(given.insert(name), "{text}");
+    fn dumps_of_the_same_second_have_names_of_their_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = trace::RecordingOptions::new(0, 0, trace::ProcessInfo::default());
+        let ring = trace::RingOptions { keep_nanos: None, keep_bytes: 1 << 20 };
+        let dump = Recording::in_memory(options, ring).dump(5, "asked for").unwrap();
+        let name = || DumpName {
+            path: folder.path().join("trace.jfr"),
+            stamp: "20251121T090312Z".to_owned(),
+            word: "asked".to_owned(),
+        };
+        let files: std::collections::BTreeSet<_> = std::thread::scope(|scope| {
+            let writers: Vec<_> = (0..6).map(|_| scope.spawn(|| write_to_free_name(&dump, &name()).unwrap())).collect();
+            writers.into_iter().map(|writer| writer.join().unwrap()).collect()
+        });
+        assert_eq!(files.len(), 6, "{files:?}");
+        assert!(files.contains(&folder.path().join("trace-20251121T090312Z-asked.jfr")), "{files:?}");
+        for file in files {
+            assert_eq!(file.metadata().unwrap().len(), dump.byte_count(), "{}", file.display());
         }
     }
 }

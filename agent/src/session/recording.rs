@@ -56,9 +56,12 @@ impl Session {
         runtime: &RuntimeClasses,
     ) -> Result<NanoClock, String> {
         let clock = NanoClock::calibrate(jni).map_err(|error| error.to_string())?;
-        let path = trace_file::path(self.setup.config.trace.file.as_deref());
-        let wanted = self.setup.config.trace.write;
-        let mut recording = wanted.then(|| trace_file::create(&path, self.jvmti, clock, &self.setup.config)).flatten();
+        let path = trace_file::path(&self.setup.config.trace, &self.file_names);
+        let (mut recording, path) = if self.setup.config.trace.write {
+            trace_file::create(path, self.jvmti, clock, &self.setup.config)
+        } else {
+            (None, path)
+        };
         if let Some(recording) = &mut recording {
             let session = Arc::downgrade(self);
             recording.take_modules_from(Box::new(move |class| session.upgrade()?.types.jdk_module(class)));
@@ -308,9 +311,13 @@ impl Session {
             discard: agent.discard,
             warnings: &warnings,
         };
-        let Some(path) = agent.stats.as_deref().map(trace_file::with_process_id) else { return };
-        if let Err(error) = self.statistics.write(path.as_ref(), &end) {
-            message::say(&format!("cannot write the statistics file {path}: {error}"));
+        let Some(path) = agent.stats.as_ref().map(|pattern| self.file_names.path(pattern)) else { return };
+        match self.statistics.write(&path, &end) {
+            Ok(None) => {}
+            Ok(Some(earlier)) => {
+                message::say(&format!("{} was there already, it is kept as {}", path.display(), earlier.display()));
+            }
+            Err(error) => message::say(&format!("cannot write the statistics file {}: {error}", path.display())),
         }
     }
 }

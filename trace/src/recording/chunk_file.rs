@@ -1,8 +1,7 @@
 //! The file of a recording: whole chunks, appended in one write each.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::io::{self, Seek, SeekFrom, Write};
 
 /// So much of the end of the file may stay in the page cache.
 const KEPT_IN_CACHE: u64 = 64 << 20;
@@ -20,18 +19,9 @@ pub(super) struct ChunkFile {
 }
 
 impl ChunkFile {
-    /// An existing file is emptied if it is a recording: a wrong name in a configuration must not cost somebody's file.
-    pub(super) fn create(path: &Path) -> io::Result<ChunkFile> {
-        let mut file = File::options().write(true).create(true).truncate(false).open(path)?;
-        if file.metadata()?.is_file() {
-            if holds_something_else(path) {
-                let problem = "the file is there already and is no recording, so it is not overwritten";
-                return Err(io::Error::new(io::ErrorKind::AlreadyExists, problem));
-            }
-            file.set_len(0)?;
-            file.rewind()?;
-        }
-        Ok(ChunkFile { file, length: 0, released: 0, is_torn: false })
+    /// Appends to an open file that is empty.
+    pub(super) fn new(file: File) -> ChunkFile {
+        ChunkFile { file, length: 0, released: 0, is_torn: false }
     }
 
     pub(super) fn length(&self) -> u64 {
@@ -89,11 +79,4 @@ impl ChunkFile {
         self.is_torn = false;
         Ok(())
     }
-}
-
-/// Whether a file that is there begins otherwise than a recording does. One that cannot be read is nothing that is known.
-fn holds_something_else(path: &Path) -> bool {
-    let mut start = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(4).read_to_end(&mut start));
-    read.is_ok() && !b"FLR\0".starts_with(&start)
 }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use super::chunk_ring::ChunkRing;
 use super::live_state::{CodeOwner, LiveState};
 use super::{Destination, Recording, RecordingOptions, RecordingStatistics};
+use crate::kept_files::rename_to_free;
 
 /// Before the first kept chunk there must be room for the starts of the head's chunks, which all differ.
 const HEAD_TICKS: u64 = 1_000_000;
@@ -53,15 +54,18 @@ impl TraceDump {
     /// Writes the file, first under another name, so that nobody finds half a file.
     ///
     /// # Errors
-    /// When the file cannot be written; nothing is left then.
+    /// When the file cannot be written; nothing is left then. The kind is `AlreadyExists` if the name is taken, or is about to
+    /// be by another process.
     pub fn write(&self, path: &Path) -> io::Result<()> {
+        if fs::symlink_metadata(path).is_ok() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
         let mut unfinished = path.as_os_str().to_owned();
         unfinished.push(".part");
         let unfinished = Path::new(&unfinished);
-        let written = fs::File::create(unfinished).and_then(|mut file| {
-            self.chunks.iter().try_for_each(|chunk| file.write_all(chunk))?;
-            fs::rename(unfinished, path)
-        });
+        let mut file = fs::File::create_new(unfinished)?;
+        let chunks = self.chunks.iter().try_for_each(|chunk| file.write_all(chunk));
+        let written = chunks.and_then(|()| rename_to_free(unfinished, path));
         written.inspect_err(|_| drop(fs::remove_file(unfinished)))
     }
 }

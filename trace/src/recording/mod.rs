@@ -6,6 +6,7 @@
 mod chunk;
 mod chunk_file;
 mod chunk_ring;
+mod claimed_file;
 mod constants;
 mod details;
 mod dump;
@@ -27,6 +28,7 @@ mod threads;
 use std::io;
 use std::path::Path;
 
+pub use claimed_file::ClaimedFile;
 pub use constants::ModuleOfClass;
 pub use dump::{RingOptions, TraceDump};
 pub use options::{MethodInfo, ProcessInfo, RecordingOptions, RecordingStatistics};
@@ -105,13 +107,21 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Creates the file (or empties an existing one) and writes a first chunk with all that is known about the process,
-    /// so that the file is a sound recording from the beginning.
+    /// Begins a recording in a file of this name; [`ClaimedFile::claim`] says what happens to one that is there.
     ///
     /// # Errors
     /// When the file cannot be created or written.
     pub fn create(path: &Path, options: RecordingOptions) -> io::Result<Recording> {
-        let mut recording = Recording::new(Destination::File(ChunkFile::create(path)?), options);
+        Recording::in_file(ClaimedFile::claim(path)?, options)
+    }
+
+    /// Writes a first chunk with all that is known about the process, so that the file is a sound recording from the
+    /// beginning.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn in_file(file: ClaimedFile, options: RecordingOptions) -> io::Result<Recording> {
+        let mut recording = Recording::new(Destination::File(ChunkFile::new(file.into_file())), options);
         recording.write_information();
         recording.flush_chunk()?;
         Ok(recording)

@@ -1,6 +1,7 @@
 //! Who sends: the attributes of the process that stand in each request.
 
 use super::messages::{AnyValue, InstrumentationScope, KeyValue, Resource, any_value};
+use crate::file_names::host_name;
 
 /// The process, as the receiver knows it.
 #[derive(Debug, Clone)]
@@ -21,8 +22,8 @@ impl Sender {
             attribute("telemetry.sdk.version", env!("CARGO_PKG_VERSION")),
             whole_number("process.pid", i64::from(std::process::id())),
         ];
-        if let Ok(host) = std::fs::read_to_string("/proc/sys/kernel/hostname") {
-            attributes.push(attribute("host.name", host.trim()));
+        if let Some(host) = host_name() {
+            attributes.push(attribute("host.name", &host));
         }
         for (name, value) in further {
             // What the user says counts.

@@ -3,6 +3,7 @@
 mod allocation;
 mod capture_keys;
 mod diagnostic;
+mod file_pattern;
 mod governor_table;
 mod keys;
 mod metrics_table;
@@ -25,6 +26,7 @@ mod tests;
 
 pub use allocation::AllocationConfig;
 pub use diagnostic::{Diagnostic, Severity};
+pub use file_pattern::{FilePattern, NameParts};
 pub use governor_table::GovernorConfig;
 pub use metrics_table::{KeyValue, MetricsConfig};
 pub use model::{

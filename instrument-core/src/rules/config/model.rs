@@ -8,6 +8,7 @@ use serde_spanned::Spanned;
 
 use super::allocation::AllocationConfig;
 use super::capture_keys::argument_keys;
+use super::file_pattern::FilePattern;
 use super::governor_table::GovernorConfig;
 use super::metrics_table::MetricsConfig;
 use super::sampler::SamplerConfig;
@@ -66,10 +67,10 @@ pub struct Config {
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
 #[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct AgentConfig {
-    /// File for the figures at exit, as JSON: classes seen and rewritten, methods instrumented and refused, records, losses. `%p` stands for
-    /// the process id. `skipped` counts the methods that rules left alone, but none of `classes_unmatched`, which ended at their heads.
+    /// File for the figures at exit, as JSON: classes seen and rewritten, methods instrumented and refused, records, losses. `%p`, `%t`, `%h`
+    /// and `%%` as in the name of the trace file; an earlier file is renamed to `NAME-1.json` and so on. `skipped` counts the methods that rules left alone, but none of `classes_unmatched`, which ended at their heads.
     #[schemars(with = "String")]
-    pub stats: Option<String>,
+    pub stats: Option<FilePattern>,
     /// What happens when the agent cannot start, for instance because this file has an error. Default: `continue`.
     #[schemars(rename = "on_error")]
     pub on_error: OnError,
@@ -79,9 +80,10 @@ pub struct AgentConfig {
     /// How much the agent tells on stderr. Default: `warn`.
     #[schemars(with = "LogLevel")]
     pub log: Option<LogLevel>,
-    /// Directory that every rewritten class is written to, as `package/Name.class`, for looking into.
+    /// Directory that every rewritten class is written to, as `package/Name.class`, for looking into. A class
+    /// replaces an earlier one of its name; with `%p` (and `%t`, `%h`, `%%`) each process has a directory of its own.
     #[schemars(with = "String")]
-    pub dump: Option<String>,
+    pub dump: Option<FilePattern>,
     /// For measuring: compute every rewrite, then throw it away and let the application run unchanged.
     pub discard: bool,
 }

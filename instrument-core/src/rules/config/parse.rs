@@ -146,11 +146,11 @@ fn read_agent(table: &TableReader<'_, '_>, problems: &mut Problems) -> AgentConf
     let log = [LogLevel::Off, LogLevel::Error, LogLevel::Warn, LogLevel::Info, LogLevel::Debug, LogLevel::Trace]
         .map(|level| (level.name(), level));
     AgentConfig {
-        stats: table.string("stats", problems).map(Spanned::into_inner),
+        stats: table.file_pattern("stats", problems),
         on_error: table.choice("on_error", &on_error, problems).map(Spanned::into_inner).unwrap_or_default(),
         templates: table.strings("templates", problems),
         log: table.choice("log", &log, problems).map(Spanned::into_inner),
-        dump: table.string("dump", problems).map(Spanned::into_inner),
+        dump: table.file_pattern("dump", problems),
         discard: table.boolean("discard", problems).unwrap_or_default(),
     }
 }

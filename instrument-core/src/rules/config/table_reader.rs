@@ -5,6 +5,7 @@ use std::ops::Range;
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::file_pattern::FilePattern;
 use super::keys;
 use super::problems::Problems;
 use crate::rules::nearest_name::{nearest_name, quoted_list, suggest};
@@ -63,6 +64,13 @@ impl<'t, 'i> TableReader<'t, 'i> {
             Some(text) => return Some(Spanned::new(value.span(), text.to_owned())),
         }
         None
+    }
+
+    /// Name of a file that is written.
+    pub(super) fn file_pattern(&self, key: &str, problems: &mut Problems) -> Option<FilePattern> {
+        let text = self.string(key, problems)?;
+        let pattern = FilePattern::parse(text.get_ref());
+        pattern.map_err(|error| problems.pattern(text.span(), text.get_ref(), error)).ok()
     }
 
     /// A string or a list of strings.

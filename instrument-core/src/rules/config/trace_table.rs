@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde_spanned::Spanned;
 
+use super::file_pattern::FilePattern;
 use super::problems::Problems;
 use super::schema::string_or_list;
 use super::table_reader::TableReader;
@@ -13,10 +14,12 @@ use crate::rules::patterns::NameGlob;
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct TraceConfig {
-    /// The trace file, a JFR recording. Default: `instr-<pid>.jfr` in the working directory. In mode `ring` the time and the
-    /// reason of a dump are put into its name.
+    /// The trace file, a JFR recording. `%p` is replaced by the process id, `%t` by the time of the start (UTC), `%h` by the host name,
+    /// `%%` by a percent sign. A recording that is there already is renamed to `NAME-1.jfr`, `NAME-2.jfr` and so on; if another process
+    /// writes it, this one writes to `NAME-<pid>.jfr`. Default: `instr-%p.jfr` in the working directory. In mode `ring` the time and
+    /// the reason of a dump are put into its name.
     #[schemars(with = "String")]
-    pub file: Option<String>,
+    pub file: Option<FilePattern>,
     /// Whether the trace file is written. Without it calls are counted, and told by `[metrics]` alone. Default: true.
     pub write: bool,
     /// Memory for records that are not written yet, of all threads together, in MiB. When it is full, records are lost and counted.
@@ -156,7 +159,7 @@ pub(super) fn read_trace(table: &TableReader<'_, '_>, problems: &mut Problems) -
     let mode = table.choice("mode", &modes, problems).map_or(default.mode, Spanned::into_inner);
     check_mode(mode, table, problems);
     TraceConfig {
-        file: table.string("file", problems).map(Spanned::into_inner),
+        file: table.file_pattern("file", problems),
         write: table.boolean("write", problems).unwrap_or(default.write),
         buffer_mb: table.number("buffer-mb", 1..4097, problems).unwrap_or(default.buffer_mb),
         mode,

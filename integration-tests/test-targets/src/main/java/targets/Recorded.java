@@ -4,7 +4,9 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.io.OutputStream;
 import java.lang.ref.WeakReference;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 
 /** Does what each line on standard input says and answers with one line: for tests of what recordings keep and when they end. */
@@ -66,6 +68,9 @@ public final class Recorded {
                 case "loaders":
                     System.out.println("dropped " + loaders(number));
                     break;
+                case "child":
+                    System.out.println("child " + child(number));
+                    break;
                 case "allocate":
                     System.out.println("allocated " + allocate(number));
                     break;
@@ -79,6 +84,18 @@ public final class Recorded {
                     System.out.println("? " + line);
             }
         }
+    }
+
+    /** The exit code of another JVM, with the same options from the environment, that does so many steps. */
+    private static int child(int steps) throws Exception {
+        String java = System.getProperty("java.home") + "/bin/java";
+        Process child = new ProcessBuilder(java, "-Xmx64m", "-cp", System.getProperty("java.class.path"), "targets.Recorded")
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
+        try (OutputStream input = child.getOutputStream()) {
+            input.write(("work " + steps + "\nquit\n").getBytes(StandardCharsets.US_ASCII));
+        }
+        return child.waitFor();
     }
 
     private static long work(int steps) {

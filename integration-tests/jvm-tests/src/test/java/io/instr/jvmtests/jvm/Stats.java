@@ -11,7 +11,7 @@ import java.util.TreeMap;
 /** The agent's figures, {@code stats.json}. */
 public record Stats(JsonNode json) {
 
-    static Stats read(Path file) {
+    public static Stats read(Path file) {
         try {
             return new Stats(new ObjectMapper().readTree(file.toFile()));
         } catch (IOException e) {

@@ -1,0 +1,143 @@
+//! Files are kept when a new one of the same name is about to be written: the old one is renamed, never replaced.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Most earlier files of one name.
+const MOST_EARLIER: u32 = 100_000;
+/// Other processes may take the name at the same moment; more often than this means that something is wrong.
+const ATTEMPTS: u32 = 100;
+
+/// Writes a file whose content is complete as soon as the file has its name. An earlier file of this name is renamed; its new name is
+/// returned. A device or a pipe is written to as it is.
+///
+/// # Errors
+/// When the file cannot be written or the earlier one cannot be kept.
+pub fn write_keeping_earlier(path: &Path, content: &[u8]) -> io::Result<Option<PathBuf>> {
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return fs::write(path, content).map(|()| None);
+    }
+    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
+    let mut unfinished = path.as_os_str().to_owned();
+    unfinished.push(format!(".{}-{nanos}.part", std::process::id()));
+    let unfinished = Path::new(&unfinished);
+    let mut file = File::create_new(unfinished)?;
+    let written = file.write_all(content).and_then(|()| publish(unfinished, path));
+    written.inspect_err(|_| drop(fs::remove_file(unfinished)))
+}
+
+fn publish(unfinished: &Path, path: &Path) -> io::Result<Option<PathBuf>> {
+    let mut earlier = None;
+    for _ in 0..ATTEMPTS {
+        if fs::metadata(path).is_ok_and(|found| found.len() == 0) {
+            fs::rename(unfinished, path)?;
+            return Ok(earlier);
+        }
+        earlier = keep_earlier(path)?.or(earlier);
+        match rename_to_free(unfinished, path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            done => return done.map(|()| earlier),
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, "other processes keep taking the name"))
+}
+
+/// Renames a file that is there to the next free of `NAME-1.EXT`, `NAME-2.EXT` and so on, and returns that name; `None` if there is no
+/// file.
+///
+/// # Errors
+/// When it cannot be renamed.
+pub(crate) fn keep_earlier(path: &Path) -> io::Result<Option<PathBuf>> {
+    for number in 1..=MOST_EARLIER {
+        let kept = with_suffix(path, &format!("-{number}"));
+        match rename_to_free(path, &kept) {
+            Ok(()) => return Ok(Some(kept)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => {
+                let text = format!("an earlier file of this name cannot be renamed to {}: {error}", kept.display());
+                return Err(io::Error::new(error.kind(), text));
+            }
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, "too many earlier files of this name"))
+}
+
+/// Renames a file unless the new name is taken, which is an error of kind `AlreadyExists`.
+pub(crate) fn rename_to_free(from: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            // Not every file system can do it in one step.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+            done => return Ok(done?),
+        }
+    }
+    if fs::symlink_metadata(to).is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    fs::rename(from, to)
+}
+
+/// The path with a suffix before the extension: `trace.jfr` and `-7` give `trace-7.jfr`.
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path.file_stem().unwrap_or_default());
+    name.push(suffix);
+    if let Some(extension) = path.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    path.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn earlier_files_are_numbered_and_never_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stats.json");
+        fs::write(&path, "").unwrap();
+        for run in 0..4 {
+            let kept = write_keeping_earlier(&path, format!("run {run}").as_bytes()).unwrap();
+            let expected = (run > 0).then(|| folder.path().join(format!("stats-{run}.json")));
+            assert_eq!(kept, expected, "an empty file holds nothing to keep");
+        }
+        let content = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+        assert_eq!(
+            ["stats-1.json", "stats-2.json", "stats-3.json", "stats.json"].map(content),
+            [0, 1, 2, 3].map(|run| format!("run {run}"))
+        );
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4);
+        assert_eq!(write_keeping_earlier(Path::new("/dev/null"), b"figures").unwrap(), None);
+    }
+
+    #[test]
+    fn files_that_are_written_at_the_same_moment_are_all_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stats.json");
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                let path = &path;
+                scope.spawn(move || write_keeping_earlier(path, format!("{number}").as_bytes()).unwrap());
+            }
+        });
+        let files = fs::read_dir(folder.path()).unwrap();
+        let mut contents: Vec<_> = files.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect();
+        contents.sort();
+        assert_eq!(contents, ["0", "1", "2", "3", "4", "5", "6", "7"]);
+    }
+
+    #[test]
+    fn the_suffix_is_put_before_the_extension() {
+        assert_eq!(with_suffix(Path::new("a/trace.jfr"), "-7"), Path::new("a/trace-7.jfr"));
+        assert_eq!(with_suffix(Path::new("/v1.2/trace"), "-7"), Path::new("/v1.2/trace-7"));
+    }
+}

@@ -1,0 +1,115 @@
+//! Several recordings under one name: none of them is lost.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use trace::recording::ClaimedFile;
+use trace::{Analysis, AnalysisOptions, MethodInfo, ProcessInfo, Recording, RecordingOptions};
+
+fn begin(path: &Path) -> (Recording, PathBuf, Option<PathBuf>) {
+    let file = ClaimedFile::claim(path).unwrap();
+    let (path, earlier) = (file.path().to_owned(), file.earlier().map(Path::to_owned));
+    let options = RecordingOptions::new(0, 0, ProcessInfo::default());
+    let mut recording = Recording::in_file(file, options).unwrap();
+    let method =
+        MethodInfo { class: b"a/B", name: b"c", descriptor: b"()V", access_flags: 0, exact: true, template: "timed" };
+    recording.define_method(1, method);
+    recording.set_thread(1);
+    recording.start_up_done(0);
+    (recording, path, earlier)
+}
+
+fn record(path: &Path, calls: usize) -> PathBuf {
+    let (mut recording, path, _) = begin(path);
+    recording.calls(&vec![[100, 5 << 24 | 1]; calls]);
+    recording.finish().unwrap();
+    path
+}
+
+fn calls(path: &Path) -> u64 {
+    let analysis = Analysis::of_file(path, AnalysisOptions::default()).unwrap();
+    assert_eq!(analysis.warnings, Vec::<String>::new(), "{}", path.display());
+    analysis.calls
+}
+
+#[test]
+fn a_file_that_is_being_written_is_left_to_its_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.jfr");
+    let (mut first, first_path, _) = begin(&path);
+    first.calls(&[[100, 5 << 24 | 1]; 7]);
+    let others: Vec<_> = (0..2).map(|_| begin(&path)).collect();
+    let pid = std::process::id();
+    let names: Vec<_> = others.iter().map(|(_, path, _)| path.file_name().unwrap().to_str().unwrap()).collect();
+    assert_eq!(names, [format!("trace-{pid}.jfr"), format!("trace-{pid}-2.jfr")]);
+    first.calls(&[[200, 5 << 24 | 1]; 2]);
+    for (mut recording, other, earlier) in others {
+        assert_eq!(earlier, None);
+        recording.calls(&[[100, 5 << 24 | 1]; 3]);
+        recording.finish().unwrap();
+        assert_eq!(calls(&other), 3);
+    }
+    first.finish().unwrap();
+    assert_eq!((first_path.as_path(), calls(&path)), (path.as_path(), 9));
+}
+
+#[test]
+fn an_earlier_recording_is_renamed_and_the_newest_has_the_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.jfr");
+    for run in 1..4 {
+        assert_eq!(record(&path, run), path);
+    }
+    assert_eq!(calls(&path), 3);
+    assert_eq!(calls(&folder.path().join("trace-1.jfr")), 1);
+    assert_eq!(calls(&folder.path().join("trace-2.jfr")), 2);
+}
+
+#[test]
+fn the_torn_tail_of_a_killed_process_is_cut_before_its_recording_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.jfr");
+    record(&path, 5);
+    let whole = fs::metadata(&path).unwrap().len();
+    OpenOptions::new()
+        .append(true)
+        .open(&path)
+        .unwrap()
+        .write_all(b"FLR\0 begun, then the process was killed")
+        .unwrap();
+    let (recording, _, earlier) = begin(&path);
+    let earlier = earlier.unwrap();
+    assert_eq!((fs::metadata(&earlier).unwrap().len(), calls(&earlier)), (whole, 5));
+    recording.finish().unwrap();
+    // One that was killed in its first chunk leaves nothing to keep.
+    fs::write(&path, b"FLR\0 the very first chunk").unwrap();
+    let (_, _, earlier) = begin(&path);
+    assert_eq!(earlier, None);
+}
+
+#[test]
+fn other_files_are_never_touched_and_empty_ones_are_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let notes = folder.path().join("notes.txt");
+    fs::write(&notes, "what somebody still needs").unwrap();
+    let refused = ClaimedFile::claim(&notes).unwrap_err();
+    assert!(refused.to_string().contains("not overwritten"), "{refused}");
+    assert_eq!(fs::read_to_string(&notes).unwrap(), "what somebody still needs");
+    let empty = folder.path().join("made by mktemp");
+    File::create(&empty).unwrap();
+    assert_eq!((record(&empty, 4), calls(&empty)), (empty.clone(), 4));
+    let (_, path, _) = begin(Path::new("/dev/null"));
+    assert_eq!(path, Path::new("/dev/null"));
+}
+
+#[test]
+fn a_link_to_an_earlier_recording_is_renamed_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (target, link) = (folder.path().join("target.jfr"), folder.path().join("trace.jfr"));
+    record(&target, 2);
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    record(&link, 3);
+    assert_eq!((calls(&target), calls(&link), calls(&folder.path().join("trace-1.jfr"))), (2, 3, 2));
+}
