@@ -1,28 +1,26 @@
-//! `instr receive`: stores recordings that `instr send` brings, and computes their reports. Several clients are served at once.
+//! `instr receive`: stores recordings that `instr send` sends, and computes their reports. Several clients are served at once.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use http_service::{Bytes, Limits, Method, Parts, Reply, Server, Service, StatusCode, reply};
 use trace::{Analysis, AnalysisOptions, report};
 
 use super::send::{BEGUN_AT, read_token};
 use crate::failure::Failure;
 
-/// Longest head of a request.
-const LONGEST_HEAD: u64 = 8 << 10;
 /// Longest body; a chunk has 16 MiB at most.
 const LONGEST_BODY: u64 = 64 << 20;
-/// Time that a client has for each part of its request.
-const PATIENCE: Duration = Duration::from_secs(10);
 const LONGEST_NAME: usize = 100;
-/// Clients that are served at once; each may fill memory with a body. Others wait in the system's queue.
-const AT_ONCE: usize = 16;
+/// Each request that is served may fill memory with a body; a report of a large recording takes its time.
+const LIMITS: Limits =
+    Limits { connections: 256, requests: 16, pause: Duration::from_secs(10), exchange: Duration::from_secs(600) };
 
 /// Store recordings that `instr send` brings; GET /report/NAME is the report of one as a page.
 #[derive(Debug, clap::Args)]
@@ -53,176 +51,133 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         .with_context(|| format!("cannot store recordings in {}", arguments.into.display()))?;
     let listener =
         TcpListener::bind(arguments.listen).with_context(|| format!("cannot listen at {}", arguments.listen))?;
-    // The port may have been left to the system.
-    println!("listening at http://{}", listener.local_addr()?);
-    std::io::stdout().flush()?;
     let store = Store {
-        directory: &arguments.into,
-        token: token.as_deref(),
+        directory: arguments.into.clone(),
+        token,
         most_bytes: arguments.max_file_mb << 20,
         appending: Mutex::new(()),
     };
-    std::thread::scope(|threads| {
-        for _ in 1..AT_ONCE {
-            threads.spawn(|| store.serve(&listener));
-        }
-        store.serve(&listener);
-    });
-    Ok(())
+    let server = Server::start(listener, "receive", LIMITS, || {}, store).context("cannot serve")?;
+    // The port may have been left to the system.
+    println!("listening at http://{}", server.address());
+    std::io::stdout().flush()?;
+    if server.run() { Ok(()) } else { bail!("the server failed") }
 }
 
-struct Store<'a> {
-    directory: &'a Path,
-    token: Option<&'a str>,
+struct Store {
+    directory: PathBuf,
+    token: Option<String>,
     most_bytes: u64,
-    /// Held while a file is looked at and appended to: two clients may bring the same recording.
+    /// Held while a file is looked at and appended to: two clients may send the same recording.
     appending: Mutex<()>,
 }
 
-/// The head of a request, as far as it matters.
+/// What a request asks for.
+#[derive(Debug, PartialEq, Eq)]
+enum Wish<'a> {
+    /// Append to the recording of this name.
+    Append(&'a str),
+    /// The report of the recording of this name.
+    Report(&'a str),
+}
+
+/// Where in the recording a body belongs.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Head {
-    method: String,
-    path: String,
+struct Place {
     offset: u64,
-    /// When the recording began: tells it from another of the same name.
+    /// When the recording began: distinguishes it from another one of the same name.
     begun: u64,
-    length: u64,
-    token: Option<String>,
-    /// The client waits for a word before it sends the body.
-    asks_first: bool,
 }
 
-struct Reply {
-    status: &'static str,
-    content_type: &'static str,
-    body: String,
+impl Service for Store {
+    fn admit(&self, head: &Parts) -> Result<u64, Box<Reply>> {
+        let given = head.headers.get("authorization").and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
+        if !self.token.as_deref().is_none_or(|token| given.is_some_and(|given| is_same(given, token))) {
+            return Err(Box::new(reply(StatusCode::UNAUTHORIZED)));
+        }
+        Wish::of(&head.method, head.uri.path()).map(|_| LONGEST_BODY).map_err(|status| Box::new(reply(status)))
+    }
+
+    fn answer(&self, head: &Parts, body: Bytes) -> Reply {
+        match Wish::of(&head.method, head.uri.path()) {
+            Ok(Wish::Append(name)) => {
+                let place = Place::parse(head.uri.query().unwrap_or_default());
+                self.append(name, &place, &body).unwrap_or_else(|error| {
+                    eprintln!("cannot store {name}: {error}");
+                    text(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
+                })
+            }
+            Ok(Wish::Report(name)) => self.report(name),
+            Err(status) => reply(status),
+        }
+    }
 }
 
-impl Store<'_> {
-    /// One client after the other, for ever.
-    fn serve(&self, listener: &TcpListener) {
-        for client in listener.incoming() {
-            if let Err(error) = client.and_then(|client| self.answer(client)) {
-                eprintln!("a client went away: {error}");
-            }
-        }
-    }
-
-    fn answer(&self, mut client: TcpStream) -> std::io::Result<()> {
-        client.set_read_timeout(Some(PATIENCE))?;
-        client.set_write_timeout(Some(PATIENCE))?;
-        let mut reader = BufReader::new(client.try_clone()?);
-        let head = Head::read(&mut reader)?;
-        let allowed = self.token.is_none_or(|token| head.token.as_deref().is_some_and(|given| is_same(given, token)));
-        let reply = if allowed && head.length <= LONGEST_BODY {
-            if head.asks_first {
-                client.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
-            }
-            let mut body = Vec::new();
-            reader.take(head.length).read_to_end(&mut body)?;
-            if body.len() as u64 == head.length { self.reply(&head, &body)? } else { Reply::of("400 Bad Request") }
-        } else {
-            Reply::of(if allowed { "413 Content Too Large" } else { "401 Unauthorized" })
-        };
-        let Reply { status, content_type, body } = reply;
-        let length = body.len();
-        write!(
-            client,
-            "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-        )
-    }
-
-    fn reply(&self, head: &Head, body: &[u8]) -> std::io::Result<Reply> {
-        let named = |prefix| head.path.strip_prefix(prefix).filter(|name| is_file_name(name));
-        match (head.method.as_str(), named("/recordings/"), named("/report/")) {
-            ("POST", Some(name), _) => self.append(name, head, body),
-            ("GET", _, Some(name)) => Ok(self.report(name)),
-            ("GET" | "POST", ..) => Ok(Reply::of("403 Forbidden")),
-            _ => Ok(Reply::of("405 Method Not Allowed")),
-        }
-    }
-
-    /// Appends what begins at `offset`, and says how much there is. What is there already is not written again.
-    fn append(&self, name: &str, head: &Head, body: &[u8]) -> std::io::Result<Reply> {
-        // Whoever failed while it was held has put the file right.
+impl Store {
+    /// Appends `body` at its place and replies with the new length. What was appended before is not written again.
+    fn append(&self, name: &str, place: &Place, body: &[u8]) -> std::io::Result<Reply> {
+        // A thread that failed while it held the lock has restored the file.
         let _held = self.appending.lock().unwrap_or_else(PoisonError::into_inner);
         let mut file = OpenOptions::new().create(true).read(true).append(true).open(self.directory.join(name))?;
         let has = file.metadata()?.len();
         let mut begun = [0; 8];
-        if has > 0 && (file.read_exact_at(&mut begun, BEGUN_AT).is_err() || u64::from_be_bytes(begun) != head.begun) {
-            return Ok(Reply::of("409 Conflict"));
+        if has > 0 && (file.read_exact_at(&mut begun, BEGUN_AT).is_err() || u64::from_be_bytes(begun) != place.begun) {
+            return Ok(reply(StatusCode::CONFLICT));
         }
-        if has != head.offset {
-            return Ok(Reply { body: has.to_string(), ..Reply::of("409 Conflict") });
+        if has != place.offset {
+            return Ok(text(StatusCode::CONFLICT, has.to_string()));
         }
         if has + body.len() as u64 > self.most_bytes {
-            return Ok(Reply::of("507 Insufficient Storage"));
+            return Ok(reply(StatusCode::INSUFFICIENT_STORAGE));
         }
         if let Err(error) = file.write_all(body) {
             // Half a chunk would make all that follows unreadable.
             file.set_len(has)?;
             return Err(error);
         }
-        Ok(Reply { body: (has + body.len() as u64).to_string(), ..Reply::of("200 OK") })
+        Ok(text(StatusCode::OK, (has + body.len() as u64).to_string()))
     }
 
     fn report(&self, name: &str) -> Reply {
         let path = self.directory.join(name);
         if File::open(&path).is_err() {
-            return Reply::of("404 Not Found");
+            return reply(StatusCode::NOT_FOUND);
         }
         match Analysis::of_file(&path, AnalysisOptions::default()) {
-            Ok(analysis) => {
-                Reply { status: "200 OK", content_type: "text/html; charset=utf-8", body: report::html(&analysis) }
-            }
-            Err(error) => Reply { body: error.to_string(), ..Reply::of("422 Unprocessable Content") },
+            Ok(analysis) => http_service::page(StatusCode::OK, "text/html; charset=utf-8", report::html(&analysis)),
+            Err(error) => text(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()),
         }
     }
 }
 
-impl Reply {
-    fn of(status: &'static str) -> Reply {
-        Reply { status, content_type: "text/plain; charset=utf-8", body: String::new() }
+fn text(status: StatusCode, body: String) -> Reply {
+    http_service::page(status, "text/plain; charset=utf-8", body)
+}
+
+impl Wish<'_> {
+    fn of<'a>(method: &Method, path: &'a str) -> Result<Wish<'a>, StatusCode> {
+        let named = |prefix| path.strip_prefix(prefix).filter(|name| is_file_name(name));
+        match (method, named("/recordings/"), named("/report/")) {
+            (&Method::POST, Some(name), _) => Ok(Wish::Append(name)),
+            (&Method::GET, _, Some(name)) => Ok(Wish::Report(name)),
+            (&Method::GET | &Method::POST, ..) => Err(StatusCode::FORBIDDEN),
+            _ => Err(StatusCode::METHOD_NOT_ALLOWED),
+        }
     }
 }
 
-impl Head {
-    /// Reads up to the empty line: what follows is the body.
-    fn read(client: &mut impl BufRead) -> std::io::Result<Head> {
-        let mut text = Vec::new();
-        let mut limited = client.take(LONGEST_HEAD);
-        while !text.ends_with(b"\r\n\r\n") {
-            if limited.read_until(b'\n', &mut text)? == 0 {
-                return Err(std::io::ErrorKind::InvalidData.into());
-            }
-        }
-        Ok(Head::parse(&String::from_utf8_lossy(&text)))
-    }
-
-    fn parse(text: &str) -> Head {
-        let mut lines = text.lines();
-        let mut words = lines.next().unwrap_or_default().split(' ');
-        let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let mut head = Head { method: method.to_owned(), path: path.to_owned(), ..Head::default() };
+impl Place {
+    fn parse(query: &str) -> Place {
+        let mut place = Place::default();
         for (name, value) in query.split('&').filter_map(|part| part.split_once('=')) {
             match name {
-                "offset" => head.offset = value.parse().unwrap_or(u64::MAX),
-                "begun" => head.begun = value.parse().unwrap_or(0),
+                // No file has as many bytes: the answer is the true length.
+                "offset" => place.offset = value.parse().unwrap_or(u64::MAX),
+                "begun" => place.begun = value.parse().unwrap_or(0),
                 _ => {}
             }
         }
-        for (name, value) in lines.filter_map(|line| line.split_once(':')) {
-            let value = value.trim();
-            match name.to_ascii_lowercase().as_str() {
-                "content-length" => head.length = value.parse().unwrap_or(u64::MAX),
-                "authorization" => head.token = value.strip_prefix("Bearer ").map(str::to_owned),
-                "expect" => head.asks_first = true,
-                _ => {}
-            }
-        }
-        head
+        place
     }
 }
 
@@ -251,14 +206,12 @@ mod tests {
     }
 
     #[test]
-    fn heads_are_read_whatever_the_case_of_their_names() {
-        let head = Head::parse(
-            "POST /recordings/a.jfr?offset=12&begun=7 HTTP/1.1\r\nHost: x\r\nCONTENT-length: 5\r\nauthorization: Bearer abc\r\n\r\n",
-        );
-        assert_eq!((head.method.as_str(), head.path.as_str()), ("POST", "/recordings/a.jfr"));
-        assert_eq!((head.offset, head.begun, head.length, head.token.as_deref()), (12, 7, 5, Some("abc")));
-        assert!(Head::read(&mut "GET / HTTP/1.1\r\n".as_bytes()).is_err(), "cut");
-        assert_eq!(Head::parse("POST / HTTP/1.1\r\nContent-Length: -1\r\n").length, u64::MAX);
+    fn the_place_of_a_body_is_in_the_query() {
+        assert_eq!(Place::parse("offset=12&begun=7"), Place { offset: 12, begun: 7 });
+        assert_eq!(Place::parse("offset=-1").offset, u64::MAX);
+        assert_eq!(Wish::of(&Method::POST, "/recordings/a.jfr"), Ok(Wish::Append("a.jfr")));
+        assert_eq!(Wish::of(&Method::GET, "/recordings/a.jfr"), Err(StatusCode::FORBIDDEN));
+        assert_eq!(Wish::of(&Method::PUT, "/recordings/a.jfr"), Err(StatusCode::METHOD_NOT_ALLOWED));
     }
 
     #[test]

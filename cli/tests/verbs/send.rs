@@ -131,6 +131,21 @@ fn a_client_that_takes_its_time_keeps_nobody_waiting() {
 }
 
 #[test]
+fn idle_clients_keep_nobody_waiting() {
+    let sandbox = Sandbox::new();
+    recording(&sandbox).finish().unwrap();
+    let receiver = Receiver::start(&sandbox, ANY_PORT, &[]);
+    let address = receiver.url.strip_prefix("http://").unwrap();
+    let idle: Vec<TcpStream> = (0..100).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let begun = Instant::now();
+    let said = sandbox.instr(&["send", "--to", &receiver.url, "trace.jfr"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    // Each idle client has 10 s for its request: with all places taken this would have lasted at least as long.
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    drop(idle);
+}
+
+#[test]
 fn without_the_token_nothing_is_taken_and_no_other_machine_is_let_in_without_one() {
     let sandbox = Sandbox::new();
     recording(&sandbox).finish().unwrap();
