@@ -16,6 +16,9 @@ pub(crate) const HIGHEST_PROBE: usize = 0x00ff_ffff;
 /// The levels whose records have numbers of their own behind that of a live probe: their figures mean something else.
 const OTHER_LEVELS: [Level; 3] = [Level::Watch, Level::Full, Level::Burst];
 
+/// How many numbers a live probe has.
+pub(crate) const LIVE_NUMBERS: u32 = 1 + OTHER_LEVELS.len() as u32;
+
 /// What sections show as their class and as their template.
 const SECTION: &str = "section";
 

@@ -27,9 +27,11 @@ use crate::live_control::LiveControl;
 use crate::metrics::FullCalls;
 use crate::parameter_doubts::ParameterDoubts;
 use crate::probe_prices::ProbePrices;
-use crate::probe_registry::ProbeRegistry;
+use crate::probe_registry::{LIVE_NUMBERS, ProbeRegistry};
 use crate::probe_switch::ProbeSwitch;
-use crate::recorder::{self, BurstWindows, CallRates, DumpDesk, LiveTree, RecordCounts, Rings, WatchedCalls, Watcher};
+use crate::recorder::{
+    self, BurstWindows, CallRates, DumpDesk, InnerCalls, LiveTree, RecordCounts, Rings, WatchedCalls, Watcher,
+};
 use crate::rewritten_classes::RewrittenClasses;
 use crate::runtime_classes::RuntimeClasses;
 use crate::safe_retransforms::SAFE_RETRANSFORMS;
@@ -85,6 +87,8 @@ pub(crate) struct Session {
     pub(crate) prices: OnceLock<ProbePrices>,
     /// Calls up to now, if somebody may ask.
     pub(crate) rates: Option<Arc<Mutex<CallRates>>>,
+    /// Which calls within others of their category are not counted again.
+    pub(crate) inner_calls: Arc<InnerCalls>,
     /// The call tree up to now, if somebody may ask.
     pub(crate) tree: Option<Arc<Mutex<LiveTree>>>,
     /// What the drainer has seen up to now.
@@ -425,6 +429,7 @@ impl Session {
             allocated: Arc::default(),
             allocations: OnceLock::new(),
             ended: Mutex::new(None),
+            inner_calls: Arc::default(),
             vm: agent.vm,
             jvmti: agent.jvmti,
             setup,
@@ -448,6 +453,7 @@ impl Session {
 
     /// A method got a live probe of this number.
     pub(crate) fn begin_live(&self, probe: u32, chosen: &Chosen) {
+        self.note_category(probe, LIVE_NUMBERS, chosen);
         let is_governed = self.setup.rules.rules().get(chosen.rule).is_none_or(CompiledRule::is_governed);
         self.live.begin(probe, chosen, is_governed);
         // Without its probe a method has no template at all, and another one may be at another level.
@@ -458,9 +464,16 @@ impl Session {
 
     /// A method got a probe of this number, whose level stays.
     pub(crate) fn begin_fixed(&self, probe: u32, chosen: &Chosen) {
+        self.note_category(probe, 1, chosen);
         let is_governed = self.setup.rules.rules().get(chosen.rule).is_none_or(CompiledRule::is_governed);
         if let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !is_governed) {
             withdrawn.spare(probe);
+        }
+    }
+
+    fn note_category(&self, probe: u32, numbers: u32, chosen: &Chosen) {
+        if self.setup.rules.rules().get(chosen.rule).is_some_and(CompiledRule::counts_outermost) {
+            self.inner_calls.count_outermost_only(probe, numbers);
         }
     }
 

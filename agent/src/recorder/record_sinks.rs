@@ -6,6 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use trace::TaskStep;
 
+use super::inner_calls::InnerCalls;
 use super::jvm_event_queue::{JvmEvent, Pause};
 use super::live_tree::LiveTree;
 use super::record_stream::{Detail, RecordSink, RecordThread};
@@ -20,6 +21,7 @@ pub(crate) struct RecordSinks {
     metrics: Option<MetricsSink>,
     threads: ThreadSelection,
     tree: Option<Arc<Mutex<LiveTree>>>,
+    inner_calls: Arc<InnerCalls>,
 }
 
 impl RecordSinks {
@@ -29,8 +31,9 @@ impl RecordSinks {
         metrics: Option<MetricsSink>,
         threads: ThreadSelection,
         tree: Option<Arc<Mutex<LiveTree>>>,
+        inner_calls: Arc<InnerCalls>,
     ) -> RecordSinks {
-        RecordSinks { trace, metrics, threads, tree }
+        RecordSinks { trace, metrics, threads, tree, inner_calls }
     }
 
     /// The following records come from a ring that this operating system thread writes.
@@ -174,6 +177,9 @@ impl RecordSink for RecordSinks {
     }
 
     fn detail(&mut self, detail: Detail<'_>) {
+        let Some(detail) = self.inner_calls.counted(detail) else {
+            return detail.as_call(self);
+        };
         if !self.threads.keeps(1) {
             return;
         }

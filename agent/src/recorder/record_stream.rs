@@ -49,7 +49,8 @@ pub(crate) struct RecordThread {
 /// A call with a text and a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Detail<'a> {
-    /// What the text is: `J` statement, `H` HTTP method NUL path, `S` peer, `A` values, `a` values of a call that came before.
+    /// What the text is: `J` statement, `H` HTTP method NUL path, `S` peer, `A` values, `a` values of a call that came before; `j`, `h`
+    /// and `s` the same as in upper case, of a call within another one of its category.
     pub(crate) kind: u8,
     /// The probe that was passed.
     pub(crate) probe: u32,
@@ -61,6 +62,18 @@ pub(crate) struct Detail<'a> {
     pub(crate) number: u32,
     /// The text behind the kind.
     pub(crate) text: &'a [u8],
+}
+
+impl Detail<'_> {
+    /// Hands it on as a call without a text.
+    pub(crate) fn as_call(&self, sink: &mut impl RecordSink) {
+        let Detail { probe, start, duration, .. } = *self;
+        if duration >> DURATION_BITS == 0 {
+            sink.calls(&[[start, duration << PROBE_BITS | u64::from(probe)]]);
+        } else {
+            sink.long_call(probe, start, duration);
+        }
+    }
 }
 
 /// The stream broke its own rules at this word; what follows in the segment cannot be read.

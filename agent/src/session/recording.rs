@@ -84,7 +84,13 @@ impl Session {
             config: &self.setup.config.trace,
         };
         let metrics_sink = metrics.as_ref().map(Metrics::sink);
-        let sink = RecordSinks::new(TraceSink::new(parts), metrics_sink, threads, self.tree.clone());
+        let sink = RecordSinks::new(
+            TraceSink::new(parts),
+            metrics_sink,
+            threads,
+            self.tree.clone(),
+            Arc::clone(&self.inner_calls),
+        );
         // Known before anything can fail: who takes the start back ends what is there.
         let mut running = self.running.lock();
         *running = Running { clock: Some(clock), metrics, runtime: Some(*runtime), trace_file, ..Running::default() };

@@ -84,6 +84,7 @@ pub(super) const RULE: &[&str] = &[
     "class-initialisers",
     "bridges",
     "governed",
+    "outermost",
     "arguments",
     "result",
     "argument-length",

@@ -238,7 +238,7 @@ pub struct Rule {
     #[schemars(with = "Mode")]
     pub mode: Option<Mode>,
     /// Rules that come with the agent: `api`, `async`, `ejb`, `http-server`, `jdbc`, `jsp`, `logging`, `servlet` or `socket`. They stand where this rule
-    /// stands; only `name` and `level` can be given with it.
+    /// stands; only `name`, `level` and `outermost` can be given with it.
     #[schemars(with = "String")]
     pub preset: Option<Spanned<String>>,
     /// Take constructors, too. Default: false; a pattern `<init>` takes them as well. Timing every `new` costs a start-up a tenth more.
@@ -253,6 +253,11 @@ pub struct Rule {
     /// Whether the governor may change the level of this rule's methods. Default: true.
     #[schemars(with = "bool")]
     pub governed: Option<bool>,
+    /// Whether a statement, request or socket transfer within another one of the same category is a call only and is not counted
+    /// again: a pool's wrapper and the driver run the same statement. Default: false; true in the presets `jdbc`, `http-server` and
+    /// `socket`, unless it is given beside `preset`.
+    #[schemars(with = "bool")]
+    pub outermost: Option<bool>,
     /// Arguments that are recorded with each recorded call: `"all"`, or a list of numbers (from 0), names of parameters, and `"this"`; `!` in
     /// front leaves a parameter out (docs/arguments.md). They may be personal data.
     #[schemars(schema_with = "argument_keys")]

@@ -38,6 +38,7 @@ pub(super) fn read_rule(
         class_initialisers: table.boolean("class-initialisers", problems),
         bridges: table.boolean("bridges", problems),
         governed: table.boolean("governed", problems),
+        outermost: table.boolean("outermost", problems),
         arguments: capture_keys::read_arguments(table, problems),
         result: table.boolean("result", problems).map(|result| Spanned::new(table.span("result"), result)),
         argument_length: capture_keys::read_length(table, problems),
@@ -55,8 +56,8 @@ pub(super) fn read_rule(
 
 fn refuse_beside_preset(table: &TableReader<'_, '_>, problems: &mut Problems) {
     for (key, span) in table.keys() {
-        if !matches!(key, "name" | "preset" | "level") {
-            let help = "only `name` and `level` can be given with `preset`: write a rule of your own for the rest";
+        if !matches!(key, "name" | "preset" | "level" | "outermost") {
+            let help = "only `name`, `level` and `outermost` can be given with `preset`: write a rule of your own for the rest";
             problems.error(span, format!("`{key}` cannot stand beside `preset`"), Some(help.to_owned()));
         }
     }

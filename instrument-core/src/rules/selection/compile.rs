@@ -33,7 +33,7 @@ impl RuleSet {
             let name = rule.name.as_ref().map_or_else(|| format!("rule-{}", number + 1), |name| name.get_ref().clone());
             match &rule.preset {
                 Some(preset) => compiler.expand(rule, preset),
-                None => compiler.compile(rule, name, None),
+                None => compiler.compile(rule, name, rule),
             }
         }
         if !compiler.problems.is_empty() {
@@ -90,14 +90,15 @@ impl Compiler<'_> {
                         self.problems.push(inner.source.error(nested.span(), message));
                         continue;
                     }
-                    self.compile(inner, format!("{prefix}/{own}"), rule.level.as_ref().map(|level| *level.get_ref()));
+                    self.compile(inner, format!("{prefix}/{own}"), rule);
                 }
             }
         }
     }
 
-    fn compile(&mut self, rule: &Rule, name: String, level: Option<Level>) {
-        let stated = level.or(rule.level.as_ref().map(|level| *level.get_ref()));
+    /// Compiles a rule. What `user` states, the rule that names the preset or this rule itself, has precedence.
+    fn compile(&mut self, rule: &Rule, name: String, user: &Rule) {
+        let stated = user.level.as_ref().or(rule.level.as_ref()).map(|level| *level.get_ref());
         let level = stated.unwrap_or_default();
         let default = [Spanned::new(rule.span.clone(), DEFAULT_TEMPLATE.to_owned())];
         let templates = if rule.template.is_empty() { &default } else { rule.template.as_slice() };
@@ -135,6 +136,7 @@ impl Compiler<'_> {
             class_initialisers: rule.class_initialisers.unwrap_or(false),
             bridges: rule.bridges.unwrap_or(false),
             governed: rule.governed.unwrap_or(true),
+            outermost: user.outermost.or(rule.outermost).unwrap_or(false),
             capture,
         };
         self.rules.push(compiled);

@@ -31,6 +31,7 @@ pub struct CompiledRule {
     pub(super) class_initialisers: bool,
     pub(super) bridges: bool,
     pub(super) governed: bool,
+    pub(super) outermost: bool,
     pub(super) capture: Option<Arc<Capture>>,
 }
 
@@ -73,6 +74,11 @@ impl CompiledRule {
     /// Whether the governor may change the level of its methods.
     pub fn is_governed(&self) -> bool {
         self.governed
+    }
+
+    /// Whether calls of its methods within another call of the same category are not counted again.
+    pub fn counts_outermost(&self) -> bool {
+        self.outermost
     }
 
     /// The values of a call that are captured.

@@ -52,6 +52,20 @@ fn presets_have_no_warnings() {
 }
 
 #[test]
+fn statements_requests_and_transfers_count_at_the_outermost_call_unless_the_user_says_otherwise() {
+    let counting_once = |rules: RuleSet| -> Vec<String> {
+        let counting = rules.rules().iter().filter(|rule| rule.counts_outermost());
+        counting.map(|rule| rule.name().to_owned()).collect()
+    };
+    assert_eq!(counting_once(preset("jdbc")), ["jdbc/prepared-statement", "jdbc/statement"]);
+    assert_eq!(counting_once(preset("http-server")).len(), preset("http-server").rules().len());
+    assert_eq!(counting_once(preset("socket")).len(), preset("socket").rules().len());
+    let text = "[[rule]]\npreset = 'jdbc'\noutermost = false\n[[rule]]\nclass = 'p.D'\ntemplate = 'jdbc'";
+    let (config, _) = config::parse(text, "test.toml").unwrap();
+    assert_eq!(counting_once(RuleSet::compile(&config, &BUILT_IN, PRESETS).unwrap()), [""; 0]);
+}
+
+#[test]
 fn jdbc_takes_drivers_three_levels_below_the_interface() {
     let types = Types::new(&[
         "d/Base: java/lang/Object, java/sql/PreparedStatement",

@@ -85,7 +85,7 @@ public final class Recorder {
     /**
      * Notes a call with a text and a number.
      *
-     * @param kind 'J' statement, 'H' HTTP request, 'S' socket
+     * @param kind 'J' statement, 'H' HTTP request, 'S' socket; 'j', 'h', 's' the same within another of its kind
      * @param first the text, or the part before a NUL
      * @param second the part behind the NUL; may be null
      */

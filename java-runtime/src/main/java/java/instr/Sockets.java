@@ -20,24 +20,31 @@ public final class Sockets {
      *
      * @param socket a {@link SocketImpl} or {@link SocketChannel}
      * @param bytes an Integer or Long; anything else, and negative numbers, count as 0
+     * @param found what {@code nesting.transfers} was when the call began
      */
-    public static void exit(long start, int id, Object socket, Object bytes) {
+    public static void exit(long start, int id, Object socket, Object bytes, Nesting nesting, int found) {
         if (start == 0L || !Timer.on) return;
-        Recorder.recordDetail(start, id, 'S', peer(socket), null, number(bytes));
+        Recorder.recordDetail(start, id, kind(nesting, found), peer(socket), null, number(bytes));
     }
 
     /** The end of a transfer that {@link Live} began. */
-    public static void exitLive(long start, int id, Object socket, Object bytes, Throwable thrown) {
+    public static void exitLive(
+            long start, int id, Object socket, Object bytes, Throwable thrown, Nesting nesting, int found) {
         if (start == 0L) return;
         try {
             long end = Live.end(start);
             if (end != 0L) {
-                Recorder.recordDetail(
-                        Live.began(start), end, Live.number(start, id), 'S', peer(socket), null, number(bytes));
+                int number = Live.number(start, id);
+                char kind = kind(nesting, found);
+                Recorder.recordDetail(Live.began(start), end, number, kind, peer(socket), null, number(bytes));
             }
         } finally {
             Live.close(start, id, thrown);
         }
+    }
+
+    private static char kind(Nesting nesting, int found) {
+        return nesting.isInner(found) ? 's' : 'S';
     }
 
     private static long number(Object bytes) {

@@ -20,39 +20,45 @@ public final class Statements {
         }
     }
 
-    /** The end of a call that was given its text. */
-    public static void exit(long start, int id, Object text) {
+    /** The end of a call that was given its text; {@code found} is what {@code nesting.statements} was at its begin. */
+    public static void exit(long start, int id, Object text, Nesting nesting, int found) {
+        String known = nesting.textOf(text, found);
         if (start == 0L || !Timer.on) return;
-        Recorder.recordDetail(start, id, 'J', text instanceof String ? (String) text : "", null, 0);
+        Recorder.recordDetail(start, id, kind(nesting, found), known, null, 0);
+    }
+
+    /** The end of a call of a prepared statement. */
+    public static void exitPrepared(long start, int id, Object statement, Nesting nesting, int found) {
+        exit(start, id, prepared(statement), nesting, found);
     }
 
     /** The end of a call that {@link Live} began and that was given its text. */
-    public static void exitLive(long start, int id, Object text, Throwable thrown) {
-        if (start != 0L) end(start, id, text, thrown);
-    }
-
-    /** The end of a call of a prepared statement that {@link Live} began. */
-    public static void exitPreparedLive(long start, int id, Object statement, Throwable thrown) {
-        if (start != 0L) end(start, id, TEXTS.get(new Key(statement, null)), thrown);
-    }
-
-    private static void end(long start, int id, Object text, Throwable thrown) {
+    public static void exitLive(long start, int id, Object text, Throwable thrown, Nesting nesting, int found) {
+        if (start == 0L) return;
         try {
+            String known = nesting.textOf(text, found);
             long end = Live.end(start);
             if (end != 0L) {
-                String known = text instanceof String ? (String) text : "";
-                Recorder.recordDetail(Live.began(start), end, Live.number(start, id), 'J', known, null, 0);
+                char kind = kind(nesting, found);
+                Recorder.recordDetail(Live.began(start), end, Live.number(start, id), kind, known, null, 0);
             }
         } finally {
             Live.close(start, id, thrown);
         }
     }
 
-    /** The end of a call of a prepared statement. */
-    public static void exitPrepared(long start, int id, Object statement) {
-        if (start == 0L || !Timer.on) return;
-        String text = TEXTS.get(new Key(statement, null));
-        exit(start, id, text);
+    /** The end of a call of a prepared statement that {@link Live} began. */
+    public static void exitPreparedLive(
+            long start, int id, Object statement, Throwable thrown, Nesting nesting, int found) {
+        if (start != 0L) exitLive(start, id, prepared(statement), thrown, nesting, found);
+    }
+
+    private static String prepared(Object statement) {
+        return TEXTS.get(new Key(statement, null));
+    }
+
+    private static char kind(Nesting nesting, int found) {
+        return nesting.isInner(found) ? 'j' : 'J';
     }
 
     private static void forgetGone() {

@@ -1,6 +1,7 @@
 package instr.templates;
 
 import java.instr.Live;
+import java.instr.Nesting;
 import java.instr.Requests;
 import java.instr.Target;
 import java.instr.Template;
@@ -18,10 +19,14 @@ final class WebServiceJavax {
             category = "web-service",
             requires = {"javax.servlet.http.HttpServletRequest", "javax.servlet.http.HttpServletResponse"})
     static void httpServer() throws Throwable {
+        Nesting nesting = Nesting.current();
         long start = Timer.enter();
+        int found = nesting.requests;
+        nesting.requests = found + 1;
         try {
             Target.proceed();
         } finally {
+            nesting.requests = found;
             Object request = Target.arg(0);
             Object response = Target.arg(1);
             if (request instanceof HttpServletRequest && response instanceof HttpServletResponse) {
@@ -35,7 +40,7 @@ final class WebServiceJavax {
                 } catch (Throwable recycled) {
                     // An asynchronous request may be over by now; what is known is recorded.
                 }
-                Requests.exit(start, Target.id(), method, path, status);
+                Requests.exit(start, Target.id(), method, path, status, nesting, found);
             } else {
                 Timer.exit(start, Target.id());
             }
@@ -48,10 +53,14 @@ final class WebServiceJavax {
             live = true,
             requires = {"javax.servlet.http.HttpServletRequest", "javax.servlet.http.HttpServletResponse"})
     static void httpServerLive() throws Throwable {
+        Nesting nesting = Nesting.current();
         long start = Live.enter(Target.id());
+        int found = nesting.requests;
+        nesting.requests = start == 0L ? found : found + 1;
         try {
             Target.proceed();
         } finally {
+            nesting.requests = found;
             if (start != 0L) {
                 long end = Live.end(start);
                 String method = null;
@@ -68,7 +77,7 @@ final class WebServiceJavax {
                         // An asynchronous request may be over by now; what is known is recorded.
                     }
                 }
-                Requests.exitLive(start, end, Target.id(), method, path, status, Target.thrown());
+                Requests.exitLive(start, end, Target.id(), method, path, status, Target.thrown(), nesting, found);
             }
         }
     }

@@ -1,0 +1,59 @@
+package java.instr;
+
+/**
+ * How many recorded calls of each category the present thread is in. A statement that a pool executes passes the pool's wrapper, a
+ * proxy and the driver, and a forwarded request passes several servlets: the inner calls are marked in their records, so that the
+ * agent can count the outermost alone.
+ *
+ * <p>A template adds 1 to a field when a call begins and puts the earlier value back when it ends, whichever way it ends: no call
+ * of a method stands between, so nothing can fail there. The state belongs to the thread and not to its carrier, because a virtual
+ * thread may be unmounted in the middle of a call.
+ */
+public final class Nesting {
+    private static final ThreadLocal<Nesting> OF_THREAD = new ThreadLocal<>();
+    /** For threads whose own state could not be allocated: it is shared, so it is never believed. */
+    private static final Nesting UNKNOWN = new Nesting();
+
+    /** Calls of category {@code database}. */
+    public int statements;
+    /** Calls of category {@code web-service}. */
+    public int requests;
+    /** Calls of category {@code socket}. */
+    public int transfers;
+
+    /** The text of the first inner statement that knew it; for an outermost one that does not. */
+    private String innerText;
+
+    private Nesting() {}
+
+    /** The state of the present thread; never null. Called before the call is counted anywhere, because it may need much stack. */
+    public static Nesting current() {
+        try {
+            Nesting known = OF_THREAD.get();
+            if (known != null) return known;
+            Nesting created = new Nesting();
+            OF_THREAD.set(created);
+            return created;
+        } catch (Throwable noMemory) {
+            return UNKNOWN;
+        }
+    }
+
+    /** Whether a call that found this value in a field was made within another call of its category. */
+    boolean isInner(int found) {
+        return found > 0 && this != UNKNOWN;
+    }
+
+    /** Returns the text of a statement: its own, or that of a statement within it. An inner statement leaves its text for the outer one. */
+    String textOf(Object own, int found) {
+        String text = own instanceof String ? (String) own : null;
+        if (this == UNKNOWN) return text == null ? "" : text;
+        if (isInner(found)) {
+            if (innerText == null) innerText = text;
+        } else {
+            if (text == null) text = innerText;
+            innerText = null;
+        }
+        return text == null ? "" : text;
+    }
+}
