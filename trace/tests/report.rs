@@ -127,6 +127,25 @@ fn small_callees_are_summed_up_in_one_line() {
 }
 
 #[test]
+fn paths_below_small_callees_are_counted_too() {
+    let many = |recording: &mut Recording| {
+        recording.set_thread(1);
+        for (probe, name) in [(1, "main"), (2, "small"), (3, "below"), (4, "other")] {
+            recording.define_method(probe, method("com/acme/Main", name, true));
+        }
+        recording.call(3, START + 20, 10);
+        recording.call(3, START + 40, 10);
+        recording.call(2, START + 10, 100);
+        recording.call(4, START + 200, 50);
+        recording.call(1, START, 1_000_000);
+    };
+    let analysis = analysis(many, |file| Recording::create(file, options()).unwrap());
+    let text = report::terminal(&analysis, &TerminalOptions::default());
+    let line = text.lines().find(|line| line.contains("... 3 more")).expect(&text);
+    assert!(line.contains("150 ns") && line.split_whitespace().any(|word| word == "4"), "{line}");
+}
+
+#[test]
 fn an_empty_recording_says_what_to_check() {
     let text = report::terminal(&empty(), &TerminalOptions::default());
     assert!(text.contains("No calls recorded.") && text.contains("instr explain"), "{text}");

@@ -28,10 +28,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
     let folder = project::target().join("page");
     fs::create_dir_all(&folder)?;
-    for file in ["package.json", "package-lock.json", "browser.mjs", "click.mjs", "click_diff.mjs"] {
+    for file in ["package.json", "package-lock.json", "browser.mjs", "click.mjs", "click_diff.mjs", "relations.mjs"] {
         let from = project::root().join("integration-tests/page").join(file);
         fs::copy(&from, folder.join(file)).with_context(|| format!("copying {}", from.display()))?;
     }
+    let model = project::root().join("trace/src/report/html/model.js");
+    execute(command("node").arg(folder.join("relations.mjs")).arg(model))?;
     execute(command("npm").args(["ci", "--no-audit", "--no-fund", "--prefix"]).arg(&folder))?;
     execute(cargo().args(["build", "--release", "--package", "cli"]))?;
     let recording = match arguments.first() {

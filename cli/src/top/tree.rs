@@ -56,7 +56,7 @@ fn lines(tree: &CallTree) -> Vec<String> {
     while let Some((index, depth)) = waiting.pop() {
         let Some(node) = tree.nodes.get(index) else { continue };
         if (node.total as f64) < smallest || lines.len() > MOST_LINES {
-            hidden += 1;
+            hidden += paths(&below, index);
             continue;
         }
         let share = 100.0 * node.total as f64 / all.max(1) as f64;
@@ -79,6 +79,17 @@ fn lines(tree: &CallTree) -> Vec<String> {
     lines
 }
 
+/// The number of nodes from `node` down.
+fn paths(below: &[Vec<usize>], node: usize) -> u64 {
+    let mut left = vec![node];
+    let mut paths = 0;
+    while let Some(node) = left.pop() {
+        paths += 1;
+        left.extend(below.get(node).into_iter().flatten());
+    }
+    paths
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,11 +102,12 @@ mod tests {
             node(None, "a.Main.main", 9_700, 700),
             node(Some(1), "a.B.short", 2_000, 2_000),
             node(Some(1), "a.B.long", 7_000, 7_000),
-            node(Some(3), "a.B.tiny", 5, 5),
+            node(Some(3), "a.B.tiny", 5, 3),
+            node(Some(4), "a.B.tinier", 2, 2),
         ];
         let lines = lines(&CallTree { nodes, left_out: 3, misplaced: 0 });
         let names: Vec<String> = lines.iter().map(|line| line.chars().skip(39).collect()).collect();
         assert_eq!(names[1..5], ["a.Main.main", "  a.B.long", "  a.B.short", "a.Other.run"]);
-        assert!(lines[1].contains("97.0") && lines[5].contains("1 more") && lines[6].contains("3 calls"), "{lines:?}");
+        assert!(lines[1].contains("97.0") && lines[5].contains("2 more") && lines[6].contains("3 calls"), "{lines:?}");
     }
 }

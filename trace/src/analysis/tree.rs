@@ -125,7 +125,7 @@ impl CallTree {
     }
 
     /// Adds so many samples at which `frame` was running or waiting for what it had called, and what they stand for.
-    pub(super) fn add_samples(&mut self, parent: NodeId, frame: FrameId, samples: u64, amount: u64) -> (NodeId, bool) {
+    pub(crate) fn add_samples(&mut self, parent: NodeId, frame: FrameId, samples: u64, amount: u64) -> (NodeId, bool) {
         self.add_many(parent, frame, (samples, 0), amount)
     }
 

@@ -109,7 +109,7 @@ struct Nodes {
     total: Vec<u64>,
     own: Vec<u64>,
     estimated: Vec<u8>,
-    /// Children that were left out, and their time.
+    /// Paths below the node that were left out, at any depth, and their time.
     hidden: Vec<u32>,
     hidden_total: Vec<u64>,
 }
@@ -389,19 +389,25 @@ impl<'a> Detail<'a> {
 impl Nodes {
     /// The nodes with the most time, each with all above it.
     fn of(nodes: &[Node]) -> Nodes {
+        Nodes::with_at_most(nodes, MOST_NODES)
+    }
+
+    fn with_at_most(nodes: &[Node], most: usize) -> Nodes {
         let mut totals: Vec<u64> = nodes.iter().map(|node| node.total).collect();
         totals.sort_unstable_by(|a, b| b.cmp(a));
-        let smallest = totals.get(MOST_NODES).map_or(0, |total| total + 1);
+        let smallest = totals.get(most).map_or(0, |total| total + 1);
         let mut columns = Nodes::default();
-        let mut positions: Vec<Option<u32>> = Vec::with_capacity(nodes.len());
+        let mut places: Vec<Place> = Vec::with_capacity(nodes.len());
         for (index, node) in nodes.iter().enumerate() {
-            let parent = positions.get(node.parent.index()).copied().flatten();
-            let is_shown = index == 0 || (parent.is_some() && node.total >= smallest);
-            positions.push(is_shown.then_some(columns.parent.len() as u32));
+            let parent = places.get(node.parent.index()).copied().unwrap_or(Place { column: 0, is_shown: true });
+            let is_shown = index == 0 || (parent.is_shown && node.total >= smallest);
+            let column = if is_shown { columns.parent.len() as u32 } else { parent.column };
+            places.push(Place { column, is_shown });
             if is_shown {
-                columns.push(node, parent.unwrap_or(0));
-            } else if let Some(parent) = parent {
-                columns.hide(node, parent);
+                columns.push(node, parent.column);
+            } else {
+                // The time of a hidden parent includes that of its children.
+                columns.hide(parent.column, if parent.is_shown { node.total } else { 0 });
             }
         }
         columns
@@ -418,12 +424,40 @@ impl Nodes {
         self.hidden_total.push(0);
     }
 
-    fn hide(&mut self, node: &Node, parent: u32) {
-        if let Some(hidden) = self.hidden.get_mut(parent as usize) {
+    /// Counts a path that is left out below the node in `column`.
+    fn hide(&mut self, column: u32, total: u64) {
+        if let Some(hidden) = self.hidden.get_mut(column as usize) {
             *hidden += 1;
         }
-        if let Some(total) = self.hidden_total.get_mut(parent as usize) {
-            *total = total.saturating_add(node.total);
+        if let Some(sum) = self.hidden_total.get_mut(column as usize) {
+            *sum = sum.saturating_add(total);
         }
+    }
+}
+
+/// The position of a node in [`Nodes`]; of one that is left out, that of the innermost shown node above it.
+#[derive(Clone, Copy)]
+struct Place {
+    column: u32,
+    is_shown: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::{FrameId, NodeId};
+
+    #[test]
+    fn paths_left_out_are_counted_at_every_depth_and_their_time_once() {
+        let mut tree = CallTree::default();
+        let main = tree.add_samples(NodeId::ROOT, FrameId(0), 1, 1_000).0;
+        let large = tree.add_samples(main, FrameId(1), 1, 900).0;
+        let small = tree.add_samples(main, FrameId(2), 1, 50).0;
+        let below = tree.add_samples(small, FrameId(3), 1, 40).0;
+        tree.add_samples(below, FrameId(4), 1, 30);
+        tree.add_samples(large, FrameId(5), 1, 20);
+        let nodes = Nodes::with_at_most(tree.nodes(), 3);
+        assert_eq!(nodes.total, [1_000, 1_000, 900]);
+        assert_eq!((nodes.hidden, nodes.hidden_total), (vec![0, 3, 1], vec![0, 50, 20]));
     }
 }

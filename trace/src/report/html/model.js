@@ -131,14 +131,24 @@ function arrangeNodes() {
 }
 if (nodes.total) arrangeNodes();
 
-// Calls between a method and its callers or callees, merged over the tree.
+// Whether a call with the same caller and the same callee is around the calls of a node.
+function repeatsCallAroundIt(node) {
+  const caller = nodes.frame[nodes.parent[node]];
+  for (let at = nodes.parent[node]; at !== 0; at = nodes.parent[at]) {
+    if (nodes.frame[at] === nodes.frame[node] && nodes.frame[nodes.parent[at]] === caller) return true;
+  }
+  return false;
+}
+
+// Calls between a method and its callers or callees, merged over the tree. A call inside another call of the same two
+// methods counts once in the time, so that no row has more time than the method itself.
 function relations(frame) {
   const callers = new Map();
   const callees = new Map();
   const add = (map, other, node) => {
     const row = map.get(other) || { frame: other, calls: 0, total: 0 };
     row.calls += nodes.calls[node];
-    row.total += nodes.total[node];
+    if (!repeatsCallAroundIt(node)) row.total += nodes.total[node];
     map.set(other, row);
   };
   for (let node = 1; node < nodes.parent.length; node++) {

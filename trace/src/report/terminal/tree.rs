@@ -77,12 +77,24 @@ impl Drawing<'_> {
         }
         if !hidden.is_empty() {
             let sum = hidden.iter().map(|child| child.total).sum();
-            let calls: u64 = hidden.iter().map(|child| child.calls).sum();
+            let (paths, calls) = self.paths_and_calls(hidden);
             let mut numbers = vec![(view.unit)(sum), percent(sum, self.total), String::new()];
             numbers.extend(view.calls.map(|_| count(calls)));
             let numbers = numbers.into_iter().map(Cell::new).collect();
-            self.table.row(numbers, format!("{guides}└{NAME} ... {} more", count(hidden.len() as u64)));
+            self.table.row(numbers, format!("{guides}└{NAME} ... {} more", count(paths)));
         }
+    }
+
+    /// The number of nodes from `nodes` down, and of their calls.
+    fn paths_and_calls(&self, nodes: &[&Node]) -> (u64, u64) {
+        let mut left = nodes.to_vec();
+        let (mut paths, mut calls) = (0, 0);
+        while let Some(node) = left.pop() {
+            paths += 1;
+            calls += node.calls;
+            left.extend(node.children.iter().filter_map(|child| self.view.tree.node(*child)));
+        }
+        (paths, calls)
     }
 
     fn line(&mut self, node: &Node, guides: &str, name: &str) {
