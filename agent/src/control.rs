@@ -14,16 +14,16 @@ use std::time::Duration;
 
 use instrument_core::config::TraceMode;
 use instrument_core::level::Level;
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::call_tree::CallTree;
+use crate::hottest::Hot;
 use crate::jvm::block_signals;
 use crate::live_control::{Bursts, Governed, LiveCounts};
-use crate::live_selection::{LiveSelection, category_of};
-use crate::metrics::{Durations, Sending};
+use crate::live_selection::LiveSelection;
+use crate::metrics::Sending;
 use crate::probe_switch::PausedBy;
-use crate::recorder::{Calls, DumpAnswer, Dumped};
+use crate::recorder::{DumpAnswer, Dumped};
 use crate::session::Session;
 use crate::withdrawn_probes::WithdrawnProbes;
 
@@ -122,35 +122,6 @@ pub(crate) struct Status {
     hottest: Vec<Hot>,
 }
 
-/// A method that was called often or long.
-#[derive(Debug, Serialize)]
-struct Hot {
-    /// Its number: exact times, ticks and bursts of a method are told apart.
-    probe: u32,
-    method: String,
-    category: String,
-    level: Level,
-    calls: u64,
-    nanos: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    recent: Option<Recent>,
-}
-
-/// Calls since the last look. Nanoseconds.
-#[derive(Debug, Serialize)]
-struct Recent {
-    p50: u64,
-    p99: u64,
-    max: u64,
-}
-
-impl Recent {
-    fn of(durations: &Durations) -> Recent {
-        let percentile = |percent| (durations.percentile(percent) * 1e9).round() as u64;
-        Recent { p50: percentile(50.0), p99: percentile(99.0), max: durations.max() }
-    }
-}
-
 impl Status {
     /// The status of a session.
     pub(crate) fn of(
@@ -185,7 +156,7 @@ impl Status {
             otlp: session.sending(),
             warnings: session.doubts.lines(session.setup.rules.rules()),
             decisions: session.live.decisions(),
-            hottest: hottest(session, methods.min(MOST_METHODS), durations),
+            hottest: Hot::of(session, methods.min(MOST_METHODS), durations),
         }
     }
 }
@@ -208,30 +179,6 @@ fn switch(session: &Session, on: bool) -> Switched {
         session.events.note("switch", line);
     }
     Switched { changed, paused: paused(session) }
-}
-
-/// The methods that took most time, all threads together.
-fn hottest(session: &Session, most: usize, durations: bool) -> Vec<Hot> {
-    let Some(rates) = &session.rates else { return Vec::new() };
-    let (calls, recent) = {
-        let mut rates = rates.lock();
-        (rates.snapshot(), if durations { rates.look() } else { FxHashMap::default() })
-    };
-    let mut by_time: Vec<(u32, Calls)> = (0u32..).zip(calls).filter(|(_, calls)| calls.count > 0).collect();
-    by_time.sort_unstable_by_key(|(probe, calls)| (std::cmp::Reverse(calls.nanos), *probe));
-    by_time.truncate(most);
-    let describe = |(probe, calls): (u32, Calls)| {
-        let described = session.probes.describe(probe)?;
-        // The exact times of a live probe are told with the level that it has now.
-        let level = match described.level {
-            Level::Time if described.live => session.live.level(probe),
-            level => level,
-        };
-        let category = category_of(&described.template, &session.setup.templates).to_owned();
-        let recent = recent.get(&(probe as usize)).map(Recent::of);
-        Some(Hot { probe, method: described.method, category, level, calls: calls.count, nanos: calls.nanos, recent })
-    };
-    by_time.into_iter().filter_map(describe).collect()
 }
 
 /// A socket that is listened to.

@@ -28,6 +28,7 @@ mod governor;
 mod health;
 mod hierarchy;
 mod hotspot_hazards;
+mod hottest;
 mod initial_state;
 mod jvm;
 mod jvm_event_recording;

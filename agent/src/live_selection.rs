@@ -111,7 +111,8 @@ mod tests {
     use crate::setup;
 
     fn probe(method: &str, template: &str, live: bool) -> ProbeDescription {
-        ProbeDescription { number: 1, method: method.to_owned(), template: template.into(), level: Level::Time, live }
+        let (method, descriptor) = (method.to_owned(), "()V".to_owned());
+        ProbeDescription { number: 1, method, descriptor, template: template.into(), level: Level::Time, live }
     }
 
     #[test]

@@ -72,6 +72,8 @@ pub(crate) struct ProbeDescription {
     pub(crate) number: u32,
     /// `package.Class.method`
     pub(crate) method: String,
+    /// Descriptor of the method.
+    pub(crate) descriptor: String,
     /// Name of the template.
     pub(crate) template: Arc<str>,
     /// Level of the variant, or of the records of this number.
@@ -139,10 +141,17 @@ impl Probe {
         ProbeDescription {
             number,
             method: format!("{class}.{}", classfile::ModifiedUtf8(&self.name)),
+            descriptor: classfile::ModifiedUtf8(&self.descriptor).to_string(),
             template: Arc::clone(&self.template),
             level: self.level,
             live: self.live,
         }
+    }
+
+    /// How many numbers before this one a live probe has its own.
+    fn numbers_after_own(&self) -> u32 {
+        let other = (1u32..).zip(OTHER_LEVELS).find(|(_, level)| self.live && self.level == *level);
+        other.map_or(0, |(position, _)| position)
     }
 }
 
@@ -216,6 +225,13 @@ impl ProbeRegistry {
     pub(crate) fn describe(&self, number: u32) -> Option<ProbeDescription> {
         let known = self.known.lock();
         Some(known.probes.get((number as usize).checked_sub(1)?)?.describe(number))
+    }
+
+    /// The own number of the probe that records under `number`, and the level of these records.
+    pub(crate) fn own_number(&self, number: u32) -> Option<(u32, Level)> {
+        let known = self.known.lock();
+        let probe = known.probes.get((number as usize).checked_sub(1)?)?;
+        Some((number.checked_sub(probe.numbers_after_own())?, probe.level))
     }
 
     /// The highest number that was given; 0 before the first.

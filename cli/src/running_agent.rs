@@ -124,7 +124,12 @@ pub(crate) struct Hot {
     pub(crate) method: String,
     pub(crate) category: String,
     pub(crate) level: String,
+    #[serde(default)]
+    pub(crate) descriptor: String,
     pub(crate) calls: u64,
+    /// Of these: calls whose times are estimates.
+    #[serde(default)]
+    pub(crate) estimated_calls: u64,
     pub(crate) nanos: u64,
     /// How long the calls since the last look took; if that was asked for, and there were any.
     #[serde(default)]

@@ -142,7 +142,7 @@ fn draw_methods(frame: &mut Frame<'_>, screen: &mut Screen, area: Rect) {
 
 fn text(column: Column, row: &Row) -> String {
     // At level watch only calls that met a tick are seen, and times are estimates.
-    let sign = if row.level == "watch" { "~" } else { "" };
+    let sign = if row.estimated { "~" } else { "" };
     let time =
         |nanos: f64| if row.calls == 0 { String::new() } else { format!("{sign}{}", duration(nanos.round() as u64)) };
     let recent = |value: fn(&crate::running_agent::Recent) -> u64| {

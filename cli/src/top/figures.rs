@@ -1,8 +1,11 @@
 //! What happened in a JVM between two looks at it.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
+
+use classfile::descriptor::MethodDescriptor;
+use instrument_core::selection::signature::type_name;
 
 use crate::running_agent::{Hot, Recent, Status};
 
@@ -13,7 +16,11 @@ pub(crate) struct Row {
     /// Category of its template.
     pub(crate) category: String,
     pub(crate) level: String,
+    /// Types of its parameters, if there is another method of this name: `int, String`.
+    parameters: Option<String>,
     pub(crate) calls: u64,
+    /// Whether times of these calls are estimates.
+    pub(crate) estimated: bool,
     /// Calls a second.
     pub(crate) rate: f64,
     /// Nanoseconds in this method and what it called, a second; more than a second if several threads are in it.
@@ -50,12 +57,14 @@ pub(crate) enum Column {
 }
 
 impl Row {
-    /// The method, and the category of its template where that is not the usual one.
+    /// The method, with its parameters if it is overloaded, and the category of its template unless that is the usual one.
     pub(crate) fn name(&self) -> String {
-        match self.category.as_str() {
-            "" | "catch-all" => self.method.clone(),
-            category => format!("{} [{category}]", self.method),
-        }
+        let parameters = self.parameters.as_ref().map_or_else(String::new, |parameters| format!("({parameters})"));
+        let category = match self.category.as_str() {
+            "" | "catch-all" => String::new(),
+            category => format!(" [{category}]"),
+        };
+        format!("{}{parameters}{category}", self.method)
     }
 }
 
@@ -85,7 +94,8 @@ impl Column {
             Column::Level => a.level.cmp(&b.level),
             Column::Method => Ordering::Equal,
         };
-        order.then_with(|| a.method.cmp(&b.method)).then_with(|| a.level.cmp(&b.level))
+        let named = order.then_with(|| a.method.cmp(&b.method)).then_with(|| a.parameters.cmp(&b.parameters));
+        named.then_with(|| a.level.cmp(&b.level))
     }
 }
 
@@ -102,16 +112,23 @@ impl Interval {
 }
 
 fn rows(before: &[Hot], now: &[Hot], seconds: f64) -> Vec<Row> {
-    // By number: a method can stand there several times, with exact times and with those of other levels.
-    let earlier: HashMap<u32, (u64, u64)> = before.iter().map(|hot| (hot.probe, (hot.calls, hot.nanos))).collect();
+    let earlier: HashMap<u32, &Hot> = before.iter().map(|hot| (hot.probe, hot)).collect();
+    let mut overloads: HashMap<&str, HashSet<&str>> = HashMap::new();
+    for hot in now {
+        overloads.entry(&hot.method).or_default().insert(&hot.descriptor);
+    }
     let row = |hot: &Hot| {
-        let (calls, nanos) = earlier.get(&hot.probe).copied().unwrap_or_default();
-        let (calls, nanos) = (hot.calls.saturating_sub(calls), hot.nanos.saturating_sub(nanos));
+        let since =
+            |value: fn(&Hot) -> u64| value(hot).saturating_sub(earlier.get(&hot.probe).map_or(0, |hot| value(hot)));
+        let (calls, nanos) = (since(|hot| hot.calls), since(|hot| hot.nanos));
+        let is_overloaded = overloads.get(hot.method.as_str()).is_some_and(|descriptors| descriptors.len() > 1);
         Row {
             method: hot.method.clone(),
             category: hot.category.clone(),
             level: hot.level.clone(),
+            parameters: is_overloaded.then(|| parameters(&hot.descriptor)),
             calls,
+            estimated: since(|hot| hot.estimated_calls) > 0,
             rate: calls as f64 / seconds,
             busy: nanos as f64 / seconds,
             mean: if calls > 0 { nanos as f64 / calls as f64 } else { 0.0 },
@@ -123,34 +140,57 @@ fn rows(before: &[Hot], now: &[Hot], seconds: f64) -> Vec<Row> {
     rows
 }
 
+/// The types of a method's parameters, without their packages.
+fn parameters(descriptor: &str) -> String {
+    let Ok(parsed) = MethodDescriptor::parse(descriptor.as_bytes()) else { return descriptor.to_owned() };
+    let simple = |name: String| name.rsplit_once('.').map_or_else(|| name.clone(), |(_, simple)| simple.to_owned());
+    parsed.parameters().map(|parameter| simple(type_name(parameter))).collect::<Vec<_>>().join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn hot(probe: u32, method: &str, level: &str, calls: u64, nanos: u64) -> Hot {
         let category = if probe == 9 { "database" } else { "catch-all" }.to_owned();
-        Hot { probe, category, method: method.to_owned(), level: level.to_owned(), calls, nanos, recent: None }
+        let (method, level) = (method.to_owned(), level.to_owned());
+        Hot {
+            probe,
+            category,
+            method,
+            level,
+            descriptor: "()V".to_owned(),
+            calls,
+            estimated_calls: 0,
+            nanos,
+            recent: None,
+        }
     }
 
     #[test]
     fn what_happened_between_two_looks_is_sorted_by_time() {
         let before = [hot(1, "a.B.quiet", "time", 5, 100), hot(5, "a.B.busy", "time", 10, 1000)];
-        let now = [
-            hot(1, "a.B.quiet", "time", 5, 100),
-            hot(6, "a.B.busy", "watch", 1, 700),
-            hot(5, "a.B.busy", "off", 12, 1500),
-            hot(9, "a.B.new", "time", 1, 600),
-        ];
+        let watched = Hot { estimated_calls: 2, ..hot(5, "a.B.busy", "watch", 12, 1500) };
+        let now = [hot(1, "a.B.quiet", "time", 5, 100), watched, hot(9, "a.B.new", "time", 1, 600)];
         let rows = rows(&before, &now, 2.0);
-        let figures: Vec<_> = rows.iter().map(|row| (row.name(), row.level.as_str(), row.calls, row.busy)).collect();
+        let figures: Vec<_> =
+            rows.iter().map(|row| (row.name(), row.level.as_str(), row.calls, row.busy, row.estimated)).collect();
         let expected = [
-            ("a.B.busy", "watch", 1, 350.0),
-            ("a.B.new [database]", "time", 1, 300.0),
-            ("a.B.busy", "off", 2, 250.0),
-            ("a.B.quiet", "time", 0, 0.0),
+            ("a.B.new [database]", "time", 1, 300.0, false),
+            ("a.B.busy", "watch", 2, 250.0, true),
+            ("a.B.quiet", "time", 0, 0.0, false),
         ]
-        .map(|(name, level, calls, busy)| (name.to_owned(), level, calls, busy));
+        .map(|(name, level, calls, busy, estimated)| (name.to_owned(), level, calls, busy, estimated));
         assert_eq!(figures, expected);
+    }
+
+    #[test]
+    fn methods_of_one_name_are_shown_with_their_parameters() {
+        let descriptor = "(ILjava/lang/String;[J)V".to_owned();
+        let other = Hot { descriptor, ..hot(2, "a.B.busy", "time", 1, 5) };
+        let rows = rows(&[], &[hot(1, "a.B.busy", "time", 1, 10), other, hot(3, "a.B.alone", "time", 1, 1)], 1.0);
+        let names: Vec<_> = rows.iter().map(Row::name).collect();
+        assert_eq!(names, ["a.B.busy()", "a.B.busy(int, String, long[])", "a.B.alone"]);
     }
 
     #[test]

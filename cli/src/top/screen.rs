@@ -27,7 +27,7 @@ pub(crate) struct Screen {
     /// The answer to the last change.
     pub(crate) message: Option<String>,
     pub(crate) colours: bool,
-    /// Method and level of the marked row, which stays marked wherever it moves to.
+    /// Name and level of the marked row, which stays marked wherever it moves to.
     selected: Option<(String, String)>,
     pub(crate) table: TableState,
 }
@@ -71,10 +71,10 @@ impl Screen {
 
     /// Position of the marked row among [`Screen::rows`].
     pub(crate) fn position(&self, rows: &[&Row]) -> Option<usize> {
-        let (method, level) = self.selected.as_ref()?;
-        let exact = rows.iter().position(|row| row.method == *method && row.level == *level);
+        let (name, level) = self.selected.as_ref()?;
+        let exact = rows.iter().position(|row| row.name() == *name && row.level == *level);
         // Its level may have been changed.
-        exact.or_else(|| rows.iter().position(|row| row.method == *method))
+        exact.or_else(|| rows.iter().position(|row| row.name() == *name))
     }
 
     /// What a key does.
@@ -126,7 +126,7 @@ impl Screen {
             KeyCode::Left | KeyCode::Right => return self.next_column(code == KeyCode::Right),
             _ => return,
         };
-        let marked = rows.get(next.min(last)).map(|row| (row.method.clone(), row.level.clone()));
+        let marked = rows.get(next.min(last)).map(|row| (row.name(), row.level.clone()));
         self.selected = marked;
     }
 

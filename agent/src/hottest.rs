@@ -1,0 +1,169 @@
+//! The methods that took the most time, each once: a live probe records under several numbers, one for each level that
+//! measures in another way, and two templates of one category may have been inserted into one method by two loads of its class.
+
+use std::cmp::Reverse;
+
+use instrument_core::level::Level;
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+use crate::live_selection::category_of;
+use crate::metrics::Durations;
+use crate::probe_registry::ProbeRegistry;
+use crate::recorder::Calls;
+use crate::session::Session;
+
+/// A method that was called often or long.
+#[derive(Debug, Serialize)]
+pub(crate) struct Hot {
+    /// The lowest number of its probes.
+    probe: u32,
+    method: String,
+    category: String,
+    /// The level that it has now.
+    level: Level,
+    descriptor: String,
+    calls: u64,
+    /// Of these: calls at level watch, whose times are estimates.
+    estimated_calls: u64,
+    nanos: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recent: Option<Recent>,
+}
+
+/// Calls since the last look. Nanoseconds.
+#[derive(Debug, Serialize)]
+struct Recent {
+    p50: u64,
+    p99: u64,
+    max: u64,
+}
+
+impl Recent {
+    fn of(durations: &Durations) -> Recent {
+        let percentile = |percent| (durations.percentile(percent) * 1e9).round() as u64;
+        Recent { p50: percentile(50.0), p99: percentile(99.0), max: durations.max() }
+    }
+}
+
+/// What makes a row of its own.
+#[derive(PartialEq, Eq, Hash)]
+struct Method {
+    name: String,
+    descriptor: String,
+    category: String,
+    /// Its level, if that cannot change.
+    fixed: Option<Level>,
+}
+
+/// The calls of one probe, those of all its numbers together.
+#[derive(Debug, Clone, Default)]
+struct ProbeCalls<'a> {
+    calls: u64,
+    estimated_calls: u64,
+    nanos: u64,
+    /// Of the number with the most calls since the last look: times of different levels do not mix.
+    recent: Option<&'a Durations>,
+}
+
+impl<'a> ProbeCalls<'a> {
+    fn add(&mut self, other: &ProbeCalls<'a>) {
+        self.calls += other.calls;
+        self.estimated_calls += other.estimated_calls;
+        self.nanos = self.nanos.saturating_add(other.nanos);
+        let count = |durations: Option<&Durations>| durations.map_or(0, Durations::count);
+        if count(other.recent) > count(self.recent) {
+            self.recent = other.recent;
+        }
+    }
+}
+
+impl Hot {
+    /// The `most` methods that took the most time, all threads together. With `durations`, how long calls took since the last
+    /// time that this was asked for.
+    pub(crate) fn of(session: &Session, most: usize, durations: bool) -> Vec<Hot> {
+        let Some(rates) = &session.rates else { return Vec::new() };
+        let (calls, recent) = {
+            let mut rates = rates.lock();
+            (rates.snapshot(), if durations { rates.look() } else { FxHashMap::default() })
+        };
+        let mut by_time: Vec<_> = by_probe(session.probes, &calls, &recent).into_iter().collect();
+        by_time.sort_unstable_by_key(|(probe, calls)| (Reverse(calls.nanos), *probe));
+        by_time.truncate(most);
+        let mut methods: FxHashMap<Method, (u32, ProbeCalls<'_>)> = FxHashMap::default();
+        for (probe, calls) in by_time {
+            let Some(described) = session.probes.describe(probe) else { continue };
+            let category = category_of(&described.template, &session.setup.templates).to_owned();
+            // Levels that cannot change and differ are shown apart.
+            let fixed = (!described.live).then_some(described.level);
+            let method = Method { name: described.method, descriptor: described.descriptor, category, fixed };
+            let (lowest, sum) = methods.entry(method).or_insert((probe, ProbeCalls::default()));
+            *lowest = probe.min(*lowest);
+            sum.add(&calls);
+        }
+        let row = |(method, (probe, sum)): (Method, (u32, ProbeCalls<'_>))| {
+            let Method { name: method, descriptor, category, fixed } = method;
+            let level = fixed.unwrap_or_else(|| session.live.level(probe));
+            let ProbeCalls { calls, estimated_calls, nanos, recent } = sum;
+            let recent = recent.map(Recent::of);
+            Hot { probe, method, category, level, descriptor, calls, estimated_calls, nanos, recent }
+        };
+        let mut rows: Vec<Hot> = methods.into_iter().map(row).collect();
+        rows.sort_unstable_by_key(|hot| (Reverse(hot.nanos), hot.probe));
+        rows
+    }
+}
+
+/// Calls by the own number of each probe.
+fn by_probe<'a>(
+    probes: &ProbeRegistry,
+    calls: &[Calls],
+    recent: &'a FxHashMap<usize, Durations>,
+) -> FxHashMap<u32, ProbeCalls<'a>> {
+    let mut by_probe: FxHashMap<u32, ProbeCalls<'a>> = FxHashMap::default();
+    for (number, calls) in (0u32..).zip(calls).filter(|(_, calls)| calls.count > 0) {
+        let Some((own, level)) = probes.own_number(number) else { continue };
+        let of_number = ProbeCalls {
+            calls: calls.count,
+            estimated_calls: if level == Level::Watch { calls.count } else { 0 },
+            nanos: calls.nanos,
+            recent: recent.get(&(number as usize)),
+        };
+        by_probe.entry(own).or_default().add(&of_number);
+    }
+    by_probe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe_registry::ProbeRequest;
+
+    #[test]
+    fn the_numbers_of_a_live_probe_count_as_one_method() {
+        let request = |name, live| ProbeRequest {
+            name,
+            descriptor: b"()V",
+            access_flags: 1,
+            template: "timed",
+            level: Level::Time,
+            live,
+        };
+        let probes = ProbeRegistry::default();
+        let numbers = probes.numbers(b"p/C", [request(b"a", true), request(b"b", false)].into_iter());
+        assert_eq!(numbers, Some(vec![1, 5]));
+        let counted = |count, nanos| Calls { count, nanos };
+        // By number: exact times, ticks, full and bursts of `a`, then `b`.
+        let calls = [counted(0, 0), counted(7, 70), counted(2, 2_000), counted(0, 0), counted(1, 5), counted(3, 9)];
+        let durations = |times: &[u64]| {
+            let mut durations = Durations::default();
+            times.iter().for_each(|nanos| durations.record(*nanos));
+            durations
+        };
+        let recent = [(1, durations(&[10, 11, 12])), (2, durations(&[1_000]))].into_iter().collect();
+        let found = by_probe(&probes, &calls, &recent);
+        let figures = |own: u32| found.get(&own).map(|sum| (sum.calls, sum.estimated_calls, sum.nanos));
+        assert_eq!((figures(1), figures(5), found.len()), (Some((10, 2, 2_075)), Some((3, 0, 9)), 2));
+        assert_eq!(found[&1].recent.map(Durations::max), Some(12), "of most of the calls, not a mixture");
+    }
+}
