@@ -250,7 +250,8 @@ fn only_calls_after_the_start_up_if_asked() {
     script.calls(&[('b', 60, 70), ('c', 40, 80)]);
     script.recording.finish().unwrap();
     let file = script.folder.path().join("trace.jfr");
-    let analysis = Analysis::of_file(&file, AnalysisOptions { after_start_up: true }).unwrap();
+    let analysis =
+        Analysis::of_file(&file, AnalysisOptions { after_start_up: true, ..AnalysisOptions::default() }).unwrap();
     assert_eq!(tree(&analysis), expected([("c", 1, 40), ("c/b", 1, 10)]));
     assert!(analysis.warnings.is_empty());
     assert_eq!(analyse(&file).calls, 3);
@@ -262,7 +263,8 @@ fn a_file_without_the_marker_is_shown_whole_with_a_warning() {
     script.calls(&[('a', 10, 20)]);
     script.recording.finish().unwrap();
     let file = script.folder.path().join("trace.jfr");
-    let analysis = Analysis::of_file(&file, AnalysisOptions { after_start_up: true }).unwrap();
+    let analysis =
+        Analysis::of_file(&file, AnalysisOptions { after_start_up: true, ..AnalysisOptions::default() }).unwrap();
     assert_eq!(analysis.calls, 1);
     assert!(analysis.warnings[0].contains("start-up"), "{:?}", analysis.warnings);
 }

@@ -21,7 +21,8 @@ fn analysis(write: impl FnOnce(&mut Recording), recording: impl FnOnce(&Path) ->
     let mut recording = recording(&file);
     write(&mut recording);
     recording.finish().unwrap();
-    let mut analysis = Analysis::of_file(&file, AnalysisOptions::default()).unwrap();
+    let options = AnalysisOptions { in_blocks: true, ..AnalysisOptions::default() };
+    let mut analysis = Analysis::of_file(&file, options).unwrap();
     analysis.recording.path = "sample.jfr".into();
     analysis
 }
@@ -32,6 +33,11 @@ fn sample() -> Analysis {
 
 fn empty() -> Analysis {
     analysis(|_| {}, |file| Recording::create(file, options()).unwrap())
+}
+
+fn diff_html(before: &Analysis, after: &Analysis) -> String {
+    let [one, other] = [before, after].map(std::slice::from_ref);
+    report::diff_html(one, other, &Comparison::of(before, after))
 }
 
 /// A recording whose names try to do harm.
@@ -247,6 +253,7 @@ fn a_comparison_shows_what_changed_and_what_may_be_chance() {
     let line = |name: &str| text.lines().find(|line| line.contains(name)).expect(name);
     assert!(line("Steady").contains(" +50.0 %") && line("Steady").contains("1.50 µs"), "{text}");
     assert!(line("Scattered").contains("≈+"), "{text}");
+    assert!(text.contains("How much one run of the program differs from the next is not in it"), "{text}");
     let gone = report::comparison(&Comparison::of(&before, &empty()), Measure::Total, &options);
     assert!(gone.contains(" gone "), "{gone}");
     assert!(report::comparison(&Comparison::of(&empty(), &after), Measure::Calls, &options).contains(" new "));
@@ -273,9 +280,9 @@ fn names_from_the_application_never_become_markup_or_escape_sequences() {
 #[test]
 fn the_page_needs_nothing_from_the_network() {
     let (one, other) = (sample(), hostile());
-    let difference = report::diff_html(&one, &other, &Comparison::of(&one, &other));
+    let difference = diff_html(&one, &other);
     assert!(!difference.contains("<script>alert") && !difference.contains("<img"), "names are data, not HTML");
-    let page = report::html(&one) + &report::diff_html(&one, &one, &Comparison::of(&one, &one));
+    let page = report::html(&one) + &diff_html(&one, &one);
     for needle in ["http://", "https://", "src=", "@import", "url(", "innerHTML", "fetch("] {
         assert!(!page.contains(needle), "{needle}");
     }
@@ -285,7 +292,7 @@ fn the_page_needs_nothing_from_the_network() {
 #[test]
 fn the_page_of_differences_holds_both_trees_and_every_method() {
     let (before, after) = (sample(), hostile());
-    let page = data(&report::diff_html(&before, &after, &Comparison::of(&before, &after)));
+    let page = data(&diff_html(&before, &after));
     let diff = &page["diff"];
     for (side, analysis) in [&before, &after].into_iter().enumerate() {
         assert_eq!(diff["nodes"][side]["total"][0], analysis.tree.total());

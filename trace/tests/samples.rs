@@ -118,7 +118,7 @@ fn chunks_do_not_change_what_samples_say() {
 #[test]
 fn samples_before_the_mark_are_left_out_if_asked_for() {
     let (_folder, file) = written();
-    let profile = profile(&file, AnalysisOptions { after_start_up: true });
+    let profile = profile(&file, AnalysisOptions { after_start_up: true, ..AnalysisOptions::default() });
     check_sums(&profile);
     assert_eq!(profile.ticks, 8, "three ticks were before it");
 }
@@ -196,7 +196,7 @@ fn exported_samples_are_the_recorded_ones() {
 fn a_share_that_moved_is_told_and_one_that_did_not_is_not() {
     let (_folder, file) = written();
     let all = profile(&file, AnalysisOptions::default());
-    let later = profile(&file, AnalysisOptions { after_start_up: true });
+    let later = profile(&file, AnalysisOptions { after_start_up: true, ..AnalysisOptions::default() });
     let text = moved(&all, &later, 6.0, &TerminalOptions::default());
     // b: 2 of 11, then 2 of 8; c: 8 of 11, then 5 of 8.
     let rows: Vec<&str> = text.lines().skip(2).map(str::trim).collect();

@@ -1,4 +1,4 @@
-//! `instr diff`: two recordings method by method.
+//! `instr diff`: recordings of two sides, method by method.
 
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
@@ -13,13 +13,16 @@ use super::report::{By, terminal_options};
 use crate::failure::{Complete, Failure};
 use crate::progress::show_progress;
 
-/// Compare two recordings: which methods became slower or faster, which are new or gone.
+/// Compare recordings: which methods became slower or faster, which are new or gone.
+///
+/// How much one run of a program differs from the next shows only in several recordings of each side:
+/// instr diff --before A1 A2 A3 --after B1 B2 B3
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// What is compared.
     #[arg(long, value_enum, default_value = "own")]
     by: By,
-    /// Fail (exit status 1) if a method of both recordings got worse by more than this, chance put aside.
+    /// Fail (exit status 1) if a method of both sides got worse by more than this, even without what may be chance.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     fail_above: Option<f64>,
     /// For --fail-above: methods with a smaller share of the time do not matter.
@@ -37,10 +40,18 @@ pub(crate) struct Arguments {
     /// Rows of the table.
     #[arg(long, default_value_t = TerminalOptions::default().rows)]
     rows: usize,
+    /// Recordings from before, in place of BEFORE; several show how much runs differ.
+    #[arg(long = "before", value_name = "FILE", num_args = 1.., requires = "after_files")]
+    before_files: Vec<PathBuf>,
+    /// Recordings from after, in place of AFTER.
+    #[arg(long = "after", value_name = "FILE", num_args = 1.., requires = "before_files")]
+    after_files: Vec<PathBuf>,
     /// The recording from before.
-    before: PathBuf,
+    #[arg(required_unless_present = "before_files", conflicts_with_all = ["before_files", "after_files"])]
+    before: Option<PathBuf>,
     /// The recording from after.
-    after: PathBuf,
+    #[arg(required_unless_present = "after_files", conflicts_with_all = ["before_files", "after_files"])]
+    after: Option<PathBuf>,
 }
 
 /// `10` or `10%`
@@ -50,9 +61,12 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let before = analysis(&arguments.before, arguments)?;
-    let after = analysis(&arguments.after, arguments)?;
-    let changes = Comparison::of(&before, &after);
+    let side = |one: &Option<PathBuf>, several: &[PathBuf]| -> Result<Vec<Analysis>> {
+        one.iter().chain(several).map(|file| analysis(file, arguments)).collect()
+    };
+    let before = side(&arguments.before, &arguments.before_files)?;
+    let after = side(&arguments.after, &arguments.after_files)?;
+    let changes = Comparison::of_several(&before, &after);
     if let Some(page) = &arguments.html {
         let text = diff_html(&before, &after, &changes);
         std::fs::write(page, text).with_context(|| format!("cannot write {}", page.display()))?;
@@ -72,14 +86,27 @@ fn analysis(file: &Path, arguments: &Arguments) -> Result<Analysis> {
     let mut reader = TraceReader::open(file).with_context(|| {
         Failure::new(
             format!("cannot compare {}", file.display()),
-            "name two recordings of the agent: instr-<pid>.jfr, or what [trace] file says",
+            "name recordings of the agent: instr-<pid>.jfr, or what [trace] file says",
         )
     })?;
     show_progress(&mut reader);
-    Ok(Analysis::of_reader(&mut reader, AnalysisOptions { after_start_up: arguments.after_start_up }))
+    let options = AnalysisOptions { after_start_up: arguments.after_start_up, in_blocks: true };
+    Ok(Analysis::of_reader(&mut reader, options))
 }
 
 fn check(changes: &Comparison, by: Measure, limit: f64, smallest_share: f64) -> Result<()> {
+    let unjudged = changes.unjudged_above(by, limit, smallest_share);
+    if !unjudged.is_empty() {
+        let mut text = format!(
+            "warning: {} may have got worse by more than {limit} %, but the calls are too few to exclude chance:",
+            methods(unjudged.len())
+        );
+        for method in unjudged {
+            let change = method.percent(by).unwrap_or_default();
+            text.push_str(&format!("\n  {change:+.1} %  {}{}", method.name, method.descriptor));
+        }
+        eprintln!("{text}\n  compare several recordings of each side: --before A1 A2 A3 --after B1 B2 B3");
+    }
     let worse = changes.worse_by(by, limit, smallest_share);
     if worse.is_empty() {
         return Ok(());
@@ -102,7 +129,7 @@ fn json(changes: &Comparison, by: Measure) -> String {
         figures.map(|figures| {
             json!({
                 "calls": figures.calls, "estimated_calls": figures.estimated_calls, "total": figures.total,
-                "own": figures.own, "per_call": figures.value(Measure::Average),
+                "own": figures.own, "per_call": figures.average,
             })
         })
     };
@@ -115,6 +142,7 @@ fn json(changes: &Comparison, by: Measure) -> String {
     };
     let rows: Vec<_> = changes.by_difference(by).iter().map(row).collect();
     let whole = json!({
+        "recordings": changes.recordings, "chance_includes_runs": changes.sees_runs(),
         "calls": changes.calls, "total": changes.total, "duration": changes.durations,
         "warnings": changes.warnings, "methods": rows,
     });

@@ -150,7 +150,7 @@ fn write_file(file: &Path, arguments: &Arguments, reader: &mut TraceReader) -> R
 
 fn write_to(output: impl Write, arguments: &Arguments, reader: &mut TraceReader) -> io::Result<Analysis> {
     let mut output = BufWriter::with_capacity(1 << 16, output);
-    let options = AnalysisOptions { after_start_up: arguments.after_start_up };
+    let options = AnalysisOptions { after_start_up: arguments.after_start_up, ..AnalysisOptions::default() };
     let sampled = match arguments {
         Arguments { samples: true, .. } => Some(Sampled::RunningThreads),
         Arguments { allocations: true, .. } => Some(Sampled::Allocations),
@@ -174,7 +174,7 @@ fn write_calls(
     reader: &mut TraceReader,
     output: &mut impl Write,
 ) -> io::Result<Analysis> {
-    let options = AnalysisOptions { after_start_up: arguments.after_start_up };
+    let options = AnalysisOptions { after_start_up: arguments.after_start_up, ..AnalysisOptions::default() };
     match format {
         Format::Collapsed => collapsed(reader, &collapsed_options(arguments, options), output),
         Format::Speedscope => speedscope(reader, options, output),

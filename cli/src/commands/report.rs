@@ -114,7 +114,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let options = AnalysisOptions { after_start_up: arguments.after_start_up };
+    let options = AnalysisOptions { after_start_up: arguments.after_start_up, ..AnalysisOptions::default() };
     let mut reader = open(&arguments.trace)?;
     let analysis = match &arguments.html {
         Some(page) => {

@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let options = AnalysisOptions { after_start_up: arguments.after_start_up };
+    let options = AnalysisOptions { after_start_up: arguments.after_start_up, ..AnalysisOptions::default() };
     let mut reader = TraceReader::open(&arguments.trace).with_context(|| {
         Failure::new(
             format!("cannot report on {}", arguments.trace.display()),

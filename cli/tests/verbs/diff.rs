@@ -1,4 +1,4 @@
-//! `instr diff`: two recordings, and whether a build shall fail.
+//! `instr diff`: recordings of two sides, and whether a build shall fail.
 
 use trace::{MethodInfo, ProcessInfo, Recording, RecordingOptions};
 
@@ -6,6 +6,10 @@ use crate::sandbox::{Said, Sandbox};
 
 /// `main` calls `work`, which takes so long, ten times.
 fn record(sandbox: &Sandbox, file: &str, work: u64) {
+    record_with_main(sandbox, file, work, 2_000_000);
+}
+
+fn record_with_main(sandbox: &Sandbox, file: &str, work: u64, main: u64) {
     let options = RecordingOptions::new(1_700_000_000_000_000_000, 0, ProcessInfo::default());
     let mut recording = Recording::create(&sandbox.path(file), options).unwrap();
     for (probe, name) in [(1, "main"), (2, "work")] {
@@ -17,7 +21,7 @@ fn record(sandbox: &Sandbox, file: &str, work: u64) {
     for call in 0..10 {
         recording.call(2, 1_000 + call * 100_000, work);
     }
-    recording.call(1, 500, 2_000_000);
+    recording.call(1, 500, main);
     recording.finish().unwrap();
 }
 
@@ -52,12 +56,60 @@ fn a_build_fails_only_above_its_limit() {
 }
 
 #[test]
+fn runs_that_differ_among_each_other_do_not_fail_a_build() {
+    let sandbox = Sandbox::new();
+    for (file, work) in [("a1.jfr", 10_000), ("a2.jfr", 12_000), ("b1.jfr", 9_900), ("b2.jfr", 13_000)] {
+        record(&sandbox, file, work);
+    }
+    for (file, work) in [("c1.jfr", 30_000), ("c2.jfr", 32_000)] {
+        record(&sandbox, file, work);
+    }
+    let fails = ["diff", "--by", "per-call", "--fail-above", "10%"];
+    let compare = |files: &[&str]| sandbox.instr(&[&fails, files].concat());
+    let alone = compare(&["a1.jfr", "b2.jfr"]);
+    assert_eq!(alone.code, 1, "nothing in one recording says otherwise");
+    assert!(alone.stdout.contains("How much one run of the program differs from the next is not in it"));
+    let together = compare(&["--before", "a1.jfr", "a2.jfr", "--after", "b1.jfr", "b2.jfr"]);
+    assert_eq!((together.code, together.stderr.as_str()), (0, ""), "{}", together.stdout);
+    assert!(
+        together.stdout.contains("means of the recordings") && together.stdout.contains("≈+"),
+        "{}",
+        together.stdout
+    );
+    assert!(!together.stdout.contains("is not in it"));
+    let slower = compare(&["--before", "a1.jfr", "a2.jfr", "--after", "c1.jfr", "--after", "c2.jfr"]);
+    assert_eq!(slower.code, 1, "{}", slower.stdout);
+    assert!(slower.stderr.contains("+181.8 % (chance: ±"), "{}", slower.stderr);
+}
+
+#[test]
+fn a_method_that_was_called_once_is_named_and_does_not_fail_a_build() {
+    let sandbox = Sandbox::new();
+    record(&sandbox, "before.jfr", 10_000);
+    record_with_main(&sandbox, "after.jfr", 10_000, 4_000_000);
+    let said = sandbox.instr(&["diff", "--fail-above", "10%", "before.jfr", "after.jfr"]);
+    assert_eq!(said.code, 0);
+    assert!(said.stderr.starts_with("warning: 1 method may have got worse by more than 10 %"), "{}", said.stderr);
+    assert!(said.stderr.contains("shop.Main.main()V") && said.stdout.contains("?+"), "{}{}", said.stderr, said.stdout);
+}
+
+#[test]
+fn both_sides_are_named_in_one_way() {
+    for files in
+        [&["diff", "a.jfr"][..], &["diff", "--before", "a.jfr"], &["diff", "--before", "a", "--after", "b", "--", "c"]]
+    {
+        assert_eq!(Sandbox::new().instr(files).code, 2, "{files:?}");
+    }
+}
+
+#[test]
 fn programs_get_json() {
     let said = diff(&["--json", "--by", "total"]);
     let whole: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
     let work = &whole["methods"][0];
     assert_eq!((&work["method"], &work["percent"]), (&"shop.Main.work".into(), &20.0.into()));
     assert_eq!((&work["before"]["total"], &work["after"]["calls"]), (&100_000.into(), &10.into()));
+    assert_eq!((&work["is_chance"], &whole["chance_includes_runs"]), (&false.into(), &false.into()));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Goes through a recording from its last chunk to its first and adds up.
 
 use super::allocations::{AllocationTotals, ChunkAllocations};
+use super::blocks::BlockClock;
 use super::bursts::BurstWindows;
 use super::call_arguments::SlowestCalls;
 use super::confidence::Ticks;
@@ -69,6 +70,13 @@ impl Builder {
     /// Calls that end before this moment are left out.
     pub(super) fn begin(&self) -> u64 {
         self.begin
+    }
+
+    /// Calls are also kept by blocks of time.
+    pub(super) fn keep_blocks(&mut self, reader: &TraceReader) {
+        let start = reader.start_epoch_nanos();
+        let end = start.saturating_add(reader.duration_nanos());
+        self.nesting.blocks = BlockClock::between(start.max(self.begin), end);
     }
 
     /// Adds a chunk, as far as it can be read.

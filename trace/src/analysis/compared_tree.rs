@@ -1,4 +1,4 @@
-//! The call trees of two recordings as one: each path with its figures before and after.
+//! The call trees of the recordings of two sides as one: each path with its figures before and after.
 
 use std::cmp::Reverse;
 
@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Analysis, Frame};
 
-/// Figures of a call path in one recording. Times in nanoseconds.
+/// Figures of a call path before or after; of several recordings, the means. Times in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PathFigures {
     /// Calls by this path.
@@ -59,9 +59,9 @@ pub struct ComparedTree {
 }
 
 impl ComparedTree {
-    /// Puts the trees of two analyses together.
+    /// Puts the trees of all analyses of two sides together.
     #[must_use]
-    pub fn of(before: &Analysis, after: &Analysis) -> ComparedTree {
+    pub fn of(before: &[Analysis], after: &[Analysis]) -> ComparedTree {
         let mut merging = Merging::default();
         merging.tree.nodes.push(ComparedNode {
             parent: 0,
@@ -69,9 +69,23 @@ impl ComparedTree {
             figures: [PathFigures::default(); 2],
             is_estimated: false,
         });
-        merging.add(before, 0);
-        merging.add(after, 1);
+        for (side, analyses) in [before, after].into_iter().enumerate() {
+            analyses.iter().for_each(|analysis| merging.add(analysis, side));
+            merging.tree.make_means(side, analyses.len() as u64);
+        }
         merging.tree
+    }
+
+    /// Turns the sums of a side into means of its recordings.
+    fn make_means(&mut self, side: usize, recordings: u64) {
+        if recordings < 2 {
+            return;
+        }
+        for figures in self.nodes.iter_mut().filter_map(|node| node.figures.get_mut(side)) {
+            let PathFigures { calls, total, own } = *figures;
+            let [calls, total, own] = [calls, total, own].map(|sum| sum.saturating_add(recordings / 2) / recordings);
+            *figures = PathFigures { calls, total, own };
+        }
     }
 
     /// The same without the paths that have the least time in both recordings: `most` are kept at most, each with all above it.
@@ -187,11 +201,23 @@ mod tests {
         names.iter().zip(&tree.nodes).skip(1).map(row).collect()
     }
 
+    fn compared(before: &Analysis, after: &Analysis) -> ComparedTree {
+        ComparedTree::of(std::slice::from_ref(before), std::slice::from_ref(after))
+    }
+
+    #[test]
+    fn several_recordings_of_a_side_become_their_mean() {
+        let before = [analysis(&[("a", 100), ("a/b", 60)]), analysis(&[("a", 200)])];
+        let after = [analysis(&[("a", 30)])];
+        let found = rows(&ComparedTree::of(&before, &after));
+        assert_eq!(found, [("a".to_owned(), 150, 30), ("a/b".to_owned(), 30, 0)]);
+    }
+
     #[test]
     fn paths_of_both_new_ones_and_those_that_are_gone() {
         let before = analysis(&[("a", 100), ("a/b", 60), ("gone", 5)]);
         let after = analysis(&[("new", 7), ("a", 90), ("a/c", 10), ("a/b", 20)]);
-        let tree = ComparedTree::of(&before, &after);
+        let tree = compared(&before, &after);
         let mut found = rows(&tree);
         found.sort();
         let expected = [("a", 100, 90), ("a/b", 60, 20), ("a/c", 0, 10), ("gone", 5, 0), ("new", 0, 7)];
@@ -208,7 +234,7 @@ mod tests {
     fn what_is_left_out_has_the_least_time_in_both() {
         let before = analysis(&[("a", 100), ("a/b", 60), ("gone", 50), ("little", 1)]);
         let after = analysis(&[("a", 100), ("a/c", 2)]);
-        let mut found = rows(&ComparedTree::of(&before, &after).with_at_most(4));
+        let mut found = rows(&compared(&before, &after).with_at_most(4));
         found.sort();
         let expected = [("a", 100, 100), ("a/b", 60, 0), ("gone", 50, 0)];
         assert_eq!(found, expected.map(|(path, before, after)| (path.to_owned(), before, after)));

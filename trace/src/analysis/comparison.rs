@@ -1,11 +1,9 @@
-//! Two recordings method by method: what became slower, faster, new, gone, and which differences are mere chance.
+//! Recordings of two builds method by method: what became slower, faster, new, gone, and which differences may be chance.
 
 use std::collections::BTreeMap;
 
+use super::blocks::{Block, Blocks, student};
 use super::{Analysis, Frame};
-
-/// Of differences that are mere chance, 95 % are within so many standard errors.
-const CONFIDENCE: f64 = 1.96;
 
 /// What is compared. Times in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,8 +19,13 @@ pub enum Measure {
     Calls,
 }
 
-/// The figures of a method in one recording, all its templates together.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+impl Measure {
+    /// All of them.
+    pub const ALL: [Measure; 4] = [Measure::Own, Measure::Total, Measure::Average, Measure::Calls];
+}
+
+/// The figures of a method, all its templates together; of several recordings, the means.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Figures {
     /// Calls; at level watch only those that a tick has seen.
     pub calls: u64,
@@ -32,100 +35,211 @@ pub struct Figures {
     pub total: u64,
     /// Nanoseconds in the method itself.
     pub own: u64,
-    /// Nanoseconds of all calls, recursive ones included.
-    pub sum: u64,
-    /// Sum of the squared distances of the calls' times from their mean.
-    spread: f64,
+    /// Mean time of a call.
+    pub average: u64,
 }
 
 impl Figures {
-    fn add(&mut self, frame: &Frame) {
-        self.calls += frame.calls;
-        self.estimated_calls += frame.estimated_calls;
-        self.total = self.total.saturating_add(frame.total);
-        self.own = self.own.saturating_add(frame.own);
-        self.sum = self.sum.saturating_add(frame.sum);
-        self.spread += frame.durations.spread();
-    }
-
     /// The figure that is compared.
     #[must_use]
     pub fn value(&self, measure: Measure) -> u64 {
         match measure {
             Measure::Own => self.own,
             Measure::Total => self.total,
-            Measure::Average => self.sum.checked_div(self.calls).unwrap_or(0),
+            Measure::Average => self.average,
             Measure::Calls => self.calls,
-        }
-    }
-
-    /// Standard error of the figure: how far it would differ if the same program ran again. The calls of a program are
-    /// taken for a sample of all that it might do; at level watch, which calls a tick sees is chance, too.
-    #[must_use]
-    pub fn standard_error(&self, measure: Measure) -> f64 {
-        let calls = self.calls.max(1) as f64;
-        let mean = self.sum as f64 / calls;
-        let variance = self.spread / calls;
-        let seen_by_chance = self.estimated_calls as f64 / calls;
-        let of_sum = (calls * (variance + seen_by_chance * mean * mean)).sqrt();
-        let part = |time: u64| if self.sum > 0 { of_sum * time as f64 / self.sum as f64 } else { 0.0 };
-        match measure {
-            Measure::Own => part(self.own),
-            Measure::Total => part(self.total),
-            Measure::Average => (variance / calls).sqrt(),
-            Measure::Calls => (self.estimated_calls as f64).sqrt(),
         }
     }
 }
 
-/// A method in both recordings.
+/// What one recording holds of a method.
+#[derive(Debug, Clone, Default)]
+struct Recorded {
+    calls: u64,
+    estimated_calls: u64,
+    total: u64,
+    own: u64,
+    sum: u64,
+    blocks: Option<Blocks>,
+}
+
+impl Recorded {
+    fn add(&mut self, frame: &Frame) {
+        self.calls += frame.calls;
+        self.estimated_calls += frame.estimated_calls;
+        self.total = self.total.saturating_add(frame.total);
+        self.own = self.own.saturating_add(frame.own);
+        self.sum = self.sum.saturating_add(frame.sum);
+        if let Some(blocks) = &frame.blocks {
+            self.blocks.get_or_insert_default().add(blocks);
+        }
+    }
+
+    /// The figure that is compared; `None` for an average without calls.
+    fn value(&self, measure: Measure) -> Option<f64> {
+        match measure {
+            Measure::Own => Some(self.own as f64),
+            Measure::Total => Some(self.total as f64),
+            Measure::Average => (self.calls > 0).then(|| self.sum as f64 / self.calls as f64),
+            Measure::Calls => Some(self.calls as f64),
+        }
+    }
+
+    /// How far the figure may be off, going by the blocks of the recording. Own and total time are taken for what they are
+    /// with this number of calls.
+    fn margin(&self, measure: Measure) -> Option<f64> {
+        if self.calls == 0 {
+            return Some(0.0);
+        }
+        let blocks = self.blocks.as_ref()?;
+        let part = match measure {
+            Measure::Own => blocks.margin_per_call(|block: &Block| block.own as f64),
+            Measure::Total => blocks.margin_per_call(|block: &Block| block.total as f64),
+            Measure::Average => blocks.margin_per_call(|block: &Block| block.sum as f64),
+            Measure::Calls => blocks.margin_of_calls(),
+        }?;
+        Some(part * self.value(measure)?)
+    }
+}
+
+/// The recordings of one side.
+#[derive(Debug, Default)]
+struct Side(Vec<Recorded>);
+
+impl Side {
+    /// The means; `None` if no recording has calls.
+    fn figures(&self) -> Option<Figures> {
+        let sum = |value: fn(&Recorded) -> u64| self.0.iter().map(value).fold(0, u64::saturating_add);
+        let calls = sum(|recorded| recorded.calls);
+        let number = self.0.len() as u64;
+        let mean = |sum: u64| (sum.saturating_add(number / 2)).checked_div(number).unwrap_or(0);
+        (calls > 0).then(|| Figures {
+            calls: mean(calls).max(1),
+            estimated_calls: mean(sum(|recorded| recorded.estimated_calls)),
+            total: mean(sum(|recorded| recorded.total)),
+            own: mean(sum(|recorded| recorded.own)),
+            average: sum(|recorded| recorded.sum) / calls,
+        })
+    }
+
+    fn values(&self, measure: Measure) -> Vec<f64> {
+        self.0.iter().filter_map(|recorded| recorded.value(measure)).collect()
+    }
+
+    /// How far the mean may be off, going by the blocks of each recording.
+    fn margin(&self, measure: Measure) -> Option<f64> {
+        let margins: Option<Vec<f64>> = self.0.iter().map(|recorded| recorded.margin(measure)).collect();
+        let squares: f64 = margins?.iter().map(|margin| margin * margin).sum();
+        Some(squares.sqrt() / self.0.len().max(1) as f64)
+    }
+}
+
+/// How far the difference of two sides may be off. The larger counts: what blocks of time within the recordings say, or the
+/// recordings of a side among each other.
+fn margin(before: &Side, after: &Side, measure: Measure) -> Option<f64> {
+    let within = match measure {
+        Measure::Own | Measure::Total => margin_of_time(before, after, measure),
+        Measure::Average | Measure::Calls => Some(before.margin(measure)?.hypot(after.margin(measure)?)),
+    };
+    let between = margin_between_recordings(&before.values(measure), &after.values(measure));
+    match (within, between) {
+        (Some(within), Some(between)) => Some(within.max(between)),
+        (within, between) => between.or(within),
+    }
+}
+
+/// Times differ because calls take longer, or because there are more of them. If the number of calls is not certain, it may explain
+/// what it makes of the difference, and no more: a program that always does the same has the same number of calls each time.
+fn margin_of_time(before: &Side, after: &Side, measure: Measure) -> Option<f64> {
+    let of_calls = before.margin(measure)?.hypot(after.margin(measure)?);
+    let mean = |side: &Side, measure: Measure| {
+        let values = side.values(measure);
+        values.iter().sum::<f64>() / values.len().max(1) as f64
+    };
+    let [fewer, more] = [before, after].map(|side| mean(side, Measure::Calls));
+    let difference = (more - fewer).abs();
+    let uncertain = match (before.margin(Measure::Calls), after.margin(Measure::Calls)) {
+        (Some(before), Some(after)) => difference.min(before.hypot(after)),
+        _ => difference,
+    };
+    let time_of_a_call = (mean(before, measure) + mean(after, measure)) / (fewer + more).max(1.0);
+    Some(of_calls.hypot(uncertain * time_of_a_call))
+}
+
+/// Recordings of the same side differ by chance, and those of both sides by about as much.
+fn margin_between_recordings(before: &[f64], after: &[f64]) -> Option<f64> {
+    let degrees_of_freedom = (before.len() + after.len()).checked_sub(2).filter(|degrees| *degrees > 0)?;
+    if before.is_empty() || after.is_empty() {
+        return None;
+    }
+    let squares = |values: &[f64]| {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>()
+    };
+    let variance = (squares(before) + squares(after)) / degrees_of_freedom as f64;
+    let of_means = variance * (1.0 / before.len() as f64 + 1.0 / after.len() as f64);
+    Some(student(degrees_of_freedom) * of_means.sqrt())
+}
+
+/// A method on both sides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MethodChange {
     /// Class and method: `com.acme.Handler.handle`.
     pub name: String,
     /// Descriptor of the method.
     pub descriptor: String,
-    /// In the first recording; `None`: the method is new.
+    /// Before; `None`: the method is new.
     pub before: Option<Figures>,
-    /// In the second recording; `None`: the method is gone.
+    /// After; `None`: the method is gone.
     pub after: Option<Figures>,
+    /// How far the difference may be off, by [`Measure::ALL`]; `None` if that cannot be said.
+    margins: [Option<f64>; 4],
 }
 
 impl MethodChange {
+    fn of((name, descriptor): (String, &str), [before, after]: [Side; 2]) -> MethodChange {
+        let margins = Measure::ALL.map(|measure| margin(&before, &after, measure));
+        let [before, after] = [before, after].map(|side| side.figures());
+        MethodChange { name, descriptor: descriptor.to_owned(), before, after, margins }
+    }
+
     fn values(&self, measure: Measure) -> (u64, u64) {
         let value = |figures: &Option<Figures>| figures.map_or(0, |figures| figures.value(measure));
         (value(&self.before), value(&self.after))
     }
 
-    /// How much more it is in the second recording.
+    /// How much more it is after than before.
     #[must_use]
     pub fn difference(&self, measure: Measure) -> i128 {
         let (before, after) = self.values(measure);
         i128::from(after) - i128::from(before)
     }
 
-    /// The same in percent of the first recording; `None` for what is new.
+    /// The same in percent of what it was before; `None` for what is new.
     #[must_use]
     pub fn percent(&self, measure: Measure) -> Option<f64> {
         let (before, _) = self.values(measure);
         (before > 0).then(|| self.difference(measure) as f64 * 100.0 / before as f64)
     }
 
-    /// The difference, in percent of the first recording, that chance alone exceeds in one case of twenty.
+    /// The difference, in percent of what it was before, that chance alone exceeds in one case of twenty; `None` if the method is
+    /// new or gone, or was called too rarely to say.
     #[must_use]
     pub fn noise_percent(&self, measure: Measure) -> Option<f64> {
-        let (before, after) = (self.before?, self.after?);
-        let error = before.standard_error(measure).hypot(after.standard_error(measure));
+        let (before, _) = (self.before?, self.after?);
+        let index = Measure::ALL.iter().position(|other| *other == measure)?;
+        let margin = self.margins.get(index).copied().flatten()?;
         let value = before.value(measure);
-        (value > 0).then(|| CONFIDENCE * error * 100.0 / value as f64)
+        (value > 0).then(|| margin * 100.0 / value as f64)
     }
 
-    /// Whether chance may explain the difference.
+    /// Whether chance may explain the difference; `None` if that cannot be said.
     #[must_use]
-    pub fn is_noise(&self, measure: Measure) -> bool {
-        match (self.percent(measure), self.noise_percent(measure)) {
-            (Some(percent), Some(noise)) => percent.abs() <= noise,
-            _ => false,
+    pub fn is_noise(&self, measure: Measure) -> Option<bool> {
+        match (self.before, self.after) {
+            (Some(_), Some(_)) if self.difference(measure) == 0 => Some(true),
+            (Some(_), Some(_)) => Some(self.percent(measure)?.abs() <= self.noise_percent(measure)?),
+            _ => Some(false),
         }
     }
 
@@ -136,14 +250,16 @@ impl MethodChange {
     }
 }
 
-/// Two recordings, the first taken for what was before.
+/// Recordings of two sides, the first taken for what was before. Figures are means of the recordings of a side.
 #[derive(Debug, Clone, Default)]
 pub struct Comparison {
     /// All methods of both, by name.
     pub methods: Vec<MethodChange>,
-    /// Time of the outermost calls in each, in nanoseconds.
+    /// Number of recordings on each side.
+    pub recordings: [usize; 2],
+    /// Time of the outermost calls of each, in nanoseconds.
     pub total: [u64; 2],
-    /// Calls in each.
+    /// Calls of each.
     pub calls: [u64; 2],
     /// Length of each, in nanoseconds.
     pub durations: [u64; 2],
@@ -152,32 +268,49 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Compares `before` with `after`.
+    /// Compares `before` with `after`. Margins need analyses with [`in_blocks`](super::AnalysisOptions::in_blocks).
     #[must_use]
     pub fn of(before: &Analysis, after: &Analysis) -> Comparison {
-        let mut methods: BTreeMap<(String, &str), [Option<Figures>; 2]> = BTreeMap::new();
-        for (side, analysis) in [before, after].into_iter().enumerate() {
-            for frame in analysis.frames.iter().filter(|frame| frame.calls > 0) {
-                let both = methods.entry((frame.reported_name(), &frame.descriptor)).or_default();
-                if let Some(figures) = both.get_mut(side) {
-                    figures.get_or_insert_default().add(frame);
+        Comparison::of_several(std::slice::from_ref(before), std::slice::from_ref(after))
+    }
+
+    /// Compares the mean of several recordings before with that of several after: how much runs of a program differ only shows
+    /// there.
+    #[must_use]
+    pub fn of_several(before: &[Analysis], after: &[Analysis]) -> Comparison {
+        let both = [before, after];
+        let none = || both.map(|side| Side(vec![Recorded::default(); side.len()]));
+        let mut methods: BTreeMap<(String, &str), [Side; 2]> = BTreeMap::new();
+        for (side, analyses) in both.into_iter().enumerate() {
+            for (recording, analysis) in analyses.iter().enumerate() {
+                for frame in analysis.frames.iter().filter(|frame| frame.calls > 0) {
+                    let sides = methods.entry((frame.reported_name(), &frame.descriptor)).or_insert_with(none);
+                    if let Some(recorded) = sides.get_mut(side).and_then(|side| side.0.get_mut(recording)) {
+                        recorded.add(frame);
+                    }
                 }
             }
         }
-        let change = |((name, descriptor), [before, after]): ((String, &str), [Option<Figures>; 2])| MethodChange {
-            name,
-            descriptor: descriptor.to_owned(),
-            before,
-            after,
+        let mean = |value: fn(&Analysis) -> u64| {
+            both.map(|side| {
+                let sum = side.iter().map(value).fold(0, u64::saturating_add);
+                sum.checked_div(side.len() as u64).unwrap_or(0)
+            })
         };
-        let both = [before, after];
         Comparison {
-            methods: methods.into_iter().map(change).collect(),
-            total: both.map(|analysis| analysis.tree.total()),
-            calls: both.map(|analysis| analysis.calls),
-            durations: both.map(|analysis| analysis.recording.duration_nanos),
-            warnings: both.map(|analysis| analysis.warnings.clone()),
+            methods: methods.into_iter().map(|(name, sides)| MethodChange::of(name, sides)).collect(),
+            recordings: both.map(<[Analysis]>::len),
+            total: mean(|analysis| analysis.tree.total()),
+            calls: mean(|analysis| analysis.calls),
+            durations: mean(|analysis| analysis.recording.duration_nanos),
+            warnings: both.map(warnings),
         }
+    }
+
+    /// Whether the margins include how much runs of the program differ from each other.
+    #[must_use]
+    pub fn sees_runs(&self) -> bool {
+        self.recordings.iter().any(|recordings| *recordings > 1)
     }
 
     /// The methods, the one with the largest difference first.
@@ -188,77 +321,44 @@ impl Comparison {
         methods
     }
 
-    /// Methods of both recordings that got worse by more than `percent`, even without what chance may have made of it.
-    /// Those with less than `smallest_share` percent of the time of both recordings do not matter.
+    /// Methods of both sides that got worse by more than `percent`, even without what chance may have made of it; none of
+    /// which nobody can say what that is. Those with less than `smallest_share` percent of the time of both sides do not matter.
     #[must_use]
     pub fn worse_by(&self, measure: Measure, percent: f64, smallest_share: f64) -> Vec<&MethodChange> {
-        let [before, after] = self.total;
-        let matters = |figures: &Option<Figures>, whole: u64| {
-            figures.is_some_and(|figures| figures.total as f64 * 100.0 >= whole as f64 * smallest_share)
-        };
         let is_worse = |method: &&MethodChange| {
-            let noise = method.noise_percent(measure).unwrap_or(0.0);
-            method.percent(measure).is_some_and(|change| change - noise > percent)
-                && method.after.is_some()
-                && (matters(&method.before, before) || matters(&method.after, after))
+            let certain = method.percent(measure).zip(method.noise_percent(measure));
+            certain.is_some_and(|(change, noise)| change - noise > percent) && self.matters(method, smallest_share)
         };
         self.by_difference(measure).into_iter().filter(is_worse).collect()
     }
+
+    /// Methods that seem to have got worse by more than `percent`, but of which it cannot be said what chance made of it.
+    #[must_use]
+    pub fn unjudged_above(&self, measure: Measure, percent: f64, smallest_share: f64) -> Vec<&MethodChange> {
+        let is_unjudged = |method: &&MethodChange| {
+            method.is_noise(measure).is_none()
+                && method.percent(measure).is_some_and(|change| change > percent)
+                && self.matters(method, smallest_share)
+        };
+        self.by_difference(measure).into_iter().filter(is_unjudged).collect()
+    }
+
+    fn matters(&self, method: &MethodChange, smallest_share: f64) -> bool {
+        let mut sides = [method.before, method.after].into_iter().zip(self.total);
+        sides.any(|(figures, whole)| {
+            figures.is_some_and(|figures| figures.total as f64 * 100.0 >= whole as f64 * smallest_share)
+        })
+    }
+}
+
+/// The warnings of the recordings of a side, with the name of the file if there are several.
+fn warnings(side: &[Analysis]) -> Vec<String> {
+    let line = |analysis: &Analysis, warning: &String| match side {
+        [_] => warning.clone(),
+        _ => format!("{}: {warning}", analysis.recording.path.display()),
+    };
+    side.iter().flat_map(|analysis| analysis.warnings.iter().map(move |warning| line(analysis, warning))).collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn analysis(calls: &[(&str, u64, bool)]) -> Analysis {
-        let mut analysis = Analysis::default();
-        for (name, duration, exact) in calls {
-            let position = analysis.frames.iter().position(|frame| frame.method == *name).unwrap_or_else(|| {
-                analysis.frames.push(Frame { method: (*name).to_owned(), ..Frame::default() });
-                analysis.frames.len() - 1
-            });
-            let frame = &mut analysis.frames[position];
-            frame.add(*duration, *exact, true);
-            frame.own += duration;
-        }
-        analysis
-    }
-
-    #[test]
-    fn new_gone_and_changed_methods_the_largest_difference_first() {
-        let before = analysis(&[("same", 100, true), ("gone", 50, true), ("slower", 1_000, true)]);
-        let after = analysis(&[("same", 100, true), ("new", 70, true), ("slower", 1_500, true)]);
-        let comparison = Comparison::of(&before, &after);
-        let rows: Vec<_> = comparison
-            .by_difference(Measure::Own)
-            .into_iter()
-            .map(|method| (method.name.as_str(), method.difference(Measure::Own), method.percent(Measure::Own)))
-            .collect();
-        let expected =
-            [("slower", 500, Some(50.0)), ("new", 70, None), ("gone", -50, Some(-100.0)), ("same", 0, Some(0.0))];
-        assert_eq!(rows, expected);
-    }
-
-    #[test]
-    fn what_scatters_is_noise_and_what_does_not_is_a_change() {
-        let steady = |time| (0..100).map(move |_| ("m", time, true)).collect::<Vec<_>>();
-        let change = Comparison::of(&analysis(&steady(1_000)), &analysis(&steady(1_100)));
-        assert!(!change.methods[0].is_noise(Measure::Average));
-        assert_eq!(change.worse_by(Measure::Average, 9.0, 0.0).len(), 1);
-        assert!(change.worse_by(Measure::Average, 11.0, 0.0).is_empty());
-
-        let scattered = |add| (0..100).map(move |index: u64| ("m", index * 100 + add, true)).collect::<Vec<_>>();
-        let chance = Comparison::of(&analysis(&scattered(0)), &analysis(&scattered(300)));
-        assert!(chance.methods[0].is_noise(Measure::Average));
-        assert!(chance.worse_by(Measure::Average, 1.0, 0.0).is_empty());
-    }
-
-    #[test]
-    fn of_estimates_the_number_that_a_tick_has_seen_is_chance_too() {
-        let watched = |count| (0..count).map(|_| ("m", 1_000_000, false)).collect::<Vec<_>>();
-        let few = Comparison::of(&analysis(&watched(16)), &analysis(&watched(20)));
-        assert!(few.methods[0].is_noise(Measure::Total));
-        let many = Comparison::of(&analysis(&watched(1_600)), &analysis(&watched(2_000)));
-        assert!(!many.methods[0].is_noise(Measure::Total));
-    }
-}
+mod tests;

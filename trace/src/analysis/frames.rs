@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::Histogram;
+use super::blocks::{Block, Blocks};
 use crate::IN_BURSTS;
 use crate::reader::Method;
 
@@ -52,6 +53,8 @@ pub struct Frame {
     pub max: u64,
     /// Distribution of the times of calls.
     pub durations: Histogram,
+    /// The calls by blocks of time, if that was asked for.
+    pub(super) blocks: Option<Box<Blocks>>,
 }
 
 impl Frame {
@@ -94,6 +97,11 @@ impl Frame {
         }
         self.max = self.max.max(duration);
         self.durations.record(duration);
+    }
+
+    /// The calls of a block of time.
+    pub(super) fn block_mut(&mut self, block: usize) -> Option<&mut Block> {
+        self.blocks.get_or_insert_default().get_mut(block)
     }
 }
 

@@ -59,20 +59,6 @@ impl Histogram {
         steps.and_then(|steps| steps.get(step)).is_some_and(|count| *count > 0)
     }
 
-    /// Sum of the squared distances of the durations from their mean, as exact as the buckets are.
-    #[must_use]
-    pub fn spread(&self) -> f64 {
-        let buckets = || {
-            let octaves = self.octaves.iter().enumerate().filter_map(|(octave, steps)| Some((octave, steps.as_ref()?)));
-            octaves.flat_map(|(octave, steps)| {
-                let middle = move |step: usize| middle(octave as u32, step as u64).clamp(self.min, self.max) as f64;
-                steps.iter().enumerate().map(move |(step, count)| (middle(step), *count as f64))
-            })
-        };
-        let mean = buckets().map(|(value, count)| value * count).sum::<f64>() / self.count.max(1) as f64;
-        buckets().map(|(value, count)| count * (value - mean) * (value - mean)).sum()
-    }
-
     /// The longest duration; 0 when there are none.
     #[must_use]
     pub fn max(&self) -> u64 {

@@ -4,6 +4,7 @@
 //! number of calls: the file is read chunk by chunk, from its end to its start.
 
 mod allocations;
+mod blocks;
 mod builder;
 mod bursts;
 mod call_arguments;
@@ -61,6 +62,8 @@ use slices::Unseen;
 pub struct AnalysisOptions {
     /// Leave out calls that ended before the application had started up (as the recording's marker says).
     pub after_start_up: bool,
+    /// Keep the calls of each method also by blocks of time, for the margins of a [`Comparison`].
+    pub in_blocks: bool,
 }
 
 /// What is known about the recording itself.
@@ -154,6 +157,9 @@ impl Analysis {
         let mut builder = Builder::new(reader);
         if options.after_start_up {
             builder.find_start_up(reader);
+        }
+        if options.in_blocks {
+            builder.keep_blocks(reader);
         }
         let mut left = reader.file_bytes();
         decode_backward(reader, builder.begin(), |index, chunk| {

@@ -10,6 +10,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::blocks::BlockClock;
 use super::call_arguments::PendingArguments;
 use super::frames::Frames;
 use super::likely_times::likely_times;
@@ -50,6 +51,8 @@ struct Open {
     fitted_start: u64,
     node: NodeId,
     frame: FrameId,
+    /// The block of time in which it ended, if there are blocks.
+    block: Option<usize>,
 }
 
 /// The open calls of a thread, the outermost first.
@@ -91,6 +94,8 @@ pub(super) struct Nesting {
     pub(super) tree: CallTree,
     /// Values of calls that are still to come.
     pub(super) arguments: PendingArguments,
+    /// Into which blocks of time calls are put.
+    pub(super) blocks: BlockClock,
 }
 
 #[derive(Debug, Default)]
@@ -110,8 +115,8 @@ impl Nesting {
         visitor: &mut V,
     ) {
         let open = self.platform.entry(thread).or_default();
-        let Nesting { frames, tree, arguments, .. } = self;
-        let mut place = Place { frames, tree, arguments, totals, visitor };
+        let Nesting { frames, tree, arguments, blocks, .. } = self;
+        let mut place = Place { frames, tree, arguments, blocks: *blocks, totals, visitor };
         if V::SEES_TIMES && records.iter().any(|record| !record.exact) {
             let times = likely_times(records).into_iter();
             records.iter().zip(times).rev().for_each(|(record, times)| place.add(thread, open, record, times));
@@ -129,8 +134,8 @@ impl Nesting {
 
     /// A chunk is complete: nothing in the chunks before it ends after `start`.
     pub(super) fn chunk_done(&mut self, start: u64, totals: &mut ThreadTotals, visitor: &mut impl SliceVisitor) {
-        let Nesting { frames, tree, arguments, virtual_threads, .. } = self;
-        let mut place = Place { frames, tree, arguments, totals, visitor };
+        let Nesting { frames, tree, arguments, blocks, virtual_threads, .. } = self;
+        let mut place = Place { frames, tree, arguments, blocks: *blocks, totals, visitor };
         virtual_threads.retain(|id, thread| {
             thread.place_calls_after(start, *id, &mut place);
             thread.open.close_while(|open| open.start >= start);
@@ -158,6 +163,7 @@ struct Place<'a, V> {
     frames: &'a mut Frames,
     tree: &'a mut CallTree,
     arguments: &'a mut PendingArguments,
+    blocks: BlockClock,
     totals: &'a mut ThreadTotals,
     visitor: &'a mut V,
 }
@@ -181,7 +187,11 @@ impl<V: SliceVisitor> Place<'_, V> {
         // A rounded start may lie before that of the caller; what ended in between is inside neither.
         let caller_start = open.calls.last().map_or(0, |inner| inner.start);
         let start_inside = record.start.max(caller_start);
-        open.calls.push(Open { start: start_inside, fitted_start: start, node, frame: frame_id });
+        let block = self.blocks.block(record.end());
+        if let Some(block) = block {
+            self.add_to_block(block, record, is_outermost, open.calls.last());
+        }
+        open.calls.push(Open { start: start_inside, fitted_start: start, node, frame: frame_id, block });
         if let Some(frame) = self.frames.get_mut(frame_id) {
             frame.add(duration, exact, is_outermost);
             let text = self.arguments.take((thread, record.start, duration), frame_id, frame);
@@ -190,6 +200,22 @@ impl<V: SliceVisitor> Place<'_, V> {
             self.visitor.slice(&slice);
         }
         self.totals.add(duration, parent == NodeId::ROOT);
+    }
+
+    /// Adds a call to its block of time; its time is no longer that of the caller, in the caller's block.
+    fn add_to_block(&mut self, block: usize, record: &CallRecord, is_outermost: bool, caller: Option<&Open>) {
+        let duration = record.duration;
+        if let Some(of_method) = self.frames.get_mut(record.frame).and_then(|frame| frame.block_mut(block)) {
+            of_method.calls += 1;
+            of_method.sum = of_method.sum.saturating_add(duration);
+            of_method.total = of_method.total.saturating_add(if is_outermost { duration } else { 0 });
+            of_method.own = of_method.own.saturating_add_unsigned(duration);
+        }
+        if let Some((caller, block)) = caller.and_then(|caller| Some((caller.frame, caller.block?)))
+            && let Some(of_caller) = self.frames.get_mut(caller).and_then(|frame| frame.block_mut(block))
+        {
+            of_caller.own = of_caller.own.saturating_sub_unsigned(duration);
+        }
     }
 
     /// A call without a node of its own: its time is its method's, and no longer that of the caller, if that has no node

@@ -1,10 +1,10 @@
-//! Two recordings beside each other as the data of a page.
+//! Recordings of two sides beside each other as the data of a page.
 
 use serde::Serialize;
 
 use super::data::Recording;
 use crate::Analysis;
-use crate::analysis::{ComparedTree, Comparison, Figures, Measure, MethodChange};
+use crate::analysis::{ComparedTree, Comparison, Figures, Measure, MethodChange, RecordingInfo};
 
 /// Paths in the flame graph; those with less time in both recordings are left out.
 const MOST_PATHS: usize = 40_000;
@@ -42,8 +42,12 @@ struct NodeColumns {
 
 #[derive(Serialize)]
 struct Diff<'a> {
-    /// Before and after.
-    recordings: [Recording<'a>; 2],
+    /// Before and after: the recordings of each side.
+    recordings: [Vec<Recording<'a>>; 2],
+    /// Means of the recordings.
+    durations: [u64; 2],
+    /// Whether `chance` includes how much runs of the program differ.
+    sees_runs: bool,
     calls: [u64; 2],
     totals: [u64; 2],
     nodes: [Columns; 2],
@@ -66,9 +70,9 @@ struct Row<'a> {
     /// Position in `frames`.
     frame: Option<usize>,
     figures: [Option<Numbers>; 2],
-    /// What chance alone makes of the own time, in percent of that before.
+    /// What chance alone makes of the own time, in percent of that before; `None` if that cannot be said.
     chance: Option<f64>,
-    is_chance: bool,
+    is_chance: Option<bool>,
 }
 
 #[derive(Serialize)]
@@ -82,13 +86,13 @@ struct Numbers {
 
 impl Numbers {
     fn of(figures: Figures) -> Numbers {
-        let Figures { calls, estimated_calls, total, own, .. } = figures;
-        Numbers { calls, total, own, per_call: figures.value(Measure::Average), estimated: estimated_calls > 0 }
+        let Figures { calls, estimated_calls, total, own, average } = figures;
+        Numbers { calls, total, own, per_call: average, estimated: estimated_calls > 0 }
     }
 }
 
 /// The page's data as JSON.
-pub(super) fn diff_json(before: &Analysis, after: &Analysis, comparison: &Comparison) -> String {
+pub(super) fn diff_json(before: &[Analysis], after: &[Analysis], comparison: &Comparison) -> String {
     let whole = ComparedTree::of(before, after);
     let tree = whole.with_at_most(MOST_PATHS);
     let both = [before, after];
@@ -105,16 +109,19 @@ pub(super) fn diff_json(before: &Analysis, after: &Analysis, comparison: &Compar
         }
     }
     let changes = comparison.by_difference(Measure::Own);
+    let nothing = RecordingInfo::default();
     let page = DiffPage {
-        recording: Recording::of(&after.recording),
-        calls: after.calls,
-        total: after.tree.total(),
+        recording: Recording::of(after.first().map_or(&nothing, |analysis| &analysis.recording)),
+        calls: comparison.calls[1],
+        total: comparison.total[1],
         warnings: warnings(comparison),
         frames: tree.methods.iter().map(frame).collect(),
         nodes,
         paths: whole.nodes.len(),
         diff: Diff {
-            recordings: both.map(|analysis| Recording::of(&analysis.recording)),
+            recordings: both.map(|side| side.iter().map(|analysis| Recording::of(&analysis.recording)).collect()),
+            durations: comparison.durations,
+            sees_runs: comparison.sees_runs(),
             calls: comparison.calls,
             totals: comparison.total,
             nodes: columns,

@@ -1,4 +1,4 @@
-// Two recordings beside each other: a flame graph of one of them, red where it takes more time than before and blue where it
+// Recordings of two sides beside each other: a flame graph of one side, red where it takes more time than before and blue where it
 // takes less, and a table of the methods.
 const diff = data.diff;
 const SIDES = ["before", "after"];
@@ -71,12 +71,12 @@ function methodDifference(index) {
 }
 
 function head() {
-  const names = diff.recordings.map((one) => one.file.split(/[\\/]/).pop());
+  const names = diff.recordings.map((side) => side[0].file.split(/[\\/]/).pop() + (side.length > 1 ? ` + ${side.length - 1} more` : ""));
   document.getElementById("title").textContent = `${names[0]} → ${names[1]}`;
   document.getElementById("subtitle").textContent = [recording.command_line, recording.jvm, "red: more time than before, blue: less"].filter(Boolean).join(" · ");
   const both = (title, values, format) => make("div", { class: "card" }, make("b", {}, `${format(values[0])} → ${format(values[1])}`), make("span", { class: "faint" }, title));
   document.getElementById("cards").append(
-    both("duration", diff.recordings.map((one) => one.duration), time), both("time in calls", diff.totals, time), both("calls", diff.calls, count));
+    both("duration", diff.durations, time), both("time in calls", diff.totals, time), both("calls", diff.calls, count));
   document.getElementById("warnings").append(...data.warnings.map((text) => make("p", { class: "warning" }, text)));
 }
 
@@ -100,7 +100,7 @@ function differenceTable() {
   const column = (title, side, key, format) => number(title, (row) => figure(row, side, key),
     (value, row) => (row.figures[side] ? estimate(row.figures[side].estimated && format === time, format(value)) : "–"));
   const change = (row) => figure(row, 1, "own") - figure(row, 0, "own");
-  const mark = (row) => (row.is_chance || change(row) === 0 ? "faint" : change(row) > 0 ? "worse" : "better");
+  const mark = (row) => (row.is_chance !== false || change(row) === 0 ? "faint" : change(row) > 0 ? "worse" : "better");
   const left = diff.all_methods - diff.methods.length;
   return tablePanel({
     rows: diff.methods, sort: 2, filter: (row) => row.name,
@@ -108,21 +108,22 @@ function differenceTable() {
       column("Own before", 0, "own", time), column("after", 1, "own", time),
       number("Difference", (row) => Math.abs(change(row)), (_, row) => signed(change(row)), { mark }),
       number("Change", (row) => (row.figures[0] ? change(row) / Math.max(figure(row, 0, "own"), 1) : Infinity),
-        (_, row) => `${row.is_chance ? "≈" : ""}${percentOf(figure(row, 0, "own"), figure(row, 1, "own"))}`, { mark }),
+        (_, row) => `${row.is_chance ? "≈" : row.is_chance === null ? "?" : ""}${percentOf(figure(row, 0, "own"), figure(row, 1, "own"))}`, { mark }),
       number("± chance", (row) => row.chance ?? -1, (value) => (value < 0 ? "–" : `${value.toFixed(1)} %`)),
       column("Calls before", 0, "calls", count), column("after", 1, "calls", count),
       column("Per call before", 0, "per_call", time), column("after", 1, "per_call", time),
       { title: "Method", text: true, value: (row) => row.name, show: (row) => (row.frame == null ? row.name : methodLink(row.frame)) },
     ],
-    note: `± and ≈: what chance alone makes of it, in 19 cases of 20${left > 0 ? ` · ${count(left)} methods with smaller differences are left out` : ""}`,
+    note: `± and ≈: what chance alone makes of it, in 19 cases of 20${diff.sees_runs ? "" : ", going by each recording alone: how much runs of the program differ shows only in several recordings of each side"} · ?: called too rarely to say${left > 0 ? ` · ${count(left)} methods with smaller differences are left out` : ""}`,
   });
 }
 
 function bothRecordings() {
   const panel = make("div", { class: "panel" });
-  diff.recordings.forEach((one, side) => panel.append(make("h2", {}, side ? "After" : "Before"),
+  diff.recordings.forEach((recordings, side) => recordings.forEach((one, index) => panel.append(
+    make("h2", {}, `${side ? "After" : "Before"}${recordings.length > 1 ? ` ${index + 1}` : ""}`),
     make("dl", { class: "facts" }, ...[["File", one.file], ["Command", one.command_line], ["JVM", one.jvm], ["JVM options", one.jvm_options],
-      ["Duration", time(one.duration)]].filter(([, text]) => text).flatMap(([name, text]) => [make("dt", {}, name), make("dd", { class: "mono" }, text)]))));
+      ["Duration", time(one.duration)]].filter(([, text]) => text).flatMap(([name, text]) => [make("dt", {}, name), make("dd", { class: "mono" }, text)])))));
   return panel;
 }
 

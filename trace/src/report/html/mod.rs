@@ -27,10 +27,14 @@ pub fn html_with_time_line(analysis: &Analysis, time_line: &TimeLine) -> String 
     page(analysis, Some(time_line))
 }
 
-/// Two recordings beside each other as HTML: a differential flame graph and a table of the methods.
+/// The recordings of two sides beside each other as HTML: a differential flame graph and a table of the methods.
 #[must_use]
-pub fn diff_html(before: &Analysis, after: &Analysis, comparison: &Comparison) -> String {
-    let title = format!("{} → {}", file_name(before), file_name(after));
+pub fn diff_html(before: &[Analysis], after: &[Analysis], comparison: &Comparison) -> String {
+    let name = |side: &[Analysis]| match side {
+        [first, others @ ..] if !others.is_empty() => format!("{} + {} more", file_name(first), others.len()),
+        _ => side.first().map_or_else(String::new, file_name),
+    };
+    let title = format!("{} → {}", name(before), name(after));
     put_together(&title, &diff_json(before, after, comparison), &DIFF_SCRIPTS)
 }
 

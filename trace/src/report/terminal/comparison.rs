@@ -1,10 +1,15 @@
-//! Two recordings beside each other, as text for a terminal.
+//! Recordings of two sides beside each other, as text for a terminal.
 
 use super::table::{Cell, Table};
 use super::text::{Style, printable, shorten_name};
 use super::{TerminalOptions, estimated};
 use crate::analysis::{Comparison, Figures, Measure, MethodChange};
 use crate::report::units::{count, duration};
+
+const ONE_RUN: [&str; 2] = [
+    "  ± is computed from blocks of time within each recording. How much one run of the program differs from the next is not in it:",
+    "  record each side several times, and compare with --before A1 A2 A3 --after B1 B2 B3.",
+];
 
 /// The methods with the largest differences, as text for a terminal.
 #[must_use]
@@ -14,6 +19,10 @@ pub fn comparison(comparison: &Comparison, by: Measure, options: &TerminalOption
     let fact = |name: &str, [before, after]: [String; 2]| format!("  {name:<14}  {before:>16}  {after:>16}");
     lines.push(style.title("Recordings"));
     lines.push(style.faint(&fact("", ["before".to_owned(), "after".to_owned()])));
+    if comparison.sees_runs() {
+        lines.push(fact("recordings", comparison.recordings.map(|number| count(number as u64))));
+        lines.push(style.faint("  figures are means of the recordings of a side"));
+    }
     lines.push(fact("duration", comparison.durations.map(duration)));
     lines.push(fact("time in calls", comparison.total.map(duration)));
     lines.push(fact("calls", comparison.calls.map(count)));
@@ -33,9 +42,15 @@ pub fn comparison(comparison: &Comparison, by: Measure, options: &TerminalOption
     if methods.len() > options.rows {
         lines.push(style.faint(&format!("  ... {} more", count((methods.len() - options.rows) as u64))));
     }
-    let legend =
-        "  ± what chance alone makes of it, in 19 cases of 20; ≈ no more than that; ~ estimates of level watch";
-    lines.push(style.faint(legend));
+    let legend = [
+        "  ± what chance alone makes of it, in 19 cases of 20; ≈ no more than that; ? called too rarely to say",
+        "  ~ estimates of level watch",
+    ];
+    let estimates = methods.iter().any(|method| method.is_estimated());
+    lines.extend(legend.iter().take(if estimates { 2 } else { 1 }).map(|line| style.faint(line)));
+    if !comparison.sees_runs() {
+        lines.extend(ONE_RUN.map(|line| style.warning(line)));
+    }
     lines.join("\n") + "\n"
 }
 
@@ -78,7 +93,14 @@ fn change(method: &MethodChange, by: Measure) -> String {
     match (&method.before, &method.after, method.percent(by)) {
         (None, _, _) => "new".to_owned(),
         (_, None, _) => "gone".to_owned(),
-        (_, _, Some(percent)) => format!("{}{percent:+.1} %", if method.is_noise(by) { "≈" } else { "" }),
+        (_, _, Some(percent)) => {
+            let mark = match method.is_noise(by) {
+                Some(true) => "≈",
+                Some(false) => "",
+                None => "?",
+            };
+            format!("{mark}{percent:+.1} %")
+        }
         _ => "-".to_owned(),
     }
 }
