@@ -58,23 +58,24 @@ impl ClassPlan {
             };
             let templates = chosen.map(|chosen| Templates::from(&chosen.templates));
             let capture = chosen.and_then(|chosen| chosen.capture.as_ref());
+            let captured = capture.map(|capture| capture.in_method(file, method));
             let first = matches!(coming, Coming::First);
             match (coming, templates, chosen.map(|chosen| chosen.mode)) {
                 (Coming::Again(Some(wrapped)), templates, _) if wrapped.contains(method) => {
                     plan.methods.push(
                         MethodPlan::wrapper(method_index, templates.unwrap_or_else(|| Vec::new().into()))
-                            .capturing(capture),
+                            .capturing(captured),
                     );
                 }
                 (Coming::First, Some(templates), Some(Mode::Wrapper)) => {
-                    plan.methods.push(MethodPlan::wrapper(method_index, templates).capturing(capture));
+                    plan.methods.push(MethodPlan::wrapper(method_index, templates).capturing(captured));
                 }
                 (_, Some(_), Some(Mode::Wrapper)) => {
                     plan.refused.push(Refused { method_index, reason: NotWrapped::LoadedBefore.into() });
                 }
                 (_, Some(templates), Some(Mode::Inline)) => {
                     let planned = MethodPlan { wrapper_allowed: first, ..MethodPlan::inline(method_index, templates) };
-                    plan.methods.push(planned.capturing(capture));
+                    plan.methods.push(planned.capturing(captured));
                 }
                 (_, None, _) | (_, _, None) => {}
             }

@@ -72,6 +72,53 @@ impl VerificationType {
     }
 }
 
+/// What a stack map frame says besides its distance from the frame before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameForm {
+    /// Locals as before, empty stack.
+    Same,
+    /// Locals as before, one stack entry, which follows.
+    OneStackItem,
+    /// So many of the last locals are gone (1 to 3), empty stack.
+    Chop(u8),
+    /// So many more locals (1 to 3), which follow; empty stack.
+    Append(u8),
+    /// The numbers of all locals and of all stack entries, each followed by the entries.
+    Full,
+}
+
+/// The beginning of a stack map frame, up to the verification types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameHead {
+    /// What follows.
+    pub form: FrameForm,
+    /// `offset_delta`.
+    pub delta: u16,
+    /// Whether the distance is part of the tag.
+    pub is_short: bool,
+}
+
+impl FrameHead {
+    /// Reads tag and distance.
+    #[inline]
+    pub fn read(reader: &mut ByteReader<'_>) -> Result<FrameHead> {
+        let tag = reader.u1()?;
+        let form = match tag {
+            0..=63 => return Ok(FrameHead { form: FrameForm::Same, delta: u16::from(tag), is_short: true }),
+            64..=127 => {
+                return Ok(FrameHead { form: FrameForm::OneStackItem, delta: u16::from(tag - 64), is_short: true });
+            }
+            128..=246 => return Err(reader.error(ErrorKind::BadFrame)),
+            247 => FrameForm::OneStackItem,
+            248..=250 => FrameForm::Chop(251 - tag),
+            251 => FrameForm::Same,
+            252..=254 => FrameForm::Append(tag - 251),
+            255 => FrameForm::Full,
+        };
+        Ok(FrameHead { form, delta: reader.u2()?, is_short: false })
+    }
+}
+
 /// Decodes the frames of a `StackMapTable` one after another; locals and stack are kept between frames.
 #[derive(Debug)]
 pub struct FrameDecoder<'a, 'b> {
@@ -120,37 +167,24 @@ impl<'a, 'b> FrameDecoder<'a, 'b> {
             return Ok(None);
         }
         self.left -= 1;
-        let tag = self.reader.u1()?;
+        let head = FrameHead::read(&mut self.reader)?;
         self.stack.clear();
-        self.locals_changed = !matches!(tag, 0..=247 | 251);
-        let delta = match tag {
-            0..=63 => u16::from(tag),
-            64..=127 => {
-                self.stack.push(VerificationType::read(&mut self.reader)?);
-                u16::from(tag - 64)
-            }
-            247 => {
-                let delta = self.reader.u2()?;
-                self.stack.push(VerificationType::read(&mut self.reader)?);
-                delta
-            }
-            248..=250 => {
-                let delta = self.reader.u2()?;
-                let kept = self.locals.len().checked_sub(usize::from(251 - tag));
+        self.locals_changed = !matches!(head.form, FrameForm::Same | FrameForm::OneStackItem);
+        match head.form {
+            FrameForm::Same => {}
+            FrameForm::OneStackItem => self.stack.push(VerificationType::read(&mut self.reader)?),
+            FrameForm::Chop(gone) => {
+                let kept = self.locals.len().checked_sub(usize::from(gone));
                 self.locals.truncate(kept.ok_or(self.reader.error(ErrorKind::BadFrame))?);
-                delta
             }
-            251 => self.reader.u2()?,
-            252..=254 => {
-                let delta = self.reader.u2()?;
-                for _ in 251..tag {
+            FrameForm::Append(added) => {
+                for _ in 0..added {
                     self.locals.push(VerificationType::read(&mut self.reader)?);
                 }
-                delta
             }
-            255 => self.full()?,
-            _ => return Err(self.reader.error(ErrorKind::BadFrame)),
-        };
+            FrameForm::Full => self.full()?,
+        }
+        let delta = head.delta;
         let offset = match self.offset {
             None => u32::from(delta),
             Some(previous) => previous + u32::from(delta) + 1,
@@ -159,8 +193,7 @@ impl<'a, 'b> FrameDecoder<'a, 'b> {
         Ok(Some(offset))
     }
 
-    fn full(&mut self) -> Result<u16> {
-        let delta = self.reader.u2()?;
+    fn full(&mut self) -> Result<()> {
         self.locals.clear();
         for _ in 0..self.reader.u2()? {
             self.locals.push(VerificationType::read(&mut self.reader)?);
@@ -168,7 +201,7 @@ impl<'a, 'b> FrameDecoder<'a, 'b> {
         for _ in 0..self.reader.u2()? {
             self.stack.push(VerificationType::read(&mut self.reader)?);
         }
-        Ok(delta)
+        Ok(())
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use classfile::{ClassFile, Tag};
+use instrument_core::capture::CapturedValues;
 use instrument_core::internal_name::to_source;
 use instrument_core::selection::MissingParameters;
 use instrument_core::selection::{Chosen, Never};
@@ -162,7 +163,7 @@ impl<'a> Instrumentation<'a> {
             mode: chosen.mode,
             // Whoever loads the class loads it as it is written here.
             wrapper_allowed: true,
-            capture: chosen.capture.clone(),
+            captured: captured(class, method_index, chosen),
         };
         decision.chosen().map(plan).collect()
     }
@@ -205,4 +206,10 @@ fn holds_probes(class: &ClassFile<'_>) -> bool {
     pool.entries()
         .filter(|(_, tag)| *tag == Tag::Class)
         .any(|(index, _)| pool.class_name(index).is_ok_and(|name| name.as_bytes().starts_with(RUNTIME)))
+}
+
+/// Returns the values of the method's calls that the rule chose.
+fn captured(class: &ClassFile<'_>, method_index: usize, chosen: &Chosen) -> Option<Box<CapturedValues>> {
+    let method = class.methods().get(method_index)?;
+    Some(Box::new(chosen.capture.as_ref()?.in_method(class, method)))
 }

@@ -13,6 +13,12 @@ const FORBIDDEN_NAMES: [&str; 7] = ["util", "utils", "common", "helper", "helper
 const UNSAFE_ALLOWED: [&str; 2] = ["agent/src/jvm/", "agent/src/ffi/"];
 /// Crates that turn bytes into bytes and do nothing else.
 const PURE: [&str; 2] = ["classfile/src/", "instrument-core/src/"];
+/// Folders of a crate in an order: each uses only those before it, so that none use each other.
+const LAYERS: [(&str, &[&str]); 3] = [
+    ("instrument-core/src", &["weave", "rules"]),
+    ("instrument-core/src/weave", &["template", "body", "merge", "wrapper", "engine"]),
+    ("instrument-core/src/rules", &["patterns", "capture", "config", "selection"]),
+];
 /// What the tests of a crate may use beyond that: every class of every JDK goes through the reader here.
 const TEST_EDGES: [(&str, &str); 1] = [("xtask", "classfile")];
 
@@ -44,6 +50,28 @@ fn crates_use_only_what_the_design_allows() {
             assert!(!own.contains(used) || for_tests || allowed[name].contains(used), "`{name}` may not use `{used}`");
         }
     }
+}
+
+#[test]
+fn folders_use_only_what_the_design_allows() {
+    let found = violations(&["rs"], |path, text| {
+        let is_test = path.contains("/tests/") || path.ends_with("tests.rs");
+        let production = text.split(concat!("#[cfg(", "test)]")).next().unwrap_or(text);
+        let lines: Vec<_> = if is_test { Vec::new() } else { code_lines(production).collect() };
+        let forbidden = |&(folder, layers): &(&str, &[&'static str])| {
+            let inside = path.strip_prefix(folder)?.strip_prefix('/')?;
+            let own = inside.split(['/', '.']).next()?;
+            let at = layers.iter().position(|layer| *layer == own)?;
+            let module = folder.split_once("/src").map_or("", |(_, module)| module).replace('/', "::");
+            let later = layers.get(at + 1..)?.iter().map(|layer| format!("crate{module}::{layer}"));
+            // Names that the library shows outside for modules of `rules`.
+            let shown = ["config", "selection", "capture"].map(|name| format!("crate::{name}"));
+            let names: Vec<String> = later.chain(shown).chain(["super::super::".to_owned()]).collect();
+            lines.iter().copied().find(|(_, line)| names.iter().any(|name| line.contains(name.as_str()))).map(place_of)
+        };
+        LAYERS.iter().find_map(forbidden)
+    });
+    assert!(found.is_empty(), "a folder that uses one listed after it in LAYERS:\n{}", found.join("\n"));
 }
 
 #[test]

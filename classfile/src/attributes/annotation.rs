@@ -2,7 +2,7 @@
 
 use super::structure::{Structure, deeper, structure};
 use super::table::Table;
-use crate::{ByteReader, ByteWriter, ErrorKind, Result};
+use crate::{Attributes, ByteReader, ByteWriter, ErrorKind, Result};
 
 structure! {
     /// An annotation.
@@ -22,6 +22,16 @@ structure! {
         /// What it is set to.
         pub value: ElementValue<'a>,
     }
+}
+
+/// Returns the annotations among the attributes of a class, field or method, visible at run time or not. An attribute that cannot be
+/// read counts as having none, as it does for the JVM.
+pub fn annotations<'a>(attributes: Attributes<'_, 'a>) -> impl Iterator<Item = Annotation<'a>> {
+    let are_annotations = |name: &[u8]| matches!(name, b"RuntimeVisibleAnnotations" | b"RuntimeInvisibleAnnotations");
+    let found = attributes.map_while(Result::ok).filter(move |attribute| are_annotations(attribute.name.0));
+    found
+        .filter_map(|attribute| Table::read(&mut attribute.reader("annotations"), 0).ok())
+        .flat_map(|table: Table<'a, _>| table)
 }
 
 /// The value of an annotation element.

@@ -28,7 +28,7 @@ mod structure;
 mod table;
 mod type_annotation;
 
-pub use annotation::{Annotation, AnnotationElement, ElementValue};
+pub use annotation::{Annotation, AnnotationElement, ElementValue, annotations};
 pub use content::AttributeContent;
 pub use debug_table::{CharacterRange, LineNumber, LocalVariable};
 pub use declaration::{AttributeTable, BootstrapMethod, EnclosingMethod, InnerClass, MethodParameter, RecordComponent};

@@ -2,8 +2,8 @@
 
 use super::structure::{Structure, structure};
 use super::table::Table;
-use crate::stack_map::VerificationType;
-use crate::{ByteReader, ByteWriter, ErrorKind, Result};
+use crate::stack_map::{FrameForm, FrameHead, VerificationType};
+use crate::{ByteReader, ByteWriter, Result};
 
 impl Structure<'_> for VerificationType {
     fn read(reader: &mut ByteReader<'_>, _: u8) -> Result<VerificationType> {
@@ -74,25 +74,23 @@ structure! {
 
 impl<'a> Structure<'a> for StackMapFrame<'a> {
     fn read(reader: &mut ByteReader<'a>, depth: u8) -> Result<StackMapFrame<'a>> {
-        let mut tag_reader = *reader;
-        Ok(match reader.u1()? {
-            tag @ 0..=63 => StackMapFrame::Same { delta: tag },
-            tag @ 64..=127 => {
-                StackMapFrame::SameLocalsOneStackItem { delta: tag - 64, item: VerificationType::read(reader)? }
+        let FrameHead { form, delta, is_short } = FrameHead::read(reader)?;
+        Ok(match (form, is_short) {
+            (FrameForm::Same, true) => StackMapFrame::Same { delta: delta as u8 },
+            (FrameForm::Same, false) => StackMapFrame::SameExtended { delta },
+            (FrameForm::OneStackItem, true) => {
+                StackMapFrame::SameLocalsOneStackItem { delta: delta as u8, item: VerificationType::read(reader)? }
             }
-            247 => StackMapFrame::SameLocalsOneStackItemExtended {
-                delta: reader.u2()?,
-                item: VerificationType::read(reader)?,
-            },
-            tag @ 248..=250 => StackMapFrame::Chop { gone: 251 - tag, delta: reader.u2()? },
-            251 => StackMapFrame::SameExtended { delta: reader.u2()? },
-            tag @ 252..=254 => {
-                StackMapFrame::Append { delta: reader.u2()?, locals: Table::read_counted(reader, tag - 251, depth)? }
+            (FrameForm::OneStackItem, false) => {
+                StackMapFrame::SameLocalsOneStackItemExtended { delta, item: VerificationType::read(reader)? }
             }
-            255 => StackMapFrame::Full(FullFrame::read(reader, depth)?),
-            128..=246 => {
-                tag_reader.set_context("stack_map_frame");
-                return Err(tag_reader.error(ErrorKind::BadFrame));
+            (FrameForm::Chop(gone), _) => StackMapFrame::Chop { gone, delta },
+            (FrameForm::Append(added), _) => {
+                StackMapFrame::Append { delta, locals: Table::read_counted(reader, added, depth)? }
+            }
+            (FrameForm::Full, _) => {
+                let (locals, stack) = (Table::read(reader, depth)?, Table::read(reader, depth)?);
+                StackMapFrame::Full(FullFrame { delta, locals, stack })
             }
         })
     }
@@ -133,6 +131,7 @@ impl<'a> Structure<'a> for StackMapFrame<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use VerificationType::{Double, Integer, Null, Object, Uninitialized, UninitializedThis};
 
     fn round_trip(bytes: &[u8]) -> StackMapFrame<'_> {

@@ -36,7 +36,7 @@ pub(crate) struct ClassCheck {
     templates: Vec<TemplateId>,
     written: ByteWriter,
     /// Every value.
-    capture: Arc<Capture>,
+    capture: Capture,
     pub(crate) tally: Tally,
     /// Where instrumented classes are written to, if anywhere.
     into: Option<PathBuf>,
@@ -56,7 +56,6 @@ impl ClassCheck {
         let (workspace, written, tally) = (Workspace::default(), ByteWriter::new(), Tally::default());
         let arguments = vec![ArgumentKey::Receiver, ArgumentKey::All];
         let capture = Capture { arguments, result: true, length: DEFAULT_VALUE_LENGTH, render: Render::Identity };
-        let capture = Arc::new(capture);
         Ok(ClassCheck { engine, by_nodes, workspace, templates, written, capture, tally, into: None })
     }
 
@@ -106,12 +105,13 @@ impl ClassCheck {
         methods: &[usize],
     ) {
         let mut plan = Vec::new();
-        let capture = (way == WITH_VALUES).then_some(&self.capture);
         let figures = self.tally.ways.entry(way).or_default();
         for &method_index in methods {
-            let never = class.methods().get(method_index).and_then(|method| NotWrapped::of(class, method));
+            let Some(method) = class.methods().get(method_index) else { continue };
+            let never = NotWrapped::of(class, method);
+            let captured = (way == WITH_VALUES).then(|| self.capture.in_method(class, method));
             match (mode, never) {
-                (Mode::Inline, _) => plan.push(MethodPlan::inline(method_index, vec![template]).capturing(capture)),
+                (Mode::Inline, _) => plan.push(MethodPlan::inline(method_index, vec![template]).capturing(captured)),
                 (Mode::Wrapper, None) => plan.push(MethodPlan::wrapper(method_index, vec![template])),
                 (Mode::Wrapper, Some(reason)) => *figures.excepted.entry(reason.key()).or_default() += 1,
             }

@@ -9,11 +9,11 @@ use classfile::descriptor::MethodDescriptor;
 use classfile::{ByteWriter, ClassFile, ConstantPoolWriter, ErrorKind, Member};
 
 use crate::level::Mode;
-use crate::rules::capture::CapturedMethod;
 use crate::weave::body::definition_checks;
 use crate::weave::body::input::{BodyInput, Table, TableKind};
 use crate::weave::body::meeting_references;
-use crate::weave::merge::constructor;
+use crate::weave::body::super_call::starts_uninitialised;
+use crate::weave::captured::CapturedValues;
 use crate::weave::merge::emit::TargetMethod;
 use crate::weave::merge::splice::{MergeMemory, MergedBody, Splice};
 use crate::weave::merge::straight::{NotStraight, StraightMemory, StraightMerge};
@@ -282,8 +282,7 @@ impl Engine {
         input: &BodyInput<'_>,
     ) -> Result<Option<MergedBody>, Refusal> {
         let mut merged: Option<MergedBody> = None;
-        let captured = planned.capture.as_ref().map(|capture| CapturedMethod::of(class, method, capture));
-        let captured = captured.as_ref();
+        let captured = planned.captured.as_deref();
         for &id in planned.templates.iter().rev() {
             let template = self.library.get(id).ok_or(Refusal::UnknownTemplate)?;
             let probe_constant = workspace.probe(class, planned.method_index, template, id)?;
@@ -329,7 +328,7 @@ fn target_method<'a>(class: &ClassFile<'a>, method: &Member<'a>) -> Result<Targe
         descriptor_text: method.descriptor,
         descriptor: MethodDescriptor::parse(method.descriptor.as_bytes())?,
         access_flags: method.access_flags,
-        is_constructor: constructor::starts_uninitialised(class, method),
+        is_constructor: starts_uninitialised(class, method),
     })
 }
 
@@ -414,7 +413,7 @@ impl Workspace {
     fn splice<'m, 'a>(
         &mut self,
         (class, method, target): (&'m ClassFile<'a>, &'m Member<'a>, &'m TargetMethod<'a>),
-        (id, template, captured): (TemplateId, &'m Template, Option<&'m CapturedMethod>),
+        (id, template, captured): (TemplateId, &'m Template, Option<&'m CapturedValues>),
         body: &'m BodyInput<'_>,
         probe_constant: Option<u16>,
     ) -> Result<MergedBody, Refusal> {

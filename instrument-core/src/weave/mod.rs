@@ -1,9 +1,10 @@
 //! Puts templates into methods: class file and plan in, rewritten class file out. Knows nothing of rules.
 
 mod body;
+pub mod captured;
 pub mod engine;
 pub mod insertion;
-pub(crate) mod merge;
+mod merge;
 pub mod offset_map;
 pub mod options;
 pub mod outcome;
@@ -11,3 +12,5 @@ pub mod refusal;
 pub mod template;
 mod verify;
 pub mod wrapper;
+
+pub(crate) use body::super_call::starts_uninitialised;

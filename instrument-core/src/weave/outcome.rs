@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::level::Mode;
-use crate::rules::capture::Capture;
+use crate::weave::captured::CapturedValues;
 use crate::weave::offset_map::OffsetMap;
 use crate::weave::refusal::Refusal;
 use crate::weave::template::TemplateId;
@@ -22,7 +22,7 @@ pub struct MethodPlan {
     /// is loaded for the first time: nothing can be added to a class that is loaded.
     pub wrapper_allowed: bool,
     /// The values that templates which ask for them are given.
-    pub capture: Option<Arc<Capture>>,
+    pub captured: Option<Box<CapturedValues>>,
 }
 
 /// Templates around one method, outermost first. One alone, which is most often the case, takes no memory of its own.
@@ -83,14 +83,14 @@ impl MethodPlan {
             templates: templates.into(),
             mode: Mode::Inline,
             wrapper_allowed: false,
-            capture: None,
+            captured: None,
         }
     }
 
     /// The same with values to capture.
     #[must_use]
-    pub fn capturing(self, capture: Option<&Arc<Capture>>) -> MethodPlan {
-        MethodPlan { capture: capture.cloned(), ..self }
+    pub fn capturing(self, captured: Option<CapturedValues>) -> MethodPlan {
+        MethodPlan { captured: captured.map(Box::new), ..self }
     }
 
     /// A method that is renamed and called by a new one of its name.
@@ -100,7 +100,7 @@ impl MethodPlan {
             templates: templates.into(),
             mode: Mode::Wrapper,
             wrapper_allowed: true,
-            capture: None,
+            captured: None,
         }
     }
 }

@@ -1,7 +1,5 @@
 //! Do templates get the values that a rule chooses, as they were passed, on every way out, and boxed only there?
 
-use std::sync::Arc;
-
 use classfile::opcode::*;
 use classfile::{ClassFile, Member};
 use instrument_core::capture::{ArgumentKey, Capture, CapturedMethod, CapturedValue, Render};
@@ -13,20 +11,25 @@ use crate::fixtures::{classes, compiled, instrument, instrument_with, plan};
 use crate::inspect::body;
 use crate::jvm::{events, folder, lines, run};
 
-fn everything() -> Arc<Capture> {
+fn everything() -> Capture {
     let arguments = vec![ArgumentKey::Receiver, ArgumentKey::All];
-    Arc::new(Capture { arguments, result: true, length: 100, render: Render::Identity })
+    Capture { arguments, result: true, length: 100, render: Render::Identity }
 }
 
 fn capture(keys: &[ArgumentKey]) -> Capture {
     Capture { arguments: keys.to_vec(), result: false, length: 7, render: Render::ToString }
 }
 
-fn captured(class: &[u8], templates: &[&str], capture: Option<&Arc<Capture>>) -> Rewritten {
-    match instrument(class, &[plan(0, templates).capturing(capture)]) {
+fn captured(class: &[u8], templates: &[&str], capture: Option<&Capture>) -> Rewritten {
+    match instrument(class, &[capturing(class, 0, templates, capture)]) {
         Outcome::Rewritten(rewritten) => rewritten,
         Outcome::Unchanged { refused } => panic!("refused: {}", refused.first().expect("a reason").reason),
     }
+}
+
+fn capturing(class: &[u8], index: usize, templates: &[&str], capture: Option<&Capture>) -> MethodPlan {
+    let class = ClassFile::parse(class).unwrap();
+    plan(index, templates).capturing(capture.map(|capture| capture.in_method(&class, &class.methods()[index])))
 }
 
 /// Plans `captures` for all methods but those that the program itself needs to tell what was noted.
@@ -34,7 +37,7 @@ fn plans(class: &[u8], mode: Mode, templates: &[&str]) -> Vec<MethodPlan> {
     let parsed = ClassFile::parse(class).unwrap();
     let is_meant = |method: &Member<'_>| !["main", "done"].iter().any(|name| method.name == *name);
     let methods = parsed.methods().iter().enumerate().filter(|(_, method)| is_meant(method));
-    methods.map(|(index, _)| MethodPlan { mode, ..plan(index, templates).capturing(Some(&everything())) }).collect()
+    methods.map(|(index, _)| MethodPlan { mode, ..capturing(class, index, templates, Some(&everything())) }).collect()
 }
 
 fn ran(name: &str, options: EngineOptions, mode: Mode, templates: &[&str]) -> (String, Vec<Refusal>) {
@@ -106,7 +109,7 @@ fn without_a_choice_the_values_are_null_and_nothing_is_copied() {
     let class = class_with("Chosen", 52, "(JI)V", |code| {
         code.limits(0, 3).op(RETURN);
     });
-    let nothing = Arc::new(capture(&[ArgumentKey::Index(5)]));
+    let nothing = capture(&[ArgumentKey::Index(5)]);
     for capture in [None, Some(&nothing)] {
         let merged = body(&captured(&class, &["captures-straight"], capture).bytes, 0);
         let names = merged.names();
@@ -136,7 +139,8 @@ fn a_method_that_would_be_too_long_is_refused() {
     class.method(PUBLIC_STATIC, "m", &descriptor, |code| {
         code.limits(0, 255).bytes(&[NOP; 5_000]).op(RETURN);
     });
-    let outcome = instrument(&class.finish(), &[plan(0, &["captures"]).capturing(Some(&everything()))]);
+    let class = class.finish();
+    let outcome = instrument(&class, &[capturing(&class, 0, &["captures"], Some(&everything()))]);
     let Outcome::Unchanged { refused } = outcome else { panic!("was merged") };
     assert!(matches!(refused[0].reason, Refusal::HugeForJit { .. }), "{}", refused[0].reason);
 }

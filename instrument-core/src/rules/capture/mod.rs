@@ -3,9 +3,11 @@
 pub(super) mod parameter_names;
 pub(super) mod resolved;
 
+use classfile::{ClassFile, Member};
 use schemars::JsonSchema;
 
-pub use resolved::{CapturedMethod, CapturedValue};
+pub use crate::weave::captured::{CapturedValue, CapturedValues};
+pub use resolved::CapturedMethod;
 
 /// Characters of a value that are kept where a rule says nothing.
 pub const DEFAULT_VALUE_LENGTH: u16 = 100;
@@ -23,6 +25,13 @@ pub struct Capture {
     pub length: u16,
     /// How objects are shown.
     pub render: Render,
+}
+
+impl Capture {
+    /// Returns the values of one method's calls that a template is given.
+    pub fn in_method(&self, class: &ClassFile<'_>, method: &Member<'_>) -> CapturedValues {
+        CapturedMethod::of(class, method, self).for_template()
+    }
 }
 
 /// What an element of `arguments` stands for.

@@ -5,18 +5,8 @@ use classfile::{ClassFile, Member, access};
 
 use super::{ArgumentKey, Capture, Render, parameter_names};
 use crate::rules::nearest_name::nearest_name;
-use crate::weave::merge::constructor;
-
-/// A value that is captured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CapturedValue {
-    /// The receiver.
-    Receiver,
-    /// The argument at this place, from 0.
-    Argument(u16),
-    /// The result.
-    Result,
-}
+use crate::weave::captured::{CapturedValue, CapturedValues};
+use crate::weave::starts_uninitialised;
 
 /// The values that are captured in one method.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -79,7 +69,7 @@ impl CapturedMethod {
     fn add_receiver(&mut self, class: &ClassFile<'_>, method: &Member<'_>) {
         if method.has(access::STATIC) {
             self.notes.push("no `this`: the method is static".to_owned());
-        } else if constructor::starts_uninitialised(class, method) {
+        } else if starts_uninitialised(class, method) {
             self.notes.push("no `this`: before `super()` nothing may look at it".to_owned());
         } else if !self.has(CapturedValue::Receiver) {
             self.values.push((CapturedValue::Receiver, "this".to_owned()));
@@ -114,9 +104,9 @@ impl CapturedMethod {
         self.values.iter().any(|(known, _)| *known == value)
     }
 
-    /// What `java.instr.Arguments` is told of the values: the most characters of each, a letter for how objects are shown
+    /// Returns what a template is given: the values and, as its constant, the most characters of each, a letter for how objects are shown
     /// (upper case if the last value is the result), and their names.
-    pub(crate) fn form(&self) -> String {
+    pub fn for_template(&self) -> CapturedValues {
         let has_result = self.has(CapturedValue::Result);
         let letter = match (self.render, has_result) {
             (Render::Identity, false) => 'i',
@@ -129,7 +119,7 @@ impl CapturedMethod {
             form.push_str(if at == 0 { "" } else { "," });
             form.push_str(name);
         }
-        form
+        CapturedValues { values: self.values.iter().map(|(value, _)| *value).collect(), form }
     }
 }
 

@@ -13,7 +13,7 @@
 //! A rule with `extends` whose answer is unknown, because a super type cannot be found yet, counts as not matching; the
 //! decision then names the missing types, and deciding again with them known may put an earlier rule in its place.
 
-pub(crate) mod annotations;
+mod annotations;
 pub mod blocking_calls;
 pub mod body_facts;
 mod class_facts;

@@ -9,6 +9,7 @@
 use classfile::descriptor::MethodDescriptor;
 use classfile::instruction::Instructions;
 use classfile::opcode::{self, Flow};
+use classfile::stack_map::{FrameForm, FrameHead};
 use classfile::{ByteReader, ConstantPool, Error, ErrorKind, ExceptionRow, Result, opcode_outline};
 
 use super::input::{BodyInput, Table, TableKind};
@@ -122,20 +123,16 @@ fn check_table(table: &Table<'_>, body: &BodyInput<'_>, pool: &ConstantPool<'_>)
 /// Frames name classes; all else in them comes out as it went in.
 fn check_frames(mut reader: ByteReader<'_>, pool: &ConstantPool<'_>) -> Result<()> {
     for _ in 0..reader.u2()? {
-        let tag = reader.u1()?;
-        if tag >= 247 {
-            reader.skip(2)?;
-        }
-        match tag {
-            64..=127 | 247 => check_types(1, &mut reader, pool)?,
-            252..=254 => check_types(u16::from(tag - 251), &mut reader, pool)?,
-            255 => {
+        match FrameHead::read(&mut reader)?.form {
+            FrameForm::Same | FrameForm::Chop(_) => {}
+            FrameForm::OneStackItem => check_types(1, &mut reader, pool)?,
+            FrameForm::Append(added) => check_types(u16::from(added), &mut reader, pool)?,
+            FrameForm::Full => {
                 for _ in ["locals", "stack"] {
                     let count = reader.u2()?;
                     check_types(count, &mut reader, pool)?;
                 }
             }
-            _ => {}
         }
     }
     Ok(())

@@ -10,6 +10,7 @@ use super::local_access::LocalAccess;
 use super::node::{Node, NodeId, NodeKind, NodeList, Position, Source};
 use super::operands::Operands;
 use super::stack_depth::CallEffects;
+use super::super_call::SuperCall;
 
 /// Passes over code without frames before its stack depths are given up.
 const MOST_PASSES: usize = 64;
@@ -30,8 +31,8 @@ pub(crate) type FrameDepths<'f> = &'f [(u32, u16)];
 #[derive(Debug, Default)]
 pub(crate) struct Lifted {
     pub(crate) returns: Vec<Return>,
-    /// Original offset behind the call of `super()` or `this()`.
-    pub(crate) behind_super: Option<u32>,
+    /// Where `super()` or `this()` is called.
+    pub(crate) super_call: SuperCall,
     /// Nodes of single instructions that touch a local from [`Lifter::apart_from`] on.
     pub(crate) locals: Vec<NodeId>,
     /// Operands before each return by original offset; worked out only where more lie there than can be dropped blindly.
@@ -72,7 +73,7 @@ impl Lifter<'_, '_> {
             list.switch_targets.clear();
             lifted.returns.clear();
             lifted.locals.clear();
-            lifted.behind_super = None;
+            lifted.super_call = SuperCall::default();
             lifted.missed = false;
             match self.apart_from {
                 None => self.pass::<false>(bytecode, list, lifted)?,
@@ -96,7 +97,7 @@ impl Lifter<'_, '_> {
         list: &mut NodeList,
         lifted: &mut Lifted,
     ) -> Result<(), Error> {
-        let mut walk = Walk { run: 0, depth: Some(0), next_known: 0, news: 0 };
+        let mut walk = Walk { run: 0, depth: Some(0), next_known: 0 };
         let mut offset = 0;
         while offset < bytecode.len() {
             walk.meet_known(offset as u32, &lifted.depths);
@@ -121,7 +122,9 @@ impl Lifter<'_, '_> {
                 walk.flow(&instruction, info.flow, list, lifted, self.frames.is_empty())?;
             }
             // `new` is an ordinary instruction but counts for finding super().
-            walk.news += i32::from(opcode == opcode::NEW);
+            if opcode == opcode::NEW {
+                lifted.super_call.note_new();
+            }
             if APART {
                 let bytes = bytecode.get(offset..offset + length).unwrap_or_default();
                 let instruction = Instruction { offset: offset as u32, opcode, bytes };
@@ -166,11 +169,7 @@ impl Lifter<'_, '_> {
             // A constant behind the pool's end came with a template, which calls nothing else in this way.
             let appended = instruction.u2(0) >= self.pool.count();
             if appended || self.pool.member_ref(instruction.u2(0))?.name == "<init>" {
-                walk.news -= 1;
-                if walk.news < 0 {
-                    walk.news = 0;
-                    lifted.behind_super = Some(instruction.offset + 3);
-                }
+                lifted.super_call.note_constructor_call(instruction.offset);
             }
         }
         Ok(())
@@ -184,8 +183,6 @@ struct Walk {
     /// Words on the stack; `None` where no way leads as far as known.
     depth: Option<i32>,
     next_known: usize,
-    /// Objects made by `new` whose constructor was not called yet.
-    news: i32,
 }
 
 impl Walk {

@@ -1,15 +1,9 @@
 //! Constructors: only what follows `super()` or `this()` can be protected, because before it nobody may touch the object.
 
 use classfile::stack_map::VerificationType;
-use classfile::{ClassFile, Member};
 
 use super::frames::TargetFrames;
 use crate::weave::refusal::Refusal;
-
-/// True if the method is a constructor whose object is uninitialised at first. `java.lang.Object` has none before it.
-pub(crate) fn starts_uninitialised(class: &ClassFile<'_>, method: &Member<'_>) -> bool {
-    method.name == "<init>" && class.super_class().is_some()
-}
 
 /// Original offset from which the constructor is protected.
 ///

@@ -4,9 +4,9 @@ use classfile::descriptor::{FieldType, Kind, MethodDescriptor};
 use classfile::{ModifiedUtf8, Tag, access, opcode};
 
 use super::slots::{SlotPlan, parameter};
-use crate::rules::capture::{CapturedMethod, CapturedValue};
 use crate::weave::body::node::{MadeSwitch, NodeId, NodeKind, NodeList, Position};
 use crate::weave::body::stack_depth::CallEffects;
+use crate::weave::captured::{CapturedValue, CapturedValues};
 use crate::weave::refusal::Refusal;
 use crate::weave::template::symbol::{Symbol, SymbolSink};
 use crate::weave::template::{Intrinsic, Operation, OperationKind, Template};
@@ -31,7 +31,7 @@ impl TargetMethod<'_> {
 /// Emits one template into one method.
 pub(crate) struct Emitter<'e, 's, 'a> {
     pub(crate) template: &'e Template,
-    pub(crate) captured: Option<&'e CapturedMethod>,
+    pub(crate) captured: Option<&'e CapturedValues>,
     pub(crate) method: &'e TargetMethod<'a>,
     pub(crate) slots: &'e SlotPlan<'a>,
     pub(crate) sink: &'e mut SymbolSink<'s, 'a>,
@@ -240,7 +240,7 @@ impl Emitter<'_, '_, '_> {
             Intrinsic::Thrown => self.load_or_null(self.slots.thrown),
             Intrinsic::Captured => self.captured(index, depth)?,
             Intrinsic::CaptureForm => match self.captured.filter(|captured| !captured.values.is_empty()) {
-                Some(captured) => self.string(ModifiedUtf8(captured.form().as_bytes()))?,
+                Some(captured) => self.string(ModifiedUtf8(captured.form.as_bytes()))?,
                 None => self.bytes(&[opcode::ACONST_NULL]),
             },
         }
@@ -282,7 +282,7 @@ impl Emitter<'_, '_, '_> {
         self.push_int(captured.values.len() as u16);
         let object = self.sink.writer.class(self.sink.pool, ModifiedUtf8(b"java/lang/Object"))?;
         self.constant(opcode::ANEWARRAY, object, &[]);
-        for (at, (value, _)) in captured.values.iter().enumerate() {
+        for (at, value) in captured.values.iter().enumerate() {
             self.bytes(&[opcode::DUP]);
             self.push_int(at as u16);
             self.need_stack(depth + 4);

@@ -6,7 +6,7 @@ use classfile::descriptor::{FieldType, Kind, MethodDescriptor};
 use classfile::{Member, access};
 
 use super::renumber::Renumbering;
-use crate::rules::capture::{CapturedMethod, CapturedValue};
+use crate::weave::captured::{CapturedValue, CapturedValues};
 use crate::weave::refusal::Refusal;
 use crate::weave::template::{Needs, Template, Use};
 
@@ -45,7 +45,7 @@ impl<'a> SlotPlan<'a> {
     /// Lays the slots out behind the first `target` ones; `behind` more of the target follow. `result_in_slot` says whether the
     /// result is kept in a slot at all.
     pub(crate) fn new(
-        (template, captured): (&Template, Option<&CapturedMethod>),
+        (template, captured): (&Template, Option<&CapturedValues>),
         method: &Member<'a>,
         descriptor: &MethodDescriptor<'a>,
         [target, behind]: [u16; 2],
@@ -89,10 +89,10 @@ impl<'a> SlotPlan<'a> {
 }
 
 /// What a template needs, and what it is given to capture.
-fn with_captured<'n>(needs: &'n Needs, captured: Option<&CapturedMethod>) -> Cow<'n, Needs> {
+fn with_captured<'n>(needs: &'n Needs, captured: Option<&CapturedValues>) -> Cow<'n, Needs> {
     let Some(captured) = captured.filter(|_| needs.captured != Use::Nowhere) else { return Cow::Borrowed(needs) };
     let mut needs = needs.clone();
-    for (value, _) in &captured.values {
+    for value in &captured.values {
         match value {
             CapturedValue::Receiver => needs.receiver = needs.receiver.max(needs.captured),
             CapturedValue::Argument(index) => needs.use_argument(*index, needs.captured),

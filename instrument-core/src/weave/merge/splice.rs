@@ -17,13 +17,13 @@ use super::renumber;
 use super::returns::{self, Ending};
 use super::slots::SlotPlan;
 use super::tables::{self, Moves};
-use crate::rules::capture::CapturedMethod;
 use crate::weave::body::input::{BodyInput, Table, TableKind};
 use crate::weave::body::layout;
 use crate::weave::body::lift::{Lifted, Lifter};
 use crate::weave::body::node::{NodeId, NodeKind, NodeList, Position, Source};
 use crate::weave::body::operands::{self, Operands};
 use crate::weave::body::stack_depth::CallEffects;
+use crate::weave::captured::CapturedValues;
 use crate::weave::offset_map::OffsetMap;
 use crate::weave::options::{EngineOptions, SentinelForm, SlotScheme};
 use crate::weave::refusal::Refusal;
@@ -162,7 +162,7 @@ pub(crate) struct Splice<'m, 'b, 's, 'a> {
     pub(crate) target: &'m TargetMethod<'a>,
     pub(crate) template: &'m Template,
     /// The values that the rule chooses; `None` unless the template asks for them.
-    pub(crate) captured: Option<&'m CapturedMethod>,
+    pub(crate) captured: Option<&'m CapturedValues>,
     pub(crate) body: &'m BodyInput<'b>,
     pub(crate) sink: SymbolSink<'s, 'a>,
     /// Constant that holds the probe's number.
@@ -362,7 +362,7 @@ impl<'a> Splice<'_, '_, '_, 'a> {
         if !self.target.is_constructor || !protects {
             return Ok(start);
         }
-        let original = constructor::protected_from(memory.lifted.behind_super, &memory.target_frames)?;
+        let original = constructor::protected_from(memory.lifted.super_call.after(), &memory.target_frames)?;
         memory.list.position_of(original).ok_or(Refusal::ConstructorShape)
     }
 

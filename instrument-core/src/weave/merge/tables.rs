@@ -1,9 +1,10 @@
 //! Debug tables and type annotations of the target, moved to the new offsets. Their size never changes.
 
+use classfile::attributes::{Annotation, Structure, Table, TypePathStep};
 use classfile::{ByteReader, ErrorKind};
 
 use super::renumber::Renumbering;
-use crate::weave::body::input::{Table, TableKind};
+use crate::weave::body::input::{self, TableKind};
 use crate::weave::body::node::{NodeList, Position};
 
 /// New offsets of original ones.
@@ -57,7 +58,7 @@ impl Copied<'_> {
 }
 
 /// Appends the content of a table to `out`.
-pub(crate) fn write(table: &Table<'_>, moves: &Moves<'_>, out: &mut Vec<u8>) -> classfile::Result<()> {
+pub(crate) fn write(table: &input::Table<'_>, moves: &Moves<'_>, out: &mut Vec<u8>) -> classfile::Result<()> {
     let start = out.len();
     out.extend_from_slice(table.content);
     let mut content = Copied(out.get_mut(start..).unwrap_or_default());
@@ -135,37 +136,8 @@ fn type_annotations(mut reader: ByteReader<'_>, moves: &Moves<'_>, content: &mut
             }
             _ => return Err(reader.error(ErrorKind::BadValue)),
         }
-        let path = usize::from(reader.u1()?) * 2;
-        reader.skip(path + 2)?;
-        for _ in 0..reader.u2()? {
-            reader.skip(2)?;
-            element_value(&mut reader)?;
-        }
-    }
-    Ok(())
-}
-
-/// Steps over an element value (JVMS 4.7.16.1). Nesting is kept as a count of values still to come, so that depth costs nothing.
-fn element_value(reader: &mut ByteReader<'_>) -> classfile::Result<()> {
-    let mut pending: Vec<(u16, bool)> = vec![(1, false)];
-    while let Some((left, named)) = pending.last_mut() {
-        if *left == 0 {
-            pending.pop();
-            continue;
-        }
-        *left -= 1;
-        if *named {
-            reader.skip(2)?;
-        }
-        match reader.u1()? {
-            b'e' => reader.skip(4)?,
-            b'@' => {
-                reader.skip(2)?;
-                pending.push((reader.u2()?, true));
-            }
-            b'[' => pending.push((reader.u2()?, false)),
-            _ => reader.skip(2)?,
-        }
+        Table::<TypePathStep, u8>::read(&mut reader, 0)?;
+        Annotation::read(&mut reader, 0)?;
     }
     Ok(())
 }

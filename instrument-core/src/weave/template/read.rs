@@ -1,9 +1,10 @@
 //! Reads the templates of a compiled class: finds `@java.instr.Template`, lifts the code to operations.
 
+use classfile::attributes::{Annotation, ElementValue, Structure, Table};
 use classfile::instruction::{Instruction, Instructions};
 use classfile::opcode::{self, Form};
 use classfile::stack_map::{FrameDecoder, VerificationType};
-use classfile::{ByteReader, ClassFile, Code, Member, ModifiedUtf8, access};
+use classfile::{ClassFile, Code, ConstantPool, Member, ModifiedUtf8, access};
 
 use super::early_return;
 use super::intrinsic::{Intrinsic, TARGET_CLASS};
@@ -94,9 +95,10 @@ fn source_file(class: &ClassFile<'_>) -> Option<String> {
 fn marks(class: &ClassFile<'_>, method: &Member<'_>) -> classfile::Result<Option<Marks>> {
     for name in [&b"RuntimeInvisibleAnnotations"[..], b"RuntimeVisibleAnnotations"] {
         let Some(attribute) = method.attributes(class).find(name)? else { continue };
-        let mut reader = attribute.reader("annotation");
-        for _ in 0..reader.u2()? {
-            let type_name = class.constant_pool().utf8(reader.u2()?)?;
+        for annotation in Table::<Annotation<'_>>::read(&mut attribute.reader("annotation"), 0)? {
+            if class.constant_pool().utf8(annotation.descriptor)? != "Ljava/instr/Template;" {
+                continue;
+            }
             let mut marks = Marks {
                 name: None,
                 category: "catch-all".to_owned(),
@@ -104,68 +106,47 @@ fn marks(class: &ClassFile<'_>, method: &Member<'_>) -> classfile::Result<Option
                 live: false,
                 requires: Vec::new(),
             };
-            for _ in 0..reader.u2()? {
-                let element = class.constant_pool().utf8(reader.u2()?)?;
-                element_value(class, &mut reader, element, &mut marks, 0)?;
+            for element in annotation.elements {
+                marks.take(class.constant_pool(), class.constant_pool().utf8(element.name)?, element.value)?;
             }
-            if type_name == "Ljava/instr/Template;" {
-                return Ok(Some(marks));
-            }
+            return Ok(Some(marks));
         }
     }
     Ok(None)
 }
 
-/// Steps over one element value (JVMS 4.7.16.1), keeping what `@Template` knows.
-fn element_value(
-    class: &ClassFile<'_>,
-    reader: &mut ByteReader<'_>,
-    element: ModifiedUtf8<'_>,
-    marks: &mut Marks,
-    depth: u8,
-) -> classfile::Result<()> {
-    let pool = class.constant_pool();
-    if depth > 20 {
-        return Err(reader.error(classfile::ErrorKind::BadValue));
+impl Marks {
+    /// Takes over an element of `@Template`.
+    fn take(
+        &mut self,
+        pool: &ConstantPool<'_>,
+        element: ModifiedUtf8<'_>,
+        value: ElementValue<'_>,
+    ) -> classfile::Result<()> {
+        match value {
+            ElementValue::Constant { tag: b's', value } => {
+                let text = pool.utf8(value)?.to_string();
+                match element.as_bytes() {
+                    b"name" if !text.is_empty() => self.name = Some(text),
+                    b"category" => self.category = text,
+                    b"requires" => self.requires.push(text.replace('.', "/")),
+                    _ => {}
+                }
+            }
+            ElementValue::Constant { tag: b'Z', value } if element == "live" => self.live = pool.integer(value)? != 0,
+            ElementValue::Enum { name, .. } => {
+                let name = pool.utf8(name)?.to_string().to_ascii_lowercase();
+                self.level = Level::ALL.into_iter().find(|level| level.name() == name).unwrap_or(self.level);
+            }
+            ElementValue::Array(values) => {
+                for value in values {
+                    self.take(pool, element, value)?;
+                }
+            }
+            ElementValue::Constant { .. } | ElementValue::Class(_) | ElementValue::Annotation(_) => {}
+        }
+        Ok(())
     }
-    match reader.u1()? {
-        b's' => {
-            let text = pool.utf8(reader.u2()?)?.to_string();
-            match element.as_bytes() {
-                b"name" if !text.is_empty() => marks.name = Some(text),
-                b"category" => marks.category = text,
-                b"requires" => marks.requires.push(text.replace('.', "/")),
-                _ => {}
-            }
-        }
-        b'e' => {
-            let (_, constant) = (reader.u2()?, pool.utf8(reader.u2()?)?);
-            let name = constant.to_string().to_ascii_lowercase();
-            if let Some(level) = Level::ALL.into_iter().find(|level| level.name() == name) {
-                marks.level = level;
-            }
-        }
-        b'Z' => {
-            let value = pool.integer(reader.u2()?)?;
-            if element == "live" {
-                marks.live = value != 0;
-            }
-        }
-        b'@' => {
-            reader.skip(2)?;
-            for _ in 0..reader.u2()? {
-                reader.skip(2)?;
-                element_value(class, reader, ModifiedUtf8(b""), marks, depth + 1)?;
-            }
-        }
-        b'[' => {
-            for _ in 0..reader.u2()? {
-                element_value(class, reader, element, marks, depth + 1)?;
-            }
-        }
-        _ => reader.skip(2)?,
-    }
-    Ok(())
 }
 
 fn template(place: &mut Place<'_>, marks: Marks) -> Result<Template, Problems> {

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
+use classfile::attributes::annotations;
 use classfile::instruction::Instructions;
 use classfile::{ClassFile, Member, access, opcode};
 
-use crate::rules::selection::annotations::collect_annotation_types;
 use crate::weave::refusal::Refusal;
 
 /// Why a method cannot be renamed and called by another one.
@@ -104,9 +104,9 @@ const ANNOTATIONS_OF_JVM: [&[u8]; 5] = [
 ];
 
 fn is_annotated_for_jvm(class: &ClassFile<'_>, method: &Member<'_>) -> bool {
-    let mut types = Vec::new();
-    collect_annotation_types(method.attributes(class), class.constant_pool(), &mut types);
-    types.iter().any(|name| ANNOTATIONS_OF_JVM.iter().any(|package| name.starts_with(package)))
+    let is_for_jvm = |name: &[u8]| ANNOTATIONS_OF_JVM.iter().any(|package| name.starts_with(package));
+    annotations(method.attributes(class))
+        .any(|annotation| class.constant_pool().utf8(annotation.descriptor).is_ok_and(|name| is_for_jvm(name.0)))
 }
 
 /// Whether the body asks which frames stand below its own.

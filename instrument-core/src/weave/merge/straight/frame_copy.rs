@@ -1,6 +1,7 @@
 //! The target's frames, copied from bytes to bytes while its code is walked (JVMS 4.7.4): offsets moved, locals filled up and
 //! followed by the template's. What comes out is what [`classfile::stack_map::FrameEncoder`] would write.
 
+use classfile::stack_map::{FrameForm, FrameHead};
 use classfile::{ByteReader, ByteWriter};
 
 use super::NotStraight;
@@ -89,7 +90,7 @@ impl FrameMemory {
 pub(super) struct FrameCopy<'f, 'm> {
     reader: ByteReader<'f>,
     left: u16,
-    tag: u8,
+    form: FrameForm,
     /// Original offset of the frame that [`FrameCopy::copy`] takes next.
     offset: Option<u32>,
     written: u16,
@@ -123,7 +124,7 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
         Ok(FrameCopy {
             reader,
             left,
-            tag: 0,
+            form: FrameForm::Same,
             offset: None,
             written: 0,
             last_written: None,
@@ -142,13 +143,9 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
             return Ok(u32::MAX);
         }
         self.left -= 1;
-        self.tag = self.reader.u1()?;
-        let delta = match self.tag {
-            tag @ 0..=63 => u32::from(tag),
-            tag @ 64..=127 => u32::from(tag - 64),
-            128..=246 => return Err(NotStraight),
-            _ => u32::from(self.reader.u2()?),
-        };
+        let head = FrameHead::read(&mut self.reader)?;
+        self.form = head.form;
+        let delta = u32::from(head.delta);
         let offset = self.offset.map_or(delta, |before| before + delta + 1);
         self.offset = Some(offset);
         Ok(offset)
@@ -158,12 +155,12 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
     pub(super) fn copy(&mut self, new_offset: u32, wanted: bool, places: &Places<'_>) -> Result<i32, NotStraight> {
         self.memory.stack.clear();
         let (mut count, mut words) = (0, 0);
-        match self.tag {
-            0..=63 | 251 => {}
-            64..=127 | 247 => (count, words) = (1, self.stack_entries(1, places)?),
-            tag @ 248..=250 => self.chop(usize::from(251 - tag))?,
-            tag @ 252..=254 => self.locals(u16::from(tag - 251), places)?,
-            _ => {
+        match self.form {
+            FrameForm::Same => {}
+            FrameForm::OneStackItem => (count, words) = (1, self.stack_entries(1, places)?),
+            FrameForm::Chop(gone) => self.chop(usize::from(gone))?,
+            FrameForm::Append(added) => self.locals(u16::from(added), places)?,
+            FrameForm::Full => {
                 self.memory.locals.clear();
                 self.memory.starts.clear();
                 self.memory.slots = 0;

@@ -9,6 +9,7 @@ use super::frame_copy::FrameCopy;
 use super::places::{Places, START, framed};
 use super::{GaveUp, NotStraight};
 use crate::weave::body::stack_depth::CallEffects;
+use crate::weave::body::super_call::SuperCall;
 
 /// Words on the stack of a frame that can be noted with its place.
 const DEEPEST: i32 = 0x3FFF;
@@ -89,8 +90,7 @@ struct State {
     slots: u16,
     /// The highest constant that a step has, less one.
     constant_below: u16,
-    news: i32,
-    behind_super: Option<u32>,
+    super_call: SuperCall,
     /// Returns so far that are not the last instruction.
     early_returns: u32,
     /// The last instruction is a return.
@@ -114,8 +114,7 @@ impl Walk<'_, '_, '_, '_> {
             reachable: true,
             slots: 0,
             constant_below: 0,
-            news: 0,
-            behind_super: None,
+            super_call: SuperCall::default(),
             early_returns: 0,
             returns_at_end: false,
             uninitialized: None,
@@ -147,7 +146,7 @@ impl Walk<'_, '_, '_, '_> {
             return Err(GaveUp::NotStraight);
         }
         let has_single_exit = state.returns_at_end && state.early_returns == 0;
-        match (state.uninitialized, state.behind_super) {
+        match (state.uninitialized, state.super_call.after()) {
             (Some(frame), Some(behind)) if frame >= behind => Err(GaveUp::NotStraight),
             _ if self.exit.has_result && self.exit.keeps_result != has_single_exit => Err(GaveUp::OtherEnding),
             (_, behind_super) => Ok(Walked { has_single_exit, behind_super }),
@@ -218,7 +217,7 @@ impl Walk<'_, '_, '_, '_> {
         match opcode {
             opcode::NEW => {
                 self.constant(self.u2(state.at + 1)?)?;
-                state.news += 1;
+                state.super_call.note_new();
             }
             opcode::INVOKESPECIAL => self.construction(state)?,
             opcode::IFEQ..=opcode::IF_ACMPNE | opcode::IFNULL | opcode::IFNONNULL => self.jump(state)?,
@@ -273,11 +272,7 @@ impl Walk<'_, '_, '_, '_> {
         self.constant(index)?;
         state.depth += self.effects.of_member(self.pool, index).ok_or(NotStraight)? - 1;
         if self.pool.member_ref(index)?.name == "<init>" {
-            state.news -= 1;
-            if state.news < 0 {
-                state.news = 0;
-                state.behind_super = Some(state.at as u32 + 3);
-            }
+            state.super_call.note_constructor_call(state.at as u32);
         }
         Ok(())
     }
