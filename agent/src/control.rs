@@ -12,9 +12,9 @@ use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use instrument_core::config::TraceMode;
 use instrument_core::level::Level;
 use serde::{Deserialize, Serialize};
+use settings::TraceMode;
 
 use crate::call_tree::CallTree;
 use crate::hottest::Hot;

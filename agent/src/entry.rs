@@ -86,10 +86,10 @@ pub(crate) fn on_attach(vm: JavaVm, options: &[u8]) -> Answer {
 pub(crate) fn on_unload() {}
 
 impl Answer {
-    fn of(on_error: instrument_core::config::OnError) -> Answer {
+    fn of(on_error: settings::OnError) -> Answer {
         match on_error {
-            instrument_core::config::OnError::Continue => Answer::Continue,
-            instrument_core::config::OnError::Abort => Answer::Abort,
+            settings::OnError::Continue => Answer::Continue,
+            settings::OnError::Abort => Answer::Abort,
         }
     }
 }

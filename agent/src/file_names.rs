@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use instrument_core::config::{FilePattern, NameParts};
+use settings::{FilePattern, NameParts};
 
 /// What the placeholders of configured names are replaced by: the same in all names of a session.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use instrument_core::config::JvmEvents;
+use settings::JvmEvents;
 
 use crate::jvm::{self, AllThreads, Jni, Jvmti, LoadedClass, LoadedClasses, thread_facts};
 use crate::jvm_event_recording::JvmEventRecording;

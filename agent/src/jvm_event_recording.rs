@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use instrument_core::config::{JvmEvents, TraceConfig};
 use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
+use settings::{JvmEvents, TraceConfig};
 
 use crate::jvm::{self, ClassFile, CodePlace, Event, Jni, Jvmti, MethodId, NanoClock, ObjectRef, ThreadFacts, Wish};
 use crate::native_libraries::{self, NativeLibrary};

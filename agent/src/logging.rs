@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal as _;
 
-use instrument_core::config::LogLevel;
+use settings::LogLevel;
 use tracing_subscriber::EnvFilter;
 
 /// Installs the log. Only the first call of a process has an effect.

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::SystemTime;
 
-use instrument_core::config::{JvmEvents as EventKind, ProbeClock, WhenFull};
 use instrument_core::level::Level;
 use instrument_core::selection::{Chosen, CompiledRule, Untouchable};
 use instrument_core::{Engine, EngineOptions};
 use parking_lot::{Mutex, RwLock};
+use settings::{JvmEvents as EventKind, ProbeClock, WhenFull};
 
 use crate::class_dump::ClassDump;
 use crate::file_names::FileNames;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use class_source::ClassPath;
-use instrument_core::config::{self, Config, Diagnostic, GovernorConfig, OnError, ProbeClock};
 use instrument_core::level::Level;
 use instrument_core::selection::used_by_runtime::{ClassBytes, TemplateCode};
 use instrument_core::selection::{RuleSet, TemplateCatalog, UnmetLevel, Untouchable};
 use instrument_core::template::{Template, TemplateId, TemplateLibrary};
+use settings::{Config, Diagnostic, GovernorConfig, OnError, ProbeClock};
 
 use crate::embedded;
 use crate::health::Limits;
@@ -156,7 +156,7 @@ fn hopeless(text: &str) -> SetupError {
 
 /// Compiles a configuration; `file_name` is what diagnostics call it.
 pub(crate) fn from_text(text: &str, file_name: &str) -> Result<Setup, SetupError> {
-    let (mut config, warnings) = match config::parse(text, file_name) {
+    let (mut config, warnings) = match settings::parse(text, file_name) {
         Ok(parsed) => parsed,
         Err(problems) => return Err(SetupError { text: list(&problems), abort: says_abort(text) }),
     };
@@ -166,9 +166,9 @@ pub(crate) fn from_text(text: &str, file_name: &str) -> Result<Setup, SetupError
     ca_file.into_iter().for_each(|file| *file = beside(&folder, file).to_string_lossy().into_owned());
     let (templates, own_templates) = load_templates(&config, &folder).map_err(|text| SetupError { text, abort })?;
     let compiled = if wants_live(&config) {
-        RuleSet::compile(&config, &LiveVariants(&templates), embedded::PRESETS)
+        RuleSet::compile(config.rule_tables(), &LiveVariants(&templates), embedded::PRESETS)
     } else {
-        RuleSet::compile(&config, &templates, embedded::PRESETS)
+        RuleSet::compile(config.rule_tables(), &templates, embedded::PRESETS)
     };
     let rules = compiled.map_err(|problems| SetupError { text: list(&problems), abort })?;
     let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();

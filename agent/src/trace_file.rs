@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use instrument_core::config::{Config, TraceConfig, TraceMode};
+use settings::{Config, TraceConfig, TraceMode};
 use trace::recording::ClaimedFile;
 use trace::{ProcessInfo, Recording, RecordingOptions, RingOptions};
 

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use class_source::{ClassPath, Error as SourceError};
-use instrument_core::config::{self, Config, Diagnostic};
 use instrument_core::selection::used_by_runtime::TemplateCode;
 use instrument_core::selection::{RuleSet, UnmetLevel, Untouchable};
 use instrument_core::template::{TemplateLibrary, TemplateProblem};
+use settings::{Config, Diagnostic};
 
 use crate::classes::Classes;
 use crate::embedded::{PRESETS, RUNTIME_CLASSES, TEMPLATE_CLASSES};
@@ -36,11 +36,12 @@ impl Configuration {
             Failure::new(format!("cannot read the configuration {}", file.display()), "name a TOML file")
         })?;
         let name = file.display().to_string();
-        let (config, warnings) = config::parse(&text, &name).map_err(|problems| complete(&problems))?;
+        let (config, warnings) = settings::parse(&text, &name).map_err(|problems| complete(&problems))?;
         let folder = file.parent().unwrap_or(Path::new(""));
         let (library, own_templates) = library(&config, folder)?;
         let library = Arc::new(library);
-        let rules = RuleSet::compile(&config, &*library, PRESETS).map_err(|problems| complete(&problems))?;
+        let rules =
+            RuleSet::compile(config.rule_tables(), &*library, PRESETS).map_err(|problems| complete(&problems))?;
         Ok(Configuration { config, library, rules, own_templates, warnings })
     }
 

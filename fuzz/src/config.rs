@@ -1,18 +1,18 @@
 //! Any text as a configuration: rules, or diagnostics that stand where the text is.
 
-use instrument_core::config::{self, Diagnostic};
 use instrument_core::selection::RuleSet;
+use settings::Diagnostic;
 
 use super::built_in;
 
 pub fn check(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let _ = config::asks_to_abort(text);
-    match config::parse(text, "fuzz.toml") {
+    let _ = settings::asks_to_abort(text);
+    match settings::parse(text, "fuzz.toml") {
         Ok((config, warnings)) => {
             assert!(!warnings.iter().any(Diagnostic::is_error), "an error, and yet a configuration");
             in_place(text, &warnings);
-            match RuleSet::compile(&config, &**built_in::library(), built_in::presets()) {
+            match RuleSet::compile(config.rule_tables(), &**built_in::library(), built_in::presets()) {
                 Ok(rules) => drop(rules.wants_name(b"com/acme/Thing")),
                 Err(problems) => in_place(text, &problems),
             }

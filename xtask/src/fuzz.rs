@@ -28,7 +28,7 @@ const TARGETS: [Target; 4] = [
     Target { name: "template_lint", seeds: &["instrument-core/tests/templates/classes"], options: &["-max_len=9000"] },
     Target {
         name: "config",
-        seeds: &["instrument-core/src/rules/config/fixtures", "templates/src/main/presets"],
+        seeds: &["settings/src/fixtures", "templates/src/main/presets"],
         options: &["-max_len=2000", "-dict=fuzz/config.dict"],
     },
 ];

@@ -25,8 +25,8 @@ mod spans;
 
 use std::sync::Arc;
 
-use instrument_core::config::MetricsConfig;
 use parking_lot::Mutex;
+use settings::MetricsConfig;
 use trace::TaskStep;
 
 use crate::health::Health;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use instrument_core::config::ControlConfig;
+use settings::ControlConfig;
 
 /// The windows of a session. Times are of Java's clock, in nanoseconds.
 #[derive(Debug, Clone)]

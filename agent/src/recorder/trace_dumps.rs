@@ -8,10 +8,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use instrument_core::config::TraceConfig;
 use instrument_core::rules::patterns::NameGlob;
 use parking_lot::Mutex;
 use serde::Serialize;
+use settings::TraceConfig;
 use trace::{Recording, TraceDump};
 
 use crate::file_names::time_stamp;
@@ -237,7 +237,7 @@ mod tests {
 
     fn dumps(keys: &str) -> TraceDumps {
         let text = format!("[trace]\nmode = 'ring'\n{keys}\n[[rule]]\nclass = 'a.B'");
-        let (config, _) = instrument_core::config::parse(&text, "instr.toml").unwrap();
+        let (config, _) = settings::parse(&text, "instr.toml").unwrap();
         TraceDumps::new(Arc::default(), PathBuf::from("trace.jfr"), &config.trace)
     }
 

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use instrument_core::config::{JvmEvents, TraceConfig};
 use instrument_core::level::Level;
 use parking_lot::Mutex;
+use settings::{JvmEvents, TraceConfig};
 use trace::{MethodInfo, Recording, TaskStep};
 
 use super::DumpDesk;

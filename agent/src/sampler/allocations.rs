@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use instrument_core::config::AllocationConfig;
 use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
+use settings::AllocationConfig;
 
 use super::method_names::MethodNames;
 use super::sample_queue::{QueuedItem, QueuedStack, SampleQueue};

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use instrument_core::config::{SamplerConfig, SamplerEngine};
+use settings::{SamplerConfig, SamplerEngine};
 
 pub(crate) use allocations::AllocationSampler;
 pub(crate) use collector::SampleCounts;

@@ -18,9 +18,9 @@ use crate::statistics::{End, Statistics};
 use crate::trace_file;
 use crate::withdrawn_probes::Changes;
 use crate::{loaded_before, message};
-use instrument_core::config::TraceMode;
 use instrument_core::level::Level;
 use instrument_core::rules::patterns::ThreadNames;
+use settings::TraceMode;
 
 /// How a recording has ended, perhaps while the session goes on.
 #[derive(Debug, Clone)]

@@ -24,7 +24,6 @@ use anyhow::{Context, Result, anyhow, bail};
 use class_source::{Found, LoaderClassPath, LoaderTraits, PathElement};
 use classes_in_memory::{add_jars, add_java_base, jars_of};
 use classfile::{ClassFile, ClassHead, HeadMemory};
-use instrument_core::config;
 use instrument_core::selection::{Hierarchy, RuleSet, Supertypes};
 
 /// A name takes less time than reading the clock.
@@ -123,8 +122,8 @@ fn measure_class_path(jars: Vec<PathBuf>, classes: &[Vec<u8>]) -> Result<()> {
 }
 
 fn rules(text: &str) -> Result<RuleSet> {
-    let (config, _) = config::parse(text, "unwanted.toml").map_err(|problems| anyhow!("{problems:?}"))?;
-    RuleSet::compile(&config, &embedded::library()?, &[]).map_err(|problems| anyhow!("{problems:?}"))
+    let (config, _) = settings::parse(text, "unwanted.toml").map_err(|problems| anyhow!("{problems:?}"))?;
+    RuleSet::compile(config.rule_tables(), &embedded::library()?, &[]).map_err(|problems| anyhow!("{problems:?}"))
 }
 
 fn nanoseconds_of_name(rules: &RuleSet, name: &[u8]) -> u64 {

@@ -9,6 +9,6 @@ use anyhow::Result;
 pub(crate) struct Arguments {}
 
 pub(crate) fn run(_: &Arguments) -> Result<()> {
-    stdout().write_all(instrument_core::config::schema().as_bytes())?;
+    stdout().write_all(settings::schema().as_bytes())?;
     Ok(())
 }

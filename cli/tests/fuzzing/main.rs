@@ -16,7 +16,7 @@ type Target = fn(&[u8]);
 
 const CLASSES: [&str; 3] = ["classfile/tests/classes", "instrument-core/tests/templates/classes", "fuzz/seeds/class"];
 const TEMPLATES: [&str; 1] = ["instrument-core/tests/templates/classes"];
-const CONFIGS: [&str; 2] = ["instrument-core/src/rules/config/fixtures", "templates/src/main/presets"];
+const CONFIGS: [&str; 2] = ["settings/src/fixtures", "templates/src/main/presets"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()

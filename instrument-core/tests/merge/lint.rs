@@ -185,8 +185,8 @@ fn a_level_that_a_template_does_not_have_is_told() {
         [[rule]]
         class = 'a.D'
         template = 'straight'";
-    let (config, _) = instrument_core::config::parse(text, "c.toml").unwrap();
-    let rules = RuleSet::compile(&config, &*library(), &[]).unwrap();
+    let (config, _) = instrument_core::config::RuleFile::parse(text, "c.toml").unwrap();
+    let rules = RuleSet::compile(config.tables(), &*library(), &[]).unwrap();
     let told: Vec<String> = UnmetLevel::find(&rules, &library()).iter().map(ToString::to_string).collect();
     let expected = "warning: rule costly (c.toml:2) asks for level full, but its template `bracket` has neither a variant of this level nor \
                     one with `@Template(live = true)`, which would be for all: it is used at level time";

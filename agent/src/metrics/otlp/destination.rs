@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use instrument_core::config::MetricsConfig;
+use settings::MetricsConfig;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
 /// A receiver of OpenTelemetry's protocol.

@@ -233,7 +233,7 @@ mod tests {
 
     fn destination(url: &str, headers: &str) -> Destination {
         let text = format!("[metrics]\notlp = '{url}'\nheaders = {headers}\n[[rule]]\nclass = 'a.B'\n");
-        let (config, _) = instrument_core::config::parse(&text, "instr.toml").unwrap();
+        let (config, _) = settings::parse(&text, "instr.toml").unwrap();
         Destination::of(url, &config.metrics).unwrap()
     }
 

@@ -15,10 +15,10 @@ mod trace_request;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use instrument_core::config::MetricsConfig;
 use parking_lot::Mutex;
 use prost::Message as _;
 use serde::Serialize;
+use settings::MetricsConfig;
 
 use super::Origin;
 use super::family::{self, Family, Kind, Unit, Value};

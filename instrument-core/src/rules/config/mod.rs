@@ -1,40 +1,23 @@
-//! The configuration file: TOML text -> types, with every mistake shown where it stands.
+//! The rules of a configuration file: TOML text -> types, with every mistake shown at its place.
+//!
+//! [`model`] holds `[[rule]]`, `[filter]` and `[exclude]`; [`rule_file`], [`read_rule`] and [`capture_keys`] read them with [`table_reader`],
+//! which knows a key because it is asked for; [`problems`], [`diagnostic`] and [`source_text`] are what is reported. The other tables of
+//! the file belong to the agent and are read by the crate `settings`, with the same means.
 
-mod allocation;
 mod capture_keys;
 mod diagnostic;
-mod file_pattern;
-mod governor_table;
-mod keys;
-mod metrics_table;
 mod model;
 mod name_doubt;
-mod parse;
 mod problems;
 mod read_rule;
-mod sampler;
-mod schema;
+mod rule_file;
 mod source_text;
 mod table_reader;
-mod trace_table;
-mod watch_table;
 
-#[cfg(test)]
-mod reference_tests;
-#[cfg(test)]
-mod tests;
-
-pub use allocation::AllocationConfig;
 pub use diagnostic::{Diagnostic, Severity};
-pub use file_pattern::{FilePattern, NameParts};
-pub use governor_table::GovernorConfig;
-pub use metrics_table::{KeyValue, MetricsConfig};
-pub use model::{
-    AgentConfig, Config, ControlConfig, DEFAULT_MAX_BYTES, ExcludeConfig, FilterConfig, LogLevel, OnError, Rule,
-};
-pub use parse::{asks_to_abort, parse};
-pub use sampler::{SamplerConfig, SamplerEngine};
-pub use schema::schema;
+pub use model::{DEFAULT_MAX_BYTES, ExcludeConfig, FilterConfig, Rule, RuleTables, string_or_list};
+pub use problems::Problems;
+pub use read_rule::check_rules;
+pub use rule_file::{RuleFile, parse_document, read_damaged_document, read_table};
 pub use source_text::SourceText;
-pub use trace_table::{JvmEvents, ProbeClock, TraceConfig, TraceMode, WhenFull};
-pub use watch_table::WatchConfig;
+pub use table_reader::TableReader;

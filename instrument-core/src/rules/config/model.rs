@@ -1,160 +1,27 @@
-//! The configuration as types. The JSON Schema is generated from here, so the comments are its descriptions.
+//! `[[rule]]`, `[filter]` and `[exclude]` as types. The JSON Schema is generated from them, so the comments are its descriptions.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_spanned::Spanned;
 
-use super::allocation::AllocationConfig;
 use super::capture_keys::argument_keys;
-use super::file_pattern::FilePattern;
-use super::governor_table::GovernorConfig;
-use super::metrics_table::MetricsConfig;
-use super::sampler::SamplerConfig;
-use super::schema::string_or_list;
 use super::source_text::SourceText;
-use super::trace_table::TraceConfig;
-use super::watch_table::WatchConfig;
 use crate::level::{Level, Mode};
 use crate::rules::capture::{ArgumentKey, Render};
 use crate::rules::patterns::class_pattern::{ClassPattern, ExcludePattern, TypeName};
 use crate::rules::patterns::method_pattern::MethodPattern;
 
-/// Configuration of the instr agent: what is instrumented, with which template, and where the results go.
-#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub struct Config {
-    /// The recording.
-    #[schemars(default)]
-    pub trace: TraceConfig,
-    /// Figures of the running program, for monitoring systems.
-    #[schemars(default)]
-    pub metrics: MetricsConfig,
-    /// The agent itself.
-    #[schemars(default)]
-    pub agent: AgentConfig,
-    /// Samples of running threads, beside or without probes. Off unless this table is there.
-    #[schemars(default)]
-    pub sampler: SamplerConfig,
-    /// Samples of allocations. Off unless this table is there.
-    #[schemars(default)]
-    pub allocation: AllocationConfig,
-    /// Methods too small to be worth a probe at level `watch`.
-    #[schemars(default)]
-    pub filter: FilterConfig,
-    /// What is never instrumented, whatever the rules say.
-    #[schemars(default)]
-    pub exclude: ExcludeConfig,
-    /// What can be changed while the program runs.
-    #[schemars(default)]
-    pub control: ControlConfig,
-    /// How level `watch` looks.
-    #[schemars(default)]
-    pub watch: WatchConfig,
-    /// Keeps the cost of exact times below a budget.
-    #[schemars(default)]
-    pub governor: GovernorConfig,
-    /// The rules, in order: the first that matches a method decides.
-    #[schemars(default, rename = "rule")]
-    pub rules: Vec<Rule>,
-    /// The text it was read from.
-    #[schemars(skip)]
-    pub source: Arc<SourceText>,
-}
-
-/// How the agent behaves.
-#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
-#[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct AgentConfig {
-    /// File for the figures at exit, as JSON: classes seen and rewritten, methods instrumented and refused, records, losses. `%p`, `%t`, `%h`
-    /// and `%%` as in the name of the trace file; an earlier file is renamed to `NAME-1.json` and so on. `skipped` counts the methods that rules left alone, but none of `classes_unmatched`, which ended at their heads.
-    #[schemars(with = "String")]
-    pub stats: Option<FilePattern>,
-    /// What happens when the agent cannot start, for instance because this file has an error. Default: `continue`.
-    #[schemars(rename = "on_error")]
-    pub on_error: OnError,
-    /// Jars with templates of your own.
-    #[schemars(schema_with = "string_or_list")]
-    pub templates: Vec<Spanned<String>>,
-    /// How much the agent tells on stderr. Default: `warn`.
-    #[schemars(with = "LogLevel")]
-    pub log: Option<LogLevel>,
-    /// Directory that every rewritten class is written to, as `package/Name.class`, for looking into. A class
-    /// replaces an earlier one of its name; with `%p` (and `%t`, `%h`, `%%`) each process has a directory of its own.
-    #[schemars(with = "String")]
-    pub dump: Option<FilePattern>,
-    /// For measuring: compute every rewrite, then throw it away and let the application run unchanged.
-    pub discard: bool,
-}
-
-/// What `instr status`, `instr top` and `instr level` may do with the running program.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
-#[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct ControlConfig {
-    /// Probes whose level can be changed at any time, without touching the class again. Only templates with a live variant, such as the
-    /// built-in ones, can do that.
-    pub live: bool,
-    /// How long a window of level `burst` is open, in milliseconds. Default: 1.
-    #[schemars(range(min = 1, max = 10000))]
-    pub burst_open_ms: u32,
-    /// From the beginning of a window to that of the next, in milliseconds; longer than `burst-open-ms`. Default: 100.
-    #[schemars(range(min = 2, max = 60000))]
-    pub burst_period_ms: u32,
-    /// Listen to the same user's `instr` commands on a Unix domain socket in `/tmp/instr-<user id>`. Default: true.
-    pub socket: bool,
-    /// Keep the call tree of all calls up to now in memory, for `instr top PID --tree`. Costs the recorder's thread some 50 ns a
-    /// call, the application nothing. Default: false.
-    pub call_tree: bool,
-}
-
-impl Default for ControlConfig {
-    fn default() -> ControlConfig {
-        ControlConfig { live: false, burst_open_ms: 1, burst_period_ms: 100, socket: true, call_tree: false }
-    }
-}
-
-/// What happens when the agent cannot start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
-#[schemars(rename_all = "kebab-case")]
-pub enum OnError {
-    /// Say so on stderr; the application runs un-instrumented.
-    #[default]
-    Continue,
-    /// Say so on stderr and end the JVM.
-    Abort,
-}
-
-/// How much the agent tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
-#[schemars(rename_all = "kebab-case")]
-pub enum LogLevel {
-    /// Nothing.
-    Off,
-    /// What went wrong.
-    Error,
-    /// Also what may go wrong.
-    Warn,
-    /// Also the milestones.
-    Info,
-    /// Also each decision.
-    Debug,
-    /// Everything.
-    Trace,
-}
-
-impl LogLevel {
-    /// The name used in the file, which is also the directive of `tracing`.
-    pub fn name(self) -> &'static str {
-        match self {
-            LogLevel::Off => "off",
-            LogLevel::Error => "error",
-            LogLevel::Warn => "warn",
-            LogLevel::Info => "info",
-            LogLevel::Debug => "debug",
-            LogLevel::Trace => "trace",
-        }
-    }
+/// What selection compiles.
+#[derive(Clone, Copy, Debug)]
+pub struct RuleTables<'c> {
+    /// The rules, in order.
+    pub rules: &'c [Rule],
+    /// `[filter]`
+    pub filter: &'c FilterConfig,
+    /// `[exclude]`
+    pub exclude: &'c ExcludeConfig,
 }
 
 /// Methods that get no probe because it would cost more than it tells. Applies at level `watch` (and `off`) to methods
@@ -277,4 +144,11 @@ pub struct Rule {
     /// The text it was read from.
     #[schemars(skip)]
     pub source: Arc<SourceText>,
+}
+
+/// Returns the schema of a string, or a list of strings.
+pub fn string_or_list(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }]
+    })
 }

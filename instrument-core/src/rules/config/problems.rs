@@ -5,32 +5,69 @@ use std::sync::Arc;
 
 use super::diagnostic::Diagnostic;
 use super::source_text::SourceText;
+use super::table_reader::UnknownKey;
 use crate::rules::patterns::pattern_error::PatternError;
 
 /// The diagnostics of one file so far.
 #[derive(Debug)]
-pub(super) struct Problems {
+pub struct Problems {
     pub(super) source: Arc<SourceText>,
     pub(super) found: Vec<Diagnostic>,
+    pub(super) unknown: Vec<UnknownKey>,
+    /// The tables of the file with their keys, as far as it was read.
+    tables: Vec<(&'static str, Vec<&'static str>)>,
 }
 
 impl Problems {
-    pub(super) fn new(source: Arc<SourceText>) -> Problems {
-        Problems { source, found: Vec::new() }
+    /// Returns those of a file that has not been read yet: none.
+    pub fn new(source: Arc<SourceText>) -> Problems {
+        Problems { source, found: Vec::new(), unknown: Vec::new(), tables: Vec::new() }
     }
 
-    pub(super) fn error(&mut self, span: Range<usize>, message: impl Into<String>, suggestion: Option<String>) {
+    /// Returns the text that is read.
+    pub fn source(&self) -> Arc<SourceText> {
+        Arc::clone(&self.source)
+    }
+
+    /// Returns the tables read up to now with their keys.
+    pub fn tables(&self) -> &[(&'static str, Vec<&'static str>)] {
+        &self.tables
+    }
+
+    pub(super) fn note_table(&mut self, title: &'static str, keys: Vec<&'static str>) {
+        match self.tables.iter_mut().find(|(known, _)| *known == title) {
+            Some((_, known)) => keys.into_iter().for_each(|key| {
+                if !known.contains(&key) {
+                    known.push(key)
+                }
+            }),
+            None => self.tables.push((title, keys)),
+        }
+    }
+
+    /// Returns all diagnostics, unknown keys included.
+    pub(super) fn into_found(mut self) -> Vec<Diagnostic> {
+        for unknown in std::mem::take(&mut self.unknown) {
+            let (message, suggestion) = unknown.text(&self.tables);
+            self.error(unknown.span, message, suggestion);
+        }
+        self.found
+    }
+
+    /// Notes an error.
+    pub fn error(&mut self, span: Range<usize>, message: impl Into<String>, suggestion: Option<String>) {
         let diagnostic = self.source.error(span, message.into());
         self.found.push(Diagnostic { suggestion, ..diagnostic });
     }
 
-    pub(super) fn warning(&mut self, span: Range<usize>, message: impl Into<String>, suggestion: Option<String>) {
+    /// Notes a warning.
+    pub fn warning(&mut self, span: Range<usize>, message: impl Into<String>, suggestion: Option<String>) {
         let diagnostic = self.source.warning(span, message.into());
         self.found.push(Diagnostic { suggestion, ..diagnostic });
     }
 
     /// A bad pattern that stands in the file as the string at `literal`.
-    pub(super) fn pattern(&mut self, literal: Range<usize>, pattern: &str, error: PatternError) {
+    pub fn pattern(&mut self, literal: Range<usize>, pattern: &str, error: PatternError) {
         let span = self.inside(literal, pattern, error.span);
         self.error(span, error.message, error.suggestion);
     }

@@ -102,7 +102,7 @@ fn doubt(name: &str, span: Range<usize>, is_type: bool, problems: &mut Problems)
 }
 
 /// Warnings that need all rules: names given twice, rules that never get a method, no rule at all.
-pub(super) fn check_rules(rules: &[Rule], problems: &mut Problems) {
+pub fn check_rules(rules: &[Rule], problems: &mut Problems) {
     if rules.is_empty() && problems.found.is_empty() {
         let help = "a first one: `[[rule]]` and, below it, `class = \"com.acme.**\"`".to_owned();
         problems.warning(0..0, "there is no `[[rule]]`, so nothing will be instrumented", Some(help));

@@ -1,61 +1,72 @@
 //! Reads one TOML table key by key and reports what does not belong there.
 
+use std::cell::RefCell;
 use std::ops::Range;
 
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::file_pattern::FilePattern;
-use super::keys;
 use super::problems::Problems;
 use crate::rules::nearest_name::{nearest_name, quoted_list, suggest};
 use crate::rules::patterns::pattern_error::PatternError;
 
-/// One table with the keys it may have.
-pub(super) struct TableReader<'t, 'i> {
+/// One table. It has the keys that are asked for while it is read.
+#[derive(Debug)]
+pub struct TableReader<'t, 'i> {
     title: &'static str,
     table: &'t DeTable<'i>,
+    asked: RefCell<Vec<&'static str>>,
 }
 
 impl<'t, 'i> TableReader<'t, 'i> {
-    /// Reports unknown keys at once.
-    pub(super) fn new(
-        title: &'static str,
-        known: &[&'static str],
-        table: &'t DeTable<'i>,
-        problems: &mut Problems,
-    ) -> TableReader<'t, 'i> {
+    /// Starts reading a table; reports keys that are given twice at once.
+    pub fn new(title: &'static str, table: &'t DeTable<'i>, problems: &mut Problems) -> TableReader<'t, 'i> {
         for (key, _) in table.iter() {
             let name = key.get_ref();
-            if !known.iter().any(|known| same_key(known, name)) {
-                let (message, suggestion) = unknown_key(title, known, name);
-                problems.error(key.span(), message, suggestion);
-            } else if table
-                .iter()
-                .any(|(other, _)| same_key(other.get_ref(), name) && other.span().end < key.span().start)
-            {
+            let start = key.span().start;
+            if table.iter().any(|(other, _)| same_key(other.get_ref(), name) && other.span().end < start) {
                 problems.error(key.span(), format!("`{name}` is given twice {}", shown(title)), None);
             }
         }
-        TableReader { title, table }
+        TableReader { title, table, asked: RefCell::default() }
     }
 
-    pub(super) fn value(&self, key: &str) -> Option<&'t Spanned<DeValue<'i>>> {
+    /// Ends reading: keys that were not asked for are unknown, and reported when all tables have been read.
+    pub fn finish(self, problems: &mut Problems) {
+        let asked = self.asked.into_inner();
+        for (key, _) in self.table.iter() {
+            if !asked.iter().any(|known| same_key(known, key.get_ref())) {
+                problems.unknown.push(UnknownKey {
+                    title: self.title,
+                    name: key.get_ref().to_string(),
+                    span: key.span(),
+                });
+            }
+        }
+        problems.note_table(self.title, asked);
+    }
+
+    /// Returns the value of a key.
+    pub fn value(&self, key: &'static str) -> Option<&'t Spanned<DeValue<'i>>> {
+        let mut asked = self.asked.borrow_mut();
+        if !asked.contains(&key) {
+            asked.push(key);
+        }
         self.table.iter().find(|(name, _)| same_key(name.get_ref(), key)).map(|(_, value)| value)
     }
 
     /// Where the value of a key stands.
-    pub(super) fn span(&self, key: &str) -> Range<usize> {
+    pub fn span(&self, key: &'static str) -> Range<usize> {
         self.value(key).map_or(0..0, Spanned::span)
     }
 
     /// The keys present, with their places.
-    pub(super) fn keys(&self) -> impl Iterator<Item = (&'t str, Range<usize>)> {
+    pub fn keys(&self) -> impl Iterator<Item = (&'t str, Range<usize>)> {
         self.table.iter().map(|(key, _)| (key.get_ref().as_ref(), key.span()))
     }
 
     /// A string that is not empty.
-    pub(super) fn string(&self, key: &str, problems: &mut Problems) -> Option<Spanned<String>> {
+    pub fn string(&self, key: &'static str, problems: &mut Problems) -> Option<Spanned<String>> {
         let value = self.value(key)?;
         let text = value.get_ref().as_str();
         match text {
@@ -66,15 +77,8 @@ impl<'t, 'i> TableReader<'t, 'i> {
         None
     }
 
-    /// Name of a file that is written.
-    pub(super) fn file_pattern(&self, key: &str, problems: &mut Problems) -> Option<FilePattern> {
-        let text = self.string(key, problems)?;
-        let pattern = FilePattern::parse(text.get_ref());
-        pattern.map_err(|error| problems.pattern(text.span(), text.get_ref(), error)).ok()
-    }
-
     /// A string or a list of strings.
-    pub(super) fn strings(&self, key: &str, problems: &mut Problems) -> Vec<Spanned<String>> {
+    pub fn strings(&self, key: &'static str, problems: &mut Problems) -> Vec<Spanned<String>> {
         let Some(value) = self.value(key) else { return Vec::new() };
         let Some(list) = value.get_ref().as_array() else {
             match value.get_ref().as_str() {
@@ -98,9 +102,9 @@ impl<'t, 'i> TableReader<'t, 'i> {
     }
 
     /// Patterns, each from a string.
-    pub(super) fn patterns<P>(
+    pub fn patterns<P>(
         &self,
-        key: &str,
+        key: &'static str,
         parse: impl Fn(&str) -> Result<P, PatternError>,
         problems: &mut Problems,
     ) -> Vec<Spanned<P>> {
@@ -114,7 +118,8 @@ impl<'t, 'i> TableReader<'t, 'i> {
         patterns
     }
 
-    pub(super) fn boolean(&self, key: &str, problems: &mut Problems) -> Option<bool> {
+    /// `true` or `false`.
+    pub fn boolean(&self, key: &'static str, problems: &mut Problems) -> Option<bool> {
         let value = self.value(key)?;
         if value.get_ref().as_bool().is_none() {
             self.wrong_type(key, "`true` or `false`", value, problems);
@@ -123,7 +128,7 @@ impl<'t, 'i> TableReader<'t, 'i> {
     }
 
     /// A whole number within bounds.
-    pub(super) fn number(&self, key: &str, bounds: Range<u32>, problems: &mut Problems) -> Option<u32> {
+    pub fn number(&self, key: &'static str, bounds: Range<u32>, problems: &mut Problems) -> Option<u32> {
         let value = self.value(key)?;
         let Some(integer) = value.get_ref().as_integer() else {
             self.wrong_type(key, "a whole number", value, problems);
@@ -138,9 +143,9 @@ impl<'t, 'i> TableReader<'t, 'i> {
     }
 
     /// One of several words.
-    pub(super) fn choice<T: Copy>(
+    pub fn choice<T: Copy>(
         &self,
-        key: &str,
+        key: &'static str,
         choices: &[(&'static str, T)],
         problems: &mut Problems,
     ) -> Option<Spanned<T>> {
@@ -191,19 +196,34 @@ fn shown(title: &str) -> String {
     }
 }
 
-fn unknown_key(title: &str, known: &[&str], name: &str) -> (String, Option<String>) {
-    let message = format!("unknown key `{name}` {}", shown(title));
-    if let Some(nearest) = nearest_name(name, known.iter().copied()) {
-        return (message, Some(format!("did you mean `{nearest}`?")));
+/// A key that no reader asked for.
+#[derive(Debug)]
+pub(super) struct UnknownKey {
+    title: &'static str,
+    name: String,
+    pub(super) span: Range<usize>,
+}
+
+impl UnknownKey {
+    /// Returns what is said of it: message and suggestion. `tables` are those of the file with their keys.
+    pub(super) fn text(&self, tables: &[(&'static str, Vec<&'static str>)]) -> (String, Option<String>) {
+        let name = self.name.as_str();
+        let message = format!("unknown key `{name}` {}", shown(self.title));
+        let of_table = |title: &str| tables.iter().find(|(known, _)| *known == title);
+        let known = of_table(self.title).map_or(&[][..], |(_, keys)| keys.as_slice());
+        if let Some(nearest) = nearest_name(name, known.iter().copied()) {
+            return (message, Some(format!("did you mean `{nearest}`?")));
+        }
+        // Most keys belong to rules.
+        let others = || of_table("rule").into_iter().chain(tables.iter().filter(|(title, _)| !title.is_empty()));
+        let same = others().find_map(|(title, keys)| Some((title, keys.iter().find(|key| same_key(key, name))?)));
+        if let Some((title, key)) = same {
+            return (message, Some(format!("`{key}` stands {}", shown(title))));
+        }
+        let near = others().find_map(|(title, keys)| Some((title, nearest_name(name, keys.iter().copied())?)));
+        if let Some((title, key)) = near {
+            return (message, Some(format!("did you mean `{key}` {}?", shown(title))));
+        }
+        (message, suggest(name, known))
     }
-    let elsewhere = |matches: &dyn Fn(&[&'static str]) -> Option<&'static str>| {
-        keys::TABLES.iter().find_map(|(title, keys)| Some((shown(title), matches(keys)?)))
-    };
-    if let Some((place, key)) = elsewhere(&|keys| keys.iter().copied().find(|key| same_key(key, name))) {
-        return (message, Some(format!("`{key}` stands {place}")));
-    }
-    if let Some((place, key)) = elsewhere(&|keys| nearest_name(name, keys.iter().copied())) {
-        return (message, Some(format!("did you mean `{key}` {place}?")));
-    }
-    (message, suggest(name, known))
 }

@@ -12,7 +12,7 @@ use super::rule::CompiledRule;
 use super::rule_set::RuleSet;
 use super::template_catalog::TemplateCatalog;
 use crate::level::Level;
-use crate::rules::config::{self, Config, Diagnostic, Rule};
+use crate::rules::config::{Diagnostic, Rule, RuleFile, RuleTables};
 use crate::rules::nearest_name::suggest;
 use crate::rules::patterns::class_pattern::TypeName;
 
@@ -20,10 +20,10 @@ use crate::rules::patterns::class_pattern::TypeName;
 const DEFAULT_TEMPLATE: &str = "timed";
 
 impl RuleSet {
-    /// Compiles the rules of a configuration. `presets` are pairs of name and rule file.
+    /// Compiles rules. `presets` are pairs of name and rule file.
     /// `Err` holds everything that is wrong with them, in the order of the rules.
     pub fn compile(
-        config: &Config,
+        config: RuleTables<'_>,
         catalog: &dyn TemplateCatalog,
         presets: &[(&str, &str)],
     ) -> Result<RuleSet, Vec<Diagnostic>> {
@@ -43,7 +43,7 @@ impl RuleSet {
     }
 }
 
-fn rule_set(config: &Config, rules: Vec<CompiledRule>, wanted: WantedTypes) -> RuleSet {
+fn rule_set(config: RuleTables<'_>, rules: Vec<CompiledRule>, wanted: WantedTypes) -> RuleSet {
     let named = |(number, rule): (usize, &CompiledRule)| -> Vec<_> {
         let positive = rule.class.iter().filter(|pattern| !pattern.negated);
         positive.map(|pattern| (number, pattern.glob.clone())).collect()
@@ -79,7 +79,7 @@ impl Compiler<'_> {
             return;
         };
         let prefix = rule.name.as_ref().map_or(*name, |name| name.get_ref());
-        match config::parse(text, &format!("preset {name}")) {
+        match RuleFile::parse(text, &format!("preset {name}")) {
             Err(mut problems) => self.problems.append(&mut problems),
             Ok((file, _)) => {
                 for (number, inner) in file.rules.iter().enumerate() {

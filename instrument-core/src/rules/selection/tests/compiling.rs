@@ -2,7 +2,7 @@
 
 use super::{CATALOG, compile};
 use crate::level::Level;
-use crate::rules::config;
+use crate::rules::config::RuleFile;
 use crate::rules::selection::RuleSet;
 
 const PRESETS: &[(&str, &str)] = &[
@@ -12,8 +12,8 @@ const PRESETS: &[(&str, &str)] = &[
 ];
 
 fn with_presets(text: &str) -> Result<RuleSet, String> {
-    let (config, _) = config::parse(text, "test.toml").map_err(|problems| problems[0].to_string())?;
-    RuleSet::compile(&config, &CATALOG, PRESETS).map_err(|problems| problems[0].to_string())
+    let (config, _) = RuleFile::parse(text, "test.toml").map_err(|problems| problems[0].to_string())?;
+    RuleSet::compile(config.tables(), &CATALOG, PRESETS).map_err(|problems| problems[0].to_string())
 }
 
 #[test]

@@ -15,7 +15,7 @@ use classfile::{ClassFile, HeadMemory};
 use super::class_builder::ClassBuilder;
 use super::{ClassDecision, Hierarchy, MethodDecision, RuleSet, Supertypes, TemplateCatalog};
 use crate::level::Level;
-use crate::rules::config::{self, Diagnostic};
+use crate::rules::config::{Diagnostic, RuleFile};
 use crate::weave::template::TemplateId;
 
 /// Some templates, each for all levels except `no-full`.
@@ -58,8 +58,8 @@ impl Hierarchy for Types {
 }
 
 pub(super) fn compile(text: &str) -> Result<RuleSet, Vec<Diagnostic>> {
-    let (config, _) = config::parse(text, "test.toml")?;
-    RuleSet::compile(&config, &CATALOG, &[])
+    let (config, _) = RuleFile::parse(text, "test.toml")?;
+    RuleSet::compile(config.tables(), &CATALOG, &[])
 }
 
 pub(super) fn rules(text: &str) -> RuleSet {

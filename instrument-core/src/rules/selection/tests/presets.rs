@@ -1,7 +1,7 @@
 //! The presets that come with the agent, against the methods of the APIs they are for.
 
 use super::{Catalog, Types, decide};
-use crate::rules::config;
+use crate::rules::config::RuleFile;
 use crate::rules::selection::RuleSet;
 use crate::rules::selection::class_builder::{CALLS, ClassBuilder};
 
@@ -29,8 +29,8 @@ const BUILT_IN: Catalog = Catalog(&[
 ]);
 
 fn preset(name: &str) -> RuleSet {
-    let (config, _) = config::parse(&format!("[[rule]]\npreset = '{name}'"), "test.toml").unwrap();
-    RuleSet::compile(&config, &BUILT_IN, PRESETS).unwrap_or_else(|problems| panic!("{}", problems[0]))
+    let (config, _) = RuleFile::parse(&format!("[[rule]]\npreset = '{name}'"), "test.toml").unwrap();
+    RuleSet::compile(config.tables(), &BUILT_IN, PRESETS).unwrap_or_else(|problems| panic!("{}", problems[0]))
 }
 
 /// For each method the template or the reason why not.
@@ -46,7 +46,7 @@ fn templates(rules: &RuleSet, class: ClassBuilder, types: &Types) -> Vec<String>
 #[test]
 fn presets_have_no_warnings() {
     for (name, text) in PRESETS {
-        let (_, warnings) = config::parse(text, name).unwrap();
+        let (_, warnings) = RuleFile::parse(text, name).unwrap();
         assert_eq!(warnings, [], "{name}");
     }
 }
@@ -61,8 +61,8 @@ fn statements_requests_and_transfers_count_at_the_outermost_call_unless_the_user
     assert_eq!(counting_once(preset("http-server")).len(), preset("http-server").rules().len());
     assert_eq!(counting_once(preset("socket")).len(), preset("socket").rules().len());
     let text = "[[rule]]\npreset = 'jdbc'\noutermost = false\n[[rule]]\nclass = 'p.D'\ntemplate = 'jdbc'";
-    let (config, _) = config::parse(text, "test.toml").unwrap();
-    assert_eq!(counting_once(RuleSet::compile(&config, &BUILT_IN, PRESETS).unwrap()), [""; 0]);
+    let (config, _) = RuleFile::parse(text, "test.toml").unwrap();
+    assert_eq!(counting_once(RuleSet::compile(config.tables(), &BUILT_IN, PRESETS).unwrap()), [""; 0]);
 }
 
 #[test]

@@ -3,10 +3,11 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use super::{Config, FilePattern, LogLevel, OnError, ProbeClock, asks_to_abort, keys, parse, schema};
-use crate::level::{Level, Mode};
-use crate::rules::selection::{RuleSet, TemplateCatalog};
-use crate::weave::template::TemplateId;
+use instrument_core::level::{Level, Mode};
+use instrument_core::selection::{RuleSet, TemplateCatalog};
+use instrument_core::template::TemplateId;
+
+use super::{Config, FilePattern, LogLevel, OnError, ProbeClock, asks_to_abort, parse, schema};
 
 struct Catalog;
 
@@ -31,7 +32,7 @@ fn judged(text: &str, file_name: &str) -> String {
     let diagnostics = match parse(text, file_name) {
         Err(problems) => problems,
         Ok((config, mut warnings)) => {
-            warnings.extend(RuleSet::compile(&config, &Catalog, PRESETS).err().unwrap_or_default());
+            warnings.extend(RuleSet::compile(config.rule_tables(), &Catalog, PRESETS).err().unwrap_or_default());
             warnings
         }
     };
@@ -43,14 +44,14 @@ fn judged(text: &str, file_name: &str) -> String {
 }
 
 fn fixtures() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules/config/fixtures");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/fixtures");
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
     files.sort();
     files
 }
 
-/// `BLESS=1 cargo test -p instrument-core` writes the expected texts anew.
+/// `BLESS=1 cargo test -p settings` writes the expected texts anew.
 #[test]
 fn each_fixture_is_judged_as_expected() {
     let bless = std::env::var_os("BLESS").is_some();
@@ -182,7 +183,12 @@ fn the_schema_knows_the_same_keys_as_the_reader() {
         keys.sort();
         keys
     };
-    assert_eq!(names(&toml::Value::Table(schema.clone())), sorted(keys::TOP));
+    let tables = super::parse::known_tables();
+    let keys_of = |title: &str| sorted(&tables.iter().find(|(known, _)| *known == title).unwrap().1);
+    assert_eq!(
+        names(&toml::Value::Table(schema.clone())),
+        sorted(&tables.iter().map(|(title, _)| *title).collect::<Vec<_>>())
+    );
     for (title, definition) in [
         ("trace", "TraceConfig"),
         ("metrics", "MetricsConfig"),
@@ -191,8 +197,7 @@ fn the_schema_knows_the_same_keys_as_the_reader() {
         ("exclude", "ExcludeConfig"),
         ("rule", "Rule"),
     ] {
-        let known = keys::TABLES.iter().find(|(name, _)| *name == title).unwrap().1;
-        assert_eq!(names(&schema["$defs"][definition]), sorted(known), "{title}");
+        assert_eq!(names(&schema["$defs"][definition]), keys_of(title), "{title}");
         for (key, property) in schema["$defs"][definition]["properties"].as_table().unwrap() {
             assert!(property.get("description").is_some(), "{title}.{key} has a description");
         }

@@ -1,9 +1,9 @@
 //! The JSON Schema of the configuration, for editors.
 
+use schemars::Schema;
 use schemars::transform::{RecursiveTransform, Transform};
-use schemars::{Schema, SchemaGenerator, json_schema};
 
-use super::model::Config;
+use crate::model::Config;
 
 /// The JSON Schema (draft 2020-12) of a configuration file, as indented JSON.
 pub fn schema() -> String {
@@ -22,11 +22,4 @@ pub(super) fn generate() -> Schema {
     })
     .transform(&mut schema);
     schema
-}
-
-/// A string, or a list of strings.
-pub(super) fn string_or_list(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }]
-    })
 }

@@ -3,12 +3,11 @@
 use schemars::JsonSchema;
 use serde_spanned::Spanned;
 
-use super::file_pattern::FilePattern;
-use super::problems::Problems;
-use super::schema::string_or_list;
-use super::table_reader::TableReader;
-use crate::rules::nearest_name::{nearest_name, quoted_list};
-use crate::rules::patterns::NameGlob;
+use instrument_core::config::{Problems, TableReader, string_or_list};
+use instrument_core::rules::nearest_name::{nearest_name, quoted_list};
+use instrument_core::rules::patterns::NameGlob;
+
+use crate::file_pattern::FilePattern;
 
 /// Where and how calls are recorded.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
@@ -159,7 +158,7 @@ pub(super) fn read_trace(table: &TableReader<'_, '_>, problems: &mut Problems) -
     let mode = table.choice("mode", &modes, problems).map_or(default.mode, Spanned::into_inner);
     check_mode(mode, table, problems);
     TraceConfig {
-        file: table.file_pattern("file", problems),
+        file: FilePattern::read("file", table, problems),
         write: table.boolean("write", problems).unwrap_or(default.write),
         buffer_mb: table.number("buffer-mb", 1..4097, problems).unwrap_or(default.buffer_mb),
         mode,

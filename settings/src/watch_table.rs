@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use schemars::JsonSchema;
 
-use super::problems::Problems;
-use super::table_reader::TableReader;
+use instrument_core::config::{Problems, TableReader};
 
 /// Bounds of the tick in microseconds. Below, the ticker does little else than wake up; above, most calls are never seen.
 const TICKS: Range<u32> = 50..100_001;
@@ -41,7 +40,7 @@ pub(super) fn read_watch(table: &TableReader<'_, '_>, problems: &mut Problems) -
 
 #[cfg(test)]
 mod tests {
-    use crate::rules::config::parse;
+    use crate::parse;
 
     #[test]
     fn a_tick_is_neither_so_short_that_it_costs_nor_so_long_that_it_sees_nothing() {

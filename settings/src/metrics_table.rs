@@ -6,9 +6,7 @@ use core::time::Duration;
 use schemars::JsonSchema;
 use serde_spanned::Spanned;
 
-use super::problems::Problems;
-use super::schema::string_or_list;
-use super::table_reader::TableReader;
+use instrument_core::config::{Problems, TableReader, string_or_list};
 
 /// Figures of the running program, for monitoring systems. Without `openmetrics` and `otlp` nothing is computed.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
@@ -181,7 +179,7 @@ fn parse_duration(text: &str) -> Option<Duration> {
     }
 }
 
-fn key_values(table: &TableReader<'_, '_>, key: &str, problems: &mut Problems) -> Vec<KeyValue> {
+fn key_values(table: &TableReader<'_, '_>, key: &'static str, problems: &mut Problems) -> Vec<KeyValue> {
     let mut pairs = Vec::new();
     for text in table.strings(key, problems) {
         match text.get_ref().split_once('=') {
@@ -200,7 +198,7 @@ fn key_values(table: &TableReader<'_, '_>, key: &str, problems: &mut Problems) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::config::{Diagnostic, parse};
+    use crate::{Diagnostic, parse};
 
     fn metrics(lines: &str) -> Result<MetricsConfig, Vec<Diagnostic>> {
         let text = format!("[metrics]\n{lines}\n[[rule]]\nclass = 'a.B'\n");

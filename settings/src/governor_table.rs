@@ -2,8 +2,7 @@
 
 use schemars::JsonSchema;
 
-use super::problems::Problems;
-use super::table_reader::TableReader;
+use instrument_core::config::{Problems, TableReader};
 
 /// Budget in percent of the process's CPU time unless said otherwise.
 const DEFAULT_BUDGET: u32 = 3;
@@ -78,7 +77,7 @@ pub(super) fn read_governor(table: &TableReader<'_, '_>, problems: &mut Problems
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::config::parse;
+    use crate::parse;
 
     fn governor(lines: &str) -> GovernorConfig {
         let text = format!("{lines}\n[[rule]]\nclass = 'a.B'\n");

@@ -2,8 +2,7 @@
 
 use schemars::JsonSchema;
 
-use super::problems::Problems;
-use super::table_reader::TableReader;
+use instrument_core::config::{Problems, TableReader};
 
 /// Samples of allocations: which methods and classes the memory goes to. They need no rule and change no class.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]

@@ -5,8 +5,7 @@ use std::ops::RangeInclusive;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use super::problems::Problems;
-use super::table_reader::TableReader;
+use instrument_core::config::{Problems, TableReader};
 
 /// Bounds of the interval in milliseconds. Below, the kernel's own tick is longer; above, samples say nothing.
 const INTERVALS: RangeInclusive<u32> = 1..=10_000;
