@@ -1,7 +1,7 @@
-//! Where class bytes come from: jars and directories ([`ClassPath`]), the class path of a loader in a running JVM ([`LoaderClassPath`]),
+//! Sources of class files: jars and directories ([`ClassPath`]), the class path of a loader in a running JVM ([`LoaderClassPath`]),
 //! JDK run-time images ([`JdkImage`]), and the Java installations of this machine ([`JavaHome`]).
 //!
-//! Nothing here understands class files, and nothing here loads a class into a JVM: names go in, bytes come out.
+//! Nothing here understands class files, and nothing here loads a class into a JVM: names go in, bytes are returned.
 //! Names are JVM-internal (`java/lang/Object`).
 //!
 //! ```no_run

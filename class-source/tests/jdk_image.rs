@@ -70,7 +70,7 @@ fn absent_classes_are_none_and_not_an_error() {
     }
 }
 
-/// jlink packs an image in three ways; the classes must come out as they were.
+/// jlink packs an image in three ways; the classes must be read unchanged.
 #[test]
 fn packed_images_give_the_same_bytes() {
     let homes = installed();

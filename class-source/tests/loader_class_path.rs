@@ -42,7 +42,7 @@ fn loader_says(home: &JavaHome, class_path: &[PathBuf], names: &[&str]) -> Vec<O
     lines.iter().map(|line| (line.1 != "-").then(|| line.1.to_owned())).collect()
 }
 
-/// A loader that comes after all files of the test.
+/// A loader that is created after all files of the test.
 fn traits(release: u16) -> LoaderTraits {
     LoaderTraits { release, opened_after: SystemTime::now() + Duration::from_secs(60), jars_may_vanish: true }
 }
@@ -161,14 +161,14 @@ fn variants_for_a_release_that_has_none_are_left_to_the_loader() {
 }
 
 #[test]
-fn behind_a_damaged_jar_nothing_is_said_and_before_it_everything() {
+fn nothing_is_said_after_a_damaged_jar_and_everything_before_it() {
     let directory = tempfile::tempdir().unwrap();
     let good = write(directory.path(), "good.jar", &jar(&[("p/A.class", "good A")]));
     let whole = jar(&[("p/B.class", "B in a jar that is longer than its end"), ("p/C.class", "C")]);
-    let behind = write(directory.path(), "behind.jar", &jar(&[("p/B.class", "behind B")]));
+    let last = write(directory.path(), "last.jar", &jar(&[("p/B.class", "last B")]));
     for end in [0, 10, whole.len() / 2, whole.len() - 30, whole.len() - 1] {
         let damaged = write(directory.path(), "damaged.jar", &whole[..end]);
-        let opened = open(&[good.clone(), damaged, behind.clone()], 17);
+        let opened = open(&[good.clone(), damaged, last.clone()], 17);
         assert_eq!(text(&opened, "p/A"), class("good A"));
         assert_eq!(text(&opened, "p/B"), Found::Unsure, "cut at {end}");
     }
@@ -263,7 +263,7 @@ fn a_jar_that_is_replaced_or_overwritten_later_gives_no_answer() {
 }
 
 #[test]
-fn behind_what_only_the_loader_can_read_nothing_is_said() {
+fn nothing_is_said_after_what_only_the_loader_can_read() {
     let directory = tempfile::tempdir().unwrap();
     let jars = ["a", "b"].map(|name| {
         let text = format!("{name} file");
@@ -273,7 +273,7 @@ fn behind_what_only_the_loader_can_read_nothing_is_said() {
     let opened = LoaderClassPath::open(vec![first, PathElement::Other, second], traits(17));
     assert_eq!(text(&opened, "p/a"), class("a file"));
     assert_eq!(text(&opened, "p/b"), Found::Unsure);
-    // A directory is none to a loader that is told of a jar.
+    // A loader that expects a jar does not accept a directory.
     let folder = PathElement::Jar(directory.path().to_path_buf());
     assert_eq!(text(&LoaderClassPath::open(vec![folder], traits(17)), "p/a"), Found::Unsure);
 }

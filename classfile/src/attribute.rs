@@ -9,7 +9,7 @@ pub struct Attribute<'a> {
     pub name: ModifiedUtf8<'a>,
     /// Index of the name in the constant pool.
     pub name_index: u16,
-    /// Its bytes behind `attribute_length`.
+    /// Its bytes after `attribute_length`.
     pub content: &'a [u8],
     /// Offset of `content` in the file.
     pub offset: usize,
@@ -32,13 +32,13 @@ pub struct Attributes<'p, 'a> {
 }
 
 impl<'p, 'a> Attributes<'p, 'a> {
-    /// The table whose `attributes_count` stands at `offset` of `file`.
+    /// The table whose `attributes_count` is at `offset` of `file`.
     pub fn at(file: &'a [u8], offset: usize, pool: &'p ConstantPool<'a>) -> Attributes<'p, 'a> {
         let reader = ByteReader::new(file.get(offset..).unwrap_or_default(), offset, "attributes");
         Attributes { reader, left: None, pool }
     }
 
-    /// The table that begins with its count at the start of `bytes`, which stand at `offset` of the file.
+    /// The table that begins with its count at the start of `bytes`, which begin at `offset` of the file.
     pub fn within(bytes: &'a [u8], offset: usize, pool: &'p ConstantPool<'a>) -> Attributes<'p, 'a> {
         Attributes { reader: ByteReader::new(bytes, offset, "attributes"), left: None, pool }
     }

@@ -138,8 +138,8 @@ attributes! {
 
 impl AttributeKind {
     /// The row of the attribute with this name, whatever the version of the class and the place. Whether an unknown one
-    /// holds code offsets nobody can tell; inside `Code` none was met in 635,000 classes of 1,200 jars (those of Scala and
-    /// AspectJ stand at classes and methods and hold none).
+    /// has unknown code offsets; inside `Code` none was met in 635,000 classes of 1,200 jars (those of Scala and
+    /// AspectJ belong to classes and methods and have none).
     pub fn named(name: &[u8]) -> Option<&'static AttributeInfo> {
         let row = TABLE.binary_search_by(|row| row.name.as_bytes().cmp(name)).ok()?;
         TABLE.get(row)

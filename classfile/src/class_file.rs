@@ -4,7 +4,7 @@ use crate::attribute::Attributes;
 use crate::code::Code;
 use crate::{ByteReader, ConstantPool, Error, ErrorKind, ModifiedUtf8, PoolTables, Result};
 
-/// A class file: names, members and where their attributes stand. Method bodies are not looked at.
+/// A class file: names, members and the places of their attributes. Method bodies are not looked at.
 ///
 /// ```
 /// let object = include_bytes!("../tests/classes/Empty.class");
@@ -41,12 +41,12 @@ pub struct Member<'a> {
     pub offset: usize,
     /// Offset in the file of its `attributes_count`.
     pub attributes_offset: usize,
-    /// Offset in the file behind its last attribute.
+    /// Offset in the file after its last attribute.
     pub end: usize,
 }
 
 impl<'a> ClassFile<'a> {
-    /// Reads the outline. The whole file must be one class: bytes behind it are an error.
+    /// Reads the outline. The whole file must be one class: bytes after it are an error.
     pub fn parse(bytes: &'a [u8]) -> Result<ClassFile<'a>> {
         ClassFile::parse_reusing(bytes, PoolTables::default())
     }
@@ -169,12 +169,12 @@ impl<'a> ClassFile<'a> {
 }
 
 impl<'a> Member<'a> {
-    /// The member's attributes; `class` must be the class it came from.
+    /// The member's attributes; `class` must be the class that declares it.
     pub fn attributes<'p>(&self, class: &'p ClassFile<'a>) -> Attributes<'p, 'a> {
         Attributes::at(class.bytes, self.attributes_offset, &class.constant_pool)
     }
 
-    /// The member's `Code` attribute, if it has one; `class` must be the class it came from.
+    /// The member's `Code` attribute, if it has one; `class` must be the class that declares it.
     pub fn code(&self, class: &ClassFile<'a>) -> Result<Option<Code<'a>>> {
         match self.attributes(class).find(b"Code")? {
             Some(attribute) => Code::parse(attribute).map(Some),

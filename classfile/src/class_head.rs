@@ -13,7 +13,7 @@ pub struct HeadMemory {
     offsets: Vec<u32>,
 }
 
-/// Names of a class and of its direct super types. What stands behind them in the file may be damaged.
+/// Names of a class and of its direct super types. What follows them in the file may be damaged.
 ///
 /// ```
 /// let file = include_bytes!("../tests/classes/Empty.class");
@@ -87,7 +87,7 @@ fn indices(bytes: &[u8]) -> impl Iterator<Item = u16> + Clone + '_ {
     bytes.as_chunks::<2>().0.iter().map(|index| u16::from_be_bytes(*index))
 }
 
-/// Fills `offsets` with the place of each constant's tag and gives the place behind the last one.
+/// Fills `offsets` with the place of each constant's tag and returns the place after the last one.
 fn locate<'a>(file: &'a [u8], count: usize, offsets: &mut Vec<u32>, mut text: impl FnMut(&'a [u8])) -> Result<usize> {
     offsets.clear();
     offsets.reserve(count);
@@ -123,7 +123,7 @@ fn class_name<'a>(file: &'a [u8], offsets: &[u32], index: u16) -> Result<Modifie
     text.get(..length).map(ModifiedUtf8).ok_or_else(|| wrong(name))
 }
 
-/// What stands behind the tag of a constant of this kind.
+/// What follows the tag of a constant of this kind.
 fn constant<'a>(file: &'a [u8], offsets: &[u32], index: u16, tag: Tag) -> Result<&'a [u8]> {
     let offset = offsets.get(usize::from(index)).copied().filter(|offset| *offset != 0).ok_or_else(|| wrong(index))?;
     match file.get(offset as usize..).and_then(<[u8]>::split_first) {

@@ -9,7 +9,7 @@ use crate::attributes::{AttributeContent, RecordComponent, Structure, Table, cod
 use crate::{Attribute, Attributes, ByteReader, ByteWriter, ClassFile, Code, ConstantPool, Member, Result, Tag};
 
 /// Appends `class` to `out`, everything decoded and encoded anew. The first thing that cannot be decoded is the error.
-/// Gives the number of attributes that a JVM ignores where they stand ([`AttributeContent::Unknown`]): they were copied.
+/// Gives the number of attributes that a JVM ignores in their place ([`AttributeContent::Unknown`]): they were copied.
 ///
 /// ```
 /// let bytes = include_bytes!("../tests/classes/Empty.class");

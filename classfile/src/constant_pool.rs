@@ -52,7 +52,7 @@ impl Tag {
         })
     }
 
-    /// Bytes of an entry behind its tag; `None` for Utf8, whose length stands in the entry.
+    /// Bytes of an entry after its tag; `None` for Utf8, whose length is in the entry.
     #[inline]
     pub const fn payload_length(self) -> Option<usize> {
         Some(match self {
@@ -109,13 +109,13 @@ const CONTEXT: &str = "constant_pool";
 pub(crate) struct EntryForm {
     /// Bytes with the tag; of Utf8 without its text.
     pub(crate) length: u8,
-    /// Bytes behind the tag; none of Utf8.
+    /// Bytes after the tag; none of Utf8.
     content: u8,
-    /// All bits for Utf8, whose length stands in the entry.
+    /// All bits for Utf8, whose length is in the entry.
     pub(crate) text: u16,
     /// What is no tag, takes two places, or refers to an entry from between its bytes.
     pub(crate) is_odd: bool,
-    /// Which of the four bytes behind the tag are two indexes of other entries.
+    /// Which of the four bytes after the tag are two indexes of other entries.
     references: u32,
 }
 
@@ -153,7 +153,7 @@ const fn references(tag: Tag) -> u32 {
         Tag::Fieldref | Tag::Methodref | Tag::InterfaceMethodref | Tag::NameAndType => 0xFFFF_FFFF,
         // The other index is one of bootstrap methods.
         Tag::Dynamic | Tag::InvokeDynamic => 0x0000_FFFF,
-        // A method handle's stands between its bytes and is looked at apart.
+        // The index in a method handle is between its bytes and is checked separately.
         Tag::MethodHandle | Tag::Utf8 | Tag::Integer | Tag::Float | Tag::Long | Tag::Double => 0,
     }
 }
@@ -173,7 +173,7 @@ pub struct ConstantPool<'a> {
     offsets: Vec<u32>,
     /// The key of each entry (`entry_key.rs`); 0 for the unusable places.
     keys: Vec<u32>,
-    /// Offset in the file behind the last entry.
+    /// Offset in the file after the last entry.
     end: usize,
     /// The highest index that an entry refers to.
     highest_reference: u16,
@@ -200,7 +200,7 @@ impl<'a> ConstantPool<'a> {
             let form = ENTRY_FORMS.get(usize::from(byte)).copied().unwrap_or(NO_ENTRY);
             let text = usize::from(u16::from_be_bytes([a, b]) & form.text);
             let end = offset + usize::from(form.length) + text;
-            // The file's first ten bytes stand before every entry.
+            // The file's first ten bytes precede every entry.
             let last = file.get(end - 4..end).and_then(|last| last.first_chunk::<4>()).ok_or_else(truncated)?;
             // A class file is shorter than 4 GiB: its attribute lengths are u4 and JVMs take int lengths.
             *place = offset as u32;
@@ -233,7 +233,7 @@ impl<'a> ConstantPool<'a> {
         self.offsets.len() as u16
     }
 
-    /// Offset in the file behind the last entry.
+    /// Offset in the file after the last entry.
     pub fn end_offset(&self) -> usize {
         self.end
     }
@@ -275,7 +275,7 @@ impl<'a> ConstantPool<'a> {
         self.file.get(offset).and_then(|&byte| Tag::from_byte(byte)).ok_or_else(|| self.bad_index(index, CONTEXT))
     }
 
-    /// Bytes behind the tag of an entry that must be of kind `tag`.
+    /// Bytes after the tag of an entry that must be of kind `tag`.
     #[inline]
     fn payload(&self, index: u16, tag: Tag) -> Result<&'a [u8]> {
         let offset = self.offset_of(index)?;
@@ -304,7 +304,7 @@ impl<'a> ConstantPool<'a> {
         }
     }
 
-    /// Bytes of an entry behind its tag (and, for Utf8, its length).
+    /// Bytes of an entry after its tag (and, for Utf8, its length).
     pub fn content(&self, index: u16, tag: Tag) -> Result<&'a [u8]> {
         match tag.payload_length() {
             None => self.utf8(index).map(ModifiedUtf8::as_bytes),
@@ -432,7 +432,7 @@ impl<'a> ConstantPool<'a> {
         Ok((self.u2_at(payload, 0)?, name, descriptor))
     }
 
-    /// Calls `visit` with index, tag and the bytes behind the tag (for Utf8: behind its length) of all entries, in order.
+    /// Calls `visit` with index, tag and the bytes after the tag (for Utf8: after its length) of all entries, in order.
     #[inline]
     pub fn visit_contents(&self, mut visit: impl FnMut(u16, u8, &'a [u8])) {
         let last = self.offsets.last().copied().unwrap_or(0);

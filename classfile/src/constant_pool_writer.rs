@@ -14,7 +14,7 @@ impl std::fmt::Display for PoolFull {
 
 impl std::error::Error for PoolFull {}
 
-/// New entries behind those of a class. Entries that the class has already, or that were appended before, are found again
+/// New entries after those of a class. Entries that the class has already, or that were appended before, are found again
 /// instead of written twice (probe-id constants excepted: each gets a place of its own).
 #[derive(Debug, Default)]
 pub struct ConstantPoolWriter {
@@ -57,7 +57,7 @@ impl ConstantPoolWriter {
         ConstantPoolWriter { limit: 0xFFFF, ..ConstantPoolWriter::default() }
     }
 
-    /// Starts anew behind the entries of `pool`; memory is kept.
+    /// Starts anew after the entries of `pool`; memory is kept.
     pub fn begin(&mut self, pool: &ConstantPool<'_>) {
         self.appended.clear();
         self.places.clear();

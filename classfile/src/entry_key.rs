@@ -1,7 +1,7 @@
 //! Keys of constant-pool entries: to find an entry by its content, the keys of all are compared, many at a time, and only where
 //! they agree the entries themselves. For pools as they are this costs less than building a hash table for each class.
 
-/// The key of an entry by its tag and the bytes behind the tag (for Utf8: behind its length).
+/// The key of an entry by its tag and the bytes after the tag (for Utf8: after its length).
 #[inline]
 pub(crate) fn of_content(tag: u8, content: &[u8]) -> u32 {
     let end = match content.last_chunk::<4>() {
@@ -25,7 +25,7 @@ fn mixed(tag: u8, length: usize, end: u32) -> u32 {
     (state.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32
 }
 
-/// The places where `key` stands, in order.
+/// The places of `key`, in order.
 #[inline]
 pub(crate) fn places(keys: &[u32], key: u32) -> impl Iterator<Item = usize> {
     const TOGETHER: usize = 16;

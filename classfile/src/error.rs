@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The kinds of damage the reader tells apart.
+/// The kinds of damage that the reader distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -24,7 +24,7 @@ pub enum ErrorKind {
     BadCodeOffset(u32),
     /// A stack map frame that does not follow JVMS 4.7.4.
     BadFrame,
-    /// Bytes left over behind the structure.
+    /// Bytes left over after the structure.
     TrailingBytes,
     /// A value that the format does not allow here.
     BadValue,
@@ -69,7 +69,7 @@ impl fmt::Display for Error {
                 write!(f, "{} names code offset {offset}, no instruction", self.context)
             }
             ErrorKind::BadFrame => write!(f, "malformed stack map frame"),
-            ErrorKind::TrailingBytes => write!(f, "unexpected bytes behind {}", self.context),
+            ErrorKind::TrailingBytes => write!(f, "unexpected bytes after {}", self.context),
             ErrorKind::BadValue => write!(f, "value not allowed in {}", self.context),
             ErrorKind::NestedTooDeep => write!(f, "annotation values nested too deep in {}", self.context),
         }?;

@@ -15,12 +15,12 @@ pub struct Instruction<'a> {
 }
 
 impl<'a> Instruction<'a> {
-    /// The unsigned byte at `at` behind the opcode; 0 if the form has none.
+    /// The unsigned byte at `at` after the opcode; 0 if the form has none.
     pub fn u1(&self, at: usize) -> u8 {
         self.bytes.get(1 + at).copied().unwrap_or(0)
     }
 
-    /// The unsigned 16-bit operand at `at` behind the opcode; 0 if the form has none.
+    /// The unsigned 16-bit operand at `at` after the opcode; 0 if the form has none.
     pub fn u2(&self, at: usize) -> u16 {
         u16::from_be_bytes([self.u1(at), self.u1(at + 1)])
     }
@@ -44,7 +44,7 @@ impl<'a> Instruction<'a> {
         }
     }
 
-    /// The last local slot that the instruction uses, if it uses any: for long and double the one behind its operand.
+    /// The last local slot that the instruction uses, if it uses any: for long and double the one after its operand.
     pub fn last_local(&self) -> Option<u32> {
         use opcode::{ALOAD_3, ASTORE_3, ILOAD, ILOAD_0, ISTORE, ISTORE_0};
         let (opcode, slot) = match opcode::info(self.opcode)?.form {
@@ -79,7 +79,7 @@ pub struct Switch<'a> {
     pub default: i32,
     /// Lowest key of a `tableswitch`; `None` for `lookupswitch`.
     pub low: Option<i32>,
-    /// The words behind the header: distances, or pairs of key and distance.
+    /// The words after the header: distances, or pairs of key and distance.
     words: &'a [[u8; 4]],
 }
 

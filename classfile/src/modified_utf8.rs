@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-/// A name exactly as it stands in the class file. It is compared and hashed as bytes, never through a lossy conversion:
+/// A name exactly as it is in the class file. It is compared and hashed as bytes, never through a lossy conversion:
 /// a legal name may hold lone surrogates or an encoded NUL, which no Rust string can hold.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ModifiedUtf8<'a>(pub &'a [u8]);

@@ -19,7 +19,7 @@ pub struct Outline {
     pub effect: i8,
 }
 
-/// How to step over an instruction behind which control always goes on to the next one, without asking which it is: its
+/// How to step over an instruction that always continues with the next one, without asking which it is: its
 /// operands are taken out with masks.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(8))]
@@ -28,13 +28,13 @@ pub struct Step {
     pub length: u8,
     /// Words pushed minus words popped, besides those that a field or method decides.
     pub effect: i8,
-    /// All bits if the byte behind the opcode is a slot.
+    /// All bits if the byte after the opcode is a slot.
     slot_mask: u8,
     /// Slots needed from the first one named, or from slot 0 where the opcode names its slot itself.
     slots: u8,
-    /// Which bits of the two bytes behind the opcode are an index of a constant.
+    /// Which bits of the two bytes after the opcode are an index of a constant.
     constant_mask: u16,
-    /// 1 if there is one, 0 otherwise; a constant in one byte stands in the upper one.
+    /// 1 if there is one, 0 otherwise; a constant in one byte is in the upper one.
     constants: u8,
     /// How often the effect of the field or method counts: 1, -1 for stores, 0 if there is none.
     pub member_sign: i8,
@@ -44,13 +44,13 @@ impl Step {
     const NONE: Step =
         Step { length: 0, effect: 0, slot_mask: 0, slots: 0, constant_mask: 0, constants: 0, member_sign: 0 };
 
-    /// Slots that the method must have for the instruction, given the byte behind the opcode.
+    /// Slots that the method must have for the instruction, given the byte after the opcode.
     #[inline]
     pub fn slots_needed(self, operand: u8) -> u16 {
         u16::from(operand & self.slot_mask) + u16::from(self.slots)
     }
 
-    /// The constant, given the two bytes behind the opcode; 0 if there is none.
+    /// The constant, given the two bytes after the opcode; 0 if there is none.
     #[inline]
     pub fn constant(self, operands: [u8; 2]) -> u16 {
         let index = u16::from_be_bytes(operands) & self.constant_mask;

@@ -1,6 +1,6 @@
 //! Stack map frames (JVMS 4.7.4): a decoder that expands every frame and an encoder that picks the shortest form.
 //!
-//! Locals are listed as the format lists them: one entry for a long or double, which then stands for two slots.
+//! Locals are listed as the format lists them: one entry for a long or double, which then takes two slots.
 
 use crate::descriptor::{FieldType, Kind, MethodDescriptor};
 use crate::{ByteReader, ByteWriter, ErrorKind, Result};
@@ -242,7 +242,7 @@ impl FrameEncoder {
         self.previous_offset
     }
 
-    /// Appends a frame. A frame at the offset of the previous one is left out (the first one stands), a lower one is refused.
+    /// Appends a frame. A frame at the offset of the previous one is left out (the first one is kept), a lower one is refused.
     pub fn frame(&mut self, offset: u32, locals: &[VerificationType], stack: &[VerificationType]) -> bool {
         // Trailing tops say nothing; the verifier fills up with them.
         let used = locals.iter().rposition(|&local| local != VerificationType::Top).map_or(0, |last| last + 1);
@@ -409,7 +409,7 @@ mod tests {
         let mut encoder = FrameEncoder::new();
         encoder.begin(Some(&[]));
         assert!(encoder.frame(4, &[], &[]));
-        assert!(encoder.frame(4, &[Integer], &[]), "the first frame of an offset stands");
+        assert!(encoder.frame(4, &[Integer], &[]), "the first frame of an offset is kept");
         assert!(!encoder.frame(3, &[], &[]));
         assert_eq!(encoder.count(), 1);
     }

@@ -6,7 +6,7 @@ use classfile::{ClassFile, ConstantPoolWriter, ModifiedUtf8, PoolFull, Tag};
 
 const EMPTY: &[u8] = include_bytes!("classes/Empty.class");
 
-/// Calls a helper twice on a writer behind `Empty` and gives the entries it appended.
+/// Calls a helper twice on a writer after `Empty` and gives the entries it appended.
 fn appended(helper: impl Fn(&mut ConstantPoolWriter, &ClassFile<'_>) -> Result<u16, PoolFull>) -> u16 {
     let class = ClassFile::parse(EMPTY).unwrap();
     let mut writer = ConstantPoolWriter::new();

@@ -1,4 +1,4 @@
-//! Do we ever panic, loop or write rubbish? Truncated and mutated classes give an error or come back as they are.
+//! Do we ever panic, loop or write rubbish? Truncated and mutated classes give an error or are written unchanged.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
@@ -53,7 +53,7 @@ fn bytes_behind_a_class_are_an_error() {
     }
 }
 
-/// A long takes two places; one in the last place would move every entry appended behind it.
+/// A long takes two places; one in the last place would move every entry appended after it.
 #[test]
 fn a_pool_that_does_not_end_at_its_count_is_an_error() {
     for pool in [&[0, 0][..], &[0, 2, 5, 0, 0, 0, 0, 0, 0, 0, 0]] {

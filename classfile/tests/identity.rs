@@ -1,4 +1,4 @@
-//! Do we read and write everything? Classes that hold every attribute javac and jmod can make come back byte for byte.
+//! Do we read and write everything? Classes with every attribute that javac and jmod can write are written byte for byte.
 //! (`xtask/tests/identity.rs` asks the same of whole JDKs.)
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]

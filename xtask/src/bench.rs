@@ -8,7 +8,7 @@ use crate::{prerequisites, project};
 
 const BENCHMARKS: &str = "startup, events, percall, scaling, records, programs, transform, instructions, insertion, unwanted, memory and watch";
 
-/// Everything behind the name of the benchmark is passed on to its script.
+/// Everything after the name of the benchmark is passed on to its script.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let (what, rest) = arguments.split_first().with_context(|| format!("bench what? {BENCHMARKS}"))?;
     let java = prerequisites::check()?;

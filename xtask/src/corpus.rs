@@ -94,7 +94,7 @@ fn fetched_jars() -> Result<Vec<PathBuf>> {
     Ok(jars)
 }
 
-/// Maven copies the artefacts; a stamp with the list's text tells that it has been done.
+/// Maven copies the artefacts; a stamp with the list's text records that it has been done.
 fn fetch(directory: &Path, list: &str) -> Result<()> {
     let stamp = directory.join("fetched.txt");
     if fs::read_to_string(&stamp).is_ok_and(|fetched| fetched == list) {

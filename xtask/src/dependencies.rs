@@ -1,4 +1,4 @@
-//! Checks of what comes into the build from elsewhere, by cargo-deny: licences, sources, and known vulnerabilities.
+//! Checks of what the build takes from elsewhere, by cargo-deny: licences, sources, and known vulnerabilities.
 
 use anyhow::Result;
 

@@ -42,12 +42,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let export = |format: &str| export_of(&recording, format, &[]);
     let tasks = folder.join("tasks.jfr");
     let write = ["run", "--package", "trace", "--example", "task_recording", "--"];
-    let told = output(cargo().args(write).arg(&tasks).arg(ORDERS))?;
+    let printed = output(cargo().args(write).arg(&tasks).arg(ORDERS))?;
     for format in ["perfetto", "chrome"] {
         export_of(&tasks, format, &[])?;
     }
     let allocated = export_of(&tasks, "pprof", &["--allocations"])?;
-    let bytes = number_before(&told, " bytes").context("the bytes in the recording")?;
+    let bytes = number_before(&printed, " bytes").context("the bytes in the recording")?;
     let memory = output(command(&go).args(["tool", "pprof", "-unit=b", "-top"]).arg(&allocated))?;
     expect("go tool pprof", &memory, &format!("of {bytes}B total"))?;
 

@@ -86,7 +86,7 @@ fn fuzz(target: &Target, seconds: u64) -> Result<()> {
     execute(&mut fuzz).with_context(|| format!("{}: see {}", target.name, found.display()))
 }
 
-/// Fuzzing needs a nightly compiler, or one that is told to be one.
+/// Fuzzing needs a nightly compiler, or RUSTC_BOOTSTRAP=1.
 fn cargo_fuzz() -> Command {
     let mut cargo = command("cargo");
     if answers(command("cargo").args(["+nightly", "--version"])) {

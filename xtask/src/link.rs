@@ -111,7 +111,7 @@ fn compare(what: &str, originals: &Linked, instrumented: &Linked, home: &JavaHom
     new.len() + lost as usize
 }
 
-/// `FAILED jar class error`; the message behind that may hold numbers that change from run to run.
+/// `FAILED jar class error`; the message after that may have numbers that change from run to run.
 fn class_and_error(line: &str) -> Vec<&str> {
     line.splitn(5, ' ').take(4).collect()
 }

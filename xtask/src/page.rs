@@ -1,7 +1,7 @@
 //! `cargo xtask page [TRACE [OTHER]]`: the HTML report of a large recording, and the page of its differences from another one,
 //! in a headless Chromium that clicks through them.
 //!
-//! Node.js and npm must be there; the browser comes from npm into the target directory. `CHROMIUM=/usr/bin/chromium` takes
+//! Node.js and npm must be there; npm installs the browser into the target directory. `CHROMIUM=/usr/bin/chromium` takes
 //! another one. Not a part of `cargo xtask test`, because of the download.
 
 use std::fs;

@@ -46,7 +46,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Runs, shows each line of standard output as it comes, and gives it to `see`.
+/// Runs, shows each line of standard output at once, and passes it to `see`.
 pub(crate) fn execute_seeing(command: &mut Command, mut see: impl FnMut(&str)) -> Result<()> {
     show(command);
     let mut child =

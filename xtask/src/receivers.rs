@@ -1,5 +1,5 @@
 //! `cargo xtask receivers`: the agent's metrics and spans, as a real OpenTelemetry Collector and a real OpenMetrics parser
-//! read them. Not part of `test`: the Collector is built from the Go module proxy, the parser comes from PyPI.
+//! read them. Not part of `test`: the Collector is built from the Go module proxy, the parser is installed from PyPI.
 
 use std::path::Path;
 

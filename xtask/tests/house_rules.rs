@@ -1,4 +1,4 @@
-//! Rules of the house that no compiler checks: who may use whom, how long a file may be, where `unsafe` may stand.
+//! Rules of the house that no compiler checks: who may use whom, how long a file may be, where `unsafe` may be used.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -87,7 +87,7 @@ fn files_are_short() {
 #[test]
 fn files_are_named_after_what_they_tell() {
     let vague = violations(&["rs", "java", "py", "sh"], |path, _| {
-        // Stubs stand for classes of the JDK and cannot choose their names.
+        // Stubs replace classes of the JDK and cannot choose their names.
         if path.contains("/stubs/") {
             return None;
         }

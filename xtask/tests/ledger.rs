@@ -55,7 +55,7 @@ impl Sources {
         }
     }
 
-    /// Whether what stands between two backticks is there, if it names a test.
+    /// Whether the text between two backticks, if it names a test, names one that exists.
     fn have(&self, name: &str) -> bool {
         if let Some((class, method)) = name.split_once('.')
             && (class.ends_with("IT") || class.ends_with("Test"))

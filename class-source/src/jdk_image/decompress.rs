@@ -1,4 +1,4 @@
-//! Resources that `jlink --compress` packed: a stack of layers, each behind a header of 29 bytes.
+//! Resources that `jlink --compress` packed: a stack of layers, each preceded by a header of 29 bytes.
 //!
 //! ```text
 //! magic u32, packed size u64, unpacked size u64, name of the plug-in u32, its configuration u32, last layer u8

@@ -7,7 +7,7 @@
 //! locations   attributes: kind << 3 | (bytes - 1), then the value, big-endian; kind 0 ends a location
 //! strings     modified UTF-8, each ended by a zero byte
 //! ```
-//! Numbers are in the byte order of the machine that made the image; the magic number tells which.
+//! Numbers are in the byte order of the machine that made the image; the magic number says which.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -111,11 +111,11 @@ impl Index {
             direct => (-1 - direct).cast_unsigned(),
         };
         let location = self.location(slot as usize)?;
-        // Every name hashes to some slot, so only the comparison tells whether it is there.
+        // Every name hashes to some slot, so only a comparison shows whether it is there.
         Ok(self.is_called(&location, full_name)?.then_some(location))
     }
 
-    /// The location in a slot of the table; `None` behind the last one.
+    /// The location in a slot of the table; `None` after the last one.
     pub(super) fn location_at(&self, slot: usize) -> Option<Result<Location, ErrorKind>> {
         (slot < self.table_length as usize).then(|| self.location(slot))
     }

@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind};
 use foreign_packages::ForeignPackages;
 use index::{Index, Location};
 
-/// No resource of a JDK comes near this; a larger figure in the index means a damaged file.
+/// No resource of a JDK is nearly that large; a larger figure in the index means a damaged file.
 const LARGEST_RESOURCE: u64 = 256 << 20;
 
 /// A reader of `lib/modules`. It is `Sync`: any number of threads may ask at once.

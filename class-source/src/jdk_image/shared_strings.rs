@@ -89,7 +89,7 @@ fn descriptor(input: &mut Input<'_>, index: &Index) -> Result<Vec<u8>, ErrorKind
     Ok(descriptor)
 }
 
-/// Bytes behind the tag of a constant that is not Utf8.
+/// Bytes after the tag of a constant that is not Utf8.
 fn constant_size(tag: u8) -> Result<usize, ErrorKind> {
     match tag {
         7 | 8 | 16 | 19 | 20 => Ok(2),

@@ -1,4 +1,4 @@
-//! Inflating an entry of a jar as far as somebody wants to see it: what is asked of a class file stands in its first three quarters.
+//! Inflates an entry of a jar only as far as it is read: what is needed of a class file is in its first three quarters.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use flate2::{Decompress, FlushDecompress, Status};
 /// How much of an entry is inflated, one time after the other, in eighths of its packed bytes.
 const SHOWN: [usize; 3] = [6, 7, 8];
 
-/// More than the most that one code of an entry can stand for.
+/// More than the longest output of one code of an entry.
 const SPARE: usize = 512;
 
 /// The beginning of an entry.
@@ -56,7 +56,7 @@ impl Inflater {
     ) -> io::Result<Option<R>> {
         let Inflater { state, packed, bytes } = self;
         state.reset(false);
-        // With some room to spare the inflater need not look before each byte whether it has come to the end.
+        // With some room to spare the inflater need not check for the end before each byte.
         let room = size + SPARE;
         if bytes.len() < room {
             bytes.resize(room, 0);

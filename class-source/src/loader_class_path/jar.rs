@@ -20,7 +20,7 @@ const VERSIONS: &[u8] = b"META-INF/versions/";
 /// The first release for which variants count.
 const FIRST_VERSIONED: u16 = 9;
 
-/// Where an entry stands in its jar.
+/// Where an entry is in its jar.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     place: ZipArchiveEntryWayfinder,
@@ -42,7 +42,7 @@ pub(super) struct Jar {
     /// Hashes of the internal names; of two with one name the later counts.
     pub(super) classes: Vec<(u64, Entry)>,
     pub(super) manifest: Vec<u8>,
-    /// `META-INF/INDEX.LIST`, which tells loaders before Java 18 where else to look.
+    /// `META-INF/INDEX.LIST`, which names further jars to loaders before Java 18.
     pub(super) index: Option<Vec<u8>>,
 }
 
@@ -126,13 +126,13 @@ fn variant(versioned: &[u8], entry: Entry) -> Option<Variant> {
 }
 
 impl JarFile {
-    /// Whether no other file has taken its place. If one has, a loader reads whichever was there when it first came here.
+    /// Whether it is still the same file. If it was replaced, a loader goes on reading the one that it opened first.
     pub(super) fn is_in_place(&self) -> bool {
         self.identity.is_at(&self.path)
     }
 
     /// Shows `look` longer and longer beginnings of an entry until it has seen enough. There is no look at the checksum, which
-    /// stands for the whole: a loader does not look at it either.
+    /// applies to the whole jar: a loader does not look at it either.
     pub(super) fn read<R>(
         &self,
         entry: &Entry,

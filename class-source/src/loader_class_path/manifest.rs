@@ -58,7 +58,7 @@ pub(super) fn class_path(jar: &Path, manifest: &[u8]) -> Option<Vec<PathElement>
 }
 
 /// Whether a loader that heeds the index of this jar finds the same as one that does not: the index names no other jar that is there, and
-/// the `Class-Path`, which stands for nothing then, is empty.
+/// the `Class-Path`, which has no meaning then, is empty.
 pub(super) fn index_is_idle(jar: &Path, index: &[u8], manifest: &[u8]) -> bool {
     let Some(jar) = jar.canonicalize().ok() else { return false };
     let Some(folder) = jar.parent() else { return false };

@@ -1,10 +1,10 @@
-//! A class path as a loader of the JVM follows it: which class file it would find, told without asking it.
+//! A class path as a loader of the JVM follows it: which class file it would find, without asking it.
 //!
 //! What the application's loader and `java.net.URLClassLoader` do and where that is known (`jdk.internal.loader.URLClassPath`,
-//! `java.util.jar.JarFile`, JDK 11 to 25): the first container with an entry of that name wins; what a jar names as `Class-Path` stands
-//! right behind it; of a jar that says `Multi-Release: true` the newest variant for this release counts; of two entries with one
+//! `java.util.jar.JarFile`, JDK 11 to 25): the first container with an entry of that name wins; what a jar names as `Class-Path` is searched
+//! right after it; of a jar that says `Multi-Release: true` the newest variant for this release counts; of two entries with one
 //! name the later; what is not there or cannot be opened is left out. Where this reader is not sure to see the same as the
-//! loader, it answers nothing for that container and for all behind it.
+//! loader, it answers nothing for that container and for all after it.
 
 mod inflater;
 mod jar;
@@ -34,8 +34,8 @@ const MOST_INFLATERS: usize = 8;
 #[derive(Debug)]
 pub struct LoaderClassPath {
     containers: Vec<Container>,
-    /// By the hash of a class's name: the first jar with it, and where it stands there. A name that is asked for can only
-    /// collide with another by accident; whoever gets the class file sees its name in it.
+    /// By the hash of a class's name: the first jar with it, and its place there. A name that is asked for can only
+    /// collide with another by accident; the class file itself has its name.
     classes: FxHashMap<u64, Place>,
     inflaters: Mutex<Vec<Inflater>>,
 }
@@ -77,7 +77,7 @@ pub struct LoaderTraits {
     /// The loader has opened nothing before. A jar that was changed later than this is left to the loader, which may have an earlier file
     /// open.
     pub opened_after: SystemTime,
-    /// Whether what is missing now may have been there when the loader looked, as the jars of plug-ins that come and go.
+    /// Whether what is missing now may have been there when the loader looked, as with the jars of plug-ins that are added and removed.
     pub jars_may_vanish: bool,
 }
 
@@ -88,7 +88,7 @@ pub enum Found<R> {
     Class(R),
     /// The loader finds no such class.
     Absent,
-    /// Only the loader can tell.
+    /// Only the loader knows.
     Unsure,
 }
 

@@ -42,7 +42,7 @@ impl FileIdentity {
         FileIdentity { device: file.dev(), inode: file.ino(), size: file.len(), modified }
     }
 
-    /// Whether this file stands under this path.
+    /// Whether this path still leads to this file.
     pub(super) fn is_at(&self, path: &Path) -> bool {
         fs::metadata(path).is_ok_and(|found| FileIdentity::of(&found) == *self)
     }

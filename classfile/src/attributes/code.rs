@@ -14,7 +14,7 @@ pub(crate) fn write_body(code: &Code<'_>, out: &mut ByteWriter) -> Result<()> {
     for instruction in Instructions::new(code.bytecode) {
         write_instruction(&instruction?, out)?;
     }
-    // Bodies come from a Code attribute, so they are shorter than 4 GiB.
+    // Bodies are parts of a Code attribute, so they are shorter than 4 GiB.
     out.patch_u4(length_position, (out.len() - start) as u32);
     out.u2(code.exception_table.len() as u16);
     for row in code.exception_table.rows() {

@@ -57,7 +57,7 @@ contents! {
     ConstantValue: u16,
     /// Declared deprecated (the older, comment form included).
     Deprecated: Marker,
-    /// Where a local class stands.
+    /// Where a local class is declared.
     EnclosingMethod: EnclosingMethod,
     /// Class: the `throws` clause.
     Exceptions: Table<'a, u16>,

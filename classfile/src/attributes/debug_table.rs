@@ -1,4 +1,4 @@
-//! Tables that tell debuggers what the instructions were made from (JVMS 4.7.12 to 4.7.14, `javac -Xjcov`).
+//! Tables that map instructions to source code for debuggers (JVMS 4.7.12 to 4.7.14, `javac -Xjcov`).
 
 use super::structure::{Structure, structure};
 use crate::{ByteReader, ByteWriter, Result};

@@ -21,7 +21,7 @@ structure! {
 }
 
 structure! {
-    /// `EnclosingMethod` (JVMS 4.7.7): where a local or anonymous class stands.
+    /// `EnclosingMethod` (JVMS 4.7.7): where a local or anonymous class is declared.
     pub struct EnclosingMethod {
         /// Class: the innermost class around it.
         pub class: u16,

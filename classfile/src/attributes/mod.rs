@@ -1,6 +1,6 @@
 //! The content of every attribute through Java 25, read in place and written back.
 //!
-//! [`AttributeContent::parse`] decodes an attribute whose [`crate::Attribute`] says where it stands; tables inside are
+//! [`AttributeContent::parse`] decodes an attribute whose [`crate::Attribute`] says where it is; tables inside are
 //! [`Table`]s that decode their items when iterated, so nothing is allocated. Indexes into the constant pool stay plain
 //! numbers: the documentation of each field says the kind of entry (`Utf8`, `Class`, ...), nothing here looks it up.
 //!

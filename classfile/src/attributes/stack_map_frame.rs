@@ -1,4 +1,4 @@
-//! Stack map frames as they stand in the file, form by form (JVMS 4.7.4). [`crate::stack_map`] expands them.
+//! Stack map frames as encoded in the file, form by form (JVMS 4.7.4). [`crate::stack_map`] expands them.
 
 use super::structure::{Structure, structure};
 use super::table::Table;

@@ -2,7 +2,7 @@
 
 use crate::{ByteReader, ByteWriter, ErrorKind, ModifiedUtf8, Result};
 
-/// Deepest nesting of annotations and arrays inside annotation values. No compiler comes near; without a limit a few
+/// Deepest nesting of annotations and arrays inside annotation values. No compiler nests nearly as deep; without a limit a few
 /// thousand bytes could exhaust the stack of the thread that loads a class.
 pub const MAX_DEPTH: u8 = 32;
 
@@ -73,7 +73,7 @@ impl Structure<'_> for Marker {
     fn write(&self, _: &mut ByteWriter) {}
 }
 
-/// Declares a structure whose fields stand in the class file one after another in this order: reader and writer follow
+/// Declares a structure whose fields follow one another in the class file in this order: reader and writer follow
 /// from the declaration, so they cannot disagree.
 macro_rules! structure {
     ($(#[$about:meta])* pub struct $name:ident<$file:lifetime> {

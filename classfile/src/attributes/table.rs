@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use super::structure::Structure;
 use crate::{ByteReader, ByteWriter, Result};
 
-/// A table of structures `T` whose number stands before them as a `Count`. Reading it looks at every item once and
+/// A table of structures `T` preceded by their number, a `Count`. Reading it looks at every item once and
 /// allocates nothing; [`Table::iter`] decodes them again, one by one.
 ///
 /// ```
@@ -40,7 +40,7 @@ impl fmt::Display for TableTooLong {
 impl std::error::Error for TableTooLong {}
 
 impl<'a, T: Structure<'a>, Count: Copy + Into<u16>> Table<'a, T, Count> {
-    /// Reads `count` items; the count itself stands elsewhere.
+    /// Reads `count` items; the count itself is elsewhere.
     pub(super) fn read_counted(reader: &mut ByteReader<'a>, count: Count, depth: u8) -> Result<Self> {
         let mut items = *reader;
         let (start, offset) = (reader.position(), reader.offset());

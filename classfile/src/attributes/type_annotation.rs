@@ -1,4 +1,4 @@
-//! Annotations on types (JVMS 4.7.20, 4.7.21): which type of which declaration or instruction they stand at.
+//! Annotations on types (JVMS 4.7.20, 4.7.21): which type of which declaration or instruction they annotate.
 
 use super::annotation::Annotation;
 use super::structure::{Structure, structure};
@@ -6,7 +6,7 @@ use super::table::Table;
 use crate::{ByteReader, ByteWriter, ErrorKind, Result};
 
 structure! {
-    /// An annotation and the type it stands at.
+    /// An annotation and the type that it annotates.
     pub struct TypeAnnotation<'a> {
         /// The declaration or instruction that has the type.
         pub target: Target<'a>,
