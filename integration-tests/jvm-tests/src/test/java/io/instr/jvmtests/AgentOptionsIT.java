@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.Awaiting;
 import io.instr.jvmtests.jvm.Dialog;
 import io.instr.jvmtests.jvm.EachJdk;
 import io.instr.jvmtests.jvm.Finished;
@@ -17,7 +18,6 @@ import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /** The smaller promises of the configuration. */
@@ -79,10 +79,10 @@ class AgentOptionsIT {
         Program program = Program.target(jdk, "targets.Conversation");
         try (Dialog dialog = program.talk(List.of(Program.agentOption("instr.toml")), directory)) {
             assertEquals("ready", dialog.next());
-            long deadline = System.nanoTime() + TimeUnit.MINUTES.toNanos(1);
-            while (lengthOfWholeChunks(file) < A_CHUNK_OF_CALLS && System.nanoTime() < deadline) {
+            Awaiting.await(() -> {
                 dialog.ask("work 2000");
-            }
+                return lengthOfWholeChunks(file);
+            }, length -> length >= A_CHUNK_OF_CALLS);
         }
         Trace trace = new Finished(137, "", "", directory, List.of()).trace();
         assertTrue(trace.count("targets.Conversation.step") > 0, trace.counts() + "");

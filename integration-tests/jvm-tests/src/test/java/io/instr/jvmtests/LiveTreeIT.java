@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.Awaiting;
 import io.instr.jvmtests.jvm.Dialog;
 import io.instr.jvmtests.jvm.EachJdk;
 import io.instr.jvmtests.jvm.Finished;
@@ -13,6 +14,7 @@ import io.instr.jvmtests.jvm.Jdk;
 import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
 import io.instr.jvmtests.jvm.Tool;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -63,19 +65,22 @@ class LiveTreeIT {
         return paths;
     }
 
-    private static JsonNode live(Dialog program, long calls) throws Exception {
-        while (true) {
-            Finished told = Tool.instr(List.of("top", "--tree", "--json", Long.toString(program.pid()))).assertExitCode(0);
-            JsonNode tree = JSON.readTree(told.stdout());
-            long found = 0;
-            for (JsonNode node : tree.get("nodes")) {
-                found += node.get("calls").asLong();
-            }
-            // The drainer comes ten times a second.
-            if (found >= calls) {
-                return tree;
-            }
+    /** The tree, as soon as the drainer has taken so many calls. */
+    private static JsonNode live(Dialog program, long calls) {
+        return Awaiting.await(() -> tree(program), tree -> callsOf(tree) >= calls);
+    }
+
+    private static JsonNode tree(Dialog program) throws IOException {
+        Finished top = Tool.instr(List.of("top", "--tree", "--json", Long.toString(program.pid()))).assertExitCode(0);
+        return JSON.readTree(top.stdout());
+    }
+
+    private static long callsOf(JsonNode tree) {
+        long calls = 0;
+        for (JsonNode node : tree.get("nodes")) {
+            calls += node.get("calls").asLong();
         }
+        return calls;
     }
 
     @EachJdk

@@ -315,7 +315,7 @@ class MetricsIT {
 
     @EachJdk
     void anAddressThatOthersCanReachNeedsToBeWanted(Jdk jdk) throws IOException {
-        AgentConfig config = AgentConfig.verbatim(config(9464, "", "time").text().replace("127.0.0.1", "0.0.0.0"));
+        AgentConfig config = AgentConfig.verbatim(config(OpenMetrics.freePort(), "", "time").text().replace("127.0.0.1", "0.0.0.0"));
         try (Dialog program = start(jdk, config)) {
             program.send("quit");
             Finished run = program.finish().assertExitCode(0);

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.Awaiting;
 import io.instr.jvmtests.jvm.ControlSocket;
 import io.instr.jvmtests.jvm.Dialog;
 import io.instr.jvmtests.jvm.EachJdk;
@@ -43,29 +44,45 @@ class ProbeSwitchIT {
         }
     }
 
+    /** Each part of the program does something else, so that no moment has to be compared with another one. */
     @EachJdk
     void levelWatchIsPausedAndTicksAgainAfterwards(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
-        try (Dialog program = start(jdk, "[governor]\nenabled = false\n[watch]\ntick-us = 1000\n", "watch", directory)) {
-            // Long enough for a hundred ticks.
-            program.ask("work 200000000");
+        AgentConfig config = AgentConfig.of("""
+                [governor]
+                enabled = false
+                [watch]
+                tick-us = 1000
+                [[rule]]
+                class = ["targets.Conversation", "targets.Durations"]
+                level = "watch"
+                """);
+        String file = config.writeTo(directory).getFileName().toString();
+        try (Dialog program = Program.target(jdk, "targets.Conversation").talk(List.of(Program.agentOption(file)), directory)) {
+            assertEquals("ready", program.next());
+            askUntilRecorded(program, "query before");
             ask(program, "pause");
-            program.ask("work 200000000");
+            // As long as hundreds of ticks.
+            program.ask("map 3000000");
             ask(program, "resume");
-            program.ask("work 200000000");
+            askUntilRecorded(program, "busy 20000000");
             program.send("quit");
             program.finish().assertExitCode(0);
         }
         Trace trace = trace(directory);
-        long[] switched = trace.events("instr.Note").stream()
-                .filter(note -> note.getString("kind").equals("switch"))
-                .mapToLong(note -> note.getStartTime().getEpochSecond() * 1_000_000_000 + note.getStartTime().getNano())
-                .toArray();
-        assertEquals(2, switched.length);
-        List<Long> starts = trace.calls().stream().map(Trace.Call::start).toList();
-        assertTrue(starts.stream().anyMatch(start -> start < switched[0]), "ticks before the pause");
-        assertTrue(starts.stream().noneMatch(start -> start > switched[0] && start < switched[1]), "nothing in the pause");
-        assertTrue(starts.stream().anyMatch(start -> start > switched[1]), "ticks after the pause");
+        assertEquals(List.of("all probes paused by request", "all probes resumed by request"), notes(trace, "switch"));
+        assertTrue(trace.count("targets.Conversation.query") > 0, "calls before the pause");
+        assertEquals(0, trace.count("targets.Conversation.fill"), "calls in the pause");
+        assertTrue(trace.count("targets.Durations.busy") > 0, "calls after the pause");
+    }
+
+    /** Repeats a command until the agent has recorded several calls more: the thread that ticks may be late on a busy machine. */
+    private static void askUntilRecorded(Dialog program, String command) {
+        long enough = ControlSocket.calls(ControlSocket.status(program)) + 10;
+        Awaiting.await(() -> {
+            program.ask(command);
+            return ControlSocket.calls(ControlSocket.status(program));
+        }, calls -> calls >= enough);
     }
 
     @EachJdk

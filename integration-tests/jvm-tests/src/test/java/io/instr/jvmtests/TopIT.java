@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.Awaiting;
 import io.instr.jvmtests.jvm.BuildResult;
 import io.instr.jvmtests.jvm.ControlSocket;
 import io.instr.jvmtests.jvm.Dialog;
@@ -136,12 +137,8 @@ class TopIT {
             return shown.toString();
         }
 
-        void waitFor(String wanted) throws InterruptedException {
-            Instant end = Instant.now().plus(PATIENCE);
-            while (!text().contains(wanted)) {
-                assertTrue(Instant.now().isBefore(end), () -> wanted + " is not to be seen: " + text());
-                Thread.sleep(20);
-            }
+        void waitFor(String wanted) {
+            Awaiting.await(this::text, text -> text.contains(wanted));
         }
 
         void type(String keys) throws IOException {

@@ -38,22 +38,19 @@ public final class ControlSocket {
         }
     }
 
-    /** Asks for the status until it is as wanted, and returns it; each question waits for the agent, so this does not spin. */
+    /** Asks for the status until it is as wanted, and returns it. */
     public static String await(Dialog program, Predicate<String> wanted) {
-        long deadline = System.nanoTime() + JvmProcess.LIMIT.toNanos();
-        String status = status(program);
-        while (!wanted.test(status)) {
-            if (System.nanoTime() > deadline) {
-                throw new AssertionError("not what was expected within " + JvmProcess.LIMIT + ": " + status);
-            }
-            status = status(program);
-        }
-        return status;
+        return Awaiting.await(() -> status(program), wanted);
     }
 
     /** Waits until so many calls have been taken from the program, recorded or lost. */
     public static void awaitCalls(Dialog program, long calls) {
-        await(program, status -> figure(status, "records") + figure(status, "lost") >= calls);
+        await(program, status -> calls(status) >= calls);
+    }
+
+    /** Returns how many calls have been taken from the program, recorded or lost. */
+    public static long calls(String status) {
+        return figure(status, "records") + figure(status, "lost");
     }
 
     private static long figure(String status, String name) {

@@ -5,6 +5,8 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.extension.ConditionEvaluationResult;
+import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -12,13 +14,14 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.ArgumentsProvider;
 import org.junit.jupiter.params.provider.ArgumentsSource;
 import org.junit.jupiter.params.support.AnnotationConsumer;
+import org.junit.platform.commons.support.AnnotationSupport;
 
 /** A test that runs once on each JDK under test, and leaves no process behind. */
 @Target(ElementType.METHOD)
 @Retention(RetentionPolicy.RUNTIME)
-@ParameterizedTest(name = "{displayName} on {0}", allowZeroInvocations = true)
+@ParameterizedTest(name = "{displayName} on {0}")
 @ArgumentsSource(EachJdk.Jdks.class)
-@ExtendWith(RunDirectories.class)
+@ExtendWith({EachJdk.Available.class, RunDirectories.class})
 public @interface EachJdk {
 
     /** The first feature version that has what the test needs. */
@@ -26,6 +29,19 @@ public @interface EachJdk {
 
     /** A program of the JDK that the test needs and that a plain run-time image may lack. */
     String having() default "java";
+
+    /** Reports a test as skipped, with the reason, if no JDK under test has what it needs. */
+    final class Available implements ExecutionCondition {
+
+        @Override
+        public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
+            return AnnotationSupport.findAnnotation(context.getElement(), EachJdk.class)
+                    .filter(wanted -> Jdk.underTest().stream().noneMatch(jdk -> Jdks.fits(wanted, jdk)))
+                    .map(wanted -> ConditionEvaluationResult.disabled(
+                            "no JDK under test is " + wanted.from() + " or later and has " + wanted.having()))
+                    .orElse(ConditionEvaluationResult.enabled("a JDK under test has what it needs"));
+        }
+    }
 
     /** Reads the annotation. */
     final class Jdks implements ArgumentsProvider, AnnotationConsumer<EachJdk> {
@@ -39,9 +55,12 @@ public @interface EachJdk {
 
         @Override
         public Stream<Arguments> provideArguments(ExtensionContext context) {
-            return Jdk.underTest().stream()
-                    .filter(jdk -> jdk.feature() >= wanted.from() && jdk.has(wanted.having()))
-                    .map(Arguments::of);
+            return Jdk.underTest().stream().filter(jdk -> fits(wanted, jdk)).map(Arguments::of);
+        }
+
+        /** Returns whether a JDK has what the test needs. */
+        static boolean fits(EachJdk wanted, Jdk jdk) {
+            return jdk.feature() >= wanted.from() && jdk.has(wanted.having());
         }
     }
 }

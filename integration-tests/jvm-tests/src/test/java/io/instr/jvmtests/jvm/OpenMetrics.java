@@ -55,13 +55,7 @@ public record OpenMetrics(String text, Map<String, Double> samples) {
 
     /** Reads the page again and again until it says what is expected, or the time is over. */
     public static OpenMetrics await(int port, Predicate<OpenMetrics> expected) {
-        long end = System.nanoTime() + Duration.ofSeconds(60).toNanos();
-        OpenMetrics page = scrape(port);
-        while (!expected.test(page)) {
-            assertTrue(System.nanoTime() < end, () -> "not what was expected within a minute:\n" + scrape(port).text);
-            page = scrape(port);
-        }
-        return page;
+        return Awaiting.await(() -> scrape(port), expected);
     }
 
     private static OpenMetrics parse(String text) {
