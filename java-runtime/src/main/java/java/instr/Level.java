@@ -2,7 +2,7 @@ package java.instr;
 
 /** How much an instrumented method records. */
 public enum Level {
-    /** A guard only: nothing is recorded until the guard is armed. */
+    /** Nothing is recorded. Only a live probe can be switched on later. */
     OFF,
     /** Records calls during which the tick moved: every call longer than a tick, and a sample of the rest. */
     WATCH,

@@ -35,7 +35,6 @@ public final class Recorder {
     /** Switches all probes off at once; those that are running record nothing any more. */
     static void stop() {
         Timer.on = false;
-        Guard.armed = false;
         Watch.tick = 0;
     }
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.Awaiting;
 import io.instr.jvmtests.jvm.ControlSocket;
 import io.instr.jvmtests.jvm.Dialog;
 import io.instr.jvmtests.jvm.EachJdk;
@@ -14,10 +15,18 @@ import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
 import io.instr.jvmtests.jvm.Trace;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Tag;
+import org.objectweb.asm.ClassReader;
+import org.objectweb.asm.ClassVisitor;
+import org.objectweb.asm.MethodVisitor;
+import org.objectweb.asm.Opcodes;
 
 /** Level watch costs little, but not nothing: a method that is called a hundred million times a second loses its probe, by default. */
+@Tag("timed")
 class WithdrawnProbesIT {
 
     private static final String STEP = "targets.Conversation.step";
@@ -39,7 +48,10 @@ class WithdrawnProbesIT {
                 assertTrue(++asked < PATIENCE, "the probe is still there: " + ControlSocket.status(program));
                 assertEquals(sum, program.ask(WORK));
             }
-            // Its class is being retransformed, or has been.
+            // Its class is being retransformed now, or has been.
+            Path rewritten = directory.resolve("rewritten/targets/Conversation.class");
+            Awaiting.await(() -> hasProbe(rewritten, "step"), isThere -> !isThere);
+            assertTrue(hasProbe(rewritten, "work"), "other methods keep theirs");
             assertEquals(sum, program.ask(WORK));
             assertEquals(sum, program.ask(WORK));
             program.send("quit");
@@ -48,7 +60,29 @@ class WithdrawnProbesIT {
         Trace trace = trace(directory);
         List<String> told = governorNotes(trace);
         assertTrue(told.stream().anyMatch(note -> note.startsWith(LOST) && note.endsWith(TOLD)), told.toString());
-        assertTrue(trace.count("targets.Conversation.work") > 0, "other methods keep theirs");
+        assertTrue(trace.count("targets.Conversation.work") > 0, "other methods are still recorded");
+    }
+
+    /** Returns whether a method calls the runtime, in the class as the JVM got it last. */
+    private static boolean hasProbe(Path classFile, String method) throws IOException {
+        AtomicBoolean found = new AtomicBoolean();
+        ClassVisitor visitor = new ClassVisitor(Opcodes.ASM9) {
+            @Override
+            public MethodVisitor visitMethod(int access, String name, String descriptor, String signature, String[] exceptions) {
+                return !name.equals(method) ? null : new MethodVisitor(Opcodes.ASM9) {
+                    @Override
+                    public void visitMethodInsn(int opcode, String owner, String called, String ofType, boolean isInterface) {
+                        found.compareAndSet(false, owner.startsWith("java/instr/"));
+                    }
+                };
+            }
+        };
+        try {
+            new ClassReader(Files.readAllBytes(classFile)).accept(visitor, ClassReader.SKIP_FRAMES);
+        } catch (IndexOutOfBoundsException beingWritten) {
+            return true;
+        }
+        return found.get();
     }
 
     /** A live probe at level watch goes as well, and is back when somebody asks for it: then it stays. */
@@ -96,7 +130,7 @@ class WithdrawnProbesIT {
     }
 
     private static Dialog conversation(Jdk jdk, String ofRule, Path directory) throws IOException {
-        AgentConfig config = AgentConfig.of("""
+        AgentConfig config = AgentConfig.of("", "dump = \"rewritten\"", """
                 [[rule]]
                 class = "targets.Conversation"
                 """ + ofRule);
