@@ -16,6 +16,8 @@ export async function openPage(name, mostSeconds) {
   const file = resolve(name);
   const browser = await launch();
   const page = await browser.newPage({ viewport: { width: 1400, height: 900 }, colorScheme: "light" });
+  // Only ends what hangs: on a busy machine a browser takes its time.
+  page.setDefaultTimeout(180_000);
   const complaints = [];
   const requests = [];
   const steps = [];

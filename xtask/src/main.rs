@@ -27,6 +27,8 @@ cargo xtask COMMAND
   demo                 builds everything and shows it at work on a real web application
   test                 everything that has to pass: format, lints, licences, advisories, Rust tests, Java tests, tests on every JDK
                        found (11 and 21 are fetched with pip into target/jdks when they are not there)
+  soak                 the tests that are long because of their volume (storms of threads and class loaders), on every JDK
+                       found; `test` has a small version of each
   corpus [--sample | --link] [--jdk N]... [JAR...]
                        reads, writes and instruments every class of the jars (of bench/corpus/jars.txt if none is named)
                        and of every JDK (of version N); --sample: the part of it that `test` runs, without the jars;
@@ -37,7 +39,8 @@ cargo xtask COMMAND
   exports              lets go tool pprof, the OpenTelemetry Collector's parser, Perfetto's trace_processor and speedscope
                        open what `instr export` writes; needs Go, Python, Node.js and npm, fetches the tools
   page [TRACE [OTHER]] opens the HTML report of TRACE (default: a recording of 1 GB that it makes) in a headless Chromium,
-                       clicks through it and says how long it took to open; needs Node.js and npm, fetches Chromium
+                       clicks through it and says how long it took to open; needs Node.js and npm, fetches Chromium.
+                       `test` does the same with small recordings
   fuzz [--seconds N] [TARGET]
                        runs cargo-fuzz on every target, or on one, for N seconds each (default 60); a finding ends the run and
                        is kept in fuzz/found, from where every test run replays it
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
     let outcome = match command {
         "demo" => demo::run(rest),
         "test" => test::run(rest),
+        "soak" => test::soak(rest),
         "corpus" => corpus::run(rest),
         "bench" => bench::run(rest),
         "fuzz" => fuzz::run(rest),

@@ -1,13 +1,15 @@
 //! `cargo xtask test`: everything that has to pass, step after step. A failed step does not hide the later ones.
 
+use std::process::Command;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use class_source::JavaHome;
 
 use crate::process::{cargo, execute, execute_seeing, maven};
 use crate::tally::Tally;
-use crate::{corpus, dependencies, jdks, prerequisites, project};
+use crate::{corpus, dependencies, jdks, page, prerequisites, project};
 
 /// Runs every step, then says how each went.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -17,6 +19,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let java = prerequisites::check()?;
     let mut report = Report::default();
     report.step("toolchain", |_| prerequisites::toolchain_components());
+    // Linking what is released keeps one core busy at most; the other one has the lints and the tests to compile.
+    let release_build = Background::start("release build", release_build);
     report.step("format", |_| execute(cargo().args(["fmt", "--all", "--check"])));
     report.step("lints", |_| {
         execute(cargo().args(["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]))
@@ -24,19 +28,43 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     report.step("licences", |_| dependencies::licences());
     report.step("advisories", |_| dependencies::advisories());
     jdks::fetch_missing();
-    report.step("release build", |_| {
-        execute(cargo().args(["build", "--release", "--package", "agent", "--package", "cli"]))
-    });
+    report.step("build of tests", |_| execute(cargo().args(["test", "--workspace", "--no-run", "--quiet"])));
+    report.join(release_build);
     report.step("Rust tests", |tally| {
         execute_seeing(cargo().args(["test", "--workspace", "--no-fail-fast"]), |line| tally.see(line))
     });
     report.step("corpus sample", |_| corpus::sample());
     report.step("Java tests", |tally| java_tests(&java, tally));
+    report.step("page", |_| page::sample());
     report.finish()
 }
 
-/// Maven's `verify` starts JVMs of every version found, with the agent that the release build made.
+/// `cargo xtask soak`: the tests that are long because of their volume; `test` has a small version of each.
+pub(crate) fn soak(arguments: &[String]) -> Result<()> {
+    if let Some(unknown) = arguments.first() {
+        bail!("`soak` takes no argument, but got `{unknown}`");
+    }
+    let java = prerequisites::check()?;
+    jdks::fetch_missing();
+    let mut report = Report::default();
+    report.step("release build", |_| release_build());
+    report.step("soak tests", |tally| {
+        let mut maven = verify(&java);
+        execute_seeing(maven.arg("--activate-profiles").arg("soak"), |line| tally.see(line))
+    });
+    report.finish()
+}
+
+fn release_build() -> Result<()> {
+    execute(cargo().args(["build", "--release", "--quiet", "--package", "agent", "--package", "cli"]))
+}
+
 fn java_tests(java: &JavaHome, tally: &mut Tally) -> Result<()> {
+    execute_seeing(&mut verify(java), |line| tally.see(line))
+}
+
+/// Maven's `verify` starts JVMs of every version found, with the agent that the release build made.
+fn verify(java: &JavaHome) -> Command {
     let homes = jdks::one_of_each();
     let list: Vec<_> = homes.iter().map(|home| home.path().display().to_string()).collect();
     let versions: Vec<_> = homes.iter().map(JavaHome::version).collect();
@@ -44,7 +72,23 @@ fn java_tests(java: &JavaHome, tally: &mut Tally) -> Result<()> {
     let mut maven = maven(java.path());
     maven.arg("verify").arg(format!("-Dinstr.agent={}", project::agent().display()));
     maven.arg(format!("-Dinstr.jdks={}", list.join(",")));
-    execute_seeing(&mut maven, |line| tally.see(line))
+    maven
+}
+
+/// A step that runs beside others.
+struct Background {
+    name: &'static str,
+    work: JoinHandle<(Result<()>, Duration)>,
+}
+
+impl Background {
+    fn start(name: &'static str, work: fn() -> Result<()>) -> Background {
+        let work = std::thread::spawn(move || {
+            let start = Instant::now();
+            (work(), start.elapsed())
+        });
+        Background { name, work }
+    }
 }
 
 #[derive(Default)]
@@ -69,6 +113,17 @@ impl Report {
             println!("FAILED: {name}: {error:#}");
         }
         self.steps.push(Step { name, outcome, tally, took: start.elapsed() });
+    }
+
+    /// Waits for a step that was started before.
+    fn join(&mut self, step: Background) {
+        println!("\n=== {} (started before)", step.name);
+        let (outcome, took) =
+            step.work.join().unwrap_or_else(|_| (Err(anyhow!("its thread has panicked")), Duration::ZERO));
+        if let Err(error) = &outcome {
+            println!("FAILED: {}: {error:#}", step.name);
+        }
+        self.steps.push(Step { name: step.name, outcome, tally: Tally::default(), took });
     }
 
     fn finish(self) -> Result<()> {

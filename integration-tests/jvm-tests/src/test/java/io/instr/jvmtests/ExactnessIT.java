@@ -16,6 +16,7 @@ import java.util.Comparator;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 
 /** Does the trace hold what happened: a million calls in four threads, with recursion, one in ten ended by an exception? */
 class ExactnessIT {
@@ -77,6 +78,7 @@ class ExactnessIT {
     }
 
     @EachJdk
+    @Tag("timed")
     void levelWatchSeesEveryCallThatIsLongerThanATick(Jdk jdk) {
         AgentConfig watch = AgentConfig.atLevel("watch", "targets.Durations");
         Finished run = Program.target(jdk, "targets.Durations", "60").withAgent(watch);
@@ -91,6 +93,7 @@ class ExactnessIT {
     }
 
     @EachJdk
+    @Tag("timed")
     void aTickOfAnotherLengthSeesEveryCallThatIsLongerThanIt(Jdk jdk) {
         for (int tick : new int[] {200, 20_000}) {
             AgentConfig watch = AgentConfig.atLevel("watch", "targets.Durations");

@@ -15,8 +15,10 @@ import io.instr.jvmtests.jvm.RunDirectories;
 import io.instr.jvmtests.jvm.Samples;
 import io.instr.jvmtests.jvm.Samples.Sample;
 import io.instr.jvmtests.jvm.Tool;
+import io.instr.jvmtests.jvm.Trace;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 
 /**
  * Samples of running threads. The programs measure the processor time that they use themselves, so that these tests do not
@@ -25,6 +27,8 @@ import java.util.List;
 class SamplerIT {
 
     private static final double TICK = 10e6;
+    /** Nanoseconds by which the clocks of samples and of calls may differ. */
+    private static final long CLOCK_ERROR = 1_000_000;
 
     @EachJdk
     void aKnownStackComesOutWithItsLines(Jdk jdk) {
@@ -83,15 +87,25 @@ class SamplerIT {
     }
 
     @EachJdk
+    void tenThousandThreadsLeaveNothingBehind(Jdk jdk) {
+        threadsLeaveNothingBehind(jdk, "10000");
+    }
+
+    @EachJdk
+    @Tag("soak")
     void aHundredThousandThreadsLeaveNothingBehind(Jdk jdk) {
+        threadsLeaveNothingBehind(jdk, "100000");
+    }
+
+    private static void threadsLeaveNothingBehind(Jdk jdk, String count) {
         // A small heap and no profile-guided growth: what grows then is native.
-        Program program = Program.target(jdk, "targets.Busy", "crowd", "100000").with("-Xmx32m", "-XX:+UseSerialGC");
+        Program program = Program.target(jdk, "targets.Busy", "crowd", count).with("-Xmx32m", "-XX:+UseSerialGC");
         Finished run = program.withAgent(sampler("")).assertExitCode(0);
         long timers = Long.parseLong(run.line("timers"));
         long threads = Long.parseLong(run.line("threads"));
         assertTrue(timers <= threads, timers + " timers for " + threads + " threads");
         long growth = Long.parseLong(run.line("growth-kb"));
-        assertTrue(growth < 6_500, "25,000 threads added " + growth + " kB");
+        assertTrue(growth < 6_500, "a quarter of the threads added " + growth + " kB");
         assertEquals(0, run.stats().sampled("threads_without_timer"));
     }
 
@@ -128,6 +142,35 @@ class SamplerIT {
         String line = "targets.Busy.c:" + run.line("line c");
         long inside = samples.taken().stream().filter(sample -> sample.frames().contains(line)).count();
         assertTrue(inside >= 0.6 * samples.all(), inside + " of " + samples.all() + " are at " + line);
+        assertSamplesLieWithinCalls(run.trace());
+    }
+
+    /** Samples and calls have one time: a sample of a method lies within a recorded call of it. */
+    private static void assertSamplesLieWithinCalls(Trace trace) {
+        List<Trace.Call> calls = trace.callsOf("targets.Busy.c");
+        List<Long> times = trace.events("jdk.ExecutionSample").stream()
+                .filter(event -> event.getStackTrace().getFrames().stream().anyMatch(frame -> frame.getMethod().getName().equals("c")))
+                .map(event -> Trace.nanos(event.getStartTime()))
+                .toList();
+        long within = times.stream()
+                .filter(time -> calls.stream().anyMatch(call -> call.start() - CLOCK_ERROR <= time && time <= call.end() + CLOCK_ERROR))
+                .count();
+        // A sample of the last instructions of a call may be handed over after its end.
+        assertTrue(times.size() > 10 && within >= 0.9 * times.size(), within + " of " + times.size() + " samples lie within a call");
+    }
+
+    /** Rules alone record calls and no sample; with a depth of 1 a sample has the innermost method and nothing else. */
+    @EachJdk(from = 25)
+    void eachKindOfRecordIsThereOnlyIfItIsAskedFor(Jdk jdk) {
+        AgentConfig rules = AgentConfig.timed("targets.Busy");
+        Trace calls = Program.target(jdk, "targets.Busy", "chain", "100").withAgent(rules).assertExitCode(0).trace();
+        assertTrue(calls.count("targets.Busy.c") > 0);
+        assertEquals(List.of(), calls.events("jdk.ExecutionSample"));
+
+        Finished run = Program.target(jdk, "targets.Busy", "chain", "300").withAgent(sampler("depth = 1")).assertExitCode(0);
+        assertEquals(List.of(), run.trace().calls());
+        List<Sample> taken = Samples.of(run).taken();
+        assertTrue(taken.size() > 10 && taken.stream().allMatch(sample -> sample.frames().size() == 1), taken.size() + " samples");
     }
 
     @EachJdk(having = "jfr")
