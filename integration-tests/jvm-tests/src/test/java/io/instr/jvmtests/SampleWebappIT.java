@@ -16,8 +16,10 @@ import io.instr.jvmtests.jvm.Tool;
 import io.instr.jvmtests.jvm.Trace;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.MessageDigest;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -140,13 +142,22 @@ class SampleWebappIT {
         Path directory = RunDirectories.create();
         Files.writeString(directory.resolve("instr.toml"), config.text());
         Program server = application(jdk, "serve");
+        String before = checksum();
         try (Dialog dialog = server.talk(List.of(Program.agentOption("instr.toml")), directory)) {
             String port = dialog.next().replace("READY ", "");
             Program load = application(jdk, "load", port, ROUNDS + "");
             Finished client = load.start(List.of(), RunDirectories.create()).finish().assertExitCode(0);
             dialog.terminate();
-            return new Served(client.line("RESULT"), dialog.finish());
+            Served served = new Served(client.line("RESULT"), dialog.finish());
+            assertEquals(before, checksum(), "the jar stays as it is");
+            return served;
         }
+    }
+
+    /** Of the jar with the application and, within it, all of its libraries. */
+    private static String checksum() throws Exception {
+        byte[] digest = MessageDigest.getInstance("SHA-256").digest(Files.readAllBytes(BuildResult.SAMPLE_WEBAPP.path()));
+        return HexFormat.of().formatHex(digest);
     }
 
     private static Program application(Jdk jdk, String... arguments) {

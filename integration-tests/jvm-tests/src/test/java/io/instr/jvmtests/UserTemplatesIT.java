@@ -3,6 +3,8 @@ package io.instr.jvmtests;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.instr.jvmtests.jvm.AgentConfig;
 import io.instr.jvmtests.jvm.BuildResult;
 import io.instr.jvmtests.jvm.EachJdk;
@@ -10,11 +12,17 @@ import io.instr.jvmtests.jvm.Finished;
 import io.instr.jvmtests.jvm.Jdk;
 import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
+import io.instr.jvmtests.jvm.Tool;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /** A user writes a template, compiles it against java-runtime, names its jar in the configuration. */
 class UserTemplatesIT {
@@ -103,6 +111,68 @@ class UserTemplatesIT {
                 assertTrue(run.stderr().contains(place), () -> template + ": no `" + place + "` in\n" + run.stderr()));
     }
 
+    /** The list names the templates of each jar, with the jar and the method that each was made from. */
+    @EachJdk(from = 25)
+    void templatesOfSeveralJarsAreListedWithTheirSource(Jdk jdk) throws IOException {
+        List<Path> jars = List.of(templatesFrom("good"), templatesFrom("timers"), templatesFrom("styles"));
+        JsonNode templates = listed(jars);
+        for (Path jar : jars) {
+            List<JsonNode> ofJar = templates.findParents("origin").stream()
+                    .filter(template -> template.get("origin").asText().contains(jar.getFileName().toString()))
+                    .toList();
+            assertTrue(ofJar.size() > 0, () -> "nothing of " + jar + " in " + templates);
+            assertTrue(ofJar.stream().allMatch(template -> template.get("source").asText().startsWith("acme.")), ofJar::toString);
+        }
+    }
+
+    /** The number of categories is open, and what has no template of its own gets the catch-all. */
+    @EachJdk(from = 25)
+    void hundredsOfCategoriesLoadAndTheCatchAllServesTheRest(Jdk jdk) throws IOException {
+        Path jar = generatedCategories(300);
+        Set<String> categories = listed(List.of(jar)).findValues("category").stream().map(JsonNode::asText).collect(Collectors.toSet());
+        assertTrue(categories.containsAll(IntStream.range(0, 300).mapToObj(number -> "category-" + number).toList()), categories::toString);
+        Finished run = Program.target(jdk, VALUED).withAgent(config(jar, """
+                [[rule]]
+                class = "targets.Valued"
+                method = "wide"
+                template = "template-299"
+                level = "time"
+
+                [[rule]]
+                class = "targets.Valued"
+                level = "time"
+                """)).assertExitCode(0);
+        assertEquals(0, run.trace().count("targets.Valued.wide"), "its template records nothing");
+        assertTrue(run.trace().callsOf("targets.Valued.nothing").stream().allMatch(call -> call.template().equals("timed")));
+        assertEquals(1, run.trace().count("targets.Valued.nothing"));
+    }
+
+    private static Path generatedCategories(int count) throws IOException {
+        StringBuilder source = new StringBuilder("""
+                package acme.many;
+                import java.instr.Target;
+                import java.instr.Template;
+                final class Many {
+                """);
+        for (int number = 0; number < count; number++) {
+            source.append("""
+                    @Template(name = "template-%1$d", category = "category-%1$d")
+                    static void template%1$d() throws Throwable { Target.proceed(); }
+                    """.formatted(number));
+        }
+        Path folder = RunDirectories.create();
+        Files.writeString(folder.resolve("Many.java"), source.append("}\n"));
+        return jarOf(folder, "many");
+    }
+
+    /** What {@code instr templates} lists for a configuration with these jars. */
+    private static JsonNode listed(List<Path> jars) throws IOException {
+        String list = jars.stream().map(jar -> "\"" + jar + "\"").collect(Collectors.joining(", "));
+        AgentConfig config = AgentConfig.of("", "templates = [" + list + "]", "[[rule]]\nclass = \"targets.Valued\"\n");
+        String file = config.writeTo(RunDirectories.create()).toString();
+        return new ObjectMapper().readTree(Tool.instr(List.of("templates", "--json", "--config", file)).assertExitCode(0).stdout());
+    }
+
     /** Runs with the templates of {@code good}; without the templates' own lines the output must be the program's. */
     private static Finished run(Jdk jdk, String mainClass, String rules) {
         Program program = Program.target(jdk, mainClass).with("-Xverify:all");
@@ -122,11 +192,15 @@ class UserTemplatesIT {
 
     /** A jar with the templates of a folder of user-templates. */
     static Path templatesFrom(String folder) {
+        return jarOf(SOURCES.resolve(folder), folder);
+    }
+
+    private static Path jarOf(Path sources, String name) {
         Path classes = RunDirectories.create();
         List<String> arguments = new ArrayList<>(List.of("--release", "8", "-Xlint:-options", "-d", classes.toString(),
                 "-cp", BuildResult.JAVA_RUNTIME.path().toString()));
-        arguments.addAll(Compilation.sourcesBelow(SOURCES.resolve(folder)));
+        arguments.addAll(Compilation.sourcesBelow(sources));
         Compilation.javac(arguments);
-        return Compilation.jar(classes, RunDirectories.create().resolve(folder + ".jar"));
+        return Compilation.jar(classes, RunDirectories.create().resolve(name + ".jar"));
     }
 }
