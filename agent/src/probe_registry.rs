@@ -215,16 +215,17 @@ impl ProbeRegistry {
 
     /// All probes, each live one once.
     pub(crate) fn described(&self) -> Vec<ProbeDescription> {
-        let known = self.known.lock();
-        let numbered = known.probes.iter().zip(1..);
+        // Copied, so that class loading does not wait while names are written out.
+        let probes = self.known.lock().probes.clone();
+        let numbered = probes.iter().zip(1..);
         let own = numbered.filter(|(probe, _)| !probe.live || !OTHER_LEVELS.contains(&probe.level));
         own.map(|(probe, number)| probe.describe(number)).collect()
     }
 
     /// The probe of a number.
     pub(crate) fn describe(&self, number: u32) -> Option<ProbeDescription> {
-        let known = self.known.lock();
-        Some(known.probes.get((number as usize).checked_sub(1)?)?.describe(number))
+        let probe = self.known.lock().probes.get((number as usize).checked_sub(1)?).map(Arc::clone)?;
+        Some(probe.describe(number))
     }
 
     /// The own number of the probe that records under `number`, and the level of these records.
@@ -241,8 +242,7 @@ impl ProbeRegistry {
 
     /// The method that has the probe of this number.
     pub(crate) fn method(&self, number: u32) -> Option<ProbedMethod> {
-        let known = self.known.lock();
-        let probe = known.probes.get((number as usize).checked_sub(1)?)?;
+        let probe = self.known.lock().probes.get((number as usize).checked_sub(1)?).map(Arc::clone)?;
         let (class, name, descriptor) = (Arc::clone(&probe.class), probe.name.clone(), probe.descriptor.clone());
         Some(ProbedMethod { class, name, descriptor })
     }
