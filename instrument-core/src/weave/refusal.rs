@@ -26,6 +26,8 @@ pub enum Refusal {
     },
     /// More than 65,535 constants (JVMS 4.1).
     PoolFull,
+    /// More than 65,535 attributes of the code or of the class (JVMS 4.7.3, 4.1).
+    TooManyAttributes,
     /// More than 65,535 local slots (JVMS 4.11).
     TooManyLocals,
     /// The template's locals cannot stand in front of the parameters, which the JVM puts into the first slots.
@@ -72,6 +74,7 @@ impl Refusal {
             Refusal::CodeTooLarge { .. } => "code-too-large",
             Refusal::HugeForJit { .. } => "huge-for-jit",
             Refusal::PoolFull => "constant-pool-full",
+            Refusal::TooManyAttributes => "too-many-attributes",
             Refusal::TooManyLocals => "too-many-locals",
             Refusal::LocalsInFront => "locals-in-front",
             Refusal::JumpTooFar => "jump-too-far",
@@ -95,6 +98,7 @@ impl Refusal {
             Refusal::CodeTooLarge { .. }
                 | Refusal::HugeForJit { .. }
                 | Refusal::TooManyLocals
+                | Refusal::TooManyAttributes
                 | Refusal::JumpTooFar
                 | Refusal::SurplusOperands { .. }
         )
@@ -111,6 +115,7 @@ impl fmt::Display for Refusal {
                 write!(f, "would grow from {before} to {after} bytes; HotSpot never compiles methods over 8,000")
             }
             Refusal::PoolFull => f.write_str("the class would have more than 65,535 constants"),
+            Refusal::TooManyAttributes => f.write_str("would have more than 65,535 attributes"),
             Refusal::TooManyLocals => f.write_str("would need more than 65,535 local slots"),
             Refusal::LocalsInFront => f.write_str(
                 "a template's locals cannot stand in front: the JVM puts the parameters into the first slots",

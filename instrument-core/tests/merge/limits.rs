@@ -160,3 +160,36 @@ fn passes_do_not_grow_with_the_number_of_branches() {
         assert_eq!(merged(&class, &["bracket"]).methods[0].passes, 1);
     }
 }
+
+#[test]
+fn attributes_of_the_code_end_at_65535() {
+    let with_attributes = |count: usize| {
+        class_with("Attributes", 52, "()V", |code| {
+            for _ in 0..count {
+                code.attribute("Unknown", &[]);
+            }
+            code.limits(0, 0).op(RETURN);
+        })
+    };
+    // The handler of `bracket` needs a table of frames, which this code has not.
+    assert_eq!(body(&merged(&with_attributes(65_534), &["bracket"]).bytes, 0).attributes.len(), 65_535);
+    assert_eq!(refusal(&with_attributes(65_535), "bracket").key(), "too-many-attributes");
+    let allowed = MethodPlan { wrapper_allowed: true, ..plan(0, &["bracket"]) };
+    let Outcome::Rewritten(output) = instrument(&with_attributes(65_535), &[allowed]) else { panic!("refused") };
+    assert!(output.methods[0].renamed.is_some(), "the original keeps its attributes");
+}
+
+#[test]
+fn attributes_of_the_class_end_at_65535() {
+    let with_attributes = |count: usize| {
+        let mut class = ClassBuilder::new("Attributes", 52);
+        class.method(PUBLIC_STATIC, "m", "()V", |code| {
+            code.limits(0, 0).op(RETURN);
+        });
+        (0..count).for_each(|_| class.attribute("Unknown", &[]));
+        class.finish()
+    };
+    // `concatenation` brings rows of `BootstrapMethods`, which is one more.
+    merged(&with_attributes(65_534), &["concatenation"]);
+    assert_eq!(refusal(&with_attributes(65_535), "concatenation").key(), "too-many-attributes");
+}

@@ -27,7 +27,7 @@ impl Workspace {
             }
             let length_position = out.len();
             out.u4(0);
-            write_code(out, merged);
+            write_code(out, merged)?;
             out.patch_u4(length_position, (out.len() - length_position - 4) as u32);
         }
         Ok(())
@@ -75,7 +75,7 @@ impl Workspace {
             out.u2(attribute.name_index);
             out.u4(attribute.content.len() as u32);
             out.bytes(attribute.content);
-            count += 1;
+            count = count.checked_add(1).ok_or(Refusal::TooManyAttributes)?;
         }
         out.u2(self.pool.utf8(class.constant_pool(), ModifiedUtf8(b"BootstrapMethods"))?);
         let length_position = out.len();
@@ -88,12 +88,13 @@ impl Workspace {
             row.arguments.iter().for_each(|argument| out.u2(*argument));
         }
         out.patch_u4(length_position, (out.len() - length_position - 4) as u32);
-        out.patch_u2(count_position, count + 1);
+        out.patch_u2(count_position, count.checked_add(1).ok_or(Refusal::TooManyAttributes)?);
         Ok(())
     }
 }
 
-fn write_code(out: &mut ByteWriter, merged: &MergedBody) {
+fn write_code(out: &mut ByteWriter, merged: &MergedBody) -> Result<(), Refusal> {
+    let tables = u16::try_from(merged.tables.len()).map_err(|_| Refusal::TooManyAttributes)?;
     out.u2(merged.max_stack);
     out.u2(merged.max_locals);
     out.u4(merged.code.len() as u32);
@@ -102,11 +103,12 @@ fn write_code(out: &mut ByteWriter, merged: &MergedBody) {
     for row in &merged.rows {
         [row.start, row.end, row.handler, row.catch_type].into_iter().for_each(|value| out.u2(value));
     }
-    out.u2(merged.tables.len() as u16);
+    out.u2(tables);
     for table in &merged.tables {
         let content = merged.content(table);
         out.u2(table.name_index);
         out.u4(content.len() as u32);
         out.bytes(content);
     }
+    Ok(())
 }
