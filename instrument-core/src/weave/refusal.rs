@@ -39,6 +39,8 @@ pub enum Refusal {
         /// Words on the stack.
         words: u16,
     },
+    /// So many frames with so many locals that writing them out would take tens of megabytes.
+    FramesTooLarge,
     /// `super()` or `this()` cannot be told from the constructor's code.
     ConstructorShape,
     /// The template asks for the receiver of a constructor.
@@ -79,6 +81,7 @@ impl Refusal {
             Refusal::LocalsInFront => "locals-in-front",
             Refusal::JumpTooFar => "jump-too-far",
             Refusal::SurplusOperands { .. } => "surplus-operands",
+            Refusal::FramesTooLarge => "frames-too-large",
             Refusal::ConstructorShape => "constructor-shape",
             Refusal::ReceiverInConstructor => "receiver-in-constructor",
             Refusal::NoSuchArgument { .. } => "no-such-argument",
@@ -101,6 +104,7 @@ impl Refusal {
                 | Refusal::TooManyAttributes
                 | Refusal::JumpTooFar
                 | Refusal::SurplusOperands { .. }
+                | Refusal::FramesTooLarge
         )
     }
 }
@@ -123,6 +127,9 @@ impl fmt::Display for Refusal {
             Refusal::JumpTooFar => f.write_str("a conditional jump would be longer than 32,767 bytes"),
             Refusal::SurplusOperands { words } => {
                 write!(f, "a return leaves {words} words on the operand stack that cannot be dropped safely")
+            }
+            Refusal::FramesTooLarge => {
+                f.write_str("its frames would take tens of megabytes: they are many, and each has many locals")
             }
             Refusal::ConstructorShape => f.write_str("where the constructor calls super() cannot be told"),
             Refusal::ReceiverInConstructor => {

@@ -193,3 +193,35 @@ fn attributes_of_the_class_end_at_65535() {
     merged(&with_attributes(65_534), &["concatenation"]);
     assert_eq!(refusal(&with_attributes(65_535), "concatenation").key(), "too-many-attributes");
 }
+
+/// Many words on the operand stack, and a jump with all of them every four bytes.
+#[test]
+fn operands_that_would_take_much_memory_are_not_followed() {
+    let with = |words: usize, jumps: usize| {
+        class_with("Deep", 49, "(I)I", |code| {
+            code.limits(words as u16 + 1, 1).repeat(ICONST_0, words);
+            for _ in 0..jumps {
+                let next = code.label();
+                code.op(ILOAD_0).jump(IFEQ, next).place(next);
+            }
+            code.bytes(&[ICONST_1, IRETURN]);
+        })
+    };
+    merged(&with(100, 7_000), &["bracket"]);
+    assert_eq!(refusal(&with(30_000, 7_800), "bracket").key(), "surplus-operands");
+}
+
+/// Each frame adds one local to those of the frame before; written out, each has thousands.
+#[test]
+fn frames_that_would_take_much_memory_are_not_expanded() {
+    let with = |frames: u16| {
+        class_with("Frames", 52, "()V", |code| {
+            let mut content = frames.to_be_bytes().to_vec();
+            content.extend([252, 0, 0, 1].repeat(usize::from(frames)));
+            code.limits(1, frames).attribute("StackMapTable", &content);
+            code.repeat(NOP, usize::from(frames)).op(RETURN);
+        })
+    };
+    merged(&with(1_000), &["bracket"]);
+    assert_eq!(refusal(&with(20_000), "bracket").key(), "frames-too-large");
+}

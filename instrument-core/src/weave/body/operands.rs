@@ -2,7 +2,7 @@
 //!
 //! Asked for only where three or more words lie below a result, which is rare. One walk over the ways through the code, from
 //! its start, its handlers and its frames (dead code has nothing else); two ways to one place arrive with the same operands,
-//! or no verifier would take the method.
+//! or no verifier would take the method. Memory is bounded: what is kept at all places together has a limit.
 
 use std::collections::BTreeMap;
 
@@ -14,6 +14,10 @@ use classfile::{ConstantPool, ModifiedUtf8};
 
 /// Instructions that are looked at before the walk is given up: more than any method has, less than hostile code could cost.
 const MOST_STEPS: usize = 1_000_000;
+
+/// Words that are kept for all places together before the walk is given up. Compilers leave a few at a jump, and code has at
+/// most 65,535 bytes; hostile code could ask for a gigabyte.
+const MOST_WORDS: usize = 1 << 20;
 
 /// The words on the operand stack, lowest first; true for the second word of a long or double.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,26 +87,28 @@ impl From<&[VerificationType]> for Operands {
     }
 }
 
-/// The operands before every return that a way leads to, by code offset. What cannot be read is not followed further.
+/// The operands before every return that a way leads to, by code offset. What cannot be read is not followed further. `None` if
+/// following the code would take too much time or memory.
 pub(crate) fn before_returns(
     bytecode: &[u8],
     pool: &ConstantPool<'_>,
     handlers: &[u32],
     frames: impl Iterator<Item = (u32, Operands)>,
-) -> BTreeMap<u32, Operands> {
+) -> Option<BTreeMap<u32, Operands>> {
     let thrown = Operands(vec![false]);
-    let mut known: BTreeMap<u32, Operands> = frames.collect();
-    known.entry(0).or_default();
-    for handler in handlers {
-        known.entry(*handler).or_insert_with(|| thrown.clone());
-    }
-    let pending = known.keys().copied().collect();
-    let mut walk = Walk { bytecode, pool, known, pending, returns: BTreeMap::new(), steps: 0 };
+    let (known, pending, returns) = Default::default();
+    let mut walk = Walk { bytecode, pool, known, pending, returns, steps: 0, words: 0 };
+    frames.for_each(|(place, operands)| walk.learn(place, &operands));
+    walk.learn(0, &Operands::default());
+    handlers.iter().for_each(|handler| walk.learn(*handler, &thrown));
     while let Some(start) = walk.pending.pop() {
         // A way that cannot be followed leaves the returns behind it unknown.
         let _ = walk.follow(start);
+        if walk.is_too_much() {
+            return None;
+        }
     }
-    walk.returns
+    Some(walk.returns)
 }
 
 struct Walk<'w, 'a> {
@@ -113,16 +119,36 @@ struct Walk<'w, 'a> {
     pending: Vec<u32>,
     returns: BTreeMap<u32, Operands>,
     steps: usize,
+    /// Words kept in `known` and `returns`; more than [`MOST_WORDS`] if there were more to keep.
+    words: usize,
 }
 
 impl Walk<'_, '_> {
+    fn is_too_much(&self) -> bool {
+        self.steps > MOST_STEPS || self.words > MOST_WORDS
+    }
+
+    /// Takes account of operands that are to be kept; false if there is no more room for them.
+    fn has_room(&mut self, operands: &Operands) -> bool {
+        self.words = self.words.saturating_add(operands.depth());
+        !self.is_too_much()
+    }
+
+    /// Keeps the operands at a place that a way leads to, if it is a new one.
+    fn learn(&mut self, place: u32, operands: &Operands) {
+        if !self.known.contains_key(&place) && self.has_room(operands) {
+            self.known.insert(place, operands.clone());
+            self.pending.push(place);
+        }
+    }
+
     /// Follows the straight way from `start` to its end or to another known place.
     fn follow(&mut self, start: u32) -> Option<()> {
         let mut operands = self.known.get(&start)?.clone();
         let mut at = start;
         loop {
             self.steps += 1;
-            if self.steps > MOST_STEPS {
+            if self.is_too_much() {
                 return None;
             }
             let length = instruction::length_at(self.bytecode, at as usize).ok()?;
@@ -130,7 +156,9 @@ impl Walk<'_, '_> {
             let instruction = Instruction { offset: at, opcode: *bytes.first()?, bytes };
             let flow = opcode::info(instruction.opcode)?.flow;
             if flow == Flow::Return {
-                self.returns.insert(at, operands);
+                if self.has_room(&operands) {
+                    self.returns.insert(at, operands);
+                }
                 return Some(());
             }
             let before_call = (flow == Flow::Subroutine).then(|| operands.clone());
@@ -157,11 +185,9 @@ impl Walk<'_, '_> {
             std::iter::once(switch.default).chain(cases).map(|distance| i64::from(switch.offset) + i64::from(distance))
         });
         for target in distances.chain(instruction.branch_target()) {
-            let Ok(target) = u32::try_from(target) else { continue };
-            self.known.entry(target).or_insert_with(|| {
-                self.pending.push(target);
-                operands.clone()
-            });
+            if let Ok(target) = u32::try_from(target) {
+                self.learn(target, operands);
+            }
         }
     }
 }
@@ -238,5 +264,18 @@ mod tests {
         operands.duplicate(2, 1).unwrap();
         assert_eq!(operands.0, [false, true, false, false, true]);
         assert_eq!(operands.below(2).unwrap().drops(3).unwrap(), [opcode::POP, opcode::POP2]);
+    }
+
+    #[test]
+    fn what_is_kept_has_a_limit() {
+        let class =
+            classfile::ClassFile::parse(include_bytes!("../../../../classfile/tests/classes/Empty.class")).unwrap();
+        let mut code = vec![opcode::ICONST_0; 2_000];
+        code.extend([opcode::ICONST_0, opcode::IFEQ, 0, 3].repeat(1_000));
+        code.push(opcode::IRETURN);
+        let follow = |code: &[u8]| before_returns(code, class.constant_pool(), &[], std::iter::empty());
+        assert_eq!(follow(&code), None);
+        let few = follow(&code[1_900..]).unwrap();
+        assert_eq!(few.values().map(Operands::depth).collect::<Vec<_>>(), [100]);
     }
 }

@@ -19,6 +19,10 @@ use crate::weave::template::{Template, TemplateFrame, TemplateType};
 /// Marks an uninitialised type of the template: the rest is the operation's index, not an original offset.
 const OF_TEMPLATE: u32 = 1 << 31;
 
+/// Types in all frames of a method together, written out, before it is given up: 32 MB. Each frame of a file may say no more than
+/// that one local has been added to thousands.
+pub(crate) const MOST_TYPES: usize = 1 << 22;
+
 #[derive(Clone, Copy, Debug)]
 struct Entry<P> {
     place: P,
@@ -64,6 +68,11 @@ impl<P> Frames<P> {
     fn mark(&self) -> u32 {
         self.types.len() as u32
     }
+
+    /// Fails if the frames take too much memory.
+    fn check_size(&self) -> Result<(), Refusal> {
+        if self.types.len() > MOST_TYPES { Err(Refusal::FramesTooLarge) } else { Ok(()) }
+    }
 }
 
 /// The target's own frames, expanded, by original offset.
@@ -94,7 +103,7 @@ impl TargetFrames {
     }
 
     /// Decodes a `StackMapTable`; `implied` must be set.
-    pub(crate) fn decode(&mut self, table: ByteReader<'_>) -> classfile::Result<()> {
+    pub(crate) fn decode(&mut self, table: ByteReader<'_>) -> Result<(), Refusal> {
         self.locals.clear();
         self.locals.extend_from_slice(&self.implied);
         let mut decoder = FrameDecoder::new(table, &mut self.locals, &mut self.stack)?;
@@ -105,6 +114,7 @@ impl TargetFrames {
             self.frames.entries.push(Entry { place: offset, locals, stack });
             let words: usize = decoder.stack().iter().map(|entry| entry.slots()).sum();
             self.depths.push((offset, words.min(0xFFFF) as u16));
+            self.frames.check_size()?;
         }
         Ok(())
     }
@@ -227,6 +237,7 @@ impl FrameMerger {
             let place =
                 list.position_near(entry.place, &mut near).ok_or(Refusal::SelfCheck("frame outside the code"))?;
             self.frames.entries.push(Entry { place, locals, stack });
+            self.frames.check_size()?;
         }
         self.buffer = behind;
         Ok(())

@@ -187,7 +187,9 @@ impl<'a> Splice<'_, '_, '_, 'a> {
         let kind = self.target.descriptor.return_type().map(|result| result.kind());
         let ending = returns::ending(&memory.lifted, &memory.list, self.template.epilog_is_straight, kind);
         if returns::operands_matter(&memory.lifted, kind) {
-            memory.lifted.operands = self.operands(&memory.handler_offsets, &memory.target_frames);
+            let operands = self.operands(&memory.handler_offsets, &memory.target_frames);
+            // Where they are unknown, the returns that need them are refused.
+            memory.lifted.operands = operands.unwrap_or_default();
         }
         let parts = self.target_slots(border);
         let slots = SlotPlan::new(
@@ -328,6 +330,7 @@ impl<'a> Splice<'_, '_, '_, 'a> {
         }
         let found =
             operands::before_returns(self.body.bytecode, self.sink.pool, &memory.handler_offsets, std::iter::empty());
+        let found = found.ok_or(Refusal::SelfCheck("frames that cannot be compared with the code"))?;
         let lies = memory.lifted.returns.iter().any(|exit| {
             let original = memory.list.get(exit.node).map_or(0, |node| node.original);
             let operands = found.get(&original).map(|operands| operands.depth());
@@ -336,7 +339,7 @@ impl<'a> Splice<'_, '_, '_, 'a> {
         if lies { Err(Refusal::SelfCheck("frames that lie")) } else { Ok(()) }
     }
 
-    fn operands(&self, handlers: &[u32], frames: &TargetFrames) -> BTreeMap<u32, Operands> {
+    fn operands(&self, handlers: &[u32], frames: &TargetFrames) -> Option<BTreeMap<u32, Operands>> {
         let frames = frames.iter().map(|(offset, _, stack)| (offset, Operands::from(stack)));
         operands::before_returns(self.body.bytecode, self.sink.pool, handlers, frames)
     }

@@ -6,6 +6,7 @@ use classfile::{ByteReader, ByteWriter};
 
 use super::NotStraight;
 use super::places::Places;
+use crate::weave::merge::frames::MOST_TYPES;
 
 const FULL: u8 = 255;
 /// Tag of the verification type of a local that holds nothing usable.
@@ -98,6 +99,8 @@ pub(super) struct FrameCopy<'f, 'm> {
     previous_known: bool,
     locals_changed: bool,
     max_locals: usize,
+    /// Types in all frames together, written out.
+    types: usize,
     /// What stands behind the target's locals in all of its frames.
     behind: &'f Listed,
     memory: &'m mut FrameMemory,
@@ -131,6 +134,7 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
             previous_known: content.is_some(),
             locals_changed: true,
             max_locals: usize::from(max_locals),
+            types: 0,
             behind,
             memory,
         })
@@ -224,7 +228,13 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
             memory.present.solid = (memory.starts.get(solid).map_or(memory.locals.len(), |end| *end as usize), solid);
             memory.present.tops(tops);
             memory.present.append(self.behind);
+            self.types += memory.present.count;
             memory.present.without_trailing_tops();
+        }
+        self.types += stack_count;
+        // By way of nodes there are those of the template, too.
+        if self.types > MOST_TYPES / 2 {
+            return Err(NotStraight);
         }
         let stack = std::mem::take(&mut memory.stack);
         let written = self.write(new_offset, &stack, stack_count);
