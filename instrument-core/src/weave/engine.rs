@@ -96,8 +96,8 @@ impl Engine {
     pub fn instrument(&self, workspace: &mut Workspace, class: &ClassFile<'_>, plan: &[MethodPlan]) -> Outcome {
         workspace.begin(class);
         workspace.memory.options = self.options;
-        if let Err(error) = definition_checks::check_pool(class.constant_pool()) {
-            return refuse_all(plan, &error.into());
+        if let Err(reason) = fit_for_rewriting(class) {
+            return refuse_all(plan, &reason);
         }
         let mut rewritten = Vec::with_capacity(plan.len());
         let mut refused = Vec::new();
@@ -297,6 +297,15 @@ impl Engine {
         }
         Ok(merged)
     }
+}
+
+/// Fails if the class as a whole must stay as it is.
+fn fit_for_rewriting(class: &ClassFile<'_>) -> Result<(), Refusal> {
+    if (class.major_version(), class.minor_version()) < (45, 3) {
+        return Err(Refusal::ShortCodeHead);
+    }
+    definition_checks::check_pool(class.constant_pool())?;
+    Ok(())
 }
 
 /// The class stays as it is.

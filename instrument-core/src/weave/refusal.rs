@@ -41,6 +41,8 @@ pub enum Refusal {
     },
     /// So many frames with so many locals that writing them out would take tens of megabytes.
     FramesTooLarge,
+    /// Below class-file version 45.3, where the head of `Code` is shorter in some JVMs and not in others.
+    ShortCodeHead,
     /// `super()` or `this()` cannot be told from the constructor's code.
     ConstructorShape,
     /// The template asks for the receiver of a constructor.
@@ -82,6 +84,7 @@ impl Refusal {
             Refusal::JumpTooFar => "jump-too-far",
             Refusal::SurplusOperands { .. } => "surplus-operands",
             Refusal::FramesTooLarge => "frames-too-large",
+            Refusal::ShortCodeHead => "short-code-head",
             Refusal::ConstructorShape => "constructor-shape",
             Refusal::ReceiverInConstructor => "receiver-in-constructor",
             Refusal::NoSuchArgument { .. } => "no-such-argument",
@@ -131,6 +134,9 @@ impl fmt::Display for Refusal {
             Refusal::FramesTooLarge => {
                 f.write_str("its frames would take tens of megabytes: they are many, and each has many locals")
             }
+            Refusal::ShortCodeHead => f.write_str(
+                "the class-file version is below 45.3: JVMs differ in how they read the code of such a class",
+            ),
             Refusal::ConstructorShape => f.write_str("where the constructor calls super() cannot be told"),
             Refusal::ReceiverInConstructor => {
                 f.write_str("the template uses Target.self(), which a constructor does not have at its start")
