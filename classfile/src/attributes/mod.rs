@@ -23,6 +23,7 @@ mod content;
 mod debug_table;
 mod declaration;
 mod module;
+mod named_constants;
 mod stack_map_frame;
 mod structure;
 mod table;

@@ -1,12 +1,14 @@
 //! The engine: a class and a plan in, a rewritten class out.
 
 mod assembly;
+mod bootstrap_rows;
+mod copied_references;
 pub mod unchanged;
 
 use std::sync::Arc;
 
 use classfile::descriptor::MethodDescriptor;
-use classfile::{ByteWriter, ClassFile, ConstantPoolWriter, ErrorKind, Member};
+use classfile::{ByteWriter, ClassFile, ConstantPoolWriter, ErrorKind, Member, opcode};
 
 use crate::level::Mode;
 use crate::weave::body::definition_checks;
@@ -14,7 +16,7 @@ use crate::weave::body::input::{BodyInput, Table, TableKind};
 use crate::weave::body::meeting_references;
 use crate::weave::body::super_call::starts_uninitialised;
 use crate::weave::captured::CapturedValues;
-use crate::weave::merge::emit::TargetMethod;
+use crate::weave::merge::emit::{TargetMethod, return_opcode};
 use crate::weave::merge::splice::{MergeMemory, MergedBody, Splice};
 use crate::weave::merge::straight::{NotStraight, StraightMemory, StraightMerge};
 use crate::weave::offset_map::OffsetMap;
@@ -129,7 +131,7 @@ impl Engine {
         }
         workspace.methods.bytes(file.get(copied..class.attributes_offset()).unwrap_or_default());
         workspace.added.append_to(&mut workspace.methods, class);
-        match workspace.assemble(class) {
+        match workspace.assemble(class, &rewritten) {
             Ok(bytes) => {
                 let probes = workspace.probes.clone();
                 Outcome::Rewritten(Rewritten { bytes, probes, methods: rewritten, refused })
@@ -160,7 +162,9 @@ impl Engine {
         let code = method.code(class)?.ok_or(Refusal::NoCode)?;
         let mut input = BodyInput::of_code(&code, class.constant_pool())?;
         let target = target_method(class, method)?;
-        definition_checks::check_body(&input, &target.descriptor, target.is_static(), class.constant_pool())?;
+        let (descriptor, pool) = (&target.descriptor, class.constant_pool());
+        let returns = descriptor.return_type().map_or(opcode::RETURN, |result| return_opcode(result.kind()));
+        definition_checks::check_body(&input, descriptor, target.is_static(), returns, pool)?;
         if planned.wrapper_allowed && may_load_more_when_verified(class, &target, &input)? {
             match self.wrap(workspace, class, method, planned) {
                 Err(_) => workspace.rewind(marks),
@@ -168,9 +172,13 @@ impl Engine {
             }
         }
         let mut done = self.inline(workspace, class, method, planned, &input);
-        // The JVM verifies a class of version 50 without its frames if they are wrong.
+        // The JVM verifies a class of version 50 without its frames if they are wrong, but not if it cannot read them.
         let is_frames = |table: &&Table<'_>| table.kind == TableKind::StackMap;
-        let faulty = matches!(done, Err(Refusal::Malformed(_) | Refusal::SelfCheck(_)));
+        let faulty = match &done {
+            Err(Refusal::Malformed(error)) => !definition_checks::is_unreadable(error),
+            Err(Refusal::SelfCheck(_)) => true,
+            _ => false,
+        };
         if faulty && class.major_version() == 50 && input.tables.iter().filter(is_frames).count() == 1 {
             workspace.rewind(marks);
             input.tables.retain(|table| table.kind != TableKind::StackMap);

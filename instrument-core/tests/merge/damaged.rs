@@ -4,7 +4,7 @@ use classfile::opcode::*;
 use classfile::{Error, ErrorKind, Tag};
 use instrument_core::{Outcome, Refusal};
 
-use crate::assembler::{ClassBuilder, CodeBuilder, PUBLIC_STATIC, class_with};
+use crate::assembler::{ClassBuilder, CodeBuilder, PUBLIC_STATIC, Type, class_with};
 use crate::fixtures::{instrument, merged, plan, refusal};
 use crate::inspect::body;
 
@@ -102,6 +102,107 @@ fn tables_must_lie_inside_the_code() {
     merged(&class("LocalVariableTable", &[0, 1, 0, 0, 0, 2, 0, 1, 0, 1, 0, 0]), &["bracket"]);
     refused_as(&class("LocalVariableTable", &[0, 1, 0, 0, 0, 3, 0, 1, 0, 1, 0, 0]), ErrorKind::BadValue);
     refused_as(&class("LocalVariableTable", &[0, 1, 0, 0, 0, 2, 0, 1, 0, 1, 0, 1]), ErrorKind::BadValue);
+}
+
+#[test]
+fn names_behind_the_pool_in_tables_stay_there() {
+    let class = |name: &'static str, before: &[u8], index: u16, after: &[u8]| {
+        with_code("()V", |code| {
+            let content = [before, &index.to_be_bytes(), after].concat();
+            code.limits(1, 1).attribute(name, &content).op(NOP).op(RETURN);
+        })
+    };
+    let annotation = [0, 1, 0x44, 0, 0, 0];
+    for (name, before, after) in [
+        ("LocalVariableTable", &[0, 1, 0, 0, 0, 2][..], &[0, 1, 0, 0][..]),
+        ("LocalVariableTypeTable", &[0, 1, 0, 0, 0, 2, 0, 1], &[0, 0]),
+        ("RuntimeVisibleTypeAnnotations", &annotation, &[0, 0]),
+    ] {
+        let count = classfile::ClassFile::parse(&class(name, before, 1, after)).unwrap().constant_pool().count();
+        merged(&class(name, before, count - 1, after), &["bracket"]);
+        refused_as(&class(name, before, count, after), ErrorKind::BadConstantIndex(count));
+    }
+}
+
+/// bcel's `TestReturn01` leaves `<init>` by `areturn`.
+#[test]
+fn returns_fit_the_descriptor() {
+    let returning = |descriptor: &str, returns: u8| {
+        with_code(descriptor, |code| {
+            code.limits(2, 0).op(LCONST_0).op(returns);
+        })
+    };
+    merged(&returning("()J", LRETURN), &["bracket"]);
+    for (descriptor, returns) in
+        [("()J", RETURN), ("()J", DRETURN), ("()V", LRETURN), ("()V", ARETURN), ("()D", IRETURN)]
+    {
+        refused_as(&returning(descriptor, returns), ErrorKind::BadValue);
+    }
+    let constructor = |returns: u8| {
+        let mut class = ClassBuilder::new("TestReturn01", 52);
+        class.method(classfile::access::PUBLIC, "<init>", "()V", |code| {
+            code.limits(1, 1).aload(0).invoke_special("java/lang/Object", "<init>", "()V").aload(0).op(returns);
+        });
+        class.finish()
+    };
+    merged(&constructor(RETURN), &["bracket"]);
+    refused_as(&constructor(ARETURN), ErrorKind::BadValue);
+}
+
+#[test]
+fn the_stack_must_be_as_deep_as_the_code_needs() {
+    type Body = fn(&mut CodeBuilder<'_>);
+    let bodies: [(&str, u16, Body); 5] = [
+        ("()V", 2, |code| {
+            code.bytes(&[ICONST_0, ICONST_0, POP2, RETURN]);
+        }),
+        ("()V", 2, |code| {
+            code.invoke_static("acme/Maker", "make", "()J").bytes(&[POP2, RETURN]);
+        }),
+        ("()V", 3, |code| {
+            code.bytes(&[ICONST_0, ICONST_0, DUP_X1, POP2, POP, RETURN]);
+        }),
+        ("()V", 1, |code| {
+            let (start, end, handler) = (code.here(), code.label(), code.label());
+            code.op(NOP).place(end).op(RETURN).place(handler).frame(&[], &[Type::Object("java/lang/Throwable")]);
+            code.op(ATHROW).row(start, end, handler, None);
+        }),
+        ("(I)V", 2, |code| {
+            let end = code.label();
+            code.iload(0).iload(0).jump(IF_ICMPEQ, end).place(end).frame(&[Type::Int], &[]).op(RETURN);
+        }),
+    ];
+    for (descriptor, deepest, body) in bodies {
+        for major in [49, 50, 52] {
+            let class = |max_stack| {
+                class_with("Deep", major, descriptor, |code| {
+                    code.limits(max_stack, 1);
+                    body(code);
+                })
+            };
+            merged(&class(deepest), &["bracket"]);
+            refused_as(&class(deepest - 1), ErrorKind::BadValue);
+        }
+    }
+}
+
+#[test]
+fn nothing_follows_the_frames() {
+    let class = |major: u16, frames: &'static [u8]| {
+        class_with("Frames", major, "()V", |code| {
+            code.limits(0, 0).attribute("StackMapTable", frames).op(NOP).op(RETURN);
+        })
+    };
+    for (frames, after) in [(&[0, 0][..], &[0, 0, 0][..]), (&[0, 1, 0], &[0, 1, 0, 0])] {
+        for major in [50, 52] {
+            merged(&class(major, frames), &["bracket"]);
+            refused_as(&class(major, after), ErrorKind::TrailingBytes);
+        }
+        merged(&class(49, after), &["bracket"]);
+    }
+    // In version 50 the JVM does without frames that are wrong, but not without those that it cannot read.
+    merged(&class(50, &[0, 1, 40]), &["bracket"]);
+    refused_as(&class(50, &[0, 1, 200]), ErrorKind::BadFrame);
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod capture;
 mod constants;
 mod constructors;
 mod damaged;
+mod damaged_copies;
 mod debug_tables;
 mod exits;
 mod far_jumps;

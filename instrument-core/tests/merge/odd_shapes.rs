@@ -51,7 +51,6 @@ pub(crate) fn with_false_frames() -> Vec<(&'static str, Vec<u8>)> {
             "FiftyTooMany",
             class_with("FiftyTooMany", 50, "(I)I", |code| damaged_frames(code, &[0, 1, 254, 0, 6, 1, 1, 4])),
         ),
-        ("FiftyDamaged", class_with("FiftyDamaged", 50, "(I)I", |code| damaged_frames(code, &[0xFF, 0xFF, 1]))),
     ]
 }
 

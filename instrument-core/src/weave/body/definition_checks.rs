@@ -1,11 +1,14 @@
 //! What the JVM checks when it defines a class and what rewriting would heal: a class that is refused without the agent must
 //! be refused with it. Whatever is copied as it stands is left to the JVM.
 //!
-//! * Constants are appended, so an index behind the pool's end would come to mean something.
+//! * Constants are appended, so an index behind the pool's end would come to mean something (in what is only copied:
+//!   `engine/copied_references.rs`).
 //! * Local slots are added, so arguments and variables that have no room would find some.
 //! * Tables are written anew, so rows outside the code would be put right.
 //! * The epilog follows the code, so code that runs off its end would run into it.
+//! * Returns are replaced, so one of another kind than the method's result would pass for the right one.
 
+use classfile::attributes::{AttributeContent, Structure, Table as Rows, TypeAnnotation};
 use classfile::descriptor::MethodDescriptor;
 use classfile::instruction::Instructions;
 use classfile::opcode::{self, Flow};
@@ -43,17 +46,23 @@ pub(crate) fn check_pool(pool: &ConstantPool<'_>) -> Result<()> {
     }
 }
 
-/// Fails if something in the body lies outside of it.
+/// Whether a table cannot be read at all, for which the JVM refuses a class of any version that knows the table.
+pub(crate) fn is_unreadable(error: &Error) -> bool {
+    matches!(error.kind, ErrorKind::Truncated | ErrorKind::BadFrame | ErrorKind::TrailingBytes)
+}
+
+/// Fails if something in the body lies outside of it; `returns` is the opcode of all returns.
 pub(crate) fn check_body(
     body: &BodyInput<'_>,
     descriptor: &MethodDescriptor<'_>,
     is_static: bool,
+    returns: u8,
     pool: &ConstantPool<'_>,
 ) -> Result<()> {
     if u32::from(descriptor.parameter_words()) + u32::from(!is_static) > u32::from(body.max_locals) {
         return Err(Error::new(ErrorKind::BadValue, 0, "max_locals"));
     }
-    check_operands(body, pool)?;
+    check_operands(body, returns, pool)?;
     for row in &body.rows {
         check_row(row, body, pool)?;
     }
@@ -63,13 +72,16 @@ pub(crate) fn check_body(
     body.tables.iter().try_for_each(|table| check_table(table, body, pool))
 }
 
-fn check_operands(body: &BodyInput<'_>, pool: &ConstantPool<'_>) -> Result<()> {
+fn check_operands(body: &BodyInput<'_>, returns: u8, pool: &ConstantPool<'_>) -> Result<()> {
     let code = body.bytecode;
     let (mut at, mut last, mut implied) = (0, 0, 0);
     while let Some(&opcode) = code.get(at) {
         last = at;
         let outline = opcode_outline::outline(opcode);
         implied = implied.max(outline.implied_slots);
+        if (opcode::IRETURN..=opcode::RETURN).contains(&opcode) && opcode != returns {
+            return Err(Error::new(ErrorKind::BadValue, at, "return"));
+        }
         if outline.is_plain {
             at += usize::from(outline.length);
             continue;
@@ -116,7 +128,8 @@ fn check_table(table: &Table<'_>, body: &BodyInput<'_>, pool: &ConstantPool<'_>)
             Err(error) if !matches!(error.kind, ErrorKind::BadConstantIndex(_)) => Ok(()),
             checked => checked,
         },
-        TableKind::TypeAnnotations | TableKind::Dropped | TableKind::Other => Ok(()),
+        TableKind::TypeAnnotations => check_type_annotations(reader, pool),
+        TableKind::Dropped | TableKind::Other => Ok(()),
     }
 }
 
@@ -149,6 +162,15 @@ fn check_types(count: u16, reader: &mut ByteReader<'_>, pool: &ConstantPool<'_>)
     Ok(())
 }
 
+fn check_type_annotations(mut reader: ByteReader<'_>, pool: &ConstantPool<'_>) -> Result<()> {
+    let offset = reader.offset();
+    // What cannot be read means nothing to anybody.
+    let Ok(rows) = Rows::<TypeAnnotation<'_>>::read(&mut reader, 0) else { return Ok(()) };
+    let mut highest = 0;
+    AttributeContent::RuntimeVisibleTypeAnnotations(rows).visit_constants(&mut |index| highest = highest.max(index));
+    check_index(highest, pool, offset)
+}
+
 fn check_line_numbers(mut reader: ByteReader<'_>, code_length: usize) -> Result<()> {
     for _ in 0..reader.u2()? {
         if usize::from(reader.u2()?) >= code_length {
@@ -162,9 +184,8 @@ fn check_line_numbers(mut reader: ByteReader<'_>, code_length: usize) -> Result<
 fn check_variables(mut reader: ByteReader<'_>, body: &BodyInput<'_>, pool: &ConstantPool<'_>) -> Result<()> {
     for _ in 0..reader.u2()? {
         let (start, length) = (usize::from(reader.u2()?), usize::from(reader.u2()?));
-        reader.skip(2)?;
-        let (descriptor, slot) = (reader.u2()?, reader.u2()?);
-        check_index(descriptor, pool, reader.offset())?;
+        let (name, descriptor, slot) = (reader.u2()?, reader.u2()?, reader.u2()?);
+        check_index(name.max(descriptor), pool, reader.offset())?;
         // Only in the last slot does it matter whether there would be room for two.
         let is_last = slot.checked_add(1) == Some(body.max_locals);
         let is_wide = is_last && matches!(pool.utf8(descriptor)?.as_bytes(), b"J" | b"D");

@@ -37,6 +37,8 @@ pub(crate) struct Lifted {
     pub(crate) locals: Vec<NodeId>,
     /// Operands before each return by original offset; worked out only where more lie there than can be dropped blindly.
     pub(crate) operands: BTreeMap<u32, Operands>,
+    /// Most words on the operand stack, as far as ways are known.
+    pub(crate) deepest: u16,
     /// Depths at jump targets of code without frames; reused memory.
     depths: Vec<(u32, u16)>,
     /// Set when a pass learnt the depth of a place it had passed already.
@@ -86,6 +88,8 @@ impl Lifter<'_, '_> {
         if lifted.missed {
             return Err(Error::new(ErrorKind::BadValue, 0, "code without frames that jumps back too often"));
         }
+        let learnt = lifted.depths.iter().map(|(_, depth)| *depth).max().unwrap_or(0);
+        lifted.deepest = lifted.deepest.max(learnt);
         list.target = first.0..list.next_id().0;
         resolve(list, bytecode.len() as u32)
     }
@@ -98,7 +102,7 @@ impl Lifter<'_, '_> {
         lifted: &mut Lifted,
     ) -> Result<(), Error> {
         let mut walk = Walk { run: 0, depth: Some(0), next_known: 0 };
-        let mut offset = 0;
+        let (mut offset, mut deepest) = (0, 0);
         while offset < bytecode.len() {
             walk.meet_known(offset as u32, &lifted.depths);
             let opcode = bytecode.get(offset).copied().unwrap_or_default();
@@ -130,11 +134,13 @@ impl Lifter<'_, '_> {
                 let instruction = Instruction { offset: offset as u32, opcode, bytes };
                 self.apart(&instruction, &mut walk, list, lifted);
             }
+            deepest = deepest.max(walk.depth.unwrap_or(0));
             offset += length;
         }
         if offset != bytecode.len() {
             return Err(Error::new(ErrorKind::Truncated, bytecode.len(), "code"));
         }
+        lifted.deepest = deepest.clamp(0, 0xFFFF) as u16;
         walk.end_run(offset as u32, list);
         Ok(())
     }

@@ -2,8 +2,9 @@
 
 use classfile::{ByteWriter, ClassFile, Member, ModifiedUtf8};
 
-use super::Workspace;
+use super::{Workspace, bootstrap_rows, copied_references};
 use crate::weave::merge::splice::MergedBody;
+use crate::weave::outcome::RewrittenMethod;
 use crate::weave::refusal::Refusal;
 
 impl Workspace {
@@ -34,12 +35,18 @@ impl Workspace {
     }
 
     /// Header, pool with what was appended, fields, methods, class attributes.
-    pub(super) fn assemble(&mut self, class: &ClassFile<'_>) -> Result<Vec<u8>, Refusal> {
+    pub(super) fn assemble(
+        &mut self,
+        class: &ClassFile<'_>,
+        rewritten: &[RewrittenMethod],
+    ) -> Result<Vec<u8>, Refusal> {
         let file = class.bytes();
         if !self.bootstrap.appended.is_empty() {
+            bootstrap_rows::check(class, self.bootstrap.existing)?;
             // The attribute's name must be in the pool before the pool is written.
             self.pool.utf8(class.constant_pool(), ModifiedUtf8(b"BootstrapMethods"))?;
         }
+        copied_references::check(class, self.pool.count(), rewritten)?;
         let capacity = file.len() + self.pool.appended().len() + self.methods.len();
         let mut out = ByteWriter::from_vec(std::mem::take(&mut self.written));
         out.clear();

@@ -319,6 +319,10 @@ impl<'a> Splice<'_, '_, '_, 'a> {
             apart_from,
         };
         lifter.lift(self.body.bytecode, &mut memory.list, &mut memory.lifted)?;
+        // The template may need more than the target says: then the target would have room that it has not.
+        if memory.lifted.deepest > self.body.max_stack {
+            return Err(Error::new(ErrorKind::BadValue, 0, "max_stack").into());
+        }
         Ok(())
     }
 

@@ -17,6 +17,7 @@ pub(crate) struct ClassBuilder {
     flags: u16,
     this_class: u16,
     super_class: u16,
+    fields: Vec<Vec<u8>>,
     methods: Vec<Vec<u8>>,
     attributes: Vec<(u16, Vec<u8>)>,
 }
@@ -33,8 +34,8 @@ impl ClassBuilder {
         let this_class = pool.class(name);
         let super_class = if super_class.is_empty() { 0 } else { pool.class(super_class) };
         let flags = PUBLIC | SUPER;
-        let (methods, attributes) = Default::default();
-        ClassBuilder { pool, major, flags, this_class, super_class, methods, attributes }
+        let (fields, methods, attributes) = Default::default();
+        ClassBuilder { pool, major, flags, this_class, super_class, fields, methods, attributes }
     }
 
     /// A method with code.
@@ -60,16 +61,30 @@ impl ClassBuilder {
     }
 
     pub(crate) fn raw_method(&mut self, flags: u16, name: &str, descriptor: &str, attributes: &[(u16, Vec<u8>)]) {
+        let method = self.member(flags, name, descriptor, attributes);
+        self.methods.push(method);
+    }
+
+    pub(crate) fn field(&mut self, flags: u16, name: &str, descriptor: &str, attributes: &[(u16, Vec<u8>)]) {
+        let field = self.member(flags, name, descriptor, attributes);
+        self.fields.push(field);
+    }
+
+    fn member(&mut self, flags: u16, name: &str, descriptor: &str, attributes: &[(u16, Vec<u8>)]) -> Vec<u8> {
         let mut bytes = flags.to_be_bytes().to_vec();
         for index in [self.pool.utf8(name), self.pool.utf8(descriptor)] {
             bytes.extend(index.to_be_bytes());
         }
         write_attributes(attributes, &mut bytes);
-        self.methods.push(bytes);
+        bytes
     }
 
     pub(crate) fn attribute(&mut self, name: &str, content: &[u8]) {
         let name = self.pool.utf8(name);
+        self.raw_attribute(name, content);
+    }
+
+    pub(crate) fn raw_attribute(&mut self, name: u16, content: &[u8]) {
         self.attributes.push((name, content.to_vec()));
     }
 
@@ -79,10 +94,12 @@ impl ClassBuilder {
         let mut out = vec![0xCA, 0xFE, 0xBA, 0xBE, 0, minor];
         out.extend(self.major.to_be_bytes());
         self.pool.write(&mut out);
-        // No interfaces, no fields.
-        for value in [self.flags, self.this_class, self.super_class, 0, 0, self.methods.len() as u16] {
+        // No interfaces.
+        for value in [self.flags, self.this_class, self.super_class, 0, self.fields.len() as u16] {
             out.extend(value.to_be_bytes());
         }
+        self.fields.iter().for_each(|field| out.extend(field));
+        out.extend((self.methods.len() as u16).to_be_bytes());
         self.methods.iter().for_each(|method| out.extend(method));
         write_attributes(&self.attributes, &mut out);
         out

@@ -181,6 +181,7 @@ impl<'a> StraightMerge<'_, '_, 'a> {
             window: parts.window,
             pool: self.sink.pool,
             effects: self.effects,
+            max_stack: parts.max_stack,
             max_locals: parts.max_locals,
             exit: Exit {
                 opcode: return_opcode,

@@ -67,6 +67,7 @@ pub(super) struct Walk<'w, 'a, 'f, 'm> {
     pub(super) window: &'w [u8],
     pub(super) pool: &'w ConstantPool<'a>,
     pub(super) effects: &'w mut CallEffects,
+    pub(super) max_stack: u16,
     pub(super) max_locals: u16,
     pub(super) exit: Exit<'w>,
     pub(super) is_constructor: bool,
@@ -80,6 +81,8 @@ struct State {
     at: usize,
     /// Words on the operand stack.
     depth: i32,
+    /// Most words so far.
+    deepest: i32,
     /// New offset minus original one, of what is copied now.
     shift: usize,
     /// Up to here the code has been copied.
@@ -109,6 +112,7 @@ impl Walk<'_, '_, '_, '_> {
         let mut state = State {
             at: 0,
             depth: 0,
+            deepest: 0,
             shift: prolog,
             copied: 0,
             reachable: true,
@@ -137,12 +141,14 @@ impl Walk<'_, '_, '_, '_> {
                 let outline = opcode_outline::outline(opcode);
                 state.depth += i32::from(outline.effect);
                 self.other(opcode, usize::from(outline.length), &mut state)?;
+                state.deepest = state.deepest.max(state.depth);
             }
         }
         self.copy_up_to(code.len(), &mut state)?;
         let is_whole = state.at == code.len() && !state.reachable && next_frame == u32::MAX as usize;
         let constants = state.constant_below.saturating_add(1) < self.pool.count().max(2);
-        if !is_whole || state.slots > self.max_locals || !constants {
+        let fits = state.slots <= self.max_locals && state.deepest <= i32::from(self.max_stack);
+        if !is_whole || !fits || !constants {
             return Err(GaveUp::NotStraight);
         }
         let has_single_exit = state.returns_at_end && state.early_returns == 0;
@@ -158,7 +164,7 @@ impl Walk<'_, '_, '_, '_> {
     #[inline]
     fn steps<const IN_CONSTRUCTOR: bool>(&mut self, state: &mut State, next_frame: usize) -> Result<(), NotStraight> {
         let end = next_frame.min(self.code.len());
-        let (mut at, mut depth) = (state.at, state.depth);
+        let (mut at, mut depth, mut deepest) = (state.at, state.depth, state.deepest);
         let (mut slots, mut constant_below) = (state.slots, state.constant_below);
         while at < end {
             let Some(&[opcode, first, second]) = self.window.get(at..).and_then(|rest| rest.first_chunk::<3>()) else {
@@ -180,8 +186,10 @@ impl Walk<'_, '_, '_, '_> {
             // What is no field or call asks for constant 0, which has no effect: cheaper than to guess which it is.
             let member = constant & u16::from(step.member_sign != 0).wrapping_neg();
             depth += i32::from(step.member_sign) * self.effects.of_member(self.pool, member).ok_or(NotStraight)?;
+            deepest = deepest.max(depth);
             at += usize::from(step.length);
         }
+        state.deepest = deepest;
         (state.at, state.depth, state.slots, state.constant_below) = (at, depth, slots, constant_below);
         Ok(())
     }
@@ -201,6 +209,7 @@ impl Walk<'_, '_, '_, '_> {
             return Err(GaveUp::NotStraight);
         }
         state.depth = depth;
+        state.deepest = state.deepest.max(depth);
         if self.is_constructor && self.frames.holds_uninitialized_this() {
             state.uninitialized = Some(at as u32);
         }
