@@ -8,12 +8,12 @@ pub mod unchanged;
 use std::sync::Arc;
 
 use classfile::descriptor::MethodDescriptor;
-use classfile::{ByteWriter, ClassFile, ConstantPoolWriter, ErrorKind, Member, opcode};
+use classfile::{ByteWriter, ClassFile, ConstantPool, ConstantPoolWriter, ErrorKind, Member, opcode};
 
 use crate::level::Mode;
 use crate::weave::body::definition_checks;
-use crate::weave::body::input::{BodyInput, Table, TableKind};
-use crate::weave::body::meeting_references;
+use crate::weave::body::input::{BodyInput, TableKind};
+use crate::weave::body::meeting_references::{self, Holder};
 use crate::weave::body::super_call::starts_uninitialised;
 use crate::weave::captured::CapturedValues;
 use crate::weave::merge::emit::{TargetMethod, return_opcode};
@@ -101,6 +101,21 @@ impl Engine {
         if let Err(reason) = fit_for_rewriting(class) {
             return refuse_all(plan, &reason);
         }
+        if let Ok(outcome) = self.methods(workspace, class, plan) {
+            return outcome;
+        }
+        workspace.begin(class);
+        workspace.memory.is_inferred = true;
+        let again = self.methods(workspace, class, plan);
+        again.unwrap_or_else(|FramesInDoubt| refuse_all(plan, &Refusal::SelfCheck("frames in doubt without frames")))
+    }
+
+    fn methods(
+        &self,
+        workspace: &mut Workspace,
+        class: &ClassFile<'_>,
+        plan: &[MethodPlan],
+    ) -> Result<Outcome, FramesInDoubt> {
         let mut rewritten = Vec::with_capacity(plan.len());
         let mut refused = Vec::new();
         let file = class.bytes();
@@ -116,28 +131,31 @@ impl Engine {
                     copied = method.end;
                     rewritten.push(done);
                 }
+                Err(NotDone::InDoubt) => return Err(FramesInDoubt),
                 // Constants that other methods append could give it a meaning, here or where it is copied unread.
-                Err(Refusal::Malformed(error)) if matches!(error.kind, ErrorKind::BadConstantIndex(_)) => {
-                    return refuse_all(plan, &error.into());
+                Err(NotDone::Refused(Refusal::Malformed(error)))
+                    if matches!(error.kind, ErrorKind::BadConstantIndex(_)) =>
+                {
+                    return Ok(refuse_all(plan, &error.into()));
                 }
-                Err(reason) => {
+                Err(NotDone::Refused(reason)) => {
                     workspace.rewind(marks);
                     refused.push(Refused { method_index: planned.method_index, reason });
                 }
             }
         }
         if rewritten.is_empty() {
-            return Outcome::Unchanged { refused };
+            return Ok(Outcome::Unchanged { refused });
         }
         workspace.methods.bytes(file.get(copied..class.attributes_offset()).unwrap_or_default());
         workspace.added.append_to(&mut workspace.methods, class);
-        match workspace.assemble(class, &rewritten) {
+        Ok(match workspace.assemble(class, &rewritten) {
             Ok(bytes) => {
                 let probes = workspace.probes.clone();
                 Outcome::Rewritten(Rewritten { bytes, probes, methods: rewritten, refused })
             }
             Err(reason) => refuse_all(plan, &reason),
-        }
+        })
     }
 
     /// Tries what there is, cheapest for the program first: the templates in the method's own body, then in a wrapper; the other
@@ -150,9 +168,9 @@ impl Engine {
         class: &ClassFile<'_>,
         method: &Member<'_>,
         planned: &MethodPlan,
-    ) -> Result<RewrittenMethod, Refusal> {
+    ) -> Result<RewrittenMethod, NotDone> {
         if planned.mode == Mode::Wrapper {
-            return self.wrap(workspace, class, method, planned);
+            return Ok(self.wrap(workspace, class, method, planned)?);
         }
         let marks = workspace.mark();
         match self.merge_straight(workspace, class, method, planned) {
@@ -160,36 +178,34 @@ impl Engine {
             Err(NotStraight) => workspace.rewind(marks),
         }
         let code = method.code(class)?.ok_or(Refusal::NoCode)?;
-        let mut input = BodyInput::of_code(&code, class.constant_pool())?;
+        let input = BodyInput::of_code(&code, class.constant_pool())?;
         let target = target_method(class, method)?;
         let (descriptor, pool) = (&target.descriptor, class.constant_pool());
         let returns = descriptor.return_type().map_or(opcode::RETURN, |result| return_opcode(result.kind()));
         definition_checks::check_body(&input, descriptor, target.is_static(), returns, pool)?;
-        if planned.wrapper_allowed && may_load_more_when_verified(class, &target, &input)? {
-            match self.wrap(workspace, class, method, planned) {
-                Err(_) => workspace.rewind(marks),
-                done => return done,
-            }
+        let is_fifty = class.major_version() == 50 && !workspace.memory.is_inferred;
+        if is_fifty && input.lacks_frames() {
+            return Err(NotDone::InDoubt);
         }
-        let mut done = self.inline(workspace, class, method, planned, &input);
-        // The JVM verifies a class of version 50 without its frames if they are wrong, but not if it cannot read them.
-        let is_frames = |table: &&Table<'_>| table.kind == TableKind::StackMap;
-        let faulty = match &done {
-            Err(Refusal::Malformed(error)) => !definition_checks::is_unreadable(error),
-            Err(Refusal::SelfCheck(_)) => true,
-            _ => false,
-        };
-        if faulty && class.major_version() == 50 && input.tables.iter().filter(is_frames).count() == 1 {
-            workspace.rewind(marks);
-            input.tables.retain(|table| table.kind != TableKind::StackMap);
-            done = self.inline(workspace, class, method, planned, &input);
+        if planned.wrapper_allowed
+            && workspace.memory.is_inferred
+            && may_load_more_when_verified(&target, &input, pool)?
+        {
+            return match self.wrap(workspace, class, method, planned) {
+                Err(_) => Err(Refusal::MayLoadClasses.into()),
+                done => Ok(done?),
+            };
+        }
+        let done = self.inline(workspace, class, method, planned, &input);
+        if is_fifty && input.table(TableKind::StackMap).is_some() && done.as_ref().is_err_and(blames_frames) {
+            return Err(NotDone::InDoubt);
         }
         match done {
             Err(reason) if planned.wrapper_allowed && reason.asks_for_a_wrapper() => {
                 workspace.rewind(marks);
-                self.wrap(workspace, class, method, planned).map_err(|_| reason)
+                Ok(self.wrap(workspace, class, method, planned).map_err(|_| reason)?)
             }
-            done => done,
+            done => Ok(done?),
         }
     }
 
@@ -204,8 +220,7 @@ impl Engine {
         let [id] = *planned.templates else { return Err(NotStraight) };
         let template = self.library.get(id).ok_or(NotStraight)?;
         let form = template.straight.filter(|_| self.options == EngineOptions::default()).ok_or(NotStraight)?;
-        // Older code has no frames.
-        if class.major_version() < 50 {
+        if workspace.memory.is_inferred {
             return Err(NotStraight);
         }
         let target = target_method(class, method).map_err(|_| NotStraight)?;
@@ -349,18 +364,45 @@ fn target_method<'a>(class: &ClassFile<'a>, method: &Member<'a>) -> Result<Targe
     })
 }
 
-/// Whether the verifier could load classes for the body with a template in it that it does not load for the body alone.
-fn may_load_more_when_verified(
-    class: &ClassFile<'_>,
-    target: &TargetMethod<'_>,
+/// Whether the verifier, which infers types, could load classes for the body with a template in it that it does not load for the
+/// body alone.
+fn may_load_more_when_verified<'a>(
+    target: &TargetMethod<'a>,
     body: &BodyInput<'_>,
-) -> Result<bool, Refusal> {
-    let is_inferred = match class.major_version() {
-        ..=49 => true,
-        50 => body.lacks_frames(),
-        _ => false,
+    pool: &ConstantPool<'a>,
+) -> classfile::Result<bool> {
+    let holder = Holder {
+        class: target.class_name,
+        descriptor: &target.descriptor,
+        is_static: target.is_static(),
+        is_constructor: target.is_constructor,
     };
-    Ok(is_inferred && meeting_references::meet(body.bytecode, &target.descriptor, target.is_static())?)
+    meeting_references::meet(body.bytecode, &body.rows, &holder, pool)
+}
+
+/// Whether wrong frames may be the reason: the JVM verifies a class of version 50 without them if they are wrong. It does not if it
+/// cannot read them.
+fn blames_frames(reason: &Refusal) -> bool {
+    match reason {
+        Refusal::Malformed(error) => !definition_checks::is_unreadable(error),
+        Refusal::SelfCheck(_) => true,
+        _ => false,
+    }
+}
+
+/// In a class of version 50 the frames of a method are wrong or missing: the JVM verifies all of its methods by type inference.
+struct FramesInDoubt;
+
+/// Why a method was not rewritten.
+enum NotDone {
+    Refused(Refusal),
+    InDoubt,
+}
+
+impl<R: Into<Refusal>> From<R> for NotDone {
+    fn from(reason: R) -> NotDone {
+        NotDone::Refused(reason.into())
+    }
 }
 
 /// A state of the workspace to go back to.
@@ -399,6 +441,7 @@ impl Workspace {
     fn begin(&mut self, class: &ClassFile<'_>) {
         self.pool.begin(class.constant_pool());
         self.memory.effects.begin(class.constant_pool());
+        self.memory.is_inferred = class.major_version() < 50;
         self.straight.begin(class.constant_pool());
         self.placed.iter_mut().for_each(PlacedSymbols::clear);
         self.methods.clear();

@@ -39,6 +39,8 @@ pub enum Refusal {
         /// Words on the stack.
         words: u16,
     },
+    /// The verifier would look for classes that it does without for the method as it is; one of them may be missing.
+    MayLoadClasses,
     /// So many frames with so many locals that writing them out would take tens of megabytes.
     FramesTooLarge,
     /// Below class-file version 45.3, where the head of `Code` is shorter in some JVMs and not in others.
@@ -83,6 +85,7 @@ impl Refusal {
             Refusal::LocalsInFront => "locals-in-front",
             Refusal::JumpTooFar => "jump-too-far",
             Refusal::SurplusOperands { .. } => "surplus-operands",
+            Refusal::MayLoadClasses => "may-load-classes",
             Refusal::FramesTooLarge => "frames-too-large",
             Refusal::ShortCodeHead => "short-code-head",
             Refusal::ConstructorShape => "constructor-shape",
@@ -131,6 +134,10 @@ impl fmt::Display for Refusal {
             Refusal::SurplusOperands { words } => {
                 write!(f, "a return leaves {words} words on the operand stack that cannot be dropped safely")
             }
+            Refusal::MayLoadClasses => f.write_str(
+                "without frames the JVM would have to load classes to verify it that it does not load now, \
+                 and it cannot have a wrapper",
+            ),
             Refusal::FramesTooLarge => {
                 f.write_str("its frames would take tens of megabytes: they are many, and each has many locals")
             }

@@ -200,6 +200,9 @@ fn nothing_follows_the_frames() {
         }
         merged(&class(49, after), &["bracket"]);
     }
+    // A place behind the code.
+    refused_as(&class(52, &[0, 1, 2]), ErrorKind::BadCodeOffset(2));
+    refused_as(&class(52, &[0, 1, 40]), ErrorKind::BadCodeOffset(40));
     // In version 50 the JVM does without frames that are wrong, but not without those that it cannot read.
     merged(&class(50, &[0, 1, 40]), &["bracket"]);
     refused_as(&class(50, &[0, 1, 200]), ErrorKind::BadFrame);

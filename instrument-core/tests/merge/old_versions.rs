@@ -183,9 +183,71 @@ fn a_constructor_that_asks_for_a_wrapper_takes_the_template_in() {
     assert_eq!(bytes, merged(&class, &["catches"]).bytes, "nothing is left of the first try");
 }
 
+/// Version 50 with frames that are wrong, or right: one at an instruction that is there or not.
+fn fifty_with_frame_at(code: &mut CodeBuilder<'_>, delta: u8) {
+    code.attribute("StackMapTable", &[0, 1, delta]);
+    two_missing_classes(code);
+}
+
+#[test]
+fn wrong_frames_in_version_50_ask_for_a_wrapper_as_missing_ones_do() {
+    let wrong = class_with("Wrong", 50, TWO_MISSING, |code| fifty_with_frame_at(code, 60));
+    assert!(where_wrappers_are_allowed(&wrong).1);
+    // The JVM goes back to type inference for all methods of the class.
+    let two = |delta: u8| {
+        let mut class = ClassBuilder::new("Two", 50);
+        class.method(PUBLIC_STATIC, "first", TWO_MISSING, two_missing_classes);
+        class.method(PUBLIC_STATIC, "second", "()V", |code| {
+            code.limits(0, 0).attribute("StackMapTable", &[0, 1, delta]).op(NOP).op(RETURN);
+        });
+        let allowed = |index| MethodPlan { wrapper_allowed: true, ..plan(index, &["catches"]) };
+        let Outcome::Rewritten(output) = instrument(&class.finish(), &[allowed(0), allowed(1)]) else {
+            panic!("refused")
+        };
+        (output.methods[0].renamed.is_some(), body(&output.bytes, 0).frames.is_empty())
+    };
+    assert_eq!(two(1), (false, false));
+    assert_eq!(two(60), (true, true));
+}
+
+/// A local that holds an object of one class before `super()` and of another one behind it.
+fn two_missing_classes_around_super() -> Vec<u8> {
+    let mut class = ClassBuilder::new("Around", 49);
+    class.method(classfile::access::PUBLIC, "<init>", "()V", |code| {
+        code.limits(1, 2).invoke_static("missing/Maker", "one", "()Lmissing/One;").op(ASTORE_1);
+        code.aload(0).invoke_special("java/lang/Object", "<init>", "()V").op(NOP);
+        code.invoke_static("missing/Maker", "other", "()Lmissing/Other;").bytes(&[ASTORE_1, NOP, RETURN]);
+    });
+    class.finish()
+}
+
+#[test]
+fn a_constructor_that_would_need_a_wrapper_is_left_alone() {
+    let allowed = MethodPlan { wrapper_allowed: true, ..plan(0, &["catches"]) };
+    let Outcome::Unchanged { refused } = instrument(&two_missing_classes_around_super(), &[allowed]) else {
+        panic!("rewritten")
+    };
+    assert_eq!(refused[0].reason.key(), "may-load-classes");
+}
+
+#[test]
+fn references_of_one_class_need_no_wrapper() {
+    let storing = |descriptor: &str, maker: &'static str| {
+        class_with("Same", 48, descriptor, |code| {
+            let end = code.limits(2, 2).label();
+            code.aload(0).jump(IFNONNULL, end).invoke_static("missing/Maker", "make", maker).op(DUP).op(ASTORE_0);
+            code.bytes(&[POP, RETURN]).place(end).op(RETURN);
+        })
+    };
+    assert!(!where_wrappers_are_allowed(&storing("(Lmissing/One;)V", "()Lmissing/One;")).1);
+    assert!(!where_wrappers_are_allowed(&storing("(Ljava/lang/Object;)V", "()Lmissing/One;")).1);
+    assert!(where_wrappers_are_allowed(&storing("(Lmissing/One;)V", "()Lmissing/Other;")).1);
+}
+
 #[test]
 fn the_jvm_is_not_made_to_look_for_classes_that_are_missing() {
     let samples = [
+        ("Wrong", class_with("Wrong", 50, TWO_MISSING, |code| fifty_with_frame_at(code, 60))),
         ("Handler", class_with("Handler", 48, TWO_MISSING, two_missing_classes)),
         ("Returns", class_with("Returns", 48, "(I)V", two_missing_classes_at_returns)),
         ("NoFrames", class_with("NoFrames", 50, "(I)V", two_missing_classes_at_returns)),
@@ -201,4 +263,16 @@ fn the_jvm_is_not_made_to_look_for_classes_that_are_missing() {
         let inline = link("inline", &merged(&class, &["catches"]).bytes);
         assert!(inline.contains("NoClassDefFoundError: missing/"), "{name}: the reason for the wrapper: {inline}");
     }
+    let link = |name: &str, bytes: &[u8]| {
+        let folder = folder(&format!("missing-{name}"));
+        std::fs::write(folder.join(format!("{name}.class")), bytes).unwrap();
+        run(&[&classes()], &["targets.LinkAll", &folder.display().to_string()])
+    };
+    let same = class_with("Same", 48, "(Lmissing/One;)V", |code| {
+        code.limits(1, 1).invoke_static("missing/Maker", "one", "()Lmissing/One;").bytes(&[ASTORE_0, NOP, RETURN]);
+    });
+    assert_eq!(link("Same", &merged(&same, &["catches"]).bytes).trim(), "linked 1", "references of one class");
+    let around = two_missing_classes_around_super();
+    assert_eq!(link("Around", &around).trim(), "linked 1");
+    assert!(link("Around", &merged(&around, &["catches"]).bytes).contains("NoClassDefFoundError: missing/"));
 }

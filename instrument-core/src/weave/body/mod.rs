@@ -4,7 +4,7 @@
 //! - [`lift`]: from the class file to the nodes of [`node`]; [`layout`]: back, with offsets assigned once and jumps widened only where needed;
 //! - [`local_access`], [`stack_depth`], [`operands`]: what an instruction does to locals and stack, and what lies below a result;
 //! - [`super_call`]: where a constructor's object is constructed;
-//! - [`meeting_references`]: types that an old verifier would have to look up.
+//! - [`meeting_references`]: types that an old verifier would have to look up, as far as [`stored_types`] tells them apart.
 
 pub(crate) mod definition_checks;
 pub(crate) mod input;
@@ -15,4 +15,5 @@ pub(crate) mod meeting_references;
 pub(crate) mod node;
 pub(crate) mod operands;
 pub(crate) mod stack_depth;
+pub(crate) mod stored_types;
 pub(crate) mod super_call;

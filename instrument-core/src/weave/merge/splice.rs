@@ -46,6 +46,9 @@ pub(crate) struct MergeMemory {
     positions: Vec<Position>,
     handler_offsets: Vec<u32>,
     pub(crate) effects: CallEffects,
+    /// The JVM verifies the class at hand by type inference, so that no method of it gets frames: below version 50, and in
+    /// version 50 where the frames of one method are wrong or missing.
+    pub(crate) is_inferred: bool,
     /// Bodies that are not needed any more, for their memory.
     pub(crate) spare: Vec<MergedBody>,
     pub(crate) options: EngineOptions,
@@ -274,7 +277,7 @@ impl<'a> Splice<'_, '_, '_, 'a> {
             return Err(Error::new(ErrorKind::BadValue, 0, "max_locals").into());
         }
         let table = self.body.table(TableKind::StackMap);
-        if self.class.major_version() < 50 || self.body.lacks_frames() {
+        if memory.is_inferred || self.body.lacks_frames() {
             return Ok(false);
         }
         let prolog_frames = self.template.frames.iter().any(|frame| frame.operation <= self.template.sentinel);
@@ -287,6 +290,11 @@ impl<'a> Splice<'_, '_, '_, 'a> {
         }
         if let Some(table) = table {
             frames.decode(ByteReader::new(table.content, table.offset, "StackMapTable"))?;
+            // Behind the target the epilog follows, where such a frame would find an instruction.
+            let last = frames.depths.last().map_or(0, |(offset, _)| *offset);
+            if last as usize >= self.body.bytecode.len() {
+                return Err(Error::new(ErrorKind::BadCodeOffset(last), table.offset, "StackMapTable").into());
+            }
         }
         Ok(true)
     }
@@ -329,7 +337,7 @@ impl<'a> Splice<'_, '_, '_, 'a> {
     /// Version 50: the JVM verifies without the frames if they are wrong, so nothing may depend on them unless they are right
     /// about the returns.
     fn distrust(&self, memory: &MergeMemory) -> Result<(), Refusal> {
-        if self.class.major_version() != 50 || self.body.table(TableKind::StackMap).is_none() {
+        if memory.is_inferred || self.class.major_version() != 50 || self.body.table(TableKind::StackMap).is_none() {
             return Ok(());
         }
         let found =
