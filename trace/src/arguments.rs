@@ -1,11 +1,11 @@
 //! The text of values that were recorded with a call: `orderId=42, name="Jo", items=java.util.ArrayList@1b6d3586`.
 //!
-//! Names hold no `=`. Texts stand in quotes, with backslashes as in JSON; what has no quotes holds no `, `. A value that was cut
+//! Names hold no `=`. Texts are quoted, with backslashes as in JSON; what has no quotes holds no `, `. A value that was cut
 //! ends with `…`.
 
 use std::iter;
 
-/// Names and values, texts without their quotes. Of a damaged text as much as can be told apart.
+/// Names and values, texts without their quotes. Of a damaged text, only the part that can be parsed.
 ///
 /// ```
 /// let pairs: Vec<_> = trace::arguments::pairs(r#"id=42, name="a, \"b\""…"#).collect();

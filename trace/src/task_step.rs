@@ -16,7 +16,7 @@ pub enum TaskStep {
 impl TaskStep {
     const ALL: [TaskStep; 4] = [TaskStep::HandedOver, TaskStep::Begins, TaskStep::Ends, TaskStep::ThreadStarts];
 
-    /// The word that stands in recordings.
+    /// Returns the word that is recorded.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! The windows of level burst: how much of the time the figures of its methods tell of.
+//! The windows of level burst: how much of the time the figures of its methods cover.
 
 use super::Frame;
 use crate::IN_BURSTS;

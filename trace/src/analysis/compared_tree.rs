@@ -54,7 +54,7 @@ pub struct ComparedMethod {
 pub struct ComparedTree {
     /// The methods of all paths.
     pub methods: Vec<ComparedMethod>,
-    /// The paths; parents stand before their children.
+    /// The paths; parents precede their children.
     pub nodes: Vec<ComparedNode>,
 }
 
@@ -92,7 +92,7 @@ impl ComparedTree {
     #[must_use]
     pub fn with_at_most(&self, most: usize) -> ComparedTree {
         let mut order: Vec<usize> = (0..self.nodes.len()).collect();
-        // A parent has at least the time of its child (estimates aside) and stands before it.
+        // A parent has at least the time of its child (estimates aside) and precedes it.
         order.sort_by_key(|index| (Reverse(self.nodes.get(*index).map_or(0, ComparedNode::larger_total)), *index));
         let mut is_kept = vec![false; self.nodes.len()];
         for index in order.into_iter().take(most) {

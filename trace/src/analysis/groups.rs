@@ -33,7 +33,7 @@ impl Grouping {
 /// The package of a class whose name is written with dots.
 #[must_use]
 pub fn package_of(class: &str) -> &str {
-    // Classes made by the JVM have a number behind their name, after one more dot: `com.acme.Shop$$Lambda.0x7f`.
+    // Classes made by the JVM have a number after their name and one more dot: `com.acme.Shop$$Lambda.0x7f`.
     let named = class.find("$$").and_then(|end| class.get(..end)).unwrap_or(class);
     named.rsplit_once('.').map_or("(default package)", |(package, _)| package)
 }

@@ -43,7 +43,7 @@ pub trait SliceVisitor {
     /// A call.
     fn slice(&mut self, slice: &Slice<'_>);
 
-    /// False when no more calls are wanted. Some may come nevertheless.
+    /// False when no more calls are wanted. Some may follow nevertheless.
     fn goes_on(&self) -> bool {
         true
     }

@@ -1,6 +1,6 @@
 //! Hand-overs of tasks as arrows between calls: from the call that handed a task over to the first call of the task.
 //!
-//! Filled while the calls of a recording come by; memory grows with hand-overs, not with calls.
+//! Filled while the calls of a recording are read; memory grows with hand-overs, not with calls.
 
 use rustc_hash::FxHashMap;
 
@@ -125,7 +125,7 @@ impl<'l> TaskCalls<'l> {
         let givers = self.givers();
         let arrow = |((to, giver), (hand_over, id)): ((Option<CallPlace>, &Option<Giver>), (_, u64))| {
             let (from, hand_over): (_, &super::HandOver) = (giver.as_ref()?.call, hand_over);
-            // The end of a call lies behind it.
+            // The end of a call is later.
             let at = hand_over.at.clamp(from.start, from.end.saturating_sub(1).max(from.start));
             Some(Arrow { id, at, from, to: to? })
         };

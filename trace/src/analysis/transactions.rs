@@ -1,4 +1,4 @@
-//! What an outermost call has caused, on whatever threads: a call tree in which a task stands below the call that handed it over.
+//! What an outermost call has caused, on whatever threads: a call tree in which a task is a child of the call that handed it over.
 //!
 //! The recording is read three times: for the hand-overs, for the calls in which they happened, and for the calls of the
 //! tasks. Memory grows with hand-overs and call paths, not with calls.
@@ -17,11 +17,11 @@ const START: usize = 0;
 /// The transactions of a recording.
 #[derive(Debug, Default)]
 pub struct Transactions {
-    /// The tree: node 0 is the root, above all transactions; parents stand before their children.
+    /// The tree: node 0 is the root, above all transactions; parents precede their children.
     pub nodes: Vec<TransactionNode>,
     /// The methods.
     pub frames: Vec<Frame>,
-    /// Tasks and threads whose calls stand below the call that gave them away.
+    /// Tasks and threads whose calls are children of the call that gave them away.
     pub joined: u64,
     /// Tasks that could be those of several transactions, because the same object was handed over more than once at a time.
     pub ambiguous: u64,

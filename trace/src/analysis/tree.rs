@@ -73,7 +73,7 @@ impl Default for CallTree {
 }
 
 impl CallTree {
-    /// All nodes; parents stand before their children.
+    /// Returns all nodes; parents precede their children.
     #[must_use]
     pub fn nodes(&self) -> &[Node] {
         &self.nodes

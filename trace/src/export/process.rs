@@ -11,7 +11,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// The first chunk tells of the JVM.
+    /// The first chunk describes the JVM.
     pub(super) fn of(reader: &TraceReader) -> Process {
         let Ok(chunk) = reader.chunk(0) else { return Process::default() };
         let process = chunk.events().flatten().find_map(|event| match event {

@@ -1,7 +1,7 @@
 //! The JSON format of <https://www.speedscope.app>: one evented profile for each thread.
 //!
 //! Format: <https://www.speedscope.app/file-format-schema.json>. Times are nanoseconds since the start of the recording,
-//! so that threads can be compared; the thread with the most time comes first. The events of a profile must be in the order
+//! so that threads can be compared; the thread with the most time is the first. The events of a profile must be in the order
 //! of time, but a recording is read from its end: they are kept in a compact form until all are known.
 
 use std::io::{self, Write};

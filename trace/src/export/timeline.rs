@@ -58,7 +58,7 @@ impl Timeline {
         self.push(kind);
     }
 
-    /// Nothing more comes: the marks, from the first to the last.
+    /// Returns, after the last event, the marks, from the first to the last.
     pub(super) fn into_marks(mut self) -> Marks {
         self.begin_beyond(0);
         Marks { at: self.first.unwrap_or(0), bytes: self.bytes, texts: self.texts, open: Vec::new() }

@@ -102,7 +102,7 @@ impl Constants {
             if to_previous == 0 {
                 return Ok(constants);
             }
-            // Checkpoints lie one behind the other, so this always ends.
+            // Checkpoints follow each other in the file, so this always ends.
             match isize::try_from(to_previous).ok().and_then(|delta| at.checked_add_signed(delta)) {
                 Some(previous) if previous < at => at = previous,
                 _ => return Err(cursor.error("the previous checkpoint lies outside the chunk")),

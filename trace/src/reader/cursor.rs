@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::ReadError;
 use crate::varint;
 
-/// A string value as it stands in the chunk.
+/// A string value as it is encoded in the chunk.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Text<'c> {
     #[default]

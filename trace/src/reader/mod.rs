@@ -184,7 +184,7 @@ impl Chunk {
         Events::new(self)
     }
 
-    /// The events from one on that [`Events::position`] has told.
+    /// The events from one on that [`Events::position`] has returned.
     pub(crate) fn events_from(&self, position: usize) -> Events<'_> {
         Events::at(self, position)
     }

@@ -1,4 +1,4 @@
-//! The chunk under construction: one buffer that holds the chunk as it will stand in the file.
+//! The chunk under construction: one buffer that holds the chunk as it will be written to the file.
 
 use super::metadata::metadata_event;
 use super::pool::Pool;
@@ -65,7 +65,7 @@ impl ChunkBuffer {
         self.last_tick
     }
 
-    /// The space behind the events.
+    /// The space after the events.
     #[inline]
     pub(super) fn free(&mut self) -> &mut [u8] {
         self.bytes.get_mut(self.position..).unwrap_or_default()

@@ -7,7 +7,7 @@ use super::RingOptions;
 use super::forgetting::KeptKeys;
 use super::live_state::{LiveState, StateChange};
 
-/// A chunk as it will stand in a file.
+/// A chunk as it will be written to a file.
 #[derive(Debug)]
 struct KeptChunk {
     bytes: Arc<[u8]>,

@@ -42,7 +42,7 @@ pub(super) enum StateChange {
         key: Box<str>,
         value: Box<str>,
     },
-    /// All that was there at the beginning has been told.
+    /// The initial state has been recorded completely.
     Complete,
 }
 
@@ -92,7 +92,7 @@ pub(super) enum CodeOwner {
 pub(super) struct LiveState {
     /// Name and number of the operating system, by Java's id.
     pub(super) threads: BTreeMap<u64, (Box<str>, u64)>,
-    /// By loader and key of the class: keys of the methods, if they were told.
+    /// By loader and key of the class: keys of the methods, if they were recorded.
     pub(super) classes: BTreeMap<u64, BTreeMap<u32, Vec<u32>>>,
     /// By address.
     pub(super) code: BTreeMap<u64, Code>,

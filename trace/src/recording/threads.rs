@@ -19,9 +19,9 @@ struct Thread {
     name: Box<str>,
     os_id: u64,
     is_virtual: bool,
-    /// The key is the Java id and must be so if the thread comes back: keep the entry.
+    /// The key is the Java id and must be the same if the thread is recorded again: keep the entry.
     is_kept: bool,
-    /// For so many more chunks the entry stays although it need not be kept.
+    /// The number of further chunks for which the entry is kept although it need not be kept.
     chunks_left: u8,
     chunk: u32,
 }

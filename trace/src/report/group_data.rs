@@ -13,7 +13,7 @@ pub(super) struct Views {
     modules: Vec<Group>,
     packages: Vec<Group>,
     classes: Vec<Group>,
-    /// Whether some methods stand under their package in `modules`, because their module is not known.
+    /// Whether some methods are listed under their package in `modules`, because their module is not known.
     modules_are_packages: bool,
 }
 

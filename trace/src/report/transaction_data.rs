@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::analysis::{TransactionNode, Transactions};
 
-/// The transactions as JSON. Times are nanoseconds; in `nodes` parents stand before their children, and node 0 is the root.
+/// The transactions as JSON. Times are nanoseconds; in `nodes` parents precede their children, and node 0 is the root.
 #[must_use]
 pub fn transactions_json(found: &Transactions) -> String {
     let page = Page {

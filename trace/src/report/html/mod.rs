@@ -7,14 +7,14 @@ use crate::analysis::{Comparison, TimeLine};
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("style.css");
-/// Scripts of both kinds of pages, in their order; those that only one kind has stand between them.
+/// Scripts of both kinds of pages, in their order; those that only one kind has are inserted between them.
 const FIRST_SCRIPTS: [&str; 4] =
     [include_str!("model.js"), include_str!("flame.js"), include_str!("timeline.js"), include_str!("tables.js")];
 const REPORT_SCRIPTS: [&str; 2] = [include_str!("groups.js"), include_str!("page.js")];
 const DIFF_SCRIPTS: [&str; 1] = [include_str!("diff.js")];
 const LAST_SCRIPTS: [&str; 2] = [include_str!("keys.js"), include_str!("tabs.js")];
 
-/// The report as HTML. All names come from the recorded application and are not trusted: they stand in a JSON block
+/// The report as HTML. All names come from the recorded application and are not trusted: they are written into a JSON block
 /// that cannot end its element, and the page's script only ever sets them as text.
 #[must_use]
 pub fn html(analysis: &Analysis) -> String {

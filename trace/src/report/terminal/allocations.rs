@@ -40,7 +40,7 @@ pub(super) fn sections(report: &mut Report<'_>, profile: &AllocationProfile) {
     report.more(profile.classes.len());
 }
 
-/// The title of a section, and of how much it tells.
+/// Returns the title of a section with the number of samples that it is based on.
 pub(super) fn head(report: &mut Report<'_>, profile: &AllocationProfile, title: &str) {
     report.title(&format!("{title}, of {} in {} samples", bytes(profile.bytes), count(profile.samples)));
 }

@@ -1,4 +1,4 @@
-//! The part of a report that comes from samples of running threads.
+//! The part of a report about samples of running threads.
 
 use super::table::{Cell, Table};
 use super::text::{cut_end, printable, shorten_name};

@@ -20,7 +20,7 @@ impl Cell {
     }
 }
 
-/// Rows of numbers, right-aligned, each with a text of any length behind.
+/// Rows of numbers, right-aligned, each followed by a text of any length.
 pub(super) struct Table {
     titles: Vec<&'static str>,
     last_title: &'static str,

@@ -1,4 +1,4 @@
-//! Transactions as indented lines: what ran elsewhere stands below the call that caused it.
+//! Transactions as indented lines: what ran elsewhere is indented below the call that caused it.
 
 use super::table::{Cell, Table};
 use super::text::{Style, printable, shorten_name};
