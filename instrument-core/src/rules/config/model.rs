@@ -35,16 +35,15 @@ pub struct FilterConfig {
     /// sockets, locks, sleep); 0 switches this off.
     #[schemars(range(max = 65535))]
     pub max_bytes: u32,
-    /// The same for well-known libraries (Spring, Hibernate, Tomcat, Netty, drivers, parsers, logging, ...), where a rule says neither
-    /// which classes nor which methods it is about: their small methods are many and tell little to those who use them. A rule whose
-    /// `class` names the library takes them as `max-bytes` says, and so do all rules where this is 0, as it is by default with
-    /// `max-bytes = 0`.
+    /// The same where a rule names neither packages nor methods (no `class`, `extends`, `annotated` or `method`, or only `class = "**"`).
+    /// A rule whose `class` names a package takes its methods as `max-bytes` says, and so do all rules
+    /// where this is 0, as it is by default with `max-bytes = 0`.
     #[schemars(range(max = 65535))]
-    pub library_max_bytes: u32,
+    pub wildcard_max_bytes: u32,
 }
 
-/// Most methods of a framework are smaller, and they are what costs (decision 021 has the figures).
-pub(super) const DEFAULT_LIBRARY_MAX_BYTES: u32 = 200;
+/// Most methods of frameworks are smaller. There are many of them, and their number is what costs (decision 030 has the figures).
+pub(super) const DEFAULT_WILDCARD_MAX_BYTES: u32 = 200;
 
 /// Bodies up to this size hold a getter, a setter or a few forwarding calls. Most of their time is that of their callees,
 /// which are watched themselves (decision 006 has the figures).
@@ -52,7 +51,7 @@ pub const DEFAULT_MAX_BYTES: u32 = 50;
 
 impl Default for FilterConfig {
     fn default() -> FilterConfig {
-        FilterConfig { leaf: true, max_bytes: DEFAULT_MAX_BYTES, library_max_bytes: DEFAULT_LIBRARY_MAX_BYTES }
+        FilterConfig { leaf: true, max_bytes: DEFAULT_MAX_BYTES, wildcard_max_bytes: DEFAULT_WILDCARD_MAX_BYTES }
     }
 }
 

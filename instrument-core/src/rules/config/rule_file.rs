@@ -158,11 +158,11 @@ fn read_filter(table: &TableReader<'_, '_>, problems: &mut Problems) -> FilterCo
     let default = FilterConfig::default();
     let max_bytes = table.number("max-bytes", 0..65_536, problems).unwrap_or(default.max_bytes);
     // Who wants even the smallest methods does not expect that others are missing.
-    let of_libraries = if max_bytes == 0 { 0 } else { default.library_max_bytes };
+    let by_wildcard = if max_bytes == 0 { 0 } else { default.wildcard_max_bytes };
     FilterConfig {
         leaf: table.boolean("leaf", problems).unwrap_or(default.leaf),
         max_bytes,
-        library_max_bytes: table.number("library-max-bytes", 0..65_536, problems).unwrap_or(of_libraries),
+        wildcard_max_bytes: table.number("wildcard-max-bytes", 0..65_536, problems).unwrap_or(by_wildcard),
     }
 }
 

@@ -74,8 +74,8 @@ pub enum SkipReason {
     Leaf,
     /// Pre-filter: the body has only a few bytes.
     Tiny,
-    /// Pre-filter: a body of few bytes in a well-known library that the rule does not name.
-    SmallInLibrary,
+    /// Pre-filter: a small body, of a class whose package the rule does not name.
+    SmallByWildcard,
     /// The probes themselves call it.
     UsedByRuntime,
     /// The class belongs to the agent's own runtime.
@@ -98,7 +98,7 @@ impl SkipReason {
         SkipReason::Bridge,
         SkipReason::Leaf,
         SkipReason::Tiny,
-        SkipReason::SmallInLibrary,
+        SkipReason::SmallByWildcard,
         SkipReason::UsedByRuntime,
         SkipReason::RuntimeClass,
         SkipReason::ExcludedByRule,
@@ -117,7 +117,7 @@ impl SkipReason {
             SkipReason::Bridge => "bridge",
             SkipReason::Leaf => "leaf",
             SkipReason::Tiny => "tiny",
-            SkipReason::SmallInLibrary => "small-in-library",
+            SkipReason::SmallByWildcard => "small-by-wildcard",
             SkipReason::UsedByRuntime => "used-by-runtime",
             SkipReason::RuntimeClass => "runtime-class",
             SkipReason::ExcludedByRule => "excluded-by-rule",
@@ -140,8 +140,8 @@ impl fmt::Display for SkipReason {
             SkipReason::Bridge => "a bridge only forwards; taken with `bridges = true`",
             SkipReason::Leaf => "pre-filter: it calls nothing, locks nothing and has no loop",
             SkipReason::Tiny => "pre-filter: its body has only a few bytes",
-            SkipReason::SmallInLibrary => {
-                "pre-filter: small, and of a well-known library; taken if `class` of the rule names it, or with `library-max-bytes = 0`"
+            SkipReason::SmallByWildcard => {
+                "pre-filter: small, and the rule names no package; taken if its `class` names the package, or with `wildcard-max-bytes = 0`"
             }
             SkipReason::UsedByRuntime => "used by the runtime: the probes themselves call it",
             SkipReason::RuntimeClass => "the class belongs to the agent's own runtime",

@@ -10,7 +10,6 @@ use super::body_facts::is_leaf_without_loop;
 use super::decision::SkipReason;
 use super::rule::CompiledRule;
 use super::rule_set::Never;
-use super::well_known_libraries;
 use crate::level::Level;
 use crate::rules::config::FilterConfig;
 
@@ -141,11 +140,8 @@ fn unfit_body(facts: &MethodFacts<'_, '_>, filter: Option<&FilterConfig>, sweepi
         (!waits()).then_some(SkipReason::Tiny)
     } else if filter.leaf && is_leaf_without_loop(code.bytecode) {
         Some(SkipReason::Leaf)
-    } else if sweeping
-        && bytes <= filter.library_max_bytes as usize
-        && well_known_libraries::contains(class.this_class().0)
-    {
-        (!waits()).then_some(SkipReason::SmallInLibrary)
+    } else if sweeping && bytes <= filter.wildcard_max_bytes as usize {
+        (!waits()).then_some(SkipReason::SmallByWildcard)
     } else {
         None
     }

@@ -35,7 +35,6 @@ mod template_catalog;
 mod unmet_level;
 mod untouchable;
 pub mod used_by_runtime;
-mod well_known_libraries;
 
 #[cfg(test)]
 mod class_builder;

@@ -23,6 +23,8 @@ name = 'marked'
 annotated = 'org.Service'
 [[rule]]
 name = 'rest'
+[filter]
+wildcard-max-bytes = 0
 ";
 
 fn explain(class: ClassBuilder) -> ClassExplanation {

@@ -116,22 +116,22 @@ fn method_annotations() {
 }
 
 #[test]
-fn small_methods_of_libraries_are_taken_by_rules_that_name_them() {
+fn small_methods_are_taken_by_rules_that_name_their_package() {
     let of = |class: &str| {
         ClassBuilder::new(class, "java/lang/Object").method("calls", "()V", CALLS).method("leaf", "()V", LONG_LEAF)
     };
     let spring = || of("org/springframework/X");
-    let (spared, taken) = (["calls small-in-library", "leaf leaf"], ["calls 0", "leaf leaf"]);
+    let (spared, taken) = (["calls small-by-wildcard", "leaf leaf"], ["calls 0", "leaf leaf"]);
     assert_eq!(decided("[[rule]]", spring()), spared);
     assert_eq!(decided("[[rule]]\nclass = ['**', '!x.**']", spring()), spared);
-    assert_eq!(decided("[[rule]]", of("org/acme/X")), taken);
+    assert_eq!(decided("[[rule]]", of("org/acme/X")), spared, "whatever the package");
     for named in ["class = 'org.spring**'", "extends = 'java.lang.Object'", "method = 'c*'"] {
         assert_eq!(decided(&format!("[[rule]]\n{named}"), spring())[0], "calls 0", "{named}");
     }
-    assert_eq!(decided("[filter]\nlibrary-max-bytes = 0\n[[rule]]", spring()), taken);
+    assert_eq!(decided("[filter]\nwildcard-max-bytes = 0\n[[rule]]", spring()), taken);
     assert_eq!(decided("[filter]\nmax-bytes = 0\n[[rule]]", spring()), taken, "even the smallest are wanted");
-    assert_eq!(decided("[filter]\nmax-bytes = 0\nlibrary-max-bytes = 200\n[[rule]]", spring()), spared);
-    assert_eq!(decided("[filter]\nlibrary-max-bytes = 51\n[[rule]]", spring()), taken, "larger than that");
+    assert_eq!(decided("[filter]\nmax-bytes = 0\nwildcard-max-bytes = 200\n[[rule]]", spring()), spared);
+    assert_eq!(decided("[filter]\nwildcard-max-bytes = 51\n[[rule]]", spring()), taken, "larger than that");
     assert_eq!(decided("[[rule]]\nlevel = 'time'", spring()), ["calls 0", "leaf 0"]);
 }
 
@@ -147,7 +147,7 @@ fn the_filter_spares_what_is_too_small_to_watch() {
         };
     let filtered = ["tiny tiny", "leaf leaf", "calls 0", "locked 0"];
     let taken = ["tiny 0", "leaf 0", "calls 0", "locked 0"];
-    assert_eq!(decided("[[rule]]", methods()), filtered);
+    assert_eq!(decided("[[rule]]\nclass = 'a.*'", methods()), filtered);
     assert_eq!(decided("[[rule]]\nmethod = ['*', '!x']\nlevel = 'off'", methods()), filtered);
     assert_eq!(decided("[[rule]]\nlevel = 'time'", methods()), taken);
     assert_eq!(decided("[[rule]]\nlevel = 'full'", methods()), taken);
@@ -161,7 +161,14 @@ fn the_filter_spares_what_is_too_small_to_watch() {
 fn fifty_bytes_is_the_last_tiny_body() {
     let body = |length: usize| [&vec![0; length - 4][..], &[0xb8, 0, 1, 0xb1]].concat();
     let methods = class().method("f", "()V", &body(50)).method("g", "()V", &body(51));
-    assert_eq!(decided("[[rule]]", methods), ["f tiny", "g 0"]);
+    assert_eq!(decided("[[rule]]\nclass = 'a.*'", methods), ["f tiny", "g 0"]);
+}
+
+#[test]
+fn two_hundred_bytes_are_small_where_the_rule_names_no_package() {
+    let body = |length: usize| [&vec![0; length - 4][..], &[0xb8, 0, 1, 0xb1]].concat();
+    let methods = class().method("f", "()V", &body(200)).method("g", "()V", &body(201));
+    assert_eq!(decided("[[rule]]", methods), ["f small-by-wildcard", "g 0"]);
 }
 
 #[test]
