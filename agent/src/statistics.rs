@@ -135,6 +135,7 @@ impl Statistics {
             records: end.records.records,
             lost: end.records.lost,
             records_of_other_threads: end.records.other_threads,
+            incomplete_requests: end.records.incomplete_requests,
             malformed_segments: end.records.malformed,
             samples: end.samples,
             trace_file: end.trace_file,
@@ -193,6 +194,7 @@ struct File<'a> {
     records: u64,
     lost: u64,
     records_of_other_threads: u64,
+    incomplete_requests: u64,
     malformed_segments: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     samples: Option<&'a SampleCounts>,

@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use trace::recording::{SampleFrame, SampledMethod, SamplerSettings};
+use trace::recording::{HttpRequest, SampleFrame, SampledMethod, SamplerSettings};
 use trace::{MethodInfo, ProcessInfo, Recording, RecordingOptions};
 
 const METHODS: u32 = 4_000;
@@ -105,7 +105,12 @@ impl Service {
         self.recording.calls(inner);
         let status = if self.below(200) == 0 { 500 } else { 200 };
         let path = format!("/shop/{}", entry);
-        self.recording.http_request(entry as u32, START + began, now - began, "GET", &path, status);
+        self.recording.http_request(
+            entry as u32,
+            START + began,
+            now - began,
+            &HttpRequest { http_method: "GET", path: &path, route: "", status },
+        );
         if self.below(10) == 0 {
             self.sample(entry, now);
         }

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use trace::recording::HttpRequest;
 use trace::report::TerminalOptions;
 use trace::{Analysis, AnalysisOptions, MethodInfo, ProcessInfo, Recording, RecordingOptions, report};
 
@@ -54,7 +55,12 @@ impl Shop {
             0 => {
                 let status = [200, 200, 200, 200, 404, 500][self.below(6) as usize];
                 let path = ["/orders", "/catalog/search", "/catalog/<script>alert(1)</script>"][self.below(3) as usize];
-                self.recording.http_request(probe, start, duration, "GET", path, status);
+                self.recording.http_request(
+                    probe,
+                    start,
+                    duration,
+                    &HttpRequest { http_method: "GET", path, route: "", status },
+                );
             }
             8 => {
                 let sql = ["select * from orders where customer = ?", "select id, name from item where name like ?"];

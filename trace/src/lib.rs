@@ -13,6 +13,7 @@ pub const IN_BURSTS: &str = " in bursts";
 pub mod analysis;
 pub mod arguments;
 mod chunk_header;
+pub mod conventions;
 pub mod export;
 mod kept_files;
 mod modified_utf8;

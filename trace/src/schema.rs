@@ -68,7 +68,7 @@ pub(crate) mod id {
 }
 
 /// Version of the table above and below; a reader that has seen one id may reuse what it has read for it.
-pub(crate) const METADATA_ID: u64 = 8;
+pub(crate) const METADATA_ID: u64 = 9;
 
 /// One type of the file.
 pub(crate) struct TypeDefinition {

@@ -125,7 +125,7 @@ fn nested_calls_and_details_of_the_sample() {
     assert_eq!((frame.class.as_str(), frame.template.as_str()), ("com.acme.Store", "timed"));
     let statement = &analysis.statements[0];
     assert_eq!((statement.text.as_str(), statement.calls, statement.total), ("select 1", 2, 4_500));
-    assert_eq!(analysis.http_requests[0].text, "GET /orders/7");
+    assert_eq!(analysis.http_requests[0].text, "GET /orders/{order}");
     assert_eq!((analysis.sockets[0].text.as_str(), analysis.sockets[0].bytes), ("10.0.0.1:5432", 1 << 33));
     assert_eq!(analysis.lost, 3);
     assert_eq!(analysis.recording.pid, 4711);

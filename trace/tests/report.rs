@@ -168,7 +168,7 @@ fn the_page_holds_the_figures_of_the_analysis() {
     assert_eq!(page["total"], analysis.tree.total());
     assert_eq!(page["calls"], 5);
     assert_eq!(page["recording"]["pid"], 4711);
-    assert_eq!(page["http"][0]["text"], "GET /orders/7");
+    assert_eq!(page["http"][0]["text"], "GET /orders/{order}");
     assert_eq!(page["statements"][0]["total"], 4_500);
     assert_eq!(page["sockets"][0]["bytes"], 1_u64 << 33);
     let nodes = &page["nodes"];

@@ -45,11 +45,11 @@ pub(crate) struct SpanNode {
 /// A text and a number from a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SpanDetail {
-    /// `J` statement, `H` HTTP method NUL path, `S` peer, `A` values.
+    /// `J` statement, `H` HTTP request, `S` peer, `A` values; the text as `recorder/detail_fields.rs` takes it apart.
     pub(crate) kind: u8,
     /// The text.
     pub(crate) text: String,
-    /// HTTP status or number of bytes.
+    /// HTTP status, number of bytes, or the probe of the driver that executed the statement.
     pub(crate) number: u32,
 }
 

@@ -9,6 +9,7 @@
 
 mod burst_windows;
 mod call_rates;
+mod detail_fields;
 mod drainer;
 mod header_table;
 mod inner_calls;
@@ -37,6 +38,7 @@ use parking_lot::Mutex;
 
 pub(crate) use burst_windows::BurstWindows;
 pub(crate) use call_rates::{CallRates, Calls};
+pub(crate) use detail_fields::{RequestFields, StatementFields};
 pub(crate) use drainer::{Drainer, Watcher};
 pub(crate) use inner_calls::InnerCalls;
 pub(crate) use jvm_event_queue::{JvmEvent, JvmEventQueue, note_freed_loader, note_pause};

@@ -49,7 +49,7 @@ pub(crate) struct RecordThread {
 /// A call with a text and a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Detail<'a> {
-    /// What the text is: `J` statement, `H` HTTP method NUL path, `S` peer, `A` values, `a` values of a call that came before; `j`, `h`
+    /// What the text is: `J` statement, `H` HTTP request (`detail_fields.rs`), `S` peer, `A` values, `a` values of a call that came before; `j`, `h`
     /// and `s` the same as in upper case, of a call within another one of its category.
     pub(crate) kind: u8,
     /// The probe that was passed.
@@ -58,7 +58,7 @@ pub(crate) struct Detail<'a> {
     pub(crate) start: u64,
     /// Duration in nanoseconds.
     pub(crate) duration: u64,
-    /// HTTP status or number of bytes.
+    /// HTTP status, number of bytes, or the probe of the driver that executed the statement.
     pub(crate) number: u32,
     /// The text behind the kind.
     pub(crate) text: &'a [u8],

@@ -10,6 +10,7 @@ use trace::{MethodInfo, Recording, TaskStep};
 
 use super::DumpDesk;
 use super::call_rates::CallRates;
+use super::detail_fields::{RequestFields, StatementFields};
 use super::jvm_event_queue::{JvmEvent, Pause};
 use super::record_stream::{Detail, RecordSink, RecordThread};
 use super::sample_sink::{SampleSink, method_info, ticks_of};
@@ -27,6 +28,8 @@ pub(crate) struct RecordCounts {
     pub(crate) lost: u64,
     /// Calls of threads that the configuration leaves out.
     pub(crate) other_threads: u64,
+    /// Requests of which a getter has thrown, so that path, status or route may be missing.
+    pub(crate) incomplete_requests: u64,
     /// Segments that held something else than records.
     pub(crate) malformed: u64,
     /// Whether the file has the size that it may have.
@@ -432,12 +435,13 @@ impl RecordSink for TraceSink {
         let Detail { kind, probe, start, duration, number, text } = detail;
         let text = String::from_utf8_lossy(text);
         match kind {
-            b'J' => recording.statement(probe, start, duration, &text),
+            b'J' => recording.statement(probe, start, duration, StatementFields::of(&text).text),
             b'A' => recording.call_with_arguments(probe, start, duration, &text),
             b'S' => recording.socket_transfer(probe, start, duration, &text, u64::from(number)),
             b'H' => {
-                let (method, path) = text.split_once('\0').unwrap_or((&text, ""));
-                recording.http_request(probe, start, duration, method, path, number);
+                let request = RequestFields::of(&text, number);
+                self.counts.incomplete_requests += u64::from(!request.is_complete);
+                recording.http_request(probe, start, duration, &request.recorded());
             }
             _ => recording.call(probe, start, duration),
         }

@@ -14,6 +14,7 @@ use super::samples::{ChunkSamples, SampleTotals};
 use super::slices::SliceVisitor;
 use super::threads::ThreadRows;
 use super::{Analysis, FrameId, RecordingInfo};
+use crate::conventions::request_name;
 use crate::reader::{Event, ReadError, TraceReader};
 
 /// Notes beyond this number are only counted.
@@ -164,8 +165,8 @@ impl Builder {
             }
             Event::FailedSample { thread, reason, .. } => samples.add_failed(thread, &reason),
             Event::Statement { call, statement } => drop(self.statements.add(&statement, &call)),
-            Event::HttpRequest { call, http_method, path, status } => {
-                let row = self.http_requests.add(&format!("{http_method} {path}"), &call);
+            Event::HttpRequest { call, http_method, path, route, status } => {
+                let row = self.http_requests.add(&request_name(&http_method, &route, &path), &call);
                 row.client_errors += u64::from((400..500).contains(&status));
                 row.server_errors += u64::from(status >= 500);
             }

@@ -31,6 +31,24 @@ impl Histogram {
         self.max = self.max.max(nanos);
     }
 
+    /// Adds all durations of another one.
+    pub fn merge(&mut self, other: &Histogram) {
+        if other.count == 0 {
+            return;
+        }
+        if self.octaves.len() < other.octaves.len() {
+            self.octaves.resize(other.octaves.len(), None);
+        }
+        for (slot, theirs) in self.octaves.iter_mut().zip(&other.octaves) {
+            let Some(theirs) = theirs else { continue };
+            let steps = slot.get_or_insert_with(|| Box::new([0; STEPS as usize]));
+            steps.iter_mut().zip(theirs.iter()).for_each(|(step, more)| *step += more);
+        }
+        self.min = if self.count == 0 { other.min } else { self.min.min(other.min) };
+        self.count += other.count;
+        self.max = self.max.max(other.max);
+    }
+
     /// Number of durations.
     #[must_use]
     pub fn count(&self) -> u64 {

@@ -50,6 +50,8 @@ pub enum Event<'c> {
         http_method: Cow<'c, str>,
         /// Path of the URL.
         path: Cow<'c, str>,
+        /// What the framework knows the path by (`/members/{id}`); empty if it knows none.
+        route: Cow<'c, str>,
         /// Status of the answer.
         status: u64,
     },
@@ -253,7 +255,10 @@ const KINDS: &[(&str, Kind, Wanted)] = &[
     (
         "instr.HttpRequest",
         Kind::HttpRequest,
-        wanted(&["startTime", "duration", "eventThread", "method", "", "exact", "status"], &["httpMethod", "path"]),
+        wanted(
+            &["startTime", "duration", "eventThread", "method", "", "exact", "status"],
+            &["httpMethod", "path", "route"],
+        ),
     ),
     (
         "instr.SocketTransfer",
@@ -384,7 +389,9 @@ impl<'c> Events<'c> {
         Ok(match event.kind {
             Kind::MethodCall => Event::MethodCall(call),
             Kind::Statement => Event::Statement { call, statement: first },
-            Kind::HttpRequest => Event::HttpRequest { call, http_method: first, path: second, status: extra },
+            Kind::HttpRequest => {
+                Event::HttpRequest { call, http_method: first, path: second, route: third, status: extra }
+            }
             Kind::SocketTransfer => Event::SocketTransfer { call, peer: first, bytes: extra },
             Kind::CallArguments => Event::CallArguments { call, arguments: first },
             Kind::Loss => Event::Loss { thread, lost: extra },

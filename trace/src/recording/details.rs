@@ -9,6 +9,19 @@ use crate::{TaskStep, varint};
 /// Longer texts are cut.
 const LONGEST_TEXT: usize = 32 << 10;
 
+/// A request that was answered.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HttpRequest<'a> {
+    /// GET, POST, ...
+    pub http_method: &'a str,
+    /// Path of the URL.
+    pub path: &'a str,
+    /// The pattern by which the framework knows the path, `/members/{id}`; empty if it knows none.
+    pub route: &'a str,
+    /// Status of the answer.
+    pub status: u32,
+}
+
 impl Recording {
     /// Records a call that executes a statement of a database: the call itself and an `instr.Statement`.
     pub fn statement(&mut self, probe: u32, start_nanos: u64, duration_nanos: u64, statement: &str) {
@@ -18,19 +31,12 @@ impl Recording {
     }
 
     /// Records a call that handles an HTTP request: the call itself and an `instr.HttpRequest`.
-    pub fn http_request(
-        &mut self,
-        probe: u32,
-        start_nanos: u64,
-        duration_nanos: u64,
-        http_method: &str,
-        path: &str,
-        status: u32,
-    ) {
+    pub fn http_request(&mut self, probe: u32, start_nanos: u64, duration_nanos: u64, request: &HttpRequest<'_>) {
         self.detailed_call(id::HTTP_REQUEST, probe, (start_nanos, duration_nanos), |recording, payload| {
-            recording.push_text_of_pool(payload, http_method);
-            recording.push_text_of_pool(payload, path);
-            varint::push(payload, u64::from(status));
+            recording.push_text_of_pool(payload, request.http_method);
+            recording.push_text_of_pool(payload, request.path);
+            recording.push_text_of_pool(payload, request.route);
+            varint::push(payload, u64::from(request.status));
         });
     }
 

@@ -30,6 +30,7 @@ use std::path::Path;
 
 pub use claimed_file::ClaimedFile;
 pub use constants::ModuleOfClass;
+pub use details::HttpRequest;
 pub use dump::{RingOptions, TraceDump};
 pub use options::{MethodInfo, ProcessInfo, RecordingOptions, RecordingStatistics};
 pub use samples::{SampledMethod, SamplerSettings};

@@ -41,6 +41,14 @@ pub(super) const EVENTS: &[TypeDefinition] = &[
             EXACT,
             field("httpMethod", id::STRING, &[annotation!(LABEL, "HTTP Method")]),
             field("path", id::STRING, &[annotation!(LABEL, "Path")]),
+            field(
+                "route",
+                id::STRING,
+                &[
+                    annotation!(LABEL, "Route"),
+                    annotation!(DESCRIPTION, "The pattern by which the framework knows the path"),
+                ],
+            ),
             field("status", id::INT, &[annotation!(LABEL, "Status")]),
         ],
     ),

@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use trace::recording::HttpRequest;
 use trace::{MethodInfo, ProcessInfo, Recording, RecordingOptions};
 
 /// Wall-clock start of the recordings.
@@ -62,7 +63,8 @@ pub(crate) fn write_sample(path: &Path) -> std::io::Result<Recording> {
     recording.set_thread(31);
     recording.statement(QUERY, START + 2_000, 3_000, "select 1");
     recording.statement(QUERY, START + 5_000, 1_500, "select 1");
-    recording.http_request(HANDLE, START + 1_000, 8_000, "GET", "/orders/7", 200);
+    let request = HttpRequest { http_method: "GET", path: "/orders/7", route: "/orders/{order}", status: 200 };
+    recording.http_request(HANDLE, START + 1_000, 8_000, &request);
     recording.socket_transfer(HANDLE, START + 9_500, 100, "10.0.0.1:5432", 1 << 33);
     recording.set_thread(1_000);
     recording.calls(&[record(u64::from(WATCHED), 1_000_000, 2_000_000)]);

@@ -243,4 +243,13 @@ pub(crate) struct Span {
     pub(crate) attributes: Vec<KeyValue>,
     #[prost(uint32, tag = "10")]
     pub(crate) dropped_attributes_count: u32,
+    #[prost(message, optional, tag = "15")]
+    pub(crate) status: Option<Status>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Status {
+    /// 2 error.
+    #[prost(int32, tag = "3")]
+    pub(crate) code: i32,
 }

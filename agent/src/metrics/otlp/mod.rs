@@ -10,6 +10,7 @@ mod exporter;
 mod messages;
 mod metrics_request;
 mod resource;
+mod semantics;
 mod trace_request;
 
 use std::sync::Arc;

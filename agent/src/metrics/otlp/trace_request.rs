@@ -4,18 +4,15 @@ use std::hash::{BuildHasher as _, RandomState};
 
 use trace::analysis::TaskRecord;
 
-use super::messages::{ExportTraceServiceRequest, KeyValue, ResourceSpans, ScopeSpans, Span};
+use super::messages::{ExportTraceServiceRequest, ResourceSpans, ScopeSpans, Span, Status};
 use super::resource::{Sender, attribute, whole_number};
+use super::semantics::{FAILED, Names, Semantics};
 use crate::metrics::method_families::MethodNames;
 use crate::metrics::span_links::{Above, SpanLinks, SpanPlace};
-use crate::metrics::spans::{SpanDetail, SpanNode, ThreadTrees};
+use crate::metrics::spans::{SpanNode, ThreadTrees};
 
 /// Spans of one request.
 const SPANS_PER_REQUEST: usize = 2_000;
-
-const INTERNAL: i32 = 1;
-const SERVER: i32 = 2;
-const CLIENT: i32 = 3;
 
 /// Intervals for which the calls of a task wait for the call that handed it over.
 const MOST_ROUNDS: u32 = 6;
@@ -40,6 +37,7 @@ pub(crate) struct SpanWriter {
     left_out: u64,
     links: SpanLinks,
     waiting: Vec<WaitingTree>,
+    names: Names,
 }
 
 impl SpanWriter {
@@ -53,6 +51,7 @@ impl SpanWriter {
             left_out: 0,
             links: SpanLinks::default(),
             waiting: Vec::new(),
+            names: Names::default(),
         }
     }
 
@@ -148,7 +147,7 @@ impl SpanWriter {
     }
 
     fn span(
-        &self,
+        &mut self,
         node: &SpanNode,
         trace_id: &[u8],
         span_id: Vec<u8>,
@@ -162,18 +161,21 @@ impl SpanWriter {
             whole_number("thread.id", i64::try_from(thread.thread).unwrap_or(0)),
         ];
         attributes.extend(thread.name.as_deref().map(|name| attribute("thread.name", name)));
-        let kind = node.detail.as_ref().map_or(INTERNAL, |detail| tell(detail, &mut attributes));
+        let function_of = |probe| names.get(probe).map(|named| named.function().to_owned());
+        let semantics = Semantics::of(node, function_of, &mut self.names);
+        attributes.extend(semantics.attributes);
         let unix = |time: u64| time.wrapping_add_signed(self.to_unix);
         Span {
             trace_id: trace_id.to_vec(),
             span_id,
             parent_span_id,
-            name: short_name(function).to_owned(),
-            kind,
+            name: semantics.name.unwrap_or_else(|| short_name(function).to_owned()),
+            kind: semantics.kind,
             start_time_unix_nano: unix(node.start),
             end_time_unix_nano: unix(node.end),
             attributes,
             dropped_attributes_count: 0,
+            status: semantics.is_error.then_some(Status { code: FAILED }),
         }
     }
 
@@ -208,37 +210,6 @@ fn request(spans: Vec<Span>, sender: &Sender) -> ExportTraceServiceRequest {
             resource: Some(sender.resource.clone()),
             scope_spans: vec![ScopeSpans { scope: Some(sender.scope.clone()), spans }],
         }],
-    }
-}
-
-/// What a template noted, under OpenTelemetry's names; the kind of span.
-fn tell(detail: &SpanDetail, attributes: &mut Vec<KeyValue>) -> i32 {
-    let SpanDetail { kind, text, number } = detail;
-    match kind {
-        b'J' => {
-            attributes.push(attribute("db.query.text", text));
-            CLIENT
-        }
-        b'H' => {
-            let (method, path) = text.split_once('\0').unwrap_or((text, ""));
-            attributes.push(attribute("http.request.method", method));
-            attributes.push(attribute("url.path", path));
-            if *number > 0 {
-                attributes.push(whole_number("http.response.status_code", i64::from(*number)));
-            }
-            SERVER
-        }
-        b'S' => {
-            attributes.push(attribute("network.peer.address", text));
-            attributes.push(whole_number("instr.bytes", i64::from(*number)));
-            CLIENT
-        }
-        b'A' => {
-            let values = trace::arguments::pairs(text);
-            attributes.extend(values.map(|(name, value)| attribute(&format!("instr.argument.{name}"), &value)));
-            INTERNAL
-        }
-        _ => INTERNAL,
     }
 }
 

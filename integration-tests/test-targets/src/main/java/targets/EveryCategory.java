@@ -179,6 +179,31 @@ public final class EveryCategory {
         }
 
         @Override
+        public String getScheme() {
+            return "http";
+        }
+
+        @Override
+        public Object getAttribute(String name) {
+            return null;
+        }
+
+        @Override
+        public String getContextPath() {
+            return "";
+        }
+
+        @Override
+        public String getServletPath() {
+            return path;
+        }
+
+        @Override
+        public String getPathInfo() {
+            return null;
+        }
+
+        @Override
         public int getStatus() {
             return status;
         }

@@ -43,7 +43,7 @@ public final class Arguments {
         } else {
             String text = ValueText.of(values, form, thrown);
             if (text == null) Recorder.record(start, end, id);
-            else Recorder.recordDetail(start, end, id, 'A', text, null, 0);
+            else Recorder.recordDetail(start, end, id, 'A', 0, text);
         }
     }
 
@@ -80,7 +80,7 @@ public final class Arguments {
         } finally {
             U.putLongRelease(null, place, 0L);
         }
-        if (text != null) Recorder.recordDetail(start, end, id, 'a', text, null, 0);
+        if (text != null) Recorder.recordDetail(start, end, id, 'a', 0, text);
     }
 
     /** A place for this thread; 0 if it has one already, which means that a text asks for another, or none is free. */

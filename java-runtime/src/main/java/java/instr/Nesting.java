@@ -23,6 +23,8 @@ public final class Nesting {
 
     /** The text of the first inner statement that knew it; for an outermost one that does not. */
     private String innerText;
+    /** The probe of the inner statement that ended first, which is the innermost: the driver's. 0 if there was none. */
+    private int innermost;
 
     private Nesting() {}
 
@@ -42,6 +44,18 @@ public final class Nesting {
     /** Whether a call that found this value in a field was made within another call of its category. */
     boolean isInner(int found) {
         return found > 0 && this != UNKNOWN;
+    }
+
+    /** Returns the probe of the innermost statement within an outermost one, which is the driver's; 0 if there was none. */
+    int driverOf(int id, int found) {
+        if (this == UNKNOWN) return 0;
+        int driver = innermost;
+        if (!isInner(found)) {
+            innermost = 0;
+            return driver;
+        }
+        if (driver == 0) innermost = id;
+        return 0;
     }
 
     /** Returns the text of a statement: its own, or that of a statement within it. An inner statement leaves its text for the outer one. */

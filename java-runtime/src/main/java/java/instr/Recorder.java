@@ -82,20 +82,15 @@ public final class Recorder {
     }
 
     /**
-     * Notes a call with a text and a number.
+     * Notes a call with texts and a number.
      *
      * @param kind 'J' statement, 'H' HTTP request, 'S' socket; 'j', 'h', 's' the same within another of its kind
-     * @param first the text, or the part before a NUL
-     * @param second the part behind the NUL; may be null
+     * @param texts written with a NUL between them
      */
-    static void recordDetail(long start, int id, char kind, String first, String second, long number) {
-        recordDetail(start, Clock.now(), id, kind, first, second, number);
-    }
-
-    /** The same of a call that ended at a known time. */
-    static void recordDetail(long start, long end, int id, char kind, String first, String second, long number) {
+    static void recordDetail(long start, long end, int id, char kind, long number, String... texts) {
         long duration = end - start;
-        int length = 1 + Utf8.length(first, MAX_TEXT) + (second == null ? 0 : 1 + Utf8.length(second, MAX_TEXT));
+        int length = texts.length;
+        for (String text : texts) length += Utf8.length(text, MAX_TEXT);
         int size = 32 + Utf8.padded(length);
         long ring = Ring.current();
         long at = Ring.prepare(ring, size);
@@ -104,11 +99,13 @@ public final class Recorder {
         U.putLong(at + 8, (long) length << 32 | DETAIL);
         U.putLong(at + 16, duration);
         U.putLong(at + 24, number << 32 | id);
-        U.putByte(at + 32, (byte) kind);
-        long behind = Utf8.write(first, MAX_TEXT, at + 33);
-        if (second != null) {
-            U.putByte(behind, (byte) 0);
-            Utf8.write(second, MAX_TEXT, behind + 1);
+        // The kind takes the place of a NUL before the first text.
+        byte before = (byte) kind;
+        long next = at + 32;
+        for (String text : texts) {
+            U.putByte(next, before);
+            next = Utf8.write(text, MAX_TEXT, next + 1);
+            before = 0;
         }
         Ring.publish(ring, at + size);
     }

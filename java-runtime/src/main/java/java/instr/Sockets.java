@@ -24,7 +24,7 @@ public final class Sockets {
      */
     public static void exit(long start, int id, Object socket, Object bytes, Nesting nesting, int found) {
         if (start == 0L || !Timer.on) return;
-        Recorder.recordDetail(start, id, kind(nesting, found), peer(socket), null, number(bytes));
+        Recorder.recordDetail(start, Clock.now(), id, kind(nesting, found), number(bytes), peer(socket));
     }
 
     /** The end of a transfer that {@link Live} began. */
@@ -36,7 +36,7 @@ public final class Sockets {
             if (end != 0L) {
                 int number = Live.number(start, id);
                 char kind = kind(nesting, found);
-                Recorder.recordDetail(Live.began(start), end, number, kind, peer(socket), null, number(bytes));
+                Recorder.recordDetail(Live.began(start), end, number, kind, number(bytes), peer(socket));
             }
         } finally {
             Live.close(start, id, thrown);

@@ -21,15 +21,16 @@ public final class Statements {
     }
 
     /** The end of a call that was given its text; {@code found} is what {@code nesting.statements} was at its begin. */
-    public static void exit(long start, int id, Object text, Nesting nesting, int found) {
+    public static void exit(long start, int id, Object text, Throwable thrown, Nesting nesting, int found) {
         String known = nesting.textOf(text, found);
-        if (start == 0L || !Timer.on) return;
-        Recorder.recordDetail(start, id, kind(nesting, found), known, null, 0);
+        int driver = nesting.driverOf(id, found);
+        if (start != 0L && Timer.on) record(start, Clock.now(), id, kind(nesting, found), driver, thrown, known);
     }
 
     /** The end of a call of a prepared statement. */
-    public static void exitPrepared(long start, int id, Object statement, Nesting nesting, int found) {
-        exit(start, id, prepared(statement), nesting, found);
+    public static void exitPrepared(
+            long start, int id, Object statement, Throwable thrown, Nesting nesting, int found) {
+        exit(start, id, prepared(statement), thrown, nesting, found);
     }
 
     /** The end of a call that {@link Live} began and that was given its text. */
@@ -37,10 +38,11 @@ public final class Statements {
         if (start == 0L) return;
         try {
             String known = nesting.textOf(text, found);
+            int driver = nesting.driverOf(id, found);
             long end = Live.end(start);
             if (end != 0L) {
-                char kind = kind(nesting, found);
-                Recorder.recordDetail(Live.began(start), end, Live.number(start, id), kind, known, null, 0);
+                int number = Live.number(start, id);
+                record(Live.began(start), end, number, kind(nesting, found), driver, thrown, known);
             }
         } finally {
             Live.close(start, id, thrown);
@@ -51,6 +53,11 @@ public final class Statements {
     public static void exitPreparedLive(
             long start, int id, Object statement, Throwable thrown, Nesting nesting, int found) {
         if (start != 0L) exitLive(start, id, prepared(statement), thrown, nesting, found);
+    }
+
+    private static void record(
+            long start, long end, int id, char kind, int driver, Throwable thrown, String text) {
+        Recorder.recordDetail(start, end, id, kind, driver, thrown == null ? "" : thrown.getClass().getName(), text);
     }
 
     private static String prepared(Object statement) {

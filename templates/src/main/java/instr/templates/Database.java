@@ -22,7 +22,7 @@ final class Database {
             Target.proceed();
         } finally {
             nesting.statements = found;
-            Statements.exit(start, Target.id(), Target.arg(0), nesting, found);
+            Statements.exit(start, Target.id(), Target.arg(0), Target.thrown(), nesting, found);
         }
     }
 
@@ -58,7 +58,7 @@ final class Database {
             Target.proceed();
         } finally {
             nesting.statements = found;
-            Statements.exitPrepared(start, Target.id(), Target.self(), nesting, found);
+            Statements.exitPrepared(start, Target.id(), Target.self(), Target.thrown(), nesting, found);
         }
     }
 

@@ -2,6 +2,7 @@ package instr.templates;
 
 import java.instr.Live;
 import java.instr.Nesting;
+import java.instr.Request;
 import java.instr.Requests;
 import java.instr.Target;
 import java.instr.Template;
@@ -30,17 +31,22 @@ final class WebServiceJakarta {
             Object request = Target.arg(0);
             Object response = Target.arg(1);
             if (request instanceof HttpServletRequest && response instanceof HttpServletResponse) {
-                String method = null;
-                String path = null;
-                int status = 500;
+                Request known = Request.unread();
                 try {
-                    method = ((HttpServletRequest) request).getMethod();
-                    path = ((HttpServletRequest) request).getRequestURI();
-                    if (Target.thrown() == null) status = ((HttpServletResponse) response).getStatus();
+                    HttpServletRequest http = (HttpServletRequest) request;
+                    known.method = http.getMethod();
+                    known.path = http.getRequestURI();
+                    known.status = ((HttpServletResponse) response).getStatus();
+                    known.scheme = http.getScheme();
+                    known.pattern = http.getAttribute(Request.SPRING_PATTERN);
+                    known.contextPath = http.getContextPath();
+                    known.servletPath = http.getServletPath();
+                    known.pathInfo = http.getPathInfo();
+                    known.isComplete = true;
                 } catch (Throwable recycled) {
-                    // An asynchronous request may be over by now; what is known is recorded.
+                    // An asynchronous request may be over by now; what is known is recorded, and the rest is counted as unknown.
                 }
-                Requests.exit(start, Target.id(), method, path, status, nesting, found);
+                Requests.exit(start, Target.id(), known, Target.thrown(), nesting, found);
             } else {
                 Timer.exit(start, Target.id());
             }
@@ -63,21 +69,26 @@ final class WebServiceJakarta {
             nesting.requests = found;
             if (start != 0L) {
                 long end = Live.end(start);
-                String method = null;
-                String path = null;
-                int status = 500;
+                Request known = Request.unread();
                 Object request = Target.arg(0);
                 Object response = Target.arg(1);
                 if (end != 0L && request instanceof HttpServletRequest && response instanceof HttpServletResponse) {
                     try {
-                        method = ((HttpServletRequest) request).getMethod();
-                        path = ((HttpServletRequest) request).getRequestURI();
-                        if (Target.thrown() == null) status = ((HttpServletResponse) response).getStatus();
+                        HttpServletRequest http = (HttpServletRequest) request;
+                        known.method = http.getMethod();
+                        known.path = http.getRequestURI();
+                        known.status = ((HttpServletResponse) response).getStatus();
+                        known.scheme = http.getScheme();
+                        known.pattern = http.getAttribute(Request.SPRING_PATTERN);
+                        known.contextPath = http.getContextPath();
+                        known.servletPath = http.getServletPath();
+                        known.pathInfo = http.getPathInfo();
+                        known.isComplete = true;
                     } catch (Throwable recycled) {
-                        // An asynchronous request may be over by now; what is known is recorded.
+                        // An asynchronous request may be over by now; what is known is recorded, and the rest is counted as unknown.
                     }
                 }
-                Requests.exitLive(start, end, Target.id(), method, path, status, Target.thrown(), nesting, found);
+                Requests.exitLive(start, end, Target.id(), known, Target.thrown(), nesting, found);
             }
         }
     }

@@ -5,4 +5,14 @@ public interface HttpServletRequest {
     String getMethod();
 
     String getRequestURI();
+
+    String getScheme();
+
+    Object getAttribute(String name);
+
+    String getContextPath();
+
+    String getServletPath();
+
+    String getPathInfo();
 }

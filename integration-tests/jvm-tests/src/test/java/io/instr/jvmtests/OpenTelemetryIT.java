@@ -131,6 +131,46 @@ class OpenTelemetryIT {
         }
     }
 
+    /** The names and attributes of OpenTelemetry's semantic conventions. */
+    @EachJdk(from = 21)
+    void spansOfRequestsAndStatementsFollowTheConventions(Jdk jdk) throws IOException {
+        try (OtlpReceiver receiver = new OtlpReceiver()) {
+            AgentConfig config = AgentConfig.verbatim("""
+                    [metrics]
+                    otlp = "%s"
+                    otlp-traces = true
+                    trace-threshold = "2 ms"
+                    [[rule]]
+                    preset = "http-server"
+                    [[rule]]
+                    class = "targets.EveryCategory$Statement"
+                    method = "execute"
+                    template = "jdbc"
+                    level = "time"
+                    """.formatted(receiver.url()));
+            Path directory = RunDirectories.create();
+            Files.writeString(directory.resolve(config.fileName()), config.text());
+            try (Dialog program = Program.target(jdk, "targets.EveryCategory")
+                    .talk(List.of(Program.agentOption(config.fileName())), directory)) {
+                assertEquals("ready", program.next());
+                program.ask("jakarta 20 1 1");
+                program.ask("statement 20 1 1");
+                program.send("quit");
+                program.finish().assertExitCode(0);
+            }
+            Map<String, Span> byMethod = receiver.spans().stream()
+                    .collect(Collectors.toMap(span -> span.attributes().get(FUNCTION), span -> span));
+            Span request = byMethod.get("jakarta.servlet.http.HttpServlet.service");
+            assertEquals("PUT /jakarta", request.name());
+            assertEquals("PUT", request.attributes().get("http.request.method"));
+            assertEquals("/jakarta", request.attributes().get("url.path"));
+            assertEquals("http", request.attributes().get("url.scheme"));
+            Span statement = byMethod.get("targets.EveryCategory$Statement.execute");
+            assertEquals("other_sql", statement.attributes().get("db.system.name"));
+            assertEquals("statement * from shop", statement.attributes().get("db.query.text"));
+        }
+    }
+
     /** The names of the methods, as {@code Trace} gives them. */
     private static List<String> names(List<Span> spans) {
         return spans.stream().map(span -> span.attributes().get(FUNCTION)).toList();

@@ -27,6 +27,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import jdk.jfr.consumer.RecordedEvent;
+import jdk.jfr.consumer.RecordedMethod;
 
 /** A Spring Boot application with JPA and H2, every method of it and of its libraries instrumented. */
 class SampleWebappIT {
@@ -112,6 +113,8 @@ class SampleWebappIT {
                 "GET /shelf.html 200", "GET /statistics 200", "POST /loans 200")) {
             assertTrue(lines.contains(line), () -> "no `" + line + "` in " + lines);
         }
+        Set<String> routes = requests.stream().map(event -> event.getString("route")).collect(Collectors.toSet());
+        assertTrue(routes.containsAll(Set.of("/books", "/books/{isbn}", "/statistics", "/loans")), () -> "routes of Spring: " + routes);
         // The container forwards what ended in an error to its error page: one more call of the servlet.
         long sent = requests.stream().filter(event -> !event.getString("path").equals("/error")).count();
         assertEquals(ROUNDS * 25L, sent, "requests");
@@ -123,6 +126,12 @@ class SampleWebappIT {
         assertTrue(texts.stream().anyMatch(text -> text.startsWith("create table book")), "a plain statement: " + texts.size());
         assertTrue(texts.stream().anyMatch(text -> text.startsWith("insert into loan")), "a prepared statement");
         assertTrue(texts.stream().anyMatch(text -> text.contains("group by")), "a query");
+        // Each statement goes through the pool's wrapper to the driver.
+        Set<String> outermost = statements.stream()
+                .map(event -> ((RecordedMethod) event.getValue("method")).getType().getName())
+                .collect(Collectors.toSet());
+        assertTrue(outermost.stream().allMatch(name -> name.startsWith("com.zaxxer.hikari.")), () -> "counted at: " + outermost);
+        assertTrue(trace.count("org.h2.jdbc.JdbcPreparedStatement.executeQuery") > 0, "the driver's are calls");
         long empty = texts.stream().filter(String::isBlank).count();
         assertEquals(0, empty, "statements without their text, of " + texts.size());
     }

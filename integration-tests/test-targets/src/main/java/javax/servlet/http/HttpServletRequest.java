@@ -8,4 +8,24 @@ public interface HttpServletRequest extends ServletRequest {
     String getMethod();
 
     String getRequestURI();
+
+    default String getScheme() {
+        return "http";
+    }
+
+    default Object getAttribute(String name) {
+        return null;
+    }
+
+    default String getContextPath() {
+        return "";
+    }
+
+    default String getServletPath() {
+        return getRequestURI();
+    }
+
+    default String getPathInfo() {
+        return null;
+    }
 }

@@ -1,0 +1,84 @@
+//! The texts of a detail taken apart: what `java.instr.Requests` and `java.instr.Statements` write with NULs between them.
+
+use trace::recording::HttpRequest;
+
+/// Added to the status if a getter of the request has thrown.
+const INCOMPLETE: u32 = 1 << 16;
+
+/// A request that was answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct RequestFields<'a> {
+    /// GET, POST, ...
+    pub(crate) http_method: &'a str,
+    /// Path of the URL.
+    pub(crate) path: &'a str,
+    /// The pattern by which the framework knows the path; empty if it knows none.
+    pub(crate) route: &'a str,
+    /// `http` or `https`; empty if it is not known.
+    pub(crate) scheme: &'a str,
+    /// Class of the exception with which the request ended; empty if there was none.
+    pub(crate) error: &'a str,
+    /// Status of the answer.
+    pub(crate) status: u32,
+    /// Whether all getters have answered.
+    pub(crate) is_complete: bool,
+}
+
+impl<'a> RequestFields<'a> {
+    /// Takes text and number of a detail of kind `H` apart.
+    pub(crate) fn of(text: &'a str, number: u32) -> RequestFields<'a> {
+        let mut fields = text.split('\0');
+        let mut next = || fields.next().unwrap_or_default();
+        RequestFields {
+            http_method: next(),
+            path: next(),
+            route: next(),
+            scheme: next(),
+            error: next(),
+            status: number & 0xffff,
+            is_complete: number & INCOMPLETE == 0,
+        }
+    }
+
+    /// What the recording keeps of it.
+    pub(crate) fn recorded(&self) -> HttpRequest<'a> {
+        let RequestFields { http_method, path, route, status, .. } = *self;
+        HttpRequest { http_method, path, route, status }
+    }
+}
+
+/// A statement that was executed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct StatementFields<'a> {
+    /// Class of the exception with which it ended; empty if there was none.
+    pub(crate) error: &'a str,
+    /// Its text.
+    pub(crate) text: &'a str,
+}
+
+impl<'a> StatementFields<'a> {
+    /// Takes the text of a detail of kind `J` apart.
+    pub(crate) fn of(text: &'a str) -> StatementFields<'a> {
+        // Nobody forbids a NUL in the statement itself.
+        let (error, text) = text.split_once('\0').unwrap_or_default();
+        StatementFields { error, text }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_those_that_java_writes_and_absent_ones_are_empty() {
+        let request = RequestFields::of("GET\0/members/17\0/members/{id}\0https\0java.io.IOException", 500);
+        assert_eq!((request.route, request.scheme, request.error), ("/members/{id}", "https", "java.io.IOException"));
+        assert_eq!((request.status, request.is_complete), (500, true));
+        let unread = RequestFields::of("\0\0\0\0", 500 | INCOMPLETE);
+        assert_eq!((unread.path, unread.status, unread.is_complete), ("", 500, false));
+        let java = include_str!("../../../java-runtime/src/main/java/java/instr/Requests.java");
+        assert!(java.contains("INCOMPLETE = 1 << 16;"));
+        assert_eq!(StatementFields::of("\0select '\0'"), StatementFields { error: "", text: "select '\0'" });
+        assert_eq!(StatementFields::of("x.Y\0select 1").error, "x.Y");
+    }
+}
