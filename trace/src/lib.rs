@@ -30,8 +30,8 @@ pub use kept_files::write_keeping_earlier;
 pub use modified_utf8::text_of_modified_utf8;
 pub use reader::{ReadError, TraceReader};
 pub use recording::{
-    ClaimedFile, MethodInfo, ModuleOfClass, ProcessInfo, Recording, RecordingOptions, RecordingStatistics, RingOptions,
-    SampleFrame, SampledMethod, SamplerSettings, TraceDump,
+    Claim, ClaimedFile, MethodInfo, ModuleOfClass, ProcessInfo, Recording, RecordingOptions, RecordingStatistics,
+    RingOptions, SampleFrame, SampledMethod, SamplerSettings, TraceDump,
 };
 pub use repair::{Repaired, repair};
 pub use task_step::TaskStep;

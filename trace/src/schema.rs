@@ -36,6 +36,7 @@ pub(crate) mod id {
     pub(crate) const EXECUTION_SAMPLE: u32 = 5030;
     pub(crate) const FAILED_SAMPLE: u32 = 5031;
     pub(crate) const ALLOCATION_SAMPLE: u32 = 5032;
+    pub(crate) const CLAIM: u32 = 5033;
     pub(crate) const BOOLEAN: u32 = 5040;
     pub(crate) const CHAR: u32 = 5041;
     pub(crate) const FLOAT: u32 = 5042;
@@ -68,7 +69,7 @@ pub(crate) mod id {
 }
 
 /// Version of the table above and below; a reader that has seen one id may reuse what it has read for it.
-pub(crate) const METADATA_ID: u64 = 9;
+pub(crate) const METADATA_ID: u64 = 10;
 
 /// One type of the file.
 pub(crate) struct TypeDefinition {

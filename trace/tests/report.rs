@@ -12,7 +12,7 @@ use sample::{START, method, options, write_sample};
 use serde_json::Value;
 use trace::analysis::{Comparison, Measure, TimeLine};
 use trace::report::{self, TerminalOptions};
-use trace::{Analysis, AnalysisOptions, Recording, TraceReader};
+use trace::{Analysis, AnalysisOptions, Claim, Recording, TraceReader};
 
 /// The analysis of what `write` records, under a file name that is the same on every machine.
 fn analysis(write: impl FnOnce(&mut Recording), recording: impl FnOnce(&Path) -> Recording) -> Analysis {
@@ -322,4 +322,40 @@ fn of_a_huge_tree_the_page_shows_the_largest_part_and_says_how_much_is_hidden() 
     let shown: u64 = totals.iter().skip(1).sum();
     assert_eq!(shown + nodes["hidden_total"][0].as_u64().unwrap(), totals[0]);
     assert_eq!(totals.len() as u64 - 1 + nodes["hidden"][0].as_u64().unwrap(), 50_000);
+}
+
+/// A method whose level was lowered: 605,465 calls were recorded where there had been millions.
+#[test]
+fn a_method_whose_level_was_changed_is_marked_with_the_part_of_the_time_that_was_recorded() {
+    let claim =
+        |from: &'static str, to: &'static str| Claim { owner: "governor", reason: "31 % of the CPU time", from, to };
+    let write = |recording: &mut Recording| {
+        for (probe, name) in [(1, "lowered"), (2, "kept"), (3, "removed"), (4, "neverCalled")] {
+            recording.define_method(probe, method("com/acme/Short", name, true));
+        }
+        recording.set_thread(1);
+        recording.call(1, START + 100, 50);
+        recording.call(2, START + 200, 9_000_000_000);
+        recording.call(3, START + 300, 20);
+        recording.claim(START + 1_000_000_000, Some(1), &claim("time", "watch"));
+        recording.claim(START + 5_000_000_000, Some(3), &claim("watch", "removed"));
+        recording.claim(START + 5_000_000_000, Some(4), &claim("watch", "removed"));
+        recording.claim(START + 6_000_000_000, None, &claim("recording", "paused"));
+        recording.claim(START + 8_000_000_000, None, &claim("paused", "recording"));
+        recording.note(START + 9_999_999_999, "test", "the last event");
+    };
+    let analysis = analysis(write, |file| Recording::create(file, options()).unwrap());
+    let text = report::terminal(&analysis, &TerminalOptions { width: 120, ..TerminalOptions::default() });
+    let lines = |name: &str| text.lines().filter(|line| line.ends_with(name)).count();
+    assert_eq!(lines("com.acme.Short.lowered [first 1.0 s]"), 1, "{text}");
+    assert_eq!(lines("com.acme.Short.removed [first 5.0 s]"), 1, "{text}");
+    assert!(lines("com.acme.Short.kept") > 0 && text.contains("those of this part of the time"), "{text}");
+    assert!(text.contains("warning: 2 methods were not at one level all the time"), "{text}");
+    assert!(text.contains("all probes were paused for 2.0 s (20 % of the time)"), "{text}");
+    let json: Value = serde_json::from_str(&report::json(&analysis)).unwrap();
+    let frames = json["frames"].as_array().unwrap();
+    let of = |name: &str| frames.iter().find(|frame| frame["method"] == name).unwrap();
+    assert_eq!((of("lowered")["part"]["text"].as_str(), frames.len()), (Some("first 1.0 s"), 3));
+    assert_eq!(of("lowered")["part"]["rest_is_estimated"], true);
+    assert_eq!((&of("removed")["part"]["rest_is_estimated"], of("kept").get("part")), (&Value::Bool(false), None));
 }

@@ -4,6 +4,7 @@ use super::allocations::{AllocationTotals, ChunkAllocations};
 use super::blocks::BlockClock;
 use super::bursts::BurstWindows;
 use super::call_arguments::SlowestCalls;
+use super::claims::{Claims, Span};
 use super::confidence::Ticks;
 use super::decoding::DecodedChunk;
 use super::details::DetailTable;
@@ -33,6 +34,7 @@ pub(super) struct Builder {
     call_arguments: SlowestCalls,
     samples: SampleTotals,
     bursts: BurstWindows,
+    claims: Claims,
     allocations: AllocationTotals,
     chunk_allocations: ChunkAllocations,
     start_up: Option<u64>,
@@ -108,6 +110,11 @@ impl Builder {
                         if V::SEES_TIMES {
                             self.nesting.arguments.add(&decoded.chunk, call, arguments);
                         }
+                    }
+                    if let Event::Claim { at, method, template, from, to, .. } = &event {
+                        let template = decoded.chunk.template(*template).unwrap_or_default();
+                        let probe = decoded.chunk.method(*method).map(|method| (method, template));
+                        self.claims.add(probe, *at, (from, to));
                     }
                     if let Event::Loss { thread, lost } = event {
                         self.rows.lose(decoded.chunk.thread(thread), lost);
@@ -206,6 +213,7 @@ impl Builder {
             | Event::NativeLibrary { .. }
             | Event::MethodCall(_)
             | Event::CallArguments { .. }
+            | Event::Claim { .. }
             | Event::Task { .. }
             | Event::Other => {}
         }
@@ -227,6 +235,9 @@ impl Builder {
         let ticks = Ticks::of(&analysis.recording.configuration, analysis.recording.duration_nanos, &analysis.frames);
         ticks.set_margins(&mut analysis.frames, &analysis.tree);
         analysis.warnings.extend(ticks.warning(&analysis.frames));
+        let begin = self.begin.max(reader.start_epoch_nanos());
+        let span = Span { begin, end: reader.start_epoch_nanos() + reader.duration_nanos() };
+        analysis.warnings.extend(self.claims.mark(span, &mut analysis.frames));
         analysis.threads = self.rows.finish();
         analysis.slowest_calls = self.call_arguments.finish();
         analysis.statements = self.statements.finish();

@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::Histogram;
 use super::blocks::{Block, Blocks};
+use super::{Histogram, RecordedPart};
 use crate::IN_BURSTS;
 use crate::reader::Method;
 
@@ -55,6 +55,8 @@ pub struct Frame {
     pub durations: Histogram,
     /// The calls by blocks of time, if that was asked for.
     pub(super) blocks: Option<Box<Blocks>>,
+    /// The part of the time to which the number of calls applies, if the level was changed meanwhile.
+    pub part: Option<RecordedPart>,
 }
 
 impl Frame {
@@ -86,6 +88,13 @@ impl Frame {
     #[must_use]
     pub fn reported_name(&self) -> String {
         format!("{}{}", self.full_name(), if self.is_in_bursts() { IN_BURSTS } else { "" })
+    }
+
+    /// The full name, and after it the part of the time to which the number of calls applies.
+    #[must_use]
+    pub fn marked_name(&self) -> String {
+        let part = self.part.as_ref().map_or(String::new(), |part| format!(" [{}]", part.text));
+        format!("{}{part}", self.reported_name())
     }
 
     pub(super) fn add(&mut self, duration: u64, exact: bool, is_outermost: bool) {

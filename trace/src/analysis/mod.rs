@@ -8,6 +8,7 @@ mod blocks;
 mod builder;
 mod bursts;
 mod call_arguments;
+mod claims;
 mod compared_tree;
 mod comparison;
 mod confidence;
@@ -34,6 +35,7 @@ use std::path::{Path, PathBuf};
 
 pub use allocations::{AllocationProfile, AllocationRow};
 pub use call_arguments::SlowCall;
+pub use claims::RecordedPart;
 pub use compared_tree::{ComparedMethod, ComparedNode, ComparedTree, PathFigures};
 pub use comparison::{Comparison, Figures, Measure, MethodChange};
 pub use details::DetailRow;

@@ -94,6 +94,23 @@ pub enum Event<'c> {
         /// Nanoseconds since 1970.
         at: u64,
     },
+    /// `instr.Claim`: the level of a probe changes.
+    Claim {
+        /// Nanoseconds since 1970.
+        at: u64,
+        /// Key for [`super::Chunk::method`]; 0 if the change is one of all probes.
+        method: u64,
+        /// Key for [`super::Chunk::template`].
+        template: u64,
+        /// Who wants it: `rule`, `user`, `governor`, `breaker`.
+        owner: Cow<'c, str>,
+        /// Why.
+        reason: Cow<'c, str>,
+        /// The level before: that of a rule, `removed`, or `recording` of all probes.
+        from: Cow<'c, str>,
+        /// The level afterwards: the same, or `paused`.
+        to: Cow<'c, str>,
+    },
     /// `instr.BurstWindow`
     BurstWindow {
         /// Nanoseconds since 1970.
@@ -227,6 +244,7 @@ enum Kind {
     Task,
     StartUpDone,
     BurstWindow,
+    Claim,
     Configuration,
     Note,
     Sample,
@@ -270,6 +288,11 @@ const KINDS: &[(&str, Kind, Wanted)] = &[
     ("instr.Task", Kind::Task, wanted(&["startTime", "", "eventThread", "", "", "", "task"], &["step"])),
     ("instr.StartUpDone", Kind::StartUpDone, wanted(&["startTime"], &[])),
     ("instr.BurstWindow", Kind::BurstWindow, wanted(&["startTime", "duration"], &[])),
+    (
+        "instr.Claim",
+        Kind::Claim,
+        wanted(&["startTime", "", "", "method", "template"], &["owner", "reason", "from", "to"]),
+    ),
     ("instr.Configuration", Kind::Configuration, wanted(&["startTime"], &["key", "value"])),
     ("instr.Note", Kind::Note, wanted(&["startTime"], &["kind", "message"])),
     ("jdk.ExecutionSample", Kind::Sample, wanted(&["startTime", "", "sampledThread", "stackTrace"], &[])),
@@ -398,6 +421,15 @@ impl<'c> Events<'c> {
             Kind::Task => Event::Task { thread, at, step: TaskStep::of_name(&first), task: extra },
             Kind::StartUpDone => Event::StartUpDone { at },
             Kind::BurstWindow => Event::BurstWindow { start: at, duration: call.duration },
+            Kind::Claim => Event::Claim {
+                at,
+                method: call.method,
+                template: call.template,
+                owner: first,
+                reason: second,
+                from: third,
+                to: fourth,
+            },
             Kind::Configuration => Event::Configuration { key: first, value: second },
             Kind::Note => Event::Note { at, kind: first, message: second },
             // The fourth field that is kept is the stack here.

@@ -2,7 +2,7 @@
 
 use super::live_state::StateChange;
 use super::payload::{cut_text, push_pooled_text, push_text};
-use super::{Recording, RecordingStatistics};
+use super::{Claim, Recording, RecordingStatistics};
 use crate::schema::id;
 use crate::{TaskStep, varint};
 
@@ -172,6 +172,20 @@ impl Recording {
         self.event_now(id::NOTE, at_nanos, |_, payload| {
             push_text(payload, cut_text(kind, LONGEST_TEXT));
             push_text(payload, cut_text(message, LONGEST_TEXT));
+        });
+    }
+
+    /// Notes that the level of a probe changes, or of all if there is no probe (`instr.Claim`).
+    pub fn claim(&mut self, at_nanos: u64, probe: Option<u32>, claim: &Claim<'_>) {
+        let Claim { owner, reason, from, to } = *claim;
+        self.event_now(id::CLAIM, at_nanos, |recording, payload| {
+            let names = probe.map(|probe| recording.probes.use_names(probe, &mut recording.constants));
+            let (method, template) = names.unwrap_or_default();
+            varint::push(payload, u64::from(method));
+            varint::push(payload, u64::from(template));
+            for text in [owner, reason, from, to] {
+                push_text(payload, cut_text(text, LONGEST_TEXT));
+            }
         });
     }
 

@@ -98,3 +98,16 @@ pub struct RecordingStatistics {
     /// Bytes of the file.
     pub file_bytes: u64,
 }
+
+/// A change of the level of a probe, or of all probes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Claim<'a> {
+    /// Who wants it: `rule`, `user`, `governor`, `breaker`.
+    pub owner: &'a str,
+    /// Why.
+    pub reason: &'a str,
+    /// The level before, or `removed`; of all probes `recording`.
+    pub from: &'a str,
+    /// The level afterwards, or `removed`; of all probes `paused`.
+    pub to: &'a str,
+}

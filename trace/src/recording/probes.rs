@@ -98,6 +98,15 @@ impl Probes {
         tail
     }
 
+    /// The keys of the probe's method and template, which are in the pools of this chunk afterwards.
+    pub(super) fn use_names(&self, probe: u32, constants: &mut Constants) -> (u32, u32) {
+        let probe = self.probe(probe).unwrap_or(self.unknown);
+        let method = constants.method_key(probe.method);
+        constants.use_method(method);
+        constants.use_template(probe.template);
+        (method, probe.template)
+    }
+
     /// The key of the probe's method, which is in the pools of this chunk afterwards.
     pub(super) fn use_method(&self, probe: u32, constants: &mut Constants) -> u32 {
         let key = constants.method_key(self.probe(probe).unwrap_or(self.unknown).method);

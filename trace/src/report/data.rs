@@ -87,6 +87,9 @@ struct FrameData<'a> {
     method: &'a str,
     descriptor: &'a str,
     template: &'a str,
+    /// The part of the time in which every call was recorded, if the level was changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    part: Option<PartData<'a>>,
     estimated: bool,
     calls: u64,
     own: u64,
@@ -99,6 +102,14 @@ struct FrameData<'a> {
     p95: u64,
     p99: u64,
     max: u64,
+}
+
+#[derive(Serialize)]
+struct PartData<'a> {
+    percent: f64,
+    text: &'a str,
+    /// Whether there are estimates of the rest.
+    rest_is_estimated: bool,
 }
 
 #[derive(Serialize, Default)]
@@ -348,6 +359,11 @@ impl<'a> FrameData<'a> {
             method: &frame.method,
             descriptor: &frame.descriptor,
             template: &frame.template,
+            part: frame.part.as_ref().map(|part| PartData {
+                percent: part.percent,
+                text: &part.text,
+                rest_is_estimated: part.rest_is_estimated,
+            }),
             estimated: frame.is_estimated(),
             calls: frame.calls,
             own: frame.own,

@@ -136,6 +136,27 @@ pub(super) const EVENTS: &[TypeDefinition] = &[
         &[START, DURATION],
     ),
     event(
+        id::CLAIM,
+        "instr.Claim",
+        &[
+            annotation!(LABEL, "Claim on a Probe"),
+            annotation!(
+                DESCRIPTION,
+                "The level of a method's probe changes, or of all probes where there is no method"
+            ),
+            IN_INSTR,
+        ],
+        &[
+            START,
+            METHOD,
+            pooled("template", id::TEMPLATE, &[annotation!(LABEL, "Template")]),
+            field("owner", id::STRING, &[annotation!(LABEL, "Owner")]),
+            field("reason", id::STRING, &[annotation!(LABEL, "Reason")]),
+            field("from", id::STRING, &[annotation!(LABEL, "Level Before")]),
+            field("to", id::STRING, &[annotation!(LABEL, "Level After")]),
+        ],
+    ),
+    event(
         id::TASK,
         "instr.Task",
         &[

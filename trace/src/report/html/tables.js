@@ -59,9 +59,15 @@ function methodLink(index, isShort) {
   return link;
 }
 
+/** What a method's figures tell whose level was changed. */
+function partTitle(part) {
+  return `every call was recorded in this part of the time, ${part.percent.toFixed(1)} %; ${part.rest_is_estimated ? "the rest is estimated" : "of the rest nothing was recorded"}`;
+}
+
 function methodsPanel() {
   const several = new Set(frames.map((frame) => frame.template)).size > 1;
-  const name = (index) => make("span", {}, methodLink(index), several && frames[index].template ? make("span", { class: "tag" }, frames[index].template) : null);
+  const name = (index) => make("span", {}, methodLink(index), several && frames[index].template ? make("span", { class: "tag" }, frames[index].template) : null,
+    frames[index].part ? make("span", { class: "tag", title: partTitle(frames[index].part) }, frames[index].part.text) : null);
   const measured = (title, key, options) => number(title, (index) => frames[index][key], (value, index) => estimate(frames[index].estimated, amount(value)) + (frames[index][`${key}_margin`] === undefined ? "" : plusMinus(frames[index].estimated, frames[index][`${key}_margin`])), options);
   const portion = (title, key) => number(title, (index) => frames[index][key], (value) => share(value, data.total), { whole: data.total });
   return tablePanel({
@@ -199,6 +205,7 @@ function openMethod(index) {
       make("button", { onclick: () => { dialog.close(); showTab("flame"); flame.search.value = fullName(frame); search(fullName(frame)); } }, "Show in the flame graph"),
       make("button", { onclick: () => dialog.close() }, "Close")),
     make("h2", { class: "mono" }, fullName(frame)),
+    frame.part ? make("p", {}, `${frame.part.text}: ${partTitle(frame.part)}`) : null,
     make("dl", { class: "facts" }, ...facts.flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)])),
     side("Called by", callers), side("Calls", callees));
   if (!dialog.open) dialog.showModal();

@@ -178,6 +178,10 @@ impl Report<'_> {
             let margins = "  ± the true time is not farther off in 19 cases of 20 (docs/governor.md)";
             self.lines.extend([legend, margins].map(|line| self.style.faint(line)));
         }
+        if analysis.frames.iter().any(|frame| frame.part.is_some()) {
+            let legend = "  [..] the calls are those of this part of the time (docs/reports.md)";
+            self.lines.push(self.style.faint(legend));
+        }
     }
 
     fn more(&mut self, rows: usize) {
@@ -303,7 +307,7 @@ impl Report<'_> {
 }
 
 fn frame_name(frame: &Frame) -> String {
-    frame.reported_name()
+    frame.marked_name()
 }
 
 /// The columns of the table of methods: narrow terminals show fewer.
