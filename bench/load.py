@@ -49,7 +49,8 @@ class Run:
             if level:
                 path = os.path.join(directory, "instr.toml")
                 with open(path, "w", encoding="utf-8") as file:
-                    file.write(CONFIG.format(directory=directory, level=level, trace=trace, more=more))
+                    ungoverned = "" if "[governor]" in more else "[governor]\nenabled = false\n"
+                    file.write(CONFIG.format(directory=directory, level=level, trace=trace, more=more + ungoverned))
                 options.append(f"-agentpath:{os.path.abspath(agent)}={path}")
             command = [java + "/bin/java", "-Xms256m", "-Xmx256m", *options, "-cp", classes, "Load", body, str(work), str(allocated),
                        str(rate), length, *counts]

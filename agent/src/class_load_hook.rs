@@ -248,7 +248,7 @@ fn number_probes(
         let template = templates.get(slot.template);
         let level = template.map_or(Level::Time, |template| template.level);
         let live = template.is_some_and(|template| template.live);
-        watches |= live || level == Level::Watch;
+        watches |= !live && level == Level::Watch;
         ProbeRequest {
             name: method.map_or(b"?", |method| method.name.as_bytes()),
             descriptor: method.map_or(b"", |method| method.descriptor.as_bytes()),

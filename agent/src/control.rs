@@ -12,14 +12,13 @@ use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use instrument_core::level::Level;
 use serde::{Deserialize, Serialize};
 use settings::TraceMode;
 
 use crate::call_tree::CallTree;
 use crate::hottest::Hot;
 use crate::jvm::block_signals;
-use crate::live_control::{Bursts, Governed, LiveCounts};
+use crate::live_control::{Bursts, Governed, LiveCounts, WantedLevel};
 use crate::live_selection::LiveSelection;
 use crate::metrics::Sending;
 use crate::probe_switch::PausedBy;
@@ -52,7 +51,7 @@ enum Request {
     },
     Level {
         methods: String,
-        level: Level,
+        level: WantedLevel,
     },
     /// Switches all probes off, whatever their level.
     Pause,
@@ -150,11 +149,11 @@ impl Status {
                 .live
                 .count(&session.setup, &session.withdrawn.as_ref().map(WithdrawnProbes::numbers).unwrap_or_default()),
             bursts: session.live.bursts(&session.setup),
-            governor: session.live.governed(session.setup.budget()),
+            governor: session.live.governed(session.withdrawn.as_ref().map(WithdrawnProbes::percent)),
             paused: paused(session),
             breaker: session.health.lock().open_because.clone(),
             otlp: session.sending(),
-            warnings: session.doubts.lines(session.setup.rules.rules()),
+            warnings: [session.doubts.lines(session.setup.rules.rules()), session.live.warnings()].concat(),
             decisions: session.live.decisions(),
             hottest: Hot::of(session, methods.min(MOST_METHODS), durations),
         }
@@ -172,7 +171,7 @@ fn paused(session: &Session) -> Vec<&'static str> {
 
 /// Switches all probes, and says so to those who look at the recording.
 fn switch(session: &Session, on: bool) -> Switched {
-    let changed = if on { session.switch.resume(PausedBy::Request) } else { session.switch.pause(PausedBy::Request) };
+    let changed = session.switch_probes(PausedBy::Request, on);
     if changed {
         let line = if on { "all probes resumed by request" } else { "all probes paused by request" };
         session.live.note(line);
@@ -319,6 +318,8 @@ fn dump_trace(session: &Session) -> DumpAnswer {
 
 #[cfg(test)]
 mod tests {
+    use instrument_core::level::Level;
+
     use super::*;
 
     #[test]
@@ -366,7 +367,9 @@ mod tests {
         let status = serde_json::from_str(r#"{"ask":"status","methods":7,"durations":true}"#);
         assert!(matches!(status, Ok(Request::Status { methods: Some(7), durations: true })));
         let level = serde_json::from_str(r#"{"ask":"level","methods":"a.B.*","level":"off"}"#);
-        assert!(matches!(level, Ok(Request::Level { level: Level::Off, .. })));
+        assert!(matches!(level, Ok(Request::Level { level: WantedLevel::Exact(Level::Off), .. })));
+        let level = serde_json::from_str(r#"{"ask":"level","methods":"a.B.*","level":"auto"}"#);
+        assert!(matches!(level, Ok(Request::Level { level: WantedLevel::Auto, .. })));
         assert!(serde_json::from_str::<Request>(r#"{"ask":"level","methods":"a","level":"loud"}"#).is_err());
     }
 }

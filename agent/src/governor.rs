@@ -1,7 +1,7 @@
 //! Keeps the cost of probes below a budget: which methods go down (from exact times to level `watch`, or from that to no probe), and
 //! which may come back.
 //!
-//! The cost of a method is its calls times the cost of one, which was measured at the start. The methods that are called most go
+//! The cost of a method is its calls times the price of one at its level (`probe_prices.rs`). The methods that cost most are lowered
 //! first: few methods make most calls. One comes back when the rest takes less than half of the budget; if that was a mistake
 //! it goes again, and each time it has to wait twice as long.
 
@@ -58,14 +58,38 @@ pub(crate) struct Interval<'a> {
     pub(crate) length: Duration,
     /// CPU time that the process used in it.
     pub(crate) cpu: Duration,
-    /// Probe that may be governed, and its calls in the interval.
-    pub(crate) calls: &'a [(u32, u64)],
+    /// The calls of each probe that may be governed.
+    pub(crate) calls: &'a [ProbeCalls],
+}
+
+/// Calls of one probe in an interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct ProbeCalls {
+    pub(crate) probe: u32,
+    pub(crate) calls: u64,
+    /// What they cost together, in nanoseconds.
+    pub(crate) nanos: f64,
 }
 
 impl Interval<'_> {
     /// CPU time that percents are of.
     fn cpu_nanos(&self) -> f64 {
         (self.cpu.as_nanos() as f64).max(self.length.as_nanos() as f64 * IDLE_CPU)
+    }
+
+    /// What all calls cost together, in nanoseconds.
+    fn cost(&self) -> f64 {
+        self.calls.iter().map(|calls| calls.nanos).sum()
+    }
+
+    /// The same in percent of the CPU time.
+    pub(crate) fn percent(&self) -> f64 {
+        100.0 * self.cost() / self.cpu_nanos()
+    }
+
+    /// What these calls of the interval cost, in percent of the CPU time.
+    pub(crate) fn percent_of(&self, calls: &ProbeCalls) -> f64 {
+        100.0 * calls.nanos / self.cpu_nanos()
     }
 }
 
@@ -91,7 +115,6 @@ struct Demoted {
 #[derive(Debug)]
 pub(crate) struct Governor {
     budget: f64,
-    nanos_per_call: f64,
     manner: Manner,
     demoted: BTreeMap<u32, Demoted>,
     percent: f64,
@@ -99,9 +122,9 @@ pub(crate) struct Governor {
 
 impl Governor {
     /// A governor with a budget in percent of the process's CPU time.
-    pub(crate) fn new(budget_percent: u32, nanos_per_call: f64, manner: Manner) -> Governor {
+    pub(crate) fn new(budget_percent: u32, manner: Manner) -> Governor {
         let budget = f64::from(budget_percent) / 100.0;
-        Governor { budget, nanos_per_call, manner, demoted: BTreeMap::new(), percent: 0.0 }
+        Governor { budget, manner, demoted: BTreeMap::new(), percent: 0.0 }
     }
 
     /// Percent of the process's CPU time that the probes took in the last interval.
@@ -109,26 +132,15 @@ impl Governor {
         self.percent
     }
 
-    /// What one call is taken to cost.
-    pub(crate) fn nanos_per_call(&self) -> f64 {
-        self.nanos_per_call
-    }
-
     /// What probes took in an interval above what the governor aims at: what a change would have saved.
     pub(crate) fn excess(&self, interval: &Interval<'_>) -> Duration {
         let aim = self.budget * self.manner.aim * interval.cpu_nanos();
-        Duration::from_nanos((self.cost(interval) - aim).max(0.0) as u64)
-    }
-
-    /// In nanoseconds.
-    fn cost(&self, interval: &Interval<'_>) -> f64 {
-        let calls: u64 = interval.calls.iter().map(|(_, calls)| calls).sum();
-        calls as f64 * self.nanos_per_call
+        Duration::from_nanos((interval.cost() - aim).max(0.0) as u64)
     }
 
     /// Decides at the end of an interval.
     pub(crate) fn decide(&mut self, interval: &Interval<'_>) -> Vec<Decision> {
-        let (cpu, cost) = (interval.cpu_nanos(), self.cost(interval));
+        let (cpu, cost) = (interval.cpu_nanos(), interval.cost());
         self.percent = 100.0 * cost / cpu;
         if cost > self.budget * self.manner.limit * cpu {
             self.demote(interval, cost, cpu)
@@ -140,15 +152,14 @@ impl Governor {
     }
 
     fn demote(&mut self, interval: &Interval<'_>, mut cost: f64, cpu: f64) -> Vec<Decision> {
-        let mut by_calls = interval.calls.to_vec();
-        by_calls.sort_unstable_by_key(|(probe, calls)| (std::cmp::Reverse(*calls), *probe));
+        let mut by_cost = interval.calls.to_vec();
+        by_cost.sort_unstable_by(|a, b| b.nanos.total_cmp(&a.nanos).then(a.probe.cmp(&b.probe)));
         let seconds = interval.length.as_secs_f64();
         let mut decisions = Vec::new();
-        for (probe, calls) in by_calls {
+        for ProbeCalls { probe, calls, nanos: own } in by_cost {
             if cost <= self.budget * self.manner.aim * cpu || calls == 0 {
                 break;
             }
-            let own = calls as f64 * self.nanos_per_call;
             if own < self.budget * self.manner.least * cpu {
                 break;
             }
@@ -190,8 +201,14 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn second<'a>(at: u64, cpu_millis: u64, calls: &'a [(u32, u64)]) -> Interval<'a> {
-        Interval { at: Duration::from_secs(at), length: SECOND, cpu: Duration::from_millis(cpu_millis), calls }
+    /// What a governor decides at the end of a second.
+    fn decide(governor: &mut Governor, at: u64, cpu_millis: u64, price: f64, calls: &[(u32, u64)]) -> Vec<Decision> {
+        let calls: Vec<ProbeCalls> = calls
+            .iter()
+            .map(|(probe, calls)| ProbeCalls { probe: *probe, calls: *calls, nanos: *calls as f64 * price })
+            .collect();
+        let (at, cpu) = (Duration::from_secs(at), Duration::from_millis(cpu_millis));
+        governor.decide(&Interval { at, length: SECOND, cpu, calls: &calls })
     }
 
     fn probes(decisions: &[Decision]) -> Vec<i64> {
@@ -204,9 +221,10 @@ mod tests {
 
     #[test]
     fn the_hottest_go_until_the_rest_fits() {
-        let mut governor = Governor::new(3, 50.0, Manner::OF_LEVELS);
+        let mut governor = Governor::new(3, Manner::OF_LEVELS);
         // 50 ns a call of 1 s of CPU: 600,000 calls are the budget, 480,000 the aim.
-        let decisions = governor.decide(&second(1, 1000, &[(1, 100_000), (2, 2_000_000), (3, 300_000), (4, 400_000)]));
+        let decisions =
+            decide(&mut governor, 1, 1000, 50.0, &[(1, 100_000), (2, 2_000_000), (3, 300_000), (4, 400_000)]);
         assert_eq!(probes(&decisions), [-2, -4]);
         assert!((governor.percent() - 14.0).abs() < 0.01, "{}", governor.percent());
         assert!(matches!(decisions[0], Decision::Demote { percent, .. } if (percent - 10.0).abs() < 0.01));
@@ -214,48 +232,57 @@ mod tests {
 
     #[test]
     fn probes_that_go_altogether_go_sooner_but_not_for_next_to_nothing() {
-        let mut governor = Governor::new(3, 1.0, Manner::OF_PROBES);
+        let mut governor = Governor::new(3, Manner::OF_PROBES);
         // 1 ns a call of 1 s of CPU: from 18 million calls on some go until 7.5 million are left, but none with less than 900,000.
-        assert!(governor.decide(&second(1, 1000, &[(1, 17_000_000)])).is_empty());
+        assert!(decide(&mut governor, 1, 1000, 1.0, &[(1, 17_000_000)]).is_empty());
         let many: Vec<(u32, u64)> = (2..40).map(|probe| (probe, 800_000)).collect();
         let calls = [&[(1, 3_000_000)], many.as_slice()].concat();
-        assert_eq!(probes(&governor.decide(&second(2, 1000, &calls))), [-1]);
+        assert_eq!(probes(&decide(&mut governor, 2, 1000, 1.0, &calls)), [-1]);
+    }
+
+    #[test]
+    fn what_costs_most_is_lowered_although_others_are_called_more_often() {
+        let mut governor = Governor::new(3, Manner::OF_LEVELS);
+        let full = ProbeCalls { probe: 1, calls: 50_000, nanos: 50_000.0 * 1_300.0 };
+        let time = ProbeCalls { probe: 2, calls: 300_000, nanos: 300_000.0 * 50.0 };
+        let decisions = governor.decide(&Interval { at: SECOND, length: SECOND, cpu: SECOND, calls: &[time, full] });
+        assert_eq!(probes(&decisions), [-1]);
     }
 
     #[test]
     fn within_the_budget_nothing_happens() {
-        let mut governor = Governor::new(3, 50.0, Manner::OF_LEVELS);
-        assert!(governor.decide(&second(1, 1000, &[(1, 500_000)])).is_empty());
+        let mut governor = Governor::new(3, Manner::OF_LEVELS);
+        assert!(decide(&mut governor, 1, 1000, 50.0, &[(1, 500_000)]).is_empty());
         // The same calls in a process that hardly runs are more than 3 % of its time, but of 100 ms at least.
-        assert!(governor.decide(&second(2, 1, &[(1, 50_000)])).is_empty());
+        assert!(decide(&mut governor, 2, 1, 50.0, &[(1, 50_000)]).is_empty());
     }
 
     #[test]
     fn who_comes_back_too_early_waits_longer() {
-        let mut governor = Governor::new(3, 50.0, Manner::OF_LEVELS);
-        assert_eq!(probes(&governor.decide(&second(1, 1000, &[(7, 5_000_000)]))), [-7]);
-        assert!(governor.decide(&second(10, 1000, &[])).is_empty(), "10 s are not over");
-        assert_eq!(probes(&governor.decide(&second(11, 1000, &[]))), [7]);
-        assert_eq!(probes(&governor.decide(&second(12, 1000, &[(7, 5_000_000)]))), [-7]);
-        assert!(governor.decide(&second(31, 1000, &[])).is_empty(), "20 s are not over");
-        assert_eq!(probes(&governor.decide(&second(32, 1000, &[]))), [7]);
+        let mut governor = Governor::new(3, Manner::OF_LEVELS);
+        assert_eq!(probes(&decide(&mut governor, 1, 1000, 50.0, &[(7, 5_000_000)])), [-7]);
+        assert!(decide(&mut governor, 10, 1000, 50.0, &[]).is_empty(), "10 s are not over");
+        assert_eq!(probes(&decide(&mut governor, 11, 1000, 50.0, &[])), [7]);
+        assert_eq!(probes(&decide(&mut governor, 12, 1000, 50.0, &[(7, 5_000_000)])), [-7]);
+        assert!(decide(&mut governor, 31, 1000, 50.0, &[]).is_empty(), "20 s are not over");
+        assert_eq!(probes(&decide(&mut governor, 32, 1000, 50.0, &[])), [7]);
     }
 
     #[test]
     fn they_come_back_one_by_one_the_cheapest_first_and_only_when_it_is_quiet() {
-        let mut governor = Governor::new(3, 50.0, Manner::OF_LEVELS);
-        governor.decide(&second(1, 1000, &[(1, 5_000_000), (2, 2_000_000)]));
-        assert!(governor.decide(&second(20, 1000, &[(3, 400_000)])).is_empty(), "two thirds of the budget are used");
-        assert_eq!(probes(&governor.decide(&second(21, 1000, &[(3, 1000)]))), [2]);
-        assert_eq!(probes(&governor.decide(&second(22, 1000, &[(3, 1000)]))), [1]);
-        assert!(governor.decide(&second(23, 1000, &[])).is_empty(), "all are back");
+        let mut governor = Governor::new(3, Manner::OF_LEVELS);
+        decide(&mut governor, 1, 1000, 50.0, &[(1, 5_000_000), (2, 2_000_000)]);
+        assert!(decide(&mut governor, 20, 1000, 50.0, &[(3, 400_000)]).is_empty(), "two thirds of the budget are used");
+        assert_eq!(probes(&decide(&mut governor, 21, 1000, 50.0, &[(3, 1000)])), [2]);
+        assert_eq!(probes(&decide(&mut governor, 22, 1000, 50.0, &[(3, 1000)])), [1]);
+        assert!(decide(&mut governor, 23, 1000, 50.0, &[]).is_empty(), "all are back");
     }
 
     #[test]
     fn what_a_person_set_is_left_alone() {
-        let mut governor = Governor::new(3, 50.0, Manner::OF_LEVELS);
-        governor.decide(&second(1, 1000, &[(1, 5_000_000)]));
+        let mut governor = Governor::new(3, Manner::OF_LEVELS);
+        decide(&mut governor, 1, 1000, 50.0, &[(1, 5_000_000)]);
         governor.forget(1);
-        assert!(governor.decide(&second(60, 1000, &[])).is_empty());
+        assert!(decide(&mut governor, 60, 1000, 50.0, &[]).is_empty());
     }
 }

@@ -53,6 +53,14 @@ impl JvmEventRecording {
         }
     }
 
+    /// The level of a probe changes, or of all probes if there is none.
+    pub(crate) fn claim(&self, probe: Option<u32>, (owner, reason): (&'static str, &str), levels: [&'static str; 2]) {
+        let [from, to] = levels;
+        if let Some(queue) = self.queue.get() {
+            queue.add(JvmEvent::Claim { probe, owner, reason: reason.to_owned(), from, to });
+        }
+    }
+
     /// A fact about how was measured.
     pub(crate) fn setting(&self, key: &'static str, value: String) {
         if let Some(queue) = self.queue.get() {

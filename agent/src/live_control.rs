@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 use instrument_core::level::Level;
 use instrument_core::selection::Chosen;
 use parking_lot::Mutex;
-use rustc_hash::FxHashSet;
-use serde::Serialize;
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
 
-use crate::governor::{Decision, Governor, Interval, Manner};
+use crate::governor::{Decision, Governor, Interval, Manner, ProbeCalls};
 use crate::live_levels::{self, LiveLevels};
 use crate::live_selection::{Fixed, LiveSelection, category_of, fixed};
 use crate::probe_prices::ProbePrices;
-use crate::probe_registry::{ProbeDescription, ProbeRegistry};
-use crate::recorder::Calls;
+use crate::probe_registry::{ProbeDescription, ProbeRegistry, RecordedAs};
+use crate::recorder::{Calls, RecordCounts};
 use crate::setup::Setup;
 
 /// So many decisions are remembered.
@@ -22,7 +22,13 @@ const REMEMBERED: usize = 100;
 /// The governor looks this often.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// In place of a level: the method lost its probe.
+/// As the owner of a change.
+const GOVERNOR: &str = "governor";
+/// A method at level full is set to time, not to watch, if it takes less than this part of the budget then.
+const MOST_OF_ONE: f64 = 0.5;
+/// In place of a level, in the recording: the method has no probe.
+pub(crate) const REMOVED: &str = "removed";
+/// The same in the status.
 const WITHDRAWN: &str = "withdrawn";
 
 /// The live probes of a session.
@@ -38,10 +44,25 @@ pub(crate) struct LiveControl {
 #[derive(Debug, Default)]
 struct State {
     governor: Option<Governor>,
-    /// Live probes that the governor leaves alone: by their rule, or because a person set them.
-    ungoverned: FxHashSet<u32>,
+    prices: ProbePrices,
+    /// What the rule of each live probe says.
+    ruled: FxHashMap<u32, Ruled>,
+    /// Live probes whose level a person set: the governor leaves them alone.
+    set_by_person: FxHashSet<u32>,
     decisions: VecDeque<String>,
     last: Option<Last>,
+    kept: Kept,
+    /// Probes that have been warned of.
+    warned: FxHashSet<u32>,
+}
+
+/// What a rule says of a live probe.
+#[derive(Debug, Clone, Copy)]
+struct Ruled {
+    level: Level,
+    is_governed: bool,
+    /// Whether the governor may take the probe away: without it a method has no template at all.
+    is_only_template: bool,
 }
 
 /// What the governor saw last.
@@ -49,7 +70,35 @@ struct State {
 struct Last {
     at: Duration,
     cpu: Duration,
+    records: RecordCounts,
     calls: Vec<Calls>,
+}
+
+/// What probes took of the CPU time whose level the governor does not change.
+#[derive(Debug, Clone, Copy, Default)]
+struct Kept {
+    percent: f64,
+    /// The one that took most, and its part.
+    dearest: Option<(u32, f64)>,
+}
+
+/// A change of one probe's level.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LevelChange {
+    pub(crate) probe: u32,
+    /// Who wanted it: `rule`, `user` or `governor`.
+    pub(crate) owner: &'static str,
+    pub(crate) reason: String,
+    pub(crate) from: Level,
+    pub(crate) to: Level,
+}
+
+/// What came of a look of the governor.
+#[derive(Debug, Default)]
+pub(crate) struct Governing {
+    pub(crate) changes: Vec<LevelChange>,
+    /// Something that users should know.
+    pub(crate) warning: Option<String>,
 }
 
 /// The governor's state, for people.
@@ -57,10 +106,26 @@ struct Last {
 pub(crate) struct Governed {
     /// Most of the CPU time that probes may take.
     pub(crate) budget_percent: u32,
-    /// What exact times took in the last interval.
+    /// What the probes took in the last interval whose level the governor changes, at all levels but watch.
     pub(crate) percent: f64,
-    /// What a call is taken to cost.
+    /// What the others took: those whose level a person set, of rules with `governed = false`, and those that are not live.
+    pub(crate) kept_percent: f64,
+    /// What probes at level watch took when their calls were counted last.
+    pub(crate) watch_percent: Option<f64>,
+    /// What a call at level time costs.
     pub(crate) nanos_per_call: f64,
+    /// What a call at level full costs.
+    pub(crate) nanos_per_full_call: f64,
+}
+
+/// The level that a request asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum WantedLevel {
+    /// That of the rule, which the governor may lower.
+    Auto,
+    #[serde(untagged)]
+    Exact(Level),
 }
 
 /// What a request changed.
@@ -71,6 +136,9 @@ pub(crate) struct Changed {
     live: usize,
     /// What was meant and cannot change.
     fixed: Vec<Fixed>,
+    /// The changes themselves are recorded.
+    #[serde(skip)]
+    pub(crate) changes: Vec<LevelChange>,
 }
 
 /// Live probes of one category.
@@ -100,41 +168,77 @@ impl LiveControl {
     }
 
     /// Starts the governor, if there is a budget; when it is known what calls cost.
-    pub(crate) fn start(&self, prices: &ProbePrices) {
-        let nanos_per_call = prices.of(Level::Time).total_nanos;
-        let governor = |percent| Governor::new(percent, nanos_per_call, Manner::OF_LEVELS);
-        self.state.lock().governor = self.budget_percent.map(governor);
+    pub(crate) fn start(&self, prices: ProbePrices, cpu: Duration) {
+        let mut state = self.state.lock();
+        state.prices = prices;
+        state.governor = self.budget_percent.map(|percent| Governor::new(percent, Manner::OF_LEVELS));
+        let (at, records) = (self.began.elapsed(), RecordCounts::default());
+        state.last = Some(Last { at, cpu, records, calls: Vec::new() });
     }
 
     /// A method got this live probe.
     pub(crate) fn begin(&self, probe: u32, chosen: &Chosen, is_governed: bool) {
         self.levels.begin(probe, chosen.level);
-        if !is_governed {
-            self.state.lock().ungoverned.insert(probe);
-        }
+        self.state
+            .lock()
+            .ruled
+            .insert(probe, Ruled { level: chosen.level, is_governed, is_only_template: chosen.templates.len() == 1 });
     }
 
-    /// Sets the level of all live probes that are meant, and says which these are.
-    pub(crate) fn set(&self, selection: &LiveSelection, level: Level, setup: &Setup) -> (Changed, Vec<u32>) {
+    /// Sets the level of all live probes that are meant, or hands them back to their rules and the governor, and returns which these are.
+    pub(crate) fn set(&self, selection: &LiveSelection, wanted: WantedLevel, setup: &Setup) -> (Changed, Vec<u32>) {
         let described = self.probes.described();
         let meant: Vec<&ProbeDescription> =
             described.iter().filter(|probe| selection.takes(probe, &setup.templates)).collect();
         let mut state = self.state.lock();
-        let mut numbers = Vec::new();
+        let (mut numbers, mut changes) = (Vec::new(), Vec::new());
         for probe in meant.iter().filter(|probe| probe.live) {
-            self.levels.set(probe.number, level);
-            state.ungoverned.insert(probe.number);
-            if let Some(governor) = &mut state.governor {
-                governor.forget(probe.number);
-            }
             numbers.push(probe.number);
+            changes.extend(self.set_one(&mut state, probe.number, wanted));
         }
         let changed = numbers.len();
-        let line = format!("{changed} methods set to {level} by request: {}", selection.text());
+        let line = match wanted {
+            WantedLevel::Auto => {
+                format!("{changed} methods handed back to their rules by request: {}", selection.text())
+            }
+            WantedLevel::Exact(level) => format!("{changed} methods set to {level} by request: {}", selection.text()),
+        };
         state.note(self.began.elapsed(), line);
         let live = described.iter().filter(|probe| probe.live).count();
         let fixed = fixed(meant.into_iter(), &setup.rules, &setup.templates);
-        (Changed { changed, live, fixed }, numbers)
+        (Changed { changed, live, fixed, changes }, numbers)
+    }
+
+    fn set_one(&self, state: &mut State, probe: u32, wanted: WantedLevel) -> Option<LevelChange> {
+        let (to, owner, reason) = match wanted {
+            WantedLevel::Exact(level) => {
+                state.set_by_person.insert(probe);
+                (level, "user", "instr level")
+            }
+            WantedLevel::Auto => {
+                state.set_by_person.remove(&probe);
+                (state.ruled.get(&probe)?.level, "rule", "handed back by instr level")
+            }
+        };
+        state.warned.remove(&probe);
+        if let Some(governor) = &mut state.governor {
+            governor.forget(probe);
+        }
+        self.change(probe, owner, reason.to_owned(), to)
+    }
+
+    /// Sets a level; `None` if the probe is at this level already.
+    fn change(&self, probe: u32, owner: &'static str, reason: String, to: Level) -> Option<LevelChange> {
+        let from = self.levels.get(probe);
+        self.levels.set(probe, to);
+        (from != to).then_some(LevelChange { probe, owner, reason, from, to })
+    }
+
+    /// Those of the probes that the governor may take away.
+    pub(crate) fn removable_among(&self, probes: &[u32]) -> Vec<u32> {
+        let state = self.state.lock();
+        let is_removable = |ruled: &Ruled| ruled.is_governed && ruled.is_only_template;
+        probes.iter().filter(|probe| state.ruled.get(probe).is_some_and(is_removable)).copied().collect()
     }
 
     /// These probes are gone: nothing is to be given back to them.
@@ -169,6 +273,12 @@ impl LiveControl {
         })
     }
 
+    /// The name of the present level of a probe, which is level watch unless it is live.
+    pub(crate) fn recorded_level(&self, probe: u32) -> &'static str {
+        let is_live = self.state.lock().ruled.contains_key(&probe);
+        if is_live { self.levels.get(probe).name() } else { Level::Watch.name() }
+    }
+
     /// The present level of a live probe.
     pub(crate) fn level(&self, probe: u32) -> Level {
         self.levels.get(probe)
@@ -185,11 +295,48 @@ impl LiveControl {
     }
 
     /// The governor, if there is one.
-    pub(crate) fn governed(&self, budget_percent: Option<u32>) -> Option<Governed> {
+    pub(crate) fn governed(&self, watch_percent: Option<f64>) -> Option<Governed> {
         let state = self.state.lock();
-        let governor = state.governor.as_ref()?;
-        let (percent, nanos_per_call) = (governor.percent(), governor.nanos_per_call());
-        Some(Governed { budget_percent: budget_percent?, percent, nanos_per_call })
+        let nanos = |level| state.prices.of(level).total_nanos;
+        Some(Governed {
+            budget_percent: self.budget_percent?,
+            percent: state.governor.as_ref()?.percent(),
+            kept_percent: state.kept.percent,
+            watch_percent,
+            nanos_per_call: nanos(Level::Time),
+            nanos_per_full_call: nanos(Level::Full),
+        })
+    }
+
+    /// What users should know of the cost of probes.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        self.warning(&self.state.lock()).into_iter().map(|(_, text)| text).collect()
+    }
+
+    /// The probe that takes most of the CPU time although nobody may lower it, if all of these take more than the budget.
+    fn warning(&self, state: &State) -> Option<(u32, String)> {
+        let budget = self.budget_percent.filter(|budget| state.kept.percent > f64::from(*budget))?;
+        let (probe, percent) = state.kept.dearest?;
+        let name = self.name(probe);
+        let why = if state.set_by_person.contains(&probe) {
+            format!("its level was set by request (`instr level PID {name} auto` hands it back)")
+        } else if self.levels.get(probe) == Level::Burst {
+            "its windows of level burst are long (`burst-open-ms` in [control])".to_owned()
+        } else if state.ruled.contains_key(&probe) {
+            "its rule has `governed = false`".to_owned()
+        } else {
+            "its probe has a fixed level".to_owned()
+        };
+        let all = state.kept.percent;
+        let text = format!(
+            "probes that the governor does not lower take {all:.1} % of the CPU time, the budget is {budget} %: {name} takes \
+             {percent:.1} %, and {why}"
+        );
+        Some((probe, text))
+    }
+
+    fn name(&self, probe: u32) -> String {
+        self.probes.describe(probe).map_or_else(|| "?".to_owned(), |probe| probe.method)
     }
 
     /// Whether [`LiveControl::govern`] has something to do.
@@ -200,40 +347,93 @@ impl LiveControl {
     }
 
     /// Has the governor look at the calls up to now and the CPU time that the process has used.
-    pub(crate) fn govern(&self, calls: Vec<Calls>, cpu: Duration) {
+    pub(crate) fn govern(&self, calls: Vec<Calls>, records: RecordCounts, cpu: Duration) -> Governing {
         let at = self.began.elapsed();
         let mut state = self.state.lock();
         let state = &mut *state;
-        let Some(governor) = &mut state.governor else { return };
-        let Some(last) = state.last.replace(Last { at, cpu, calls: calls.clone() }) else { return };
-        let mut fresh = Vec::new();
-        for (probe, now) in (0u32..).zip(&calls) {
-            let before = last.calls.get(probe as usize).map_or(0, |calls| calls.count);
-            let is_ours = || self.levels.get(probe) == Level::Time && !state.ungoverned.contains(&probe);
-            if now.count > before && is_ours() {
-                fresh.push((probe, now.count - before));
-            }
-        }
-        let interval =
-            Interval { at, length: at.saturating_sub(last.at), cpu: cpu.saturating_sub(last.cpu), calls: &fresh };
-        for decision in governor.decide(&interval) {
-            let line = self.carry_out(decision);
+        let Some(last) = state.last.replace(Last { at, cpu, records, calls: calls.clone() }) else {
+            return Governing::default();
+        };
+        let (governed, kept) = self.costs(state, &calls, &last, records);
+        let (length, cpu) = (at.saturating_sub(last.at), cpu.saturating_sub(last.cpu));
+        let kept_interval = Interval { at, length, cpu, calls: &kept };
+        state.kept = Kept {
+            percent: kept_interval.percent(),
+            dearest: kept
+                .iter()
+                .max_by(|a, b| a.nanos.total_cmp(&b.nanos))
+                .map(|dearest| (dearest.probe, kept_interval.percent_of(dearest))),
+        };
+        let Some(governor) = &mut state.governor else { return Governing::default() };
+        let decisions = governor.decide(&Interval { at, length, cpu, calls: &governed });
+        let mut changes = Vec::new();
+        for decision in decisions {
+            let Some((change, line)) = self.carry_out(state, decision) else { continue };
             tracing::info!("{line}");
             state.note(at, line);
+            changes.push(change);
         }
+        let warning = self.warning(state).filter(|(probe, _)| state.warned.insert(*probe)).map(|(_, text)| text);
+        Governing { changes, warning }
     }
 
-    fn carry_out(&self, decision: Decision) -> String {
-        let name = |probe| self.probes.describe(probe).map_or_else(|| "?".to_owned(), |probe| probe.method);
+    /// What the calls since the last look cost: those of probes that the governor may lower, and the others.
+    fn costs(
+        &self,
+        state: &State,
+        calls: &[Calls],
+        last: &Last,
+        records: RecordCounts,
+    ) -> (Vec<ProbeCalls>, Vec<ProbeCalls>) {
+        let before = |number: u32| last.calls.get(number as usize).map_or(0, |calls| calls.count);
+        let fresh = |(number, now): (u32, &Calls)| Some((number, now.count.checked_sub(before(number))?));
+        let fresh: Vec<(u32, u64)> = (0u32..).zip(calls).filter_map(fresh).filter(|(_, calls)| *calls > 0).collect();
+        // Records that found no place belong to calls that cost as much.
+        let recorded = records.records.saturating_sub(last.records.records).max(1) as f64;
+        let with_lost = 1.0 + records.lost.saturating_sub(last.records.lost) as f64 / recorded;
+        let mut by_probe: BTreeMap<u32, (bool, ProbeCalls)> = BTreeMap::new();
+        let recorded_as = self.probes.recorded_as(fresh.iter().map(|(number, _)| *number));
+        for ((_, calls), recorded) in fresh.iter().zip(recorded_as) {
+            // Ticks say nothing of calls.
+            let Some(RecordedAs { probe, level, live }) = recorded.filter(|as_| as_.level != Level::Watch) else {
+                continue;
+            };
+            let calls = (*calls as f64 * with_lost) as u64;
+            let nanos = calls as f64 * state.prices.of(level).total_nanos;
+            let sum = by_probe.entry(probe).or_insert((live, ProbeCalls { probe, calls: 0, nanos: 0.0 }));
+            sum.1.calls += calls;
+            sum.1.nanos += nanos;
+        }
+        let is_governed = |probe: u32, live: bool| {
+            // What a burst costs is bounded by its windows.
+            live && self.levels.get(probe) != Level::Burst
+                && !state.set_by_person.contains(&probe)
+                && state.ruled.get(&probe).is_some_and(|ruled| ruled.is_governed)
+        };
+        let (governed, kept): (Vec<_>, Vec<_>) =
+            by_probe.into_values().partition(|(live, calls)| is_governed(calls.probe, *live));
+        // What was lowered meanwhile costs nothing any more.
+        let still = |calls: &ProbeCalls| !matches!(self.levels.get(calls.probe), Level::Off | Level::Watch);
+        let calls = |list: Vec<(bool, ProbeCalls)>| list.into_iter().map(|(_, calls)| calls);
+        (calls(governed).filter(still).collect(), calls(kept).collect())
+    }
+
+    fn carry_out(&self, state: &State, decision: Decision) -> Option<(LevelChange, String)> {
         match decision {
             Decision::Demote { probe, calls_per_second, percent } => {
-                self.levels.set(probe, Level::Watch);
-                let name = name(probe);
-                format!("{name} set to watch: {calls_per_second:.0} calls a second took {percent:.1} % of the CPU time")
+                let prices = &state.prices;
+                let timed = percent * prices.of(Level::Time).total_nanos / prices.of(Level::Full).total_nanos.max(1.0);
+                let is_full = self.levels.get(probe) == Level::Full;
+                let budget = f64::from(self.budget_percent?);
+                let to = if is_full && timed < budget * MOST_OF_ONE { Level::Time } else { Level::Watch };
+                let reason = format!("{calls_per_second:.0} calls a second took {percent:.1} % of the CPU time");
+                let line = format!("{} set to {to}: {reason}", self.name(probe));
+                Some((self.change(probe, GOVERNOR, reason, to)?, line))
             }
             Decision::Promote { probe } => {
-                self.levels.set(probe, Level::Time);
-                format!("{} set back to time: it is quiet", name(probe))
+                let to = state.ruled.get(&probe).map_or(Level::Time, |ruled| ruled.level);
+                let line = format!("{} set back to {to}: it is quiet", self.name(probe));
+                Some((self.change(probe, GOVERNOR, "it is quiet".to_owned(), to)?, line))
             }
         }
     }

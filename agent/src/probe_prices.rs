@@ -25,10 +25,10 @@ const FULL_ADDITIONS: f64 = 9.0;
 /// From Java code into the agent and back, for each reading of the processor time.
 const NATIVE_CALL: f64 = 12.0;
 /// A probe of level watch in a method that the JIT compiles into its callers, measured with whole programs (docs/performance.md).
-const WATCH: f64 = 1.2;
+pub(crate) const WATCH_NANOS: f64 = 1.2;
 
 /// What one call costs, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct ProbePrice {
     /// All processor time that the process spends because of the call's probe.
     pub(crate) total_nanos: f64,
@@ -37,12 +37,8 @@ pub(crate) struct ProbePrice {
     pub(crate) outside_nanos: f64,
 }
 
-impl ProbePrice {
-    const NOTHING: ProbePrice = ProbePrice { total_nanos: 0.0, outside_nanos: 0.0 };
-}
-
 /// The prices of all levels.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct ProbePrices {
     time: ProbePrice,
     full: ProbePrice,
@@ -80,9 +76,9 @@ impl ProbePrices {
     /// The price of a call at this level; for `burst` of one in a window.
     pub(crate) fn of(&self, level: Level) -> ProbePrice {
         match level {
-            Level::Off => ProbePrice::NOTHING,
+            Level::Off => ProbePrice::default(),
             // A tick may lie anywhere in a call or its probe, so estimated times contain no part that could be subtracted.
-            Level::Watch => ProbePrice { total_nanos: WATCH, outside_nanos: 0.0 },
+            Level::Watch => ProbePrice { total_nanos: WATCH_NANOS, outside_nanos: 0.0 },
             Level::Burst | Level::Time => self.time,
             Level::Full => self.full,
         }

@@ -91,6 +91,17 @@ pub(crate) struct ProbedMethod {
     pub(crate) descriptor: Box<[u8]>,
 }
 
+/// To which probe the records of a number belong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RecordedAs {
+    /// The probe's own number.
+    pub(crate) probe: u32,
+    /// The level at which these calls were made; `Time` for all exact times of a live probe.
+    pub(crate) level: Level,
+    /// Whether the probe's level can change.
+    pub(crate) live: bool,
+}
+
 /// How far a reader of definitions has come.
 #[derive(Debug, Default)]
 pub(crate) struct Definitions {
@@ -235,6 +246,18 @@ impl ProbeRegistry {
         Some((number.checked_sub(probe.numbers_after_own())?, probe.level))
     }
 
+    /// Probe and level of the records of each of these numbers, as far as they were given.
+    pub(crate) fn recorded_as(&self, numbers: impl Iterator<Item = u32>) -> Vec<Option<RecordedAs>> {
+        let known = self.known.lock();
+        let look_up = |number: u32| {
+            let probe = known.probes.get((number as usize).checked_sub(1)?)?;
+            let other = OTHER_LEVELS.iter().position(|level| probe.live && *level == probe.level);
+            let own = other.map_or(number, |position| number - 1 - position as u32);
+            Some(RecordedAs { probe: own, level: probe.level, live: probe.live })
+        };
+        numbers.map(look_up).collect()
+    }
+
     /// The highest number that was given; 0 before the first.
     pub(crate) fn highest(&self) -> u32 {
         u32::try_from(self.count.load(Ordering::Acquire)).unwrap_or(u32::MAX)
@@ -333,6 +356,10 @@ mod tests {
         assert_eq!(ask(), Some(vec![1, 5]), "the same when the class comes again");
         let described = registry.described().into_iter().map(|probe| (probe.number, probe.method, probe.live));
         assert_eq!(described.collect::<Vec<_>>(), [(1, "p.C.a".to_owned(), true), (5, "p.C.b".to_owned(), false)]);
+        let recorded = |number| registry.recorded_as([number].into_iter()).pop().flatten();
+        assert_eq!(recorded(3), Some(RecordedAs { probe: 1, level: Level::Full, live: true }));
+        assert_eq!(recorded(5), Some(RecordedAs { probe: 5, level: Level::Time, live: false }));
+        assert_eq!((recorded(0), recorded(6)), (None, None));
         let mut levels = Vec::new();
         registry.new_definitions(&mut Definitions::default(), |probe| levels.push(probe.level));
         assert_eq!(levels, [Level::Time, Level::Watch, Level::Full, Level::Burst, Level::Time]);

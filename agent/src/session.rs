@@ -378,7 +378,7 @@ impl Watcher for SessionWatcher {
             && let Some(rates) = &session.rates
         {
             let calls = rates.lock().snapshot();
-            session.live.govern(calls, process_cpu_time());
+            session.govern(calls, counts);
         }
         session.withdraw_probes();
         session.doubts.tell(session.setup.rules.rules(), false);
@@ -447,7 +447,8 @@ impl Session {
     fn measure_prices(&self, counts_full: bool) {
         if self.setup.reads_clock() {
             let cpu_times = self.setup.config.metrics.cpu_time;
-            self.live.start(self.prices.get_or_init(|| ProbePrices::measure(counts_full, cpu_times)));
+            let prices = self.prices.get_or_init(|| ProbePrices::measure(counts_full, cpu_times));
+            self.live.start(*prices, process_cpu_time());
         }
     }
 
@@ -456,6 +457,8 @@ impl Session {
         self.note_category(probe, LIVE_NUMBERS, chosen);
         let is_governed = self.setup.rules.rules().get(chosen.rule).is_none_or(CompiledRule::is_governed);
         self.live.begin(probe, chosen, is_governed);
+        // Where levels are set by people, level watch must work from the first moment on.
+        self.tick_for(if self.setup.wants_live() { Level::Watch } else { chosen.level });
         // Without its probe a method has no template at all, and another one may be at another level.
         if let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !is_governed || chosen.templates.len() > 1) {
             withdrawn.spare(probe);
@@ -474,6 +477,13 @@ impl Session {
     fn note_category(&self, probe: u32, numbers: u32, chosen: &Chosen) {
         if self.setup.rules.rules().get(chosen.rule).is_some_and(CompiledRule::counts_outermost) {
             self.inner_calls.count_outermost_only(probe, numbers);
+        }
+    }
+
+    /// Some probe is at this level from now on.
+    fn tick_for(&self, level: Level) {
+        if matches!(level, Level::Watch | Level::Burst) {
+            self.need_ticker();
         }
     }
 

@@ -45,6 +45,11 @@ impl Setup {
         wants_live(&self.config) || self.templates_in_use().any(|template| template.live)
     }
 
+    /// Whether the configuration asks for probes whose level can be set to any other one at any time.
+    pub(crate) fn wants_live(&self) -> bool {
+        wants_live(&self.config)
+    }
+
     /// Whether the probes may count ticks of the processor; false if none of them reads a clock.
     pub(crate) fn counts_ticks(&self) -> bool {
         self.reads_clock() && self.config.trace.clock == ProbeClock::Auto
@@ -55,9 +60,9 @@ impl Setup {
         self.has_live_probes() || self.uses_level(Level::Time) || self.uses_level(Level::Full)
     }
 
-    /// The governor's budget, if there is something that it may govern: probes whose level was to stay stay as they are.
+    /// The governor's budget, if there are probes whose level it can lower.
     pub(crate) fn budget(&self) -> Option<u32> {
-        self.config.governor.budget().filter(|_| wants_live(&self.config))
+        self.config.governor.budget().filter(|_| self.has_live_probes())
     }
 
     /// What probes of level watch may take of the CPU time in percent before some are withdrawn, if there are some or may be.
@@ -104,20 +109,32 @@ fn wants_live(config: &Config) -> bool {
     config.control.live || config.governor.wants_live()
 }
 
-/// A library in which a live variant goes before the one for a level.
-struct LiveVariants<'a>(&'a TemplateLibrary);
+/// A library in which a live variant is used instead of the one for a level: for all levels, or only for those that the governor may
+/// have to lower.
+struct LiveVariants<'a> {
+    library: &'a TemplateLibrary,
+    all_levels: bool,
+}
+
+impl LiveVariants<'_> {
+    fn is_live(&self, level: Level) -> bool {
+        self.all_levels || matches!(level, Level::Time | Level::Full)
+    }
+}
 
 impl TemplateCatalog for LiveVariants<'_> {
     fn find(&self, name: &str, level: Level) -> Option<TemplateId> {
-        self.0.find_live(name).or_else(|| self.0.find(name, level))
+        let live = if self.is_live(level) { self.library.find_live(name) } else { None };
+        live.or_else(|| self.library.find(name, level))
     }
 
     fn find_capturing(&self, name: &str, level: Level) -> Option<TemplateId> {
-        self.0.find_live_capturing(name).or_else(|| self.0.find_capturing(name, level))
+        let live = if self.is_live(level) { self.library.find_live_capturing(name) } else { None };
+        live.or_else(|| self.library.find_capturing(name, level))
     }
 
     fn names(&self) -> Vec<String> {
-        TemplateCatalog::names(self.0)
+        TemplateCatalog::names(self.library)
     }
 }
 
@@ -165,8 +182,9 @@ pub(crate) fn from_text(text: &str, file_name: &str) -> Result<Setup, SetupError
     let ca_file = config.metrics.ca_file.as_mut();
     ca_file.into_iter().for_each(|file| *file = beside(&folder, file).to_string_lossy().into_owned());
     let (templates, own_templates) = load_templates(&config, &folder).map_err(|text| SetupError { text, abort })?;
-    let compiled = if wants_live(&config) {
-        RuleSet::compile(config.rule_tables(), &LiveVariants(&templates), embedded::PRESETS)
+    let compiled = if wants_live(&config) || config.governor.budget().is_some() {
+        let live = LiveVariants { library: &templates, all_levels: wants_live(&config) };
+        RuleSet::compile(config.rule_tables(), &live, embedded::PRESETS)
     } else {
         RuleSet::compile(config.rule_tables(), &templates, embedded::PRESETS)
     };
@@ -282,8 +300,11 @@ mod tests {
             assert!(used.live || used.level == level, "{name} at {level}: {}", used.source);
             assert_eq!(setup.has_live_probes(), used.live, "{name} at {level}");
             assert_eq!(setup.warnings, Vec::<String>::new(), "{name} at {level}");
-            // Who writes a level keeps it.
-            assert_eq!(setup.budget(), None, "{name} at {level}");
+            // A level that costs something is kept within the budget, unless nobody governs it.
+            assert_eq!(setup.budget(), used.live.then_some(3), "{name} at {level}");
+            assert!(used.live || !matches!(level, Level::Time | Level::Full), "{name} at {level}");
+            let ungoverned = from_text(&format!("[governor]\nenabled = false\n{rule}"), "c.toml").unwrap();
+            assert_eq!(ungoverned.budget(), None, "{name} at {level}");
         }
     }
 

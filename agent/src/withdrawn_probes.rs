@@ -15,13 +15,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::class_plan::ClassPlan;
 use crate::compiler_time::CompilerTime;
-use crate::governor::{Decision, Governor, Interval, Manner};
+use crate::governor::{Decision, Governor, Interval, Manner, ProbeCalls};
+use crate::probe_prices::WATCH_NANOS;
 use crate::probe_registry::{ProbeRegistry, ProbedMethod};
 use crate::recorder::{Seen, WatchedCalls};
 
-/// What a probe of level watch costs a method that the JIT compiles into its callers, measured with whole programs
-/// (docs/performance.md).
-const NANOS_PER_CALL: f64 = 1.2;
 /// What a call costs that counts itself: so much fewer there are while they are counted.
 const NANOS_PER_COUNT: f64 = 15.0;
 /// So much of the time may have gone into counting; what is above is not believed.
@@ -72,6 +70,8 @@ struct Deciding {
     compiled: Duration,
     /// What probes have cost since the last change that a change would have saved.
     paid: Duration,
+    /// What they took of the CPU time when they were counted last.
+    percent: f64,
 }
 
 /// What is to be done, and how people are told.
@@ -83,6 +83,8 @@ pub(crate) struct Changes {
     pub(crate) lines: Vec<String>,
     /// Probes that go.
     pub(crate) gone: Vec<u32>,
+    /// Probes that are inserted again, and who wants that.
+    pub(crate) back: Vec<(u32, &'static str)>,
 }
 
 impl WithdrawnProbes {
@@ -92,7 +94,7 @@ impl WithdrawnProbes {
         budget_percent: u32,
         counted: Arc<WatchedCalls>,
     ) -> WithdrawnProbes {
-        let governor = Governor::new(budget_percent, NANOS_PER_CALL, Manner::OF_PROBES);
+        let governor = Governor::new(budget_percent, Manner::OF_PROBES);
         WithdrawnProbes {
             began: Instant::now(),
             counted,
@@ -103,6 +105,7 @@ impl WithdrawnProbes {
                 cpu: Duration::ZERO,
                 compiled: Duration::ZERO,
                 paid: Duration::ZERO,
+                percent: 0.0,
             }),
             compiler: Mutex::default(),
             methods: RwLock::default(),
@@ -135,6 +138,7 @@ impl WithdrawnProbes {
                 let text = self.probes.describe(*probe).map_or_else(String::new, |probe| probe.method);
                 changes.lines.push(format!("{text} has its probe again, by request"));
                 changes.classes.insert(method.class);
+                changes.back.push((*probe, "user"));
             }
         }
         methods.retain(|_, of_class| !of_class.is_empty());
@@ -142,6 +146,17 @@ impl WithdrawnProbes {
         let mut deciding = self.deciding.lock();
         probes.iter().for_each(|probe| deciding.governor.forget(*probe));
         changes
+    }
+
+    /// These probes are governed again. Those that are gone stay away.
+    pub(crate) fn govern_again(&self, probes: &[u32]) {
+        let mut spared = self.spared.lock();
+        spared.retain(|probe| !probes.contains(probe));
+    }
+
+    /// What calls of probes at level watch took of the CPU time when they were counted last.
+    pub(crate) fn percent(&self) -> f64 {
+        self.deciding.lock().percent
     }
 
     /// The probes that are gone at present.
@@ -180,6 +195,7 @@ impl WithdrawnProbes {
         }
         let calls = self.calls(seen, length, used);
         let interval = Interval { at, length, cpu: used, calls: &calls };
+        deciding.percent = interval.percent();
         let excess = deciding.governor.excess(&interval);
         deciding.paid += excess;
         let compiled = compiled();
@@ -207,13 +223,17 @@ impl WithdrawnProbes {
     }
 
     /// The calls of an interval in which the process used so much CPU time.
-    fn calls(&self, seen: &Seen, length: Duration, used: Duration) -> Vec<(u32, u64)> {
+    fn calls(&self, seen: &Seen, length: Duration, used: Duration) -> Vec<ProbeCalls> {
         let spared = self.spared.lock();
         let counted: u64 = seen.calls_in(length).map(|(_, calls)| calls).sum();
         let in_counting = counted as f64 * NANOS_PER_COUNT / (used.as_nanos() as f64).max(1.0);
         let slower = 1.0 - in_counting.min(MOST_IN_COUNTING);
         let governed = seen.calls_in(length).filter(|(probe, _)| !spared.contains(probe));
-        governed.map(|(probe, calls)| (probe, (calls as f64 / slower) as u64)).collect()
+        let corrected = |(probe, calls)| {
+            let calls = (calls as f64 / slower) as u64;
+            ProbeCalls { probe, calls, nanos: calls as f64 * WATCH_NANOS }
+        };
+        governed.map(corrected).collect()
     }
 
     fn note(&self, decisions: &[Decision]) -> Changes {
@@ -235,7 +255,10 @@ impl WithdrawnProbes {
                         calls_per_second / 1e6
                     )
                 }
-                Decision::Promote { .. } => format!("{text} has its probe again: it is quiet"),
+                Decision::Promote { .. } => {
+                    changes.back.push((probe, "governor"));
+                    format!("{text} has its probe again: it is quiet")
+                }
             });
             changes.classes.insert(class);
         }
@@ -305,7 +328,8 @@ mod tests {
     #[test]
     fn what_counting_takes_is_added_again() {
         // 40 million calls in a second, which took 600 ms: without them there would have been two and a half times as many.
-        assert_eq!(withdrawn().calls(&seen(&[(1, 40_000)]), SECOND, SECOND), [(1, 100_000_000)]);
+        let calls = withdrawn().calls(&seen(&[(1, 40_000)]), SECOND, SECOND);
+        assert_eq!(calls, [ProbeCalls { probe: 1, calls: 100_000_000, nanos: 120_000_000.0 }]);
     }
 
     #[test]

@@ -113,8 +113,23 @@ pub(crate) struct Stopped {
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Governor {
     pub(crate) budget_percent: u32,
+    /// What probes take whose level the governor changes.
     pub(crate) percent: f64,
+    /// What the others take.
+    #[serde(default)]
+    pub(crate) kept_percent: f64,
+    #[serde(default)]
+    pub(crate) watch_percent: Option<f64>,
     pub(crate) nanos_per_call: f64,
+    #[serde(default)]
+    pub(crate) nanos_per_full_call: f64,
+}
+
+impl Governor {
+    /// What all probes take whose cost is known.
+    pub(crate) fn all_percent(&self) -> f64 {
+        self.percent + self.kept_percent + self.watch_percent.unwrap_or(0.0)
+    }
 }
 
 /// A method that took time.

@@ -7,8 +7,9 @@ use schemars::JsonSchema;
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct ControlConfig {
-    /// Probes whose level can be changed at any time, without touching the class again. Only templates with a live variant, such as the
-    /// built-in ones, can do that.
+    /// Makes all probes live: their level can be changed at any time, without touching the class again. Only templates with a live
+    /// variant, such as the built-in ones, can do that. Probes of rules with level `time` or `full` are live anyway where there is a
+    /// governor.
     pub live: bool,
     /// How long a window of level `burst` is open, in milliseconds. Default: 1.
     #[schemars(range(min = 1, max = 10000))]

@@ -11,15 +11,15 @@ const DEFAULT_GC: u32 = 30;
 /// Share of the heap in use after garbage collections above which nothing is recorded any more.
 const DEFAULT_HEAP: u32 = 95;
 
-/// Keeps the cost of live probes below a budget: the methods that are called most are set to level `watch`, and back when it is
-/// quiet. A breaker stops all probes while the JVM can hardly breathe. Only probes whose level can change are governed.
+/// Keeps the cost of live probes below a budget: the methods that cost most are set to level `watch`, and back when it is
+/// quiet. Probes of rules with level `time` or `full` are live for that. A breaker stops all probes while the JVM is short of heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct GovernorConfig {
-    /// Whether anybody governs. Default: true.
+    /// Whether there is a governor. Without one, probes of rules with level `time` or `full` keep this level. Default: true.
     pub enabled: bool,
-    /// Most of the process's CPU time that exact times may take, in percent; 0: they may take what they want. Who states it wants
-    /// live probes: it turns `live` on. Default: 3, for probes that are live anyway.
+    /// Most of the process's CPU time that probes may take, in percent; 0: no budget. Setting this key makes all probes live, as `live`
+    /// in `[control]` does. Default: 3, for probes that are live anyway.
     #[schemars(with = "u32", range(max = 100))]
     pub budget_percent: Option<u32>,
     /// The breaker opens, and no probe records, when garbage collections stop the application for more than this percentage

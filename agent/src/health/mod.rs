@@ -171,11 +171,8 @@ impl Watcher {
     }
 
     fn switch(&self, on: bool) {
-        let Some(session) = self.session.upgrade() else { return };
-        if on {
-            session.switch.resume(PausedBy::Breaker);
-        } else {
-            session.switch.pause(PausedBy::Breaker);
+        if let Some(session) = self.session.upgrade() {
+            session.switch_probes(PausedBy::Breaker, on);
         }
     }
 

@@ -42,6 +42,8 @@ pub(crate) enum JvmEvent {
         /// How long it was open.
         nanos: u64,
     },
+    /// The level of a probe changes, or of all.
+    Claim { probe: Option<u32>, owner: &'static str, reason: String, from: &'static str, to: &'static str },
     /// Something that users should know: a short word to sort by, and what it is.
     Note(&'static str, String),
     /// A fact about how was measured.

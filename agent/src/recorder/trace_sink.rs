@@ -148,12 +148,18 @@ impl TraceSink {
 
     /// Writes what the JVM told, as long as the file has room. What people must know of the recording itself always has: it is little.
     pub(super) fn jvm_event(&mut self, at: u64, event: JvmEvent) {
-        if !self.has_room(0) && !matches!(event, JvmEvent::Note(..) | JvmEvent::Setting(..)) {
+        if !self.has_room(0) && !matches!(event, JvmEvent::Note(..) | JvmEvent::Setting(..) | JvmEvent::Claim { .. }) {
             return;
+        }
+        if let JvmEvent::Claim { probe: Some(_), .. } = event {
+            self.define_methods();
         }
         let Some(recording) = &mut self.recording else { return };
         self.unwritten = true;
         match event {
+            JvmEvent::Claim { probe, owner, reason, from, to } => {
+                recording.claim(at, probe, &trace::Claim { owner, reason: &reason, from, to });
+            }
             JvmEvent::LiveThread(thread) => {
                 recording.define_thread(thread.java_id, &thread.name, 0, false);
                 recording.live_thread(thread.java_id, at);

@@ -8,10 +8,11 @@ use super::{Session, SessionWatcher};
 use crate::control::{ControlSocket, Status, Stopped};
 use crate::health::HealthWatch;
 use crate::jvm::{self, Event, Jni, NAME_GATE, NanoClock, block_signals, process_cpu_time};
-use crate::live_control::Changed;
+use crate::live_control::{Changed, Governing, LevelChange, REMOVED, WantedLevel};
 use crate::live_selection::LiveSelection;
 use crate::metrics::{Metrics, Origin, Sending};
-use crate::recorder::{Drainer, RecordCounts, RecordSinks, Rings, ThreadSelection, TraceParts, TraceSink};
+use crate::probe_switch::PausedBy;
+use crate::recorder::{Calls, Drainer, RecordCounts, RecordSinks, Rings, ThreadSelection, TraceParts, TraceSink};
 use crate::runtime_classes::RuntimeClasses;
 use crate::sampler::{AllocationSampler, SampleCounts, Sampler, Surroundings};
 use crate::statistics::{End, Statistics};
@@ -220,21 +221,72 @@ impl Session {
             self.live.note(line);
             self.events.note("governor", line);
         }
+        for probe in &changes.gone {
+            self.events.claim(
+                Some(*probe),
+                ("governor", "called too often"),
+                [self.live.recorded_level(*probe), REMOVED],
+            );
+        }
+        for (probe, owner) in &changes.back {
+            self.events.claim(
+                Some(*probe),
+                (*owner, "the probe is inserted again"),
+                [REMOVED, self.live.recorded_level(*probe)],
+            );
+        }
     }
 
     /// A person sets the level of live probes; methods that have lost theirs get it back, unless the level is off.
-    pub(crate) fn set_level(&self, selection: &LiveSelection, level: Level) -> Changed {
-        let (changed, probes) = self.live.set(selection, level, &self.setup);
-        if let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !self.is_leaving()) {
-            let changes = withdrawn.give_back(&probes, level != Level::Off);
-            self.tell_changes(&changes);
-            if !changes.classes.is_empty() {
-                self.vm.with_attached_daemon(c"instr-level", |jni| {
-                    loaded_before::instrument_again(self.jvmti, jni, self, &changes.classes);
-                });
-            }
+    pub(crate) fn set_level(&self, selection: &LiveSelection, wanted: WantedLevel) -> Changed {
+        let (changed, probes) = self.live.set(selection, wanted, &self.setup);
+        self.record_changes(&changed.changes);
+        let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !self.is_leaving()) else { return changed };
+        let WantedLevel::Exact(level) = wanted else {
+            withdrawn.govern_again(&self.live.removable_among(&probes));
+            return changed;
+        };
+        let changes = withdrawn.give_back(&probes, level != Level::Off);
+        self.tell_changes(&changes);
+        if !changes.classes.is_empty() {
+            self.vm.with_attached_daemon(c"instr-level", |jni| {
+                loaded_before::instrument_again(self.jvmti, jni, self, &changes.classes);
+            });
         }
         changed
+    }
+
+    /// Has the governor of levels look. Called by the drainer.
+    pub(super) fn govern(&self, calls: Vec<Calls>, counts: RecordCounts) {
+        let Governing { changes, warning } = self.live.govern(calls, counts, process_cpu_time());
+        self.record_changes(&changes);
+        if let Some(warning) = warning {
+            tracing::warn!("{warning}");
+            self.events.note("governor", &warning);
+        }
+    }
+
+    /// Switches all probes on or off, as far as nobody else wants them off. Returns whether that was a change.
+    pub(crate) fn switch_probes(&self, by: PausedBy, on: bool) -> bool {
+        let was_on = self.switch.paused_by().is_empty();
+        let changed = if on { self.switch.resume(by) } else { self.switch.pause(by) };
+        let is_on = self.switch.paused_by().is_empty();
+        if was_on != is_on {
+            let owner = match by {
+                PausedBy::Request => ("user", "instr pause and resume"),
+                PausedBy::Breaker => ("breaker", "the JVM is short of heap, or was"),
+            };
+            let levels = if is_on { ["paused", "recording"] } else { ["recording", "paused"] };
+            self.events.claim(None, owner, levels);
+        }
+        changed
+    }
+
+    fn record_changes(&self, changes: &[LevelChange]) {
+        for LevelChange { probe, owner, reason, from, to } in changes {
+            self.tick_for(*to);
+            self.events.claim(Some(*probe), (*owner, reason), [from.name(), to.name()]);
+        }
     }
 
     /// Switches off whatever would be recorded.

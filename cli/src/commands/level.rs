@@ -6,7 +6,8 @@ use serde_json::json;
 use crate::failure::Failure;
 use crate::running_agent::{Changed, Fixed, ask};
 
-/// Change the level of methods while they run. Works for live probes: `live = true` in [control], or a governor.
+/// Change the level of methods while they run. Works for live probes: all with `live = true` in [control], else those of rules with
+/// level `time` or `full`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Process id of the JVM.
@@ -14,8 +15,9 @@ pub(crate) struct Arguments {
     /// The methods as `package.Class.method`; `*` stands for any text inside a package, `**` across packages. Or all whose
     /// template has a category, as `category:database` (`instr templates` shows them).
     methods: String,
-    /// The new level; `burst` records the calls that begin in a window of a millisecond in every hundred (`[control]`).
-    #[arg(value_parser = ["off", "watch", "burst", "time", "full"])]
+    /// The new level; `burst` records the calls that begin in a window of a millisecond in every hundred (`[control]`). `auto` hands the
+    /// methods back: to the level of their rule, which the governor may lower.
+    #[arg(value_parser = ["off", "watch", "burst", "time", "full", "auto"])]
     level: String,
 }
 
@@ -40,7 +42,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         }
         Changed { changed, .. } => {
             let methods = if changed == 1 { "method is" } else { "methods are" };
-            println!("{changed} {methods} at level {level} now");
+            if level == "auto" {
+                println!("{changed} {methods} at the level of their rule now, and governed");
+            } else {
+                println!("{changed} {methods} at level {level} now");
+            }
             fixed.iter().for_each(|line| println!("{line}"));
             Ok(())
         }

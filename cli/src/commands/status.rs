@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::json;
 
-use crate::running_agent::{Bursts, Dumped, Failing, LiveCounts, Sending, Status, ask, ask_text};
+use crate::running_agent::{Bursts, Dumped, Failing, Governor, LiveCounts, Sending, Status, ask, ask_text};
 
 /// Show what the agent in a running JVM does: classes, records, levels, and what the governor decided.
 #[derive(Debug, clap::Args)]
@@ -43,12 +43,7 @@ fn text(status: &Status) -> String {
     if status.live.is_empty() {
         lines.push("no live probes: levels are fixed (`live = true` in [control] makes them changeable)".to_owned());
     }
-    if let Some(governor) = &status.governor {
-        lines.push(format!(
-            "governor: exact times take {:.2} % of the CPU time, the budget is {} % ({:.0} ns a call)",
-            governor.percent, governor.budget_percent, governor.nanos_per_call
-        ));
-    }
+    lines.extend(status.governor.as_ref().map(governor));
     if status.paused.iter().any(|reason| reason == "request") {
         lines.push("all probes are paused (`instr resume` switches them on again)".to_owned());
     }
@@ -66,6 +61,22 @@ fn text(status: &Status) -> String {
 fn live(counts: &LiveCounts) -> String {
     let levels = counts.levels.iter().map(|(level, count)| format!("{count} {level}"));
     format!("live probes, {}: {}", counts.category, levels.collect::<Vec<_>>().join(", "))
+}
+
+/// What probes cost, and how that was computed.
+fn governor(governor: &Governor) -> String {
+    let Governor { budget_percent, percent, kept_percent, watch_percent, nanos_per_call, nanos_per_full_call } =
+        governor;
+    let watch = watch_percent.map_or(String::new(), |percent| format!(", level watch {percent:.2} %"));
+    let kept = if *kept_percent > 0.0 {
+        format!(", probes whose level it does not change {kept_percent:.2} %")
+    } else {
+        String::new()
+    };
+    format!(
+        "governor: probes take {percent:.2} % of the CPU time{watch}{kept}; the budget is {budget_percent} % (a call costs \
+         {nanos_per_call:.0} ns at level time, {nanos_per_full_call:.0} ns at level full)"
+    )
 }
 
 fn bursts(bursts: &Bursts) -> String {
@@ -103,7 +114,8 @@ mod tests {
             "classes_rewritten": 3, "methods_instrumented": 40, "records": 1000, "lost": 1,
             "live": [{"category": "database", "levels": {"burst": 1, "time": 37}}, {"category": "socket", "levels": {"off": 2}}],
             "bursts": {"open_ms": 1, "period_ms": 100, "windows": 12, "open_nanos": 12_000_000},
-            "governor": {"budget_percent": 3, "percent": 1.234, "nanos_per_call": 55.4},
+            "governor": {"budget_percent": 3, "percent": 1.234, "kept_percent": 12.5, "watch_percent": 0.5,
+                "nanos_per_call": 55.4, "nanos_per_full_call": 1300.4},
             "otlp": {"url": "http://h:4318", "metrics_sent": 20, "metrics_dropped": 3, "spans_sent": 1, "spans_dropped": 0,
                 "failing": {"reason": "it answers 401", "attempts": 12, "seconds": 69.7}},
             "warnings": ["rule 1 (c.toml:1): its only method has no parameter `al`; did you mean `all`?"],
@@ -118,7 +130,8 @@ mod tests {
             live probes, database: 1 burst, 37 time\n\
             live probes, socket: 2 off\n\
             bursts: 1 ms in 100 ms; 12 windows up to now, 12.0 ms together\n\
-            governor: exact times take 1.23 % of the CPU time, the budget is 3 % (55 ns a call)\n\
+            governor: probes take 1.23 % of the CPU time, level watch 0.50 %, probes whose level it does not change 12.50 %; \
+            the budget is 3 % (a call costs 55 ns at level time, 1300 ns at level full)\n\
             otlp http://h:4318: sent 20 values and 1 spans, dropped 3 and 0\n\
             otlp fails: it answers 401 (12 attempts in 70 s)\n\
             warning: rule 1 (c.toml:1): its only method has no parameter `al`; did you mean `all`?\n\

@@ -87,8 +87,8 @@ fn second_line(screen: &Screen, interval: &Interval) -> Vec<Span<'static>> {
     };
     let mut spans = vec![lost, Span::raw(format!("  {live}"))];
     if let Some(governor) = &status.governor {
-        let text = format!("  governor: {:.2} of {} %", governor.percent, governor.budget_percent);
-        let over = governor.percent > f64::from(governor.budget_percent);
+        let text = format!("  governor: {:.2} of {} %", governor.all_percent(), governor.budget_percent);
+        let over = governor.all_percent() > f64::from(governor.budget_percent);
         spans.push(Span::styled(text, if over { alarming(screen) } else { Style::new() }));
     }
     spans

@@ -28,7 +28,7 @@ pub(crate) fn print_tables(pid: u32, interval: Duration, looks: Option<u32>, met
 fn table(interval: &Interval, most: usize) -> String {
     let status = &interval.status;
     let governor = status.governor.as_ref().map_or(String::new(), |governor| {
-        format!(", {:.1} of {} % for exact times", governor.percent, governor.budget_percent)
+        format!(", {:.1} of {} % for probes", governor.all_percent(), governor.budget_percent)
     });
     let (rate, lost) = (interval.rate, interval.lost);
     let mut lines = vec![format!("process {}: {rate:.0} records a second, {lost} lost{governor}", status.pid)];

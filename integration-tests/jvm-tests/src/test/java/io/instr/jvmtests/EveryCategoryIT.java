@@ -46,6 +46,8 @@ class EveryCategoryIT {
                 [agent]
                 stats = "stats.json"
                 on_error = "abort"
+                [governor]
+                enabled = false
                 [metrics]
                 openmetrics = "127.0.0.1:%d"
                 [filter]

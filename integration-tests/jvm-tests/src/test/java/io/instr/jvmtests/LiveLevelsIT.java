@@ -19,8 +19,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import jdk.jfr.consumer.RecordedMethod;
 
 /** Levels change while the program runs: by request and by the governor. */
 class LiveLevelsIT {
@@ -247,6 +249,50 @@ class LiveLevelsIT {
         Trace trace = trace(directory);
         assertTrue(trace.callsOf(STEP).stream().filter(Trace.Call::exact).count() <= calls - 2_000_000, "the rest is not timed");
         assertTrue(trace.callsOf("targets.Conversation.work").stream().allMatch(Trace.Call::exact), "rare calls stay exact");
+        List<String> claims = trace.events("instr.Claim").stream()
+                .filter(event -> ((RecordedMethod) event.getValue("method")).getName().equals("step"))
+                .map(event -> event.getString("owner") + ": " + event.getString("from") + " to " + event.getString("to"))
+                .toList();
+        assertEquals("governor: time to watch", claims.get(0));
+        String report = Tool.instr(List.of("report", directory.resolve("trace.jfr").toString())).stdout();
+        assertTrue(report.contains("not at one level all the time") && report.contains(STEP + " (first "), report);
+    }
+
+    /** A rule says nothing but its level, and short calls are made all the time: the program must not pay for that. */
+    @EachJdk
+    void aRuleAtLevelFullIsKeptWithinTheBudgetAndWhatAPersonSetsIsShown(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        String tables = "[metrics]\nopenmetrics = \"127.0.0.1:0\"\n[governor]\ngc-percent = 0\n";
+        try (Dialog program = conversation(jdk, tables, "full", directory)) {
+            // Twice the price of level time at least: both system calls are in it.
+            double full = 0;
+            String status = "";
+            long begin = System.nanoTime();
+            while (!status.contains(STEP + " set to watch")) {
+                program.ask("work 100000");
+                status = ControlSocket.status(program);
+                full = Math.max(full, ControlSocket.number(status, "nanos_per_full_call"));
+                assertTrue(System.nanoTime() - begin < 60_000_000_000L, status);
+            }
+            assertTrue(full > 2 * ControlSocket.number(status, "nanos_per_call"), status);
+            status = workUntil(program, now -> ControlSocket.number(now, "percent") <= 3);
+            assertTrue(status.contains("\"warnings\":[]"), status);
+
+            ControlSocket.level(program, STEP, "full");
+            status = workUntil(program, now -> ControlSocket.number(now, "kept_percent") > 3);
+            assertTrue(status.contains(STEP + " takes ") && status.contains("its level was set by request"), status);
+            assertTrue(ControlSocket.level(program, STEP, "auto").startsWith("{\"changed\":1,"));
+            workUntil(program, now -> now.lastIndexOf(STEP + " set to watch") > now.indexOf("handed back"));
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+    }
+
+    private static String workUntil(Dialog program, Predicate<String> isAsWanted) {
+        return ControlSocket.await(program, status -> {
+            program.ask("work 100000");
+            return isAsWanted.test(status);
+        });
     }
 
     @EachJdk

@@ -34,6 +34,8 @@ class LiveTreeIT {
                 write = %s
                 [control]
                 call-tree = true
+                [governor]
+                enabled = false
                 [filter]
                 leaf = false
                 max-bytes = 0

@@ -35,6 +35,8 @@ class MetricsIT {
                 file = "trace.jfr"
                 [agent]
                 stats = "stats.json"
+                [governor]
+                enabled = false
                 [metrics]
                 openmetrics = "127.0.0.1:%d"
                 %s

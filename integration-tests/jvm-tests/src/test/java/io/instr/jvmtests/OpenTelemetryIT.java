@@ -42,6 +42,8 @@ class OpenTelemetryIT {
                 file = "trace.jfr"
                 [agent]
                 stats = "stats.json"
+                [governor]
+                enabled = false
                 [metrics]
                 otlp = "%s"
                 otlp-traces = true

@@ -25,6 +25,8 @@ class ThreadSelectionIT {
                 %s
                 [agent]
                 stats = "stats.json"
+                [governor]
+                enabled = false
                 [[rule]]
                 class = "targets.NamedThreads"
                 method = "work"

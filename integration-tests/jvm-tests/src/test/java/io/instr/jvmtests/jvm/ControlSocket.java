@@ -61,6 +61,15 @@ public final class ControlSocket {
         return Long.parseLong(figure.group(1));
     }
 
+    /** The first number of this name in a status. */
+    public static double number(String status, String name) {
+        Matcher number = Pattern.compile("\"" + name + "\":([0-9.eE+-]+)").matcher(status);
+        if (!number.find()) {
+            throw new AssertionError("no number `" + name + "` in " + status);
+        }
+        return Double.parseDouble(number.group(1));
+    }
+
     public static Path path(Dialog program) throws IOException {
         Object user = Files.getAttribute(Path.of("/proc/self"), "unix:uid");
         return Path.of("/tmp", "instr-" + user, program.pid() + ".sock");
