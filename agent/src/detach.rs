@@ -17,7 +17,11 @@ pub(crate) fn detach(agent: &Agent, jni: &Jni<'_>) {
     let Some(session) = agent.session() else { return };
     agent.stop_probes(jni);
     session.leave();
-    // The hook leaves classes as they are by now, but puts names of parameters back that the JVM loses.
+    // The hook leaves classes as they are by now, but puts names of parameters back that the JVM loses. It is off if the recording was
+    // stopped before.
+    if let Err(error) = agent.jvmti.set_event(Event::ClassFileLoad, true) {
+        tracing::error!(%error, "the class hook cannot be switched on, names of parameters may be lost");
+    }
     restore(agent.jvmti, jni, &session);
     // A class with wrappers must keep them whenever it is retransformed, so the hook stays on for those.
     if session.wrapped.is_empty()

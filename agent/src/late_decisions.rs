@@ -97,6 +97,18 @@ impl LateDecisions {
         self.note_change(jvmti, &waiting);
     }
 
+    /// Whether a loaded class has to wait until it is linked; the JVM presents it then. Retransforming it while another thread links it
+    /// could corrupt it (JDK-8277444).
+    pub(crate) fn waits_for_linking(&self, jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>, name: &[u8]) -> bool {
+        if class.is_prepared(jvmti) {
+            return false;
+        }
+        let loader = class.with_loader(jvmti, jni, |loader| jvmti.identity_hash(loader));
+        self.remember(jvmti, name, loader);
+        // It may have been linked before the event was on; then either this thread takes it or the one that links it.
+        !(class.is_prepared(jvmti) && self.forget(jvmti, name, loader).is_some())
+    }
+
     /// Listens while there are names.
     fn note_change(&self, jvmti: Jvmti, waiting: &Waiting) {
         let now = waiting.names.len();

@@ -37,8 +37,12 @@ pub(crate) fn instrument_again(jvmti: Jvmti, jni: &Jni<'_>, session: &Session, n
             return;
         }
     };
-    let is_named = |class: &LoadedClass<'_>| class.internal_name(jvmti).is_some_and(|name| names.contains(&*name));
-    let meant: Vec<LoadedClass<'_>> = loaded.as_slice().iter().copied().filter(is_named).collect();
+    // Another loader may have a class of the same name that is not linked yet.
+    let is_meant = |class: &LoadedClass<'_>| {
+        let name = class.internal_name(jvmti).filter(|name| names.contains(name.as_slice()));
+        name.is_some_and(|name| !session.late.waits_for_linking(jvmti, jni, *class, &name))
+    };
+    let meant: Vec<LoadedClass<'_>> = loaded.as_slice().iter().copied().filter(is_meant).collect();
     retransform_classes(jvmti, jni, session, &meant, MayRead::ClassFiles);
 }
 
@@ -68,13 +72,7 @@ impl Scan<'_> {
         if self.shipped_class_is_unwanted(class, &name) {
             return false;
         }
-        // Retransforming while another thread links the class could corrupt it (JDK-8277444), so wait until it is linked.
-        if !class.is_prepared(self.jvmti) {
-            let loader = class.with_loader(self.jvmti, self.jni, |loader| self.jvmti.identity_hash(loader));
-            self.session.late.remember(self.jvmti, &name, loader);
-            return false;
-        }
-        true
+        !self.session.late.waits_for_linking(self.jvmti, self.jni, class, &name)
     }
 
     /// A class of the JDK can be decided by its file, which is far cheaper than retransforming it for nothing, or only to learn

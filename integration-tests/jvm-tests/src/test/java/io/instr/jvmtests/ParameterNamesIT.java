@@ -2,9 +2,11 @@ package io.instr.jvmtests;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.instr.jvmtests.jvm.AgentConfig;
 import io.instr.jvmtests.jvm.Attachment;
+import io.instr.jvmtests.jvm.ControlSocket;
 import io.instr.jvmtests.jvm.Dialog;
 import io.instr.jvmtests.jvm.EachJdk;
 import io.instr.jvmtests.jvm.Finished;
@@ -118,6 +120,24 @@ class ParameterNamesIT {
             Finished left = Attachment.leftBehind(directory, stay);
             assertEquals(Map.of("app.Worker.work", 1L, "app.Worker.step", 10L), left.trace().counts(), stay);
             assertEquals(Map.of(), left.stats().refused());
+        }
+    }
+
+    /** A stopped recording needs no class hook, but restoring the classes does. */
+    @EachJdk(having = "jcmd")
+    void whenTheRecordingWasStoppedBeforeTheAgentIsDetached(Jdk jdk) {
+        Path directory = RunDirectories.create();
+        try (Dialog program = talk(jdk, directory, List.of())) {
+            String names = program.ask("names");
+            Attachment.attach(jdk, program, config(directory, "stopped"));
+            program.ask("10");
+            String stopped = ControlSocket.ask(program, "{\"ask\":\"stop\"}");
+            assertTrue(stopped.contains("\"lost\":0"), stopped);
+            assertEquals(names, program.ask("names"), "stopped");
+            Attachment.detach(jdk, program);
+            assertEquals(names, program.ask("names"), "detached");
+            program.send("quit");
+            assertQuiet(program.finish());
         }
     }
 
