@@ -1,23 +1,20 @@
 //! The Unix domain socket on which the same user's `instr` commands ask and change what can be changed.
 //!
-//! One request is one line of JSON, the answer one JSON value; then the connection ends. The socket is
-//! `/tmp/instr-<user id>/<process id>.sock` in a directory that nobody else can enter.
+//! One request is one line of JSON, the answer one JSON value; then the connection ends. Where the socket is: `control_socket.rs`.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use settings::TraceMode;
 
 use crate::call_tree::CallTree;
+use crate::control_socket::ControlSocket;
 use crate::hottest::Hot;
-use crate::jvm::block_signals;
 use crate::live_control::{Bursts, Governed, LiveCounts, WantedLevel};
 use crate::live_selection::LiveSelection;
 use crate::metrics::Sending;
@@ -133,6 +130,9 @@ impl Status {
         let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
         let records = *session.records.lock();
         let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |file| file.len());
+        // After the end probes do nothing, whatever level they had.
+        let goes_on = ended.is_none();
+        let withdrawn = || session.withdrawn.as_ref().map(WithdrawnProbes::numbers).unwrap_or_default();
         Status {
             agent_version: env!("CARGO_PKG_VERSION"),
             pid: std::process::id(),
@@ -145,17 +145,18 @@ impl Status {
             methods_instrumented: count(&session.statistics.methods_instrumented),
             records: records.records,
             lost: records.lost,
-            live: session
+            live: if goes_on { session.live.count(&session.setup, &withdrawn()) } else { Vec::new() },
+            bursts: session.live.bursts(&session.setup).filter(|_| goes_on),
+            governor: session
                 .live
-                .count(&session.setup, &session.withdrawn.as_ref().map(WithdrawnProbes::numbers).unwrap_or_default()),
-            bursts: session.live.bursts(&session.setup),
-            governor: session.live.governed(session.withdrawn.as_ref().map(WithdrawnProbes::percent)),
+                .governed(session.withdrawn.as_ref().map(WithdrawnProbes::percent))
+                .filter(|_| goes_on),
             paused: paused(session),
             breaker: session.health.lock().open_because.clone(),
             otlp: session.sending(),
             warnings: [session.doubts.lines(session.setup.rules.rules()), session.live.warnings()].concat(),
             decisions: session.live.decisions(),
-            hottest: Hot::of(session, methods.min(MOST_METHODS), durations),
+            hottest: Hot::of(session, methods.min(MOST_METHODS), durations, goes_on),
         }
     }
 }
@@ -180,83 +181,12 @@ fn switch(session: &Session, on: bool) -> Switched {
     Switched { changed, paused: paused(session) }
 }
 
-/// A socket that is listened to.
-#[derive(Debug)]
-pub(crate) struct ControlSocket {
-    path: PathBuf,
-    closed: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl ControlSocket {
-    /// Opens the socket and answers for a session until this value is dropped.
-    pub(crate) fn open(session: Weak<Session>) -> io::Result<ControlSocket> {
-        let user = std::fs::metadata("/proc/self")?.uid();
-        let directory = PathBuf::from(format!("/tmp/instr-{user}"));
-        private_directory(&directory, user)?;
-        let path = directory.join(format!("{}.sock", std::process::id()));
-        // Left behind by a process of the same number that was killed.
-        let _ = std::fs::remove_file(&path);
-        let listener = UnixListener::bind(&path)?;
-        let closed = Arc::new(AtomicBool::new(false));
-        let ends = Arc::clone(&closed);
-        let thread = std::thread::Builder::new().name("instr-control".to_owned()).spawn(move || {
-            block_signals();
-            remove_abandoned(&directory);
-            for stream in listener.incoming() {
-                if ends.load(Ordering::Acquire) {
-                    break;
-                }
-                if let Some(stream) = stream.ok().filter(|_| session.strong_count() > 0) {
-                    let _ = serve(stream, &session);
-                }
-            }
-        })?;
-        Ok(ControlSocket { path, closed, thread: Some(thread) })
-    }
-}
-
-impl Drop for ControlSocket {
-    fn drop(&mut self) {
-        self.closed.store(true, Ordering::Release);
-        // Wakes the thread, which waits for somebody to connect.
-        let woken = UnixStream::connect(&self.path).is_ok();
-        let _ = std::fs::remove_file(&self.path);
-        if let Some(thread) = self.thread.take().filter(|_| woken) {
-            let _ = thread.join();
-        }
-    }
-}
-
-/// Makes the directory, or checks that it is this user's and nobody else's: /tmp belongs to all.
-fn private_directory(directory: &Path, user: u32) -> io::Result<()> {
-    match std::fs::DirBuilder::new().mode(0o700).create(directory) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
-    let found = std::fs::symlink_metadata(directory)?;
-    if found.is_dir() && found.uid() == user && found.mode() & 0o077 == 0 {
-        return Ok(());
-    }
-    let text = format!("{} belongs to somebody else or is open to others", directory.display());
-    Err(io::Error::new(io::ErrorKind::PermissionDenied, text))
-}
-
-/// Removes the sockets of processes that were killed: nobody else does. One whose process cannot be seen may belong to another
-/// container that shares the directory, so it goes only if nobody listens to it.
-fn remove_abandoned(directory: &Path) {
-    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let process = path.file_stem().and_then(|name| name.to_str()?.parse::<u32>().ok());
-        let is_socket = path.extension().is_some_and(|extension| extension == "sock");
-        let Some(process) = process.filter(|_| is_socket) else { continue };
-        let is_refused =
-            || UnixStream::connect(&path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
-        if !Path::new(&format!("/proc/{process}")).exists() && is_refused() {
-            // Another agent may have done it meanwhile.
-            let _ = std::fs::remove_file(&path);
-        }
-    }
+/// Answers for a session until the socket is dropped.
+pub(crate) fn open(session: Weak<Session>) -> io::Result<ControlSocket> {
+    ControlSocket::open(move |stream| {
+        // Who has asked and does not listen to the answer loses only that.
+        let _ = serve(stream, &session);
+    })
 }
 
 fn serve(mut stream: UnixStream, session: &Weak<Session>) -> io::Result<()> {
@@ -273,6 +203,12 @@ fn answer(line: &str, session: &Arc<Session>) -> String {
     let json = match serde_json::from_str(line) {
         Ok(Request::Status { methods, durations }) => {
             serde_json::to_string(&session.status(methods.unwrap_or(HOTTEST), durations))
+        }
+        Ok(Request::Level { .. } | Request::Pause | Request::Resume) if session.status_ended().is_some() => {
+            let reason = session.status_ended().unwrap_or_default();
+            serde_json::to_string(&Refusal {
+                error: format!("the recording has ended, no probe records any more: {reason}"),
+            })
         }
         Ok(Request::Level { methods, level }) => match selected(&methods, session) {
             Ok(selection) => serde_json::to_string(&session.set_level(&selection, level)),
@@ -321,42 +257,6 @@ mod tests {
     use instrument_core::level::Level;
 
     use super::*;
-
-    #[test]
-    fn a_directory_that_others_can_enter_is_refused() {
-        let user = std::fs::metadata("/proc/self").unwrap().uid();
-        let parent = std::env::temp_dir().join(format!("instr-control-test-{}", std::process::id()));
-        let own = parent.join("own");
-        std::fs::create_dir_all(&parent).unwrap();
-        private_directory(&own, user).unwrap();
-        private_directory(&own, user).unwrap();
-        assert!(private_directory(&own, user + 1).is_err(), "another user's");
-        let open = parent.join("open");
-        std::fs::DirBuilder::new().mode(0o755).create(&open).unwrap();
-        assert!(private_directory(&open, user).is_err());
-        let link = parent.join("link");
-        std::os::unix::fs::symlink(&own, &link).unwrap();
-        assert!(private_directory(&link, user).is_err(), "a link can be turned");
-        std::fs::remove_dir_all(&parent).unwrap();
-    }
-
-    #[test]
-    fn sockets_of_killed_processes_go_and_all_else_stays() {
-        let directory = std::env::temp_dir().join(format!("instr-sockets-test-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
-        let path = |name: &str| directory.join(name);
-        // No process has such a number; two listeners are gone, one is not.
-        let listening = UnixListener::bind(path("4194305.sock")).unwrap();
-        drop(UnixListener::bind(path("4194306.sock")).unwrap());
-        drop(UnixListener::bind(path(&format!("{}.sock", std::process::id()))).unwrap());
-        std::fs::write(path("notes.txt"), "").unwrap();
-        remove_abandoned(&directory);
-        let left = |name: &str| path(name).exists();
-        assert!(left("4194305.sock") && left("notes.txt") && left(&format!("{}.sock", std::process::id())));
-        assert!(!left("4194306.sock"));
-        drop(listening);
-        std::fs::remove_dir_all(&directory).unwrap();
-    }
 
     #[test]
     fn requests_are_read() {

@@ -80,8 +80,8 @@ impl<'a> ProbeCalls<'a> {
 
 impl Hot {
     /// The `most` methods that took the most time, all threads together. With `durations`, how long calls took since the last
-    /// time that this was asked for.
-    pub(crate) fn of(session: &Session, most: usize, durations: bool) -> Vec<Hot> {
+    /// time that this was asked for. Unless the recording `goes_on`, no method has a level any more.
+    pub(crate) fn of(session: &Session, most: usize, durations: bool, goes_on: bool) -> Vec<Hot> {
         let Some(rates) = &session.rates else { return Vec::new() };
         let (calls, recent) = {
             let mut rates = rates.lock();
@@ -103,7 +103,7 @@ impl Hot {
         }
         let row = |(method, (probe, sum)): (Method, (u32, ProbeCalls<'_>))| {
             let Method { name: method, descriptor, category, fixed } = method;
-            let level = fixed.unwrap_or_else(|| session.live.level(probe));
+            let level = if goes_on { fixed.unwrap_or_else(|| session.live.level(probe)) } else { Level::Off };
             let ProbeCalls { calls, estimated_calls, nanos, recent } = sum;
             let recent = recent.map(Recent::of);
             Hot { probe, method, category, level, descriptor, calls, estimated_calls, nanos, recent }

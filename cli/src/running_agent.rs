@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -222,11 +222,14 @@ fn connect(pid: u32) -> Result<UnixStream> {
     };
     // In a container the process has another number and another /tmp.
     let inner = inner_pid(pid).unwrap_or(pid);
-    let name = format!("tmp/instr-{}/{inner}.sock", found.uid());
-    let places = [process.join("root").join(&name), PathBuf::from("/").join(&name)];
+    let directory = format!("tmp/instr-{}", found.uid());
+    let directories = [process.join("root").join(&directory), PathBuf::from("/").join(&directory)];
+    // Another container that shares the directory may have the plain name.
+    let names = [format!("{inner}-{}.sock", pid_namespace(&process)), format!("{inner}.sock")];
+    let places = names.iter().flat_map(|name| directories.each_ref().map(|directory| directory.join(name)));
     let mut last = None;
-    for place in &places {
-        match UnixStream::connect(place) {
+    for place in places {
+        match UnixStream::connect(&place) {
             Ok(stream) => return Ok(stream),
             Err(error) => last = Some(error),
         }
@@ -236,6 +239,12 @@ fn connect(pid: u32) -> Result<UnixStream> {
         _ => "it must be a JVM with instr's agent, without `socket = false` in `[control]`",
     };
     Err(Failure::new(format!("process {pid} does not listen to instr"), help).into())
+}
+
+/// The number of a process' namespace of process ids; empty if it is not visible.
+fn pid_namespace(process: &Path) -> String {
+    let namespace = std::fs::read_link(process.join("ns/pid")).unwrap_or_default();
+    namespace.to_string_lossy().chars().filter(char::is_ascii_digit).collect()
 }
 
 /// The number that a process has inside its own container.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::{Session, SessionWatcher};
-use crate::control::{ControlSocket, Status, Stopped};
+use crate::control::{self, Status, Stopped};
+use crate::control_socket::ControlSocket;
 use crate::health::HealthWatch;
 use crate::jvm::{self, Event, Jni, NAME_GATE, NanoClock, block_signals, process_cpu_time};
 use crate::live_control::{Changed, Governing, LevelChange, REMOVED, WantedLevel};
@@ -131,7 +132,7 @@ impl Session {
 
     pub(super) fn start_control(self: &Arc<Self>) {
         if self.setup.config.control.socket {
-            match ControlSocket::open(Arc::downgrade(self)) {
+            match control::open(Arc::downgrade(self)) {
                 Ok(socket) => self.running.lock().control = Some(socket),
                 Err(error) => tracing::info!(%error, "`instr status` and `instr level` cannot reach this process"),
             }

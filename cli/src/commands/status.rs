@@ -40,7 +40,9 @@ fn text(status: &Status) -> String {
     lines.extend(status.dumps.iter().map(|dump| format!("dump {}", describe(dump))));
     lines.extend(status.live.iter().map(live));
     lines.extend(status.bursts.as_ref().map(bursts));
-    if status.live.is_empty() {
+    if status.ended.is_some() {
+        lines.push("no probe records any more".to_owned());
+    } else if status.live.is_empty() {
         lines.push("no live probes: levels are fixed (`live = true` in [control] makes them changeable)".to_owned());
     }
     lines.extend(status.governor.as_ref().map(governor));
@@ -130,6 +132,7 @@ mod tests {
             live probes, database: 1 burst, 37 time\n\
             live probes, socket: 2 off\n\
             bursts: 1 ms in 100 ms; 12 windows up to now, 12.0 ms together\n\
+             no probe records any more\n\
             governor: probes take 1.23 % of the CPU time, level watch 0.50 %, probes whose level it does not change 12.50 %; \
             the budget is 3 % (a call costs 55 ns at level time, 1300 ns at level full)\n\
             otlp http://h:4318: sent 20 values and 1 spans, dropped 3 and 0\n\

@@ -56,6 +56,28 @@ class RecordingEndsIT {
         assertEquals(1000, stats(directory).stats().figure("records"));
     }
 
+    @EachJdk(from = 25)
+    void afterTheEndTheStatusClaimsNoLevels(Jdk jdk) throws Exception {
+        Path directory = RunDirectories.create();
+        AgentConfig config = AgentConfig.of(RULE.replace("level = \"time\"", "") + "[control]\nlive = true\n");
+        try (Dialog program = Program.target(jdk, "targets.Recorded")
+                .talk(List.of(Program.agentOption(config.writeTo(directory).getFileName().toString())), directory)) {
+            assertEquals("ready", program.next());
+            program.ask("work 1000");
+            assertTrue(ControlSocket.status(program).contains("\"live\":[{"), ControlSocket.status(program));
+            ControlSocket.ask(program, "{\"ask\":\"stop\"}");
+            String status = ControlSocket.status(program);
+            assertTrue(status.contains("\"live\":[],\"bursts\":null,\"governor\":null"), status);
+            assertFalse(status.contains("\"level\":\"watch\""), status);
+            for (String request : List.of("{\"ask\":\"level\",\"methods\":\"**\",\"level\":\"time\"}", "{\"ask\":\"resume\"}")) {
+                String answer = ControlSocket.ask(program, request);
+                assertTrue(answer.contains("the recording has ended, no probe records any more"), answer);
+            }
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+    }
+
     @EachJdk
     void aFullFileEndsTheRecordingIfThatIsAskedFor(Jdk jdk) throws Exception {
         Path directory = RunDirectories.create();

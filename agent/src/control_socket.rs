@@ -1,0 +1,286 @@
+//! The file of the control socket: `/tmp/instr-<user id>/<process id>.sock`, in a directory that nobody else can enter.
+//!
+//! Containers may share the directory and have the same process ids. A socket that somebody listens to is therefore never removed; the
+//! second agent of a number listens on `<process id>-<pid namespace>.sock`.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::jvm::block_signals;
+
+/// The end of an answer is waited for no longer than this when the agent ends: the application must not hang.
+const LAST_ANSWER: Duration = Duration::from_secs(10);
+/// Others hold the directory's lock for the time of a few system calls.
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+
+/// A socket that is listened to.
+#[derive(Debug)]
+pub(crate) struct ControlSocket {
+    file: SocketFile,
+    closed: Arc<AtomicBool>,
+    /// Disconnected when the thread has ended.
+    ended: Receiver<()>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl ControlSocket {
+    /// Opens the socket and has `serve` answer until this value is dropped.
+    pub(crate) fn open(serve: impl Fn(UnixStream) + Send + 'static) -> io::Result<ControlSocket> {
+        let user = std::fs::metadata("/proc/self")?.uid();
+        let directory = PathBuf::from(format!("/tmp/instr-{user}"));
+        private_directory(&directory, user)?;
+        ControlSocket::open_in(&directory, &names(), serve)
+    }
+
+    fn open_in(
+        directory: &Path,
+        names: &[String],
+        serve: impl Fn(UnixStream) + Send + 'static,
+    ) -> io::Result<ControlSocket> {
+        let (listener, file) = {
+            let _lock = lock(directory);
+            remove_abandoned(directory);
+            listen(directory, names)?
+        };
+        let closed = Arc::new(AtomicBool::new(false));
+        let ends = Arc::clone(&closed);
+        let (alive, ended) = channel();
+        let thread = std::thread::Builder::new().name("instr-control".to_owned()).spawn(move || {
+            let _alive = alive;
+            block_signals();
+            for stream in listener.incoming() {
+                if ends.load(Ordering::Acquire) {
+                    break;
+                }
+                if let Ok(stream) = stream {
+                    serve(stream);
+                }
+            }
+        })?;
+        Ok(ControlSocket { file, closed, ended, thread: Some(thread) })
+    }
+}
+
+impl Drop for ControlSocket {
+    fn drop(&mut self) {
+        self.closed.store(true, Ordering::Release);
+        // Wakes the thread, which waits for somebody to connect. Nobody can wake it once its file is gone.
+        let woken = self.file.is_ours() && UnixStream::connect(&self.file.path).is_ok();
+        self.file.remove();
+        let has_ended = || self.ended.recv_timeout(LAST_ANSWER) == Err(RecvTimeoutError::Disconnected);
+        if woken
+            && has_ended()
+            && let Some(thread) = self.thread.take()
+        {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The file of a socket, which another process may have replaced.
+#[derive(Debug)]
+struct SocketFile {
+    path: PathBuf,
+    identity: (u64, u64),
+}
+
+impl SocketFile {
+    fn is_ours(&self) -> bool {
+        std::fs::symlink_metadata(&self.path).is_ok_and(|found| identity(&found) == self.identity)
+    }
+
+    fn remove(&self) {
+        if self.is_ours() {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn identity(file: &Metadata) -> (u64, u64) {
+    (file.dev(), file.ino())
+}
+
+/// The names that the socket of this process may have, the first that is free.
+fn names() -> Vec<String> {
+    let pid = std::process::id();
+    let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    let namespace: String = namespace.to_string_lossy().chars().filter(char::is_ascii_digit).collect();
+    vec![format!("{pid}.sock"), format!("{pid}-{namespace}.sock")]
+}
+
+/// Listens on the first of these names that nobody listens to. The directory must be locked.
+fn listen(directory: &Path, names: &[String]) -> io::Result<(UnixListener, SocketFile)> {
+    let mut taken = io::Error::from(io::ErrorKind::AddrInUse);
+    for name in names {
+        let path = directory.join(name);
+        if is_abandoned(&path) {
+            let _ = std::fs::remove_file(&path);
+        }
+        match UnixListener::bind(&path) {
+            Ok(listener) => {
+                let identity = identity(&std::fs::symlink_metadata(&path)?);
+                return Ok((listener, SocketFile { path, identity }));
+            }
+            Err(error) => taken = error,
+        }
+    }
+    Err(taken)
+}
+
+/// Whether nobody listens to a socket: its process was killed.
+fn is_abandoned(path: &Path) -> bool {
+    UnixStream::connect(path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
+/// The lock of the directory: between binding and listening a socket looks abandoned. If somebody holds it for long, the agent goes on
+/// without it rather than delay the application.
+fn lock(directory: &Path) -> Option<File> {
+    let file = File::open(directory).ok()?;
+    let since = Instant::now();
+    while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        if since.elapsed() > LOCK_PATIENCE {
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Some(file)
+}
+
+/// Makes the directory, or checks that it is this user's and nobody else's: /tmp belongs to all.
+fn private_directory(directory: &Path, user: u32) -> io::Result<()> {
+    match std::fs::DirBuilder::new().mode(0o700).create(directory) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let found = std::fs::symlink_metadata(directory)?;
+    if found.is_dir() && found.uid() == user && found.mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    let text = format!("{} belongs to somebody else or is open to others", directory.display());
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, text))
+}
+
+/// Removes the sockets of processes that were killed: nobody else does. One whose process can be seen is left to it; one whose process
+/// cannot be seen may belong to another container that shares the directory, so it is removed only if nobody listens to it.
+fn remove_abandoned(directory: &Path) {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+        let (process, namespace) = name.split_once('-').unwrap_or((name, ""));
+        let is_socket = path.extension().is_some_and(|extension| extension == "sock");
+        let Some(process) = process.parse::<u32>().ok().filter(|_| is_socket) else { continue };
+        let may_be_starting = namespace.is_empty() && Path::new(&format!("/proc/{process}")).exists();
+        if !may_be_starting && is_abandoned(&path) {
+            // Another agent may have done it meanwhile.
+            let _ = std::fs::remove_file(&path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+
+    use super::*;
+
+    fn open(directory: &Path, answer: &'static str) -> ControlSocket {
+        let names = ["1.sock".to_owned(), format!("1-{answer}.sock")];
+        ControlSocket::open_in(directory, &names, move |mut stream| {
+            // An agent that checks whether the socket is used disconnects at once.
+            let _ = stream.write_all(answer.as_bytes());
+        })
+        .unwrap()
+    }
+
+    fn answer(path: &Path) -> String {
+        let mut answer = String::new();
+        UnixStream::connect(path).unwrap().read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    #[test]
+    fn agents_of_the_same_number_leave_each_other_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (plain, second_name) = (folder.path().join("1.sock"), folder.path().join("1-71.sock"));
+        let first = open(folder.path(), "70");
+        let second = open(folder.path(), "71");
+        assert_eq!((answer(&plain), answer(&second_name)), ("70".to_owned(), "71".to_owned()));
+        // The first ends without hanging, and the second goes on.
+        drop(first);
+        assert_eq!((plain.exists(), answer(&second_name)), (false, "71".to_owned()));
+        let third = open(folder.path(), "72");
+        assert_eq!(answer(&plain), "72");
+        drop(second);
+        assert_eq!((second_name.exists(), answer(&plain)), (false, "72".to_owned()));
+        drop(third);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_socket_that_was_replaced_is_not_removed_and_its_agent_ends_without_hanging() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("1.sock");
+        let first = open(folder.path(), "70");
+        // As an agent of an earlier version does.
+        std::fs::remove_file(&path).unwrap();
+        let second = open(folder.path(), "71");
+        let begin = Instant::now();
+        drop(first);
+        assert!(begin.elapsed() < LAST_ANSWER);
+        assert_eq!(answer(&path), "71");
+        drop(second);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn the_socket_of_a_killed_process_of_the_same_number_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("1.sock");
+        drop(UnixListener::bind(&path).unwrap());
+        let _socket = open(folder.path(), "70");
+        assert_eq!(answer(&path), "70");
+    }
+
+    #[test]
+    fn a_directory_that_others_can_enter_is_refused() {
+        let user = std::fs::metadata("/proc/self").unwrap().uid();
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().join("own");
+        private_directory(&own, user).unwrap();
+        private_directory(&own, user).unwrap();
+        assert!(private_directory(&own, user + 1).is_err(), "another user's");
+        let open = folder.path().join("open");
+        std::fs::DirBuilder::new().mode(0o755).create(&open).unwrap();
+        assert!(private_directory(&open, user).is_err());
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&own, &link).unwrap();
+        assert!(private_directory(&link, user).is_err(), "a link can be turned");
+    }
+
+    #[test]
+    fn sockets_of_killed_processes_go_and_all_else_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let own = format!("{}.sock", std::process::id());
+        // No process has such a number; some listeners are gone, some are not.
+        let _listening = ["4194305.sock", "1-77.sock"].map(|name| UnixListener::bind(path(name)).unwrap());
+        for gone in ["4194306.sock", "1-78.sock", &own] {
+            drop(UnixListener::bind(path(gone)).unwrap());
+        }
+        std::fs::write(path("notes.txt"), "").unwrap();
+        remove_abandoned(folder.path());
+        let left = |name: &str| path(name).exists();
+        assert!(left("4194305.sock") && left("1-77.sock") && left("notes.txt") && left(&own));
+        assert!(!left("4194306.sock") && !left("1-78.sock"));
+    }
+}
