@@ -32,7 +32,7 @@ pub(crate) fn path(config: &TraceConfig, names: &FileNames) -> PathBuf {
 pub(crate) fn create(path: PathBuf, jvmti: Jvmti, clock: NanoClock, config: &Config) -> (Option<Recording>, PathBuf) {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let epoch_nanos = u64::try_from(since_epoch.as_nanos()).unwrap_or(0);
-    let process = process(jvmti, config.source.text());
+    let process = process(jvmti, config.text_without_secrets());
     let options = RecordingOptions {
         max_file_bytes: u64::from(config.trace.max_file_mb) << 20,
         ..RecordingOptions::new(epoch_nanos, clock.now() as u64, process)
@@ -94,7 +94,7 @@ pub(crate) fn program_name(jvmti: Jvmti) -> String {
     file.strip_suffix(".jar").unwrap_or(file).to_owned()
 }
 
-fn process(jvmti: Jvmti, config_text: &str) -> ProcessInfo {
+fn process(jvmti: Jvmti, config_text: String) -> ProcessInfo {
     let property = |name| jvmti.system_property(name).unwrap_or_default();
     ProcessInfo {
         pid: u64::from(std::process::id()),
@@ -102,7 +102,7 @@ fn process(jvmti: Jvmti, config_text: &str) -> ProcessInfo {
         jvm_name: property(c"java.vm.name"),
         jvm_version: property(c"java.vm.version"),
         agent_version: env!("CARGO_PKG_VERSION").to_owned(),
-        config_text: config_text.to_owned(),
+        config_text,
         os_version: format!("{} {}", property(c"os.name"), property(c"os.version")).trim().to_owned(),
         cpu_count: std::thread::available_parallelism().map_or(0, |count| u32::try_from(count.get()).unwrap_or(0)),
         ..ProcessInfo::default()

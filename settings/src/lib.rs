@@ -9,6 +9,7 @@ mod allocation;
 mod control_table;
 mod file_pattern;
 mod governor_table;
+mod header_secrets;
 mod metrics_table;
 mod model;
 mod parse;

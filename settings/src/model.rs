@@ -9,6 +9,7 @@ use crate::agent_table::AgentConfig;
 use crate::allocation::AllocationConfig;
 use crate::control_table::ControlConfig;
 use crate::governor_table::GovernorConfig;
+use crate::header_secrets::{self, Secret};
 use crate::metrics_table::MetricsConfig;
 use crate::sampler::SamplerConfig;
 use crate::trace_table::TraceConfig;
@@ -54,9 +55,17 @@ pub struct Config {
     /// The text it was read from.
     #[schemars(skip)]
     pub source: Arc<SourceText>,
+    /// Places of the text that are never shown, in their order.
+    #[schemars(skip)]
+    pub(crate) secrets: Vec<Secret>,
 }
 
 impl Config {
+    /// Returns the text it was read from, without the values of headers: for recordings and for people.
+    pub fn text_without_secrets(&self) -> String {
+        header_secrets::without(&self.secrets, self.source.text())
+    }
+
     /// Returns the part that selection compiles.
     pub fn rule_tables(&self) -> RuleTables<'_> {
         RuleTables { rules: &self.rules, filter: &self.filter, exclude: &self.exclude }

@@ -9,6 +9,7 @@ use crate::agent_table::{OnError, read_agent};
 use crate::allocation::read_allocation;
 use crate::control_table::read_control;
 use crate::governor_table::{GovernorConfig, read_governor};
+use crate::header_secrets;
 use crate::metrics_table::read_metrics;
 use crate::model::Config;
 use crate::sampler::read_sampler;
@@ -39,7 +40,10 @@ pub fn asks_to_abort(text: &str) -> bool {
 
 fn read_config(top: &TableReader<'_, '_>, problems: &mut Problems) -> Config {
     let trace = read_table("trace", top, problems, read_trace);
-    let metrics = read_table("metrics", top, problems, read_metrics);
+    let metrics = read_table("metrics", top, problems, |table, problems| {
+        (read_metrics(table, problems), header_secrets::in_headers(table))
+    });
+    let (metrics, secrets) = metrics.unwrap_or_default();
     let agent = read_table("agent", top, problems, read_agent);
     let sampler = read_table("sampler", top, problems, read_sampler).unwrap_or_default();
     let allocation = read_table("allocation", top, problems, read_allocation).unwrap_or_default();
@@ -55,7 +59,7 @@ fn read_config(top: &TableReader<'_, '_>, problems: &mut Problems) -> Config {
     }
     Config {
         trace: trace.unwrap_or_default(),
-        metrics: metrics.unwrap_or_default(),
+        metrics,
         agent: agent.unwrap_or_default(),
         sampler,
         allocation,
@@ -66,6 +70,7 @@ fn read_config(top: &TableReader<'_, '_>, problems: &mut Problems) -> Config {
         governor: governor.unwrap_or_default(),
         rules,
         source: problems.source(),
+        secrets,
     }
 }
 
