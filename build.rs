@@ -1,8 +1,8 @@
 //! Build script of the agent and of the command line: compiles the Java runtime and the templates with the JDK's
 //! javac and embeds the classes (and the rule presets), so that each binary is one self-sufficient file.
 //!
-//! Output: `OUT_DIR/embedded.rs` with `RUNTIME_CLASSES`, `TEMPLATE_CLASSES` (internal name, bytes; a class stands
-//! after its super types, so they can be defined in this order) and `PRESETS` (name, TOML text).
+//! Output: `OUT_DIR/embedded.rs` with `RUNTIME_CLASSES`, `TEMPLATE_CLASSES` (internal name, bytes; a class is
+//! listed after its super types, so they can be defined in this order) and `PRESETS` (name, TOML text).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;

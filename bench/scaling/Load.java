@@ -153,7 +153,7 @@ public final class Load {
             rate = Double.parseDouble(arguments[3]);
         }
 
-        /** Chains until it is told to end, or so many; returns how many these were. */
+        /** Runs chains until it is stopped or {@code most} have run; returns the number of chains. */
         long work(boolean isVirtual, long most, int threads) {
             long begin = System.nanoTime();
             Monitored monitored = isPair ? new ClockPair() : new Monitored();

@@ -28,7 +28,7 @@ fn in_place(text: &str, diagnostics: &[Diagnostic]) {
     for diagnostic in diagnostics.iter().filter(|diagnostic| diagnostic.file == "fuzz.toml") {
         let Diagnostic { span, line, column, source_line, width, .. } = diagnostic;
         assert!(span.start <= span.end && text.get(span.clone()).is_some(), "{diagnostic:?}");
-        // Behind a last line break stands an empty line.
+        // A text that ends with a line break has an empty last line.
         let shown = text.split_inclusive('\n').chain([""]).nth(line - 1);
         let shown = shown.unwrap_or_else(|| panic!("no such line: {diagnostic:?}"));
         assert_eq!(shown.lines().next().unwrap_or_default(), source_line, "{diagnostic:?}");

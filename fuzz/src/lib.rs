@@ -3,7 +3,7 @@
 //! libFuzzer calls them (`fuzz_targets/`), and so does the smoke test of the command line (`cli/tests/fuzzing`), which includes
 //! this file and needs neither libFuzzer nor a nightly compiler.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic is how a finding is told")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic reports a finding to the fuzzer")]
 #![allow(missing_docs, unreachable_pub, reason = "for the fuzz targets and the smoke test only")]
 
 mod built_in;

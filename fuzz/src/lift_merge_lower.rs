@@ -1,4 +1,4 @@
-//! Any class through the engine: what comes out can be read, says where its probes are, and is the same the second time.
+//! Instruments any class: the result can be parsed, its listed probe positions are right, and a second run gives the same bytes.
 
 use std::sync::{Arc, OnceLock};
 
@@ -55,7 +55,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// The methods that pass the engine's own check as they are; their code comes out as it went in.
+/// Returns the methods whose original code passes the engine's own check; asserts that lifting and lowering keeps this code unchanged.
 fn lowered_as_lifted(class: &ClassFile<'_>, workspace: &mut Workspace) -> Vec<usize> {
     let mut sound = Vec::new();
     lift_and_lower(workspace, class, |index, lowered| {

@@ -7,8 +7,8 @@ import jdk.internal.vm.annotation.DontInline;
  * Calls that are recorded with values which their rule chooses: arguments, receiver, result. A template asks for them with
  * {@link Target#captured()} only where the call is recorded, so that they cost other calls nothing.
  *
- * <p>What the rule wants in full words runs the application's own code, {@code toString}. It runs in the thread of the call, behind
- * its end; what it throws is not seen by the application, and calls of it that are recorded are recorded without values.
+ * <p>Values that the rule renders as text run the application's own code, {@code toString}. It runs in the thread of the call, after
+ * the call has ended; exceptions of it do not reach the application, and probed methods it calls are recorded without values.
  */
 public final class Arguments {
     private static final Unsafe U = Unsafe.getUnsafe();

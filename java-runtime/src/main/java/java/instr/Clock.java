@@ -44,7 +44,7 @@ final class Clock {
         return COUNTS_TICKS ? ticks() : System.nanoTime();
     }
 
-    /** The same for its start, which stands in each method: the JIT must not take a method handle to pieces in all of them. */
+    /** The present moment, for the start of a call. Inlined into every probed method, so the method handle is kept out of line. */
     static long start() {
         return COUNTS_TICKS ? ticksFromAfar() : System.nanoTime();
     }

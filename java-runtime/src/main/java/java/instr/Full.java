@@ -38,7 +38,7 @@ public final class Full {
     private static final int THROWN = 16;
     private static final int CPU = 24;
     private static final int ALLOCATED = 32;
-    /** Calls of which {@link #CPU} and {@link #ALLOCATED} tell. */
+    /** Number of calls that {@link #CPU} and {@link #ALLOCATED} include. */
     private static final int MEASURED = 40;
     /** Calls that found no place in the table. */
     private static final int UNPLACED = 48;
@@ -61,8 +61,8 @@ public final class Full {
     static native void threw(Class<?> type);
 
     /**
-     * The start, before the clock is read: what this costs is no time of the call. Whatever needs much stack comes first: when
-     * that overflows, nothing has been counted yet.
+     * Begins a call before the clock is read, so that the cost of this method is not counted as time of the call. Steps that need
+     * much stack run first: if the stack overflows, nothing has been counted yet.
      */
     @DontInline
     public static long enter(int id) {

@@ -5,12 +5,12 @@ import jdk.internal.vm.annotation.DontInline;
 
 /**
  * The probe whose level can be changed while it runs. Each probe has a byte, which the agent writes: its level. Each level has a
- * word: what a call at this level begins with. So levels off and watch, and burst outside its windows, go the same way: two loads
- * from fixed addresses, and no branch that tells them apart.
+ * word: the start value of a call at this level. So levels off and watch, and burst outside its windows, run the same code: two
+ * loads from fixed addresses, without a branch between the levels.
  *
- * <p>What {@link #enter} returns says how the call began, and so how it ends, whatever happens in between: 0 at level off, odd and
- * positive at watch (the tick), even and positive at time, negative at full and in a burst. Records of the other levels than time
- * have the numbers behind the probe's own, because their figures mean something else.
+ * <p>The value that {@link #enter} returns encodes how the call began, and so how it ends even if the level changes in between: 0
+ * at level off, odd and positive at watch (the tick), even and positive at time, negative at full and in a burst. Records of levels
+ * other than time have the numbers after the probe's own, because their figures have another meaning.
  */
 public final class Live {
     /** Words that are no start: the call begins as they say. So does any other negative word: the end of a burst's window. */
@@ -21,7 +21,7 @@ public final class Live {
     /** The tick before the first one. */
     private static final long NO_TICK = 1;
 
-    /** What stands behind a probe's number for ticks, for level full and for bursts. */
+    /** Offsets from a probe's number to the numbers of its records for ticks, for level full and for bursts. */
     private static final int TICKS = 1;
     private static final int FULL_CALLS = 2;
     private static final int BURSTS = 3;
@@ -35,7 +35,7 @@ public final class Live {
 
     private static final int WARM_UPS = 10_000;
     private static final int RARELY = 64;
-    /** The first of the probes that stand for the levels. */
+    /** The first of the probes that represent the levels. */
     private static final int OFF_ID = -5;
 
     private static final Unsafe U = Unsafe.getUnsafe();
@@ -76,7 +76,7 @@ public final class Live {
         if (U.getLong(TICK) != start && start != 0L) ended(start, id, null);
     }
 
-    /** Whether the end of a call that began so has to be told: not at level off, and at watch only if a tick has passed. */
+    /** Returns whether the end of the call has to be recorded: never at level off, and at watch only if a tick has passed. */
     public static boolean mustEnd(long start) {
         U.loadFence();
         return U.getLong(TICK) != start && start != 0L;
@@ -105,7 +105,7 @@ public final class Live {
         }
         long now = Clock.now();
         if (now >= (word & Long.MAX_VALUE)) {
-            // Closed here, because whoever opened the window may be late, or gone. A new window is another word.
+            // Closed here, because the thread that opened the window may be late or terminated. A new window has another word.
             U.compareAndSetLong(null, BURST, word, 0L);
             return 0L;
         }
@@ -147,8 +147,8 @@ public final class Live {
     }
 
     /**
-     * The time at which a call that began so ends; 0 if nothing is to be recorded. Once for each call. No branch tells ticks from
-     * times: the JIT would leave out the one that it has not seen yet.
+     * Returns the end time of a call with this start; 0 if nothing is to be recorded. Called once for each call. Ticks and times
+     * are distinguished without a branch: the JIT would not compile the side that it has not seen yet.
      */
     public static long end(long start) {
         if (start == 0L || !Timer.on) return 0L;

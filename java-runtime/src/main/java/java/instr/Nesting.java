@@ -5,8 +5,8 @@ package java.instr;
  * proxy and the driver, and a forwarded request passes several servlets: the inner calls are marked in their records, so that the
  * agent can count the outermost alone.
  *
- * <p>A template adds 1 to a field when a call begins and puts the earlier value back when it ends, whichever way it ends: no call
- * of a method stands between, so nothing can fail there. The state belongs to the thread and not to its carrier, because a virtual
+ * <p>A template adds 1 to a field when a call begins and restores the earlier value when it ends, normally or exceptionally. It
+ * calls no method for that, so nothing can fail. The state belongs to the thread and not to its carrier, because a virtual
  * thread may be unmounted in the middle of a call.
  */
 public final class Nesting {

@@ -67,7 +67,7 @@ public final class Recorder {
         Ring.publish(ring, at + 32);
     }
 
-    /** Notes a step of a task, or of a thread, that this number stands for. */
+    /** Records a step of the task, or of the thread, with this number. */
     static void recordTask(long step, int task) {
         long now = Clock.now();
         long ring = Ring.current();

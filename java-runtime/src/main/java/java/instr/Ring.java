@@ -72,10 +72,10 @@ final class Ring {
 
     @DontInline
     private static long elsewhere(long home, long carrier) {
-        long behind = TABLE + (MASK + 1 << STRIDE);
+        long end = TABLE + (MASK + 1 << STRIDE);
         for (int place = 1; place < PLACES; place++) {
             long header = home + (place << STRIDE);
-            if (header < behind && U.getLong(header + OWNER) == carrier) return header;
+            if (header < end && U.getLong(header + OWNER) == carrier) return header;
         }
         return open(carrier);
     }
@@ -94,7 +94,7 @@ final class Ring {
     static long prepare(long ring, int bytes) {
         Thread current = Thread.currentThread();
         long named = U.getLong(current, THREAD_ID);
-        // A thread that is being attached has no id yet; until then its ring's address tells it from all others.
+        // A thread that is being attached has no id yet; until it has one, the address of its ring identifies it.
         long id = named == 0 ? ring : named;
         boolean moved = id != U.getLong(ring + THREAD);
         String name = !moved || isVirtual(current) ? null : named == 0 ? ATTACHING : current.getName();

@@ -67,9 +67,9 @@ public final class Target {
     }
 
     /**
-     * The values that the rule chooses with {@code arguments} and {@code result}, boxed only where this stands; null if there are
-     * none. Arguments are as they were when the method was called. The result is null before the method has returned, and if it
-     * threw.
+     * The values that the rule chooses with {@code arguments} and {@code result}, boxed only where the template calls this; null if
+     * there are none. Arguments are as they were when the method was called. The result is null before the method has returned,
+     * and if it threw.
      */
     public static Object[] captured() {
         throw notMerged();

@@ -4,7 +4,7 @@ import java.util.concurrent.ForkJoinWorkerThread;
 import jdk.internal.misc.Unsafe;
 
 /**
- * Tasks on their way from the thread that hands them over to the one that runs them. Each step is a record of its own; what
+ * Tasks in flight from the thread that hands them over to the one that runs them. Each step is a record of its own; what
  * belongs together is found when the recording is read. A task is known by its identity hash, so nothing is wrapped, kept
  * or looked up, and the application's objects stay what they are.
  */
@@ -32,7 +32,7 @@ public final class Tasks {
     /**
      * The present thread begins to run a task.
      *
-     * @return whether its end must be told
+     * @return whether the caller has to report its end with {@link #ends}
      */
     public static boolean begins(Object task) {
         if (!Timer.on || task == null) return false;
@@ -50,8 +50,8 @@ public final class Tasks {
     }
 
     /**
-     * A worker of a pool starts, perhaps with a task in its field {@code firstTask}. That the thread starts itself says that it
-     * works for everybody, whoever made the pool start it.
+     * A worker of a pool starts, perhaps with a task in its field {@code firstTask}. The worker is recorded as started by itself,
+     * because it runs tasks of any thread, not only of the thread that made the pool start it.
      */
     public static void workerBegins(Object worker) {
         threadStarts(Thread.currentThread());

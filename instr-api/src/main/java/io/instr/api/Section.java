@@ -28,7 +28,7 @@ public final class Section implements AutoCloseable {
         return section;
     }
 
-    /** Ends the section. Whatever comes after the first end, and an end on another thread, is ignored. */
+    /** Ends the section. Further calls, and calls on another thread, are ignored. */
     public void end() {
         ended(state, name);
     }

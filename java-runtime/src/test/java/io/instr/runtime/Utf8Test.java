@@ -48,7 +48,7 @@ class Utf8Test {
             unsafe.putByte(memory + announced, CANARY);
             long end = (Long) write.invoke(null, text, limit, memory);
             assertEquals(announced, end - memory, "length announced");
-            assertEquals(CANARY, unsafe.getByte(memory + announced), "byte behind the text");
+            assertEquals(CANARY, unsafe.getByte(memory + announced), "byte after the text");
             byte[] bytes = new byte[announced];
             for (int i = 0; i < announced; i++) {
                 bytes[i] = unsafe.getByte(memory + i);
