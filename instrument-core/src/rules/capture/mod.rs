@@ -34,7 +34,7 @@ impl Capture {
     }
 }
 
-/// What an element of `arguments` stands for.
+/// What an element of `arguments` selects.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ArgumentKey {
     /// `"this"`: the receiver.

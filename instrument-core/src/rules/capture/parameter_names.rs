@@ -1,4 +1,4 @@
-//! Names of parameters, as far as a class file tells them.
+//! Names of parameters, as far as the class file contains them.
 
 use classfile::descriptor::MethodDescriptor;
 use classfile::{ClassFile, Member, access};

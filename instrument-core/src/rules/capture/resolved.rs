@@ -20,7 +20,7 @@ pub struct CapturedMethod {
 }
 
 impl CapturedMethod {
-    /// What `capture` comes to in this method; a method whose descriptor cannot be read captures nothing.
+    /// Resolves `capture` for this method; a method whose descriptor cannot be read captures nothing.
     pub fn of(class: &ClassFile<'_>, method: &Member<'_>, capture: &Capture) -> CapturedMethod {
         let mut captured =
             CapturedMethod { length: capture.length, render: capture.render, ..CapturedMethod::default() };

@@ -52,7 +52,7 @@ pub(super) fn read_arguments(table: &TableReader<'_, '_>, problems: &mut Problem
     for item in list.iter() {
         let Some(key) = read_key(item, problems) else { continue };
         if keys.iter().any(|known| known.get_ref() == key.get_ref()) {
-            problems.warning(item.span(), "this argument stands here twice", Some("once is enough".to_owned()));
+            problems.warning(item.span(), "this argument is listed twice", Some("once is enough".to_owned()));
         } else {
             keys.push(key);
         }

@@ -24,7 +24,7 @@ pub struct RuleTables<'c> {
     pub exclude: &'c ExcludeConfig,
 }
 
-/// Methods that get no probe because it would cost more than it tells. Applies at level `watch` (and `off`) to methods
+/// Methods that get no probe because it would cost more than it is worth. Applies at level `watch` (and `off`) to methods
 /// that a rule takes by a wildcard or without any method pattern; a method named in full is never left out.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
@@ -71,7 +71,7 @@ pub struct Rule {
     /// Name of the rule in reports and explanations. Default: `rule-<number>`.
     #[schemars(with = "String")]
     pub name: Option<Spanned<String>>,
-    /// Classes by name: `*` stands for any text inside a package, `**` across packages, `!` in front takes classes away.
+    /// Classes by name: `*` matches any text inside a package, `**` across packages, a leading `!` excludes classes.
     /// A name without `*` is one class; a nested class is written `Outer$Nested`.
     #[schemars(schema_with = "string_or_list")]
     pub class: Vec<Spanned<ClassPattern>>,
@@ -84,8 +84,8 @@ pub struct Rule {
     /// Methods that carry one of these annotations themselves.
     #[schemars(schema_with = "string_or_list")]
     pub method_annotated: Vec<Spanned<TypeName>>,
-    /// Methods: a name with `*`, or `name(type, *) return` where `*` is one type and `..` any number of types; `!` in
-    /// front takes methods away. A type without a package is that class in any package (`String`).
+    /// Methods: a name with `*`, or `name(type, *) return` where `*` is one type and `..` any number of types; a
+    /// leading `!` excludes methods. A type without a package is that class in any package (`String`).
     #[schemars(schema_with = "string_or_list")]
     pub method: Vec<Spanned<MethodPattern>>,
     /// Of the methods this rule takes, those that are not instrumented, not by a later rule either: a class glob
@@ -96,15 +96,15 @@ pub struct Rule {
     #[schemars(schema_with = "string_or_list")]
     pub template: Vec<Spanned<String>>,
     /// What a probe does: `off`, `watch` (default), `burst` (live probes only), `time` or `full`. A template
-    /// without a variant for the level uses its live one, which is for all; where it has none either, a warning says which level is used.
+    /// without a variant for the level uses its live one, which serves all levels; if it has none either, a warning names the level that is used.
     #[schemars(with = "Level")]
     pub level: Option<Spanned<Level>>,
     /// `inline` (default) puts the template into the method, `wrapper` puts a new method around it, which is possible only while
     /// a class is loaded (docs/modes.md).
     #[schemars(with = "Mode")]
     pub mode: Option<Mode>,
-    /// Rules that come with the agent: `api`, `async`, `ejb`, `http-server`, `jdbc`, `jsp`, `logging`, `servlet` or `socket`. They stand where this rule
-    /// stands; only `name`, `level` and `outermost` can be given with it.
+    /// Rules that come with the agent: `api`, `async`, `ejb`, `http-server`, `jdbc`, `jsp`, `logging`, `servlet` or `socket`. They are
+    /// inserted in place of this rule; only `name`, `level` and `outermost` can be given with it.
     #[schemars(with = "String")]
     pub preset: Option<Spanned<String>>,
     /// Take constructors, too. Default: false; a pattern `<init>` takes them as well. Timing every `new` costs a start-up a tenth more.
@@ -137,7 +137,7 @@ pub struct Rule {
     /// How objects are shown: `identity` (default) as class and identity hash, `to-string` as their `toString()` says.
     #[schemars(with = "Render")]
     pub render: Option<Render>,
-    /// Where the rule stands.
+    /// Position of the rule in the file.
     #[schemars(skip)]
     pub span: Range<usize>,
     /// The text it was read from.

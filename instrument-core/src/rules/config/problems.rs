@@ -66,7 +66,7 @@ impl Problems {
         self.found.push(Diagnostic { suggestion, ..diagnostic });
     }
 
-    /// A bad pattern that stands in the file as the string at `literal`.
+    /// Reports a bad pattern, which is the string at `literal` in the file.
     pub fn pattern(&mut self, literal: Range<usize>, pattern: &str, error: PatternError) {
         let span = self.inside(literal, pattern, error.span);
         self.error(span, error.message, error.suggestion);

@@ -30,7 +30,7 @@ impl SourceText {
         &self.text
     }
 
-    /// The line in which the byte `offset` stands, from 1.
+    /// Returns the number of the line that contains the byte `offset`, from 1.
     pub fn line_at(&self, offset: usize) -> usize {
         self.line_starts.partition_point(|start| *start <= offset.min(self.text.len())).max(1)
     }

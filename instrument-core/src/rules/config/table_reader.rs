@@ -55,7 +55,7 @@ impl<'t, 'i> TableReader<'t, 'i> {
         self.table.iter().find(|(name, _)| same_key(name.get_ref(), key)).map(|(_, value)| value)
     }
 
-    /// Where the value of a key stands.
+    /// Returns the position of a key's value.
     pub fn span(&self, key: &'static str) -> Range<usize> {
         self.value(key).map_or(0..0, Spanned::span)
     }
@@ -187,7 +187,7 @@ fn same_key(one: &str, other: &str) -> bool {
     one.len() == other.len() && one.bytes().map(folded).eq(other.bytes().map(folded))
 }
 
-/// Where a key stands, in words.
+/// Describes for a message where a key belongs.
 fn shown(title: &str) -> String {
     match title {
         "" => "at the top level".to_owned(),
@@ -218,7 +218,7 @@ impl UnknownKey {
         let others = || of_table("rule").into_iter().chain(tables.iter().filter(|(title, _)| !title.is_empty()));
         let same = others().find_map(|(title, keys)| Some((title, keys.iter().find(|key| same_key(key, name))?)));
         if let Some((title, key)) = same {
-            return (message, Some(format!("`{key}` stands {}", shown(title))));
+            return (message, Some(format!("`{key}` belongs {}", shown(title))));
         }
         let near = others().find_map(|(title, keys)| Some((title, nearest_name(name, keys.iter().copied())?)));
         if let Some((title, key)) = near {

@@ -140,7 +140,7 @@ fn trimmed(text: &str) -> (&str, usize) {
 
 fn check_name(name: &str) -> Result<(), PatternError> {
     if name.is_empty() {
-        return Err(PatternError::new(0..0, "the method name is missing").suggest("`*` stands for every method"));
+        return Err(PatternError::new(0..0, "the method name is missing").suggest("`*` matches every method"));
     }
     if name == "<init>" || name == "<clinit>" {
         return Ok(());
@@ -150,7 +150,7 @@ fn check_name(name: &str) -> Result<(), PatternError> {
     }
     if let Some(at) = name.find(char::is_whitespace) {
         return Err(PatternError::new(at..at + 1, "a method pattern begins with the method's name")
-            .suggest("the return type stands last: `name(type, *) return`"));
+            .suggest("the return type is written last: `name(type, *) return`"));
     }
     let illegal = |character: char| character.is_control() || ".;[]/<>?!#:,){}\\\"'".contains(character);
     let Some((at, character)) = name.char_indices().find(|(_, character)| illegal(*character)) else { return Ok(()) };
@@ -160,7 +160,7 @@ fn check_name(name: &str) -> Result<(), PatternError> {
         '.' | '#' | ':' | '/' => error.suggest("the class is chosen with the key `class`"),
         '<' | '>' => error.suggest("a constructor is called `<init>`"),
         '?' | '{' | '}' => error.suggest("`*` is the only wildcard"),
-        '!' => error.suggest("`!` stands only at the beginning of a pattern"),
+        '!' => error.suggest("`!` is allowed only at the beginning of a pattern"),
         _ => error,
     })
 }

@@ -207,7 +207,7 @@ fn push_literal(parts: &mut Vec<Part>, text: &[u8]) {
 
 fn check_segments(text: &str) -> Result<(), PatternError> {
     if text.is_empty() {
-        return Err(PatternError::new(0..0, "the pattern is empty").suggest("`**` stands for every class"));
+        return Err(PatternError::new(0..0, "the pattern is empty").suggest("`**` matches every class"));
     }
     if let Some(at) = text.find("***") {
         return Err(PatternError::new(at..at + 3, "`***` is no wildcard").suggest("`**` crosses packages"));
@@ -239,7 +239,7 @@ fn check_characters(text: &str) -> Result<(), PatternError> {
     let error = PatternError::new(span, format!("`{}` cannot stand in a class name", character.escape_default()));
     Err(match character {
         '?' | '{' | '}' => error.suggest("the wildcards are `*` inside a package and `**` across packages"),
-        '!' => error.suggest("`!` stands only at the beginning of a pattern"),
+        '!' => error.suggest("`!` is allowed only at the beginning of a pattern"),
         '[' | ']' => error.suggest("an array has no class of its own"),
         '#' | '(' | ')' => error.suggest("methods are chosen with the key `method`"),
         _ => error,

@@ -111,7 +111,7 @@ fn read_element(name: &str) -> Result<Element, PatternError> {
     NameGlob::simple_class(name).map(Element::Class)
 }
 
-/// Refuses what stands in a Java declaration but not in a descriptor.
+/// Refuses parts of a Java declaration that a descriptor does not have.
 fn refuse_source_decoration(text: &str) -> Result<(), PatternError> {
     let error = |at: usize, length: usize, message: &str| PatternError::new(at..at + length, message.to_owned());
     if text.is_empty() {
@@ -128,7 +128,7 @@ fn refuse_source_decoration(text: &str) -> Result<(), PatternError> {
     }
     if let Some(at) = text.find(char::is_whitespace) {
         let name = text.get(..at).unwrap_or_default();
-        return Err(error(at, text.len() - at, "only the type stands here, without a parameter name")
+        return Err(error(at, text.len() - at, "a parameter is written as its type, without a name")
             .suggest(format!("write `{name}`")));
     }
     if text.contains(';') {

@@ -42,9 +42,9 @@ pub struct ClassExplanation {
 pub struct RuleAnswer {
     /// Name of the rule.
     pub rule: String,
-    /// File and line where it stands.
+    /// File and line of the rule.
     pub origin: String,
-    /// Do its conditions hold?
+    /// Whether its conditions hold.
     pub matches: bool,
     /// The condition that decided.
     pub reason: String,

@@ -88,8 +88,8 @@ impl RuleSet {
         Ok(FirstLook { head, mentioned })
     }
 
-    /// False if no rule can take a method of the class, whatever else stands in it. True also says "perhaps", above all if
-    /// `hierarchy` does not know all super types.
+    /// Returns false only if no rule can match a method of the class, whatever the rest of the class contains. True includes
+    /// "perhaps", especially if `hierarchy` does not know all super types.
     pub fn may_take(&self, class: &FirstLook<'_, '_>, hierarchy: &dyn Hierarchy) -> bool {
         let name = class.name();
         if self.refuse_class(name).is_some() {

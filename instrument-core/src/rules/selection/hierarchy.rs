@@ -10,7 +10,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 /// The direct super types of one type, as internal names: the super class first. None for `java/lang/Object`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Supertypes {
-    /// All names in one piece of memory, because there are as many of these as classes: a zero, which stands in no name, behind each.
+    /// All names in one allocation, because there is one of these for each class. Each name is followed by a zero byte, which no name contains.
     names: Box<[u8]>,
 }
 
@@ -47,8 +47,8 @@ impl Supertypes {
 }
 
 /// Which of the types that rules ask for exist at all, where one class loader looks for classes. Decisions and marks
-/// ([`Hierarchy::note_unasked`]) count on it: if such a type comes up after all, the marks hold no longer, and classes that were on their way
-/// by then must be decided again.
+/// ([`Hierarchy::note_unasked`]) rely on it: if such a type is loaded later, the marks are invalid, and classes whose definition was in
+/// flight by then must be decided again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AskedTypes {
     /// None of them: no class can have one above it.
@@ -64,13 +64,13 @@ pub trait Hierarchy {
     /// The super types of a type, or `None` if they cannot be found now.
     fn supertypes(&self, internal_name: &[u8]) -> Option<Arc<Supertypes>>;
 
-    /// The same if it can be told without looking into class files of the application.
+    /// Returns the same if it is known without reading class files of the application.
     fn known_supertypes(&self, internal_name: &[u8]) -> Option<Arc<Supertypes>> {
         self.supertypes(internal_name)
     }
 
-    /// True if nothing needs to be known now about the super types of this type, which nobody has seen yet: should it turn out to be below one
-    /// that rules ask for when it comes, the class will be decided again.
+    /// Returns whether the super types of this type, which has not been loaded yet, need not be known now: if the type turns out to be a
+    /// subtype of one that rules ask for when it is loaded, the class is decided again.
     fn postpone(&self, _internal_name: &[u8]) -> bool {
         false
     }
@@ -209,7 +209,7 @@ impl SupertypeFacts {
 /// Breadth first with a list of what was seen: no recursion and no end to fear in cyclic or hostile hierarchies.
 struct Walk {
     holders: Vec<Holder>,
-    /// Hash of each name seen, and where the name itself stands: holder and position.
+    /// Hash of each name seen, and where the name itself is stored: holder and position.
     seen: Vec<(u64, usize, usize)>,
 }
 

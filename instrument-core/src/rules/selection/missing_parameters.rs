@@ -1,4 +1,4 @@
-//! Names of parameters that a rule asks for and that none of its methods has: most likely misspelt, which no single method can tell.
+//! Names of parameters that a rule asks for and that none of its methods has: most likely misspelt, which cannot be decided from a single method.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,8 +10,8 @@ use crate::rules::capture::resolved::NO_NAMES;
 use crate::rules::capture::{ArgumentKey, Capture, parameter_names};
 use crate::rules::nearest_name::nearest_name;
 
-/// So many names of parameters are told.
-const TOLD: usize = 10;
+/// Largest number of parameter names that are listed in a message.
+const LISTED: usize = 10;
 
 /// Which names were found in the methods that rules took up to now.
 #[derive(Debug, Default)]
@@ -44,7 +44,7 @@ impl Asked {
         self.methods += 1;
         for name in parameter_names::of(class, method, &descriptor).into_iter().flatten() {
             self.missing.retain(|missing| *missing != name);
-            if self.known.len() < TOLD {
+            if self.known.len() < LISTED {
                 self.known.insert(name);
             }
         }

@@ -41,7 +41,7 @@ impl CompiledRule {
         &self.name
     }
 
-    /// File and line where it stands.
+    /// File and line of the rule.
     pub fn origin(&self) -> &str {
         &self.origin
     }

@@ -138,7 +138,7 @@ impl RuleSet {
     }
 }
 
-/// Does the rule want the class, as far as its name tells?
+/// Returns whether the rule may match the class, judged by the class's name alone.
 pub(super) fn wants_class(rule: &CompiledRule, name: &[u8]) -> bool {
     rule.class_taken_away(name).is_none() && !rule.excludes_class(name)
 }

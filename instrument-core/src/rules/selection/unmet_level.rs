@@ -1,4 +1,4 @@
-//! Rules that ask for a level which their template does not have: they are told, because the recording will say something else.
+//! Rules with a level that their template does not have. They are reported, because the recording will contain another level.
 
 use std::fmt;
 

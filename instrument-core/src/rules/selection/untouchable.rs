@@ -4,7 +4,7 @@
 use super::jdk_packages::is_jdk_class;
 use super::used_by_runtime::{ClassBytes, TemplateCode, UsedByRuntime};
 
-/// Classes left alone entirely, with the reason. A name ending with `$` stands for all nested classes.
+/// Classes left alone entirely, with the reason. A name ending with `$` includes all nested classes.
 const CLASSES: &[(&str, &str)] = &[
     ("java/lang/VirtualThread", "switches the identity of the current thread under the probe"),
     ("java/lang/VirtualThread$", "as above"),

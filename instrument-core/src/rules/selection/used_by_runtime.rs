@@ -138,7 +138,7 @@ impl UsedByRuntime {
     }
 }
 
-/// The interface behind which `java.lang` hides methods for other packages; in older JDKs `jdk.internal.misc` has it.
+/// The interface by which `java.lang` makes package-private methods available to other packages; in older JDKs in `jdk.internal.misc`.
 const JAVA_LANG_ACCESS: [&[u8]; 2] = [b"jdk/internal/access/JavaLangAccess", b"jdk/internal/misc/JavaLangAccess"];
 
 struct Closure<'s> {

@@ -92,7 +92,7 @@ fn all_is_read_where_an_interface_may_be_found() {
 fn only_super_classes_are_read_for_a_class() {
     let one = loader(AskedTypes::Classes);
     assert!(takes(&one, "a.Root", "a/Known", &["a/Deep"]));
-    assert_eq!(*one.read.borrow(), ["a/Base", "a/Root"], "behind a class that is known, too");
+    assert_eq!(*one.read.borrow(), ["a/Base", "a/Root"], "above a class that is known, too");
     let other = loader(AskedTypes::Classes);
     assert!(!takes(&other, "a.Other", "java/lang/Object", &["a/Deep", "a/Listed"]));
     assert!(other.read.borrow().is_empty());
