@@ -39,8 +39,7 @@ pub fn check(data: &[u8]) {
         for refused in refused {
             // What passes the engine's check before must pass it afterwards. With slots among the target's own that depends on
             // what the code says of them, which the check does not compare with the frames.
-            let strict =
-                options(sum).slots == SlotScheme::BehindLocals && sound_methods.contains(&refused.method_index);
+            let strict = options(sum).slots == SlotScheme::AfterLocals && sound_methods.contains(&refused.method_index);
             let own_fault = strict && matches!(refused.reason, Refusal::SelfCheck(_));
             assert!(
                 !own_fault,
@@ -79,7 +78,7 @@ fn options(sum: usize) -> EngineOptions {
     match sum / 8 % 4 {
         0 => EngineOptions::default(),
         2 => EngineOptions { layout: Layout::Long, ..usual },
-        3 => EngineOptions { slots: SlotScheme::BehindParameters, sentinel, ..usual },
+        3 => EngineOptions { slots: SlotScheme::AfterParameters, sentinel, ..usual },
         _ => usual,
     }
 }

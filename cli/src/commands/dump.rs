@@ -122,8 +122,8 @@ fn engine_options(arguments: &Arguments) -> EngineOptions {
             SentinelChoice::Nop => SentinelForm::NoOperations,
         },
         slots: match arguments.slots {
-            SlotChoice::BehindLocals => SlotScheme::BehindLocals,
-            SlotChoice::BehindParameters => SlotScheme::BehindParameters,
+            SlotChoice::BehindLocals => SlotScheme::AfterLocals,
+            SlotChoice::BehindParameters => SlotScheme::AfterParameters,
         },
         ..EngineOptions::default()
     }

@@ -263,7 +263,7 @@ impl Engine {
         })
     }
 
-    /// The templates go around a body that only calls the original, which moves behind the other methods under a new name.
+    /// Merges the templates with a body that only calls the original, which is appended after the other methods under a new name.
     fn wrap(
         &self,
         workspace: &mut Workspace,

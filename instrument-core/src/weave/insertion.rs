@@ -16,7 +16,7 @@ pub struct Insertion<'i, 'a> {
     pub method: &'i Member<'a>,
     /// What was to be merged.
     pub plan: &'i MethodPlan,
-    /// What came of it.
+    /// The rewritten method.
     pub done: &'i RewrittenMethod,
     /// Where the templates come from.
     pub library: &'i TemplateLibrary,

@@ -32,8 +32,8 @@ impl OffsetMap {
     }
 
     fn position(&self, offset: u32, start: impl Fn(&Stretch) -> u32) -> Option<&Stretch> {
-        let behind = self.stretches.partition_point(|stretch| start(stretch) <= offset);
-        self.stretches.get(behind.checked_sub(1)?)
+        let next = self.stretches.partition_point(|stretch| start(stretch) <= offset);
+        self.stretches.get(next.checked_sub(1)?)
     }
 
     /// New offset of the instruction at an original offset.

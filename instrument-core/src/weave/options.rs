@@ -43,19 +43,19 @@ pub enum SentinelForm {
     /// Nothing.
     #[default]
     Removed,
-    /// As many `nop` as it had bytes, to see where it stood.
+    /// As many `nop` as it had bytes, to show where it was.
     NoOperations,
 }
 
-/// Where the locals of merge and template lie among the target's.
+/// Which slots the locals of merge and template get.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SlotScheme {
-    /// Behind all of them: no instruction of the target changes.
+    /// After all locals of the target: no instruction of the target changes.
     #[default]
-    BehindLocals,
-    /// Right behind the parameters; all later locals of the target are renumbered. (One slot later for each long or double
-    /// that lies across the border, which stays in one piece.)
-    BehindParameters,
-    /// In front of everything. Always refused, see `docs/decisions/010-no-locals-in-front.md`.
+    AfterLocals,
+    /// Directly after the parameters; all later locals of the target are renumbered. (One slot later for each long or double
+    /// that occupies the slots on both sides of this position, so that it is not split.)
+    AfterParameters,
+    /// Before the parameters. Always refused, see `docs/decisions/010-no-locals-in-front.md`.
     InFront,
 }

@@ -122,7 +122,7 @@ pub enum Outcome {
 pub struct Rewritten {
     /// The class file. The same input always gives the same bytes.
     pub bytes: Vec<u8>,
-    /// Where the probe numbers stand that whoever loads the class overwrites.
+    /// Positions of the probe numbers, which the agent overwrites when the class is loaded.
     pub probes: Vec<ProbeSlot>,
     /// The methods that were rewritten.
     pub methods: Vec<RewrittenMethod>,

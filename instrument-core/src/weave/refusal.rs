@@ -30,11 +30,11 @@ pub enum Refusal {
     TooManyAttributes,
     /// More than 65,535 local slots (JVMS 4.11).
     TooManyLocals,
-    /// The template's locals cannot stand in front of the parameters, which the JVM puts into the first slots.
+    /// The template's locals cannot precede the parameters, which the JVM puts into the first slots.
     LocalsInFront,
     /// A conditional jump would be longer than 32,767 bytes and nowhere in reach is a place to jump from.
     JumpTooFar,
-    /// A return leaves so many operands on the stack that it cannot be told how to drop them.
+    /// A return leaves operands on the stack, and it cannot be determined how to drop them.
     SurplusOperands {
         /// Words on the stack.
         words: u16,
@@ -45,7 +45,7 @@ pub enum Refusal {
     FramesTooLarge,
     /// Below class-file version 45.3, where the head of `Code` is shorter in some JVMs and not in others.
     ShortCodeHead,
-    /// `super()` or `this()` cannot be told from the constructor's code.
+    /// The position of the call of `super()` or `this()` cannot be determined from the constructor's code.
     ConstructorShape,
     /// The template asks for the receiver of a constructor.
     ReceiverInConstructor,
@@ -144,7 +144,7 @@ impl fmt::Display for Refusal {
             Refusal::ShortCodeHead => f.write_str(
                 "the class-file version is below 45.3: JVMs differ in how they read the code of such a class",
             ),
-            Refusal::ConstructorShape => f.write_str("where the constructor calls super() cannot be told"),
+            Refusal::ConstructorShape => f.write_str("it cannot be determined where the constructor calls super()"),
             Refusal::ReceiverInConstructor => {
                 f.write_str("the template uses Target.self(), which a constructor does not have at its start")
             }

@@ -1,8 +1,8 @@
 //! The engine's own check of what it wrote, before the JVM sees it: the JVM does not fall back to the original after a
 //! VerifyError, and JDK 17 takes damaged boot classes without a word.
 //!
-//! Checked: every jump, switch case, handler, frame and line stands at an instruction; ranges are not empty; frames ascend,
-//! stand at every jump target and handler where frames are used, and name no more locals than there are; local slots and
+//! Checked: every jump, switch case, handler, frame and line refers to the start of an instruction; ranges are not empty; frames ascend,
+//! exist at every jump target and handler where frames are used, and name no more locals than there are; local slots and
 //! constants are in bounds; control never falls off the end. Not checked: types and stack depth (the JVM's verifier does).
 
 use classfile::opcode::{self, Flow, Form};
@@ -118,10 +118,10 @@ impl Checker {
             let end = u32::from(slot) + u32::from(opcode_outline::slots_taken(opcode));
             if end > u32::from(body.max_locals) { Err("local slot out of bounds") } else { Ok(()) }
         };
-        let word = |behind: usize| body.code.get(at + behind..).and_then(|rest| rest.first_chunk::<2>());
-        let byte_at = |behind: usize| body.code.get(at + behind).copied().unwrap_or_default();
+        let word = |offset: usize| body.code.get(at + offset..).and_then(|rest| rest.first_chunk::<2>());
+        let byte_at = |offset: usize| body.code.get(at + offset).copied().unwrap_or_default();
         let byte = || byte_at(1);
-        let pair = |behind: usize| word(behind).map_or(0, |bytes| u16::from_be_bytes(*bytes));
+        let pair = |offset: usize| word(offset).map_or(0, |bytes| u16::from_be_bytes(*bytes));
         match form {
             Form::Local | Form::Increment => local(u16::from(byte()), byte_at(0)),
             Form::Wide => local(pair(2), byte()),
@@ -201,7 +201,7 @@ impl Checker {
     }
 }
 
-/// `wide ret`: the one instruction of the form that control does not go on behind.
+/// Returns whether this is `wide ret`, the only `wide` instruction after which control does not continue.
 fn is_wide_ret(code: &[u8], at: usize) -> bool {
     matches!(code.get(at..), Some([opcode::WIDE, opcode::RET, ..]))
 }

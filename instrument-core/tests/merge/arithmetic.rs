@@ -9,7 +9,7 @@ use crate::fixtures::{compiled, merged, merged_everywhere};
 use crate::inspect::{body, needed_stack};
 use crate::timer_class::{assembled, merged_with};
 
-/// A load or store as it stands in code.
+/// Returns the bytes of a load or store.
 fn local_form(opcode: u8, slot: u16) -> Vec<u8> {
     let (base, short) = if opcode <= ALOAD { (ILOAD, ILOAD_0) } else { (ISTORE, ISTORE_0) };
     let [high, low] = slot.to_be_bytes();

@@ -1,4 +1,4 @@
-//! Does every jump of the target still go where it went, whatever is put before, between and behind?
+//! Does every jump of the target keep its target, whatever is inserted before, between and after its instructions?
 
 use classfile::ClassFile;
 use classfile::opcode::*;

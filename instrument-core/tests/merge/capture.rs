@@ -63,7 +63,7 @@ const OF_METHODS: [(&str, &str); 5] = [
 #[test]
 fn what_is_passed_is_captured_although_the_target_overwrites_it() {
     let expected = run(&[&classes()], &["targets.Capturing"]);
-    let among = EngineOptions { slots: SlotScheme::BehindParameters, ..EngineOptions::default() };
+    let among = EngineOptions { slots: SlotScheme::AfterParameters, ..EngineOptions::default() };
     for (name, options) in [("inline", EngineOptions::default()), ("among-parameters", among)] {
         let (text, refused) = ran(name, options, Mode::Inline, &["captures"]);
         assert_eq!(refused, []);
@@ -86,8 +86,8 @@ fn a_wrapper_captures_what_it_passes_on() {
 fn stacked_templates_capture_the_same_and_before_the_target_there_is_no_result() {
     let (text, _) = ran("stack", EngineOptions::default(), Mode::Inline, &["captures", "captures-straight"]);
     let before = "before[20,22,null]";
-    let behind = "100Ia,b,return[20,22,42]";
-    assert_eq!(events(&text, "reused"), format!("{before} {behind} {behind}"));
+    let after = "100Ia,b,return[20,22,42]";
+    assert_eq!(events(&text, "reused"), format!("{before} {after} {after}"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Is a constructor protected only where its object is initialised, and refused where that cannot be told?
+//! Is a constructor protected only where its object is initialised, and refused if that cannot be determined?
 
 use classfile::access::PUBLIC;
 use classfile::opcode::*;
@@ -74,8 +74,8 @@ pub(crate) fn samples() -> Vec<(&'static str, Vec<u8>)> {
     vec![("BranchBefore", branch_before_super()), ("Chain", chain()), ("Several", several_supers())]
 }
 
-/// Offset behind the last `invokespecial` of the target.
-fn behind_super(class: &[u8], output: &Rewritten) -> u32 {
+/// Returns the offset after the last `invokespecial` of the target.
+fn after_super(class: &[u8], output: &Rewritten) -> u32 {
     let original = body(class, 0);
     let call = original.steps.iter().rfind(|step| step.opcode == INVOKESPECIAL).unwrap().offset;
     output.methods[0].offset_map.to_new(call).unwrap() + 3
@@ -93,7 +93,7 @@ fn only_what_follows_super_is_protected() {
         for templates in [&["bracket"][..], &["clock", "bracket"]] {
             let output = merged(&class, templates);
             let (merged, start, end) = template_row(&output);
-            assert_eq!(start, behind_super(&class, &output), "{templates:?}");
+            assert_eq!(start, after_super(&class, &output), "{templates:?}");
             assert!(end > start);
             for frame in merged.frames.iter().filter(|frame| frame.offset >= start) {
                 assert!(!frame.locals.contains(&VerificationType::UninitializedThis));
@@ -145,7 +145,7 @@ fn the_last_of_several_supers_counts() {
     let class = several_supers();
     let output = merged(&class, &["bracket"]);
     for row in body(&output.bytes, 0).rows {
-        assert!(u32::from(row.start) >= behind_super(&class, &output));
+        assert!(u32::from(row.start) >= after_super(&class, &output));
     }
 }
 
@@ -161,8 +161,8 @@ fn a_prolog_with_handlers_and_loops_keeps_the_object_uninitialised() {
 }
 
 #[test]
-fn a_constructor_whose_super_cannot_be_told_is_refused() {
-    // Laid out backwards: what runs before super() stands behind it.
+fn a_constructor_whose_super_call_cannot_be_found_is_refused() {
+    // Laid out backwards: the code that runs before super() has higher offsets.
     let class = constructor("Backwards", 52, "()V", |code| {
         let (first, second) = (code.limits(1, 1).label(), code.label());
         code.jump(GOTO, first);
@@ -171,7 +171,7 @@ fn a_constructor_whose_super_cannot_be_told_is_refused() {
         code.place(first).frame(&[Type::UninitializedThis], &[]).op(NOP).jump(GOTO, second);
     });
     assert_eq!(refusal(&class, "bracket"), Refusal::ConstructorShape);
-    // Without a handler nothing has to be told.
+    // Without a handler the position is not needed.
     merged(&class, &["straight"]);
     let never = constructor("Never", 52, "()V", |code| {
         code.limits(1, 1).bytes(&[ACONST_NULL, ATHROW]);
@@ -214,5 +214,5 @@ fn a_method_named_like_a_constructor_call_does_not_disturb() {
         code.invoke_special(OBJECT, "<init>", "()V").invoke_static("GivenUp", "own", "()V").op(RETURN);
     });
     let output = merged(&class, &["bracket"]);
-    assert_eq!(template_row(&output).1, behind_super(&class, &output));
+    assert_eq!(template_row(&output).1, after_super(&class, &output));
 }

@@ -200,7 +200,7 @@ fn nothing_follows_the_frames() {
         }
         merged(&class(49, after), &["bracket"]);
     }
-    // A place behind the code.
+    // An offset after the end of the code.
     refused_as(&class(52, &[0, 1, 2]), ErrorKind::BadCodeOffset(2));
     refused_as(&class(52, &[0, 1, 40]), ErrorKind::BadCodeOffset(40));
     // In version 50 the JVM does without frames that are wrong, but not without those that it cannot read.

@@ -1,4 +1,4 @@
-//! Does an index from behind the constant pool stay one in what is only copied? Appended constants must not give it a meaning.
+//! Does an index beyond the constant pool stay invalid in parts that are only copied? Appended constants must not give it a meaning.
 
 use classfile::ClassFile;
 use classfile::access::STATIC;

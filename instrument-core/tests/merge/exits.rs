@@ -1,4 +1,4 @@
-//! Is every way out of a method told exactly once, seen by a JVM?
+//! Does a template see every exit of a method exactly once when a JVM runs it?
 
 use std::path::Path;
 use std::sync::Arc;

@@ -153,7 +153,7 @@ fn old_classes_have_islands_too() {
 
 #[test]
 fn a_jump_without_any_island_in_reach_is_refused() {
-    // What grows stands right before the target, so that even the jump there is out of reach.
+    // The code that grows is directly before the jump's target, so that even a jump to that place is out of reach.
     let class = class_with("TooFar", 52, "(I)I", |code| {
         let end = code.limits(1, 1).label();
         code.iload(0).jump(IFEQ, end).repeat(NOP, 32_762).bytes(&[ICONST_1, IRETURN]);

@@ -17,7 +17,7 @@ fn place(class: &[u8], name: &str) -> usize {
     class.methods().iter().position(|method| method.name == name).unwrap_or_else(|| panic!("no method {name}"))
 }
 
-/// Name of an instruction without the slot that some have in their opcode, and where it stands.
+/// Name of an instruction without the slot that some have in their opcode, and its offset.
 type Step = (&'static str, Option<u32>);
 
 fn steps(body: &Body) -> Vec<Step> {
@@ -25,12 +25,12 @@ fn steps(body: &Body) -> Vec<Step> {
     body.names().into_iter().map(name).zip(body.steps.iter().map(|step| Some(step.offset))).collect()
 }
 
-/// Javac jumps from the end of a finally block to a return behind its handler; the merge returns at once.
+/// Javac jumps from the end of a finally block to a return after its handler; the merge returns at once.
 fn returning_at_once(body: &Body) -> Vec<Step> {
     let mut steps = steps(body);
     let Some(throw) = body.steps.iter().rposition(|step| step.opcode == ATHROW) else { return steps };
-    let Some(behind) = body.steps.get(throw + 1).map(|step| step.offset) else { return steps };
-    let leads_there = |step: &crate::inspect::Step| step.opcode == GOTO && step.targets == [behind];
+    let Some(after) = body.steps.get(throw + 1).map(|step| step.offset) else { return steps };
+    let leads_there = |step: &crate::inspect::Step| step.opcode == GOTO && step.targets == [after];
     let jump = body.steps.iter().position(leads_there).expect("the finally block ends with a jump");
     let moved: Vec<_> = steps.drain(throw + 1..).map(|(name, _)| (name, None)).collect();
     steps.splice(jump..=jump, moved);

@@ -28,25 +28,25 @@ fn moved(types: &[VerificationType], output: &Rewritten) -> Vec<VerificationType
     types.iter().map(place).collect()
 }
 
-/// The frame of the target at `frame`, with `behind` behind its own `slots`.
-fn extended(frame: &Frame, slots: u16, behind: &[VerificationType], output: &Rewritten) -> Vec<VerificationType> {
+/// Returns the locals of the target's `frame`, with `added` after its own `slots`.
+fn extended(frame: &Frame, slots: u16, added: &[VerificationType], output: &Rewritten) -> Vec<VerificationType> {
     let mut locals = moved(&frame.locals, output);
     locals.resize(slots.into(), Top);
-    locals.extend(behind);
+    locals.extend(added);
     trimmed(&locals)
 }
 
-fn assert_target_frames(original: &Body, output: &Rewritten, index: usize, behind: &[VerificationType]) {
+fn assert_target_frames(original: &Body, output: &Rewritten, index: usize, added: &[VerificationType]) {
     let map = &output.methods[0].offset_map;
     let merged = body(&output.bytes, index);
     for frame in &original.frames {
         let at = map.to_new(frame.offset).unwrap();
         let found = merged.frame_at(at);
         if original.step_at(frame.offset).opcode == RETURN && found.locals.first() == Some(&Top) {
-            continue; // A last return without bytes: the epilog's frame stands there.
+            continue; // A last return without bytes: the epilog's frame is at this offset.
         }
         assert_eq!(found.stack, moved(&frame.stack, output));
-        let expected = extended(frame, original.max_locals, behind, output);
+        let expected = extended(frame, original.max_locals, added, output);
         assert_eq!(found.locals.len(), expected.len());
         for (slot, (found, expected)) in found.locals.iter().zip(&expected).enumerate() {
             // The descriptor may imply a class that the original pool does not hold.
@@ -71,9 +71,9 @@ fn target_frames_are_filled_up_and_extended_by_what_lives_across() {
             // The result of an only return at the end stays on the operand stack.
             let stays =
                 target.steps.iter().filter(is_return).count() == 1 && target.steps.last().filter(is_return).is_some();
-            let mut behind = vec![Top; if stays { 0 } else { result }];
-            behind.extend([Long, Top]);
-            assert_target_frames(&target, &output, index, &behind);
+            let mut added = vec![Top; if stays { 0 } else { result }];
+            added.extend([Long, Top]);
+            assert_target_frames(&target, &output, index, &added);
         }
     }
 }
@@ -141,7 +141,7 @@ fn the_first_frame_is_a_full_one_if_the_descriptor_was_not_worked_out() {
     assert_eq!(table[2], 255);
     let rewritten = ClassFile::parse(&output).unwrap();
     assert_eq!(class_constant(&rewritten, b"com/acme/Unheard"), 0, "no constant is added for it");
-    // A prolog with frames needs it: the parameter's type stands in them.
+    // A prolog with frames needs it: they contain the parameter's type.
     let output = merged(&class, &["loops"]).bytes;
     let unheard = class_constant(&ClassFile::parse(&output).unwrap(), b"com/acme/Unheard");
     assert_eq!(body(&output, 0).frames[0].locals[0], Object(unheard));

@@ -180,7 +180,7 @@ fn random_rows_keep_their_meaning_whatever_is_put_in() {
             let before: Vec<_> = covering(&original, step.offset);
             let before: Vec<_> = before.into_iter().map(|(handler, class)| (new(handler), class)).collect();
             let after = covering(&merged, new(step.offset));
-            // The target's rows first; what the templates add comes behind them.
+            // The target's rows first, then those that the templates add.
             assert_eq!(after[..before.len()], before, "seed {seed}, {stack:?}, {}, at {}", options.0, step.offset);
             let handlers = original.rows.iter().map(|row| new(row.handler.into())).collect::<Vec<_>>();
             assert!(after[before.len()..].iter().all(|(handler, _)| !handlers.contains(handler)), "seed {seed}");

@@ -61,8 +61,8 @@ fn every_fault_is_told_with_file_and_line() {
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/templates/src/faulty");
         let source = std::fs::read_to_string(format!("{source}/{name}.java")).unwrap();
         let number = problem.line.unwrap_or_else(|| panic!("{name}: no line")) as usize;
-        let told = source.lines().nth(number - 1).unwrap();
-        assert!(told.contains(line), "{name}: line {number} is {told:?}");
+        let reported = source.lines().nth(number - 1).unwrap();
+        assert!(reported.contains(line), "{name}: line {number} is {reported:?}");
         assert!(
             problem
                 .to_string()
@@ -187,10 +187,10 @@ fn a_level_that_a_template_does_not_have_is_told() {
         template = 'straight'";
     let (config, _) = instrument_core::config::RuleFile::parse(text, "c.toml").unwrap();
     let rules = RuleSet::compile(config.tables(), &*library(), &[]).unwrap();
-    let told: Vec<String> = UnmetLevel::find(&rules, &library()).iter().map(ToString::to_string).collect();
+    let reported: Vec<String> = UnmetLevel::find(&rules, &library()).iter().map(ToString::to_string).collect();
     let expected = "warning: rule costly (c.toml:2) asks for level full, but its template `bracket` has neither a variant of this level nor \
                     one with `@Template(live = true)`, which would be for all: it is used at level time";
-    assert_eq!(told, [expected]);
+    assert_eq!(reported, [expected]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Methods that are legal but that hardly any compiler of today writes. Each can be called with numbers and comes to an end.
+//! Methods that are legal but that hardly any compiler of today writes. Each can be called with numbers and terminates.
 
 use classfile::Tag;
 use classfile::access::PUBLIC;
@@ -83,7 +83,7 @@ fn surplus_with_frames(code: &mut CodeBuilder<'_>) {
     code.place(third).frame(&[Type::Int], &[]).bytes(&[ICONST_3, LCONST_1, DUP2_X1, POP2, BIPUSH, 42, IRETURN]);
 }
 
-/// What lies below comes from before jumps, a handler and a subroutine.
+/// The surplus operands were pushed before a jump, a handler and a subroutine.
 fn surplus_without_frames(code: &mut CodeBuilder<'_>) {
     let (early, go, handler, finally) = (code.limits(8, 3).label(), code.label(), code.label(), code.label());
     code.jump(GOTO, go);

@@ -146,7 +146,7 @@ fn two_missing_classes_at_returns(code: &mut CodeBuilder<'_>) {
     code.place(second).invoke_static("missing/Maker", "other", "()Lmissing/Other;").bytes(&[ASTORE_1, RETURN]);
 }
 
-/// The class as it comes out where a wrapper is allowed, and whether there is one.
+/// Returns the rewritten class if a wrapper is allowed, and whether it has one.
 fn where_wrappers_are_allowed(class: &[u8]) -> (Vec<u8>, bool) {
     let allowed = MethodPlan { wrapper_allowed: true, ..plan(0, &["catches"]) };
     let Outcome::Rewritten(output) = instrument(class, &[allowed]) else { panic!("refused") };
@@ -210,7 +210,7 @@ fn wrong_frames_in_version_50_ask_for_a_wrapper_as_missing_ones_do() {
     assert_eq!(two(60), (true, true));
 }
 
-/// A local that holds an object of one class before `super()` and of another one behind it.
+/// A local that holds an object of one class before `super()` and of another one after it.
 fn two_missing_classes_around_super() -> Vec<u8> {
     let mut class = ClassBuilder::new("Around", 49);
     class.method(classfile::access::PUBLIC, "<init>", "()V", |code| {

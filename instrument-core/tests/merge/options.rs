@@ -17,8 +17,8 @@ fn no_operations() -> EngineOptions {
     EngineOptions { sentinel: SentinelForm::NoOperations, ..EngineOptions::default() }
 }
 
-fn behind_parameters() -> EngineOptions {
-    EngineOptions { slots: SlotScheme::BehindParameters, ..EngineOptions::default() }
+fn after_parameters() -> EngineOptions {
+    EngineOptions { slots: SlotScheme::AfterParameters, ..EngineOptions::default() }
 }
 
 #[test]
@@ -116,9 +116,9 @@ fn u2(content: &[u8], at: usize) -> u16 {
 #[test]
 fn locals_behind_the_parameters_move_the_targets() {
     let class = class_with("Locals", 52, "(I)I", with_locals);
-    let output = merged_with(behind_parameters(), &class, &["clock"]);
+    let output = merged_with(after_parameters(), &class, &["clock"]);
     let (map, moved) = (&output.methods[0].offset_map, body(&output.bytes, 0));
-    // The start time and the caught throwable, right behind the parameter.
+    // The start time and the caught throwable, directly after the parameter.
     let by = moved.max_locals - 260;
     let before: Vec<_> = moved.steps.iter().filter(|step| step.offset < map.to_new(0).unwrap()).collect();
     assert!(before.iter().any(|step| step.opcode == LSTORE_1), "{:?}", moved.names());
@@ -148,10 +148,10 @@ fn a_long_over_the_border_stays_in_one_piece() {
         code.limits(4, 3).iload(0).bytes(&[ISTORE_2, LCONST_1, LSTORE_0, LLOAD_0, ILOAD_2, I2L, LADD, LRETURN]);
         code.bytes(&[LCONST_0, LRETURN]);
     });
-    let output = merged_with(behind_parameters(), &class, &["bracket"]);
+    let output = merged_with(after_parameters(), &class, &["bracket"]);
     let (map, merged) = (&output.methods[0].offset_map, body(&output.bytes, 0));
     assert_eq!(merged.step_at(map.to_new(4).unwrap()).opcode, LSTORE_0);
-    assert_eq!(merged.step_at(map.to_new(2).unwrap()).bytes, [ISTORE, 5], "behind the result and the throwable");
+    assert_eq!(merged.step_at(map.to_new(2).unwrap()).bytes, [ISTORE, 5], "after the result and the throwable");
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn stacked_templates_nest_outermost_first() {
         })
         .collect();
     assert_eq!(texts, stacked);
-    // The inner handler ends before the outer one, so it comes first in the table.
+    // The inner handler ends before the outer one, so it is first in the table.
     let rows = body(&output.bytes, 0).rows;
     assert_eq!(rows.len(), 2);
     assert!(rows[0].start >= rows[1].start && rows[0].end <= rows[1].end, "{rows:?}");

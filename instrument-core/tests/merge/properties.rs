@@ -15,7 +15,7 @@ use crate::same_behaviour::all_options;
 const TEMPLATES: [&str; 9] =
     ["bare", "straight", "bracket", "clock", "loops", "switches", "catches", "locals", "outcome"];
 
-/// Each row covers the instructions that it covered, leads to the handler that it led to, and the template's rows come behind.
+/// Asserts that each row covers the same instructions and has the same handler as before, and that the template's rows are last.
 fn assert_same_handlers(original: &Body, merged: &Body, map: &OffsetMap) {
     let last = original.steps.last().expect("a method has code");
     let mut left = merged.rows.iter();
@@ -32,14 +32,14 @@ fn assert_same_handlers(original: &Body, merged: &Body, map: &OffsetMap) {
         for step in &original.steps {
             let new = map.to_new(step.offset).expect("every instruction is in the map");
             let covered = |row: &ExceptionRow, at: u32| (u32::from(row.start)..u32::from(row.end)).contains(&at);
-            // A last return that became nothing at all stands where the row ends.
+            // A last return that became no instruction at all is at the end of the row.
             let gone = (IRETURN..=RETURN).contains(&step.opcode) && new == u32::from(after.end);
             let same = covered(before, step.offset) == covered(after, new);
             assert!(gone || same, "{before:?} {after:?} at {}", step.offset);
         }
     }
     let of_target = |row: &ExceptionRow| map.to_original(row.handler.into()).is_some();
-    assert!(!left.any(of_target), "a row of the target stands behind one of the template");
+    assert!(!left.any(of_target), "a row of the target follows one of the template");
 }
 
 /// Strictly ascending over all instructions that still have bytes, and back again.

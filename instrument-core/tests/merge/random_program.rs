@@ -97,10 +97,10 @@ impl Generator<'_, '_> {
         let end = self.code.here();
         for _ in 0..self.random.below(4) {
             let start = self.random.below(count);
-            let behind = start + 1 + self.random.below(count - start);
+            let next = start + 1 + self.random.below(count - start);
             let handlers: Vec<_> = blocks.iter().filter(|(_, entry)| *entry == "A").collect();
             let Some((handler, _)) = handlers.get(self.random.below(handlers.len().max(1))) else { break };
-            let stop = blocks.get(behind).map_or(end, |(label, _)| *label);
+            let stop = blocks.get(next).map_or(end, |(label, _)| *label);
             let catches = [None, Some("java/lang/RuntimeException"), Some("Random")][self.random.below(3)];
             self.code.row(blocks[start].0, stop, *handler, catches);
         }

@@ -41,7 +41,7 @@ fn forty_returns_all_go_to_the_one_epilog() {
     let mut targets = Vec::new();
     for offset in places(&original, &RETURNS) {
         let store = merged.step_at(map.to_new(offset).unwrap());
-        assert_eq!(store.opcode, ISTORE_1, "the result is kept in the slot behind the target's");
+        assert_eq!(store.opcode, ISTORE_1, "the result is kept in the slot after the target's");
         let next = merged.step_at(store.offset + 1);
         targets.push(if next.opcode == GOTO { next.targets[0] } else { next.offset });
     }
@@ -158,7 +158,7 @@ fn a_single_return_keeps_little_and_drops_much_of_what_lies_below_it() {
 
 #[test]
 fn operands_are_counted_without_frames_too() {
-    // Version 48 has no frames: the depth at the second return is known only from the jump, which stands behind it.
+    // Version 48 has no frames: the depth at the second return is known only from the jump, which follows it.
     let class = class_with("Junk", 48, "(I)I", |code| {
         let (early, go, late) = (code.label(), code.label(), code.label());
         code.limits(3, 1).jump(GOTO, go);

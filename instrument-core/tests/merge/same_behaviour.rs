@@ -42,14 +42,14 @@ const LONG: EngineOptions = EngineOptions {
     offset_maps: false,
     layout: Layout::Long,
     sentinel: SentinelForm::Removed,
-    slots: SlotScheme::BehindLocals,
+    slots: SlotScheme::AfterLocals,
     way: instrument_core::MergeWay::Shortest,
 };
 
 /// The options that change the code, each alone and all at once.
 pub(crate) fn all_options() -> [(&'static str, EngineOptions); 5] {
     let default = EngineOptions::default();
-    let all = EngineOptions { sentinel: SentinelForm::NoOperations, slots: SlotScheme::BehindParameters, ..LONG };
+    let all = EngineOptions { sentinel: SentinelForm::NoOperations, slots: SlotScheme::AfterParameters, ..LONG };
     [
         ("default", default),
         ("long", LONG),

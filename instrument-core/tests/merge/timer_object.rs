@@ -1,4 +1,4 @@
-//! A timer object per call (requirements S4.8 to S4.13, S4.22): made with the method's name at the entry, told at every exit.
+//! A timer object per call (requirements S4.8 to S4.13, S4.22): created with the method's name at the entry, called at every exit.
 
 use std::sync::Arc;
 
@@ -124,8 +124,8 @@ fn the_timer_lies_behind_the_parameters_or_behind_all_locals() {
         code.limits(1, 7).bytes(&[ICONST_1, ISTORE, 5, ICONST_2, ISTORE, 6, ILOAD, 5, IRETURN]);
     });
     let class = class.finish();
-    let behind = EngineOptions { slots: SlotScheme::BehindParameters, ..EngineOptions::default() };
-    for (options, slot, own) in [(EngineOptions::default(), 7, 5), (behind, 5, 6)] {
+    let moved = EngineOptions { slots: SlotScheme::AfterParameters, ..EngineOptions::default() };
+    for (options, slot, own) in [(EngineOptions::default(), 7, 5), (moved, 5, 6)] {
         let output = timed_with(options, &class, "stopwatch-returns");
         let merged = body(&output.bytes, 0);
         assert_eq!((merged.steps[4].bytes.as_slice(), merged.max_locals), (&[ASTORE, slot][..], 8));

@@ -1,8 +1,8 @@
-//! What is copied must not come to mean something else: an index from behind the end of the class's own constant pool, which
-//! makes a JVM refuse the class, would name a constant that was appended for a template.
+//! Checks that copied parts keep their meaning: an index beyond the end of the class's own constant pool makes a JVM refuse the
+//! class, but in the rewritten class it would name a constant that was appended for a template.
 //!
-//! Looked at is all that is copied unread: whatever belongs to fields and to the class, methods that nothing was merged into,
-//! originals of wrappers, and what stands beside the code of the others. (What the merge reads it checks itself, and the
+//! Checked are all parts that are copied without being parsed: those of fields and of the class, methods without a template,
+//! originals of wrappers, and the attributes beside the code of the others. (What the merge reads it checks itself, and the
 //! constants of the pool are checked before anything is done.) Contents of attributes are decoded only if two bytes somewhere
 //! in them, read as an index, would name an appended constant, which is rare.
 

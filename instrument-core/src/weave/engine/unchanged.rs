@@ -21,8 +21,8 @@ pub struct Lowered {
     pub tables: Vec<(u16, Vec<u8>)>,
 }
 
-/// Lifts and lowers every method of `class` that has code, and tells `see` its place and what came out, which has gone through
-/// the engine's own check.
+/// Lifts and lowers every method of `class` that has code, and passes the method's index and the result, which the engine has
+/// checked, to `see`.
 pub fn lift_and_lower(
     workspace: &mut Workspace,
     class: &ClassFile<'_>,

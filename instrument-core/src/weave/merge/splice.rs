@@ -460,8 +460,8 @@ impl<'a> Splice<'_, '_, '_, 'a> {
     /// The first slot of the target that moves, if the template's are to lie among its locals.
     fn border(&self, scheme: SlotScheme) -> Result<Option<u16>, Refusal> {
         match scheme {
-            SlotScheme::BehindLocals => Ok(None),
-            SlotScheme::BehindParameters => {
+            SlotScheme::AfterLocals => Ok(None),
+            SlotScheme::AfterParameters => {
                 Ok(Some(renumber::border(self.body.bytecode, self.parameter_slots()).min(self.body.max_locals)))
             }
             SlotScheme::InFront => Err(Refusal::LocalsInFront),

@@ -24,7 +24,7 @@ pub(super) fn take(
         *moved.get_mut(*old)? = new;
     }
     let place = |old: usize| moved.get(old).copied().unwrap_or(old);
-    // A row ends behind its last operation, wherever the next one has gone.
+    // A row ends after its last operation, wherever the next one was moved.
     let end = |row: &TemplateHandler| place(row.end.saturating_sub(1)) + usize::from(row.end > row.start);
     for row in handlers.iter_mut() {
         (row.start, row.end, row.handler) = (place(row.start), end(row), place(row.handler));

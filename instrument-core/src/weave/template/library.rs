@@ -16,8 +16,8 @@ impl TemplateLibrary {
         TemplateLibrary::default()
     }
 
-    /// Adds every method of the class that carries `@java.instr.Template`, and says how many. If one of them is faulty none
-    /// is added, and every fault is told. A template of the same name and level as an earlier one takes its place; one that asks for the
+    /// Adds every method of the class that carries `@java.instr.Template`, and returns their number. If one of them is faulty none
+    /// is added, and every fault is returned. A template of the same name and level as an earlier one takes its place; one that asks for the
     /// values which a rule chooses is a variant of its own.
     pub fn add_class(&mut self, bytes: &[u8], origin: &str) -> Result<usize, Vec<TemplateProblem>> {
         let templates = read::templates(bytes, origin)?;

@@ -13,7 +13,7 @@ use super::{Needs, Operation, OperationKind, Template, TemplateProblem, Use, typ
 
 pub(super) const CONSTANT_INDEX: &str = "Target.arg needs a constant index, e.g. Target.arg(0)";
 
-/// Where an operation stands in the code, for messages.
+/// Returns the bytecode offset of an operation, for messages.
 type OffsetOf<'o> = &'o dyn Fn(usize) -> u32;
 
 /// Checks the template and fills in its sentinel, needs, live locals and depths.
@@ -203,7 +203,8 @@ fn check_uses(template: &Template, report: &mut dyn FnMut(usize, String)) {
     }
 }
 
-/// `invokedynamic` came with version 51, dynamic constants with 55, class constants with 49.
+/// Returns the oldest class-file version that has the template's instructions: `invokedynamic` since 51, dynamic constants since 55, class
+/// constants since 49.
 fn minimum_version(template: &Template) -> u16 {
     let of_symbol = |symbol: &Symbol| match symbol {
         Symbol::Dynamic(dynamic) if dynamic.is_constant => 55,
@@ -227,8 +228,8 @@ fn minimum_version(template: &Template) -> u16 {
 
 fn live_locals(template: &Template, at_sentinel: &[super::TemplateType]) -> Vec<(u16, super::TemplateType)> {
     let used = |slot: u16| {
-        let behind = || template.operations.iter().skip(template.sentinel + 1);
-        behind().any(|operation| match operation.kind {
+        let epilog = || template.operations.iter().skip(template.sentinel + 1);
+        epilog().any(|operation| match operation.kind {
             OperationKind::Local { slot: other, .. } | OperationKind::Increment { slot: other, .. } => other == slot,
             _ => false,
         }) || template.frames.iter().any(|frame| frame.operation > template.sentinel && names_slot(&frame.locals, slot))

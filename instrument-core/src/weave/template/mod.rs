@@ -35,7 +35,7 @@ pub struct Template {
     /// A variant for all levels, which asks for the present one at each call. It uses two probe numbers: its own for exact
     /// times, the next for those of ticks.
     pub live: bool,
-    /// The jar it came from, or `built-in`.
+    /// The jar that contains it, or `built-in`.
     pub origin: String,
     /// Binary name of its class and name of its method, e.g. `instr.templates.CatchAll.timed`.
     pub source: String,
@@ -47,7 +47,7 @@ pub struct Template {
     pub(crate) symbols: Vec<Symbol>,
     pub(crate) frames: Vec<TemplateFrame>,
     pub(crate) handlers: Vec<TemplateHandler>,
-    /// Locals that are set before the sentinel and used behind it, with their types.
+    /// Locals that are set before the sentinel and used after it, with their types.
     pub(crate) live_locals: Vec<(u16, TemplateType)>,
     pub(crate) max_locals: u16,
     pub(crate) needs: Needs,
@@ -77,7 +77,7 @@ pub(crate) struct Needs {
     pub(crate) probe_id: bool,
     pub(crate) result: bool,
     pub(crate) thrown: bool,
-    /// The receiver is used at all, and behind the sentinel.
+    /// Whether the receiver is used at all, and after the sentinel.
     pub(crate) receiver: Use,
     /// Argument indexes, each with where it is used.
     pub(crate) arguments: Vec<(u16, Use)>,
@@ -132,7 +132,7 @@ pub(crate) enum OperationKind {
         slot: u16,
         by: i16,
     },
-    /// An instruction with a constant: `ldc` stands for `ldc` and `ldc_w`; what follows the index is kept.
+    /// An instruction with a constant: `ldc` represents both `ldc` and `ldc_w`; what follows the index is kept.
     Constant {
         opcode: u8,
         symbol: usize,
@@ -172,7 +172,7 @@ pub(crate) enum TemplateType {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TemplateFrame {
-    /// Index of the operation it stands at.
+    /// Index of the operation it applies to.
     pub(crate) operation: usize,
     pub(crate) locals: Vec<TemplateType>,
     pub(crate) stack: Vec<TemplateType>,

@@ -7,7 +7,7 @@ use std::fmt;
 pub struct TemplateProblem {
     /// Class and method of the template.
     pub template: String,
-    /// Jar it came from, or `built-in`.
+    /// Jar that contains it, or `built-in`.
     pub origin: String,
     /// Source file, if the class names it.
     pub source_file: Option<String>,

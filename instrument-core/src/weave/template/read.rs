@@ -91,7 +91,7 @@ fn source_file(class: &ClassFile<'_>) -> Option<String> {
     Some(class.constant_pool().utf8(index).ok()?.to_string())
 }
 
-/// Reads `@Template` of a method; it has class retention, so it stands among the invisible annotations.
+/// Reads `@Template` of a method; it has class retention, so it is one of the invisible annotations.
 fn marks(class: &ClassFile<'_>, method: &Member<'_>) -> classfile::Result<Option<Marks>> {
     for name in [&b"RuntimeInvisibleAnnotations"[..], b"RuntimeVisibleAnnotations"] {
         let Some(attribute) = method.attributes(class).find(name)? else { continue };

@@ -37,7 +37,7 @@ fn is_straight(kind: &OperationKind, in_epilog: bool) -> bool {
     }
 }
 
-/// The frames behind the target stand where exceptions arrive.
+/// Returns whether the frame is after the target and at code that only exceptions reach.
 fn is_at_a_handler(frame: &TemplateFrame, template: &Template) -> bool {
     let operation = template.operations.get(frame.operation);
     let types = || frame.locals.iter().chain(&frame.stack);

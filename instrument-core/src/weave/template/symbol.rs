@@ -81,7 +81,7 @@ pub struct BootstrapRows {
 }
 
 impl BootstrapRows {
-    /// Starts anew behind the rows of a class, given as the content of its attribute; empty if it has none.
+    /// Starts a new class: rows are appended after those of its attribute, whose content is given; empty if it has none.
     pub fn begin(&mut self, content: &[u8]) {
         let (count, rows) = content.split_first_chunk::<2>().unwrap_or((&[0, 0], &[]));
         self.existing = u16::from_be_bytes(*count);
@@ -160,19 +160,19 @@ impl PlacedSymbols {
 }
 
 impl SymbolSink<'_, '_> {
-    /// Places all of the template's constants, in order, and tells of the descriptors of those that were placed only now.
+    /// Places all of the template's constants, in order, and passes the descriptors of those that were not placed before to `note`.
     pub(crate) fn place_all(
         &mut self,
         symbols: &[Symbol],
-        mut tell: impl FnMut(u16, ModifiedUtf8<'_>),
+        mut note: impl FnMut(u16, ModifiedUtf8<'_>),
     ) -> Result<(), PoolFull> {
-        // They are placed together, so the last one tells of all.
+        // They are placed together: if the last one is placed, all are.
         if symbols.len().checked_sub(1).is_none_or(|last| self.placed.get(last).is_some()) {
             return Ok(());
         }
         for (number, symbol) in symbols.iter().enumerate() {
             if let (Some((index, true)), Some(descriptor)) = (self.symbol(symbols, number)?, symbol.descriptor()) {
-                tell(index, ModifiedUtf8(descriptor));
+                note(index, ModifiedUtf8(descriptor));
             }
         }
         Ok(())

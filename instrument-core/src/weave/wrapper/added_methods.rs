@@ -1,4 +1,4 @@
-//! The renamed originals, which stand behind the methods of the class.
+//! The renamed originals, which are appended after the methods of the class.
 
 use classfile::{ByteWriter, ClassFile, ConstantPoolWriter, Member, ModifiedUtf8, access};
 

@@ -1,7 +1,7 @@
 //! Wrapper mode (requirements S4.14 to S4.19): the original body gets another name, and a new body under the old name calls it.
 //!
-//! The wrapper stands where the original stood and keeps name, descriptor, flags and every attribute but `Code`; the original
-//! moves behind the other methods, private and synthetic, with its `Code` untouched. The wrapper's body is an ordinary target
+//! The wrapper takes the place of the original and keeps name, descriptor, flags and every attribute but `Code`; the original
+//! is appended after the other methods, private and synthetic, with its `Code` untouched. The wrapper's body is an ordinary target
 //! of the merge, so every template works around it, exceptions included.
 //!
 //! A class that was wrapped when it was loaded must be wrapped again, with the same names, whenever it is retransformed: the

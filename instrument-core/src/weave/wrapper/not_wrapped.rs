@@ -48,7 +48,7 @@ impl NotWrapped {
         }
     }
 
-    /// Why the method cannot have a wrapper; `None` if it can as far as the class file tells.
+    /// Returns why the method cannot have a wrapper; `None` if nothing in the class file prevents it.
     pub fn of(class: &ClassFile<'_>, method: &Member<'_>) -> Option<NotWrapped> {
         match check(class, method) {
             Err(Refusal::NotWrapped(reason)) => Some(reason),
@@ -77,7 +77,7 @@ impl fmt::Display for NotWrapped {
     }
 }
 
-/// Whether the method may be renamed, as far as the class file tells.
+/// Checks, by the class file alone, whether the method may be renamed.
 pub(crate) fn check(class: &ClassFile<'_>, method: &Member<'_>) -> Result<(), Refusal> {
     let interface = class.access_flags() & access::INTERFACE != 0;
     let refused = match method.name.as_bytes() {

@@ -28,7 +28,7 @@ impl ClassBuilder {
         ClassBuilder::below(name, "java/lang/Object", major)
     }
 
-    /// A public class under another; an empty name stands for no super class at all.
+    /// A public class with this super class; with an empty name, it has none.
     pub(crate) fn below(name: &str, super_class: &str, major: u16) -> ClassBuilder {
         let mut pool = Pool::default();
         let this_class = pool.class(name);
@@ -43,7 +43,7 @@ impl ClassBuilder {
         self.method_with(flags, name, descriptor, &[], body);
     }
 
-    /// A method with code and further attributes behind it.
+    /// A method with code, followed by further attributes.
     pub(crate) fn method_with(
         &mut self,
         flags: u16,

@@ -3,7 +3,7 @@ package faulty;
 import java.instr.Target;
 import java.instr.Template;
 
-/** Two faulty templates beside a good one: both are told, and none of the three is taken. */
+/** Two faulty templates beside a good one: both are reported, and none of the three is added. */
 final class TwoFaults {
     private TwoFaults() {}
 

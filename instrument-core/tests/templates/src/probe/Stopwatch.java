@@ -1,6 +1,6 @@
 package probe;
 
-/** A timer object as in the oldest form of instrumentation: made with a name at the start, told at the end. */
+/** A timer object as in the oldest form of instrumentation: created with a name at the start, called at the end. */
 public final class Stopwatch {
     private final String name;
 

@@ -12,7 +12,7 @@ import java.util.Arrays;
 import java.util.Comparator;
 import probe.Log;
 
-/** Calls every static method and constructor of every class in each folder with a few numbers, and prints what came out. */
+/** Calls every static method and constructor of every class in each folder with a few numbers, and prints the results. */
 final class CallAll {
     private static final int[] NUMBERS = {-1, 0, 1, 2, 7};
 

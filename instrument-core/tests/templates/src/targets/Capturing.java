@@ -50,7 +50,7 @@ public class Capturing {
         return m * factorial(m - 1);
     }
 
-    /** The second argument stands in slot 1, the local in slots 0 and 1 once both are dead. */
+    /** The second argument is in slot 1, the local in slots 0 and 1 once both are dead. */
     static String reused(int a, int b) {
         int both = a + b;
         {

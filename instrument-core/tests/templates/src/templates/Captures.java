@@ -26,7 +26,7 @@ final class Captures {
         }
     }
 
-    /** Before and behind the target, without any branch; and an argument of its own. */
+    /** Before and after the target, without any branch; and an argument of its own. */
     @Template(name = "captures-straight", requires = "probe.Log")
     static void straight() throws Throwable {
         Log.captured(Target.captured(), "before");
