@@ -44,7 +44,7 @@ impl Classes {
         jdk.find(internal_name).context("looking into the JDK")
     }
 
-    /// The class that a user names on the command line, in source or internal form; an error tells names that are near.
+    /// Returns the class that a user names on the command line, in source or internal form; an error suggests a similar name.
     pub(crate) fn named(&self, name: &str) -> Result<Vec<u8>> {
         let source_form = name.strip_suffix(".class").unwrap_or(name).replace('/', ".");
         if let Some(found) = self.find(&to_internal(&source_form))? {
@@ -58,7 +58,7 @@ impl Classes {
         let jdk = jdk.unwrap_or_else(|| "no JDK (none was found)".to_owned());
         let help = match self.nearest(&source_form)? {
             Some(nearest) => format!("did you mean `{nearest}`?"),
-            None => "name the jar that holds it behind the class; a nested class is written Outer$Nested".to_owned(),
+            None => "name the jar that holds it after the class; a nested class is written Outer$Nested".to_owned(),
         };
         Err(Failure::new(format!("there is no class {name} in {jars} and {jdk}"), help).into())
     }

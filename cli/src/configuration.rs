@@ -82,7 +82,7 @@ pub(crate) fn built_in_templates() -> Result<TemplateLibrary> {
     Ok(library)
 }
 
-/// The built-in templates and those of the user's jars, with the class files of the latter. A jar stands relative to the
+/// The built-in templates and those of the user's jars, with the class files of the latter. The path of a jar is relative to the
 /// configuration file, or else to the working directory, as for the agent.
 fn library(config: &Config, folder: &Path) -> Result<(TemplateLibrary, Vec<Vec<u8>>)> {
     let mut library = built_in_templates()?;

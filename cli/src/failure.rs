@@ -25,7 +25,7 @@ impl fmt::Display for Failure {
 
 impl Error for Failure {}
 
-/// Text that is complete as it stands (diagnostics with their own layout) and only has to be shown.
+/// Complete text (diagnostics with their own layout) that is printed as it is.
 #[derive(Debug)]
 pub(crate) struct Complete(pub(crate) String);
 

@@ -200,7 +200,7 @@ impl<'a> Instrumentation<'a> {
     }
 }
 
-/// Whether the class comes out of an earlier run: nothing else refers to the runtime. Its calls would be recorded twice.
+/// Returns whether an earlier run has instrumented the class: nothing else refers to the runtime. Its calls would be recorded twice.
 fn holds_probes(class: &ClassFile<'_>) -> bool {
     let pool = class.constant_pool();
     pool.entries()

@@ -20,7 +20,7 @@ pub struct AgentConfig {
     /// Jars with templates of your own.
     #[schemars(schema_with = "string_or_list")]
     pub templates: Vec<Spanned<String>>,
-    /// How much the agent tells on stderr. Default: `warn`.
+    /// How much the agent logs to stderr. Default: `warn`.
     #[schemars(with = "LogLevel")]
     pub log: Option<LogLevel>,
     /// Directory that every rewritten class is written to, as `package/Name.class`, for looking into. A class
@@ -42,7 +42,7 @@ pub enum OnError {
     Abort,
 }
 
-/// How much the agent tells.
+/// How much the agent logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 pub enum LogLevel {

@@ -8,7 +8,7 @@ use instrument_core::config::{Problems, TableReader};
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct AllocationConfig {
-    /// Whether samples are taken. Default: `true` where the table `[allocation]` stands.
+    /// Whether samples are taken. Default: `true` if the table `[allocation]` is present.
     #[schemars(default = "yes")]
     pub enabled: bool,
     /// KiB that a thread allocates, on the average, between two of its samples. 0 takes every allocation, which is very slow.

@@ -1,5 +1,4 @@
-//! `docs/configuration.md`: every key, as the JSON Schema describes it. So no key can be without its line, and none be told that
-//! there is not.
+//! `docs/configuration.md`: every key, as the JSON Schema describes it. So every key is documented, and no other is.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,8 +10,8 @@ use super::schema::schema;
 
 const HEAD: &str = "# Every key of the configuration
 
-A TOML file. `instr check FILE` says what is wrong with one, `instr schema` prints this page as a JSON Schema for editors. A key that is not
-here is a mistake, which the agent tells before it starts; words may be joined by `-` or `_`.
+A TOML file. `instr check FILE` reports mistakes in it, `instr schema` prints this page as a JSON Schema for editors. A key that is not
+listed here is a mistake, which the agent reports before it starts; words may be joined by `-` or `_`.
 
 <!-- Written by `cargo xtask bless settings` from the schema. Change the comments in settings/src/ and instrument-core/src/rules/config/model.rs. -->
 ";
@@ -66,7 +65,7 @@ fn description(part: &Value) -> String {
     part["description"].as_str().unwrap_or_default().replace('\n', " ").replace('|', "\\|")
 }
 
-/// What may stand behind the key.
+/// Returns the values that the key may have, for the table.
 fn values(schema: &Value, of_key: &Value) -> String {
     let of_type = resolved(schema, of_key);
     if let Some(choices) = of_type["oneOf"].as_array() {

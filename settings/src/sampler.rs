@@ -16,7 +16,7 @@ const DEEPEST: u32 = 2048;
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct SamplerConfig {
-    /// Whether samples are taken. Default: `true` where the table `[sampler]` stands.
+    /// Whether samples are taken. Default: `true` if the table `[sampler]` is present.
     #[schemars(default = "yes")]
     pub enabled: bool,
     /// Processor time of a thread between two of its samples, from `1 ms` to `10 s`.

@@ -19,7 +19,7 @@ pub struct TraceConfig {
     /// the reason of a dump are put into its name.
     #[schemars(with = "String")]
     pub file: Option<FilePattern>,
-    /// Whether the trace file is written. Without it calls are counted, and told by `[metrics]` alone. Default: true.
+    /// Whether the trace file is written. Without it calls are counted, and only `[metrics]` reports them. Default: true.
     pub write: bool,
     /// Memory for records that are not written yet, of all threads together, in MiB. When it is full, records are lost and counted.
     #[schemars(range(min = 1, max = 4096))]
@@ -107,11 +107,11 @@ pub enum JvmEvents {
     Switches,
     /// Pauses of the garbage collector.
     Gc,
-    /// Classes: those that are loaded when the recording begins, each that is defined, and those that go with their loader.
+    /// Classes: those that are loaded when the recording begins, each that is defined, and those that are unloaded with their loader.
     Classes,
     /// The methods of the classes that are loaded when the recording begins: a hundred bytes each, ten thousands of them.
     Methods,
-    /// Compiled methods and generated code, with their addresses: what there is when the recording begins, what comes, what goes.
+    /// Compiled methods and generated code, with their addresses: those present when the recording begins, then each that is added or removed.
     Jit,
 }
 

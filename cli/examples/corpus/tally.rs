@@ -16,7 +16,7 @@ pub(crate) struct Tally {
     pub(crate) classes: u64,
     pub(crate) methods: u64,
     pub(crate) methods_with_code: u64,
-    /// What came of each way of instrumenting everything.
+    /// Results of each way of instrumenting everything.
     pub(crate) ways: BTreeMap<&'static str, WayFigures>,
     /// Methods lifted and lowered without a template, and found the same.
     pub(crate) lowered: u64,

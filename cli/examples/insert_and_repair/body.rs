@@ -30,7 +30,7 @@ impl Body {
         Body { code: code.bytecode.to_vec(), exceptions, places, passes: 0 }
     }
 
-    /// Puts `prolog` in front, `epilog` before each return, and `handler` behind, for everything in between.
+    /// Inserts `prolog` at the start and `epilog` before each return, and appends `handler` for all code in between.
     pub(crate) fn surround(&mut self, prolog: &[u8], epilog: &[u8], handler: &[u8]) -> Result<()> {
         self.insert(0, prolog, true)?;
         let mut number = 0;

@@ -29,8 +29,8 @@ use instrument_core::template::TemplateId;
 use instrument_core::{Engine, EngineOptions, MethodPlan, Outcome, Workspace};
 use thread_time::cpu_nanoseconds;
 
-/// Read the clock and keep it; hand it over with the probe's number; the same and throw. As `instr dump` shows the template `timed`, but
-/// without a word that tells the constants: 5, 7 and 8 bytes.
+/// The instructions of the template `timed` as `instr dump` shows them, with placeholders for the constant-pool indexes: reads the clock
+/// and stores the time; passes it on with the probe's number; does the same and rethrows.
 const PROLOG: [u8; 5] = [0xb8, 0, 1, 0x37, 100];
 const EPILOG: [u8; 7] = [0x16, 100, 0x12, 1, 0xb8, 0, 1];
 const HANDLER: [u8; 8] = [0x16, 100, 0x12, 1, 0xb8, 0, 1, 0xbf];

@@ -35,10 +35,10 @@ enum SentinelChoice {
     Nop,
 }
 
-/// Where the locals of the templates lie.
+/// Which slots the locals of the templates get.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum SlotChoice {
-    /// Behind all locals of the method
+    /// After all locals of the method
     BehindLocals,
     /// Between its parameters and its other locals
     BehindParameters,
@@ -59,16 +59,16 @@ pub(crate) struct Arguments {
     /// Print methods as they are and as they are once instrumented. This is what happens without any of the three.
     #[arg(long)]
     both: bool,
-    /// Print where the instructions of a method went.
+    /// Print the new offset of each instruction of a method.
     #[arg(long)]
     offset_map: bool,
-    /// Merge in another way than the agent does, to see how: form of the jumps.
+    /// Merge in another way than the agent does, for comparison: form of the jumps.
     #[arg(long, value_enum, default_value = "shortest")]
     layout: LayoutChoice,
-    /// Likewise: what is left where the template's Target.proceed() stood.
+    /// Likewise: what is left of the template's call of Target.proceed().
     #[arg(long, value_enum, default_value = "removed")]
     sentinel: SentinelChoice,
-    /// Likewise: where the locals of the templates lie.
+    /// Likewise: which slots the locals of the templates get.
     #[arg(long, value_enum, default_value = "behind-locals")]
     slots: SlotChoice,
     /// Print JSON.
@@ -133,7 +133,7 @@ fn paint() -> Paint {
     Paint { colours: stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }
 }
 
-/// METHOD may be left out: then what stands in its place is the first jar.
+/// Returns the method and the jars. METHOD may be left out: then the argument in its place is the first jar.
 fn method_and_jars(arguments: &Arguments) -> (Option<&str>, Vec<PathBuf>) {
     let mut jars = arguments.jars.clone();
     match arguments.method.as_deref() {

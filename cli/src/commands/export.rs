@@ -72,7 +72,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     check_options(arguments)?;
-    // The recording comes first: what cannot be read leaves no output behind.
+    // The recording is opened first: if it cannot be read, no output file is created.
     let mut reader = TraceReader::open(&arguments.trace).with_context(|| {
         Failure::new(
             format!("cannot export {}", arguments.trace.display()),
@@ -130,7 +130,7 @@ fn write_file(file: &Path, arguments: &Arguments, reader: &mut TraceReader) -> R
             "give an --output in a directory that exists, may be written and has room, or none for standard output";
         Failure::new(format!("cannot write {}", file.display()), help)
     };
-    // A device or a pipe takes what comes.
+    // A device or a pipe is written to directly.
     if file.exists() && !file.is_file() {
         let output = File::create(file).with_context(failure)?;
         return write_to(output, arguments, reader).with_context(failure);
@@ -142,7 +142,7 @@ fn write_file(file: &Path, arguments: &Arguments, reader: &mut TraceReader) -> R
     let output = File::create(part).with_context(failure)?;
     let written = write_to(output, arguments, reader).and_then(|analysis| fs::rename(part, file).map(|()| analysis));
     if written.is_err() {
-        // What is left of it is of no use; that it cannot be removed is not the reason to be told.
+        // The incomplete file is of no use. If it cannot be removed, the error to report is still the one of the export.
         let _ = fs::remove_file(part);
     }
     written.with_context(failure)

@@ -12,7 +12,7 @@ use crate::running_agent::{Changed, Fixed, ask};
 pub(crate) struct Arguments {
     /// Process id of the JVM.
     pid: u32,
-    /// The methods as `package.Class.method`; `*` stands for any text inside a package, `**` across packages. Or all whose
+    /// The methods as `package.Class.method`; `*` matches any text inside a package, `**` across packages. Or all whose
     /// template has a category, as `category:database` (`instr templates` shows them).
     methods: String,
     /// The new level; `burst` records the calls that begin in a window of a millisecond in every hundred (`[control]`). `auto` hands the
@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let Arguments { pid, methods, level } = arguments;
     let changed: Changed = ask(*pid, &json!({"ask": "level", "methods": methods, "level": level}))?;
-    let fixed = told(&changed.fixed);
+    let fixed = fixed_lines(&changed.fixed);
     match changed {
         Changed { live: 0, .. } => Err(Failure::new(
             format!("process {pid} has no probes whose level can change"),
@@ -53,8 +53,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-/// A line for each template that cannot change its level.
-fn told(fixed: &[Fixed]) -> Vec<String> {
+/// Returns a line for each template that cannot change its level.
+fn fixed_lines(fixed: &[Fixed]) -> Vec<String> {
     let line = |fixed: &Fixed| {
         let Fixed { rules, template, methods, level, reason } = fixed;
         let methods = if *methods == 1 { "1 method stays".to_owned() } else { format!("{methods} methods stay") };
@@ -74,6 +74,6 @@ mod tests {
         }]});
         let changed: Changed = serde_json::from_value(answer).unwrap();
         let expected = "3 methods stay at level time: template `audit` (rule bills, orders): no variant";
-        assert_eq!(told(&changed.fixed), [expected]);
+        assert_eq!(fixed_lines(&changed.fixed), [expected]);
     }
 }

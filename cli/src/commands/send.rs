@@ -27,7 +27,7 @@ const PAUSES: [Duration; 4] =
 /// Send a recording to `instr receive`, chunk by chunk.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Where `instr receive` listens: http://host:port, or https:// if a proxy with TLS stands before it.
+    /// Where `instr receive` listens: http://host:port, or https:// if a proxy provides TLS for it.
     #[arg(long, value_name = "URL")]
     to: String,
     /// Go on until the recording has ended, sending what the program records meanwhile.

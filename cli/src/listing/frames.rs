@@ -39,7 +39,7 @@ fn receiver(method: &Member<'_>, class: &ClassFile<'_>, names: &mut Names<'_, '_
     }
 }
 
-/// Classes by number: those of the pool, and behind them those that only the method's descriptor names.
+/// Classes by number: those of the pool, followed by those that only the method's descriptor names.
 struct Names<'c, 'a> {
     class: &'c ClassFile<'a>,
     implied: Vec<Vec<u8>>,

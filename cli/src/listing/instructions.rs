@@ -1,4 +1,4 @@
-//! Instructions in words, and where each comes from.
+//! Instructions as text, with the origin of each.
 
 use classfile::Code;
 use classfile::instruction::{Instruction, Instructions};
@@ -104,14 +104,14 @@ fn slot(instruction: &Instruction<'_>) -> Option<u16> {
     }
 }
 
-/// A variable begins behind the instruction that sets it first.
+/// Returns the name of the variable in `slot`. The range of a variable begins after the instruction that sets it first.
 fn variable_name(instruction: &Instruction<'_>, slot: u16, variables: &[Variable]) -> String {
-    let behind = instruction.offset + instruction.bytes.len() as u32;
+    let next = instruction.offset + instruction.bytes.len() as u32;
     let lives = |variable: &&Variable, at: u32| {
         variable.slot == slot && (u32::from(variable.start)..variable.end).contains(&at)
     };
     let of = |at: u32| variables.iter().find(|variable| lives(variable, at));
-    of(instruction.offset).or_else(|| of(behind)).map(|variable| variable.name.clone()).unwrap_or_default()
+    of(instruction.offset).or_else(|| of(next)).map(|variable| variable.name.clone()).unwrap_or_default()
 }
 
 /// Says for each instruction of an instrumented method whether it was there before.

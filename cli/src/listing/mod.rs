@@ -44,10 +44,10 @@ pub(crate) struct Line {
     /// Cases of a switch, the default last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) cases: Vec<Case>,
-    /// What the operand stands for, e.g. the name of a local variable.
+    /// Meaning of the operand, e.g. the name of a local variable.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) comment: String,
-    /// Where it comes from, in an instrumented method.
+    /// Its origin, in an instrumented method.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) origin: Option<Origin>,
     /// Its offset before, if it was there.
@@ -66,13 +66,13 @@ pub(crate) struct Case {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Origin {
-    /// What the templates do before the method's own code.
+    /// Code of the templates before the method's own code.
     Prolog,
     /// The method's own code.
     Target,
-    /// What stands in place of a return of the method's own code.
+    /// Code that replaces a return of the method's own code.
     Return,
-    /// What the templates do behind the method's own code.
+    /// Code of the templates after the method's own code.
     Epilog,
 }
 
@@ -124,7 +124,7 @@ pub(crate) struct Merged<'m> {
 /// How the method's own code is reached.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Way<'m> {
-    /// It stands between prolog and epilog.
+    /// It is between prolog and epilog.
     Inline(&'m OffsetMap),
     /// It is called, by this name, as a method of its own.
     Wrapper(&'m str),

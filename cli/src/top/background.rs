@@ -19,13 +19,13 @@ pub(crate) struct LevelChange {
     pub(crate) level: &'static str,
 }
 
-/// What came back.
+/// Results of the background thread.
 #[derive(Debug)]
 pub(crate) enum News {
     Looked(Box<Interval>),
     /// A change was made, or not.
     Said(String),
-    /// The JVM has ended; what to tell.
+    /// The JVM has ended; the message to show.
     Ended(String),
     Failed(anyhow::Error),
 }
@@ -116,7 +116,7 @@ impl Watch {
 /// Whether a process is no more, or only its parent has not noticed yet. One that is about to end has a moment to do so.
 fn has_ended(pid: u32) -> bool {
     let is_gone = || match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
-        // The name stands in brackets and may contain anything; the state is the next word.
+        // The name is in brackets and may contain anything; the state is the next word.
         Ok(line) => line.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['Z', 'X'])),
         Err(_) => true,
     };

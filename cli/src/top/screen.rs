@@ -49,7 +49,7 @@ impl Screen {
         }
     }
 
-    /// Takes new figures, unless the screen stands still.
+    /// Shows new figures, unless the screen is paused.
     pub(crate) fn take(&mut self, interval: Interval) {
         if !self.paused || self.interval.is_none() {
             self.interval = Some(interval);

@@ -30,7 +30,7 @@ struct Node {
     own: u64,
 }
 
-/// Prints the tree once, as text or as the agent tells it.
+/// Prints the tree once, as text or as the agent's JSON.
 pub(crate) fn print_tree(pid: u32, json: bool) -> Result<()> {
     let request = serde_json::json!({"ask": "call-tree"});
     let text = if json { ask_text(pid, &request)? } else { lines(&ask(pid, &request)?).join("\n") + "\n" };

@@ -105,8 +105,8 @@ fn other_ways_to_merge_can_be_looked_at() {
     assert!(count(&long, "goto_w") > count(&usual, "goto") && count(&long, "goto") == 0);
     let marked = listed(&["--sentinel", "nop"]);
     assert_eq!(count(&marked, "nop"), 6, "two templates, each with a call of three bytes");
-    let behind = listed(&["--slots", "behind-parameters"]);
-    assert!(count(&behind, "lstore_3") < count(&usual, "lstore_3"), "the first local is not in slot 3 any more");
+    let moved = listed(&["--slots", "behind-parameters"]);
+    assert!(count(&moved, "lstore_3") < count(&usual, "lstore_3"), "the first local is not in slot 3 any more");
     let said = dump(&sandbox, &["--slots", "in-front", "com.machin.Bidule", "machin.jar"]);
     assert_eq!(said.code, 2, "{}", said.stderr);
 }
@@ -181,7 +181,7 @@ fn javap_reads_the_same_instructions() {
     let json: Value = serde_json::from_str(&said.stdout).unwrap();
     let mut ours: Vec<_> = json["methods"].as_array().unwrap().iter().map(our_instructions).collect();
     assert_eq!(ours.len(), theirs.len(), "methods");
-    // The original of a wrapper stands at the end of the class; here it follows the wrapper.
+    // The original of a wrapper is at the end of the class; here it follows the wrapper.
     ours.sort();
     theirs.sort();
     for (ours, theirs) in ours.iter().zip(&theirs) {
@@ -206,7 +206,7 @@ fn javap_instructions(text: &str) -> Vec<Vec<(u64, String)>> {
         let Some((offset, rest)) = line.trim().split_once(": ") else { continue };
         let Ok(offset) = offset.parse() else { continue };
         let mnemonic = rest.split_whitespace().next().unwrap();
-        // Cases of a switch look alike, but what stands behind the colon is a number.
+        // Cases of a switch look alike, but a number follows the colon.
         if let Some(method) = methods.last_mut().filter(|_| mnemonic.starts_with(|c: char| c.is_ascii_lowercase())) {
             let wide = mnemonic.strip_suffix("_w").filter(|short| !matches!(*short, "ldc" | "ldc2" | "goto" | "jsr"));
             method.push((offset, wide.map_or(mnemonic.to_owned(), |short| format!("wide {short}"))));

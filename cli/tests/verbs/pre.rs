@@ -52,7 +52,7 @@ fn verbose_tells_of_each_insertion() {
     let (before, after, growth) =
         (number(before.rsplit(' ').next().unwrap()), number(after), number(after.split_once('+').unwrap().1));
     assert!(before > 0 && after == before + growth && line.ends_with("), 1 pass"), "{line}");
-    assert_eq!(pre(&sandbox, &["shop.jar"]).stderr, "", "not asked, nothing told");
+    assert_eq!(pre(&sandbox, &["shop.jar"]).stderr, "", "without the option nothing is printed");
 }
 
 /// No single method can tell that a name is misspelt.

@@ -1,4 +1,4 @@
-//! `instr send` and `instr receive`: what arrives is what was sent, however it came there.
+//! `instr send` and `instr receive`: the received file equals the sent one, whatever happens to the connection.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

@@ -1,6 +1,6 @@
 package com.machin;
 
-/** A timer of the application's own: its constructor notes the time, {@code end} tells what has elapsed. */
+/** A timer of the application's own: its constructor stores the time, {@code end} prints what has elapsed. */
 public final class RealTimer {
     private final String name;
     private final long start;
