@@ -45,7 +45,7 @@ pub enum Refusal {
     FramesTooLarge,
     /// Below class-file version 45.3, where the head of `Code` is shorter in some JVMs and not in others.
     ShortCodeHead,
-    /// The position of the call of `super()` or `this()` cannot be determined from the constructor's code.
+    /// No call of `super()` or `this()` was found in the constructor's code.
     ConstructorShape,
     /// The template asks for the receiver of a constructor.
     ReceiverInConstructor,
@@ -144,7 +144,7 @@ impl fmt::Display for Refusal {
             Refusal::ShortCodeHead => f.write_str(
                 "the class-file version is below 45.3: JVMs differ in how they read the code of such a class",
             ),
-            Refusal::ConstructorShape => f.write_str("it cannot be determined where the constructor calls super()"),
+            Refusal::ConstructorShape => f.write_str("no call of super() or this() was found in the constructor"),
             Refusal::ReceiverInConstructor => {
                 f.write_str("the template uses Target.self(), which a constructor does not have at its start")
             }

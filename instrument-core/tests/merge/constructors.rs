@@ -1,4 +1,4 @@
-//! Is a constructor protected only where its object is initialised, and refused if that cannot be determined?
+//! Is a constructor protected only where its object is initialised, and refused where it never is?
 
 use classfile::access::PUBLIC;
 use classfile::opcode::*;
@@ -70,8 +70,43 @@ fn several_supers() -> Vec<u8> {
     })
 }
 
+/// Two branches that have nothing in common, each with a `super()` and then a call that may throw.
+fn supers_apart() -> Vec<u8> {
+    constructor("Apart", 52, "(I)V", |code| {
+        let (other, both) = (code.limits(4, 2).label(), code.label());
+        let before = [Type::UninitializedThis, Type::Int];
+        code.iload(1).jump(IFEQ, other).aload(0);
+        let made = code.new_object(OBJECT);
+        code.op(DUP).iload(1).jump(IFGT, both).op(NOP);
+        code.place(both).frame(&before, &[before[0], Type::New(made), Type::New(made)]);
+        code.invoke_special(OBJECT, "<init>", "()V").op(POP).invoke_special(OBJECT, "<init>", "()V");
+        code.invoke_static("Apart", "own", "()V").op(RETURN);
+        code.place(other).frame(&before, &[]).invoke_static("Apart", "early", "()V");
+        code.aload(0).invoke_special(OBJECT, "<init>", "()V");
+        code.invoke_static("Apart", "own", "()V").op(RETURN);
+    })
+}
+
+/// Laid out backwards: what runs before super() is placed after it.
+fn backwards() -> Vec<u8> {
+    constructor("Backwards", 52, "()V", |code| {
+        let (first, second) = (code.limits(1, 1).label(), code.label());
+        code.jump(GOTO, first);
+        code.place(second).frame(&[Type::UninitializedThis], &[]).aload(0);
+        code.invoke_special(OBJECT, "<init>", "()V").invoke_static("Backwards", "own", "()V").op(RETURN);
+        code.place(first).frame(&[Type::UninitializedThis], &[]).invoke_static("Backwards", "early", "()V");
+        code.jump(GOTO, second);
+    })
+}
+
 pub(crate) fn samples() -> Vec<(&'static str, Vec<u8>)> {
-    vec![("BranchBefore", branch_before_super()), ("Chain", chain()), ("Several", several_supers())]
+    vec![
+        ("BranchBefore", branch_before_super()),
+        ("Chain", chain()),
+        ("Several", several_supers()),
+        ("Apart", supers_apart()),
+        ("Backwards", backwards()),
+    ]
 }
 
 /// Returns the offset after the last `invokespecial` of the target.
@@ -140,13 +175,28 @@ fn a_call_of_this_counts_as_super() {
     assert_eq!(merged.calls(&output.bytes), ["enter", "<init>", "<init>", "exit", "exit"]);
 }
 
+/// Which calls of `own`, `early` and constructors a row of the template covers, in the order of the target's code.
+fn covered_calls(class: &[u8], templates: &[&str]) -> Vec<(String, bool)> {
+    let output = merged(class, templates);
+    let (original, merged) = (body(class, 0), body(&output.bytes, 0));
+    let calls = original.steps.iter().filter(|step| matches!(step.opcode, INVOKESTATIC | INVOKESPECIAL));
+    let covers = |at: u32| merged.rows.iter().any(|row| (u32::from(row.start)..u32::from(row.end)).contains(&at));
+    let is_covered = calls.map(|step| covers(output.methods[0].offset_map.to_new(step.offset).unwrap()));
+    original.calls(class).into_iter().zip(is_covered).collect()
+}
+
 #[test]
-fn the_last_of_several_supers_counts() {
-    let class = several_supers();
-    let output = merged(&class, &["bracket"]);
-    for row in body(&output.bytes, 0).rows {
-        assert!(u32::from(row.start) >= after_super(&class, &output));
+fn whatever_follows_any_of_several_supers_is_protected() {
+    let expected = |calls: &[(&str, bool)]| -> Vec<(String, bool)> {
+        calls.iter().map(|(name, covered)| (String::from(*name), *covered)).collect()
+    };
+    let (made, own, early) = (("<init>", false), ("own", true), ("early", false));
+    for templates in [&["bracket"][..], &["catches"], &["bracket", "clock"]] {
+        let apart = covered_calls(&supers_apart(), templates);
+        assert_eq!(apart, expected(&[made, made, own, early, made, own]), "{templates:?}");
+        assert_eq!(covered_calls(&backwards(), templates), expected(&[made, own, early]), "{templates:?}");
     }
+    assert_eq!(covered_calls(&several_supers(), &["bracket"]), expected(&[made, made]));
 }
 
 #[test]
@@ -161,22 +211,13 @@ fn a_prolog_with_handlers_and_loops_keeps_the_object_uninitialised() {
 }
 
 #[test]
-fn a_constructor_whose_super_call_cannot_be_found_is_refused() {
-    // Laid out backwards: the code that runs before super() has higher offsets.
-    let class = constructor("Backwards", 52, "()V", |code| {
-        let (first, second) = (code.limits(1, 1).label(), code.label());
-        code.jump(GOTO, first);
-        code.place(second).frame(&[Type::UninitializedThis], &[]).aload(0);
-        code.invoke_special(OBJECT, "<init>", "()V").op(RETURN);
-        code.place(first).frame(&[Type::UninitializedThis], &[]).op(NOP).jump(GOTO, second);
-    });
-    assert_eq!(refusal(&class, "bracket"), Refusal::ConstructorShape);
-    // Without a handler the position is not needed.
-    merged(&class, &["straight"]);
+fn a_constructor_that_never_calls_super_is_refused() {
     let never = constructor("Never", 52, "()V", |code| {
         code.limits(1, 1).bytes(&[ACONST_NULL, ATHROW]);
     });
     assert_eq!(refusal(&never, "bracket"), Refusal::ConstructorShape);
+    // Without a handler no position is needed.
+    merged(&never, &["straight"]);
 }
 
 #[test]

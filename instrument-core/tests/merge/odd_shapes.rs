@@ -297,7 +297,7 @@ fn two_supers() -> Vec<u8> {
         let (other, done) = (code.limits(3, 2).label(), code.label());
         let after = [Type::Object("TwoSupers"), Type::Int];
         code.iload(1).jump(IFEQ, other).aload(0).invoke_special(OBJECT, "<init>", "()V");
-        code.bytes(&[IINC, 1, 1]).jump(GOTO, done);
+        code.bytes(&[IINC, 1, 1, BIPUSH, 9]).iload(1).op(IDIV).op(POP).jump(GOTO, done);
         code.place(other).frame(&[Type::UninitializedThis, Type::Int], &[]).aload(0);
         code.invoke_special(OBJECT, "<init>", "()V").bytes(&[IINC, 1, 2]);
         code.place(done).frame(&after, &[]).bytes(&[BIPUSH, 9]).iload(1).op(IDIV).op(POP).op(RETURN);

@@ -10,7 +10,6 @@ use super::local_access::LocalAccess;
 use super::node::{Node, NodeId, NodeKind, NodeList, Position, Source};
 use super::operands::Operands;
 use super::stack_depth::CallEffects;
-use super::super_call::SuperCall;
 
 /// Passes over code without frames before its stack depths are given up.
 const MOST_PASSES: usize = 64;
@@ -31,8 +30,6 @@ pub(crate) type FrameDepths<'f> = &'f [(u32, u16)];
 #[derive(Debug, Default)]
 pub(crate) struct Lifted {
     pub(crate) returns: Vec<Return>,
-    /// Where `super()` or `this()` is called.
-    pub(crate) super_call: SuperCall,
     /// Nodes of single instructions that touch a local from [`Lifter::apart_from`] on.
     pub(crate) locals: Vec<NodeId>,
     /// Operands before each return by original offset; worked out only where more lie there than can be dropped blindly.
@@ -52,7 +49,6 @@ pub(crate) struct Lifter<'l, 'a> {
     pub(crate) frames: FrameDepths<'l>,
     /// Original offsets where handlers begin.
     pub(crate) handlers: &'l [u32],
-    pub(crate) is_constructor: bool,
     /// Accesses to locals from this slot on become nodes of their own.
     pub(crate) apart_from: Option<u16>,
 }
@@ -75,7 +71,6 @@ impl Lifter<'_, '_> {
             list.switch_targets.clear();
             lifted.returns.clear();
             lifted.locals.clear();
-            lifted.super_call = SuperCall::default();
             lifted.missed = false;
             match self.apart_from {
                 None => self.pass::<false>(bytecode, list, lifted)?,
@@ -118,16 +113,12 @@ impl Lifter<'_, '_> {
                 } else {
                     let bytes = bytecode.get(offset..offset + length).unwrap_or_default();
                     let instruction = Instruction { offset: offset as u32, opcode, bytes };
-                    self.with_operand(&instruction, &mut walk, lifted)?;
+                    self.with_operand(&instruction, &mut walk)?;
                 }
             } else {
                 let bytes = bytecode.get(offset..offset + length).unwrap_or_default();
                 let instruction = Instruction { offset: offset as u32, opcode, bytes };
                 walk.flow(&instruction, info.flow, list, lifted, self.frames.is_empty())?;
-            }
-            // `new` is an ordinary instruction but counts for finding super().
-            if opcode == opcode::NEW {
-                lifted.super_call.note_new();
             }
             if APART {
                 let bytes = bytecode.get(offset..offset + length).unwrap_or_default();
@@ -157,12 +148,7 @@ impl Lifter<'_, '_> {
     }
 
     /// Instructions whose effect stands in their operand: fields, calls, `wide`, `multianewarray`.
-    fn with_operand(
-        &mut self,
-        instruction: &Instruction<'_>,
-        walk: &mut Walk,
-        lifted: &mut Lifted,
-    ) -> Result<(), Error> {
+    fn with_operand(&mut self, instruction: &Instruction<'_>, walk: &mut Walk) -> Result<(), Error> {
         let effect = if instruction.opcode == opcode::WIDE {
             opcode::info(instruction.u1(0)).map(|info| i32::from(info.pushes) - i32::from(info.pops))
         } else {
@@ -171,13 +157,6 @@ impl Lifter<'_, '_> {
         let wrong = Error::new(ErrorKind::WrongConstantKind(instruction.u2(0)), instruction.offset as usize, "code");
         let effect = effect.ok_or(wrong)?;
         walk.depth = walk.depth.map(|depth| depth + effect);
-        if self.is_constructor && instruction.opcode == opcode::INVOKESPECIAL {
-            // A constant behind the pool's end came with a template, which calls nothing else in this way.
-            let appended = instruction.u2(0) >= self.pool.count();
-            if appended || self.pool.member_ref(instruction.u2(0))?.name == "<init>" {
-                lifted.super_call.note_constructor_call(instruction.offset);
-            }
-        }
         Ok(())
     }
 }

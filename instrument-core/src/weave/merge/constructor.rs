@@ -1,20 +1,49 @@
-//! Constructors: only what follows `super()` or `this()` can be protected, because before it nobody may touch the object.
+//! Constructors: only where the object is initialised can it be protected; before `super()` or `this()` nobody may touch it.
 
+use classfile::instruction::Instructions;
 use classfile::stack_map::VerificationType;
+use classfile::{ConstantPool, opcode};
 
 use super::frames::TargetFrames;
+use crate::weave::body::super_call::{Initialisation, MadeObjects, Stretches};
 use crate::weave::refusal::Refusal;
 
-/// Original offset from which the constructor is protected.
-///
-/// The lift counts `new` against constructor calls in code order, which finds the last call on the object itself in
-/// whatever compilers write; a frame behind it that still holds an uninitialised object says that the code is laid out
-/// otherwise, and then the constructor is left alone.
-pub(crate) fn protected_from(behind_super: Option<u32>, frames: &TargetFrames) -> Result<u32, Refusal> {
-    let start = behind_super.ok_or(Refusal::ConstructorShape)?;
-    let holds_uninitialised = |locals: &[VerificationType]| locals.contains(&VerificationType::UninitializedThis);
-    if frames.iter().any(|(offset, locals, _)| offset >= start && holds_uninitialised(locals)) {
-        return Err(Refusal::ConstructorShape);
+/// Returns the original offsets where the object of a constructor is initialised.
+pub(crate) fn initialised(
+    bytecode: &[u8],
+    pool: &ConstantPool<'_>,
+    frames: &TargetFrames,
+    has_frames: bool,
+) -> Result<Stretches, Refusal> {
+    let mut initialisation = Initialisation::new(has_frames);
+    let mut frames = frames.iter().peekable();
+    for instruction in Instructions::new(bytecode) {
+        let instruction = instruction?;
+        while let Some((at, locals, stack)) = frames.next_if(|(at, _, _)| *at <= instruction.offset) {
+            let (mut is_initialised, mut made) = (true, MadeObjects::new());
+            for entry in locals.iter().chain(stack) {
+                match entry {
+                    VerificationType::UninitializedThis => is_initialised = false,
+                    VerificationType::Uninitialized(offset) => made.push(*offset),
+                    _ => {}
+                }
+            }
+            initialisation.note_frame(at, is_initialised, made);
+        }
+        match instruction.opcode {
+            opcode::NEW => initialisation.note_new(),
+            opcode::INVOKESPECIAL if calls_constructor(instruction.u2(0), pool)? => {
+                initialisation.note_constructor_call(instruction.offset);
+            }
+            _ => {}
+        }
     }
-    Ok(start)
+    let stretches = initialisation.finish(bytecode.len() as u32);
+    if stretches.is_empty() { Err(Refusal::ConstructorShape) } else { Ok(stretches) }
+}
+
+/// Returns whether `invokespecial` calls a constructor through this constant. One beyond the end of the original pool is of a template
+/// merged before, which calls nothing else in this way.
+fn calls_constructor(index: u16, pool: &ConstantPool<'_>) -> classfile::Result<bool> {
+    Ok(index >= pool.count() || pool.member_ref(index)?.name == "<init>")
 }

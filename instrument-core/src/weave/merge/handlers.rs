@@ -6,16 +6,31 @@ use classfile::ExceptionRow;
 
 use crate::weave::body::layout::ISLAND_LENGTH;
 use crate::weave::body::node::{NodeList, Position};
+use crate::weave::body::super_call::Stretches;
 use crate::weave::refusal::Refusal;
 use crate::weave::template::symbol::SymbolSink;
 use crate::weave::template::{Template, TemplateHandler};
 
-/// Places that rows refer to.
+/// A stretch of the target that is protected; up to the epilog where it has no end.
 #[derive(Clone, Copy, Debug)]
+pub(crate) struct Protected {
+    pub(crate) start: Position,
+    pub(crate) end: Option<Position>,
+}
+
+impl Protected {
+    /// Returns its new offsets.
+    pub(crate) fn in_list(self, list: &NodeList, epilog: u32) -> Range<u32> {
+        list.offset_of(self.start)..self.end.map_or(epilog, |end| list.offset_of(end))
+    }
+}
+
+/// Places that rows refer to.
+#[derive(Clone, Debug)]
 pub(crate) struct HandlerPlaces<'p> {
     pub(crate) operations: &'p [Position],
-    /// First protected place of the target: its start, or behind `super()` in a constructor.
-    pub(crate) protected_from: Position,
+    /// New offsets of what the template protects of the target.
+    pub(crate) protected: Stretches,
     pub(crate) is_constructor: bool,
     pub(crate) epilog: Position,
     pub(crate) code_length: u32,
@@ -28,7 +43,7 @@ pub(crate) fn rows(
     original_length: u32,
     template: &Template,
     list: &NodeList,
-    places: HandlerPlaces<'_>,
+    places: &HandlerPlaces<'_>,
     sink: &mut SymbolSink<'_, '_>,
     out: &mut Vec<ExceptionRow>,
 ) -> Result<Option<Vec<u16>>, Refusal> {
@@ -52,26 +67,47 @@ pub(crate) fn rows(
             Some(symbol) => sink.symbol(&template.symbols, symbol)?.map_or(0, |(index, _)| index),
             None => 0,
         };
-        let (start, end, handler) = template_row(row, template.sentinel, list, places);
-        push(out, list, start..end, handler, catch_type)?;
+        let at = |operation: usize| match places.operations.get(operation) {
+            Some(place) => list.offset_of(*place),
+            None => places.code_length,
+        };
+        for piece in covered(row, template.sentinel, places.is_constructor, &places.protected, epilog, at) {
+            push(out, list, piece, at(row.handler), catch_type)?;
+        }
     }
     Ok(moved)
 }
 
-fn template_row(row: &TemplateHandler, sentinel: usize, list: &NodeList, places: HandlerPlaces<'_>) -> (u32, u32, u32) {
-    let at = |operation: usize| match places.operations.get(operation) {
-        Some(place) => list.offset_of(*place),
-        None => places.code_length,
-    };
-    let covers = row.covers(sentinel);
-    // Before super() nothing that a handler behind it expects is there yet.
-    let start = if covers && (row.start == sentinel || places.is_constructor) {
-        list.offset_of(places.protected_from)
-    } else {
-        at(row.start)
-    };
-    let end = if covers && row.end == sentinel + 1 { list.offset_of(places.epilog) } else { at(row.end) };
-    (start, end, at(row.handler))
+/// Returns what a row of the template covers in the merged code, given what is protected of the target and where the epilog and
+/// the template's operations are.
+pub(crate) fn covered(
+    row: &TemplateHandler,
+    sentinel: usize,
+    is_constructor: bool,
+    protected: &[Range<u32>],
+    epilog: u32,
+    at: impl Fn(usize) -> u32,
+) -> Stretches {
+    let mut pieces = Stretches::new();
+    if !row.covers(sentinel) {
+        pieces.push(at(row.start)..at(row.end));
+        return pieces;
+    }
+    pieces.extend(protected.iter().cloned());
+    // Before super() nothing that a handler expects is there yet.
+    if row.start != sentinel
+        && !is_constructor
+        && let Some(first) = pieces.first_mut()
+    {
+        first.start = at(row.start);
+    }
+    if row.end > sentinel + 1 {
+        match pieces.last_mut() {
+            Some(last) if last.end == epilog => last.end = at(row.end),
+            _ => pieces.push(epilog..at(row.end)),
+        }
+    }
+    pieces
 }
 
 /// Pushes a row in pieces around islands: what holds at an island is what its target expects, which need not be what the

@@ -7,12 +7,12 @@ use std::ops::Range;
 
 use classfile::stack_map::{VerificationType, implied_locals};
 use classfile::{ByteReader, ClassFile, Error, ErrorKind, ExceptionRow, Member, ModifiedUtf8, opcode};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::constructor;
 use super::emit::{Emitter, TargetMethod};
 use super::frames::{FrameContext, FrameMerger, Places, TargetFrames};
-use super::handlers::{self, HandlerPlaces};
+use super::handlers::{self, HandlerPlaces, Protected};
 use super::renumber;
 use super::returns::{self, Ending};
 use super::slots::SlotPlan;
@@ -206,7 +206,7 @@ impl<'a> Splice<'_, '_, '_, 'a> {
         let prolog = memory.list.next_id();
         let (prolog_stack, pending) = self.emit(memory, &slots, Part::Prolog, 0, Vec::new())?;
         let sentinel = self.sentinel(&mut memory.list, memory.options.sentinel);
-        let protected_from = self.protected_from(memory)?;
+        let protected = self.protected(memory, frames_wanted)?;
         let start = memory.list.push_made(NodeKind::Label);
         let epilog = Position::start_of(start);
         let cast = self.result_cast(&slots, &memory.lifted, frames_wanted)?;
@@ -240,9 +240,10 @@ impl<'a> Splice<'_, '_, '_, 'a> {
         merged.has_frames = frames_wanted;
         merged.code.reserve(length as usize);
         layout::write(&memory.list, self.body.bytecode, &mut merged.code)?;
+        let epilog_offset = memory.list.offset_of(epilog);
         let places = HandlerPlaces {
             operations: &memory.positions,
-            protected_from,
+            protected: protected.iter().map(|place| place.in_list(&memory.list, epilog_offset)).collect(),
             is_constructor: self.target.is_constructor,
             epilog,
             code_length: length,
@@ -250,7 +251,7 @@ impl<'a> Splice<'_, '_, '_, 'a> {
         let original_length = self.body.bytecode.len() as u32;
         let (list, rows) = (&memory.list, &mut merged.rows);
         let moved_rows =
-            handlers::rows(&self.body.rows, original_length, self.template, list, places, &mut self.sink, rows)?;
+            handlers::rows(&self.body.rows, original_length, self.template, list, &places, &mut self.sink, rows)?;
         let moves = Moves {
             list: &memory.list,
             original_length,
@@ -323,7 +324,6 @@ impl<'a> Splice<'_, '_, '_, 'a> {
             effects: &mut memory.effects,
             frames: &memory.target_frames.depths,
             handlers: &memory.handler_offsets,
-            is_constructor: self.target.is_constructor,
             apart_from,
         };
         lifter.lift(self.body.bytecode, &mut memory.list, &mut memory.lifted)?;
@@ -371,14 +371,22 @@ impl<'a> Splice<'_, '_, '_, 'a> {
         }
     }
 
-    fn protected_from(&self, memory: &MergeMemory) -> Result<Position, Refusal> {
-        let start = Position::start_of(NodeId(memory.list.target.start));
+    /// Returns what the template protects of the target: all of it, or the part of a constructor where its object is initialised.
+    fn protected(&self, memory: &MergeMemory, has_frames: bool) -> Result<SmallVec<[Protected; 2]>, Refusal> {
+        let list = &memory.list;
+        let start = Position::start_of(NodeId(list.target.start));
         let protects = self.template.handlers.iter().any(|row| row.covers(self.template.sentinel));
         if !self.target.is_constructor || !protects {
-            return Ok(start);
+            return Ok(smallvec![Protected { start, end: None }]);
         }
-        let original = constructor::protected_from(memory.lifted.super_call.after(), &memory.target_frames)?;
-        memory.list.position_of(original).ok_or(Refusal::ConstructorShape)
+        let code = self.body.bytecode;
+        let stretches = constructor::initialised(code, self.sink.pool, &memory.target_frames, has_frames)?;
+        let place = |offset: u32| list.position_of(offset).ok_or(Refusal::ConstructorShape);
+        let protected = stretches.into_iter().map(|stretch| {
+            let end = if stretch.end as usize >= code.len() { None } else { Some(place(stretch.end)?) };
+            Ok(Protected { start: place(stretch.start)?, end })
+        });
+        protected.collect()
     }
 
     fn emit(

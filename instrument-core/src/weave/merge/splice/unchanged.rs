@@ -2,7 +2,8 @@
 
 use super::{MergeMemory, MergedBody, Moves, Splice, layout};
 use crate::level::Level;
-use crate::weave::body::node::{NodeId, NodeKind, Position};
+use crate::weave::body::node::{NodeKind, Position};
+use crate::weave::body::super_call::Stretches;
 use crate::weave::merge::frames::{FrameContext, Places};
 use crate::weave::merge::handlers::{self, HandlerPlaces};
 use crate::weave::merge::renumber::Renumbering;
@@ -66,14 +67,14 @@ impl Splice<'_, '_, '_, '_> {
         layout::write(&memory.list, self.body.bytecode, &mut lowered.code)?;
         let places = HandlerPlaces {
             operations: &memory.positions,
-            protected_from: Position::start_of(NodeId(memory.list.target.start)),
+            protected: Stretches::new(),
             is_constructor: self.target.is_constructor,
             epilog: behind,
             code_length: length,
         };
         let (list, rows) = (&memory.list, &mut lowered.rows);
         let moved =
-            handlers::rows(&self.body.rows, original_length, self.template, list, places, &mut self.sink, rows)?;
+            handlers::rows(&self.body.rows, original_length, self.template, list, &places, &mut self.sink, rows)?;
         let moves = Moves {
             list: &memory.list,
             original_length,

@@ -6,6 +6,7 @@ use classfile::{ByteReader, ByteWriter};
 
 use super::NotStraight;
 use super::places::Places;
+use crate::weave::body::super_call::MadeObjects;
 use crate::weave::merge::frames::MOST_TYPES;
 
 const FULL: u8 = 255;
@@ -210,10 +211,21 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
         Ok(words as i32)
     }
 
-    /// True if the present locals hold the object of a constructor that was not constructed yet.
-    pub(super) fn holds_uninitialized_this(&self) -> bool {
-        let memory = &*self.memory;
-        memory.starts.iter().any(|&start| memory.locals.get(start as usize) == Some(&6))
+    /// Returns whether the object of a constructor is initialised in the present frame, and which others are not.
+    pub(super) fn initialisation(&self) -> Result<(bool, MadeObjects), NotStraight> {
+        let mut is_initialised = true;
+        let mut made = MadeObjects::new();
+        for types in [&self.memory.locals, &self.memory.stack] {
+            let mut at = 0;
+            while let Some(&tag) = types.get(at) {
+                is_initialised &= tag != 6;
+                if let (8, Some(place)) = (tag, types.get(at + 1..at + 3)) {
+                    made.push(place.iter().fold(0, |place, byte| place << 8 | u32::from(*byte)));
+                }
+                at += length_of(tag)?;
+            }
+        }
+        Ok((is_initialised, made))
     }
 
     fn write_copied(&mut self, new_offset: u32, stack_count: usize) -> Result<(), NotStraight> {

@@ -1,5 +1,7 @@
 //! A straight merge from beginning to end.
 
+use std::ops::Range;
+
 use classfile::descriptor::{FieldType, Kind};
 use classfile::{ByteWriter, ClassFile, Member, ModifiedUtf8, opcode};
 
@@ -10,10 +12,12 @@ use super::places::Places;
 use super::walk::{Exit, Walk, WalkMemory, Walked, write_jumps};
 use super::{GaveUp, NotStraight, StraightMemory, tables};
 use crate::weave::body::stack_depth::CallEffects;
+use crate::weave::body::super_call::Stretches;
 use crate::weave::merge::emit::{TargetMethod, load_opcode, local_bytes, return_opcode, store_opcode};
+use crate::weave::merge::handlers;
 use crate::weave::merge::splice::HUGE_METHOD;
 use crate::weave::template::symbol::SymbolSink;
-use crate::weave::template::{StraightForm, Template, TemplateHandler, TemplateId};
+use crate::weave::template::{StraightForm, Template, TemplateId};
 
 /// One merge.
 pub(crate) struct StraightMerge<'m, 's, 'a> {
@@ -146,7 +150,7 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         let places = Places { entries: &walk.places, epilog: code.epilog as u16, constants: self.sink.pool.count() };
         write_jumps(walk, &places, code.start, self.out)?;
         self.epilog_frames(parts.max_locals, &ending, &code, (form, operations), locals, &mut copy)?;
-        self.rows(parts.rows, &places, &code, (form, operations))?;
+        self.rows(parts.rows, &walk.initialised, &places, &code, (form, operations))?;
         self.tables(parts, &places, copy, frames_name)?;
         self.out.patch_u4(attribute, (self.out.len() - attribute - 4) as u32);
         self.out.bytes(parts.behind);
@@ -294,6 +298,7 @@ impl<'a> StraightMerge<'_, '_, 'a> {
     fn rows(
         &mut self,
         rows: &[[u8; 8]],
+        initialised: &[Range<u32>],
         places: &Places<'_>,
         code: &CodePlaces,
         (form, operations): (&ClassForm, &[u32]),
@@ -301,15 +306,13 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         let count_position = self.out.len();
         self.out.u2(0);
         let mut count = tables::rows(rows, places, self.out)?;
-        let protected_from = match code.walked.behind_super {
-            Some(original) => places.instruction(original as u16)?.into(),
-            None if self.target.is_constructor => return Err(NotStraight),
-            None => code.prolog as u32,
-        };
+        let protected = self.protected(initialised, places, code)?;
+        let at = |operation: usize| operations.get(operation).copied().unwrap_or(code.length as u32);
+        let (sentinel, is_constructor) = (self.template.sentinel, self.target.is_constructor);
         for (row, &catch_type) in self.template.handlers.iter().zip(&form.catch_types) {
-            let [start, end, handler] = self.template_row(row, code, protected_from, operations);
-            if start < end {
-                [start, end, handler].into_iter().for_each(|place| self.out.u2(place as u16));
+            let pieces = handlers::covered(row, sentinel, is_constructor, &protected, code.epilog as u32, at);
+            for piece in pieces.into_iter().filter(|piece| piece.start < piece.end) {
+                [piece.start, piece.end, at(row.handler)].into_iter().for_each(|place| self.out.u2(place as u16));
                 self.out.u2(catch_type);
                 count = count.checked_add(1).ok_or(NotStraight)?;
             }
@@ -318,21 +321,24 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         Ok(())
     }
 
-    fn template_row(
+    /// Returns what the template protects of the target: all of it, or the part of a constructor where its object is initialised.
+    fn protected(
         &self,
-        row: &TemplateHandler,
+        initialised: &[Range<u32>],
+        places: &Places<'_>,
         code: &CodePlaces,
-        protected_from: u32,
-        operations: &[u32],
-    ) -> [u32; 3] {
-        let sentinel = self.template.sentinel;
-        let at = |operation: usize| operations.get(operation).copied().unwrap_or(code.length as u32);
-        let covers = row.covers(sentinel);
-        // Before super() nothing that a handler behind it expects is there yet.
-        let from_target = covers && (row.start == sentinel || self.target.is_constructor);
-        let start = if from_target { protected_from } else { at(row.start) };
-        let end = if covers && row.end == sentinel + 1 { code.epilog as u32 } else { at(row.end) };
-        [start, end, at(row.handler)]
+    ) -> Result<Stretches, NotStraight> {
+        if !self.target.is_constructor {
+            return Ok(std::iter::once(code.prolog as u32..code.epilog as u32).collect());
+        }
+        if initialised.is_empty() {
+            return Err(NotStraight);
+        }
+        let moved = initialised.iter().map(|stretch| {
+            let start = u16::try_from(stretch.start).map_err(|_| NotStraight)?;
+            Ok(places.instruction(start)?.into()..places.end(stretch.end)?.into())
+        });
+        moved.collect()
     }
 
     fn frames_name(&mut self, known: &mut Option<u16>) -> Result<u16, NotStraight> {

@@ -9,7 +9,7 @@ use super::frame_copy::FrameCopy;
 use super::places::{Places, START, framed};
 use super::{GaveUp, NotStraight};
 use crate::weave::body::stack_depth::CallEffects;
-use crate::weave::body::super_call::SuperCall;
+use crate::weave::body::super_call::{Initialisation, Stretches};
 
 /// Words on the stack of a frame that can be noted with its place.
 const DEEPEST: i32 = 0x3FFF;
@@ -49,14 +49,14 @@ pub(super) struct Exit<'e> {
 pub(super) struct Walked {
     /// True if there is one return, at the very end.
     pub(super) has_single_exit: bool,
-    /// Original offset behind the call of `super()` or `this()`.
-    pub(super) behind_super: Option<u32>,
 }
 
 /// Memory of the walk.
 #[derive(Debug, Default)]
 pub(crate) struct WalkMemory {
     pub(super) places: Vec<u32>,
+    /// Of a constructor: original offsets where its object is initialised.
+    pub(super) initialised: Stretches,
     jumps: Vec<Jump>,
 }
 
@@ -93,13 +93,11 @@ struct State {
     slots: u16,
     /// The highest constant that a step has, less one.
     constant_below: u16,
-    super_call: SuperCall,
+    initialisation: Initialisation,
     /// Returns so far that are not the last instruction.
     early_returns: u32,
     /// The last instruction is a return.
     returns_at_end: bool,
-    /// Original offset of the last frame whose object is not constructed yet.
-    uninitialized: Option<u32>,
 }
 
 impl Walk<'_, '_, '_, '_> {
@@ -118,10 +116,10 @@ impl Walk<'_, '_, '_, '_> {
             reachable: true,
             slots: 0,
             constant_below: 0,
-            super_call: SuperCall::default(),
+            // Code that can be walked to its end has a frame wherever a jump arrives.
+            initialisation: Initialisation::new(true),
             early_returns: 0,
             returns_at_end: false,
-            uninitialized: None,
         };
         let mut next_frame = self.frames.next_offset()? as usize;
         while let Some(&opcode) = code.get(state.at) {
@@ -152,11 +150,11 @@ impl Walk<'_, '_, '_, '_> {
             return Err(GaveUp::NotStraight);
         }
         let has_single_exit = state.returns_at_end && state.early_returns == 0;
-        match (state.uninitialized, state.super_call.after()) {
-            (Some(frame), Some(behind)) if frame >= behind => Err(GaveUp::NotStraight),
-            _ if self.exit.has_result && self.exit.keeps_result != has_single_exit => Err(GaveUp::OtherEnding),
-            (_, behind_super) => Ok(Walked { has_single_exit, behind_super }),
+        if self.exit.has_result && self.exit.keeps_result != has_single_exit {
+            return Err(GaveUp::OtherEnding);
         }
+        self.memory.initialised = state.initialisation.finish(code.len() as u32);
+        Ok(Walked { has_single_exit })
     }
 
     /// Walks up to the next frame or the next instruction that is more than a step, whose place is noted, too. In a constructor
@@ -210,8 +208,9 @@ impl Walk<'_, '_, '_, '_> {
         }
         state.depth = depth;
         state.deepest = state.deepest.max(depth);
-        if self.is_constructor && self.frames.holds_uninitialized_this() {
-            state.uninitialized = Some(at as u32);
+        if self.is_constructor {
+            let (is_initialised, made) = self.frames.initialisation()?;
+            state.initialisation.note_frame(at as u32, is_initialised, made);
         }
         if let Some(place) = self.memory.places.get_mut(at) {
             *place |= framed(depth);
@@ -226,7 +225,7 @@ impl Walk<'_, '_, '_, '_> {
         match opcode {
             opcode::NEW => {
                 self.constant(self.u2(state.at + 1)?)?;
-                state.super_call.note_new();
+                state.initialisation.note_new();
             }
             opcode::INVOKESPECIAL => self.construction(state)?,
             opcode::IFEQ..=opcode::IF_ACMPNE | opcode::IFNULL | opcode::IFNONNULL => self.jump(state)?,
@@ -281,7 +280,7 @@ impl Walk<'_, '_, '_, '_> {
         self.constant(index)?;
         state.depth += self.effects.of_member(self.pool, index).ok_or(NotStraight)? - 1;
         if self.pool.member_ref(index)?.name == "<init>" {
-            state.super_call.note_constructor_call(state.at as u32);
+            state.initialisation.note_constructor_call(state.at as u32);
         }
         Ok(())
     }
