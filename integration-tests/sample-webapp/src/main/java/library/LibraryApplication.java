@@ -45,7 +45,7 @@ public class LibraryApplication {
         System.out.println(client.result());
     }
 
-    /** Tells whoever started this process where it listens. */
+    /** Prints the port, for the program that started this process. */
     @EventListener
     void announce(ApplicationReadyEvent ready) {
         if (ready.getApplicationContext() instanceof ServletWebServerApplicationContext web) {

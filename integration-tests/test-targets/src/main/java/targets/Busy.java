@@ -18,7 +18,7 @@ public final class Busy {
 
     private static final AtomicLong TOTAL = new AtomicLong();
 
-    private static boolean told;
+    private static boolean printed;
 
     private Busy() {}
 
@@ -67,8 +67,8 @@ public final class Busy {
     }
 
     private static long c(long from) {
-        if (!told) {
-            told = true;
+        if (!printed) {
+            printed = true;
             StackTraceElement[] stack = new Throwable().getStackTrace();
             System.out.println("line b " + stack[1].getLineNumber());
             System.out.println("line a " + stack[2].getLineNumber());
@@ -105,7 +105,7 @@ public final class Busy {
         sink += sum;
     }
 
-    /** Many threads, one after the other, that live shortly; the growth of memory is told. */
+    /** Many threads, one after the other, that end soon; prints the growth of memory. */
     private static void crowd(int threads) throws Exception {
         MemoryGrowth growth = new MemoryGrowth();
         for (int i = 1; i <= threads; i++) {

@@ -81,7 +81,7 @@ public final class Conversation {
         return (long) i * i % 7;
     }
 
-    /** Where the call of {@code bytecodeIndex} stands in this method's bytecode: it moves when something is merged before it. */
+    /** Returns the bytecode index of the call of {@code bytecodeIndex} in this method: it moves when something is merged before it. */
     static int position() {
         return bytecodeIndex();
     }

@@ -5,7 +5,7 @@ import java.io.InputStreamReader;
 
 /**
  * Calls of every category of the built-in templates. Each line on standard input names one, with its processor time in milliseconds
- * and how many arrays of how many bytes it allocates; the answer tells the processor time that the JVM's own counter saw, and the bytes.
+ * and how many arrays of how many bytes it allocates; the answer is the processor time by the JVM's own counter, and the bytes.
  */
 public final class EveryCategory {
 

@@ -13,7 +13,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Load whose figures the program knows itself: each line on standard input asks for one kind, the answer tells what was done.
+ * Load whose figures the program knows itself: each line on standard input asks for one kind, the answer says what was done.
  * {@code load}, {@code Own} and the threads are not instrumented by the tests.
  */
 public final class KnownLoad {
@@ -99,12 +99,12 @@ public final class KnownLoad {
         return depth == 1 ? 1 : 1 + recurse(depth - 1);
     }
 
-    /** What stands around the load and counts it. */
+    /** Runs the load and counts it. */
     static final class Own {
 
         private Own() {}
 
-        /** Calls of a known length by a known number of threads; tells calls, time in them, and time altogether. */
+        /** Calls of a known length by a known number of threads; returns calls, time in them, and time altogether. */
         static String steady(int threads, int millis, int calls) throws InterruptedException {
             AtomicLong nanos = new AtomicLong();
             List<Thread> all = new ArrayList<>();

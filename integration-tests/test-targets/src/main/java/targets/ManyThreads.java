@@ -7,8 +7,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * {@code ManyThreads platform|virtual THREADS CALLS}: so many threads at once, each making so many calls that leave garbage.
- * {@code ManyThreads short THREADS CALLS}: so many one after the other, eight at a time; tells how far the process has grown in a
+ * {@code ManyThreads platform|virtual THREADS CALLS}: this number of threads at once, each with this number of calls that allocate.
+ * {@code ManyThreads short THREADS CALLS}: this number of threads, eight at a time; prints how far the process has grown in a
  * quarter.
  */
 public final class ManyThreads {

@@ -6,7 +6,7 @@ import java.lang.reflect.Modifier;
 import java.util.Arrays;
 import java.util.Comparator;
 
-/** Calls every static method without parameters of the named classes and prints what comes out. */
+/** Calls every static method without parameters of the named classes and prints the results. */
 public final class RunGenerated {
 
     private RunGenerated() {}

@@ -65,7 +65,7 @@ public final class SlowDefinition {
         return ((Supplier<String>) defined.getDeclaredConstructor().newInstance()).get();
     }
 
-    /** Where the call of this method stands in the caller's bytecode: it moves when something is merged before it. */
+    /** Returns the bytecode index of the call of this method in its caller: it moves when something is merged before it. */
     public static String position() {
         return WALKER.walk(frames -> frames.skip(1).findFirst().orElseThrow(IllegalStateException::new)).getByteCodeIndex() + "";
     }

@@ -8,7 +8,7 @@ import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.util.HtmlUtils;
 
-/** The one page for people: what stands on the shelf. */
+/** The one page for people: the books on the shelf. */
 @RestController
 public class ShelfPage {
 

@@ -44,7 +44,7 @@ public class Loan {
         return returnedDay == null;
     }
 
-    /** How late the book came back; 0 for in time. */
+    /** Returns how many days late the book was returned; 0 if in time. */
     public int daysLate() {
         return returnedDay == null ? 0 : Math.max(0, returnedDay - dueDay);
     }

@@ -29,7 +29,7 @@ final class GeneratedClasses {
                 GeneratedClasses.class.getClassLoader(), new Class<?>[] {IntUnaryOperator.class}, handler);
     }
 
-    /** The JVM is told no name: agents see null. */
+    /** Defines classes without passing a name to the JVM: agents see null. */
     static final class NamelessLoader extends ClassLoader {
 
         NamelessLoader() {

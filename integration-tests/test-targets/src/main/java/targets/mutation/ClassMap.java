@@ -13,7 +13,7 @@ final class ClassMap {
     final List<Integer> attributes = new ArrayList<>();
     /** Offsets of fields and methods. */
     final List<Integer> members = new ArrayList<>();
-    /** Offset behind the constant pool. */
+    /** Offset after the constant pool. */
     final int poolEnd;
 
     private final ByteBuffer in;

@@ -118,7 +118,7 @@ public final class MutatedClasses {
                             .map(annotation -> annotation.annotationType().getName())
                             .collect(Collectors.toList());
         } catch (LinkageError | AnnotationFormatError | RuntimeException refused) {
-            // An annotation may name a constant behind the pool's end. Constants of the agent may stand there, so that
+            // An annotation may name a constant beyond the pool's end. Constants of the agent may have this index, so that
             // reflection finds another fault than without.
             return text + " cannot be described";
         }

@@ -10,7 +10,7 @@ import java.util.random.RandomGeneratorFactory;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** What came after Java 11. Found by name. */
+/** Features that are newer than Java 11. Found by name. */
 public final class ModernTopics implements Runnable {
 
     record Point(int x, long y, List<String> names) implements Comparable<Point>, java.io.Serializable {

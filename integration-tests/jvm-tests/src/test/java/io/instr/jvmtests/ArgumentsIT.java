@@ -94,7 +94,7 @@ class ArgumentsIT {
         assertEquals(asking.stats().figure("records"), trace.calls().size());
     }
 
-    /** What is not there is told; the rest is captured. */
+    /** Missing arguments are reported; the rest is captured. */
     @EachJdk
     void namesAndNumbersChooseArguments(Jdk jdk) {
         AgentConfig config = config("level = \"time\"\narguments = [\"text\", 5, \"nobody\", 200, \"this\"]\n");
@@ -141,7 +141,7 @@ class ArgumentsIT {
         }
     }
 
-    /** Every event with values stands beside the call that it is about. */
+    /** Asserts that every event with values has its call. */
     private static void assertEachHasItsCall(Trace trace) {
         Map<String, Integer> calls = new HashMap<>();
         for (Trace.Call call : trace.calls()) {

@@ -16,7 +16,7 @@ import io.instr.jvmtests.jvm.Trace;
 import java.nio.file.Path;
 import java.util.List;
 
-/** The agent comes into a running JVM, goes, and comes again. */
+/** The agent is attached to a running JVM, detached, and attached again. */
 class AttachDetachIT {
 
     @EachJdk(having = "jcmd")
@@ -28,7 +28,7 @@ class AttachDetachIT {
             program.ask("map 300");
 
             Attachment.attach(jdk, program, config(directory, "first"));
-            assertNotEquals(original, program.ask("position"), "a template stands in the method");
+            assertNotEquals(original, program.ask("position"), "the method contains a template");
             assertEquals("sum 2001", program.ask("work 1000"));
             assertEquals("size 500", program.ask("map 500"));
 

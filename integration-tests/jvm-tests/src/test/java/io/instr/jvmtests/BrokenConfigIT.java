@@ -16,7 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** Whatever is wrong with the configuration, the user is told where and what to do, and the application runs. */
+/** Whatever is wrong with the configuration, a message says where and what to do, and the application runs. */
 class BrokenConfigIT {
 
     private static final String RULE = """
@@ -161,7 +161,7 @@ class BrokenConfigIT {
         Finished run = program.withAgent(AgentConfig.timed("targets.Hello"));
         run.assertExitCode(0);
         assertEquals(Program.target(jdk, "targets.Hello").withoutAgent().stdout(), run.stdout());
-        assertTrue(run.stderr().contains("instr"), "the user is told: " + run.stderr());
+        assertTrue(run.stderr().contains("instr"), "there is a message: " + run.stderr());
         assertFewLines(run);
         assertEquals(3, run.trace().count("targets.Hello.greet"), "the first agent works on, and calls are recorded once");
     }

@@ -69,7 +69,7 @@ class ClassPathTypesIT {
         Path root = RunDirectories.create();
         Path api = compiled(root, "api", List.of(), WANTED);
         String isWanted = "implements api.Wanted";
-        // The types that are the super types, and those that the class path hides behind them.
+        // The super types, and types of the same names that are later on the class path.
         Path two = compiled(root, "two", List.of(api), type("one", isWanted), type("other", ""));
         Path twoHidden = compiled(root, "hidden", List.of(api), type("one", ""), type("other", isWanted));
         Path named = compiled(root, "named", List.of(api), type("named", isWanted));

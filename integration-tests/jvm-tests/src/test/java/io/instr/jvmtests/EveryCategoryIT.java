@@ -24,7 +24,7 @@ import java.util.Map;
 class EveryCategoryIT {
 
     private static final String CLASS = "targets.EveryCategory$";
-    /** The method behind each of the program's words. */
+    /** The method that each command of the program calls. */
     private static final Map<String, String> METHODS = methods();
 
     private static Map<String, String> methods() {

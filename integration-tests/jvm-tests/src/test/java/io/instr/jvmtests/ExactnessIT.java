@@ -61,7 +61,7 @@ class ExactnessIT {
         long events = run.trace().calls().size();
         assertEquals(CALLS, events + run.stats().lost(), events + " events");
         long reported = run.trace().events("instr.Loss").stream().mapToLong(loss -> loss.getLong("lost")).sum();
-        assertEquals(run.stats().lost(), reported, "losses told in the trace");
+        assertEquals(run.stats().lost(), reported, "losses recorded in the trace");
     }
 
     @EachJdk
@@ -103,8 +103,8 @@ class ExactnessIT {
             List<Call> calls = run.trace().callsOf("targets.Durations.busy");
             List<long[]> measured = measured(run);
             assertEquals(measured.size(), calls.size(), tick + " us");
-            List<String> told = settings(run.trace(), "watch.tick-ns");
-            assertEquals(List.of(tick + "000"), told);
+            List<String> recorded = settings(run.trace(), "watch.tick-ns");
+            assertEquals(List.of(tick + "000"), recorded);
             long mean = Long.parseLong(settings(run.trace(), "watch.tick-mean-ns").get(0));
             // Between half of it and a whole one; those that count calls (ten a second) are shorter.
             assertTrue(mean > tick * 450L, "ticks come after " + mean + " ns");

@@ -114,6 +114,6 @@ class GarbageCollectorsIT {
                 .filter(line -> line.startsWith("growth-kb "))
                 .mapToLong(line -> Long.parseLong(line.substring(10)))
                 .findFirst()
-                .orElseThrow(() -> new AssertionError("no growth told: " + run.stdout() + run.stderr()));
+                .orElseThrow(() -> new AssertionError("no growth printed: " + run.stdout() + run.stderr()));
     }
 }

@@ -63,7 +63,7 @@ class HierarchyIT {
         Map<String, Long> traced = new TreeMap<>();
         run.trace().counts().forEach((name, count) -> traced.put(name.replace(PREFIX, ""), count));
         assertEquals(new TreeMap<>(expected), traced);
-        // The program's main class at the least: no rule takes a method of it, which its head tells.
+        // At least the program's main class: no rule matches a method of it, which is decided by its name and super types.
         long unmatched = run.stats().figure("classes_unmatched");
         assertTrue(unmatched > 0 && unmatched < run.stats().figure("classes_examined"), "" + run.stats());
     }

@@ -30,7 +30,7 @@ class HugeMethodIT {
 
         run.assertExitCode(0);
         Map<String, Integer> compiled = compiledBytes(run);
-        // There is no room for the template in it, so it lives on under another name, unchanged, behind a wrapper.
+        // There is no room for the template in it, so it is kept unchanged under another name, and a wrapper calls it.
         assertTrue(compiled.containsValue(7_990), () -> "not compiled any more: " + compiled);
         assertTrue(compiled.get("nearLimit") < 100, () -> "the wrapper is not compiled: " + compiled);
         int fits = compiled.getOrDefault("fits", 0);

@@ -16,7 +16,7 @@ import java.util.Map;
  */
 class JavaBaseIT {
 
-    /** Of 50,000 methods the one or two that leave a heap of operands behind. */
+    /** Share of refused methods: of 50,000 the one or two that return with many operands on the stack. */
     private static final double MOST_REFUSED = 0.000_2;
 
     @EachJdk

@@ -58,7 +58,7 @@ class JdkClassesIT {
         assertTrue(run.stats().methodsInstrumented() > 3_000, run.stats() + "");
     }
 
-    /** Since JDK 21 it runs code of the JDK after its own end has been told. */
+    /** Since JDK 21 this thread runs code of the JDK after the event of its end has been posted. */
     @EachJdk
     void theThreadThatEndsTheJvmLosesNothing(Jdk jdk) {
         AgentConfig config = AgentConfig.timed("java.**", "jdk.internal.**", "sun.**");

@@ -27,7 +27,7 @@ import jdk.jfr.consumer.RecordedMethod;
 import jdk.jfr.consumer.RecordedThread;
 import org.junit.jupiter.api.Tag;
 
-/** What a recording tells about the JVM besides calls: the state at its beginning, and what changes. */
+/** What a recording contains about the JVM besides calls: the state at its beginning, and what changes. */
 class JvmEventsIT {
 
     private static final String RULE = """
@@ -202,7 +202,7 @@ class JvmEventsIT {
         return trace.events(type).stream().filter(event -> type(event, field).equals(name)).toList();
     }
 
-    /** A loader that is dropped, and its classes with their probes, leave nothing behind in the agent. */
+    /** The agent keeps no memory for an unloaded class loader and for its classes with their probes. */
     @EachJdk
     void loadersThatComeAndGoLeaveNothingBehind(Jdk jdk) throws IOException {
         loadersLeaveNothingBehind(jdk, 500);

@@ -59,10 +59,10 @@ class LiveTreeIT {
         Map<String, List<Long>> paths = new TreeMap<>();
         String[] names = new String[count];
         for (int i = 0; i < count; i++) {
-            JsonNode told = node.apply(i);
-            String above = told.get("parent").isNull() ? "" : names[told.get("parent").asInt()];
-            names[i] = above + "/" + told.get("method").asText();
-            paths.put(names[i], List.of(told.get("calls").asLong(), told.get("total").asLong()));
+            JsonNode entry = node.apply(i);
+            String above = entry.get("parent").isNull() ? "" : names[entry.get("parent").asInt()];
+            names[i] = above + "/" + entry.get("method").asText();
+            paths.put(names[i], List.of(entry.get("calls").asLong(), entry.get("total").asLong()));
         }
         return paths;
     }

@@ -57,7 +57,7 @@ class MetricsIT {
         return program;
     }
 
-    /** The numbers behind the first word. */
+    /** Returns the numbers after the first word of the answer. */
     private static long[] ask(Dialog program, String line) {
         String[] words = program.ask(line).split(" ");
         assertEquals(line.split(" ")[0], words[0]);
@@ -116,7 +116,7 @@ class MetricsIT {
                     && now.value("instr_method_duration_seconds_count", named("allocating")) == 100);
             program.send("quit");
             Finished run = program.finish().assertExitCode(0);
-            // Both sinks of the drainer saw the same calls: what was told live is what the file says.
+            // Both sinks of the drainer saw the same calls: the metrics and the file have the same figures.
             Map<String, Long> counts = run.trace().counts();
             assertEquals(Set.of(LOAD + "paced", LOAD + "failing", LOAD + "allocating"), counts.keySet());
             counts.forEach((method, count) ->
@@ -269,7 +269,7 @@ class MetricsIT {
         int port = OpenMetrics.freePort();
         try (Dialog program = start(jdk, config(port, "", "watch"))) {
             ask(program, "steady 1 500 4");
-            // Every call is longer than a tick, however late that comes, so each is recorded; its time is that of the ticks.
+            // Every call is longer than a tick, however late that is, so each is recorded; its time is that of the ticks.
             OpenMetrics page = OpenMetrics.await(port, now -> now.has("instr_method_duration_seconds_count", named("paced"))
                     && now.value("instr_method_duration_seconds_count", named("paced")) == 4);
             assertTrue(page.has("instr_method_duration_seconds_sum", named("paced"), "instr_precision=\"estimate\""), page.text());

@@ -198,7 +198,7 @@ class MissingTypesIT {
                 "run=first.Worker", "run=second.Worker");
     }
 
-    /** The type stands on the class path from the beginning, but nobody loads it before the first class that has it far above itself. */
+    /** The type is on the class path from the beginning, but it is first loaded for a class that has it as a distant super type. */
     @EachJdk
     void anInterfaceAboveInterfacesOfSuperClasses(Jdk jdk) {
         Parts parts = Parts.of(INTERFACE, "implements late.Wanted");
@@ -244,7 +244,7 @@ class MissingTypesIT {
                 Stream.concat(Stream.of("child=" + parts.workers + "," + jar), steps.stream()).toArray(String[]::new));
     }
 
-    /** The super type comes to the parent of the loader whose class waits for it. */
+    /** The super type is defined by the parent of the loader whose class waits for it. */
     @EachJdk
     void aSuperTypeOfTheParentLoader(Jdk jdk) {
         Parts parts = Parts.of(INTERFACE, "implements late.Wanted");
@@ -310,7 +310,7 @@ class MissingTypesIT {
                 "add=" + parts.wantedJar(), "run=second.Worker", "child=" + plainJar, "run=second.Worker");
     }
 
-    /** The class came before and could not be loaded, because the type was missing. */
+    /** The hook saw the class before, but it could not be loaded, because the type was missing. */
     @EachJdk
     void aClassThatCouldNotBeLoadedBefore(Jdk jdk) {
         Parts parts = Parts.of(INTERFACE, "implements late.Wanted");

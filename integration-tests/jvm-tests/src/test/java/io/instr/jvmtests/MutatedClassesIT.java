@@ -82,7 +82,7 @@ class MutatedClassesIT {
         return run.stdout().lines().filter(line -> Character.isDigit(line.charAt(0))).toList();
     }
 
-    /** Of several faults that come out when a class is linked, one is told: instrumented code is checked in another order. */
+    /** Linking a class with several faults reports only the first of them: instrumented code is checked in another order. */
     private static String comparable(String outcome) {
         return outcome.replaceFirst("defined-then-.*", "defined-then-refused");
     }

@@ -126,16 +126,16 @@ final class OddClasses {
             method(writer, "justCompiled", "()I", code -> increments(code, 2_660));
             method(writer, "small", "()I", code -> increments(code, 3));
             method(writer, "longJump", "()I", code -> {
-                Label behind = new Label();
+                Label after = new Label();
                 code.visitInsn(ICONST_0);
                 code.visitVarInsn(ISTORE, 0);
                 code.visitVarInsn(ILOAD, 0);
-                code.visitJumpInsn(IFNE, behind);
+                code.visitJumpInsn(IFNE, after);
                 // The branch reaches 32,767 bytes ahead only just, so whatever is put between makes it too short.
                 for (int i = 0; i < 10_921; i++) {
                     code.visitIincInsn(0, 1);
                 }
-                code.visitLabel(behind);
+                code.visitLabel(after);
                 code.visitVarInsn(ILOAD, 0);
                 code.visitInsn(IRETURN);
             });
@@ -214,7 +214,7 @@ final class OddClasses {
         method(writer, "catches", "()Ljava/lang/String;", OddClasses::wholeBodyIsProtected);
     }
 
-    /** The first instruction is a loop's head, and code behind the last throw jumps back to it. */
+    /** The first instruction is a loop's head, and code after the last throw jumps back to it. */
     private static void entryIsLoopHead(MethodVisitor code) {
         Label head = new Label();
         Label go = new Label();

@@ -212,7 +212,7 @@ class OpenTelemetryIT {
         }
     }
 
-    /** Who looks is told how sending goes, and the log has the beginning and the end of the trouble. */
+    /** The status shows how sending goes, and the log has the beginning and the end of the trouble. */
     @EachJdk
     void aReceiverThatRefusesForAWhileIsTold(Jdk jdk) throws IOException {
         try (OtlpReceiver receiver = new OtlpReceiver();
@@ -223,10 +223,10 @@ class OpenTelemetryIT {
             receiver.answerWith(200);
             ControlSocket.await(program, status -> status.contains("\"failing\":null"));
             program.send("quit");
-            List<String> told = program.finish().assertExitCode(0).stderr().lines().toList();
-            assertEquals(2, told.size(), told::toString);
-            assertTrue(told.get(0).endsWith("it answers 401; figures are dropped while that lasts"), told::toString);
-            assertTrue(told.get(1).contains("it takes figures again, after "), told::toString);
+            List<String> messages = program.finish().assertExitCode(0).stderr().lines().toList();
+            assertEquals(2, messages.size(), messages::toString);
+            assertTrue(messages.get(0).endsWith("it answers 401; figures are dropped while that lasts"), messages::toString);
+            assertTrue(messages.get(1).contains("it takes figures again, after "), messages::toString);
         }
     }
 }

@@ -82,8 +82,8 @@ class OpenTelemetryTlsIT {
                         """.formatted(receiver.url()), List.of())) {
             Finished run = work(program);
             assertEquals(1, run.stderr().lines().count(), run.stderr());
-            String told = run.stderr();
-            assertTrue(told.contains(receiver.url()) && told.contains("signed by nobody who is trusted by ca-file"), told);
+            String stderr = run.stderr();
+            assertTrue(stderr.contains(receiver.url()) && stderr.contains("signed by nobody who is trusted by ca-file"), stderr);
             assertEquals(List.of(), receiver.keys());
         }
     }
@@ -93,9 +93,9 @@ class OpenTelemetryTlsIT {
         Path directory = RunDirectories.create();
         try (OtlpReceiver receiver = new OtlpReceiver(new Certificates(directory, "ours"));
                 Dialog program = start(jdk, directory, "otlp = \"%s\"".formatted(receiver.url()), List.of())) {
-            String told = work(program).stderr();
-            assertEquals(1, told.lines().count(), told);
-            assertTrue(told.contains("`ca-file`"), told);
+            String stderr = work(program).stderr();
+            assertEquals(1, stderr.lines().count(), stderr);
+            assertTrue(stderr.contains("`ca-file`"), stderr);
             assertEquals(List.of(), receiver.keys());
         }
     }
@@ -108,9 +108,9 @@ class OpenTelemetryTlsIT {
         }) {
             Path directory = RunDirectories.create();
             try (Dialog program = start(jdk, directory, "otlp = '%s'\n%s".formatted(url, missing[0]), List.of())) {
-                String told = work(program).stderr();
-                assertEquals(1, told.lines().count(), told);
-                assertTrue(told.contains(missing[1]) && told.contains("nothing is sent"), told);
+                String stderr = work(program).stderr();
+                assertEquals(1, stderr.lines().count(), stderr);
+                assertTrue(stderr.contains(missing[1]) && stderr.contains("nothing is sent"), stderr);
             }
         }
     }

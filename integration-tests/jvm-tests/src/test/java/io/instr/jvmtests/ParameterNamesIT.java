@@ -141,7 +141,7 @@ class ParameterNamesIT {
         }
     }
 
-    /** Such a class was rewritten when it came, so the JVM has kept its file: it gets its own bodies back. */
+    /** Such a class was rewritten when it was loaded, so the JVM has kept its file: its original bodies are restored. */
     @EachJdk(having = "jcmd")
     void whenTheAgentWasThereFromTheBeginningAndGoes(Jdk jdk) {
         Path directory = RunDirectories.create();

@@ -139,7 +139,7 @@ class RecordingEndsIT {
         }
     }
 
-    /** The buffer is a hundred times smaller than what comes. */
+    /** The buffer is a hundred times smaller than the records. */
     @EachJdk
     void aRingKeepsTheNewestPart(Jdk jdk) throws Exception {
         Path directory = RunDirectories.create();

@@ -190,7 +190,7 @@ class SamplerIT {
         assertTrue(report.contains("targets.Busy.c:" + run.line("line c")), report);
     }
 
-    /** A signal that comes late must find a handler, or it ends the process. */
+    /** A signal that is delivered late must find a handler, or it ends the process. */
     @EachJdk(having = "jcmd")
     void attachedDetachedAndAttachedAgain(Jdk jdk) throws Exception {
         Path directory = RunDirectories.create();
@@ -213,7 +213,7 @@ class SamplerIT {
         }
     }
 
-    /** JDK 25 has a sampler of its own that uses the same signal: who comes second must not take it away. */
+    /** JDK 25 has a sampler of its own that uses the same signal: the second one must not replace its handler. */
     @EachJdk(from = 25, having = "jfr")
     void anotherProfilerKeepsItsSignal(Jdk jdk) throws Exception {
         Path directory = RunDirectories.create();

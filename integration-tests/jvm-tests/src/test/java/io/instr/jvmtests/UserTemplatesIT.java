@@ -74,7 +74,7 @@ class UserTemplatesIT {
         List<String> twice = new ArrayList<>(once);
         twice.addAll(once);
         assertTemplateLines(run, twice);
-        assertEquals(1, run.trace().count("targets.Valued.fails"), "the built-in template stands between");
+        assertEquals(1, run.trace().count("targets.Valued.fails"), "the built-in template is between them");
         assertEquals(1, run.trace().count("targets.Valued.nothing"));
     }
 

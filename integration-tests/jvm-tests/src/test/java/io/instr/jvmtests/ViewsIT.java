@@ -39,7 +39,7 @@ class ViewsIT {
         assertEquals(String.format("%,d", calls), expected.get(0).get(expected.get(0).size() - 1), "all calls are in the sum");
         String modules = view("module", file);
         assertTrue(modules.contains("java.base"), modules);
-        assertTrue(modules.contains("  targets ("), "the package stands where the recording knows no module: " + modules);
+        assertTrue(modules.contains("  targets ("), "the package is shown if the recording knows no module: " + modules);
     }
 
     private static String view(String view, String file) {

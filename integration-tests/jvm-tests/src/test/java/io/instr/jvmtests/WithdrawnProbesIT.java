@@ -58,8 +58,8 @@ class WithdrawnProbesIT {
             program.finish().assertExitCode(0);
         }
         Trace trace = trace(directory);
-        List<String> told = governorNotes(trace);
-        assertTrue(told.stream().anyMatch(note -> note.startsWith(LOST) && note.endsWith(TOLD)), told.toString());
+        List<String> notes = governorNotes(trace);
+        assertTrue(notes.stream().anyMatch(note -> note.startsWith(LOST) && note.endsWith(TOLD)), notes.toString());
         assertTrue(trace.count("targets.Conversation.work") > 0, "other methods are still recorded");
     }
 

@@ -91,8 +91,8 @@ class WrapperModeIT {
                 """);
         Finished run = Program.target(jdk, ALL).with("-Xverify:all").compare(config);
         assertTrue(run.stats().figure("methods_wrapped") > 100, run.stats() + "");
-        assertTrue(run.stats().refused().get("loaded-before") > 100, "those that came before the agent");
-        assertEquals(0, run.stats().figure("classes_retransformed"), "nothing can be done for them, so they are left in peace");
+        assertTrue(run.stats().refused().get("loaded-before") > 100, "those that were loaded before the agent");
+        assertEquals(0, run.stats().figure("classes_retransformed"), "they cannot get a wrapper, so they are not retransformed");
     }
 
     @EachJdk
@@ -160,7 +160,7 @@ class WrapperModeIT {
             Attachment.attach(jdk, program, Attachment.prepare(directory, "attached", wrapper("targets.Wrappers$*")));
             assertEquals(DIRECT, program.ask("frames"), "its class cannot get another method");
             assertEquals("methods step where", program.ask("methods"));
-            assertEquals("late _answer$instr answer main", program.ask("late"), "comes after the agent");
+            assertEquals("late _answer$instr answer main", program.ask("late"), "loaded after the agent");
             Attachment.detach(jdk, program);
             assertEquals("late _answer$instr answer main", program.ask("late"));
             quit(program);

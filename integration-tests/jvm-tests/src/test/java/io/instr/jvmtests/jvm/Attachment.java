@@ -8,7 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** The agent as it comes into a program that runs already, and leaves it; each stay has a directory of its own for what it leaves behind. */
+/** Attaches the agent to a running program and detaches it; the files of each attached period are in a directory of their own. */
 public final class Attachment {
 
     private Attachment() {}
@@ -26,12 +26,12 @@ public final class Attachment {
         }
     }
 
-    /** What the stay of this name has left behind. */
+    /** Returns the files that the attached period of this name has written. */
     public static Finished leftBehind(Path parent, String name) {
         return new Finished(0, "", "", parent.resolve(name), List.of());
     }
 
-    /** Begins a stay. */
+    /** Begins an attached period. */
     public static void attach(Jdk jdk, Dialog program, Path configuration) {
         load(jdk, program, configuration.toString());
     }

@@ -78,7 +78,7 @@ public final class Dialog implements AutoCloseable {
                 lines.add(line);
             }
         } catch (IOException ended) {
-            // The process was killed; whoever waits for a line is told by the time limit or by its own wait.
+            // The process was killed; a thread that waits for a line notices it by the time limit or by its own wait.
         }
         lines.add("(end of output)");
     }

@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.ArgumentsSource;
 import org.junit.jupiter.params.support.AnnotationConsumer;
 import org.junit.platform.commons.support.AnnotationSupport;
 
-/** A test that runs once on each JDK under test, and leaves no process behind. */
+/** A test that runs once on each JDK under test, and whose processes have ended when it ends. */
 @Target(ElementType.METHOD)
 @Retention(RetentionPolicy.RUNTIME)
 @ParameterizedTest(name = "{displayName} on {0}")

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** What a run left behind. */
+/** The results of a run. */
 public record Finished(int exitCode, String stdout, String stderr, Path directory, List<String> command) {
 
     /** The agent must not show: same output, nothing more on standard error, same exit code. */

@@ -53,7 +53,7 @@ public final class JvmProcess implements AutoCloseable {
         }
     }
 
-    /** Kills what is still running; tells how many that were. */
+    /** Kills the processes that are still running, and returns their number. */
     static int killAll() {
         int alive = 0;
         for (JvmProcess child : RUNNING) {

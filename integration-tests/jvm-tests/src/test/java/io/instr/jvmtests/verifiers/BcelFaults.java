@@ -62,7 +62,7 @@ final class BcelFaults implements ClassFault {
         return first.getStatus() == VerificationResult.VERIFIED_OK ? guarded(() -> verifier.doPass3b(method)) : first;
     }
 
-    /** It knows nothing of nest mates and a few other things that came late, and then says so by exceptions. */
+    /** Returns a rejection if BCEL throws: it does not support nest mates and a few other newer features. */
     private static VerificationResult guarded(Supplier<VerificationResult> pass) {
         try {
             return pass.get();

@@ -117,7 +117,7 @@ final class InstrumentedSample {
         }
     }
 
-    /** The command line stands beside the agent. */
+    /** Runs {@code instr pre}; the command line is in the agent's directory. */
     private static JsonNode pre(List<String> arguments) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of(BuildResult.AGENT.path().resolveSibling("instr").toString(), "pre"));
         command.addAll(arguments);
