@@ -177,7 +177,8 @@ fn nothing_is_said_after_a_damaged_jar_and_everything_before_it() {
 #[test]
 fn of_a_damaged_entry_the_loader_sees_the_same_or_nothing() {
     let directory = tempfile::tempdir().unwrap();
-    let content = "a class whose content is long enough that some of it is inflated from what came before, came before, came before";
+    let content =
+        "a class whose content is long enough that some of it is inflated from what was before, was before, was before";
     let whole = jar(&[("p/A.class", content), ("p/B.class", content)]);
     let names = ["p/A", "p/B"];
     each_jdk(|home| {

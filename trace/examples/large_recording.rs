@@ -1,7 +1,7 @@
 //! Writes a recording of a wanted size, as a busy service would: for measuring reports and exports of large traces.
 //!
 //! `cargo run --release -p trace --example large_recording -- FILE [MEGABYTES [DEPTH]]` (default 1000 and 14). The same
-//! arguments give the same file. It comes about as with the recorder: calls come when they end, apart by threads, in runs.
+//! arguments give the same file. It is written as the recorder does: calls are added when they end, separately for each thread, in runs.
 //! The number of distinct call paths doubles with each level of DEPTH: 14 makes some hundred thousand, 40 tens of millions.
 #![allow(clippy::print_stdout, reason = "a command-line program talks to its user")]
 
@@ -88,7 +88,7 @@ impl Service {
         self.random % limit
     }
 
-    /// The thread that is furthest behind handles a request.
+    /// Lets the thread with the earliest clock handle a request.
     fn request(&mut self) -> Result<(), std::io::Error> {
         let earliest = self.clocks.iter().enumerate().min_by_key(|(_, clock)| **clock);
         let (thread, start) = earliest.map_or((0, 0), |(thread, clock)| (thread, *clock));

@@ -14,16 +14,16 @@ use std::iter;
 pub fn pairs(text: &str) -> impl Iterator<Item = (&str, String)> {
     let mut rest = text;
     iter::from_fn(move || {
-        let (name, behind) = rest.split_once('=')?;
-        let (value, behind) = match behind.strip_prefix('"') {
+        let (name, after) = rest.split_once('=')?;
+        let (value, after) = match after.strip_prefix('"') {
             Some(quoted) => unquoted(quoted),
             None => {
-                let end = behind.find(", ").unwrap_or(behind.len());
-                let (value, behind) = behind.split_at_checked(end)?;
-                (value.to_owned(), behind)
+                let end = after.find(", ").unwrap_or(after.len());
+                let (value, after) = after.split_at_checked(end)?;
+                (value.to_owned(), after)
             }
         };
-        rest = behind.strip_prefix(", ").unwrap_or(behind);
+        rest = after.strip_prefix(", ").unwrap_or(after);
         Some((name, value))
     })
 }
@@ -51,9 +51,9 @@ fn unquoted(quoted: &str) -> (String, &str) {
     }
     let rest = letters.as_str();
     match rest.strip_prefix('…') {
-        Some(behind) => {
+        Some(after) => {
             value.push('…');
-            (value, behind)
+            (value, after)
         }
         None => (value, rest),
     }

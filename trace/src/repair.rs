@@ -1,4 +1,4 @@
-//! Cuts what a crash has left behind the last whole chunk: most JFR tools refuse a file with a torn tail.
+//! Cuts the remains of a crash after the last whole chunk: most JFR tools refuse a file with a torn tail.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -11,11 +11,11 @@ use crate::chunk_header::{ChunkHeader, HEADER_LENGTH};
 pub struct Repaired {
     /// Whole chunks that the file holds now.
     pub chunks: u64,
-    /// Bytes behind them that were cut off; 0 = the file was sound and was not touched.
+    /// Bytes after them that were cut off; 0 = the file was sound and was not touched.
     pub cut_bytes: u64,
 }
 
-/// Cuts the file behind its last whole chunk.
+/// Cuts the file after its last whole chunk.
 ///
 /// # Errors
 /// When the file cannot be read or shortened, or when it is no JFR recording at all (it is then left as it is).

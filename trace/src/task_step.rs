@@ -9,7 +9,7 @@ pub enum TaskStep {
     Begins,
     /// What the thread began last is over.
     Ends,
-    /// The thread makes or starts another thread, whose id stands in the place of the task.
+    /// The thread makes or starts another thread, whose id is in the field of the task.
     ThreadStarts,
 }
 

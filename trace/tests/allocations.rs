@@ -112,7 +112,7 @@ fn collapsed_stacks_and_speedscope_weigh_in_bytes() {
     assert_eq!((busy["unit"].as_str(), busy["endValue"].as_u64()), (Some("bytes"), Some(7_000)));
 }
 
-/// The numbers that stand at the beginning of some bytes, one behind the other.
+/// Returns the numbers at the beginning of these bytes, one after the other.
 fn numbers(bytes: &[u8]) -> Vec<u64> {
     let mut numbers = vec![0];
     let mut shift = 0;

@@ -15,7 +15,7 @@ use trace::{Analysis, AnalysisOptions, Recording, TraceReader, export};
 const INNER: &str = r#"id=7, name="a, \"b\"""#;
 const OUTER: &str = "id=8, order=com.acme.Order@1f";
 
-/// In one thread a query inside a request, three equal calls in one another, and values that come behind other calls; in
+/// In one thread a query inside a request, three equal calls in one another, and values that are recorded after other calls; in
 /// another the same method at the same time.
 fn recorded() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();

@@ -201,7 +201,7 @@ fn threads_with_overlapping_times_do_not_mix() {
 #[test]
 fn watched_calls_are_marked_and_nested_although_their_times_are_rounded() {
     let mut script = Script::new();
-    // The exact call `a` lies behind the end of its caller `w`, which was rounded down to the tick.
+    // The exact call `a` is after the end of its caller `w`, which was rounded down to the tick.
     script.calls(&[('a', 7_300, 7_800), ('x', 5_000, 7_000), ('w', 4_000, 7_000)]);
     let analysis = script.analyse();
     assert_eq!(tree(&analysis), expected([("w", 1, 3_000), ("w/x", 1, 2_000), ("w/x/a", 1, 500)]));
@@ -212,7 +212,7 @@ fn watched_calls_are_marked_and_nested_although_their_times_are_rounded() {
 #[test]
 fn a_watched_call_is_inside_the_exact_one_in_which_it_ran_although_its_start_was_rounded_to_before_that() {
     let mut script = Script::new();
-    // `x` really began behind 4,300; `y` and the exact `b` had ended before.
+    // `x` really began after 4,300; `y` and the exact `b` had ended before.
     script.calls(&[
         ('y', 3_000, 4_000),
         ('b', 4_100, 4_200),

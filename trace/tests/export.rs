@@ -30,7 +30,7 @@ fn sample_file() -> Written {
         let mut recording = write_sample(file).unwrap();
         recording.define_thread(32, "pool;1\nworker", 4713, false);
         recording.set_thread(32);
-        // `query` lies behind the end of its caller, and `größe` began, rounded, before its caller.
+        // `query` is after the end of its caller, and `größe` began, rounded, before its caller.
         let calls = [(2, 7_300, 500), (3, 5_000, 2_000), (1, 4_000, 3_000), (3, 20_000, 1_900), (2, 21_000, 2_000)];
         for (probe, start, duration) in calls {
             recording.calls(&[record(probe, start, duration)]);
@@ -268,7 +268,7 @@ fn exact_calls_keep_their_times_beside_estimated_ones() {
         recording.define_method(1, method("com/acme/A", "exact", true));
         recording.define_method(2, method("com/acme/A", "watched", false));
         recording.set_thread(1);
-        // Two exact calls in one that was watched, in another that was watched; all behind their rounded ends.
+        // Two exact calls in one that was watched, in another that was watched; all after their rounded ends.
         let calls = [(1, 7_300, 7_800), (1, 7_810, 7_900), (2, 6_000, 7_000), (2, 5_000, 7_000), (1, 8_000, 8_200)];
         for (probe, start, end) in calls {
             recording.calls(&[record(probe, start, end - start)]);

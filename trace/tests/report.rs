@@ -1,6 +1,6 @@
 //! Do reports show the right figures, and only as text?
 //!
-//! The expected text of the terminal stands in `tests/expected`; `BLESS=1 cargo test -p trace --test report` renews it.
+//! The expected text of the terminal is in `tests/expected`; `BLESS=1 cargo test -p trace --test report` renews it.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod sample;

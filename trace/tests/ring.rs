@@ -38,7 +38,7 @@ fn only_the_last_seconds_are_kept() {
     assert_eq!(analysis.recording.end_reason, "asked for");
     assert!(analysis.recording.is_finished);
     assert_eq!(analysis.threads[0].name, "worker");
-    // Nothing comes any more; what is kept grows old all the same.
+    // Nothing is added any more, but the kept chunks still expire.
     assert_eq!(dump(&mut recording, 65 * SECOND, folder.path()).calls, 5);
     assert_eq!(dump(&mut recording, 100 * SECOND, folder.path()).calls, 0);
 }
@@ -217,14 +217,14 @@ fn an_address_that_is_used_again_belongs_to_the_method_of_the_time() {
     recording.compiled_code_unloaded(0x7f00_0000_2000, START + 200);
     recording.compiled_code_unloaded(0x7f00_dead_0000, START + 200);
     recording.compiled_code(code("second"), (0x7f00_0000_2040, 0x60), START + 300);
-    // Nobody has told that `second` is gone.
+    // There is no event that `second` is gone.
     recording.compiled_code(code("third"), (0x7f00_0000_2000, 0x50), START + 400);
     recording.finish().unwrap();
 
     let map = CodeMap::of_reader(&TraceReader::open(&file).unwrap()).unwrap();
     let at = |nanos: u64| sample::EPOCH + nanos;
     assert_eq!(map.count(), 5);
-    assert_eq!(name_at(&map, 0x7f00_0000_2050, at(50)), "", "nothing stands there yet");
+    assert_eq!(name_at(&map, 0x7f00_0000_2050, at(50)), "", "there is no code yet");
     assert_eq!(name_at(&map, 0x7f00_0000_2050, at(150)), "first");
     assert_eq!(name_at(&map, 0x7f00_0000_2050, at(250)), "", "it is gone");
     assert_eq!(name_at(&map, 0x7f00_0000_2050, at(350)), "second");
@@ -250,7 +250,7 @@ fn addresses_in_native_libraries_belong_to_a_build_id() {
     assert_eq!(
         name_at(&map, 0x7f00_0000_1234, at(1)),
         "/opt/jdk/lib/server/libjvm.so 5a4b",
-        "there before it was told"
+        "there before it was recorded"
     );
     assert_eq!(map.place_at(0x7f00_0000_1234, at(150)).unwrap().1, 0x1234);
     assert_eq!(name_at(&map, 0x7f00_0080_0001, at(150)), "/opt/jdk/lib/server/libjvm.so 5a4b");
@@ -276,9 +276,9 @@ fn the_code_that_stands_when_a_ring_begins_is_in_its_dump() {
     let at = sample::EPOCH + 10 * SECOND;
     assert_eq!((name_at(&map, 0x1001, at), name_at(&map, 0x2001, at)), ("stays".to_owned(), String::new()));
     assert_eq!(name_at(&map, 0x7f00_0000_0001, at), "/usr/lib/libz.so.1 00beef");
-    let told = (0..reader.chunk_count()).map(|index| {
+    let recorded = (0..reader.chunk_count()).map(|index| {
         let chunk = reader.chunk(index).unwrap();
         chunk.events().filter(|event| matches!(event, Ok(Event::CompiledCode { .. }))).count()
     });
-    assert_eq!(told.sum::<usize>(), 1);
+    assert_eq!(recorded.sum::<usize>(), 1);
 }

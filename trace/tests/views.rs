@@ -1,6 +1,6 @@
 //! Does each way of looking at a recording (process, thread, module, package, class, method, stack) add up to the same?
 //!
-//! The expected text stands in `tests/expected/views.txt`; `BLESS=1 cargo test -p trace --test views` renews it.
+//! The expected text is in `tests/expected/views.txt`; `BLESS=1 cargo test -p trace --test views` renews it.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod sample;

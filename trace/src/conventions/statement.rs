@@ -95,8 +95,8 @@ impl<'a> Iterator for Words<'a> {
                 let of_name = |letter: char| letter.is_alphanumeric() || "_.$#\"`[]".contains(letter);
                 let first = rest.chars().next()?;
                 let end = rest.find(|letter| !of_name(letter)).unwrap_or(rest.len()).max(first.len_utf8());
-                let (word, behind) = rest.split_at_checked(end)?;
-                self.rest = behind;
+                let (word, after) = rest.split_at_checked(end)?;
+                self.rest = after;
                 return Some(word);
             }
         }

@@ -162,7 +162,7 @@ impl<W: Write> Spans<'_, '_, W> {
 }
 
 impl OpenTrace {
-    /// Ids of the trace, of the call, and of its caller: `giver`, if that is on another thread, told by thread and number
+    /// Returns the ids of the trace, of the call, and of its caller: `giver`, if that is on another thread, given by thread and number
     /// with the outermost call of its transaction.
     fn next(&mut self, slice: &Slice<'_>, seed: u64, giver: Option<(Call, Call)>) -> ([u64; 2], u64, Option<u64>) {
         self.calls += 1;

@@ -19,7 +19,7 @@ use crate::{Analysis, AnalysisOptions, TraceReader, arguments};
 /// Packets that are encoded at once.
 const BATCH: usize = 1_024;
 const PROCESS_TRACK: u64 = 1;
-/// Tracks of threads have the numbers behind.
+/// Tracks of threads have this number and those after it.
 const FIRST_THREAD_TRACK: u64 = 2;
 
 const SLICE_BEGIN: i32 = 1;

@@ -24,7 +24,7 @@ pub(super) struct Timeline {
     first: Option<u64>,
     /// Calls whose begin is not added yet, the outermost first.
     open: Vec<(u64, FrameId, Option<Box<str>>)>,
-    /// Values that were recorded, with the length of `bytes` behind the begin to which they belong.
+    /// Values that were recorded, with the length of `bytes` after the begin to which they belong.
     texts: Vec<(usize, Box<str>)>,
     /// Time of the outermost calls, in nanoseconds.
     pub(super) total: u64,
@@ -110,7 +110,7 @@ impl Iterator for Marks {
 
     fn next(&mut self) -> Option<Mark> {
         let at = self.at;
-        let text = self.texts.pop_if(|(behind, _)| *behind == self.bytes.len());
+        let text = self.texts.pop_if(|(length, _)| *length == self.bytes.len());
         let kind = self.pop()?;
         let until_next = self.pop()?;
         self.at = at.saturating_add(until_next);

@@ -1,4 +1,4 @@
-//! Which machine code stood at an address at a time, as the recording tells it.
+//! Which machine code was at an address at a time, by the events of the recording.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -152,10 +152,10 @@ impl Pieces {
         self.pieces.values().map(Vec::len).sum()
     }
 
-    /// `is_late`: it may have stood there before it was told.
+    /// Adds code that is at this address from `at` on. `is_late`: it may have been there before it was recorded.
     fn begin(&mut self, owner: CodeOwner, (address, length): (u64, u64), at: u64, is_late: bool) {
         let end = address.saturating_add(length);
-        // What stood there before is gone, even if nobody has said so.
+        // Code that was there before is gone, even if no event says so.
         let lowest = address.saturating_sub(self.longest);
         let overlaps = self.standing.range(lowest..end).filter(|(_, other_end)| **other_end > address);
         let gone: Vec<u64> = overlaps.map(|(start, _)| *start).collect();

@@ -23,7 +23,7 @@ pub(super) struct Cursor<'c> {
 }
 
 impl<'c> Cursor<'c> {
-    /// A cursor over `bytes` (a chunk, or its start) that stands at `position`.
+    /// Returns a cursor over `bytes` (a chunk, or its start) at `position`.
     pub(super) fn new(bytes: &'c [u8], position: usize) -> Cursor<'c> {
         Cursor { bytes, position }
     }

@@ -160,7 +160,7 @@ pub enum Event<'c> {
         stack: u64,
         /// Key for [`Chunk::class`].
         class: u64,
-        /// Bytes that the sample stands for.
+        /// Bytes that the sample represents.
         weight: u64,
         /// Nanoseconds since 1970.
         at: u64,

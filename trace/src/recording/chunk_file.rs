@@ -12,7 +12,7 @@ pub(super) struct ChunkFile {
     file: File,
     /// Length of the whole chunks.
     length: u64,
-    /// Up to here the operating system was told to give its cached pages back.
+    /// Up to here the operating system was advised to release its cached pages.
     released: u64,
     /// A failed write has left a piece of a chunk that could not be cut off yet.
     is_torn: bool,

@@ -1,4 +1,4 @@
-//! Recordings in memory, and what comes out of them: a whole file with the newest chunks.
+//! Recordings in memory, and their dumps: whole files with the newest chunks.
 //!
 //! ```text
 //! head: process, configuration, what there was when the first kept chunk began, marker
@@ -167,7 +167,7 @@ impl Recording {
         chunks
     }
 
-    /// Adds an event that is told as of the start of the chunk, after a full chunk was put aside.
+    /// Adds an event with the time of the chunk's start, after a full chunk was put aside.
     fn head_event(&mut self, chunks: &mut Vec<Arc<[u8]>>, event: impl FnOnce(&mut Recording, u64)) {
         if self.is_chunk_full() {
             chunks.push(self.take_chunk(false));

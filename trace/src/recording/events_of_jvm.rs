@@ -36,7 +36,7 @@ impl Recording {
         });
     }
 
-    /// Says that a thread has ended, which may be all that is told of its end: it is not remembered for long.
+    /// Notes that a thread has ended, for which there may be no event: it is not remembered for long.
     pub fn thread_gone(&mut self, tid: u64) {
         self.threads.forget_later(tid);
     }
@@ -170,8 +170,8 @@ impl Recording {
         });
     }
 
-    /// Notes that the compiled code at an address is gone (`instr.CompiledCodeUnload`). Nothing happens if nobody has told
-    /// what was there.
+    /// Records that the compiled code at an address is gone (`instr.CompiledCodeUnload`). Does nothing if no code was recorded
+    /// at this address.
     pub fn compiled_code_unloaded(&mut self, address: u64, at_nanos: u64) {
         let Some(Code { owner: CodeOwner::Method(method), length }) = self.live.code.get(&address) else { return };
         let (method, length) = (*method, *length);

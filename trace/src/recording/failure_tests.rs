@@ -36,9 +36,9 @@ fn a_full_disk_drops_chunks_counts_them_and_does_not_end_the_recording() {
     let good_file = std::mem::replace(&mut recording.destination, full_disk());
 
     recording.calls(&[[100, 5 << 24 | 1]; 5_000]);
-    assert!(recording.flush_chunk().is_err(), "the error of a chunk that was full is told by the next flush");
+    assert!(recording.flush_chunk().is_err(), "the error of a chunk that was full is returned by the next flush");
     assert_eq!(recording.statistics().dropped_events, 5_000);
-    assert!(recording.flush_chunk().is_ok(), "nothing new to write, nothing new to tell");
+    assert!(recording.flush_chunk().is_ok(), "nothing new to write, no new error");
     recording.calls(&[[100, 5 << 24 | 1]; 10]);
     assert!(recording.flush_chunk().is_err());
 

@@ -110,7 +110,7 @@ mod tests {
         most
     }
 
-    /// Names of the classes whose code is told to come, by address; all calls are of the method that has the probe.
+    /// Returns the names of the classes whose code was recorded, by address; all calls are of the method that has the probe.
     fn compiled(file: &std::path::Path) -> Vec<(u64, String)> {
         let reader = TraceReader::open(file).unwrap();
         let mut compiled = Vec::new();
@@ -139,7 +139,7 @@ mod tests {
         recording.finish().unwrap();
         let compiled = compiled(&file);
         assert_eq!(compiled.len() as u64, CLASSES);
-        assert!(compiled.iter().all(|(class, told)| *told == name(*class)));
+        assert!(compiled.iter().all(|(class, found)| *found == name(*class)));
         crate::Analysis::of_file(&file, crate::AnalysisOptions::default()).unwrap();
     }
 
@@ -153,8 +153,8 @@ mod tests {
         assert!(most < 4_000, "{most} names at a time");
         recording.dump(CLASSES * 1_000 + 1, "asked for").unwrap().write(&file).unwrap();
         let compiled = compiled(&file);
-        assert!(compiled.iter().all(|(class, told)| *told == name(*class)));
+        assert!(compiled.iter().all(|(class, found)| *found == name(*class)));
         let stay = (1..=CLASSES / STAYS).map(|number| number * STAYS);
-        assert!(stay.into_iter().all(|class| compiled.iter().any(|(told, _)| *told == class)), "{compiled:?}");
+        assert!(stay.into_iter().all(|class| compiled.iter().any(|(found, _)| *found == class)), "{compiled:?}");
     }
 }

@@ -1,5 +1,5 @@
-//! What there is at a moment: threads, classes, compiled code. It follows the events, so that the end of something can be
-//! told by its name, and so that a ring can begin with the state at the beginning of what it keeps.
+//! The present state: threads, classes, compiled code. It follows the events, so that the end of something can be recorded
+//! with its name, and so that a ring can begin with the state at the beginning of what it keeps.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

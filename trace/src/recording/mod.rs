@@ -49,7 +49,7 @@ use threads::Threads;
 
 /// Calls that are encoded between two looks at the size of the chunk.
 const BATCH: usize = 1024;
-/// Space for a batch behind the size at which a chunk is written.
+/// Space for a batch beyond the size at which a chunk is written.
 const BATCH_SPACE: usize = (BATCH + 1) * CALL_WINDOW;
 /// The smallest chunk: a batch must fit in a few of them.
 const SMALLEST_CHUNK: usize = 4096;
@@ -84,7 +84,7 @@ impl Destination {
 /// A trace file being written. See the [module](self).
 ///
 /// Methods that add events never fail: when the file cannot be written, the data of the chunk is dropped and counted, and
-/// the next [`flush_chunk`](Recording::flush_chunk) tells the error. Later chunks are tried again.
+/// the next [`flush_chunk`](Recording::flush_chunk) returns the error. Later chunks are tried again.
 #[derive(Debug)]
 pub struct Recording {
     destination: Destination,
@@ -101,7 +101,7 @@ pub struct Recording {
     statistics: RecordingStatistics,
     /// Calls and losses before the chunk under construction.
     before_chunk: (u64, u64),
-    /// Of `dropped_events`, those already told in the file.
+    /// Number of `dropped_events` that the file already reports.
     reported_drops: u64,
     pending_error: Option<io::Error>,
     payload: Vec<u8>,
@@ -156,7 +156,7 @@ impl Recording {
         self.constants.take_modules_from(source);
     }
 
-    /// Says which method a probe id stands for from now on. A probe may be defined again, with another level for
+    /// Sets the method of a probe id from now on. A probe may be defined again, with another level for
     /// instance. Ids above 24 bits are ignored.
     pub fn define_method(&mut self, probe: u32, method: MethodInfo<'_>) {
         let parts = self.constants.parts(method.class, method.name, method.descriptor, method.access_flags);
@@ -164,7 +164,7 @@ impl Recording {
         self.probes.define(probe, parts, template, method.exact);
     }
 
-    /// Says what a thread (by its Java id) is called from now on. For a virtual thread say it each time it comes up in
+    /// Sets the name of a thread (by its Java id) from now on. For a virtual thread call this each time it occurs in
     /// the records again; that is cheap, and the recording does not remember millions of them.
     pub fn define_thread(&mut self, tid: u64, name: &str, os_tid: u64, is_virtual: bool) {
         self.threads.define(tid, name, os_tid, is_virtual);
@@ -342,7 +342,7 @@ impl Recording {
         result
     }
 
-    /// The chunk under construction as it stands in a file.
+    /// Returns the chunk under construction as it is written to a file.
     fn complete_chunk(&mut self, is_last: bool) -> &[u8] {
         let pools = [self.constants.pools().as_slice(), &[self.threads.pool()], &self.stacks.pools()].concat();
         self.chunk.complete(&pools, is_last)
@@ -355,7 +355,7 @@ impl Recording {
         self.stacks.next_chunk();
     }
 
-    /// Puts the payload that `fields` writes behind the start time into an event without duration.
+    /// Adds an event without duration: the start time, then the payload that `fields` writes.
     fn event(&mut self, type_id: u32, at: u64, fields: impl FnOnce(&mut Recording, &mut Vec<u8>)) {
         let mut payload = std::mem::take(&mut self.payload);
         payload.clear();

@@ -1,4 +1,4 @@
-//! What a recording is told when it begins, and about each method.
+//! Parameters of a recording, and descriptions of its process and its methods.
 
 /// Settings of a [`Recording`](super::Recording).
 #[derive(Debug, Clone)]

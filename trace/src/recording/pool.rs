@@ -52,7 +52,7 @@ impl Pool {
 }
 
 /// Values with a key for the whole file, each with a note of the last chunk that has used it. A value that was forgotten gets a new key
-/// when it comes back; no key is ever given twice.
+/// when it is used again; no key is ever given twice.
 #[derive(Debug)]
 pub(super) struct Interned<V> {
     keys: FxHashMap<V, u32>,
@@ -113,8 +113,8 @@ impl<V: Hash + Eq + Clone> Interned<V> {
     }
 }
 
-/// Texts of events (statements, paths, peers): many distinct ones may come by, so not all are remembered for ever.
-/// A forgotten text gets a new key when it comes back; no key is ever given twice.
+/// Texts of events (statements, paths, peers): there may be many distinct ones, so not all are remembered for ever.
+/// A forgotten text gets a new key when it is used again; no key is ever given twice.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
     keys: FxHashMap<Arc<str>, (u64, u32)>,

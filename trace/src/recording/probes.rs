@@ -39,7 +39,7 @@ impl Probes {
         Probes { tails: Vec::new(), probes: Vec::new(), unknown }
     }
 
-    /// Says what a probe id stands for from now on; an id beyond 24 bits can never occur and is ignored.
+    /// Sets the method of a probe id from now on; an id beyond 24 bits can never occur and is ignored.
     pub(super) fn define(&mut self, probe: u32, method: MethodParts, template: u32, is_exact: bool) {
         let index = probe as usize;
         if u64::from(probe) > PROBE_MASK {
@@ -139,7 +139,7 @@ pub(super) struct CallFrame {
 /// No call event is longer.
 pub(super) const CALL_WINDOW: usize = 40;
 
-/// Type id 5000 as a variable-length integer, behind the byte of the size.
+/// Type id 5000 as a variable-length integer, after the byte of the size.
 const TYPE_BYTES: u32 = 0x2788 << 8;
 
 /// What [`encode_calls`] has done.
@@ -192,7 +192,7 @@ pub(super) fn encode_call(
     length
 }
 
-/// Stores eight bytes; the mask tells the compiler that they always fit.
+/// Stores eight bytes; the mask proves to the compiler that they always fit.
 #[inline(always)]
 fn put(window: &mut [u8; CALL_WINDOW], at: usize, bytes: u64) {
     if let Some(slot) = window.get_mut(at & 31..).and_then(|rest| rest.first_chunk_mut()) {

@@ -59,7 +59,7 @@ impl Recording {
         });
     }
 
-    /// Records that the current thread has allocated an object of this class (internal name) and size, which stands for
+    /// Records that the current thread has allocated an object of this class (internal name) and size, which represents
     /// `weight` bytes of allocations: its stack, the innermost frame first.
     pub fn allocation_sample(
         &mut self,

@@ -36,7 +36,7 @@ struct Stack {
 }
 
 /// The stacks of a recording, and the pools of the chunk under construction. Programs have many distinct stacks, so not all
-/// are remembered for ever: a forgotten one gets a new key when it comes back, no key is ever given twice.
+/// are remembered for ever: a forgotten one gets a new key when it is used again, no key is ever given twice.
 #[derive(Debug)]
 pub(super) struct Stacks {
     keys: FxHashMap<Stack, (u64, u32)>,

@@ -202,7 +202,7 @@ pub(super) const EVENTS: &[TypeDefinition] = &[
                 id::LONG,
                 &[
                     annotation!(LABEL, "Sample Weight"),
-                    annotation!(DESCRIPTION, "The bytes that this sample stands for"),
+                    annotation!(DESCRIPTION, "The bytes that this sample represents"),
                     annotation!(DATA_AMOUNT, "BYTES"),
                 ],
             ),
