@@ -99,6 +99,7 @@ impl Builder {
         let mut samples = ChunkSamples::default();
         self.analysis.events += decoded.early;
         self.input_output.next_chunk();
+        self.nesting.details.next_chunk();
         for event in decoded.other_events() {
             match event {
                 Ok(event) if self.is_early(&event) => self.analysis.events += 1,
@@ -108,8 +109,11 @@ impl Builder {
                     if let Event::CallArguments { call, arguments } = &event {
                         self.call_arguments.see(&decoded.chunk, call, arguments);
                         if V::SEES_TIMES {
-                            self.nesting.arguments.add(&decoded.chunk, call, arguments);
+                            self.nesting.arguments.add(&decoded.chunk, call, arguments.to_string());
                         }
+                    }
+                    if V::SEES_DETAILS {
+                        self.nesting.details.see(&decoded.chunk, &event);
                     }
                     if let Event::Claim { at, method, template, from, to, .. } = &event {
                         let template = decoded.chunk.template(*template).unwrap_or_default();

@@ -11,9 +11,10 @@
 use rustc_hash::FxHashMap;
 
 use super::blocks::BlockClock;
-use super::call_arguments::PendingArguments;
+use super::call_details::PendingDetails;
 use super::frames::Frames;
 use super::likely_times::likely_times;
+use super::pending::Pending;
 use super::slices::{Slice, SliceVisitor};
 use super::tree::{CallTree, NodeId};
 use super::{FrameId, threads::ThreadTotals};
@@ -93,7 +94,9 @@ pub(super) struct Nesting {
     pub(super) frames: Frames,
     pub(super) tree: CallTree,
     /// Values of calls that are still to come.
-    pub(super) arguments: PendingArguments,
+    pub(super) arguments: Pending<String>,
+    /// Requests, statements and transfers whose calls are still to come.
+    pub(super) details: PendingDetails,
     /// Into which blocks of time calls are put.
     pub(super) blocks: BlockClock,
 }
@@ -115,8 +118,8 @@ impl Nesting {
         visitor: &mut V,
     ) {
         let open = self.platform.entry(thread).or_default();
-        let Nesting { frames, tree, arguments, blocks, .. } = self;
-        let mut place = Place { frames, tree, arguments, blocks: *blocks, totals, visitor };
+        let Nesting { frames, tree, arguments, details, blocks, .. } = self;
+        let mut place = Place { frames, tree, arguments, details, blocks: *blocks, totals, visitor };
         if V::SEES_TIMES && records.iter().any(|record| !record.exact) {
             let times = likely_times(records).into_iter();
             records.iter().zip(times).rev().for_each(|(record, times)| place.add(thread, open, record, times));
@@ -134,8 +137,8 @@ impl Nesting {
 
     /// A chunk is complete: nothing in the chunks before it ends after `start`.
     pub(super) fn chunk_done(&mut self, start: u64, totals: &mut ThreadTotals, visitor: &mut impl SliceVisitor) {
-        let Nesting { frames, tree, arguments, blocks, virtual_threads, .. } = self;
-        let mut place = Place { frames, tree, arguments, blocks: *blocks, totals, visitor };
+        let Nesting { frames, tree, arguments, details, blocks, virtual_threads, .. } = self;
+        let mut place = Place { frames, tree, arguments, details, blocks: *blocks, totals, visitor };
         virtual_threads.retain(|id, thread| {
             thread.place_calls_after(start, *id, &mut place);
             thread.open.close_while(|open| open.start >= start);
@@ -162,7 +165,8 @@ impl VirtualThread {
 struct Place<'a, V> {
     frames: &'a mut Frames,
     tree: &'a mut CallTree,
-    arguments: &'a mut PendingArguments,
+    arguments: &'a mut Pending<String>,
+    details: &'a mut PendingDetails,
     blocks: BlockClock,
     totals: &'a mut ThreadTotals,
     visitor: &'a mut V,
@@ -194,10 +198,23 @@ impl<V: SliceVisitor> Place<'_, V> {
         open.calls.push(Open { start: start_inside, fitted_start: start, node, frame: frame_id, block });
         if let Some(frame) = self.frames.get_mut(frame_id) {
             frame.add(duration, exact, is_outermost);
-            let text = self.arguments.take((thread, record.start, duration), frame_id, frame);
-            let arguments = text.as_deref();
-            let slice = Slice { thread, frame_id, frame, node, parent, depth, start, end, duration, exact, arguments };
-            self.visitor.slice(&slice);
+            let recorded = (thread, record.start, duration);
+            let arguments = self.arguments.take(recorded, frame_id, frame);
+            let detail = self.details.take(recorded, frame_id, frame);
+            self.visitor.slice(&Slice {
+                thread,
+                frame_id,
+                frame,
+                node,
+                parent,
+                depth,
+                start,
+                end,
+                duration,
+                exact,
+                arguments: arguments.as_deref(),
+                detail: detail.as_ref(),
+            });
         }
         self.totals.add(duration, parent == NodeId::ROOT);
     }

@@ -1,6 +1,6 @@
 //! Each single call with its place among the others, for what needs more than sums.
 
-use super::{Frame, FrameId, NodeId};
+use super::{CallDetail, Frame, FrameId, NodeId};
 use crate::reader::Thread;
 
 /// A call. Slices of a thread nest: each lies inside that of its caller and overlaps no other. Times that do not (level
@@ -29,6 +29,8 @@ pub struct Slice<'a> {
     pub exact: bool,
     /// The values that were recorded with it, see [`crate::arguments`].
     pub arguments: Option<&'a str>,
+    /// The request, statement or transfer of this call, if [`SliceVisitor::SEES_DETAILS`].
+    pub detail: Option<&'a CallDetail>,
 }
 
 /// Sees the calls of a recording **from its end to its start**: of each thread a caller before what it called, and of two
@@ -36,6 +38,9 @@ pub struct Slice<'a> {
 pub trait SliceVisitor {
     /// Whether start and end of slices are looked at; estimates are then made better where that is possible.
     const SEES_TIMES: bool = true;
+
+    /// Whether requests, statements and transfers of slices are looked at.
+    const SEES_DETAILS: bool = false;
 
     /// A thread, before its calls; perhaps again and again, and the first name is the last it had.
     fn thread(&mut self, thread: &Thread);

@@ -18,6 +18,9 @@ const DRIVERS: &[(&str, &str)] = &[
     ("org.sqlite.", "sqlite"),
 ];
 
+/// OpenTelemetry's value of `db.system.name` for a database that is not known.
+pub const OTHER_DATABASE: &str = "other_sql";
+
 /// Returns OpenTelemetry's name of the database whose driver has this class or method; `None` for classes of pools and unknown drivers.
 #[must_use]
 pub fn database_of_class(name: &str) -> Option<&'static str> {

@@ -1,9 +1,15 @@
-//! Names of few values for requests and statements, as OpenTelemetry's semantic conventions ask for: routes, operations, databases.
+//! OpenTelemetry's semantic conventions: spans of requests and statements, and the names of few values that they ask for (routes, operations,
+//! databases).
 
 mod database;
 mod route;
+mod span;
 mod statement;
 
-pub use database::database_of_class;
+pub use database::{OTHER_DATABASE, database_of_class};
 pub use route::{folded_path, request_name};
+pub use span::{
+    AnsweredRequest, Attribute, AttributeValue, ExecutedStatement, RequestNames, STATUS_ERROR, SpanKind, SpanSemantics,
+    argument_attributes,
+};
 pub use statement::{StatementSummary, summary_of_statement};

@@ -1,4 +1,5 @@
-//! OTLP/JSON, one request a line, as the OpenTelemetry Collector's `otlpjsonfile` receiver reads it: a span for each call.
+//! OTLP/JSON, one request a line, as the OpenTelemetry Collector's `otlpjsonfile` receiver reads it: a span for each call. Requests and
+//! statements follow the semantic conventions ([`crate::conventions`]), as the spans that the agent sends do.
 //!
 //! Format: <https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/>. What an outermost call has called is one
 //! trace, what tasks do that it handed over to other threads included: they stand below the call that did so. Ids are made from the recording, the thread and the number of the call in it: the same recording gives the same
@@ -10,16 +11,17 @@ use rustc_hash::FxHashMap;
 
 use super::process::Process;
 use super::{json_string, thread_name};
-use crate::analysis::{Givers, Slice, SliceVisitor, Standing, TaskCalls, TaskLinks};
+use crate::analysis::{CallDetail, Frame, Givers, Slice, SliceVisitor, Standing, TaskCalls, TaskLinks};
+use crate::conventions::{
+    AnsweredRequest, Attribute, AttributeValue, ExecutedStatement, RequestNames, STATUS_ERROR, SpanSemantics,
+    argument_attributes, database_of_class,
+};
 use crate::reader::Thread;
-use crate::{Analysis, AnalysisOptions, TraceReader, arguments};
+use crate::{Analysis, AnalysisOptions, TraceReader};
 
 /// Spans in a line.
 const BATCH: usize = 512;
 const SCOPE: &str = concat!("{\"name\":\"instr\",\"version\":\"", env!("CARGO_PKG_VERSION"), "\"}");
-
-/// Begins the keys of values that were recorded with a call.
-const ARGUMENT: &str = "instr.argument.";
 
 /// Writes all calls, each as soon as it is read: memory is that of [`Analysis::with_slices`].
 ///
@@ -40,6 +42,7 @@ pub fn otlp(reader: &mut TraceReader, options: AnalysisOptions, out: &mut impl W
         in_line: 0,
         threads: FxHashMap::default(),
         heads: Vec::new(),
+        request_names: RequestNames::default(),
     };
     let analysis = Analysis::with_slices(reader, options, &mut spans);
     if spans.result.is_ok() {
@@ -88,6 +91,7 @@ struct Spans<'w, 'l, W> {
     threads: FxHashMap<u64, OpenTrace>,
     /// By method: name and attributes.
     heads: Vec<Option<MethodText>>,
+    request_names: RequestNames,
 }
 
 /// Where a thread is.
@@ -136,18 +140,25 @@ impl<W: Write> Spans<'_, '_, W> {
         if let Some(parent) = parent {
             write!(self.out, "\"parentSpanId\":\"{parent:016x}\",")?;
         }
-        let (name, attributes, of_thread) = (&head.name, &head.attributes, &thread.attributes);
+        let semantics = slice.detail.map(|detail| semantics(detail, slice.frame, &mut self.request_names));
+        let SpanSemantics { kind, name, attributes: of_detail, is_error } = semantics.unwrap_or_default();
+        let name = name.as_deref().map(json_string);
+        let (name, kind) = (name.as_ref().unwrap_or(&head.name), kind.number());
+        let (attributes, of_thread) = (&head.attributes, &thread.attributes);
         let Slice { start, end, .. } = slice;
         let estimated = if slice.exact { "" } else { ",{\"key\":\"instr.estimated\",\"value\":{\"boolValue\":true}}" };
         write!(
             self.out,
-            "\"name\":{name},\"kind\":1,\"startTimeUnixNano\":\"{start}\",\"endTimeUnixNano\":\"{end}\",\"attributes\":[{attributes}{of_thread}{estimated}"
+            "\"name\":{name},\"kind\":{kind},\"startTimeUnixNano\":\"{start}\",\"endTimeUnixNano\":\"{end}\",\"attributes\":[{attributes}{of_thread}{estimated}"
         )?;
-        for (name, value) in slice.arguments.into_iter().flat_map(arguments::pairs) {
-            let (key, value) = (json_string(&format!("{ARGUMENT}{name}")), json_string(&value));
-            write!(self.out, ",{{\"key\":{key},\"value\":{{\"stringValue\":{value}}}}}")?;
+        for attribute in of_detail.into_iter().chain(slice.arguments.into_iter().flat_map(argument_attributes)) {
+            write_attribute(self.out, &attribute)?;
         }
-        self.out.write_all(b"]}")?;
+        self.out.write_all(b"]")?;
+        if is_error {
+            write!(self.out, ",\"status\":{{\"code\":{STATUS_ERROR}}}")?;
+        }
+        self.out.write_all(b"}")?;
         self.in_line += 1;
         if self.in_line >= BATCH { self.end_line() } else { Ok(()) }
     }
@@ -158,6 +169,34 @@ impl<W: Write> Spans<'_, '_, W> {
         }
         self.in_line = 0;
         self.out.write_all(b"]}]}]}\n")
+    }
+}
+
+/// What the recording knows of a request, a statement or a transfer.
+fn semantics(detail: &CallDetail, frame: &Frame, names: &mut RequestNames) -> SpanSemantics {
+    match detail {
+        CallDetail::Statement(text) => {
+            let database = database_of_class(&frame.class).unwrap_or_default();
+            SpanSemantics::of_statement(&ExecutedStatement { text, database, error: "" })
+        }
+        CallDetail::Request { http_method, path, route, status } => {
+            let status = *status;
+            SpanSemantics::of_request(
+                &AnsweredRequest { http_method, path, route, scheme: "", error: "", status },
+                names,
+            )
+        }
+        CallDetail::Transfer { peer, bytes } => SpanSemantics::of_transfer(peer, *bytes),
+    }
+}
+
+fn write_attribute(out: &mut impl Write, (key, value): &Attribute) -> io::Result<()> {
+    let key = json_string(key);
+    match value {
+        AttributeValue::Text(text) => {
+            write!(out, ",{{\"key\":{key},\"value\":{{\"stringValue\":{}}}}}", json_string(text))
+        }
+        AttributeValue::Number(number) => write!(out, ",{{\"key\":{key},\"value\":{{\"intValue\":\"{number}\"}}}}"),
     }
 }
 
@@ -196,6 +235,8 @@ impl MethodText {
 }
 
 impl<W: Write> SliceVisitor for Spans<'_, '_, W> {
+    const SEES_DETAILS: bool = true;
+
     fn thread(&mut self, thread: &Thread) {
         self.threads.entry(thread.id).or_insert_with(|| {
             let (id, name) = (thread.id, json_string(&thread_name(thread)));

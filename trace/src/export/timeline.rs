@@ -172,8 +172,21 @@ mod tests {
             let text = format!("call={id}");
             let arguments = id.is_multiple_of(2).then_some(text.as_str());
             let (thread, exact) = (1, true);
-            let slice = Slice { thread, frame_id, frame, node, parent, depth, start, end, duration, exact, arguments };
-            timeline.add(&slice);
+            let detail = None;
+            timeline.add(&Slice {
+                thread,
+                frame_id,
+                frame,
+                node,
+                parent,
+                depth,
+                start,
+                end,
+                duration,
+                exact,
+                arguments,
+                detail,
+            });
         }
         timeline
     }

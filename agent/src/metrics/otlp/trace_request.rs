@@ -3,10 +3,11 @@
 use std::hash::{BuildHasher as _, RandomState};
 
 use trace::analysis::TaskRecord;
+use trace::conventions::{RequestNames, STATUS_ERROR};
 
 use super::messages::{ExportTraceServiceRequest, ResourceSpans, ScopeSpans, Span, Status};
 use super::resource::{Sender, attribute, whole_number};
-use super::semantics::{FAILED, Names, Semantics};
+use super::semantics::{message, semantics};
 use crate::metrics::method_families::MethodNames;
 use crate::metrics::span_links::{Above, SpanLinks, SpanPlace};
 use crate::metrics::spans::{SpanNode, ThreadTrees};
@@ -37,7 +38,7 @@ pub(crate) struct SpanWriter {
     left_out: u64,
     links: SpanLinks,
     waiting: Vec<WaitingTree>,
-    names: Names,
+    names: RequestNames,
 }
 
 impl SpanWriter {
@@ -51,7 +52,7 @@ impl SpanWriter {
             left_out: 0,
             links: SpanLinks::default(),
             waiting: Vec::new(),
-            names: Names::default(),
+            names: RequestNames::default(),
         }
     }
 
@@ -162,20 +163,20 @@ impl SpanWriter {
         ];
         attributes.extend(thread.name.as_deref().map(|name| attribute("thread.name", name)));
         let function_of = |probe| names.get(probe).map(|named| named.function().to_owned());
-        let semantics = Semantics::of(node, function_of, &mut self.names);
-        attributes.extend(semantics.attributes);
+        let semantics = semantics(node, function_of, &mut self.names);
+        attributes.extend(semantics.attributes.into_iter().map(message));
         let unix = |time: u64| time.wrapping_add_signed(self.to_unix);
         Span {
             trace_id: trace_id.to_vec(),
             span_id,
             parent_span_id,
             name: semantics.name.unwrap_or_else(|| short_name(function).to_owned()),
-            kind: semantics.kind,
+            kind: semantics.kind.number(),
             start_time_unix_nano: unix(node.start),
             end_time_unix_nano: unix(node.end),
             attributes,
             dropped_attributes_count: 0,
-            status: semantics.is_error.then_some(Status { code: FAILED }),
+            status: semantics.is_error.then_some(Status { code: STATUS_ERROR }),
         }
     }
 
