@@ -177,8 +177,7 @@ fn nothing_is_said_after_a_damaged_jar_and_everything_before_it() {
 #[test]
 fn of_a_damaged_entry_the_loader_sees_the_same_or_nothing() {
     let directory = tempfile::tempdir().unwrap();
-    let content =
-        "a class whose content is long enough that some of it is inflated from what was before, was before, was before";
+    let content = "a class whose content is long enough that some of it is inflated from what came before, came before, came before";
     let whole = jar(&[("p/A.class", content), ("p/B.class", content)]);
     let names = ["p/A", "p/B"];
     each_jdk(|home| {
@@ -218,7 +217,7 @@ fn only_as_much_is_read_as_somebody_wants_to_see() {
 }
 
 #[test]
-fn what_was_appended_to_the_boot_loader_comes_first() {
+fn paths_appended_to_the_boot_loader_are_searched_first() {
     let directory = tempfile::tempdir().unwrap();
     let boot = write(directory.path(), "boot.jar", &jar(&[("p/A.class", "boot A")]));
     let application = write(directory.path(), "a.jar", &jar(&[("p/A.class", "a A"), ("p/B.class", "a B")]));

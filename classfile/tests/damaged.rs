@@ -46,7 +46,7 @@ fn every_truncation_is_an_error() {
 }
 
 #[test]
-fn bytes_behind_a_class_are_an_error() {
+fn bytes_after_a_class_are_an_error() {
     for (name, mut bytes) in sample::classes() {
         bytes.push(0);
         assert!(ClassFile::parse(&bytes).is_err(), "{name}");

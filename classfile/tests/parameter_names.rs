@@ -42,7 +42,7 @@ fn contents<'a>(class: &ClassFile<'a>) -> Vec<Option<&'a [u8]>> {
 }
 
 #[test]
-fn what_was_lost_comes_back_and_nothing_else_changes() {
+fn lost_names_are_restored_and_nothing_else_changes() {
     for bytes in CLASSES {
         let class = ClassFile::parse(bytes).unwrap();
         let names = ParameterNames::of(&class).unwrap();

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_tells_share_and_time_left() {
+    fn the_line_shows_share_and_time_left() {
         let text = line(500, 1_000, Duration::from_secs(3));
         assert_eq!(text, format!("reading [{:<30}] 50 %, 3 s left", "#".repeat(15)));
         assert!(line(0, 0, Duration::ZERO).contains("0 %"));

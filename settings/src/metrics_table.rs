@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_work_is_refused_where_it_stands() {
+    fn settings_that_cannot_work_are_refused_at_their_place() {
         for (line, part) in [
             ("openmetrics = '9464'", "not an address with a port"),
             ("otlp = 'https://'", "must begin with `http://` or `https://`"),

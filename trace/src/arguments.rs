@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_of_a_value_is_told_apart() {
+    fn every_form_of_a_value_is_distinguished() {
         assert_eq!(shown(""), "");
         assert_eq!(shown("a=1, b=null, c=com.acme.Order@1f"), "[a|1][b|null][c|com.acme.Order@1f]");
         assert_eq!(shown(r#"a="", b="x=1, y=\"2\"\\", c=-1.5"#), r#"[a|][b|x=1, y="2"\][c|-1.5]"#);

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_comes_back_as_written() {
+    fn a_header_is_read_as_written() {
         assert_eq!(ChunkHeader::decode(&header().encode()), Some(header()));
     }
 

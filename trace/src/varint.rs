@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn every_edge_value_comes_back() {
+    fn every_edge_value_is_read_as_written() {
         for value in edges().chain([u64::MAX, u64::MAX - 1]) {
             let mut bytes = Vec::new();
             push(&mut bytes, value);

@@ -58,7 +58,7 @@ fn a_cut_anywhere_loses_only_the_chunk_that_was_cut() {
 }
 
 #[test]
-fn a_sound_file_is_not_touched_and_rubbish_behind_it_is_cut() {
+fn a_sound_file_is_not_touched_and_rubbish_after_it_is_cut() {
     let (_folder, file) = scratch();
     let (bytes, _) = three_chunks(&file);
     assert_eq!(repair(&file).unwrap().cut_bytes, 0);

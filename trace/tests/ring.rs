@@ -44,7 +44,7 @@ fn only_the_last_seconds_are_kept() {
 }
 
 #[test]
-fn memory_is_bounded_whatever_comes() {
+fn memory_is_bounded_whatever_is_recorded() {
     let folder = tempfile::tempdir().unwrap();
     let keep = 1 << 20;
     let mut recording = ring(None, keep);
@@ -143,7 +143,7 @@ fn a_file_without_the_start_up_mark_has_a_warning() {
 }
 
 #[test]
-fn a_state_larger_than_a_chunk_is_told_in_several() {
+fn a_state_larger_than_a_chunk_is_written_in_several() {
     let folder = tempfile::tempdir().unwrap();
     let mut recording = ring(Some(SECOND), 1 << 20);
     for number in 0..20_000 {
@@ -260,7 +260,7 @@ fn addresses_in_native_libraries_belong_to_a_build_id() {
 }
 
 #[test]
-fn the_code_that_stands_when_a_ring_begins_is_in_its_dump() {
+fn the_code_that_exists_when_a_ring_begins_is_in_its_dump() {
     let folder = tempfile::tempdir().unwrap();
     let mut recording = ring(Some(SECOND), 1 << 20);
     recording.native_library("/usr/lib/libz.so.1", "00beef", (0x7f00_0000_0000, 0x1_0000), START);

@@ -193,7 +193,7 @@ fn exported_samples_are_the_recorded_ones() {
 }
 
 #[test]
-fn a_share_that_moved_is_told_and_one_that_did_not_is_not() {
+fn a_share_that_moved_is_reported_and_one_that_did_not_is_not() {
     let (_folder, file) = written();
     let all = profile(&file, AnalysisOptions::default());
     let later = profile(&file, AnalysisOptions { after_start_up: true, ..AnalysisOptions::default() });

@@ -136,7 +136,7 @@ mod tests {
     use super::number_before;
 
     #[test]
-    fn the_number_stands_before_the_word() {
+    fn the_number_is_before_the_word() {
         assert_eq!(number_before("a.jfr: 12 calls, 3 bytes", " calls"), Some("12"));
     }
 }

@@ -98,7 +98,7 @@ fn files_are_named_after_what_they_tell() {
 }
 
 #[test]
-fn unsafe_stands_only_in_the_layer_over_the_jvm() {
+fn unsafe_is_only_in_the_layer_over_the_jvm() {
     let found = violations(&["rs"], |path, text| {
         let allowed = UNSAFE_ALLOWED.iter().any(|place| path.starts_with(place));
         if allowed { None } else { code_lines(text).find(|(_, line)| has_unsafe(line)).map(place_of) }

@@ -13,7 +13,7 @@ use classfile::stack_map::{FrameDecoder, FrameEncoder, VerificationType, implied
 use classfile::{ByteReader, ByteWriter, ClassFile, Error, Member, access, class_writer};
 
 #[test]
-fn every_class_of_every_jdk_comes_back_byte_for_byte() {
+fn every_class_of_every_jdk_is_written_back_byte_for_byte() {
     let written = for_every_class(|name, bytes| {
         let class = ClassFile::parse(bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
         let mut out = ByteWriter::new();

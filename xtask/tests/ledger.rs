@@ -21,7 +21,7 @@ fn every_test_that_the_ledger_names_is_there() {
 /// What there is in the way of tests.
 struct Sources {
     root: PathBuf,
-    /// Class and method: `MetricsIT.whoCallsWhomIsTold`.
+    /// Class and method: `MetricsIT.callersAndCalleesAreReported`.
     java: BTreeSet<String>,
     /// Functions, modules and files.
     rust: BTreeSet<String>,
@@ -48,10 +48,10 @@ impl Sources {
 
     fn add(&mut self, stem: &str, ending: &str, text: &str) {
         if ending == "java" {
-            self.java.extend(names_behind(text, "void ").map(|method| format!("{stem}.{method}")));
+            self.java.extend(names_after(text, "void ").map(|method| format!("{stem}.{method}")));
         } else {
             self.rust.insert(stem.to_owned());
-            self.rust.extend(["fn ", "mod "].into_iter().flat_map(|word| names_behind(text, word)).map(str::to_owned));
+            self.rust.extend(["fn ", "mod "].into_iter().flat_map(|word| names_after(text, word)).map(str::to_owned));
         }
     }
 
@@ -95,7 +95,7 @@ impl Sources {
 }
 
 /// The names that follow a word.
-fn names_behind<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = &'t str> {
+fn names_after<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = &'t str> {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     text.split(word).skip(1).filter_map(move |rest| rest.split(|c| !is_name(c)).next()).filter(|name| !name.is_empty())
 }

@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn versioned_entries_tell_their_release() {
+    fn versioned_entries_name_their_release() {
         let expected = ClassName { internal_name: "a/C", release: Some(11) };
         assert_eq!(class_name("META-INF/versions/11/a/C.class"), Some(expected));
         assert_eq!(class_name("META-INF/versions/x/a/C.class"), None);

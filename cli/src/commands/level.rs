@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stays_as_it_is_is_told_with_rule_and_reason() {
+    fn methods_that_keep_their_level_are_listed_with_rule_and_reason() {
         let answer = json!({"changed": 2, "live": 5, "fixed": [{
             "rules": ["bills", "orders"], "template": "audit", "methods": 3, "level": "time", "reason": "no variant",
         }]});

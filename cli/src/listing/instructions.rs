@@ -125,7 +125,7 @@ pub(super) fn mark_origins(lines: &mut [Line], before: &[Line], map: &OffsetMap)
         line.was = original.map(|original| original.offset);
         line.origin = Some(match original {
             Some(original) if !is_return(original) => Origin::Target,
-            Some(_) if stands_for_return(line) => Origin::Return,
+            Some(_) if replaces_return(line) => Origin::Return,
             // The last return of a method can vanish: the epilog follows.
             Some(_) => {
                 line.was = None;
@@ -148,7 +148,7 @@ pub(super) fn mark_wrapper(lines: &mut [Line], original: &str, arguments: usize)
         line.origin = Some(match at {
             _ if at + arguments < call => Origin::Prolog,
             _ if at <= call => Origin::Target,
-            _ if at == call + 1 && stands_for_return(line) => Origin::Return,
+            _ if at == call + 1 && replaces_return(line) => Origin::Return,
             _ => Origin::Epilog,
         });
     }
@@ -159,7 +159,7 @@ fn is_return(line: &Line) -> bool {
 }
 
 /// A return becomes: keep the result, drop what lies below it, go to the epilog.
-fn stands_for_return(line: &Line) -> bool {
+fn replaces_return(line: &Line) -> bool {
     let mnemonic = line.mnemonic.trim_start_matches("wide ");
     mnemonic.contains("store") || mnemonic.starts_with("goto") || mnemonic.starts_with("pop") || mnemonic == "checkcast"
 }

@@ -99,7 +99,7 @@ fn config() {
 
 /// A target that cannot fail would show nothing.
 #[test]
-fn a_finding_is_told() {
+fn a_finding_is_reported() {
     let seeds = vec![(PathBuf::from("made up"), vec![1, 2, 3])];
     let target: Target = |data| assert!(data.first() == Some(&1), "changed");
     replay(target, &seeds);

@@ -33,7 +33,7 @@ fn json_says_the_same() {
 }
 
 #[test]
-fn what_cannot_have_a_wrapper_is_told_before_the_program_runs() {
+fn methods_without_a_wrapper_are_listed_before_the_program_runs() {
     let sandbox = sandbox();
     sandbox.write("wrapper.toml", format!("{}mode = \"wrapper\"\nconstructors = true\n", crate::sandbox::EVERYTHING));
     let said = sandbox.instr(&["explain", "--config", "wrapper.toml", "shop.Order", "shop.jar"]);

@@ -81,7 +81,7 @@ fn collapsed_stacks_by_calls_and_by_threads() {
 }
 
 #[test]
-fn what_is_no_recording_leaves_no_output_behind() {
+fn a_file_that_is_no_recording_gives_no_output_file() {
     let sandbox = sandbox();
     let recording = fs::read(sandbox.path("trace.jfr")).unwrap();
     sandbox.write("text.jfr", "this is no recording");
@@ -95,7 +95,7 @@ fn what_is_no_recording_leaves_no_output_behind() {
 }
 
 #[test]
-fn of_a_torn_recording_the_whole_chunks_are_exported_and_the_rest_is_told() {
+fn of_a_torn_recording_the_whole_chunks_are_exported_and_the_rest_is_reported() {
     let sandbox = sandbox();
     let mut recording = fs::read(sandbox.path("trace.jfr")).unwrap();
     let whole = export(&sandbox, "collapsed", &[]).stdout;

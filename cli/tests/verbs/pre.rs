@@ -37,7 +37,7 @@ fn figures_and_probe_table_agree() {
 }
 
 #[test]
-fn verbose_tells_of_each_insertion() {
+fn verbose_lists_each_insertion() {
     let sandbox = sandbox();
     let rules = EVERYTHING.to_owned() + "constructors = true\n\n[[rule]]\nname = \"x\"\nclass = \"other.X\"\n";
     sandbox.write("everything.toml", rules);
@@ -57,7 +57,7 @@ fn verbose_tells_of_each_insertion() {
 
 /// No single method can tell that a name is misspelt.
 #[test]
-fn a_parameter_that_no_method_has_is_told() {
+fn a_parameter_that_no_method_has_is_reported() {
     let sandbox = sandbox();
     sandbox.jar("shop.jar", &[]);
     for (arguments, help) in [

@@ -54,7 +54,7 @@ fn recording(sandbox: &Sandbox) -> Recording {
 }
 
 #[test]
-fn what_is_recorded_while_it_is_sent_arrives_whole_even_if_the_receiver_comes_late_and_goes_meanwhile() {
+fn a_recording_sent_while_it_is_written_arrives_whole_even_if_the_receiver_starts_late_and_restarts() {
     let sandbox = Sandbox::new();
     let mut recording = recording(&sandbox);
     let receiver = Receiver::start(&sandbox, ANY_PORT, &[]);

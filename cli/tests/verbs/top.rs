@@ -213,7 +213,7 @@ fn a_changed_size_is_drawn_anew() {
 }
 
 #[test]
-fn the_terminal_comes_back_when_the_program_is_ended_from_outside() {
+fn the_terminal_is_restored_when_the_program_is_ended_from_outside() {
     let jvm = PretendedJvm::start();
     let session = Session::start(jvm.process.id());
     session.shows_text("com.acme.Shop.sell");
@@ -224,7 +224,7 @@ fn the_terminal_comes_back_when_the_program_is_ended_from_outside() {
 }
 
 #[test]
-fn the_terminal_comes_back_when_the_jvm_ends_and_its_recording_is_named() {
+fn the_terminal_is_restored_when_the_jvm_ends_and_its_recording_is_named() {
     let mut jvm = PretendedJvm::start();
     let session = Session::start(jvm.process.id());
     session.shows_text("com.acme.Shop.sell");

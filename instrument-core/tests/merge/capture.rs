@@ -119,7 +119,7 @@ fn without_a_choice_the_values_are_null_and_nothing_is_copied() {
 }
 
 #[test]
-fn copies_may_lie_behind_the_255th_slot() {
+fn copies_may_be_after_the_255th_slot() {
     let descriptor = format!("({})J", "J".repeat(127));
     let mut class = ClassBuilder::new("Wide", 52);
     class.method(PUBLIC_STATIC, "m", &descriptor, |code| {
@@ -172,7 +172,7 @@ fn arguments_are_found_by_number_and_by_name_and_each_once() {
 }
 
 #[test]
-fn what_cannot_be_captured_is_told_with_the_reason() {
+fn values_that_cannot_be_captured_are_reported_with_the_reason() {
     let keys = [ArgumentKey::Index(2), ArgumentKey::of_text("c"), ArgumentKey::Receiver];
     let wish = Capture { result: true, ..capture(&keys) };
     assert_eq!(

@@ -21,7 +21,7 @@ fn with_code(descriptor: &str, body: impl FnOnce(&mut CodeBuilder<'_>)) -> Vec<u
 }
 
 #[test]
-fn a_constant_behind_the_pool_stays_there() {
+fn a_constant_beyond_the_pool_stays_there() {
     let class = |index: u16| {
         with_code("()V", |code| {
             code.limits(1, 0).bytes(&[LDC_W]).bytes(&index.to_be_bytes()).op(POP).op(RETURN);
@@ -34,7 +34,7 @@ fn a_constant_behind_the_pool_stays_there() {
 }
 
 #[test]
-fn a_class_behind_the_pool_in_a_frame_stays_there() {
+fn a_class_beyond_the_pool_in_a_frame_stays_there() {
     let class = |index: u16| {
         with_code("(I)V", |code| {
             let [high, low] = index.to_be_bytes();
@@ -105,7 +105,7 @@ fn tables_must_lie_inside_the_code() {
 }
 
 #[test]
-fn names_behind_the_pool_in_tables_stay_there() {
+fn names_beyond_the_pool_in_tables_stay_there() {
     let class = |name: &'static str, before: &[u8], index: u16, after: &[u8]| {
         with_code("()V", |code| {
             let content = [before, &index.to_be_bytes(), after].concat();

@@ -45,7 +45,7 @@ fn run_exits(folder: &Path) -> String {
 const WAYS: [&str; 5] = ["returns", "throws", "callee", "overflow", "stop"];
 
 #[test]
-fn each_way_out_is_told_once() {
+fn each_exit_is_seen_once() {
     let original = run(&[&classes()], &["targets.RunExits"]);
     for (name, options) in all_options() {
         let folder = folder(&format!("exits-{name}"));

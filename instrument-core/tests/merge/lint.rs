@@ -46,7 +46,7 @@ fn problems(class: &[u8]) -> Vec<TemplateProblem> {
 }
 
 #[test]
-fn every_fault_is_told_with_file_and_line() {
+fn every_fault_is_reported_with_file_and_line() {
     for (name, message, line) in FAULTS {
         let problems = problems(&compiled(&format!("faulty/{name}")));
         let problem = problems.first().unwrap();
@@ -72,14 +72,14 @@ fn every_fault_is_told_with_file_and_line() {
 }
 
 #[test]
-fn all_faults_of_a_class_are_told_at_once() {
+fn all_faults_of_a_class_are_reported_at_once() {
     let problems = problems(&compiled("faulty/TwoFaults"));
     let templates: Vec<_> = problems.iter().map(|problem| problem.template.as_str()).collect();
     assert_eq!(templates, ["faulty.TwoFaults.none", "faulty.TwoFaults.early"]);
 }
 
 #[test]
-fn a_class_that_cannot_be_read_is_told() {
+fn a_class_that_cannot_be_read_is_reported() {
     let bytes = compiled("faulty/TwoFaults");
     let problems = problems(&bytes[..bytes.len() / 2]);
     assert!(problems[0].message.contains("cannot read the class file"), "{}", problems[0]);
@@ -101,7 +101,7 @@ fn assembled_problem(body: impl FnOnce(&mut CodeBuilder<'_>)) -> String {
 const TARGET: &str = "java/instr/Target";
 
 #[test]
-fn the_sentinel_stands_on_an_empty_stack() {
+fn the_sentinel_needs_an_empty_stack() {
     let problem = assembled_problem(|code| {
         code.op(ICONST_0).invoke_static(TARGET, "proceed", "()V").bytes(&[POP, RETURN]);
     });
@@ -171,7 +171,7 @@ fn a_template_is_found_by_name_and_level() {
 
 /// Whoever states a level and gets another one learns it from a warning, and nobody else does.
 #[test]
-fn a_level_that_a_template_does_not_have_is_told() {
+fn a_level_that_a_template_does_not_have_is_reported() {
     let text = "
         [[rule]]
         name = 'costly'

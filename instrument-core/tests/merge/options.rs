@@ -114,7 +114,7 @@ fn u2(content: &[u8], at: usize) -> u16 {
 }
 
 #[test]
-fn locals_behind_the_parameters_move_the_targets() {
+fn locals_after_the_parameters_move_the_targets() {
     let class = class_with("Locals", 52, "(I)I", with_locals);
     let output = merged_with(after_parameters(), &class, &["clock"]);
     let (map, moved) = (&output.methods[0].offset_map, body(&output.bytes, 0));

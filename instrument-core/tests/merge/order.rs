@@ -18,7 +18,7 @@ fn calls_between(descriptor: &str, templates: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn the_target_stands_between_prolog_and_epilog() {
+fn the_target_is_between_prolog_and_epilog() {
     assert_eq!(calls_between("()V", &["straight"]), ["enter", "own", "exit"]);
     assert_eq!(calls_between("()V", &["bracket"]), ["enter", "own", "exit", "exit"]);
     assert_eq!(calls_between("()V", &["bare"]), ["own"]);

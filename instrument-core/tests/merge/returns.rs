@@ -250,7 +250,7 @@ fn merged_bytes(class: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn unreachable_code_is_merged_as_it_stands() {
+fn unreachable_code_is_merged_unchanged() {
     let class = class_with("Dead", 49, "()I", |code| {
         code.limits(1, 0).bytes(&[ICONST_1, IRETURN, ICONST_2, NOP, IRETURN]);
     });

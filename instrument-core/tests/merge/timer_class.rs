@@ -115,7 +115,7 @@ fn the_name_is_loaded_by_the_form_that_its_index_needs() {
 
 /// The two worked examples: a double, an array and an object bring the timer to slot 5; with two parameters there are four locals.
 #[test]
-fn the_timer_gets_the_first_slot_behind_the_parameters() {
+fn the_timer_gets_the_first_slot_after_the_parameters() {
     let example = |flags: u16, descriptor: &str, locals: u16| {
         let mut class = ClassBuilder::new("com/machin/Chose", 52);
         class.method(flags, "m", descriptor, |code| {

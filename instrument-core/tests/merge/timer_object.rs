@@ -117,7 +117,7 @@ fn every_return_leads_to_the_end_of_the_timer() {
 }
 
 #[test]
-fn the_timer_lies_behind_the_parameters_or_behind_all_locals() {
+fn the_timer_is_after_the_parameters_or_after_all_locals() {
     // The worked example: an instance method (D[ILcom/machin/Bidule;)I with two locals of its own.
     let mut class = ClassBuilder::new("Machin", 52);
     class.method(PUBLIC, "m", "(D[ILcom/machin/Bidule;)I", |code| {
@@ -162,7 +162,7 @@ fn the_stack_has_room_for_the_timer_and_a_pending_result() {
 }
 
 #[test]
-fn growth_is_told_for_each_method() {
+fn growth_is_reported_for_each_method() {
     let class = class_with("TenReturns", 52, "(I)I", ten_returns);
     let output = timed(&class, "stopwatch-returns");
     let method = &output.methods[0];

@@ -59,7 +59,7 @@ fn arguments_are_counted_in_slots() {
 }
 
 #[test]
-fn an_argument_used_behind_the_target_is_saved_and_one_used_before_is_not() {
+fn an_argument_used_after_the_target_is_saved_and_one_used_before_is_not() {
     let class = class_with("Overwrites", 52, "(Ljava/lang/String;Ljava/lang/String;Ljava/lang/String;)V", |code| {
         code.limits(1, 3).bytes(&[ACONST_NULL, ASTORE_0, RETURN]);
     });

@@ -95,7 +95,7 @@ fn all_stacks() -> Vec<Vec<String>> {
 }
 
 #[test]
-fn methods_do_the_same_behind_a_wrapper_with_every_template() {
+fn methods_do_the_same_in_a_wrapper_with_every_template() {
     let expected_text = run(&[&classes()], &["targets.Run"]);
     let expected = lines(&expected_text, "result ");
     for stack in all_stacks() {
@@ -108,7 +108,7 @@ fn methods_do_the_same_behind_a_wrapper_with_every_template() {
 }
 
 #[test]
-fn programs_cannot_tell_that_their_methods_were_renamed() {
+fn programs_do_not_see_that_their_methods_were_renamed() {
     let expected_text = run(&[&classes()], &["targets.Wrapping"]);
     let expected = lines(&expected_text, "result ");
     assert!(expected.len() > 25, "{expected_text}");
@@ -164,7 +164,7 @@ fn arguments_results_and_exceptions_are_those_of_the_method() {
 }
 
 #[test]
-fn assembled_methods_are_accepted_behind_wrappers() {
+fn assembled_methods_are_accepted_in_wrappers() {
     let samples = [
         crate::far_jumps::samples(),
         crate::handlers::samples(),
@@ -270,7 +270,7 @@ fn everything_but_the_code_stays_with_the_name() {
 }
 
 #[test]
-fn the_wrapper_stands_on_the_first_line_of_the_original() {
+fn the_wrapper_has_the_first_line_of_the_original() {
     let class = compiled("targets/Wrapping");
     let parsed = ClassFile::parse(&class).unwrap();
     let index = parsed.methods().iter().position(|method| method.name == "fib").unwrap();
@@ -391,7 +391,7 @@ fn methods_that_the_jvm_knows_by_annotation_stay() {
 }
 
 #[test]
-fn a_refused_method_leaves_nothing_behind_and_the_others_are_wrapped() {
+fn a_refused_method_adds_nothing_and_the_others_are_wrapped() {
     let mut class = ClassBuilder::new("Partly", 52);
     for name in ["first", "second", "third"] {
         class.method(PUBLIC_STATIC, name, "()V", |code| {

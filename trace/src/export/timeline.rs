@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_from_the_end_comes_back_from_the_start() {
+    fn marks_added_from_the_end_are_read_from_the_start() {
         let far = 1 << 63;
         let calls =
             [(0, 0, far, u64::MAX), (70_000, 0, 10, 900), (2, 1, 300, 900), (3, 1, 20, 20), (u32::MAX - 1, 0, 0, 5)];

@@ -58,7 +58,7 @@ fn a_full_disk_drops_chunks_counts_them_and_does_not_end_the_recording() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_was_dropped_is_told_even_if_only_the_last_chunk_can_be_written() {
+fn drops_are_reported_even_if_only_the_last_chunk_can_be_written() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("trace.jfr");
     let mut recording = recording(&file);

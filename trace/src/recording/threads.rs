@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_that_have_ended_are_forgotten_whoever_tells() {
+    fn threads_that_have_ended_are_forgotten_whatever_reports_it() {
         let mut threads = Threads::new();
         let mut most = 0;
         for thread in 1..=100_000 {
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_is_known_when_its_end_is_told_late() {
+    fn a_thread_is_known_when_its_end_is_recorded_late() {
         let mut threads = Threads::new();
         threads.define(7, "worker", 70, false);
         threads.forget_later(7);

@@ -132,7 +132,7 @@ fn keys_end_it_unless_they_are_letters_of_the_filter() {
 }
 
 #[test]
-fn a_paused_screen_stands_still() {
+fn a_paused_screen_does_not_change() {
     let mut paused = screen(0);
     press(&mut paused, [KeyCode::Char('p')]);
     let other = screen(99).interval.unwrap();

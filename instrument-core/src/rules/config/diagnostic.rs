@@ -103,7 +103,7 @@ mod tests {
     use crate::rules::config::source_text::SourceText;
 
     #[test]
-    fn caret_stands_under_the_characters_meant() {
+    fn caret_is_below_the_characters_meant() {
         let source = SourceText::new("c.toml", "\u{e9}\t= \"caf\u{e9} x\"\r\nnext");
         let shown = source.error(5..12, "bad".to_owned()).to_string();
         assert_eq!(shown, "error: bad\n --> c.toml:1:5\n  |\n1 | \u{e9} = \"caf\u{e9} x\"\n  |     ^^^^^^");

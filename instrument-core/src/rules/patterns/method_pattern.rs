@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn wildcards_and_literals_are_told_apart() {
+    fn wildcards_and_literals_are_distinguished() {
         let parse = |text: &str| MethodPattern::parse(text).unwrap();
         assert_eq!(parse("get").literal_name(), Some(&b"get"[..]));
         assert_eq!(parse("get(*)").literal_name(), Some(&b"get"[..]));

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waiting_is_told_by_class_and_method() {
+    fn waiting_is_decided_by_class_and_method() {
         let callee = |owner: &'static str, name: &'static str| MemberRef {
             kind: MemberKind::Method,
             owner: ModifiedUtf8(owner.as_bytes()),

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tells_the_jdk_from_what_only_looks_like_it() {
+    fn distinguishes_the_jdk_from_similar_names() {
         for jdk in [
             "java/lang/String",
             "javax/sql/DataSource",

@@ -49,7 +49,8 @@ fn find(operations: &[Operation]) -> Option<(usize, usize)> {
     };
     let mut forward = operations.iter().enumerate().filter_map(|(at, operation)| Some((at, goto(operation)?)));
     let (jump, tail) = forward.find(|(at, target)| target > at)?;
-    let other_jumps = |operation: &(usize, &Operation)| operation.0 != jump && leads_behind(&operation.1.kind, tail);
+    let other_jumps =
+        |operation: &(usize, &Operation)| operation.0 != jump && leads_to_or_after(&operation.1.kind, tail);
     let is_entered = operations.iter().enumerate().any(|operation| other_jumps(&operation));
     let is_straight = (tail..count - 1).all(|at| operations.get(at).is_some_and(|operation| runs_on(&operation.kind)));
     let before = operations.get(tail.checked_sub(1)?)?;
@@ -69,7 +70,7 @@ fn falls_through(kind: &OperationKind) -> bool {
     }
 }
 
-fn leads_behind(kind: &OperationKind, operation: usize) -> bool {
+fn leads_to_or_after(kind: &OperationKind, operation: usize) -> bool {
     match kind {
         OperationKind::Branch { target, .. } => *target >= operation,
         OperationKind::Switch { default, cases, .. } => {

@@ -17,7 +17,7 @@ fn with_presets(text: &str) -> Result<RuleSet, String> {
 }
 
 #[test]
-fn a_preset_stands_where_its_rule_stands() {
+fn a_preset_takes_the_place_of_its_rule() {
     let rules = with_presets("[[rule]]\nclass = 'a.A'\n[[rule]]\npreset = 'two'\n[[rule]]\nclass = 'z.Z'").unwrap();
     let shown: Vec<String> =
         rules.rules().iter().map(|rule| format!("{} {} {}", rule.name(), rule.origin(), rule.level())).collect();

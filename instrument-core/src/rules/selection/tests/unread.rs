@@ -128,7 +128,7 @@ fn a_class_that_waits_reads_nothing_and_nothing_is_said_of_its_super_types() {
 }
 
 #[test]
-fn nothing_is_read_if_the_only_asked_type_stands_beside_what_is_unknown() {
+fn nothing_is_read_if_the_only_asked_type_is_beside_what_is_unknown() {
     let one = loader(AskedTypes::Any);
     assert!(takes(&one, "a.Wanted", "a/Known", &["a/Wanted"]));
     assert!(one.read.borrow().is_empty());

@@ -61,7 +61,7 @@ class AgentOptionsIT {
     }
 
     @EachJdk
-    void aFullDiskIsToldOnce(Jdk jdk) {
+    void aFullDiskIsReportedOnce(Jdk jdk) {
         Program program = Program.target(jdk, "targets.Hello");
         String config = "[trace]\nfile = \"/dev/full\"\n" + RULE;
         Finished run = program.withAgent(AgentConfig.verbatim(config)).assertExitCode(0);

@@ -98,7 +98,7 @@ class EveryCategoryIT {
     }
 
     @EachJdk
-    void atLevelFullEachTellsProcessorTimeAndBytesBesideItsOwn(Jdk jdk) throws IOException {
+    void atLevelFullEachRecordsProcessorTimeAndBytesBesideItsOwn(Jdk jdk) throws IOException {
         int port = OpenMetrics.freePort();
         try (Dialog program = start(jdk, config(port, "full"))) {
             Map<String, long[]> known = new LinkedHashMap<>();

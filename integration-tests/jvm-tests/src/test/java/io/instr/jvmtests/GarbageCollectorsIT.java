@@ -59,7 +59,7 @@ class GarbageCollectorsIT {
     }
 
     @EachJdk
-    void whatIsLostIsToldOfTheThreadThatLostIt(Jdk jdk) {
+    void lossesAreRecordedForTheThreadThatLostThem(Jdk jdk) {
         AgentConfig tiny = AgentConfig.of("buffer-mb = 1", "", """
                 [[rule]]
                 class = "targets.ManyThreads$Work"

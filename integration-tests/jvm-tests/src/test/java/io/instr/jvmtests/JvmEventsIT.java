@@ -80,7 +80,7 @@ class JvmEventsIT {
 
     /** A thread that has ended is forgotten, by the agent and by the recording. */
     @EachJdk
-    void tenThousandsOfShortThreadsLeaveNothingBehind(Jdk jdk) {
+    void tenThousandsOfShortThreadsUseNoMemoryAfterwards(Jdk jdk) {
         Program program = Program.target(jdk, "targets.ThreadsAndPauses", "20000", "0")
                 .with("-Xms32m", "-Xmx32m", "-XX:+AlwaysPreTouch", "-XX:+UseSerialGC");
         // A small pool of segments, which is in use as a whole before the first look.
@@ -141,7 +141,7 @@ class JvmEventsIT {
 
     /** As many as reflection shows, and the class initialiser, which it does not. */
     @EachJdk
-    void theMethodsOfLoadedClassesAreTold(Jdk jdk) throws Exception {
+    void theMethodsOfLoadedClassesAreRecorded(Jdk jdk) throws Exception {
         Path directory = RunDirectories.create();
         try (Dialog program = recorded(jdk, "events = [\"methods\"]", directory)) {
             program.send("quit");
@@ -204,17 +204,17 @@ class JvmEventsIT {
 
     /** The agent keeps no memory for an unloaded class loader and for its classes with their probes. */
     @EachJdk
-    void loadersThatComeAndGoLeaveNothingBehind(Jdk jdk) throws IOException {
-        loadersLeaveNothingBehind(jdk, 500);
+    void unloadedLoadersUseNoMemoryAfterwards(Jdk jdk) throws IOException {
+        loadersUseNoMemoryAfterwards(jdk, 500);
     }
 
     @EachJdk
     @Tag("soak")
-    void tenThousandLoadersLeaveNothingBehind(Jdk jdk) throws IOException {
-        loadersLeaveNothingBehind(jdk, 2_000);
+    void tenThousandLoadersUseNoMemoryAfterwards(Jdk jdk) throws IOException {
+        loadersUseNoMemoryAfterwards(jdk, 2_000);
     }
 
-    private static void loadersLeaveNothingBehind(Jdk jdk, int eachTurn) throws IOException {
+    private static void loadersUseNoMemoryAfterwards(Jdk jdk, int eachTurn) throws IOException {
         Path directory = RunDirectories.create();
         long growth = Long.MAX_VALUE;
         String loaders = "loaders " + eachTurn;

@@ -126,7 +126,7 @@ class LiveLevelsIT {
 
     /** Level full and back while the program runs: its figures tell of the calls in between. */
     @EachJdk
-    void levelFullComesAndGoes(Jdk jdk) throws IOException {
+    void levelFullIsSetAndLeft(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
         int port = OpenMetrics.freePort();
         String tables = "[control]\nlive = true\n[metrics]\nopenmetrics = \"127.0.0.1:" + port + "\"\n";

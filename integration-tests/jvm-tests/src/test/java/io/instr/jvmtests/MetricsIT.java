@@ -129,7 +129,7 @@ class MetricsIT {
     }
 
     @EachJdk
-    void whoCallsWhomIsTold(Jdk jdk) throws IOException {
+    void callersAndCalleesAreReported(Jdk jdk) throws IOException {
         int port = OpenMetrics.freePort();
         try (Dialog program = start(jdk, config(port, "callers = true", "time"))) {
             ask(program, "recurse 5");
@@ -265,7 +265,7 @@ class MetricsIT {
     }
 
     @EachJdk
-    void watchTellsEstimatesAndSaysSo(Jdk jdk) throws IOException {
+    void watchReportsEstimatesAsEstimates(Jdk jdk) throws IOException {
         int port = OpenMetrics.freePort();
         try (Dialog program = start(jdk, config(port, "", "watch"))) {
             ask(program, "steady 1 500 4");
@@ -303,7 +303,7 @@ class MetricsIT {
     }
 
     @EachJdk
-    void aPortInUseIsToldAndTheProgramRunsOn(Jdk jdk) throws IOException {
+    void aPortInUseIsReportedAndTheProgramRunsOn(Jdk jdk) throws IOException {
         try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
                 Dialog program = start(jdk, config(taken.getLocalPort(), "", "time"))) {
             assertEquals(10, ask(program, "fail 10")[0]);

@@ -184,7 +184,7 @@ class MissingTypesIT {
     }
 
     @EachJdk
-    void inALoaderThatComesLater(Jdk jdk) {
+    void inALoaderThatIsCreatedLater(Jdk jdk) {
         Parts parts = Parts.of(INTERFACE, "implements late.Wanted");
         assertTraced(jdk, List.of(parts.mainJar, parts.workers), Map.of("second.Worker.work", 1L),
                 "run=first.Worker", "orphan=" + parts.workers + "," + parts.wantedJar(), "run=first.Worker", "run=second.Worker");

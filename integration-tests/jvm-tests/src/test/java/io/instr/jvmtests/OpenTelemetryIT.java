@@ -199,7 +199,7 @@ class OpenTelemetryIT {
     }
 
     @EachJdk
-    void aReceiverThatIsNotThereIsToldOnce(Jdk jdk) throws IOException {
+    void aReceiverThatIsNotThereIsReportedOnce(Jdk jdk) throws IOException {
         String url = "http://127.0.0.1:" + OpenMetrics.freePort();
         try (Dialog program = start(jdk, url, "time")) {
             // Three seconds: some interval ends.
@@ -214,7 +214,7 @@ class OpenTelemetryIT {
 
     /** The status shows how sending goes, and the log has the beginning and the end of the trouble. */
     @EachJdk
-    void aReceiverThatRefusesForAWhileIsTold(Jdk jdk) throws IOException {
+    void aReceiverThatRefusesForAWhileIsReported(Jdk jdk) throws IOException {
         try (OtlpReceiver receiver = new OtlpReceiver();
                 Dialog program = start(jdk, receiver.url(), "time")) {
             receiver.answerWith(401);

@@ -72,7 +72,7 @@ class OpenTelemetryTlsIT {
     }
 
     @EachJdk
-    void aReceiverOfAnotherAuthorityIsToldOnceAndGetsNothing(Jdk jdk) throws IOException {
+    void aReceiverOfAnotherAuthorityIsReportedOnceAndGetsNothing(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
         new Certificates(directory, "ours");
         try (OtlpReceiver receiver = new OtlpReceiver(new Certificates(directory, "theirs"));
@@ -101,7 +101,7 @@ class OpenTelemetryTlsIT {
     }
 
     @EachJdk
-    void whatIsMissingIsToldAndTheProgramRuns(Jdk jdk) throws IOException {
+    void missingFilesAndVariablesAreReportedAndTheProgramRuns(Jdk jdk) throws IOException {
         String url = "https://127.0.0.1:" + OpenMetrics.freePort();
         for (String[] missing : new String[][] {
             {"ca-file = 'nowhere.pem'", "nowhere.pem"}, {"headers = 'authorization=${NOT_THERE}'", "variable NOT_THERE"},

@@ -101,7 +101,7 @@ class ParameterNamesIT {
     }
 
     @EachJdk(having = "jcmd")
-    void whenTheAgentComesAndGoesTwice(Jdk jdk) {
+    void whenTheAgentIsAttachedAndDetachedTwice(Jdk jdk) {
         Path directory = RunDirectories.create();
         try (Dialog program = talk(jdk, directory, List.of())) {
             String names = program.ask("names");

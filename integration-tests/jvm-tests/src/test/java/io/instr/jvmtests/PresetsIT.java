@@ -21,7 +21,7 @@ class PresetsIT {
     private static final long MESSAGE = 4_321;
 
     @EachJdk
-    void socketTellsBytesAndPeer(Jdk jdk) {
+    void socketRecordsBytesAndPeer(Jdk jdk) {
         AgentConfig config = AgentConfig.of("[[rule]]\npreset = \"socket\"\n");
         Finished run = Program.target(jdk, "targets.SocketTalk").with("-Xverify:all").compare(config);
         List<RecordedEvent> transfers = run.trace().events("instr.SocketTransfer");

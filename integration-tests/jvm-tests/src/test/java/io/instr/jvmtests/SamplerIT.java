@@ -31,7 +31,7 @@ class SamplerIT {
     private static final long CLOCK_ERROR = 1_000_000;
 
     @EachJdk
-    void aKnownStackComesOutWithItsLines(Jdk jdk) {
+    void aKnownStackIsRecordedWithItsLines(Jdk jdk) {
         checkChain(Program.target(jdk, "targets.Busy", "chain", "1500"), "async", true);
     }
 
@@ -87,17 +87,17 @@ class SamplerIT {
     }
 
     @EachJdk
-    void tenThousandThreadsLeaveNothingBehind(Jdk jdk) {
-        threadsLeaveNothingBehind(jdk, "10000");
+    void tenThousandThreadsUseNoMemoryAfterwards(Jdk jdk) {
+        threadsUseNoMemoryAfterwards(jdk, "10000");
     }
 
     @EachJdk
     @Tag("soak")
-    void aHundredThousandThreadsLeaveNothingBehind(Jdk jdk) {
-        threadsLeaveNothingBehind(jdk, "100000");
+    void aHundredThousandThreadsUseNoMemoryAfterwards(Jdk jdk) {
+        threadsUseNoMemoryAfterwards(jdk, "100000");
     }
 
-    private static void threadsLeaveNothingBehind(Jdk jdk, String count) {
+    private static void threadsUseNoMemoryAfterwards(Jdk jdk, String count) {
         // A small heap and no profile-guided growth: what grows then is native.
         Program program = Program.target(jdk, "targets.Busy", "crowd", count).with("-Xmx32m", "-XX:+UseSerialGC");
         Finished run = program.withAgent(sampler("")).assertExitCode(0);

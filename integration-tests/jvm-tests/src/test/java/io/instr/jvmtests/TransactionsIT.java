@@ -43,7 +43,7 @@ class TransactionsIT {
     private record Node(int parent, String method, boolean elsewhere, long calls, long total, long beside) {}
 
     @EachJdk
-    void whatRanElsewhereStandsBelowTheCallThatCausedIt(Jdk jdk) {
+    void workOfOtherThreadsIsBelowTheCallThatCausedIt(Jdk jdk) {
         Finished run = Program.target(jdk, TARGET).compare(AgentConfig.of(RULES.formatted("time")));
         assertEquals(0, run.stats().lost());
         List<Node> nodes = transactions(run);

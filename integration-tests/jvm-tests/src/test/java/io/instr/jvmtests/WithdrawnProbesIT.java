@@ -87,7 +87,7 @@ class WithdrawnProbesIT {
 
     /** A live probe at level watch goes as well, and is back when somebody asks for it: then it stays. */
     @EachJdk
-    void aLiveProbeComesBackWhenItsLevelIsSet(Jdk jdk) throws IOException {
+    void aLiveProbeIsRestoredWhenItsLevelIsSet(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
         try (Dialog program = conversation(jdk, "level = \"watch\"\n[control]\nlive = true\n", directory)) {
             String sum = program.ask(WORK);
