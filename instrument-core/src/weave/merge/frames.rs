@@ -202,7 +202,7 @@ impl FrameMerger {
         self.template_types(&frame.locals, context)?;
         let stack = self.frames.mark();
         self.template_types(&frame.stack, context)?;
-        let place = context.places.operations.get(frame.operation).copied().unwrap_or_default();
+        let place = position(context.places.operations, frame.operation)?;
         self.frames.push(place, locals, stack);
         Ok(())
     }
@@ -279,7 +279,7 @@ impl FrameMerger {
         self.template_types(&frame.locals, context)?;
         let stack = self.frames.mark();
         self.template_types(&frame.stack, context)?;
-        let place = context.places.operations.get(frame.operation).copied().unwrap_or_default();
+        let place = position(context.places.operations, frame.operation)?;
         self.frames.push(place, locals, stack);
         Ok(())
     }
@@ -393,14 +393,16 @@ impl FrameMerger {
             if self.order.get(at + 1).is_some_and(|next| next.0 == offset) {
                 continue;
             }
-            let Some(entry) = self.frames.entries.get(index as usize) else { continue };
+            let Some(entry) = self.frames.entries.get(index as usize) else {
+                return Err(Refusal::SelfCheck("frame without an entry"));
+            };
             let (locals, stack) = (self.frames.slice(entry.locals), self.frames.slice(entry.stack));
-            let stack = moved(stack, list, operations, &mut self.stack_buffer);
+            let stack = moved(stack, list, operations, &mut self.stack_buffer)?;
             let in_order = if last == Some(entry.locals) {
                 self.encoder.same_locals(offset, stack)
             } else {
                 last = Some(entry.locals);
-                self.encoder.frame(offset, moved(locals, list, operations, &mut self.buffer), stack)
+                self.encoder.frame(offset, moved(locals, list, operations, &mut self.buffer)?, stack)
             };
             if !in_order {
                 return Err(Refusal::SelfCheck("frames out of order"));
@@ -429,23 +431,32 @@ fn moved<'t>(
     list: &NodeList,
     operations: &[Position],
     buffer: &'t mut Vec<VerificationType>,
-) -> &'t [VerificationType] {
+) -> Result<&'t [VerificationType], Refusal> {
     if !types.iter().any(|entry| matches!(entry, VerificationType::Uninitialized(_))) {
-        return types;
+        return Ok(types);
     }
     buffer.clear();
-    buffer.extend(types.iter().map(|&entry| match entry {
-        VerificationType::Uninitialized(of_template) if of_template & OF_TEMPLATE != 0 => {
-            let place = operations.get((of_template & !OF_TEMPLATE) as usize).copied().unwrap_or_default();
-            VerificationType::Uninitialized(list.offset_of(place))
-        }
-        VerificationType::Uninitialized(original) => {
-            let place = list.position_of(original).unwrap_or_default();
-            VerificationType::Uninitialized(list.offset_of(place))
-        }
-        other => other,
-    }));
-    buffer
+    for &entry in types {
+        let place = match entry {
+            VerificationType::Uninitialized(of_template) if of_template & OF_TEMPLATE != 0 => {
+                position(operations, (of_template & !OF_TEMPLATE) as usize)?
+            }
+            VerificationType::Uninitialized(original) => {
+                list.position_of(original).ok_or(Refusal::SelfCheck("new object outside the code"))?
+            }
+            other => {
+                buffer.push(other);
+                continue;
+            }
+        };
+        buffer.push(VerificationType::Uninitialized(list.offset_of(place)));
+    }
+    Ok(buffer)
+}
+
+/// Returns where an operation of the template is.
+fn position(operations: &[Position], operation: usize) -> Result<Position, Refusal> {
+    operations.get(operation).copied().ok_or(Refusal::SelfCheck("frame outside the template"))
 }
 
 /// The verification type of a field type.

@@ -68,11 +68,12 @@ pub(crate) fn rows(
             None => 0,
         };
         let at = |operation: usize| match places.operations.get(operation) {
-            Some(place) => list.offset_of(*place),
-            None => places.code_length,
+            Some(place) => Ok(list.offset_of(*place)),
+            None if operation == template.operations.len() => Ok(places.code_length),
+            None => Err(fault()),
         };
-        for piece in covered(row, template.sentinel, places.is_constructor, &places.protected, epilog, at) {
-            push(out, list, piece, at(row.handler), catch_type)?;
+        for piece in covered(row, template.sentinel, places.is_constructor, &places.protected, epilog, at)? {
+            push(out, list, piece, at(row.handler)?, catch_type)?;
         }
     }
     Ok(moved)
@@ -80,18 +81,18 @@ pub(crate) fn rows(
 
 /// Returns what a row of the template covers in the merged code, given what is protected of the target and where the epilog and
 /// the template's operations are.
-pub(crate) fn covered(
+pub(crate) fn covered<E>(
     row: &TemplateHandler,
     sentinel: usize,
     is_constructor: bool,
     protected: &[Range<u32>],
     epilog: u32,
-    at: impl Fn(usize) -> u32,
-) -> Stretches {
+    at: impl Fn(usize) -> Result<u32, E>,
+) -> Result<Stretches, E> {
     let mut pieces = Stretches::new();
     if !row.covers(sentinel) {
-        pieces.push(at(row.start)..at(row.end));
-        return pieces;
+        pieces.push(at(row.start)?..at(row.end)?);
+        return Ok(pieces);
     }
     pieces.extend(protected.iter().cloned());
     // Before super() nothing that a handler expects is there yet.
@@ -99,15 +100,15 @@ pub(crate) fn covered(
         && !is_constructor
         && let Some(first) = pieces.first_mut()
     {
-        first.start = at(row.start);
+        first.start = at(row.start)?;
     }
     if row.end > sentinel + 1 {
         match pieces.last_mut() {
-            Some(last) if last.end == epilog => last.end = at(row.end),
-            _ => pieces.push(epilog..at(row.end)),
+            Some(last) if last.end == epilog => last.end = at(row.end)?,
+            _ => pieces.push(epilog..at(row.end)?),
         }
     }
-    pieces
+    Ok(pieces)
 }
 
 /// Pushes a row in pieces around islands: what holds at an island is what its target expects, which need not be what the

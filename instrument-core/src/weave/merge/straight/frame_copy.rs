@@ -288,9 +288,9 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
         } else {
             out.u1(FULL);
             out.u2(delta);
-            out.u2(present.count.min(0xFFFF) as u16);
+            out.u2(u16::try_from(present.count).map_err(|_| NotStraight)?);
             out.bytes(&present.bytes);
-            out.u2(stack_count.min(0xFFFF) as u16);
+            out.u2(u16::try_from(stack_count).map_err(|_| NotStraight)?);
             out.bytes(stack);
         }
         if !same {

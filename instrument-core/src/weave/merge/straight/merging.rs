@@ -307,12 +307,17 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         self.out.u2(0);
         let mut count = tables::rows(rows, places, self.out)?;
         let protected = self.protected(initialised, places, code)?;
-        let at = |operation: usize| operations.get(operation).copied().unwrap_or(code.length as u32);
+        let at = |operation: usize| match operations.get(operation) {
+            Some(place) => Ok(*place),
+            None if operation == self.template.operations.len() => Ok(code.length as u32),
+            None => Err(NotStraight),
+        };
         let (sentinel, is_constructor) = (self.template.sentinel, self.target.is_constructor);
         for (row, &catch_type) in self.template.handlers.iter().zip(&form.catch_types) {
-            let pieces = handlers::covered(row, sentinel, is_constructor, &protected, code.epilog as u32, at);
+            let pieces = handlers::covered(row, sentinel, is_constructor, &protected, code.epilog as u32, at)?;
+            let handler = at(row.handler)?;
             for piece in pieces.into_iter().filter(|piece| piece.start < piece.end) {
-                [piece.start, piece.end, at(row.handler)].into_iter().for_each(|place| self.out.u2(place as u16));
+                [piece.start, piece.end, handler].into_iter().for_each(|place| self.out.u2(place as u16));
                 self.out.u2(catch_type);
                 count = count.checked_add(1).ok_or(NotStraight)?;
             }
