@@ -1,7 +1,7 @@
-//! What the JVM checks when it defines a class and what rewriting would heal: a class that is refused without the agent must
-//! be refused with it. Whatever is copied as it stands is left to the JVM.
+//! Checks that the JVM makes when it defines a class, for faults that rewriting would remove: a class that is refused without the
+//! agent must be refused with it. Parts that are copied unchanged are left to the JVM.
 //!
-//! * Constants are appended, so an index behind the pool's end would come to mean something (in what is only copied:
+//! * Constants are appended, so an index beyond the pool's end would get a meaning (for parts that are only copied:
 //!   `engine/copied_references.rs`).
 //! * Local slots are added, so arguments and variables that have no room would find some.
 //! * Tables are written anew, so rows outside the code would be put right.
@@ -17,7 +17,7 @@ use classfile::{ByteReader, ConstantPool, Error, ErrorKind, ExceptionRow, Result
 
 use super::input::{BodyInput, Table, TableKind};
 
-/// Fails if a constant names one behind the end of the pool.
+/// Fails if a constant names one beyond the end of the pool.
 pub(crate) fn check_pool(pool: &ConstantPool<'_>) -> Result<()> {
     let count = pool.count();
     if pool.highest_reference() < count {
@@ -133,7 +133,7 @@ fn check_table(table: &Table<'_>, body: &BodyInput<'_>, pool: &ConstantPool<'_>)
     }
 }
 
-/// Frames name classes; all else in them comes out as it went in.
+/// Checks the classes that frames name; everything else in them is written as it was read.
 fn check_frames(mut reader: ByteReader<'_>, pool: &ConstantPool<'_>) -> Result<()> {
     for _ in 0..reader.u2()? {
         match FrameHead::read(&mut reader)?.form {

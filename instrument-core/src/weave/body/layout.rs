@@ -38,7 +38,7 @@ fn number(list: &mut NodeList) -> u32 {
         let Some(node) = list.nodes.get_mut(id.0 as usize) else { continue };
         node.offset = offset;
         offset = end_of(node, &list.made_switches);
-        while let Some(next) = list.islands.get_mut(island).filter(|next| next.behind == id) {
+        while let Some(next) = list.islands.get_mut(island).filter(|next| next.after == id) {
             next.offset = offset;
             offset += ISLAND_LENGTH;
             island += 1;
@@ -47,7 +47,7 @@ fn number(list: &mut NodeList) -> u32 {
     offset
 }
 
-/// Offset behind a node.
+/// Returns the offset after a node.
 fn end_of(node: &Node, made_switches: &[MadeSwitch]) -> u32 {
     let offset = node.offset;
     offset
@@ -105,8 +105,8 @@ fn widen(list: &mut NodeList) -> Result<bool, Refusal> {
     Ok(changed)
 }
 
-/// Gives every jump its widest form; the island of a conditional one stands in the next place that is not fallen into. (An
-/// inverted jump around a `goto_w` would need a frame behind it, which the target does not have.)
+/// Gives every jump its widest form; the island of a conditional one is inserted at the next place that is not fallen into. (An
+/// inverted jump around a `goto_w` would need a frame after it, which the target does not have.)
 fn widen_all(list: &mut NodeList) {
     let mut waiting = Vec::new();
     let last = list.in_order().last();
@@ -126,7 +126,7 @@ fn widen_all(list: &mut NodeList) {
     }
 }
 
-/// Sends a conditional jump to an island behind `site`, whose islands begin at `first`.
+/// Redirects a conditional jump to an island after `site`, whose islands begin at `first`.
 fn give_island(list: &mut NodeList, jump: NodeId, site: NodeId, first: usize) {
     let Some(node) = list.nodes.get_mut(jump.0 as usize) else { return };
     let NodeKind::Conditional { target, island, .. } = &mut node.kind else { return };
@@ -135,7 +135,7 @@ fn give_island(list: &mut NodeList, jump: NodeId, site: NodeId, first: usize) {
     *island = Some(place as u32);
     if known.is_none() {
         let target = *target;
-        list.islands.push(Island { behind: site, target, offset: 0 });
+        list.islands.push(Island { after: site, target, offset: 0 });
     }
 }
 
@@ -157,15 +157,15 @@ fn island_within(reach: u32, list: &mut NodeList, from: u32, target: Position) -
     if let Some(known) = list.islands.iter().position(|island| island.target == target && near(island.offset)) {
         return Some(known as u32);
     }
-    // Not in the prolog: behind it, arena and code have the same order.
+    // Not in the prolog: after it, arena and code have the same order.
     let sites = list.nodes.iter().enumerate().filter(|(index, _)| !list.order[0].contains(&(*index as u32)));
     // A switch may be long itself, so its end counts.
     let ends = sites.filter(|(_, node)| is_not_fallen_out_of(node.kind));
     let ends = ends.map(|(site, node)| (site, end_of(node, &list.made_switches))).filter(|(_, end)| near(*end));
     let (site, offset) = ends.min_by_key(|(_, end)| end.abs_diff(from))?;
-    let island = Island { behind: NodeId(site as u32), target, offset };
-    let place = list.islands.partition_point(|other| other.behind <= island.behind);
-    // Islands are few; those behind the new one move by one place.
+    let island = Island { after: NodeId(site as u32), target, offset };
+    let place = list.islands.partition_point(|other| other.after <= island.after);
+    // Islands are few; those after the new one move by one place.
     for node in &mut list.nodes {
         if let NodeKind::Conditional { island: Some(index), .. } = &mut node.kind
             && *index as usize >= place
@@ -204,7 +204,7 @@ pub(crate) fn write(list: &NodeList, target_code: &[u8], out: &mut Vec<u8>) -> R
             NodeKind::MadeSwitch { index } => write_made_switch(list, index, from, out)?,
             NodeKind::Label => {}
         }
-        while let Some(next) = list.islands.get(island).filter(|next| next.behind == id) {
+        while let Some(next) = list.islands.get(island).filter(|next| next.after == id) {
             jump(opcode::GOTO, true, next.offset, list.offset_of(next.target), out)?;
             island += 1;
         }

@@ -102,7 +102,7 @@ impl Lifter<'_, '_> {
             walk.meet_known(offset as u32, &lifted.depths);
             let opcode = bytecode.get(offset).copied().unwrap_or_default();
             let length = match opcode::fixed_length(opcode) {
-                // A fixed one that the code cuts short is found out behind the loop.
+                // If the code ends within an instruction of fixed length, this is detected after the loop.
                 0 => instruction::length_at(bytecode, offset)?,
                 length => length,
             };
@@ -147,7 +147,7 @@ impl Lifter<'_, '_> {
         }
     }
 
-    /// Instructions whose effect stands in their operand: fields, calls, `wide`, `multianewarray`.
+    /// Handles instructions whose effect depends on their operand: fields, calls, `wide`, `multianewarray`.
     fn with_operand(&mut self, instruction: &Instruction<'_>, walk: &mut Walk) -> Result<(), Error> {
         let effect = if instruction.opcode == opcode::WIDE {
             opcode::info(instruction.u1(0)).map(|info| i32::from(info.pushes) - i32::from(info.pops))
@@ -200,7 +200,7 @@ impl Walk {
         learning: bool,
     ) -> Result<(), Error> {
         let offset = instruction.offset;
-        let behind = offset + instruction.bytes.len() as u32;
+        let next = offset + instruction.bytes.len() as u32;
         match flow {
             Flow::Next | Flow::Throw | Flow::SubroutineReturn => {
                 // Nothing in them depends on their place: they stay in the run.
@@ -212,7 +212,7 @@ impl Walk {
                 let node = list.push(NodeKind::Straight(Source::Target), offset, 1, true);
                 let depth = self.depth.map(|depth| depth.clamp(0, 0xFFFF) as u16);
                 // What takes the return's place is a store and a jump: two nodes.
-                list.push(NodeKind::Label, behind, 0, true);
+                list.push(NodeKind::Label, next, 0, true);
                 lifted.returns.push(Return { node, depth });
                 self.depth = None;
             }
@@ -240,7 +240,7 @@ impl Walk {
                 self.switch(instruction, list, lifted, learning)?;
             }
         }
-        self.run = behind;
+        self.run = next;
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! Whether references that a local holds at different times meet once a template stands around the body.
+//! Decides whether references that a local holds at different times are merged once a template surrounds the body.
 //!
 //! Where code is verified by type inference, the template's handler brings together what a local holds anywhere in the body, and
 //! its epilog what it holds at each return. For two different classes the verifier loads both to find a common super class, which
@@ -24,8 +24,8 @@ pub(crate) struct Holder<'h, 'a> {
 /// What is known of a local after a walk through the code.
 #[derive(Clone, Copy, Debug, Default)]
 struct Local<'a> {
-    /// The receiver or a parameter that is a reference. In any other local there is nothing when the body begins, and
-    /// nothing is what is left of it at the handler, whatever comes later.
+    /// The receiver or a parameter that is a reference. Any other local is unset when the body begins, so it is
+    /// unset at the handler, whatever is stored later.
     given: Option<Held<'a>>,
     /// What was stored first besides null.
     stored: Option<Held<'a>>,
@@ -99,7 +99,7 @@ mod tests {
     use classfile::ClassFile;
     use classfile::opcode::*;
 
-    /// Nothing is known of what the code stores: it comes from an array.
+    /// Nothing is known of what the code stores: it is read from an array.
     const STORED: [u8; 3] = [ALOAD_0, ICONST_0, AALOAD];
 
     fn meet_in(bytecode: &[u8], descriptor: &str, is_static: bool, is_constructor: bool) -> bool {
@@ -120,7 +120,7 @@ mod tests {
         assert!(!meet(&[&stores[..], &[RETURN]].concat(), "()V", true), "one return: nothing meets");
         assert!(meet(&[&stores[..], &[RETURN, RETURN]].concat(), "()V", true));
         assert!(!meet(&[&stores[4..], &[RETURN, RETURN]].concat(), "()V", true), "each local is written once");
-        assert!(meet_in(&[&stores[..], &[RETURN]].concat(), "()V", true, true), "before and behind super()");
+        assert!(meet_in(&[&stores[..], &[RETURN]].concat(), "()V", true, true), "before and after super()");
     }
 
     #[test]

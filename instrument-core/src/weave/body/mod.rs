@@ -4,7 +4,7 @@
 //! - [`lift`]: from the class file to the nodes of [`node`]; [`layout`]: back, with offsets assigned once and jumps widened only where needed;
 //! - [`local_access`], [`stack_depth`], [`operands`]: what an instruction does to locals and stack, and what lies below a result;
 //! - [`super_call`]: where a constructor's object is initialised;
-//! - [`meeting_references`]: types that an old verifier would have to look up, as far as [`stored_types`] tells them apart.
+//! - [`meeting_references`]: types that an old verifier would have to look up, as far as [`stored_types`] distinguishes them.
 
 pub(crate) mod definition_checks;
 pub(crate) mod input;

@@ -1,8 +1,8 @@
 //! The nodes of a method body.
 //!
-//! A stretch of instructions without jumps, switches and returns is *one* node: nothing in it depends on where it stands, so
+//! A stretch of instructions without jumps, switches and returns is *one* node: nothing in it depends on its offset, so
 //! it is copied as it is (see docs/decisions/004). A position is a node and a byte offset inside it, so it keeps its meaning
-//! whatever is put before or behind the node.
+//! whatever is inserted before or after the node.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct NodeId(pub(crate) u32);
 
-/// A place in the code: bytes behind the start of a node.
+/// A place in the code: a number of bytes after the start of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Position {
     pub(crate) node: NodeId,
@@ -53,8 +53,8 @@ pub(crate) enum NodeKind {
 /// A `goto_w` in a place that is not fallen into, for conditional jumps that do not reach their target.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Island {
-    /// It stands behind this node.
-    pub(crate) behind: NodeId,
+    /// It is inserted after this node.
+    pub(crate) after: NodeId,
     pub(crate) target: Position,
     /// Code offset in the output; known after layout.
     pub(crate) offset: u32,
@@ -85,7 +85,7 @@ pub(crate) struct MadeSwitch {
 }
 
 impl MadeSwitch {
-    /// 32-bit words behind the padding.
+    /// 32-bit words after the padding.
     pub(crate) fn words(&self) -> u32 {
         let cases = self.cases.len() as u32;
         if self.low.is_some() { 3 + cases } else { 2 + 2 * cases }
@@ -145,7 +145,7 @@ impl NodeList {
         self.order.clone().into_iter().flatten().map(NodeId)
     }
 
-    /// The place behind the last node.
+    /// Returns the place after the last node.
     pub(crate) fn end(&self) -> Position {
         match self.nodes.last() {
             Some(last) if last.kind == NodeKind::Straight(Source::Made) => {
@@ -174,13 +174,13 @@ impl NodeList {
     pub(crate) fn position_of(&self, original: u32) -> Option<Position> {
         let first = self.target.start as usize;
         let nodes = self.nodes.get(first..self.target.end as usize)?;
-        let behind = nodes.partition_point(|node| node.original <= original);
-        let index = behind.checked_sub(1)?;
+        let next = nodes.partition_point(|node| node.original <= original);
+        let index = next.checked_sub(1)?;
         let node = nodes.get(index)?;
         Some(Position { node: NodeId((first + index) as u32), within: original - node.original })
     }
 
-    /// Like [`NodeList::position_of`], looking first at the target's node number `near` and the few behind it.
+    /// Like [`NodeList::position_of`], looking first at the target's node number `near` and the few after it.
     #[inline]
     pub(crate) fn position_near(&self, original: u32, near: &mut usize) -> Option<Position> {
         let first = self.target.start as usize;

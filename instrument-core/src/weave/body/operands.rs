@@ -102,7 +102,7 @@ pub(crate) fn before_returns(
     walk.learn(0, &Operands::default());
     handlers.iter().for_each(|handler| walk.learn(*handler, &thrown));
     while let Some(start) = walk.pending.pop() {
-        // A way that cannot be followed leaves the returns behind it unknown.
+        // If a path cannot be followed, the returns on it remain unknown.
         let _ = walk.follow(start);
         if walk.is_too_much() {
             return None;

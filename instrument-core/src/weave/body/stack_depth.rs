@@ -86,8 +86,8 @@ impl CallEffects {
 fn effect_of(descriptor: ModifiedUtf8<'_>) -> Option<i16> {
     let mut rest = descriptor.as_bytes();
     let (mut sign, mut words) = (1i32, 0i32);
-    while let [first, behind @ ..] = rest {
-        rest = behind;
+    while let [first, after @ ..] = rest {
+        rest = after;
         words += match first {
             b'(' => {
                 sign = -1;
@@ -105,11 +105,11 @@ fn effect_of(descriptor: ModifiedUtf8<'_>) -> Option<i16> {
                 sign
             }
             b'[' => {
-                while let [b'[', behind @ ..] = rest {
-                    rest = behind;
+                while let [b'[', after @ ..] = rest {
+                    rest = after;
                 }
-                let (element, behind) = rest.split_first()?;
-                rest = if *element == b'L' { behind.get(end_of_name(behind)?..)? } else { behind };
+                let (element, after) = rest.split_first()?;
+                rest = if *element == b'L' { after.get(end_of_name(after)?..)? } else { after };
                 sign
             }
             _ => return None,

@@ -1,7 +1,7 @@
 //! Stack map frames of the merged method, without type inference: nothing is loaded and no common super type computed.
 //!
 //! * A frame of the target is filled up with tops to the target's `max_locals` and extended by the template's live locals.
-//! * A frame of the prolog stands on the method's first frame, one of the epilog on nothing but tops; both are followed by
+//! * A frame of the prolog begins with the method's first frame, one of the epilog with tops only; both are followed by
 //!   the merge's own locals and the template's.
 //! * The epilog's entry holds only the merge's own locals and the template's live ones.
 
@@ -213,9 +213,9 @@ impl FrameMerger {
         list: &NodeList,
         context: &mut FrameContext<'_, '_, '_>,
     ) -> Result<(), Refusal> {
-        // What stands behind the target's own locals is the same in all of its frames.
-        let mut behind = std::mem::take(&mut self.buffer);
-        behind.clear();
+        // The entries after the target's own locals are the same in all of its frames.
+        let mut added = std::mem::take(&mut self.buffer);
+        added.clear();
         let mark = self.frames.mark();
         self.own_locals(false, context)?;
         self.live_locals(context)?;
@@ -223,14 +223,14 @@ impl FrameMerger {
         if renumbering.by > 0 {
             self.fill_up(mark, renumbering.by)?;
         }
-        behind.extend_from_slice(self.frames.types.get(mark as usize..).unwrap_or_default());
+        added.extend_from_slice(self.frames.types.get(mark as usize..).unwrap_or_default());
         self.frames.types.truncate(mark as usize);
         let mut last = None;
         let mut near = 0;
         for entry in &target.frames.entries {
             let locals = match last {
                 Some((of_target, merged)) if of_target == entry.locals => merged,
-                _ => self.extended(target.frames.slice(entry.locals), &behind, context.slots)?,
+                _ => self.extended(target.frames.slice(entry.locals), &added, context.slots)?,
             };
             last = Some((entry.locals, locals));
             let stack = self.frames.append(target.frames.slice(entry.stack));
@@ -239,22 +239,22 @@ impl FrameMerger {
             self.frames.entries.push(Entry { place, locals, stack });
             self.frames.check_size()?;
         }
-        self.buffer = behind;
+        self.buffer = added;
         Ok(())
     }
 
-    /// Appends the target's locals with what stands behind them or, if some are renumbered, among them.
+    /// Appends the target's locals, with the added ones after them or, if some are renumbered, among them.
     fn extended(
         &mut self,
         of_target: &[VerificationType],
-        behind: &[VerificationType],
+        added: &[VerificationType],
         slots: &SlotPlan<'_>,
     ) -> Result<(u32, u32), Refusal> {
         let start = self.frames.mark();
         let (kept, moved) = split_at_slot(of_target, slots.renumbering);
         self.frames.types.extend_from_slice(kept);
         self.fill_up(start, slots.target)?;
-        self.frames.types.extend_from_slice(behind);
+        self.frames.types.extend_from_slice(added);
         self.frames.types.extend_from_slice(moved);
         Ok((start, self.frames.mark()))
     }
@@ -378,7 +378,7 @@ impl FrameMerger {
         self.order.clear();
         let entries = self.frames.entries.iter().enumerate();
         self.order.extend(entries.map(|(index, entry)| (list.offset_of(entry.place), index as u32)));
-        // A jump to an island arrives with what its target expects: of several frames in one place the last one stands.
+        // A jump to an island has the frame that its target expects: of several frames in one place the last one is used.
         for island in &list.islands {
             let target = list.offset_of(island.target);
             let frame = self.order.iter().rfind(|(offset, _)| *offset == target);
@@ -389,7 +389,7 @@ impl FrameMerger {
         self.encoder.begin(implied);
         let mut last = None;
         for (at, &(offset, index)) in self.order.iter().enumerate() {
-            // A target's last return may leave no bytes: then the epilog's entry, which expects less, stands for both.
+            // A target's last return may leave no bytes: then the epilog's entry, which expects less, is used for both.
             if self.order.get(at + 1).is_some_and(|next| next.0 == offset) {
                 continue;
             }

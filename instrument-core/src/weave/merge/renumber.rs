@@ -1,4 +1,4 @@
-//! Locals of the target that move, because the template's lie right behind the parameters (requirements S4.10).
+//! Locals of the target that move, because the template's are directly after the parameters (requirements S4.10).
 
 use classfile::instruction::{Instruction, Instructions};
 use classfile::opcode;

@@ -25,8 +25,8 @@ pub(crate) enum Ending {
 const BLINDLY: i32 = 2;
 
 /// Chooses the ending. `epilog_is_straight` says that the epilog's normal way has no jumps, frames, handlers and no use for
-/// the result, so that it does not mind what lies below on the stack. More than a little is dropped all the same, because in
-/// the merged body, which may be merged again, nothing tells what it is.
+/// the result, so that operands below it on the stack do no harm. More than `BLINDLY` words are dropped all the same, because
+/// in the merged body, which may be merged again, their types are not known.
 pub(crate) fn ending(lifted: &Lifted, list: &NodeList, epilog_is_straight: bool, result: Option<Kind>) -> Ending {
     match lifted.returns.as_slice() {
         [only] if epilog_is_straight && is_last(only, list) && surplus(only, result) <= BLINDLY => match only.depth {
@@ -37,7 +37,7 @@ pub(crate) fn ending(lifted: &Lifted, list: &NodeList, epilog_is_straight: bool,
     }
 }
 
-/// True if what lies below a result can be dropped only by those who know what it is.
+/// Returns whether operands below a result can be dropped only if their types are known.
 pub(crate) fn operands_matter(lifted: &Lifted, result: Option<Kind>) -> bool {
     lifted.returns.iter().any(|exit| surplus(exit, result) > BLINDLY)
 }
@@ -48,7 +48,7 @@ fn surplus(exit: &Return, result: Option<Kind>) -> i32 {
     exit.depth.map_or(0, |depth| i32::from(depth) - i32::from(result))
 }
 
-/// The label behind the return is the target's last node.
+/// Returns whether the label after the return is the target's last node.
 fn is_last(exit: &Return, list: &NodeList) -> bool {
     exit.node.0 + 2 == list.target.end
 }

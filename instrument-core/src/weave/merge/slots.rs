@@ -24,7 +24,7 @@ pub(crate) struct SavedArgument<'a> {
 /// Where everything lies.
 #[derive(Clone, Debug)]
 pub(crate) struct SlotPlan<'a> {
-    /// Slots of the target that keep their places: all of them, unless some lie behind the template's.
+    /// Slots of the target that keep their places: all of them, unless some are after the template's.
     pub(crate) target: u16,
     /// Where the target's other slots go.
     pub(crate) renumbering: Renumbering,
@@ -42,13 +42,13 @@ pub(crate) struct SlotPlan<'a> {
 }
 
 impl<'a> SlotPlan<'a> {
-    /// Lays the slots out behind the first `target` ones; `behind` more of the target follow. `result_in_slot` says whether the
+    /// Assigns the slots after the first `target` ones; `moved` more of the target follow. `result_in_slot` says whether the
     /// result is kept in a slot at all.
     pub(crate) fn new(
         (template, captured): (&Template, Option<&CapturedValues>),
         method: &Member<'a>,
         descriptor: &MethodDescriptor<'a>,
-        [target, behind]: [u16; 2],
+        [target, moved]: [u16; 2],
         result_in_slot: bool,
     ) -> Result<SlotPlan<'a>, Refusal> {
         let mut next = Next(u32::from(target));
@@ -71,8 +71,8 @@ impl<'a> SlotPlan<'a> {
         let all_arguments_copy = (needs.all_arguments == Use::Epilog).then(|| next.take(Kind::Reference));
         let first = u16::try_from(next.0).map_err(|_| Refusal::TooManyLocals)?;
         let end = first.checked_add(template.max_locals).ok_or(Refusal::TooManyLocals)?;
-        let max_locals = end.checked_add(behind).ok_or(Refusal::TooManyLocals)?;
-        let renumbering = if behind == 0 { Renumbering::NONE } else { Renumbering { from: target, by: end - target } };
+        let max_locals = end.checked_add(moved).ok_or(Refusal::TooManyLocals)?;
+        let renumbering = if moved == 0 { Renumbering::NONE } else { Renumbering { from: target, by: end - target } };
         Ok(SlotPlan {
             target,
             renumbering,

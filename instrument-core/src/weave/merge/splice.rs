@@ -87,7 +87,7 @@ pub(crate) struct MergedBody {
     pub(crate) code: Vec<u8>,
     pub(crate) rows: Vec<ExceptionRow>,
     pub(crate) tables: Vec<MergedTable>,
-    /// Contents of the tables, one behind the other.
+    /// Contents of the tables, one after the other.
     pub(crate) table_bytes: Vec<u8>,
     pub(crate) passes: u32,
     pub(crate) offset_map: OffsetMap,
@@ -97,7 +97,7 @@ pub(crate) struct MergedBody {
 pub(crate) struct MergedTable {
     pub(crate) kind: TableKind,
     pub(crate) name_index: u16,
-    /// Where its content stands in [`MergedBody::table_bytes`].
+    /// Range of its content in [`MergedBody::table_bytes`].
     content: Range<usize>,
 }
 
@@ -476,14 +476,14 @@ impl<'a> Splice<'_, '_, '_, 'a> {
         }
     }
 
-    /// Slots of the target before and behind the template's.
+    /// Returns the number of the target's slots before and after the template's.
     fn target_slots(&self, border: Option<u16>) -> [u16; 2] {
         let all = self.body.max_locals;
         let before = border.unwrap_or(all);
         [before, all.saturating_sub(before)]
     }
 
-    /// Where the sentinel stood: what marks it, or else the start of the target.
+    /// Returns the place of the sentinel: its `nop` instructions, or else the start of the target.
     fn sentinel(&self, list: &mut NodeList, form: SentinelForm) -> Position {
         match form {
             SentinelForm::Removed => Position::start_of(NodeId(list.target.start)),
@@ -501,7 +501,7 @@ enum Part {
     Epilog,
 }
 
-/// Where each stretch of the target went; a return's replacement stands for it.
+/// Sets the new place of each stretch of the target; a return is mapped to its replacement.
 fn offset_map(list: &NodeList, map: &mut OffsetMap) {
     map.clear();
     for node in list.nodes.iter().filter(|node| node.of_target) {

@@ -1,4 +1,4 @@
-//! The same way through lift and layout, but with nothing merged in: what comes out must be what went in.
+//! Lift and layout as for a merge, but without a template: the result must equal the input.
 
 use super::{MergeMemory, MergedBody, Moves, Splice, layout};
 use crate::level::Level;
@@ -46,14 +46,14 @@ impl Splice<'_, '_, '_, '_> {
         self.lift(memory, None)?;
         let original_length = self.body.bytecode.len() as u32;
         let end = memory.list.push_made(NodeKind::Label);
-        let behind = Position::start_of(end);
+        let after = Position::start_of(end);
         memory.list.order = [0..0, memory.list.target.clone(), end.0..end.0 + 1];
         if frames_wanted {
             let own_slots = [self.body.max_locals, 0];
             let slots = SlotPlan::new((self.template, None), self.method, &self.target.descriptor, own_slots, false)?;
             let places = Places {
                 operations: &memory.positions,
-                epilog: behind,
+                epilog: after,
                 sentinel_is_target: true,
                 epilog_needs_frame: false,
             };
@@ -69,7 +69,7 @@ impl Splice<'_, '_, '_, '_> {
             operations: &memory.positions,
             protected: Stretches::new(),
             is_constructor: self.target.is_constructor,
-            epilog: behind,
+            epilog: after,
             code_length: length,
         };
         let (list, rows) = (&memory.list, &mut lowered.rows);
@@ -78,7 +78,7 @@ impl Splice<'_, '_, '_, '_> {
         let moves = Moves {
             list: &memory.list,
             original_length,
-            epilog: behind,
+            epilog: after,
             moved_rows: moved.as_deref(),
             renumbering: Renumbering::NONE,
         };

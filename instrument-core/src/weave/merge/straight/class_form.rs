@@ -29,7 +29,7 @@ pub(crate) struct ClassForm {
 /// A frame where exceptions arrive.
 #[derive(Debug, Default)]
 pub(super) struct HandlerFrame {
-    /// The operation it stands at.
+    /// The operation it applies to.
     pub(super) operation: usize,
     pub(super) locals: Listed,
     pub(super) stack: Listed,

@@ -1,5 +1,5 @@
 //! The target's frames, copied from bytes to bytes while its code is walked (JVMS 4.7.4): offsets moved, locals filled up and
-//! followed by the template's. What comes out is what [`classfile::stack_map::FrameEncoder`] would write.
+//! followed by the template's. The result is what [`classfile::stack_map::FrameEncoder`] would write.
 
 use classfile::stack_map::{FrameForm, FrameHead};
 use classfile::{ByteReader, ByteWriter};
@@ -102,8 +102,8 @@ pub(super) struct FrameCopy<'f, 'm> {
     max_locals: usize,
     /// Types in all frames together, written out.
     types: usize,
-    /// What stands behind the target's locals in all of its frames.
-    behind: &'f Listed,
+    /// The entries after the target's locals in all of its frames.
+    added: &'f Listed,
     memory: &'m mut FrameMemory,
 }
 
@@ -113,7 +113,7 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
         content: Option<&'f [u8]>,
         implied: &Listed,
         max_locals: u16,
-        behind: &'f Listed,
+        added: &'f Listed,
         memory: &'m mut FrameMemory,
     ) -> Result<FrameCopy<'f, 'm>, NotStraight> {
         let mut reader = ByteReader::new(content.unwrap_or(&[0, 0]), 0, "StackMapTable");
@@ -136,12 +136,12 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
             locals_changed: true,
             max_locals: usize::from(max_locals),
             types: 0,
-            behind,
+            added,
             memory,
         })
     }
 
-    /// Original offset of the next frame; `u32::MAX` behind the last.
+    /// Returns the original offset of the next frame; `u32::MAX` after the last.
     pub(super) fn next_offset(&mut self) -> Result<u32, NotStraight> {
         if self.left == 0 {
             self.reader.expect_end()?;
@@ -239,7 +239,7 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
             memory.present.count = memory.starts.len();
             memory.present.solid = (memory.starts.get(solid).map_or(memory.locals.len(), |end| *end as usize), solid);
             memory.present.tops(tops);
-            memory.present.append(self.behind);
+            memory.present.append(self.added);
             self.types += memory.present.count;
             memory.present.without_trailing_tops();
         }
@@ -278,10 +278,10 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
         } else if same && stack_count == 1 {
             tag(out, 64, 247, delta);
             out.bytes(stack);
-        } else if let Some(behind) = appended(previous, present).filter(|_| self.previous_known && stack_count == 0) {
+        } else if let Some(added) = appended(previous, present).filter(|_| self.previous_known && stack_count == 0) {
             out.u1(251 + (present.count - previous.count) as u8);
             out.u2(delta);
-            out.bytes(behind);
+            out.bytes(added);
         } else if self.previous_known && stack_count == 0 && appended(present, previous).is_some() {
             out.u1(251 - (previous.count - present.count) as u8);
             out.u2(delta);
@@ -310,7 +310,7 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
     }
 }
 
-/// What `longer` has behind `shorter`, if that is one to three entries.
+/// Returns the entries of `longer` after those of `shorter`, if these are one to three.
 fn appended<'l>(shorter: &Listed, longer: &'l Listed) -> Option<&'l [u8]> {
     let added = longer.count.checked_sub(shorter.count)?;
     if (1..=3).contains(&added) { longer.bytes.strip_prefix(shorter.bytes.as_slice()) } else { None }
@@ -339,7 +339,7 @@ fn entry(reader: &mut ByteReader<'_>, places: &Places<'_>, to: &mut Vec<u8>) -> 
             }
             to.extend_from_slice(&class.to_be_bytes());
         }
-        // Named by the offset of its `new`, which stands before it in whatever compilers write.
+        // Named by the offset of its `new`, which precedes it in all code that compilers write.
         8 => to.extend_from_slice(&places.instruction(reader.u2()?)?.to_be_bytes()),
         _ => return Err(NotStraight),
     }

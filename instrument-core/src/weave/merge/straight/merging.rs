@@ -53,7 +53,7 @@ struct CodePlaces {
     walked: Walked,
 }
 
-/// How the target's result comes to the epilog, and where the locals of merge and template lie.
+/// How the target's result is passed to the epilog, and the slots of the merge's and the template's locals.
 #[derive(Clone, Copy, Debug)]
 struct Ending<'a> {
     result: Option<FieldType<'a>>,
@@ -140,12 +140,12 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         self.out.u2(ending.all_slots);
         self.out.u4(0);
 
-        let StraightMemory { walk, frames, implied, behind, locals, operations, form, frames_name, .. } = memory;
-        behind.clear();
-        behind.tops(usize::from(ending.stored));
-        behind.append(&form.live);
+        let StraightMemory { walk, frames, implied, added, locals, operations, form, frames_name, .. } = memory;
+        added.clear();
+        added.tops(usize::from(ending.stored));
+        added.append(&form.live);
         let content = parts.frames.map(|table| table.content);
-        let mut copy = FrameCopy::new(content, implied, parts.max_locals, behind, frames)?;
+        let mut copy = FrameCopy::new(content, implied, parts.max_locals, added, frames)?;
         let code = self.code(parts, &ending, form, walk, operations, &mut copy)?;
         let places = Places { entries: &walk.places, epilog: code.epilog as u16, constants: self.sink.pool.count() };
         write_jumps(walk, &places, code.start, self.out)?;
@@ -153,7 +153,7 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         self.rows(parts.rows, &walk.initialised, &places, &code, (form, operations))?;
         self.tables(parts, &places, copy, frames_name)?;
         self.out.patch_u4(attribute, (self.out.len() - attribute - 4) as u32);
-        self.out.bytes(parts.behind);
+        self.out.bytes(parts.after);
         Ok(Lengths { before: parts.bytecode.len() as u32, after: code.length as u32 })
     }
 
@@ -265,7 +265,7 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         Ok(())
     }
 
-    /// The frames behind the target: where returns arrive, and where exceptions do.
+    /// Writes the frames after the target: the one that returns jump to, and those of handlers.
     fn epilog_frames(
         &mut self,
         max_locals: u16,

@@ -1,8 +1,8 @@
-//! The straight merge: for templates that only put a run of instructions before and behind the target, and targets as compilers
+//! The straight merge: for templates that only insert a run of instructions before and after the target, and targets as compilers
 //! write them, which are nearly all. One walk checks the method and copies it from the class file into the rewritten class.
 //!
 //! It writes the same bytes as the merge by way of nodes (a test and `cargo xtask corpus` compare them), several times faster.
-//! Whatever is unusual makes it give up, and nothing it did remains: then the other merge decides what is to be done or said.
+//! For anything unusual it gives up without side effects: then the other merge handles the method or refuses it.
 
 mod class_form;
 mod frame_copy;
@@ -58,8 +58,8 @@ pub(crate) struct StraightMemory {
     frames_name: Option<u16>,
     /// Locals that the descriptor implies.
     implied: frame_copy::Listed,
-    /// What stands behind the target's locals in its frames.
-    behind: frame_copy::Listed,
+    /// The entries after the target's locals in its frames.
+    added: frame_copy::Listed,
     /// Locals of a frame of the epilog.
     locals: frame_copy::Listed,
     form: class_form::ClassForm,

@@ -56,7 +56,7 @@ pub(super) struct Parts<'a> {
     /// The method's `attributes_count` and all up to the length of `Code`.
     pub(super) before: &'a [u8],
     /// What follows the content of `Code`.
-    pub(super) behind: &'a [u8],
+    pub(super) after: &'a [u8],
     pub(super) max_stack: u16,
     pub(super) max_locals: u16,
     pub(super) bytecode: &'a [u8],
@@ -89,14 +89,14 @@ impl<'a> Parts<'a> {
         }
         let (at, content) = content.ok_or(NotStraight)?;
         let before = file.get(..at).ok_or(NotStraight)?;
-        let behind = file.get(at + 4 + content.len()..).ok_or(NotStraight)?;
-        Parts::of_code(before, content, behind, class.constant_pool(), names)
+        let after = file.get(at + 4 + content.len()..).ok_or(NotStraight)?;
+        Parts::of_code(before, content, after, class.constant_pool(), names)
     }
 
     fn of_code(
         before: &'a [u8],
         content: &'a [u8],
-        behind: &'a [u8],
+        after: &'a [u8],
         pool: &ConstantPool<'a>,
         names: &mut AttributeNames,
     ) -> Result<Parts<'a>, NotStraight> {
@@ -112,7 +112,7 @@ impl<'a> Parts<'a> {
         let (rows, _) = reader.take(rows * 8)?.as_chunks::<8>();
         let mut parts = Parts {
             before,
-            behind,
+            after,
             max_stack,
             max_locals,
             bytecode,

@@ -4,29 +4,29 @@ use super::NotStraight;
 
 /// Set where an instruction begins; the lower 16 bits are its new offset.
 pub(super) const START: u32 = 1 << 16;
-/// Set where a frame stands, too.
+/// Set if the instruction has a frame, too.
 pub(super) const FRAMED: u32 = 1 << 17;
-/// Above this bit stand the words on the frame's stack.
+/// The bits from here on are the number of words on the frame's stack.
 const DEPTH_SHIFT: u32 = 18;
 
-/// What is noted where a frame stands with so many words on its stack.
+/// Returns the mark of an instruction that has a frame with `depth` words on its stack.
 pub(super) fn framed(depth: i32) -> u32 {
     FRAMED | (depth as u32) << DEPTH_SHIFT
 }
 
-/// New offsets by original ones, as far as the walk has come.
+/// New offsets by original ones, up to the present position of the walk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Places<'p> {
     /// One entry for each byte of the target's code.
     pub(super) entries: &'p [u32],
     /// Where the target ends.
     pub(super) epilog: u16,
-    /// `constant_pool_count` of the class as it came.
+    /// `constant_pool_count` of the original class.
     pub(super) constants: u16,
 }
 
 impl Places<'_> {
-    /// Of an instruction.
+    /// Returns the new offset of an instruction.
     #[inline]
     pub(super) fn instruction(&self, original: u16) -> Result<u16, NotStraight> {
         match self.entries.get(usize::from(original)) {
@@ -35,7 +35,7 @@ impl Places<'_> {
         }
     }
 
-    /// Of an instruction that is jumped to with so many words on the stack, so that it must have a frame that says the same.
+    /// Returns the new offset of a jump target, if it has a frame with `depth` words on its stack as the jump has.
     #[inline]
     pub(super) fn target(&self, original: u32, depth: i32) -> Result<u16, NotStraight> {
         match self.entries.get(original as usize) {

@@ -19,7 +19,7 @@ const EPILOG: u32 = u32::MAX;
 /// A distance that is written when all places are known.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Jump {
-    /// Where the distance stands, counted from the first byte of the merged code.
+    /// Offset of the distance in the merged code.
     at: u32,
     /// New offset of the instruction.
     from: u32,
@@ -101,7 +101,7 @@ struct State {
 }
 
 impl Walk<'_, '_, '_, '_> {
-    /// Appends the target's code, whose first byte comes `prolog` bytes behind the start of the merged code.
+    /// Appends the target's code, whose first byte is `prolog` bytes after the start of the merged code.
     pub(super) fn run(mut self, prolog: usize) -> Result<Walked, GaveUp> {
         let code = self.code;
         self.memory.jumps.clear();
@@ -197,7 +197,7 @@ impl Walk<'_, '_, '_, '_> {
         if at != state.at {
             return Err(GaveUp::NotStraight);
         }
-        // A void return at the end leaves no bytes: the frame of the epilog, which expects less, stands for both.
+        // A void return at the end leaves no bytes: the frame of the epilog, which expects less, is used for both.
         let is_last = state.at + 1 == self.code.len();
         let vanishes = is_last && opcode == opcode::RETURN && state.early_returns > 0;
         let places = Places { entries: &self.memory.places, epilog: 0, constants: self.pool.count() };
