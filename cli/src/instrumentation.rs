@@ -7,8 +7,7 @@ use std::time::Duration;
 use classfile::{ClassFile, Tag};
 use instrument_core::capture::CapturedValues;
 use instrument_core::internal_name::to_source;
-use instrument_core::selection::MissingParameters;
-use instrument_core::selection::{Chosen, Never};
+use instrument_core::selection::{Chosen, MethodDecision, MissingParameters, Never};
 use instrument_core::{
     Engine, EngineOptions, Insertion, MethodPlan, Outcome, Refused, Rewritten, Templates, Workspace,
 };
@@ -48,6 +47,8 @@ pub(crate) struct Totals {
     pub(crate) instrumented_before: u64,
     /// Reason -> methods that were chosen but could not be instrumented.
     pub(crate) refused: BTreeMap<String, u64>,
+    /// Reason -> methods that were not chosen.
+    pub(crate) skipped: BTreeMap<&'static str, u64>,
     /// CPU time of reading, deciding, merging and writing classes; files and compression are not in it.
     pub(crate) cpu: Duration,
     pub(crate) bytes_in: u64,
@@ -152,6 +153,11 @@ impl<'a> Instrumentation<'a> {
 
     fn plan(&mut self, class: &ClassFile<'_>) -> Vec<MethodPlan> {
         let decision = self.configuration.rules.decide(class, self.classes, &*self.never);
+        for method in &decision.methods {
+            if let MethodDecision::Skipped(reason) = method {
+                *self.totals.skipped.entry(reason.key()).or_default() += 1;
+            }
+        }
         for (index, chosen) in decision.chosen() {
             if let (Some(capture), Some(method)) = (&chosen.capture, class.methods().get(index)) {
                 self.missing.note(chosen.rule, capture, class, method);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use instrument_core::EngineOptions;
+use instrument_core::selection::SkipReason;
 use serde_json::json;
 
 use crate::classes::Classes;
@@ -15,6 +16,9 @@ use crate::instrumentation::{Instrumentation, Totals};
 use crate::jar;
 
 const PROBE_TABLE: &str = "probes.json";
+
+const HELP_NOTHING_REWRITTEN: &str = "`instr explain --config CONFIG CLASS JAR` shows for one class which rule decides and why; \
+     a class that was instrumented before is instrumented anew from its original jar";
 
 /// Instrument jars ahead of time. The originals are only read; DIR gets a copy of each, and probes.json, the table of the
 /// numbers that the instrumented methods record.
@@ -64,7 +68,36 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     } else {
         print!("{}", as_text(&instrumentation.totals, &arguments.output));
     }
-    Ok(())
+    match nothing_rewritten(&instrumentation.totals) {
+        Some(reason) => Err(Failure::new(format!("no class was rewritten: {reason}"), HELP_NOTHING_REWRITTEN).into()),
+        None => Ok(()),
+    }
+}
+
+/// Returns why no class was rewritten; `None` if one was.
+fn nothing_rewritten(totals: &Totals) -> Option<String> {
+    if totals.classes_rewritten > 0 {
+        return None;
+    }
+    let mut reasons = Vec::new();
+    if totals.classes == 0 {
+        reasons.push("the jars hold no classes".to_owned());
+    }
+    if totals.instrumented_before > 0 {
+        reasons.push(format!("{} classes were instrumented before", totals.instrumented_before));
+    }
+    reasons.extend(totals.refused.iter().map(|(reason, count)| format!("{count} methods refused ({reason})")));
+    // What a rule matches and something else leaves out; all other methods are matched by none.
+    let left_out = totals.skipped.iter().filter(|(reason, _)| **reason != SkipReason::NoRule.key());
+    let left_out: Vec<String> = left_out.map(|(reason, count)| format!("{count} {reason}")).collect();
+    if reasons.is_empty() {
+        let (classes, methods) = (totals.classes, totals.methods);
+        reasons.push(format!("no rule chooses any of the {methods} methods of {classes} classes"));
+    }
+    if !left_out.is_empty() {
+        reasons.push(format!("methods left out by reason: {}", left_out.join(", ")));
+    }
+    Some(reasons.join("; "))
 }
 
 /// Each jar with the place of its copy: never the jar itself, never one place for two.

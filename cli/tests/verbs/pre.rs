@@ -97,7 +97,8 @@ fn what_is_instrumented_already_stays_as_it_is() {
     sandbox.jar("shop.jar", &[]);
     assert_eq!(pre(&sandbox, &["shop.jar"]).code, 0);
     let again = sandbox.instr(&["pre", "--config", "everything.toml", "--output", "again", "out/shop.jar"]);
-    assert_eq!(again.code, 0, "{}", again.stderr);
+    assert_eq!(again.code, 1, "{}", again.stderr);
+    assert!(again.stderr.starts_with("error: no class was rewritten: 3 classes were instrumented before"));
     assert!(again.stdout.contains("3 classes hold probes already and stay as they are"), "{}", again.stdout);
     assert!(fs::read(sandbox.path("again/shop.jar")).unwrap() == fs::read(sandbox.path("out/shop.jar")).unwrap());
 }
@@ -156,8 +157,32 @@ fn a_jar_without_a_chosen_class_is_copied_as_it_is() {
     let sandbox = sandbox();
     sandbox.write("everything.toml", EVERYTHING.replace("shop.**", "elsewhere.**"));
     sandbox.jar("shop.jar", &[("META-INF/A.SF", b"digests")]);
-    assert_eq!(pre(&sandbox, &["shop.jar"]).code, 0);
+    assert_eq!(pre(&sandbox, &["shop.jar"]).code, 1);
     assert!(fs::read(sandbox.path("out/shop.jar")).unwrap() == fs::read(sandbox.path("shop.jar")).unwrap());
+}
+
+/// A build that instruments nothing must not look as if it had worked.
+#[test]
+fn no_class_rewritten_is_an_error_with_the_reason() {
+    let sandbox = sandbox();
+    sandbox.jar("shop.jar", &[]);
+    sandbox.jar_of("empty.jar", &[("readme.txt".to_owned(), Vec::new())]);
+    let excluded = format!("{EVERYTHING}exclude = \"shop.**\"\n");
+    let wrapped = format!("{EVERYTHING}constructors = true\nmethod = \"<init>\"\nmode = \"wrapper\"\n");
+    for (rules, jar, reason) in [
+        (EVERYTHING.replace("shop.**", "elsewhere.**"), "shop.jar", "no rule chooses any of the "),
+        (excluded, "shop.jar", "methods left out by reason: 3 constructor, 5 excluded-by-rule"),
+        (wrapped, "shop.jar", "methods refused (constructor)"),
+        (EVERYTHING.to_owned(), "empty.jar", "the jars hold no classes"),
+    ] {
+        sandbox.write("everything.toml", rules);
+        let said = pre(&sandbox, &["--json", jar]);
+        assert_eq!(said.code, 1, "{}", said.stderr);
+        let figures: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+        assert_eq!(figures["classes_rewritten"], 0, "printed all the same");
+        assert!(said.stderr.contains("error: no class was rewritten: "), "{}", said.stderr);
+        assert!(said.stderr.contains(reason) && said.stderr.contains("help: `instr explain"), "{}", said.stderr);
+    }
 }
 
 #[test]
