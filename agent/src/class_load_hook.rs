@@ -14,6 +14,7 @@ use instrument_core::outcome::{FREQ_INLINE_SIZE, MAX_INLINE_SIZE};
 use instrument_core::selection::{ClassDecision, MethodDecision};
 use instrument_core::{Insertion, MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, Workspace};
 
+use crate::ahead_of_time::Inserted;
 use crate::class_plan::{ClassPlan, Coming};
 use crate::hierarchy::{BOOT, LoaderView, Newcomer};
 use crate::jvm;
@@ -147,6 +148,15 @@ fn instrument(session: &Session, file: &ClassFile<'_>, decision: &ClassDecision,
     let refuse_all = |refused: &[Refused]| session.statistics.refuse_methods(file, refused);
     count_skipped(session, decision);
     log_decisions(session, file, decision);
+    if decision.chosen().next().is_some()
+        && let Some(inserted) = Inserted::of(session, file)
+    {
+        let is_first = matches!(coming, Coming::First);
+        let mut rewritten = inserted.claimed(session, file, decision, is_first)?;
+        numbered(session, file, decision, &mut rewritten)?;
+        session.dump.write(&file.this_class().to_string(), &rewritten.bytes);
+        return Some(rewritten);
+    }
     let mut plan = ClassPlan::new(file, decision, coming);
     refuse_all(&plan.refused);
     session.doubts.note(file, decision);
@@ -166,11 +176,7 @@ fn instrument(session: &Session, file: &ClassFile<'_>, decision: &ClassDecision,
     }
     refuse_all(refused_of(&outcome));
     let Outcome::Rewritten(mut rewritten) = outcome else { return None };
-    let Some(()) = number_probes(session, file, decision, &mut rewritten) else {
-        let (class, reason) = (file.this_class().to_string(), "there are no more probe numbers".to_owned());
-        session.statistics.refuse("probe-numbers-exhausted", RefusedMethod { class, method: String::new(), reason });
-        return None;
-    };
+    numbered(session, file, decision, &mut rewritten)?;
     let is_counted = session.withdrawn.as_ref().is_some_and(|probes| probes.has_touched(file.this_class().as_bytes()));
     if !is_counted {
         count_rewritten(session, file, &rewritten, &plan);
@@ -232,6 +238,21 @@ fn count_skipped(session: &Session, decision: &ClassDecision) {
         }
     }
     session.statistics.skip(counts.into_iter());
+}
+
+/// Gives the probes their numbers; `None`, with the reason counted, if there are none left.
+fn numbered(
+    session: &Session,
+    file: &ClassFile<'_>,
+    decision: &ClassDecision,
+    rewritten: &mut Rewritten,
+) -> Option<()> {
+    let numbered = number_probes(session, file, decision, rewritten);
+    if numbered.is_none() {
+        let (class, reason) = (file.this_class().to_string(), "there are no more probe numbers".to_owned());
+        session.statistics.refuse("probe-numbers-exhausted", RefusedMethod { class, method: String::new(), reason });
+    }
+    numbered
 }
 
 /// Replaces the engine's numbers by those of the process.

@@ -100,6 +100,9 @@ pub(crate) struct Status {
     dumps: Vec<Dumped>,
     classes_rewritten: u64,
     methods_instrumented: u64,
+    /// Classes that `instr pre` had instrumented, and their probes that record.
+    classes_instrumented_ahead: u64,
+    probes_instrumented_ahead: u64,
     records: u64,
     lost: u64,
     /// Live probes by category and level.
@@ -143,6 +146,8 @@ impl Status {
             dumps: session.dumps.dumped(),
             classes_rewritten: count(&session.statistics.classes_rewritten),
             methods_instrumented: count(&session.statistics.methods_instrumented),
+            classes_instrumented_ahead: count(&session.statistics.classes_ahead),
+            probes_instrumented_ahead: count(&session.statistics.probes_ahead),
             records: records.records,
             lost: records.lost,
             live: if goes_on { session.live.count(&session.setup, &withdrawn()) } else { Vec::new() },

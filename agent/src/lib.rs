@@ -13,6 +13,7 @@
 #[cfg(panic = "abort")]
 compile_error!("the agent must be built with panic = \"unwind\": an abort would take the application with it");
 
+mod ahead_of_time;
 mod call_tree;
 mod class_dump;
 mod class_load_hook;

@@ -1,17 +1,18 @@
 //! Numbers of probes, process-wide: which probe number stands for which method and template.
 //!
-//! Numbers go from 1 to 2^24 - 1 and are never given to something else. A class that comes again (retransformed, or by
+//! Numbers go from 1 to 2^24 - 2 (the next one is that of silent probes, `instrument_core::ahead`) and are never given to something else. A class that comes again (retransformed, or by
 //! another loader) gets the numbers it had: classes of one name in several loaders share them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use instrument_core::ahead::SILENT_PROBE;
 use instrument_core::level::Level;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 /// The highest number that fits into a record.
-pub(crate) const HIGHEST_PROBE: usize = 0x00ff_ffff;
+pub(crate) const HIGHEST_PROBE: usize = SILENT_PROBE as usize - 1;
 
 /// The levels whose records have numbers of their own behind that of a live probe: their figures mean something else.
 const OTHER_LEVELS: [Level; 3] = [Level::Watch, Level::Full, Level::Burst];

@@ -30,6 +30,10 @@ pub(crate) struct Statistics {
     pub(crate) methods_instrumented: AtomicU64,
     /// Of these, methods that were given a wrapper.
     pub(crate) methods_wrapped: AtomicU64,
+    /// Classes that `instr pre` had instrumented; the agent adds no probe to them.
+    pub(crate) classes_ahead: AtomicU64,
+    /// Of their probes, those that record because a rule takes their method.
+    pub(crate) probes_ahead: AtomicU64,
     /// Probes in them.
     pub(crate) probes: AtomicU64,
     /// Bytes of the rewritten classes before.
@@ -122,6 +126,8 @@ impl Statistics {
             methods_instrumented: get(&self.methods_instrumented),
             methods_wrapped: get(&self.methods_wrapped),
             wrapped_classes: end.wrapped_classes,
+            classes_instrumented_ahead: get(&self.classes_ahead),
+            probes_instrumented_ahead: get(&self.probes_ahead),
             probes: get(&self.probes),
             bytes_in: get(&self.bytes_in),
             bytes_out: get(&self.bytes_out),
@@ -181,6 +187,8 @@ struct File<'a> {
     methods_instrumented: u64,
     methods_wrapped: u64,
     wrapped_classes: usize,
+    classes_instrumented_ahead: u64,
+    probes_instrumented_ahead: u64,
     probes: u64,
     bytes_in: u64,
     bytes_out: u64,

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use classfile::{ClassFile, Tag};
+use classfile::ClassFile;
+use instrument_core::ahead;
 use instrument_core::capture::CapturedValues;
 use instrument_core::internal_name::to_source;
 use instrument_core::selection::{Chosen, MethodDecision, MissingParameters, Never};
 use instrument_core::{
-    Engine, EngineOptions, Insertion, MethodPlan, Outcome, Refused, Rewritten, Templates, Workspace,
+    Engine, EngineOptions, Insertion, MethodPlan, Outcome, Refusal, Refused, Rewritten, Templates, Workspace,
 };
 
 use crate::classes::Classes;
@@ -17,9 +18,6 @@ use crate::configuration::Configuration;
 use crate::cpu_clock::CpuClock;
 use crate::probe_table::{Probe, ProbeTable};
 use crate::progress::Counting;
-
-/// The package of what instrumented methods call.
-const RUNTIME: &[u8] = b"java/instr/";
 
 /// Instruments class after class with one configuration.
 pub(crate) struct Instrumentation<'a> {
@@ -99,7 +97,7 @@ impl<'a> Instrumentation<'a> {
             return None;
         };
         self.totals.methods += class.methods().len() as u64;
-        if holds_probes(&class) {
+        if ahead::holds_probes(&class) {
             self.totals.instrumented_before += u64::from(!self.plan(&class).is_empty());
             return None;
         }
@@ -108,7 +106,7 @@ impl<'a> Instrumentation<'a> {
             self.tell(&class, &plan, &outcome);
         }
         match outcome {
-            Outcome::Rewritten(rewritten) => Some(self.accept(&class, rewritten)),
+            Outcome::Rewritten(rewritten) => self.accept(&class, &rewritten),
             Outcome::Unchanged { refused } => {
                 self.count_refused(&refused);
                 None
@@ -174,25 +172,26 @@ impl<'a> Instrumentation<'a> {
         decision.chosen().map(plan).collect()
     }
 
-    fn accept(&mut self, class: &ClassFile<'_>, rewritten: Rewritten) -> Vec<u8> {
-        self.totals.methods_instrumented += rewritten.methods.len() as u64;
+    /// Returns the class with its mark and lists its probes; `None` if it has no room for the mark.
+    fn accept(&mut self, class: &ClassFile<'_>, rewritten: &Rewritten) -> Option<Vec<u8>> {
         self.count_refused(&rewritten.refused);
-        let mut bytes = rewritten.bytes;
+        let Some(bytes) = ahead::marked(rewritten, class, &self.configuration.library) else {
+            rewritten.methods.iter().for_each(|_| self.refuse(Refusal::PoolFull.key()));
+            return None;
+        };
+        self.totals.methods_instrumented += rewritten.methods.len() as u64;
         for slot in &rewritten.probes {
             let Some(method) = class.methods().get(slot.method_index) else { continue };
             let template = self.configuration.library.get(slot.template);
-            let id = self.probes.add(|id| Probe {
+            self.probes.add(|id| Probe {
                 id,
                 class: class.this_class().to_string(),
                 method: method.name.to_string(),
                 descriptor: method.descriptor.to_string(),
                 template: template.map(|template| template.name.clone()).unwrap_or_default(),
             });
-            if let Some(place) = bytes.get_mut(slot.offset..slot.offset + 4) {
-                place.copy_from_slice(&id.to_be_bytes());
-            }
         }
-        bytes
+        Some(bytes)
     }
 
     fn count_refused(&mut self, refused: &[Refused]) {
@@ -204,14 +203,6 @@ impl<'a> Instrumentation<'a> {
     fn refuse(&mut self, reason: &str) {
         *self.totals.refused.entry(reason.to_owned()).or_default() += 1;
     }
-}
-
-/// Returns whether an earlier run has instrumented the class: nothing else refers to the runtime. Its calls would be recorded twice.
-fn holds_probes(class: &ClassFile<'_>) -> bool {
-    let pool = class.constant_pool();
-    pool.entries()
-        .filter(|(_, tag)| *tag == Tag::Class)
-        .any(|(index, _)| pool.class_name(index).is_ok_and(|name| name.as_bytes().starts_with(RUNTIME)))
 }
 
 /// Returns the values of the method's calls that the rule chose.

@@ -1,4 +1,4 @@
-//! The numbers that pre-instrumented classes carry, and what they stand for (`probes.json`).
+//! The probes that `instr pre` inserted (`probes.json`).
 
 use std::io::Write;
 
@@ -15,18 +15,17 @@ pub(crate) struct Probe {
     pub(crate) template: String,
 }
 
-/// Numbers probes from 1, in the order in which they are met; 0 means "no probe" in the records.
+/// Lists probes, counted from 1 in the order in which they are inserted. In a JVM the agent gives them numbers of the process.
 #[derive(Debug, Default)]
 pub(crate) struct ProbeTable {
     probes: Vec<Probe>,
 }
 
 impl ProbeTable {
-    /// Gives the next number to the probe that `describe` makes of it.
-    pub(crate) fn add(&mut self, describe: impl FnOnce(u32) -> Probe) -> u32 {
+    /// Adds the probe that `describe` makes of its number.
+    pub(crate) fn add(&mut self, describe: impl FnOnce(u32) -> Probe) {
         let id = self.probes.len() as u32 + 1;
         self.probes.push(describe(id));
-        id
     }
 
     pub(crate) fn write(&self, output: impl Write) -> Result<()> {

@@ -33,6 +33,11 @@ pub(crate) struct Status {
     pub(crate) dumps: Vec<Dumped>,
     pub(crate) classes_rewritten: u64,
     pub(crate) methods_instrumented: u64,
+    /// Classes that `instr pre` had instrumented, and their probes that record.
+    #[serde(default)]
+    pub(crate) classes_instrumented_ahead: u64,
+    #[serde(default)]
+    pub(crate) probes_instrumented_ahead: u64,
     pub(crate) records: u64,
     pub(crate) lost: u64,
     /// Live probes by category and level.

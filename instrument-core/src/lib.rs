@@ -11,6 +11,7 @@ pub mod rules;
 pub mod weave;
 
 pub use rules::{capture, config, selection};
+pub use weave::ahead;
 pub use weave::engine::{self, Engine, Workspace};
 pub use weave::insertion::{self, Insertion};
 pub use weave::offset_map::{self, OffsetMap};

@@ -14,6 +14,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use instrument_core::ahead::SILENT_PROBE;
 use trace::TaskStep;
 
 use crate::jvm::counter::{self, TickScale};
@@ -98,6 +99,8 @@ const VALUES_OF_CALL: u8 = b'a';
 
 const PROBE_BITS: u32 = 24;
 const PROBE_MASK: u64 = (1 << PROBE_BITS) - 1;
+/// The probe of calls that are not recorded; its live form writes no record at all.
+const SILENT: u64 = SILENT_PROBE as u64;
 /// What is left of a word for the duration.
 const DURATION_BITS: u32 = 40;
 
@@ -125,6 +128,10 @@ pub(crate) fn decode(
             continue;
         }
         let Some(([first, second], behind)) = split_slot(rest) else { return Ok(()) };
+        if second & PROBE_MASK == SILENT {
+            rest = behind;
+            continue;
+        }
         let malformed = Malformed { at: words.len() - rest.len() };
         match escape(first, second, behind, thread, sink).ok_or(malformed)? {
             Next::Words(words) => rest = words,
@@ -139,7 +146,7 @@ fn copy_calls<'run>(words: &[AtomicU64], run: &'run mut [[u64; 2]; RUN]) -> &'ru
     for (slot, call) in words.chunks_exact(2).zip(run.iter_mut()) {
         let [first, second] = slot else { break };
         let second = second.load(Ordering::Relaxed);
-        if second & PROBE_MASK == 0 {
+        if matches!(second & PROBE_MASK, 0 | SILENT) {
             break;
         }
         *call = [first.load(Ordering::Relaxed), second];
@@ -202,7 +209,9 @@ fn escape<'a>(
         KIND_LONG => {
             let ([duration, probe], rest) = split_slot(behind)?;
             let (start, duration) = probe_span(first, duration);
-            sink.long_call((probe & PROBE_MASK) as u32, start, duration);
+            if probe & PROBE_MASK != SILENT {
+                sink.long_call((probe & PROBE_MASK) as u32, start, duration);
+            }
             Some(Next::Words(rest))
         }
         KIND_DETAIL => {
@@ -212,7 +221,9 @@ fn escape<'a>(
             let (probe, number) = ((low & PROBE_MASK) as u32, (low >> 32) as u32);
             let (start, duration) = probe_span(first, duration);
             let detail = Detail { kind, probe, start, duration, number, text };
-            if kind == VALUES_OF_CALL {
+            if probe == SILENT_PROBE {
+                // Recorded by a probe that no rule of this session takes.
+            } else if kind == VALUES_OF_CALL {
                 sink.values_of_call(detail)
             } else {
                 sink.detail(detail)
@@ -306,7 +317,11 @@ mod tests {
     fn every_kind_of_record_is_read_and_the_end_mark_ends_the_segment() {
         let mut words = vec![77, 1 << 32 | 1 << 24];
         words.extend([1000, 25 << 24 | 9]);
-        words.extend([2000, 2 << 24, 1 << 50, 0xff_ffff]);
+        words.extend([2000, 2 << 24, 1 << 50, 0xff_fffe]);
+        // Silent probes, in each form that a call has.
+        words.extend([2100, 25 << 24 | 0xff_ffff, 2200, 2 << 24, 1 << 50, 0xff_ffff]);
+        words.extend([2300, 9 << 32 | 3 << 24, 44, 200 << 32 | 0xff_ffff]);
+        words.extend(text("HGET\0/a/b"));
         words.extend([2500, 2 << 24, (-7_i64) as u64, 8]);
         words.extend([3000, 9 << 32 | 3 << 24, 44, 200 << 32 | 5]);
         words.extend(text("HGET\0/a/b"));
@@ -315,7 +330,7 @@ mod tests {
         words.extend([4000, 0xffff_fffe << 32 | 10 << 24, 4001, 12 << 24]);
         words.extend([0, 4 << 24, 5000, 1 << 24 | 9]);
         let (log, result, thread) = run(&words);
-        let long = format!("long {} 2000 {}", 0xff_ffff, 1_u64 << 50);
+        let long = format!("long {} 2000 {}", 0xff_fffe, 1_u64 << 50);
         let expected = [
             "thread 77 true",
             "call 9 1000 25",
@@ -343,8 +358,8 @@ mod tests {
 
     #[test]
     fn largest_ordinary_duration_and_probe_keep_their_bits() {
-        let (log, ..) = run(&[u64::MAX, ((1 << 40) - 1) << 24 | 0xff_ffff]);
-        assert_eq!(log, [format!("call {} {} {}", 0xff_ffff, u64::MAX, (1_u64 << 40) - 1)]);
+        let (log, ..) = run(&[u64::MAX, ((1 << 40) - 1) << 24 | 0xff_fffe]);
+        assert_eq!(log, [format!("call {} {} {}", 0xff_fffe, u64::MAX, (1_u64 << 40) - 1)]);
     }
 
     #[test]

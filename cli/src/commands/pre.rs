@@ -20,8 +20,8 @@ const PROBE_TABLE: &str = "probes.json";
 const HELP_NOTHING_REWRITTEN: &str = "`instr explain --config CONFIG CLASS JAR` shows for one class which rule decides and why; \
      a class that was instrumented before is instrumented anew from its original jar";
 
-/// Instrument jars ahead of time. The originals are only read; DIR gets a copy of each, and probes.json, the table of the
-/// numbers that the instrumented methods record.
+/// Instrument jars ahead of time. The originals are only read; DIR gets a copy of each, and probes.json, the list of the
+/// probes inserted.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The configuration, a TOML file.

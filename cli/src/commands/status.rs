@@ -36,6 +36,12 @@ fn text(status: &Status) -> String {
         format!("{} methods of {} classes instrumented", status.methods_instrumented, status.classes_rewritten),
         format!("{} records, {} lost; trace file: {file}", status.records, status.lost),
     ];
+    if status.classes_instrumented_ahead > 0 {
+        lines.push(format!(
+            "{} classes were instrumented ahead of time by `instr pre`; {} of their probes record",
+            status.classes_instrumented_ahead, status.probes_instrumented_ahead
+        ));
+    }
     lines.extend(status.ended.iter().map(|reason| format!("the recording has ended: {reason}")));
     lines.extend(status.dumps.iter().map(|dump| format!("dump {}", describe(dump))));
     lines.extend(status.live.iter().map(live));

@@ -103,6 +103,23 @@ fn what_is_instrumented_already_stays_as_it_is() {
     assert!(fs::read(sandbox.path("again/shop.jar")).unwrap() == fs::read(sandbox.path("out/shop.jar")).unwrap());
 }
 
+/// The mark of so many probes needs several entries of the constant pool.
+#[test]
+fn a_class_of_thousands_of_methods_gets_its_mark() {
+    let sandbox = sandbox();
+    let methods: String = (0..2_000).map(|i| format!("  int m{i}() {{ return hashCode() + {i}; }}\n")).collect();
+    sandbox.write("Many.java", format!("package shop;\nclass Many {{\n{methods}}}\n"));
+    let mut javac = Command::new(java().path().join("bin/javac"));
+    assert!(javac.arg("-d").arg(sandbox.path("many")).arg(sandbox.path("Many.java")).status().unwrap().success());
+    let class = fs::read(sandbox.path("many/shop/Many.class")).unwrap();
+    sandbox.jar_of("many.jar", &[("shop/Many.class".to_owned(), class)]);
+    let said = pre(&sandbox, &["--json", "many.jar"]);
+    let figures: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!((said.code, figures["methods_instrumented"].as_u64()), (0, Some(2_000)), "{}", said.stderr);
+    let explained = sandbox.instr(&["explain", "--config", "everything.toml", "shop.Many", "out/many.jar"]);
+    assert!(explained.stdout.contains("instrumented ahead of time by instr pre "), "{}", explained.stdout);
+}
+
 #[test]
 fn wrappers_keep_the_names_under_which_calls_are_recorded() {
     let sandbox = sandbox();

@@ -1,5 +1,6 @@
 //! Puts templates into methods: class file and plan in, rewritten class file out. Knows nothing of rules.
 
+pub mod ahead;
 mod body;
 pub mod captured;
 pub mod engine;

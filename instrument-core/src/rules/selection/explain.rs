@@ -17,6 +17,7 @@ use crate::internal_name::to_source;
 use crate::level::{Level, Mode};
 use crate::rules::capture::CapturedMethod;
 use crate::rules::nearest_name::quoted_list;
+use crate::weave::ahead;
 use crate::weave::refusal::Refusal;
 use crate::weave::wrapper::NotWrapped;
 
@@ -28,6 +29,9 @@ pub struct ClassExplanation {
     pub class: String,
     /// Why no rule is asked at all.
     pub refused: Option<String>,
+    /// The version of instr that instrumented it ahead of time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instrumented_ahead: Option<String>,
     /// Each rule's answer to the class, in order.
     pub rules: Vec<RuleAnswer>,
     /// Types whose super types are unknown although a rule depends on them.
@@ -110,6 +114,7 @@ impl RuleSet {
         ClassExplanation {
             class: to_source(facts.name()),
             refused: refused.map(|reason| reason.to_string()),
+            instrumented_ahead: ahead::version(class),
             rules: answers.iter().map(|(rule, answer)| class_answer(rule, *answer, &facts)).collect(),
             unresolved: unresolved.iter().map(|name| to_source(name)).collect(),
             methods: methods

@@ -10,6 +10,10 @@ impl fmt::Display for ClassExplanation {
         if let Some(reason) = &self.refused {
             return writeln!(f, "  left alone: {reason}");
         }
+        if let Some(version) = &self.instrumented_ahead {
+            let note = "its probes record where a rule takes their method, and the agent adds none";
+            writeln!(f, "instrumented ahead of time by instr pre {version}: {note}")?;
+        }
         writeln!(f, "rules:")?;
         let width = self.rules.iter().map(|answer| answer.rule.chars().count()).max().unwrap_or(0);
         for answer in &self.rules {
