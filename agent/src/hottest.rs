@@ -6,11 +6,12 @@ use std::cmp::Reverse;
 use instrument_core::level::Level;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
+use trace::WatchedLengths;
 
 use crate::live_selection::category_of;
 use crate::metrics::Durations;
 use crate::probe_registry::ProbeRegistry;
-use crate::recorder::Calls;
+use crate::recorder::{Calls, RecentCalls};
 use crate::session::Session;
 
 /// A method that was called often or long.
@@ -27,6 +28,8 @@ pub(crate) struct Hot {
     /// Of these: calls at level watch, whose times are estimates.
     estimated_calls: u64,
     nanos: u64,
+    /// `nanos / calls` is the mean time of a call: with calls at level watch only if all that were seen were long enough.
+    mean_is_known: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     recent: Option<Recent>,
 }
@@ -62,6 +65,8 @@ struct ProbeCalls<'a> {
     calls: u64,
     estimated_calls: u64,
     nanos: u64,
+    /// The lengths of some calls at level watch are unknown.
+    has_unknown_lengths: bool,
     /// Of the number with the most calls since the last look: times of different levels do not mix.
     recent: Option<&'a Durations>,
 }
@@ -71,6 +76,7 @@ impl<'a> ProbeCalls<'a> {
         self.calls += other.calls;
         self.estimated_calls += other.estimated_calls;
         self.nanos = self.nanos.saturating_add(other.nanos);
+        self.has_unknown_lengths |= other.has_unknown_lengths;
         let count = |durations: Option<&Durations>| durations.map_or(0, Durations::count);
         if count(other.recent) > count(self.recent) {
             self.recent = other.recent;
@@ -87,7 +93,9 @@ impl Hot {
             let mut rates = rates.lock();
             (rates.snapshot(), if durations { rates.look() } else { FxHashMap::default() })
         };
-        let mut by_time: Vec<_> = by_probe(session.probes, &calls, &recent).into_iter().collect();
+        let lengths = session.lengths.lock().clone();
+        let recent = known_lengths(session.probes, recent, &lengths);
+        let mut by_time: Vec<_> = by_probe(session.probes, &calls, &recent, &lengths).into_iter().collect();
         by_time.sort_unstable_by_key(|(probe, calls)| (Reverse(calls.nanos), *probe));
         by_time.truncate(most);
         let mut methods: FxHashMap<Method, (u32, ProbeCalls<'_>)> = FxHashMap::default();
@@ -104,9 +112,9 @@ impl Hot {
         let row = |(method, (probe, sum)): (Method, (u32, ProbeCalls<'_>))| {
             let Method { name: method, descriptor, category, fixed } = method;
             let level = if goes_on { fixed.unwrap_or_else(|| session.live.level(probe)) } else { Level::Off };
-            let ProbeCalls { calls, estimated_calls, nanos, recent } = sum;
-            let recent = recent.map(Recent::of);
-            Hot { probe, method, category, level, descriptor, calls, estimated_calls, nanos, recent }
+            let ProbeCalls { calls, estimated_calls, nanos, has_unknown_lengths, recent } = sum;
+            let (recent, mean_is_known) = (recent.map(Recent::of), !has_unknown_lengths);
+            Hot { probe, method, category, level, descriptor, calls, estimated_calls, nanos, mean_is_known, recent }
         };
         let mut rows: Vec<Hot> = methods.into_iter().map(row).collect();
         rows.sort_unstable_by_key(|hot| (Reverse(hot.nanos), hot.probe));
@@ -114,19 +122,39 @@ impl Hot {
     }
 }
 
+/// The durations since the last look, by number; of calls at level watch only where these say how long the calls took.
+fn known_lengths(
+    probes: &ProbeRegistry,
+    recent: FxHashMap<usize, RecentCalls>,
+    lengths: &WatchedLengths,
+) -> FxHashMap<usize, Durations> {
+    let known = |(number, RecentCalls { durations, blurred }): (usize, RecentCalls)| {
+        let (_, level) = probes.own_number(u32::try_from(number).ok()?)?;
+        if level != Level::Watch {
+            return Some((number, durations));
+        }
+        let clear = durations.without(&blurred);
+        (clear.count() > 0 && lengths.counts(clear.min())).then_some((number, clear))
+    };
+    recent.into_iter().filter_map(known).collect()
+}
+
 /// Calls by the own number of each probe.
 fn by_probe<'a>(
     probes: &ProbeRegistry,
     calls: &[Calls],
     recent: &'a FxHashMap<usize, Durations>,
+    lengths: &WatchedLengths,
 ) -> FxHashMap<u32, ProbeCalls<'a>> {
     let mut by_probe: FxHashMap<u32, ProbeCalls<'a>> = FxHashMap::default();
     for (number, calls) in (0u32..).zip(calls).filter(|(_, calls)| calls.count > 0) {
         let Some((own, level)) = probes.own_number(number) else { continue };
+        let is_known = calls.shortest.is_some_and(|shortest| lengths.counts(shortest));
         let of_number = ProbeCalls {
             calls: calls.count,
             estimated_calls: if level == Level::Watch { calls.count } else { 0 },
             nanos: calls.nanos,
+            has_unknown_lengths: level == Level::Watch && !is_known,
             recent: recent.get(&(number as usize)),
         };
         by_probe.entry(own).or_default().add(&of_number);
@@ -152,7 +180,7 @@ mod tests {
         let probes = ProbeRegistry::default();
         let numbers = probes.numbers(b"p/C", [request(b"a", true), request(b"b", false)].into_iter());
         assert_eq!(numbers, Some(vec![1, 5]));
-        let counted = |count, nanos| Calls { count, nanos };
+        let counted = |count, nanos| Calls { count, nanos, shortest: Some(nanos / count.max(1)) };
         // By number: exact times, ticks, full and bursts of `a`, then `b`.
         let calls = [counted(0, 0), counted(7, 70), counted(2, 2_000), counted(0, 0), counted(1, 5), counted(3, 9)];
         let durations = |times: &[u64]| {
@@ -161,9 +189,10 @@ mod tests {
             durations
         };
         let recent = [(1, durations(&[10, 11, 12])), (2, durations(&[1_000]))].into_iter().collect();
-        let found = by_probe(&probes, &calls, &recent);
+        let found = by_probe(&probes, &calls, &recent, &WatchedLengths::default());
         let figures = |own: u32| found.get(&own).map(|sum| (sum.calls, sum.estimated_calls, sum.nanos));
         assert_eq!((figures(1), figures(5), found.len()), (Some((10, 2, 2_075)), Some((3, 0, 9)), 2));
+        assert!(found[&1].has_unknown_lengths && !found[&5].has_unknown_lengths, "ticks of which nothing is known");
         assert_eq!(found[&1].recent.map(Durations::max), Some(12), "of most of the calls, not a mixture");
     }
 }

@@ -12,7 +12,9 @@ use settings::WatchConfig;
 
 use crate::jvm::{JavaVm, Jni, NanoClock};
 use crate::jvm_event_recording::JvmEventRecording;
-use crate::recorder::{BurstWindows, JvmEventQueue, LiveTicks, TickSettings, Ticker, WatchedCalls};
+use crate::recorder::{
+    BurstWindows, JvmEventQueue, LateTicks, LiveTicks, SharedLengths, TickSettings, Ticker, WatchedCalls,
+};
 use crate::runtime_classes::RuntimeClasses;
 
 /// Who wants the probes to be off.
@@ -34,6 +36,8 @@ pub(crate) struct ProbeSwitch {
     counted: Option<Arc<WatchedCalls>>,
     /// When windows of level burst open.
     windows: BurstWindows,
+    /// What is known about the ticks.
+    lengths: SharedLengths,
     /// Some probe reads the tick. Beside the state, because every class that is loaded asks, even one that is loaded by Java code
     /// that runs while the state is locked.
     needs_ticks: AtomicBool,
@@ -59,11 +63,12 @@ impl ProbeSwitch {
         config: WatchConfig,
         counted: Option<Arc<WatchedCalls>>,
         windows: BurstWindows,
+        lengths: SharedLengths,
     ) -> ProbeSwitch {
         let longest = config.tick_us.map(|tick| Duration::from_micros(u64::from(tick)));
         let ticks = TickSettings { longest, real_time: config.real_time };
         let needs_ticks = AtomicBool::new(false);
-        ProbeSwitch { vm, ticks, counted, windows, needs_ticks, state: Mutex::new(State::default()) }
+        ProbeSwitch { vm, ticks, counted, windows, lengths, needs_ticks, state: Mutex::new(State::default()) }
     }
 
     /// Switches all probes on: the session begins.
@@ -167,7 +172,8 @@ impl State {
             return;
         };
         let live = LiveTicks::new(switch.windows.clone(), self.events.clone());
-        match Ticker::start(switch.vm, clock, runtime.tick, switch.ticks, live, switch.counted.clone()) {
+        let late = LateTicks::new(Arc::clone(&switch.lengths), self.events.clone());
+        match Ticker::start(switch.vm, clock, runtime.tick, switch.ticks, live, switch.counted.clone(), late) {
             Ok(ticker) => self.ticker = Some(ticker),
             Err(error) => tracing::error!(%error, "no thread for the ticker; level watch records nothing"),
         }

@@ -30,7 +30,8 @@ use crate::probe_prices::ProbePrices;
 use crate::probe_registry::{LIVE_NUMBERS, ProbeRegistry};
 use crate::probe_switch::ProbeSwitch;
 use crate::recorder::{
-    self, BurstWindows, CallRates, DumpDesk, InnerCalls, LiveTree, RecordCounts, Rings, WatchedCalls, Watcher,
+    self, BurstWindows, CallRates, DumpDesk, InnerCalls, LiveTree, RecordCounts, Rings, SharedLengths, WatchedCalls,
+    Watcher,
 };
 use crate::rewritten_classes::RewrittenClasses;
 use crate::runtime_classes::RuntimeClasses;
@@ -89,6 +90,8 @@ pub(crate) struct Session {
     pub(crate) rates: Option<Arc<Mutex<CallRates>>>,
     /// Which calls within others of their category are not counted again.
     pub(crate) inner_calls: Arc<InnerCalls>,
+    /// Which lengths of calls at level watch count.
+    pub(crate) lengths: SharedLengths,
     /// The call tree up to now, if somebody may ask.
     pub(crate) tree: Option<Arc<Mutex<LiveTree>>>,
     /// What the drainer has seen up to now.
@@ -394,13 +397,16 @@ impl Session {
         let counted = Arc::new(WatchedCalls::of_process());
         let withdrawn = setup.watch_budget().map(|percent| WithdrawnProbes::new(probes, percent, Arc::clone(&counted)));
         let file_names = FileNames::of_now();
-        let rates = (control.socket || budget.is_some()).then(Arc::default);
+        let lengths = SharedLengths::default();
+        let rates =
+            (control.socket || budget.is_some()).then(|| Arc::new(Mutex::new(CallRates::new(Arc::clone(&lengths)))));
         Session {
             engine: Engine::new(Arc::clone(&setup.templates), EngineOptions::default()),
             probes,
             live: LiveControl::new(probes, budget),
             prices: OnceLock::new(),
             rates,
+            lengths: Arc::clone(&lengths),
             tree: control.call_tree.then(Arc::default),
             records: Mutex::new(RecordCounts::default()),
             wrapped: WRAPPED.get_or_init(WrappedClasses::default),
@@ -421,6 +427,7 @@ impl Session {
                 setup.config.watch,
                 withdrawn.is_some().then(|| Arc::clone(&counted)),
                 BurstWindows::new(&setup.config.control),
+                lengths,
             ),
             withdrawn,
             events: JvmEventRecording::new(&setup.config.trace, setup.config.sampler.enabled),

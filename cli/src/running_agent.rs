@@ -151,6 +151,9 @@ pub(crate) struct Hot {
     #[serde(default)]
     pub(crate) estimated_calls: u64,
     pub(crate) nanos: u64,
+    /// `nanos / calls` is the mean time of a call; false at level watch, unless all calls that were seen were long enough.
+    #[serde(default)]
+    pub(crate) mean_is_known: bool,
     /// How long the calls since the last look took; if that was asked for, and there were any.
     #[serde(default)]
     pub(crate) recent: Option<Recent>,

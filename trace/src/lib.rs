@@ -24,6 +24,7 @@ pub mod report;
 mod schema;
 mod task_step;
 mod varint;
+mod watched_lengths;
 
 pub use analysis::{Analysis, AnalysisOptions};
 pub use kept_files::write_keeping_earlier;
@@ -35,3 +36,4 @@ pub use recording::{
 };
 pub use repair::{Repaired, repair};
 pub use task_step::TaskStep;
+pub use watched_lengths::{TICK_LIMIT, WatchedLengths};

@@ -37,6 +37,7 @@ pub(crate) mod id {
     pub(crate) const FAILED_SAMPLE: u32 = 5031;
     pub(crate) const ALLOCATION_SAMPLE: u32 = 5032;
     pub(crate) const CLAIM: u32 = 5033;
+    pub(crate) const LATE_TICK: u32 = 5039;
     pub(crate) const BOOLEAN: u32 = 5040;
     pub(crate) const CHAR: u32 = 5041;
     pub(crate) const FLOAT: u32 = 5042;
@@ -69,7 +70,7 @@ pub(crate) mod id {
 }
 
 /// Version of the table above and below; a reader that has seen one id may reuse what it has read for it.
-pub(crate) const METADATA_ID: u64 = 10;
+pub(crate) const METADATA_ID: u64 = 11;
 
 /// One type of the file.
 pub(crate) struct TypeDefinition {

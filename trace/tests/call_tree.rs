@@ -121,7 +121,10 @@ fn nested_calls_and_details_of_the_sample() {
 
     let query = analysis.frames.iter().position(|frame| frame.method == "query").unwrap();
     let frame = &analysis.frames[query];
-    assert_eq!((frame.calls, frame.total, frame.own, frame.max, frame.average()), (2, 4_500, 4_500, 3_000, 2_250));
+    assert_eq!(
+        (frame.calls, frame.total, frame.own, frame.longest(), frame.average()),
+        (2, 4_500, 4_500, Some(3_000), Some(2_250))
+    );
     assert_eq!((frame.class.as_str(), frame.template.as_str()), ("com.acme.Store", "timed"));
     let statement = &analysis.statements[0];
     assert_eq!((statement.text.as_str(), statement.calls, statement.total), ("select 1", 2, 4_500));

@@ -54,6 +54,27 @@ impl Durations {
         }
     }
 
+    /// These durations without some of them. If the shortest or the longest is left out, the new one is as exact as the buckets.
+    pub(crate) fn without(&self, others: &Durations) -> Durations {
+        let mut rest = self.clone();
+        if others.count == 0 {
+            return rest;
+        }
+        for (row, left_out) in rest.rows.iter_mut().zip(&others.rows) {
+            let (Some(steps), Some(left_out)) = (row, left_out) else { continue };
+            for (count, left_out) in steps.iter_mut().zip(left_out.iter()) {
+                *count = count.saturating_sub(*left_out);
+            }
+        }
+        rest.count = self.count.saturating_sub(others.count);
+        rest.zeros = self.zeros.saturating_sub(others.zeros);
+        rest.sum = self.sum.saturating_sub(others.sum);
+        let [least, most] = [0.0, 100.0].map(|percent| (rest.percentile(percent) * 1e9).round() as u64);
+        rest.min = if others.min == self.min { least } else { self.min };
+        rest.max = if others.max == self.max { most } else { self.max };
+        rest
+    }
+
     /// Number of durations.
     pub(crate) fn count(&self) -> u64 {
         self.count
@@ -149,6 +170,16 @@ mod tests {
         let (_, counts) = durations.buckets();
         assert_eq!(counts.iter().sum::<u64>(), 100_000);
         assert!(counts.first() > Some(&0) && counts.last() > Some(&0));
+    }
+
+    #[test]
+    fn durations_are_taken_out_again() {
+        let (mut all, mut others) = (Durations::default(), Durations::default());
+        [0, 8_000_000, 9_000_000, 70_000_000].into_iter().for_each(|nanos| all.record(nanos));
+        [0, 70_000_000].into_iter().for_each(|nanos| others.record(nanos));
+        let rest = all.without(&others);
+        assert_eq!((rest.count(), rest.zeros(), rest.sum()), (2, 0, 17_000_000));
+        assert!(rest.min().abs_diff(8_000_000) < 200_000 && rest.max().abs_diff(9_000_000) < 200_000, "{rest:?}");
     }
 
     #[test]

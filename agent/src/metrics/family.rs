@@ -69,6 +69,8 @@ pub(crate) enum Value {
     Durations(Box<Durations>),
     /// Durations of which only number and sum are known, in seconds.
     CountAndSum(u64, f64),
+    /// The same of calls at level watch whose lengths are unknown, in a family whose other series have a distribution.
+    Estimate(u64, f64),
 }
 
 impl Family {

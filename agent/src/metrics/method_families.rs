@@ -55,6 +55,11 @@ impl NamedProbe {
         self.attributes.first().map_or("", |(_, function)| function)
     }
 
+    /// Whether times are those of ticks (level watch).
+    pub(crate) fn is_estimated(&self) -> bool {
+        self.level == Level::Watch
+    }
+
     fn of(probe: &ProbeDefinition<'_>) -> NamedProbe {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let name = text(probe.name);
@@ -128,10 +133,19 @@ pub(crate) fn families(snapshot: &MethodSnapshot, names: &MethodNames) -> Vec<Fa
     ];
     for (probe, method) in &snapshot.methods {
         let Some(named) = names.get(*probe) else { continue };
+        let watched = named.is_estimated().then(|| method.watched());
+        let is_of_single_calls = |family: &Family| family.name.starts_with(duration.name);
         for (family, value) in &mut others {
-            family.push(Arc::clone(&named.attributes), Value::Number(value(method)));
+            if !matches!(watched, Some(None)) || !is_of_single_calls(family) {
+                family.push(Arc::clone(&named.attributes), Value::Number(value(method)));
+            }
         }
-        duration.push(Arc::clone(&named.attributes), Value::Durations(Box::new(method.durations.clone())));
+        let durations = match watched {
+            None => Value::Durations(Box::new(method.durations.clone())),
+            Some(Some(durations)) => Value::Durations(Box::new(durations)),
+            Some(None) => Value::Estimate(method.durations.count(), method.durations.sum() as f64 / 1e9),
+        };
+        duration.push(Arc::clone(&named.attributes), durations);
     }
     let mut families = vec![duration];
     families.extend(others.into_iter().map(|(family, _)| family));

@@ -7,12 +7,13 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::durations::Durations;
-use crate::recorder::{Detail, RecordSink, RecordThread};
+use crate::recorder::{Detail, RecordSink, RecordThread, SharedLengths};
 
 /// All methods, by probe number.
 #[derive(Debug, Default)]
 pub(crate) struct MethodTable {
     methods: Vec<Option<Box<MethodFigures>>>,
+    lengths: SharedLengths,
     records: u64,
     lost: u64,
 }
@@ -22,6 +23,10 @@ pub(crate) struct MethodTable {
 pub(crate) struct MethodFigures {
     /// All calls up to now.
     pub(crate) durations: Durations,
+    /// Of these, those that are off by a late tick if the probe is at level watch.
+    blurred: Durations,
+    /// The shortest duration that says how long a call at level watch took.
+    shortest: Option<u64>,
     /// Bytes told by the templates for sockets.
     pub(crate) socket_bytes: u64,
     /// The last complete interval.
@@ -54,7 +59,20 @@ pub(crate) struct MethodSnapshot {
     pub(crate) lost: u64,
 }
 
+impl MethodFigures {
+    /// The durations that say how long calls at level watch took; `None` if too little is known.
+    pub(crate) fn watched(&self) -> Option<Durations> {
+        let shortest = self.shortest?;
+        Some(self.durations.without(&self.blurred)).filter(|clear| clear.count() > 0 && clear.min() >= shortest)
+    }
+}
+
 impl MethodTable {
+    /// An empty table; at level watch late ticks count as `lengths` says.
+    pub(crate) fn new(lengths: SharedLengths) -> MethodTable {
+        MethodTable { lengths, ..MethodTable::default() }
+    }
+
     fn method(&mut self, probe: u32) -> Option<&mut MethodFigures> {
         let at = probe as usize;
         if at >= self.methods.len() {
@@ -63,10 +81,21 @@ impl MethodTable {
         self.methods.get_mut(at).map(|slot| &mut **slot.get_or_insert_default())
     }
 
-    fn add(&mut self, probe: u32, nanos: u64) {
+    fn add_all(&mut self, calls: impl Iterator<Item = (u32, u64, u64)>) {
+        let lengths = Arc::clone(&self.lengths);
+        let lengths = lengths.lock();
+        for (probe, start, nanos) in calls {
+            self.add(probe, nanos, lengths.is_blurred(start, nanos));
+        }
+    }
+
+    fn add(&mut self, probe: u32, nanos: u64, blurred: bool) {
         self.records += 1;
         if let Some(method) = self.method(probe) {
             method.durations.record(nanos);
+            if blurred {
+                method.blurred.record(nanos);
+            }
         }
     }
 
@@ -97,8 +126,10 @@ impl MethodTable {
             methods.truncate(most);
             methods.sort_unstable_by_key(|(probe, _)| *probe);
         }
+        let shortest = self.lengths.lock().shortest();
+        let copy = |(probe, method): (u32, &MethodFigures)| (probe, MethodFigures { shortest, ..method.clone() });
         MethodSnapshot {
-            methods: methods.into_iter().map(|(probe, method)| (probe, method.clone())).collect(),
+            methods: methods.into_iter().map(copy).collect(),
             omitted,
             records: self.records,
             lost: self.lost,
@@ -123,19 +154,16 @@ impl RecordSink for MethodSink {
     fn thread_name(&mut self, _thread: u64, _name: &[u8]) {}
 
     fn calls(&mut self, calls: &[[u64; 2]]) {
-        let mut table = self.0.lock();
-        for [_, word] in calls {
-            table.add((word & 0x00ff_ffff) as u32, word >> 24);
-        }
+        self.0.lock().add_all(calls.iter().map(|[start, word]| ((word & 0x00ff_ffff) as u32, *start, word >> 24)));
     }
 
-    fn long_call(&mut self, probe: u32, _start: u64, duration: u64) {
-        self.0.lock().add(probe, duration);
+    fn long_call(&mut self, probe: u32, start: u64, duration: u64) {
+        self.0.lock().add_all([(probe, start, duration)].into_iter());
     }
 
     fn detail(&mut self, detail: Detail<'_>) {
         let mut table = self.0.lock();
-        table.add(detail.probe, detail.duration);
+        table.add_all([(detail.probe, detail.start, detail.duration)].into_iter());
         if detail.kind == b'S'
             && let Some(method) = table.method(detail.probe)
         {
@@ -164,10 +192,25 @@ mod tests {
     }
 
     #[test]
+    fn lengths_of_level_watch_are_published_if_all_calls_were_long() {
+        let lengths = SharedLengths::default();
+        lengths.lock().raise_limit(1_000_000);
+        lengths.lock().add_late(90_000_000, 40_000_000);
+        let mut table = MethodTable::new(lengths);
+        table.add_all(
+            [(1, 5, 8_000_000), (1, 90_000_000, 40_000_000), (2, 5, 8_000_000), (2, 7, 1_000_000)].into_iter(),
+        );
+        let methods = table.snapshot(10).methods;
+        let watched: Vec<_> = methods.iter().map(|(_, method)| method.watched().map(|known| known.count())).collect();
+        assert_eq!(watched, [Some(1), None]);
+        assert_eq!(methods[0].1.durations.count(), 2, "of sums nothing is left out");
+    }
+
+    #[test]
     fn only_the_methods_with_the_most_time_are_told() {
         let mut table = MethodTable::default();
         for (probe, nanos) in [(1, 5), (2, 50), (3, 7), (4, 40), (5, 6)] {
-            table.add(probe, nanos);
+            table.add(probe, nanos, false);
         }
         let snapshot = table.snapshot(2);
         let told: Vec<u32> = snapshot.methods.iter().map(|(probe, _)| *probe).collect();
@@ -178,10 +221,10 @@ mod tests {
     #[test]
     fn an_interval_knows_rate_mean_and_concurrency_of_itself_alone() {
         let mut table = MethodTable::default();
-        (0..5).for_each(|_| table.add(1, 1_000_000_000));
+        (0..5).for_each(|_| table.add(1, 1_000_000_000, false));
         table.end_interval(Duration::from_secs(1));
         // 20 calls of half a second within two seconds: five at a time.
-        (0..20).for_each(|_| table.add(1, 500_000_000));
+        (0..20).for_each(|_| table.add(1, 500_000_000, false));
         table.end_interval(Duration::from_secs(2));
         let interval = table.snapshot(10).methods[0].1.interval;
         assert_eq!((interval.rate, interval.mean, interval.concurrency), (10.0, 0.5, 5.0));

@@ -33,7 +33,7 @@ use crate::health::Health;
 use crate::jvm::{JavaVm, NanoClock};
 use crate::message;
 use crate::probe_registry::ProbeRegistry;
-use crate::recorder::{Detail, RecordSink, RecordThread};
+use crate::recorder::{Detail, RecordSink, RecordThread, SharedLengths};
 pub(crate) use durations::Durations;
 pub(crate) use family::{Family, Kind, Unit, Value};
 pub(crate) use full_calls::FullCalls;
@@ -77,11 +77,12 @@ impl Metrics {
         origin: Origin,
         service: &str,
         health: Arc<Mutex<Health>>,
+        lengths: &SharedLengths,
     ) -> Option<Metrics> {
         if !config.is_wanted() {
             return None;
         }
-        let table = Arc::default();
+        let table = Arc::new(Mutex::new(MethodTable::new(Arc::clone(lengths))));
         let spans = config.otlp_traces.then(|| {
             let threshold = u64::try_from(config.trace_threshold.as_nanos()).unwrap_or(u64::MAX);
             Arc::new(Mutex::new(SpanTable::new(threshold)))

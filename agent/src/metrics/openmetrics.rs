@@ -45,7 +45,7 @@ fn write_family(page: &mut String, family: &Family) {
             Value::Number(value) if family.kind == Kind::Counter => sample.write(page, "_total", "", *value),
             Value::Integer(value) => sample.write(page, "", "", *value as f64),
             Value::Number(value) => sample.write(page, "", "", *value),
-            Value::CountAndSum(count, sum) => sample.write_sum(page, *count, *sum),
+            Value::CountAndSum(count, sum) | Value::Estimate(count, sum) => sample.write_sum(page, *count, *sum),
             Value::Durations(durations) => sample.write_durations(page, durations),
         }
     }

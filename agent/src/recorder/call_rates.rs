@@ -1,9 +1,11 @@
 //! How often each probe recorded, for those who ask while the program runs, and how long calls took while somebody looks.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 
+use super::late_ticks::SharedLengths;
 use crate::metrics::Durations;
 
 /// Who has not looked for so long does not look any more.
@@ -16,12 +18,15 @@ pub(crate) struct Calls {
     pub(crate) count: u64,
     /// Their durations together, in nanoseconds.
     pub(crate) nanos: u64,
+    /// The shortest duration, late ticks at level watch aside.
+    pub(crate) shortest: Option<u64>,
 }
 
 /// Calls by probe number.
 #[derive(Debug, Default)]
 pub(crate) struct CallRates {
     calls: Vec<Calls>,
+    lengths: SharedLengths,
     /// Only while somebody looks: keeping distributions up costs more than counting.
     watched: Option<Watched>,
 }
@@ -29,55 +34,69 @@ pub(crate) struct CallRates {
 /// Distributions of the calls since the last look, by probe number.
 #[derive(Debug)]
 struct Watched {
-    durations: FxHashMap<usize, Durations>,
+    durations: FxHashMap<usize, RecentCalls>,
     last_look: Instant,
+}
+
+/// Durations of the calls of a probe since the last look.
+#[derive(Debug, Default)]
+pub(crate) struct RecentCalls {
+    /// All recorded durations.
+    pub(crate) durations: Durations,
+    /// Of these, those that are off by a late tick if the probe is at level watch.
+    pub(crate) blurred: Durations,
 }
 
 const PROBE_MASK: u64 = 0x00ff_ffff;
 
 impl CallRates {
+    /// Nothing was called yet; at level watch late ticks count as `lengths` says.
+    pub(crate) fn new(lengths: SharedLengths) -> CallRates {
+        CallRates { lengths, ..CallRates::default() }
+    }
+
     /// Counts ring records: start, duration << 24 | probe.
     pub(crate) fn add(&mut self, records: &[[u64; 2]]) {
-        for [_, word] in records {
-            self.count((word & PROBE_MASK) as usize, word >> 24);
+        let lengths = Arc::clone(&self.lengths);
+        let lengths = lengths.lock();
+        if self.watched.as_ref().is_some_and(|watched| watched.last_look.elapsed() > PATIENCE) {
+            self.watched = None;
         }
-        if self.watched.is_some() {
-            self.distribute(records.iter().map(|[_, word]| ((word & PROBE_MASK) as usize, word >> 24)));
+        for [start, word] in records {
+            let nanos = word >> 24;
+            self.count((word & PROBE_MASK) as usize, nanos, lengths.is_blurred(*start, nanos));
         }
     }
 
     /// Counts one call.
-    pub(crate) fn add_call(&mut self, probe: usize, nanos: u64) {
-        self.count(probe, nanos);
-        if self.watched.is_some() {
-            self.distribute([(probe, nanos)].into_iter());
-        }
-    }
-
-    fn distribute(&mut self, calls: impl Iterator<Item = (usize, u64)>) {
-        let Some(watched) = &mut self.watched else { return };
-        if watched.last_look.elapsed() > PATIENCE {
-            self.watched = None;
-            return;
-        }
-        for (probe, nanos) in calls {
-            watched.durations.entry(probe).or_default().record(nanos);
-        }
+    pub(crate) fn add_call(&mut self, probe: usize, start: u64, nanos: u64) {
+        let blurred = self.lengths.lock().is_blurred(start, nanos);
+        self.count(probe, nanos, blurred);
     }
 
     /// How the calls since the last look were distributed, by probe number. The first look finds nothing: it begins here.
-    pub(crate) fn look(&mut self) -> FxHashMap<usize, Durations> {
+    pub(crate) fn look(&mut self) -> FxHashMap<usize, RecentCalls> {
         let next = Watched { durations: FxHashMap::default(), last_look: Instant::now() };
         self.watched.replace(next).map(|watched| watched.durations).unwrap_or_default()
     }
 
-    fn count(&mut self, probe: usize, nanos: u64) {
+    fn count(&mut self, probe: usize, nanos: u64, blurred: bool) {
+        if let Some(watched) = &mut self.watched {
+            let recent = watched.durations.entry(probe).or_default();
+            recent.durations.record(nanos);
+            if blurred {
+                recent.blurred.record(nanos);
+            }
+        }
         if self.calls.len() <= probe && probe <= PROBE_MASK as usize {
             self.calls.resize((probe + 1).next_power_of_two(), Calls::default());
         }
         if let Some(calls) = self.calls.get_mut(probe) {
             calls.count += 1;
             calls.nanos = calls.nanos.saturating_add(nanos);
+            if !blurred {
+                calls.shortest = Some(calls.shortest.map_or(nanos, |shortest| shortest.min(nanos)));
+            }
         }
     }
 
@@ -95,11 +114,11 @@ mod tests {
     fn calls_and_time_are_counted_for_each_probe() {
         let mut rates = CallRates::default();
         rates.add(&[[1, 10 << 24 | 3], [2, 5 << 24 | 3], [3, 7 << 24 | 1]]);
-        rates.add_call(900, 1 << 41);
+        rates.add_call(900, 4, 1 << 41);
         let calls = rates.snapshot();
-        assert_eq!(calls[3], Calls { count: 2, nanos: 15 });
-        assert_eq!(calls[1], Calls { count: 1, nanos: 7 });
-        assert_eq!(calls[900], Calls { count: 1, nanos: 1 << 41 });
+        assert_eq!(calls[3], Calls { count: 2, nanos: 15, shortest: Some(5) });
+        assert_eq!(calls[1], Calls { count: 1, nanos: 7, shortest: Some(7) });
+        assert_eq!(calls[900], Calls { count: 1, nanos: 1 << 41, shortest: Some(1 << 41) });
         assert_eq!(calls[2], Calls::default());
     }
 
@@ -109,9 +128,12 @@ mod tests {
         rates.add(&[[1, 10 << 24 | 3]]);
         assert!(rates.look().is_empty(), "nobody had looked");
         rates.add(&[[2, 20 << 24 | 3], [3, 1_000 << 24 | 3]]);
-        rates.add_call(7, 1 << 41);
+        rates.add_call(7, 4, 1 << 41);
         let looked = rates.look();
-        assert_eq!((looked[&3].count(), looked[&3].max(), looked[&7].count()), (2, 1_000, 1));
+        assert_eq!(
+            (looked[&3].durations.count(), looked[&3].durations.max(), looked[&7].durations.count()),
+            (2, 1_000, 1)
+        );
         assert!(rates.look().is_empty());
         assert_eq!(rates.snapshot()[3].count, 3);
     }

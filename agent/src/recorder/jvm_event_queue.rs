@@ -44,6 +44,13 @@ pub(crate) enum JvmEvent {
     },
     /// The level of a probe changes, or of all.
     Claim { probe: Option<u32>, owner: &'static str, reason: String, from: &'static str, to: &'static str },
+    /// A tick of level watch followed late.
+    LateTick {
+        /// The tick before it, by Java's clock.
+        start: u64,
+        /// Time from there to the late one.
+        nanos: u64,
+    },
     /// Something that users should know: a short word to sort by, and what it is.
     Note(&'static str, String),
     /// A fact about how was measured.

@@ -11,7 +11,7 @@ const SHARE: f64 = 0.007;
 const LEAST_USE: f64 = 0.25;
 const SHORTEST: Duration = Duration::from_millis(1);
 /// What JFR samples at by default.
-const LONGEST: Duration = Duration::from_millis(20);
+pub(super) const LONGEST: Duration = Duration::from_millis(20);
 /// How often the pace is looked at.
 const REVIEW: Duration = Duration::from_millis(100);
 /// Mean of a random pause, as a part of the longest.

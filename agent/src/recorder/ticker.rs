@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use super::burst_windows::{BurstWindows, Step};
 use super::jvm_event_queue::{JvmEvent, JvmEventQueue};
+use super::late_ticks::LateTicks;
 use super::tick_pace::{Spent, TickPace};
 use super::watched_calls::WatchedCalls;
 use crate::jvm::{
@@ -117,6 +118,7 @@ impl Ticker {
         settings: TickSettings,
         mut live: LiveTicks,
         counted: Option<Arc<WatchedCalls>>,
+        late: LateTicks,
     ) -> std::io::Result<Ticker> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
@@ -131,7 +133,7 @@ impl Ticker {
             tracing::debug!(has_real_time_priority, "the ticker begins");
             let ran = vm.with_attached_daemon(c"instr-ticker", |jni| {
                 let intervals =
-                    tick(clock, TickPace::new(longest), counted.map(Counting::new), &stopped, |kind, now| {
+                    tick(clock, (TickPace::new(longest), late), counted.map(Counting::new), &stopped, |kind, now| {
                         field.set(jni, tick_word(kind, clock.as_probes_read(now)));
                         live.tick(clock, now);
                         live.count_calls(kind == TickKind::Counting);
@@ -280,7 +282,7 @@ impl Counting {
 
 fn tick(
     clock: NanoClock,
-    mut pace: TickPace,
+    (mut pace, mut late): (TickPace, LateTicks),
     mut counting: Option<Counting>,
     stopped: &AtomicBool,
     mut set: impl FnMut(TickKind, i64),
@@ -288,17 +290,19 @@ fn tick(
     let (mut intervals, mut random) = (TickIntervals::default(), 0x9e37_79b9_7f4a_7c15);
     let (began, mut last, mut longest) = (Instant::now(), None, Duration::ZERO);
     while !stopped.load(Ordering::Acquire) {
+        late.pace(pace.longest());
         let now = clock.now();
         if let (Some(last), Some(counting)) = (last, &mut counting) {
-            let late = late_by(now, last, longest);
-            if late > STANDSTILL {
-                counting.stood_still(now, late);
+            let late_by = late_by(now, last, longest);
+            if late_by > STANDSTILL {
+                counting.stood_still(now, late_by);
             }
         }
         let kind = counting.as_mut().map_or(TickKind::Ordinary, |counting| counting.kind(now));
         set(kind, now);
         if let Some(last) = last {
             intervals.add(now.wrapping_sub(last));
+            late.ticked(last, now);
         }
         last = Some(now);
         if pace.ticked(began.elapsed()) {

@@ -187,6 +187,7 @@ impl TraceSink {
             JvmEvent::CodeGenerated(name, place) => recording.generated_code(&name, (place.address, place.length), at),
             JvmEvent::NativeLibrary(file) => recording.native_library(&file.name, &file.build_id, file.place(), at),
             JvmEvent::BurstWindow { start, nanos } => recording.burst_window(start, nanos),
+            JvmEvent::LateTick { start, nanos } => recording.late_tick(start, nanos),
             JvmEvent::Note(kind, message) => recording.note(at, kind, &message),
             JvmEvent::Setting(key, value) => recording.configuration(at, key, &value),
         }
@@ -349,9 +350,9 @@ impl TraceSink {
         !self.counts.full
     }
 
-    fn count_rate(&self, probe: u32, nanos: u64) {
+    fn count_rate(&self, probe: u32, start: u64, nanos: u64) {
         if let Some(rates) = &self.rates {
-            rates.lock().add_call(probe as usize, nanos);
+            rates.lock().add_call(probe as usize, start, nanos);
         }
     }
 
@@ -418,7 +419,7 @@ impl RecordSink for TraceSink {
     }
 
     fn long_call(&mut self, probe: u32, start: u64, duration: u64) {
-        self.count_rate(probe, duration);
+        self.count_rate(probe, start, duration);
         if !self.has_room(1) {
             return;
         }
@@ -431,7 +432,7 @@ impl RecordSink for TraceSink {
     }
 
     fn detail(&mut self, detail: Detail<'_>) {
-        self.count_rate(detail.probe, detail.duration);
+        self.count_rate(detail.probe, detail.start, detail.duration);
         if !self.has_room(1) {
             return;
         }

@@ -73,7 +73,7 @@ impl Session {
         let trace_file = has_file.then(|| path.clone());
         let origin = Origin { vm: self.vm, clock, probes: self.probes };
         let (name, health) = (trace_file::program_name(self.jvmti), Arc::clone(&self.health));
-        let metrics = Metrics::start(&self.setup.config.metrics, origin, &name, health);
+        let metrics = Metrics::start(&self.setup.config.metrics, origin, &name, health, &self.lengths);
         let threads = ThreadSelection::new(ThreadNames::of(&self.setup.config.trace.threads));
         let parts = TraceParts {
             recording,

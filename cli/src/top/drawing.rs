@@ -146,14 +146,14 @@ fn text(column: Column, row: &Row) -> String {
     let time =
         |nanos: f64| if row.calls == 0 { String::new() } else { format!("{sign}{}", duration(nanos.round() as u64)) };
     let recent = |value: fn(&crate::running_agent::Recent) -> u64| {
-        row.recent.as_ref().map_or(String::new(), |recent| duration(value(recent)))
+        row.recent.as_ref().map_or(String::new(), |recent| format!("{sign}{}", duration(value(recent))))
     };
     match column {
         Column::Calls if row.calls == 0 => "0".to_owned(),
         Column::Calls if row.rate < 9.95 => format!("{sign}{:.1}", row.rate),
         Column::Calls => format!("{sign}{}", count(row.rate.round() as u64)),
         Column::Time => time(row.busy),
-        Column::Mean => time(row.mean),
+        Column::Mean => row.mean.map_or(String::new(), time),
         Column::Median => recent(|recent| recent.p50),
         Column::P99 => recent(|recent| recent.p99),
         Column::Max => recent(|recent| recent.max),

@@ -25,8 +25,8 @@ pub(crate) struct Row {
     pub(crate) rate: f64,
     /// Nanoseconds in this method and what it called, a second; more than a second if several threads are in it.
     pub(crate) busy: f64,
-    /// Mean nanoseconds of a call.
-    pub(crate) mean: f64,
+    /// Mean nanoseconds of a call, if there was one and level watch carries it.
+    pub(crate) mean: Option<f64>,
     pub(crate) recent: Option<Recent>,
 }
 
@@ -87,7 +87,7 @@ impl Column {
         let order = match self {
             Column::Calls => b.rate.total_cmp(&a.rate),
             Column::Time => b.busy.total_cmp(&a.busy),
-            Column::Mean => b.mean.total_cmp(&a.mean),
+            Column::Mean => b.mean.unwrap_or(-1.0).total_cmp(&a.mean.unwrap_or(-1.0)),
             Column::Median => recent(b, |r| r.p50).cmp(&recent(a, |r| r.p50)),
             Column::P99 => recent(b, |r| r.p99).cmp(&recent(a, |r| r.p99)),
             Column::Max => recent(b, |r| r.max).cmp(&recent(a, |r| r.max)),
@@ -131,7 +131,7 @@ fn rows(before: &[Hot], now: &[Hot], seconds: f64) -> Vec<Row> {
             estimated: since(|hot| hot.estimated_calls) > 0,
             rate: calls as f64 / seconds,
             busy: nanos as f64 / seconds,
-            mean: if calls > 0 { nanos as f64 / calls as f64 } else { 0.0 },
+            mean: (calls > 0 && hot.mean_is_known).then(|| nanos as f64 / calls as f64),
             recent: hot.recent,
         }
     };
@@ -163,6 +163,7 @@ mod tests {
             calls,
             estimated_calls: 0,
             nanos,
+            mean_is_known: true,
             recent: None,
         }
     }

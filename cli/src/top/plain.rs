@@ -41,7 +41,8 @@ fn table(interval: &Interval, most: usize) -> String {
 fn line(row: &Row) -> String {
     let recent = row.recent.map(|recent| [recent.p50, recent.p99, recent.max].map(duration)).unwrap_or_default();
     let [p50, p99, max] = recent;
-    let (busy, mean) = (duration(row.busy as u64), duration(row.mean as u64));
+    let busy = duration(row.busy as u64);
+    let mean = row.mean.map_or(String::new(), |mean| duration(mean as u64));
     let rate = if row.rate < 10.0 { format!("{:.1}", row.rate) } else { format!("{:.0}", row.rate) };
     let (level, method) = (&row.level, row.name());
     format!("{rate:>9} {busy:>9} {mean:>9} {p50:>9} {p99:>9} {max:>9} {level:<6} {method}")

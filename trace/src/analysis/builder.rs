@@ -10,13 +10,15 @@ use super::decoding::DecodedChunk;
 use super::details::DetailTable;
 use super::frames::LEFT_OUT;
 use super::input_output::InputOutput;
+use super::nesting::CallRecord;
 use super::nesting::Nesting;
 use super::samples::{ChunkSamples, SampleTotals};
 use super::slices::SliceVisitor;
 use super::threads::ThreadRows;
 use super::{Analysis, FrameId, RecordingInfo};
 use crate::conventions::request_name;
-use crate::reader::{Event, ReadError, TraceReader};
+use crate::reader::{Call, Event, ReadError, TraceReader};
+use crate::{TICK_LIMIT, WatchedLengths};
 
 /// Notes beyond this number are only counted.
 const MOST_NOTES: usize = 1_000;
@@ -35,6 +37,9 @@ pub(super) struct Builder {
     samples: SampleTotals,
     bursts: BurstWindows,
     claims: Claims,
+    ticks: WatchedLengths,
+    /// Start of the chunk that is being added; of late ticks before it nothing is known yet.
+    chunk_start: u64,
     allocations: AllocationTotals,
     chunk_allocations: ChunkAllocations,
     start_up: Option<u64>,
@@ -97,6 +102,8 @@ impl Builder {
 
     fn add_events<V: SliceVisitor>(&mut self, decoded: DecodedChunk, index: usize, visitor: &mut V) {
         let mut samples = ChunkSamples::default();
+        self.chunk_start = if index == 0 { 0 } else { decoded.chunk.start_epoch_nanos() };
+        decoded.late_ticks.iter().for_each(|(start, nanos)| self.ticks.add_earlier_late(*start, *nanos));
         self.analysis.events += decoded.early;
         self.input_output.next_chunk();
         self.nesting.details.next_chunk();
@@ -107,7 +114,9 @@ impl Builder {
                     self.analysis.events += 1;
                     self.input_output.see(&decoded.chunk, &event);
                     if let Event::CallArguments { call, arguments } = &event {
-                        self.call_arguments.see(&decoded.chunk, call, arguments);
+                        if !self.is_blurred(call) {
+                            self.call_arguments.see(&decoded.chunk, call, arguments);
+                        }
                         if V::SEES_TIMES {
                             self.nesting.arguments.add(&decoded.chunk, call, arguments.to_string());
                         }
@@ -140,6 +149,8 @@ impl Builder {
             self.analysis.events += records.len() as u64;
             for record in &mut records {
                 record.frame = frames.get(record.frame.index()).copied().unwrap_or(record.frame);
+                let CallRecord { start: began, duration, exact, .. } = *record;
+                record.blurred = !exact && self.blurs(began, duration);
             }
             visitor.thread(&thread);
             if thread.is_virtual {
@@ -150,6 +161,24 @@ impl Builder {
             }
         }
         self.nesting.chunk_done(start, &mut self.rows.virtual_threads, visitor);
+    }
+
+    fn is_blurred(&self, call: &Call) -> bool {
+        !call.exact && self.blurs(call.start, call.duration)
+    }
+
+    /// Whether late ticks make this length of level watch useless.
+    fn blurs(&self, start: u64, duration: u64) -> bool {
+        self.ticks.is_blurred(start, duration) || (start < self.chunk_start && self.ticks.may_be_blurred(duration))
+    }
+
+    fn tick_setting(&mut self, key: &str, value: &str) {
+        let Ok(nanos) = value.parse() else { return };
+        match key {
+            TICK_LIMIT => self.ticks.raise_limit(nanos),
+            "watch.tick-max-ns" => self.ticks.raise_longest(nanos),
+            _ => {}
+        }
     }
 
     /// Whether the event is of a call before the part that is wanted.
@@ -175,14 +204,19 @@ impl Builder {
                 *bytes = weight.saturating_add(*bytes);
             }
             Event::FailedSample { thread, reason, .. } => samples.add_failed(thread, &reason),
-            Event::Statement { call, statement } => drop(self.statements.add(&statement, &call)),
+            Event::Statement { call, statement } => {
+                let blurred = self.is_blurred(&call);
+                self.statements.add(&statement, &call, blurred);
+            }
             Event::HttpRequest { call, http_method, path, route, status } => {
-                let row = self.http_requests.add(&request_name(&http_method, &route, &path), &call);
+                let blurred = self.is_blurred(&call);
+                let row = self.http_requests.add(&request_name(&http_method, &route, &path), &call, blurred);
                 row.client_errors += u64::from((400..500).contains(&status));
                 row.server_errors += u64::from(status >= 500);
             }
             Event::SocketTransfer { call, peer, bytes } => {
-                let row = self.sockets.add(&peer, &call);
+                let blurred = self.is_blurred(&call);
+                let row = self.sockets.add(&peer, &call, blurred);
                 row.bytes = row.bytes.saturating_add(bytes);
             }
             Event::Loss { lost, .. } => self.analysis.lost = self.analysis.lost.saturating_add(lost),
@@ -190,6 +224,7 @@ impl Builder {
             Event::BurstWindow { start, duration } => self.bursts.add(start, duration),
             Event::Configuration { key, value } => {
                 self.samples.setting(&key, &value);
+                self.tick_setting(&key, &value);
                 self.analysis.recording.configuration.push((key.into_owned(), value.into_owned()));
             }
             Event::Note { at, kind, message } => {
@@ -215,6 +250,7 @@ impl Builder {
             | Event::CompiledCodeUnload { .. }
             | Event::GeneratedCode { .. }
             | Event::NativeLibrary { .. }
+            | Event::LateTick { .. }
             | Event::MethodCall(_)
             | Event::CallArguments { .. }
             | Event::Claim { .. }
@@ -238,15 +274,17 @@ impl Builder {
         }
         let ticks = Ticks::of(&analysis.recording.configuration, analysis.recording.duration_nanos, &analysis.frames);
         ticks.set_margins(&mut analysis.frames, &analysis.tree);
+        analysis.frames.iter_mut().for_each(|frame| frame.judge_lengths(&self.ticks));
+        analysis.shortest_length = self.ticks.shortest();
         analysis.warnings.extend(ticks.warning(&analysis.frames));
         let begin = self.begin.max(reader.start_epoch_nanos());
         let span = Span { begin, end: reader.start_epoch_nanos() + reader.duration_nanos() };
         analysis.warnings.extend(self.claims.mark(span, &mut analysis.frames));
         analysis.threads = self.rows.finish();
-        analysis.slowest_calls = self.call_arguments.finish();
-        analysis.statements = self.statements.finish();
-        analysis.http_requests = self.http_requests.finish();
-        analysis.sockets = self.sockets.finish();
+        analysis.slowest_calls = self.call_arguments.finish(&self.ticks);
+        analysis.statements = self.statements.finish(&self.ticks);
+        analysis.http_requests = self.http_requests.finish(&self.ticks);
+        analysis.sockets = self.sockets.finish(&self.ticks);
         analysis.input_output = self.input_output.finish();
         analysis.samples = self.samples.finish();
         analysis.allocations = self.allocations.finish();

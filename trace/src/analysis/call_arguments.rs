@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::WatchedLengths;
 use crate::reader::{Call, Chunk};
 
 /// Calls that are kept.
@@ -55,7 +56,7 @@ impl SlowestCalls {
     }
 
     /// The longest first.
-    pub(super) fn finish(self) -> Vec<SlowCall> {
+    pub(super) fn finish(self, ticks: &WatchedLengths) -> Vec<SlowCall> {
         let call = |Reverse((duration, Reverse(start), thread, method, arguments, exact))| SlowCall {
             method,
             thread,
@@ -64,6 +65,8 @@ impl SlowestCalls {
             exact,
             arguments,
         };
-        self.0.into_sorted_vec().into_iter().map(call).collect()
+        let calls = self.0.into_sorted_vec().into_iter().map(call);
+        // Of a call at level watch that is shorter nobody knows how long it took.
+        calls.filter(|call: &SlowCall| call.exact || ticks.counts(call.duration)).collect()
     }
 }

@@ -35,18 +35,18 @@ pub struct Figures {
     pub total: u64,
     /// Nanoseconds in the method itself.
     pub own: u64,
-    /// Mean time of a call.
-    pub average: u64,
+    /// Mean time of a call; `None` if a recording does not carry it, see [`Frame::average`].
+    pub average: Option<u64>,
 }
 
 impl Figures {
-    /// The figure that is compared.
+    /// The figure that is compared; 0 if it is unknown.
     #[must_use]
     pub fn value(&self, measure: Measure) -> u64 {
         match measure {
             Measure::Own => self.own,
             Measure::Total => self.total,
-            Measure::Average => self.average,
+            Measure::Average => self.average.unwrap_or(0),
             Measure::Calls => self.calls,
         }
     }
@@ -59,7 +59,10 @@ struct Recorded {
     estimated_calls: u64,
     total: u64,
     own: u64,
-    sum: u64,
+    /// Calls and nanoseconds that make up the time per call.
+    averaged: (u64, u64),
+    /// The time per call is unknown.
+    has_unknown_lengths: bool,
     blocks: Option<Blocks>,
 }
 
@@ -69,18 +72,24 @@ impl Recorded {
         self.estimated_calls += frame.estimated_calls;
         self.total = self.total.saturating_add(frame.total);
         self.own = self.own.saturating_add(frame.own);
-        self.sum = self.sum.saturating_add(frame.sum);
+        match frame.averaged() {
+            Some((calls, sum)) => self.averaged = (self.averaged.0 + calls, self.averaged.1.saturating_add(sum)),
+            None => self.has_unknown_lengths = true,
+        }
         if let Some(blocks) = &frame.blocks {
             self.blocks.get_or_insert_default().add(blocks);
         }
     }
 
-    /// The figure that is compared; `None` for an average without calls.
+    /// The figure that is compared; `None` for an average without calls, or an unknown one.
     fn value(&self, measure: Measure) -> Option<f64> {
         match measure {
             Measure::Own => Some(self.own as f64),
             Measure::Total => Some(self.total as f64),
-            Measure::Average => (self.calls > 0).then(|| self.sum as f64 / self.calls as f64),
+            Measure::Average => {
+                let (calls, sum) = self.averaged;
+                (calls > 0 && !self.has_unknown_lengths).then(|| sum as f64 / calls as f64)
+            }
             Measure::Calls => Some(self.calls as f64),
         }
     }
@@ -118,7 +127,9 @@ impl Side {
             estimated_calls: mean(sum(|recorded| recorded.estimated_calls)),
             total: mean(sum(|recorded| recorded.total)),
             own: mean(sum(|recorded| recorded.own)),
-            average: sum(|recorded| recorded.sum) / calls,
+            average: sum(|recorded| recorded.averaged.1)
+                .checked_div(sum(|recorded| recorded.averaged.0))
+                .filter(|_| self.0.iter().all(|recorded| !recorded.has_unknown_lengths)),
         })
     }
 
@@ -203,7 +214,17 @@ impl MethodChange {
         MethodChange { name, descriptor: descriptor.to_owned(), before, after, margins }
     }
 
+    /// Whether it is about times per call, of which one is unknown.
+    fn is_unknown(&self, measure: Measure) -> bool {
+        let is_unknown = |figures: &Option<Figures>| figures.is_some_and(|figures| figures.average.is_none());
+        measure == Measure::Average && (is_unknown(&self.before) || is_unknown(&self.after))
+    }
+
+    /// Both figures; zeros if one is unknown.
     fn values(&self, measure: Measure) -> (u64, u64) {
+        if self.is_unknown(measure) {
+            return (0, 0);
+        }
         let value = |figures: &Option<Figures>| figures.map_or(0, |figures| figures.value(measure));
         (value(&self.before), value(&self.after))
     }
@@ -237,6 +258,7 @@ impl MethodChange {
     #[must_use]
     pub fn is_noise(&self, measure: Measure) -> Option<bool> {
         match (self.before, self.after) {
+            (Some(_), Some(_)) if self.is_unknown(measure) => None,
             (Some(_), Some(_)) if self.difference(measure) == 0 => Some(true),
             (Some(_), Some(_)) => Some(self.percent(measure)?.abs() <= self.noise_percent(measure)?),
             _ => Some(false),

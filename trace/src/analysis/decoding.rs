@@ -21,7 +21,9 @@ pub(super) struct DecodedChunk {
     /// Keys of method and template; the `frame` of a call is a position in this list.
     pub(super) methods: Vec<(u64, u64)>,
     pub(super) threads: Vec<(Thread, Vec<CallRecord>)>,
-    /// Where the events that are no calls begin.
+    /// Start and length of ticks after which the next one was late.
+    pub(super) late_ticks: Vec<(u64, u64)>,
+    /// Start of the events that are no calls.
     others: Vec<usize>,
 }
 
@@ -31,7 +33,7 @@ impl DecodedChunk {
         let chunk = reader.chunk(index)?;
         let mut calls = CallsByThread::default();
         let mut methods = Methods::default();
-        let (mut early, mut others) = (0, Vec::new());
+        let (mut early, mut late_ticks, mut others) = (0, Vec::new(), Vec::new());
         let mut events = chunk.events();
         loop {
             let position = events.position();
@@ -44,12 +46,17 @@ impl DecodedChunk {
                         continue;
                     }
                     let frame = methods.id((call.method, call.template));
-                    calls.add(&chunk, call.thread, CallRecord { start, duration, frame, exact });
+                    calls.add(&chunk, call.thread, CallRecord::new(start, duration, frame, exact));
                 }
-                Some(_) => others.push(position),
+                Some(event) => {
+                    if let Ok(Event::LateTick { start, duration }) = event {
+                        late_ticks.push((start, duration));
+                    }
+                    others.push(position);
+                }
             }
         }
-        Ok(DecodedChunk { early, methods: methods.keys, threads: calls.threads, others, chunk })
+        Ok(DecodedChunk { early, methods: methods.keys, threads: calls.threads, late_ticks, others, chunk })
     }
 
     /// All events that are no calls, in the order of the file; perhaps an error in the end.

@@ -3,6 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use super::Histogram;
+use super::lengths::{Lengths, Recorded};
+use crate::WatchedLengths;
 use crate::reader::Call;
 
 /// Distinct texts that are kept apart while a recording is read.
@@ -23,10 +25,9 @@ pub struct DetailRow {
     pub estimated_calls: u64,
     /// Sum of their times.
     pub total: u64,
-    /// The longest.
-    pub max: u64,
-    /// Distribution of their times.
+    /// Distribution of the recorded times. At level watch these are not the times that single calls took.
     pub durations: Histogram,
+    pub(super) lengths: Lengths,
     /// Bytes moved (sockets).
     pub bytes: u64,
     /// Requests with a status from 400 to 499.
@@ -36,18 +37,40 @@ pub struct DetailRow {
 }
 
 impl DetailRow {
-    /// Mean time of a call.
+    /// Mean time of a call; `None` if the recording does not carry it (level watch, see [`crate::WatchedLengths`]).
     #[must_use]
-    pub fn average(&self) -> u64 {
-        self.total.checked_div(self.calls).unwrap_or(0)
+    pub fn average(&self) -> Option<u64> {
+        self.lengths.average(self.recorded())
+    }
+
+    /// The time that `percent` percent of the calls do not exceed; `None` as for [`average`](Self::average).
+    #[must_use]
+    pub fn percentile(&self, percent: f64) -> Option<u64> {
+        self.lengths.percentile(self.recorded(), percent)
+    }
+
+    /// Longest call; `None` if the recording does not carry it. At level watch it may be known where the average is not.
+    #[must_use]
+    pub fn longest(&self) -> Option<u64> {
+        self.lengths.maximum(self.recorded())
+    }
+
+    fn recorded(&self) -> Recorded<'_> {
+        Recorded { durations: &self.durations, sum: self.total, estimated_calls: self.estimated_calls }
+    }
+
+    /// Decides which figures of single calls are carried, after all calls have been added.
+    pub(super) fn judge_lengths(&mut self, ticks: &WatchedLengths) {
+        let recorded = Recorded { durations: &self.durations, sum: self.total, estimated_calls: self.estimated_calls };
+        self.lengths.judge(recorded, ticks);
     }
 
     fn add(&mut self, other: &DetailRow) {
         self.calls += other.calls;
         self.estimated_calls += other.estimated_calls;
         self.total = self.total.saturating_add(other.total);
-        self.max = self.max.max(other.max);
         self.durations.merge(&other.durations);
+        self.lengths.merge(&other.lengths);
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.client_errors += other.client_errors;
         self.server_errors += other.server_errors;
@@ -62,7 +85,7 @@ pub(super) struct DetailTable {
 
 impl DetailTable {
     /// Adds a call to the row of `text`, which is returned for the figures that only some tables have.
-    pub(super) fn add(&mut self, text: &str, &Call { duration, exact, .. }: &Call) -> &mut DetailRow {
+    pub(super) fn add(&mut self, text: &str, &Call { duration, exact, .. }: &Call, blurred: bool) -> &mut DetailRow {
         let text = if self.rows.len() < MOST_TEXTS || self.rows.contains_key(text) { text } else { OTHER };
         if !self.rows.contains_key(text) {
             self.rows.insert(text.to_owned(), DetailRow { text: text.to_owned(), ..DetailRow::default() });
@@ -71,13 +94,15 @@ impl DetailTable {
         row.calls += 1;
         row.estimated_calls += u64::from(!exact);
         row.total = row.total.saturating_add(duration);
-        row.max = row.max.max(duration);
         row.durations.record(duration);
+        if blurred {
+            row.lengths.blur(duration);
+        }
         row
     }
 
     /// At most [`MOST_ROWS`] rows, the one with the most time first. The last one has the sum of all that are not shown, if there are more.
-    pub(super) fn finish(mut self) -> Vec<DetailRow> {
+    pub(super) fn finish(mut self, ticks: &WatchedLengths) -> Vec<DetailRow> {
         let unnamed = self.rows.remove(OTHER);
         let mut rows: Vec<_> = self.rows.into_values().collect();
         rows.sort_by(|a, b| b.total.cmp(&a.total).then_with(|| a.text.cmp(&b.text)));
@@ -89,6 +114,7 @@ impl DetailTable {
             others.iter().chain(&unnamed).for_each(|row| sum.add(row));
             rows.push(sum);
         }
+        rows.iter_mut().for_each(|row| row.judge_lengths(ticks));
         rows
     }
 }
@@ -108,9 +134,9 @@ mod tests {
         {
             let mut table = DetailTable::default();
             for number in 0..texts {
-                table.add(&format!("GET /{number}"), &call(1_000 + number)).server_errors += 1;
+                table.add(&format!("GET /{number}"), &call(1_000 + number), false).server_errors += 1;
             }
-            let rows = table.finish();
+            let rows = table.finish(&WatchedLengths::default());
             assert_eq!(rows.len(), MOST_ROWS);
             assert_eq!(rows.iter().map(|row| row.calls).sum::<u64>(), texts);
             assert_eq!(rows.iter().map(|row| row.durations.count()).sum::<u64>(), texts);

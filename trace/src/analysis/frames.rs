@@ -3,9 +3,10 @@
 use rustc_hash::FxHashMap;
 
 use super::blocks::{Block, Blocks};
+use super::lengths::{Lengths, Recorded};
 use super::{Histogram, RecordedPart};
-use crate::IN_BURSTS;
 use crate::reader::Method;
+use crate::{IN_BURSTS, WatchedLengths};
 
 /// Stands in the call tree for the paths that have no nodes of their own.
 pub(super) const LEFT_OUT: &str = "(paths left out)";
@@ -47,23 +48,49 @@ pub struct Frame {
     pub total_margin: u64,
     /// The same of `own`.
     pub own_margin: u64,
-    /// Sum of the times of all calls, recursive ones included; divided by `calls` it is the average call.
+    /// Sum of the times of all calls, recursive ones included; divided by `calls` it is the average call where times are exact.
     pub sum: u64,
-    /// Longest call.
-    pub max: u64,
-    /// Distribution of the times of calls.
+    /// Distribution of the recorded times of calls. At level watch these are not the times that single calls took.
     pub durations: Histogram,
     /// The calls by blocks of time, if that was asked for.
     pub(super) blocks: Option<Box<Blocks>>,
     /// The part of the time to which the number of calls applies, if the level was changed meanwhile.
     pub part: Option<RecordedPart>,
+    pub(super) lengths: Lengths,
 }
 
 impl Frame {
-    /// Mean time of a call.
+    /// Mean time of a call; `None` if the recording does not carry it (level watch, see [`crate::WatchedLengths`]).
     #[must_use]
-    pub fn average(&self) -> u64 {
-        self.sum.checked_div(self.calls).unwrap_or(0)
+    pub fn average(&self) -> Option<u64> {
+        self.lengths.average(self.recorded())
+    }
+
+    /// Number and sum of the calls that make up the average.
+    pub(super) fn averaged(&self) -> Option<(u64, u64)> {
+        self.lengths.count_and_sum(self.recorded())
+    }
+
+    /// The time that `percent` percent of the calls do not exceed; `None` as for [`average`](Self::average).
+    #[must_use]
+    pub fn percentile(&self, percent: f64) -> Option<u64> {
+        self.lengths.percentile(self.recorded(), percent)
+    }
+
+    /// Longest call; `None` if the recording does not carry it. At level watch it may be known where the average is not.
+    #[must_use]
+    pub fn longest(&self) -> Option<u64> {
+        self.lengths.maximum(self.recorded())
+    }
+
+    fn recorded(&self) -> Recorded<'_> {
+        Recorded { durations: &self.durations, sum: self.sum, estimated_calls: self.estimated_calls }
+    }
+
+    /// Decides which figures of single calls are carried, after all calls have been added.
+    pub(super) fn judge_lengths(&mut self, ticks: &WatchedLengths) {
+        let recorded = Recorded { durations: &self.durations, sum: self.sum, estimated_calls: self.estimated_calls };
+        self.lengths.judge(recorded, ticks);
     }
 
     /// Whether times are estimates: some calls were measured by ticks.
@@ -104,7 +131,6 @@ impl Frame {
         if is_outermost {
             self.total = self.total.saturating_add(duration);
         }
-        self.max = self.max.max(duration);
         self.durations.record(duration);
     }
 

@@ -77,6 +77,28 @@ impl Histogram {
         steps.and_then(|steps| steps.get(step)).is_some_and(|count| *count > 0)
     }
 
+    /// The shortest duration; 0 when there are none.
+    #[must_use]
+    pub fn min(&self) -> u64 {
+        self.min
+    }
+
+    /// These durations without some of them. If the shortest or the longest is left out, the new one is as exact as the buckets.
+    pub(super) fn without(&self, others: &Histogram) -> Histogram {
+        let mut rest = self.clone();
+        rest.count = self.count.saturating_sub(others.count);
+        for (octave, left_out) in rest.octaves.iter_mut().zip(&others.octaves) {
+            let (Some(steps), Some(left_out)) = (octave, left_out) else { continue };
+            for (count, left_out) in steps.iter_mut().zip(left_out.iter()) {
+                *count = count.saturating_sub(*left_out);
+            }
+        }
+        let (least, most) = (rest.percentile(0.0), rest.percentile(100.0));
+        rest.min = if others.min == self.min { least } else { self.min };
+        rest.max = if others.max == self.max { most } else { self.max };
+        rest
+    }
+
     /// The longest duration; 0 when there are none.
     #[must_use]
     pub fn max(&self) -> u64 {
@@ -142,6 +164,17 @@ mod tests {
         assert_eq!(counts, [0, 1, 3, 4, 5]);
         assert_eq!(Histogram::default().count_up_to(7), 0);
         assert!(histogram.holds(5) && !histogram.holds(4) && !Histogram::default().holds(5));
+    }
+
+    #[test]
+    fn durations_are_taken_out_again() {
+        let (mut all, mut others) = (Histogram::default(), Histogram::default());
+        [5, 1_000, 900_000, 7_000_000].into_iter().for_each(|value| all.record(value));
+        [1_000, 7_000_000].into_iter().for_each(|value| others.record(value));
+        let rest = all.without(&others);
+        assert_eq!((rest.count(), rest.min(), rest.percentile(1.0)), (2, 5, 5));
+        assert!(rest.max().abs_diff(900_000) < 15_000, "{}", rest.max());
+        assert_eq!((all.without(&all).count(), all.without(&all).max()), (0, 0));
     }
 
     #[test]

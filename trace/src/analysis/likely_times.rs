@@ -35,7 +35,7 @@ mod tests {
     #[test]
     fn an_estimated_call_covers_its_callees_and_begins_behind_what_was_over() {
         let calls = [(6_500, 7_800, true), (8_100, 8_700, true), (7_000, 8_000, false), (9_000, 9_500, true)];
-        let record = |(start, end, exact)| CallRecord { start, duration: end - start, frame: FrameId(0), exact };
+        let record = |(start, end, exact)| CallRecord::new(start, end - start, FrameId(0), exact);
         let expected = [(6_500, 7_800), (8_100, 8_700), (7_800, 8_700), (9_000, 9_500)];
         assert_eq!(likely_times(&calls.map(record)), expected);
     }

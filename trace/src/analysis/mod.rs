@@ -19,6 +19,7 @@ mod frames;
 mod groups;
 mod histogram;
 mod input_output;
+mod lengths;
 mod likely_times;
 mod nesting;
 mod pending;
@@ -117,6 +118,9 @@ pub struct Analysis {
     pub lost: u64,
     /// The methods; a [`FrameId`] is a position in this list.
     pub frames: Vec<Frame>,
+    /// At level watch, the shortest recorded length that says how long a call took ([`crate::WatchedLengths`]); `None` if none
+    /// does.
+    pub shortest_length: Option<u64>,
     /// Who called whom.
     pub tree: CallTree,
     /// The threads, the busiest first.
@@ -198,7 +202,7 @@ impl Analysis {
             let value = |frame: &Frame| match measure {
                 Measure::Own => (frame.own, frame.total, frame.calls),
                 Measure::Total => (frame.total, frame.own, frame.calls),
-                Measure::Average => (frame.average(), frame.own, frame.calls),
+                Measure::Average => (frame.average().unwrap_or(0), frame.own, frame.calls),
                 Measure::Calls => (frame.calls, frame.own, frame.total),
             };
             (std::cmp::Reverse(frame.map(value)), *id)

@@ -26,9 +26,15 @@ pub(super) struct CallRecord {
     pub(super) duration: u64,
     pub(super) frame: FrameId,
     pub(super) exact: bool,
+    /// Late ticks make the length useless, see [`crate::WatchedLengths`].
+    pub(super) blurred: bool,
 }
 
 impl CallRecord {
+    pub(super) fn new(start: u64, duration: u64, frame: FrameId, exact: bool) -> CallRecord {
+        CallRecord { start, duration, frame, exact, blurred: false }
+    }
+
     pub(super) fn end(&self) -> u64 {
         self.start.saturating_add(self.duration)
     }
@@ -198,6 +204,9 @@ impl<V: SliceVisitor> Place<'_, V> {
         open.calls.push(Open { start: start_inside, fitted_start: start, node, frame: frame_id, block });
         if let Some(frame) = self.frames.get_mut(frame_id) {
             frame.add(duration, exact, is_outermost);
+            if record.blurred {
+                frame.lengths.blur(duration);
+            }
             let recorded = (thread, record.start, duration);
             let arguments = self.arguments.take(recorded, frame_id, frame);
             let detail = self.details.take(recorded, frame_id, frame);
@@ -266,7 +275,7 @@ mod tests {
                 call(records, random, now, depth - 1);
                 *now += 3;
             }
-            records.push(CallRecord { start, duration: *now - start, frame: FrameId((dice % 7) as u32), exact: true });
+            records.push(CallRecord::new(start, *now - start, FrameId((dice % 7) as u32), true));
         }
         let (mut records, mut random, mut now) = (Vec::new(), 5, 0);
         while records.len() < 2_000 {

@@ -118,6 +118,13 @@ pub enum Event<'c> {
         /// Nanoseconds.
         duration: u64,
     },
+    /// `instr.LateTick`
+    LateTick {
+        /// Nanoseconds since 1970.
+        start: u64,
+        /// Nanoseconds to the next tick.
+        duration: u64,
+    },
     /// `instr.Configuration`
     Configuration {
         /// Name of the setting.
@@ -245,6 +252,7 @@ enum Kind {
     StartUpDone,
     BurstWindow,
     Claim,
+    LateTick,
     Configuration,
     Note,
     Sample,
@@ -293,6 +301,7 @@ const KINDS: &[(&str, Kind, Wanted)] = &[
         Kind::Claim,
         wanted(&["startTime", "", "", "method", "template"], &["owner", "reason", "from", "to"]),
     ),
+    ("instr.LateTick", Kind::LateTick, wanted(&["startTime", "duration"], &[])),
     ("instr.Configuration", Kind::Configuration, wanted(&["startTime"], &["key", "value"])),
     ("instr.Note", Kind::Note, wanted(&["startTime"], &["kind", "message"])),
     ("jdk.ExecutionSample", Kind::Sample, wanted(&["startTime", "", "sampledThread", "stackTrace"], &[])),
@@ -430,6 +439,7 @@ impl<'c> Events<'c> {
                 from: third,
                 to: fourth,
             },
+            Kind::LateTick => Event::LateTick { start: at, duration: call.duration },
             Kind::Configuration => Event::Configuration { key: first, value: second },
             Kind::Note => Event::Note { at, kind: first, message: second },
             // The fourth field that is kept is the stack here.

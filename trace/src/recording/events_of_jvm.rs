@@ -224,6 +224,13 @@ impl Recording {
         self.event(id::BURST_WINDOW, start, |_, payload| varint::push(payload, duration));
     }
 
+    /// Notes a tick of level watch that was followed by the next one late (`instr.LateTick`).
+    pub fn late_tick(&mut self, at_nanos: u64, duration_nanos: u64) {
+        self.make_room();
+        let (start, duration) = self.ticks(at_nanos, duration_nanos);
+        self.event(id::LATE_TICK, start, |_, payload| varint::push(payload, duration));
+    }
+
     /// Notes a pause of the garbage collector (`jdk.GarbageCollection`); `number` counts them from 1.
     pub fn garbage_collection(&mut self, number: u32, at_nanos: u64, duration_nanos: u64) {
         self.make_room();

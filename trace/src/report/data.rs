@@ -38,6 +38,8 @@ struct Page<'a> {
     events: u64,
     lost: u64,
     total: u64,
+    /// At level watch, shorter recorded lengths do not say how long a call took; `null` if none does.
+    shortest_length: Option<u64>,
     frames: Vec<FrameData<'a>>,
     nodes: Nodes,
     /// Nodes of the whole tree; `nodes` has the largest.
@@ -97,11 +99,12 @@ struct FrameData<'a> {
     /// In 19 cases of 20 the true figures are not farther off; 0 where times are exact.
     own_margin: u64,
     total_margin: u64,
-    average: u64,
-    p50: u64,
-    p95: u64,
-    p99: u64,
-    max: u64,
+    /// `null` here and below where level watch does not carry the figure.
+    average: Option<u64>,
+    p50: Option<u64>,
+    p95: Option<u64>,
+    p99: Option<u64>,
+    max: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -209,9 +212,9 @@ struct Detail<'a> {
     estimated: bool,
     calls: u64,
     total: u64,
-    average: u64,
-    p95: u64,
-    max: u64,
+    average: Option<u64>,
+    p95: Option<u64>,
+    max: Option<u64>,
     bytes: u64,
     client_errors: u64,
     server_errors: u64,
@@ -244,6 +247,7 @@ impl<'a> Page<'a> {
             events: analysis.events,
             lost: analysis.lost,
             total: analysis.tree.total(),
+            shortest_length: analysis.shortest_length,
             frames: analysis.frames.iter().map(FrameData::of).collect(),
             nodes: Nodes::of(analysis.tree.nodes()),
             paths: analysis.tree.nodes().len(),
@@ -352,7 +356,6 @@ impl<'a> SampledFrame<'a> {
 
 impl<'a> FrameData<'a> {
     fn of(frame: &'a Frame) -> FrameData<'a> {
-        let percentile = |percent: f64| frame.durations.percentile(percent);
         FrameData {
             class: &frame.class,
             module: &frame.module,
@@ -371,10 +374,10 @@ impl<'a> FrameData<'a> {
             own_margin: frame.own_margin,
             total_margin: frame.total_margin,
             average: frame.average(),
-            p50: percentile(50.0),
-            p95: percentile(95.0),
-            p99: percentile(99.0),
-            max: frame.max,
+            p50: frame.percentile(50.0),
+            p95: frame.percentile(95.0),
+            p99: frame.percentile(99.0),
+            max: frame.longest(),
         }
     }
 }
@@ -393,8 +396,8 @@ impl<'a> Detail<'a> {
             calls: row.calls,
             total: row.total,
             average: row.average(),
-            p95: row.durations.percentile(95.0),
-            max: row.max,
+            p95: row.percentile(95.0),
+            max: row.longest(),
             bytes: row.bytes,
             client_errors: row.client_errors,
             server_errors: row.server_errors,

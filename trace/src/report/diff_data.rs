@@ -80,7 +80,8 @@ struct Numbers {
     calls: u64,
     total: u64,
     own: u64,
-    per_call: u64,
+    /// `null` where level watch does not carry it.
+    per_call: Option<u64>,
     estimated: bool,
 }
 

@@ -157,6 +157,19 @@ pub(super) const EVENTS: &[TypeDefinition] = &[
         ],
     ),
     event(
+        id::LATE_TICK,
+        "instr.LateTick",
+        &[
+            annotation!(LABEL, "Late Tick"),
+            annotation!(
+                DESCRIPTION,
+                "Level watch: the next tick was late, so lengths of calls that began or ended here may be off by this duration"
+            ),
+            IN_INSTR,
+        ],
+        &[START, DURATION],
+    ),
+    event(
         id::TASK,
         "instr.Task",
         &[

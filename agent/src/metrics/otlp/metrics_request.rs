@@ -21,7 +21,7 @@ pub(crate) struct Span {
 /// The request.
 pub(crate) fn request(families: &[Family], sender: &Sender, span: Span) -> ExportMetricsServiceRequest {
     let told = families.iter().filter(|family| !family.series.is_empty());
-    let metrics = told.map(|family| metric(family, span)).collect();
+    let metrics = told.flat_map(|family| metric(family, span).into_iter().chain(estimates(family, span))).collect();
     ExportMetricsServiceRequest {
         resource_metrics: vec![ResourceMetrics {
             resource: Some(sender.resource.clone()),
@@ -30,7 +30,11 @@ pub(crate) fn request(families: &[Family], sender: &Sender, span: Span) -> Expor
     }
 }
 
-fn metric(family: &Family, span: Span) -> Metric {
+/// The metric of all series but estimates, if there are any.
+fn metric(family: &Family, span: Span) -> Option<Metric> {
+    if family.series.iter().all(|series| matches!(series.value, Value::Estimate(..))) {
+        return None;
+    }
     let data = match family.kind {
         Kind::Gauge => metric::Data::Gauge(Gauge { data_points: numbers(family, span) }),
         Kind::Counter | Kind::UpDownCounter => metric::Data::Sum(Sum {
@@ -40,12 +44,12 @@ fn metric(family: &Family, span: Span) -> Metric {
         }),
         Kind::Distribution => distribution(family, span),
     };
-    Metric {
+    Some(Metric {
         name: family.name.to_owned(),
         description: family.help.to_owned(),
         unit: unit(family.unit).to_owned(),
         data: Some(data),
-    }
+    })
 }
 
 fn numbers(family: &Family, span: Span) -> Vec<NumberDataPoint> {
@@ -53,7 +57,7 @@ fn numbers(family: &Family, span: Span) -> Vec<NumberDataPoint> {
         let value = match &series.value {
             Value::Integer(value) => number_data_point::Value::AsInt(i64::try_from(*value).unwrap_or(i64::MAX)),
             Value::Number(value) => number_data_point::Value::AsDouble(*value),
-            Value::Durations(_) | Value::CountAndSum(..) => return None,
+            Value::Durations(_) | Value::CountAndSum(..) | Value::Estimate(..) => return None,
         };
         Some(NumberDataPoint {
             attributes: attributes(&series.attributes),
@@ -79,7 +83,7 @@ fn distribution(family: &Family, span: Span) -> metric::Data {
                 count: *count,
                 sum: Some(*sum),
             }),
-            Value::Integer(_) | Value::Number(_) => {}
+            Value::Integer(_) | Value::Number(_) | Value::Estimate(..) => {}
         }
     }
     if exponential.is_empty() {
@@ -90,6 +94,27 @@ fn distribution(family: &Family, span: Span) -> metric::Data {
             aggregation_temporality: CUMULATIVE,
         })
     }
+}
+
+/// The series without a distribution of a family in which others have one: a metric has one kind of points.
+fn estimates(family: &Family, span: Span) -> Option<Metric> {
+    let point = |series: &Series| match series.value {
+        Value::Estimate(count, sum) => Some(HistogramDataPoint {
+            attributes: attributes(&series.attributes),
+            start_time_unix_nano: span.start,
+            time_unix_nano: span.now,
+            count,
+            sum: Some(sum),
+        }),
+        _ => None,
+    };
+    let data_points: Vec<_> = family.series.iter().filter_map(point).collect();
+    (!data_points.is_empty()).then(|| Metric {
+        name: format!("{}.estimate", family.name),
+        description: format!("{} (level watch: number and time of the calls that a tick has seen)", family.help),
+        unit: unit(family.unit).to_owned(),
+        data: Some(metric::Data::Histogram(Histogram { data_points, aggregation_temporality: CUMULATIVE })),
+    })
 }
 
 fn exponential_point(durations: &Durations, attributes: Vec<KeyValue>, span: Span) -> ExponentialHistogramDataPoint {
@@ -133,7 +158,9 @@ mod tests {
         [0, 1_000_000_000, 1_000_000_000, 4_000_000_000].into_iter().for_each(|nanos| durations.record(nanos));
         let families = [
             Family::new("a", Unit::Bytes, Kind::Counter, "").with(&[("k", "v")], Value::Integer(7)),
-            Family::new("b", Unit::Seconds, Kind::Distribution, "").with(&[], Value::Durations(Box::new(durations))),
+            Family::new("b", Unit::Seconds, Kind::Distribution, "")
+                .with(&[], Value::Durations(Box::new(durations)))
+                .with(&[], Value::Estimate(9, 2.0)),
             Family::new("c", Unit::Seconds, Kind::Distribution, "").with(&[], Value::CountAndSum(3, 0.5)),
             Family::new("nothing", Unit::Seconds, Kind::Gauge, ""),
         ];
@@ -141,7 +168,10 @@ mod tests {
         let bytes = request(&families, &sender, Span { start: 1, now: 2 }).encode_to_vec();
         let read = ExportMetricsServiceRequest::decode(bytes.as_slice()).unwrap();
         let metrics = &read.resource_metrics[0].scope_metrics[0].metrics;
-        assert_eq!(metrics.iter().map(|metric| metric.name.as_str()).collect::<Vec<_>>(), ["a", "b", "c"]);
+        assert_eq!(
+            metrics.iter().map(|metric| metric.name.as_str()).collect::<Vec<_>>(),
+            ["a", "b", "b.estimate", "c"]
+        );
         let Some(metric::Data::Sum(sum)) = &metrics[0].data else { panic!("a is a sum") };
         assert!(sum.is_monotonic && sum.data_points[0].start_time_unix_nano == 1);
         assert_eq!(sum.data_points[0].value, Some(number_data_point::Value::AsInt(7)));
@@ -152,7 +182,9 @@ mod tests {
         assert_eq!((point.count, point.zero_count, point.scale, buckets.offset), (4, 1, 4, -1));
         assert_eq!((buckets.bucket_counts[0], buckets.bucket_counts[32], buckets.bucket_counts.len()), (2, 1, 33));
         assert_eq!((point.sum, point.min, point.max), (Some(6.0), Some(0.0), Some(4.0)));
-        let Some(metric::Data::Histogram(plain)) = &metrics[2].data else { panic!("c is a histogram") };
+        let Some(metric::Data::Histogram(estimate)) = &metrics[2].data else { panic!("estimates are a histogram") };
+        assert_eq!((estimate.data_points[0].count, estimate.data_points[0].sum), (9, Some(2.0)));
+        let Some(metric::Data::Histogram(plain)) = &metrics[3].data else { panic!("c is a histogram") };
         assert_eq!((plain.data_points[0].count, plain.data_points[0].sum), (3, Some(0.5)));
     }
 }

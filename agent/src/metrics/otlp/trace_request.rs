@@ -156,11 +156,14 @@ impl SpanWriter {
         thread: &ThreadTrees,
         names: &MethodNames,
     ) -> Span {
-        let function = names.get(node.probe).map_or("unknown", |named| named.function());
+        let named = names.get(node.probe);
+        let function = named.map_or("unknown", |named| named.function());
         let mut attributes = vec![
             attribute("code.function.name", function),
             whole_number("thread.id", i64::try_from(thread.thread).unwrap_or(0)),
         ];
+        // At level watch a span begins and ends with ticks.
+        attributes.extend(named.filter(|named| named.is_estimated()).map(|_| attribute("instr.precision", "estimate")));
         attributes.extend(thread.name.as_deref().map(|name| attribute("thread.name", name)));
         let function_of = |probe| names.get(probe).map(|named| named.function().to_owned());
         let semantics = semantics(node, function_of, &mut self.names);

@@ -18,7 +18,7 @@ fn status(factor: u64, lost: u64) -> Value {
         let recent = (calls > 0).then(|| json!({"p50": nanos / calls, "p99": nanos * 4 / calls, "max": nanos}));
         // As an agent numbers them: any numbers that differ.
         let probe = method.len() as u32;
-        json!({"probe": probe, "category": "catch-all", "method": method, "level": level, "calls": calls * factor, "nanos": nanos * factor, "recent": recent,
+        json!({"probe": probe, "category": "catch-all", "method": method, "level": level, "calls": calls * factor, "nanos": nanos * factor, "mean_is_known": true, "recent": recent,
             "descriptor": "()V", "estimated_calls": if level == "watch" { calls * factor } else { 0 }})
     };
     json!({

@@ -66,7 +66,8 @@ function methodDifference(index) {
   const chance = row.chance == null ? "" : ` · chance alone: ±${row.chance.toFixed(1)} %`;
   return [
     ["Own", beforeAfter(...both("own"), time) + chance], ["Total", beforeAfter(...both("total"), time)],
-    ["Calls", beforeAfter(...both("calls"), count)], ["Per call", beforeAfter(...both("per_call"), time)], ...facts,
+    ["Calls", beforeAfter(...both("calls"), count)],
+    ...(row.figures.some((figures) => figures?.per_call === null) ? [] : [["Per call", beforeAfter(...both("per_call"), time)]]), ...facts,
   ];
 }
 
@@ -98,7 +99,7 @@ function differenceFlame() {
 function differenceTable() {
   const figure = (row, side, key) => row.figures[side]?.[key] ?? 0;
   const column = (title, side, key, format) => number(title, (row) => figure(row, side, key),
-    (value, row) => (row.figures[side] ? estimate(row.figures[side].estimated && format === time, format(value)) : "–"));
+    (value, row) => (row.figures[side]?.[key] === null ? "" : row.figures[side] ? estimate(row.figures[side].estimated && format === time, format(value)) : "–"));
   const change = (row) => figure(row, 1, "own") - figure(row, 0, "own");
   const mark = (row) => (row.is_chance !== false || change(row) === 0 ? "faint" : change(row) > 0 ? "worse" : "better");
   const left = diff.all_methods - diff.methods.length;

@@ -239,7 +239,7 @@ function nodeFacts(node) {
     ["total", `${estimate(isEstimate, amount(nodes.total[node]))} · ${share(nodes.total[node], data.total)} of all, ${share(nodes.total[node], nodes.total[nodes.parent[node]])} of the caller`],
     ["own", `${estimate(isEstimate, amount(nodes.own[node]))} · ${share(nodes.own[node], data.total)}`],
     isSampled ? ["samples", count(nodes.calls[node])]
-      : ["calls", `${count(nodes.calls[node])} · ${time(Math.round(nodes.total[node] / Math.max(nodes.calls[node], 1)))} on average`],
+      : ["calls", count(nodes.calls[node]) + (isEstimate ? "" : ` · ${time(Math.round(nodes.total[node] / Math.max(nodes.calls[node], 1)))} on average`)],
   ];
   if (frame) rows.push(["signature", frame.method + frame.descriptor]);
   if (frame && frame.template) rows.push(["template", frame.template]);

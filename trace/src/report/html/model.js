@@ -88,6 +88,11 @@ function estimate(isEstimate, text) {
   return isEstimate ? `~${text}` : text;
 }
 
+// Empty for what level watch does not carry.
+function known(value, format) {
+  return value == null ? "" : format(value);
+}
+
 // How far an estimate may be off, in 19 cases of 20.
 function plusMinus(isEstimate, margin) {
   return isEstimate && margin !== undefined ? ` ± ${time(margin)}` : "";

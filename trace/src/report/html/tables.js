@@ -68,7 +68,7 @@ function methodsPanel() {
   const several = new Set(frames.map((frame) => frame.template)).size > 1;
   const name = (index) => make("span", {}, methodLink(index), several && frames[index].template ? make("span", { class: "tag" }, frames[index].template) : null,
     frames[index].part ? make("span", { class: "tag", title: partTitle(frames[index].part) }, frames[index].part.text) : null);
-  const measured = (title, key, options) => number(title, (index) => frames[index][key], (value, index) => estimate(frames[index].estimated, amount(value)) + (frames[index][`${key}_margin`] === undefined ? "" : plusMinus(frames[index].estimated, frames[index][`${key}_margin`])), options);
+  const measured = (title, key, options) => number(title, (index) => frames[index][key], (value, index) => known(value, () => estimate(frames[index].estimated, amount(value))) + (frames[index][`${key}_margin`] === undefined ? "" : plusMinus(frames[index].estimated, frames[index][`${key}_margin`])), options);
   const portion = (title, key) => number(title, (index) => frames[index][key], (value) => share(value, data.total), { whole: data.total });
   return tablePanel({
     rows: frames.map((_, index) => index),
@@ -80,7 +80,7 @@ function methodsPanel() {
     ],
     sort: 0,
     filter: (index) => `${fullName(frames[index])} ${frames[index].template} ${frames[index].module ?? ""}`,
-    note: isSampled ? samplesNote() : frames.some((frame) => frame.estimated) ? "~ level watch: only calls that met a tick are counted, times are estimates from ticks; ± the true time is not farther off in 19 cases of 20" : null,
+    note: isSampled ? samplesNote() : frames.some((frame) => frame.estimated) ? "~ level watch: only calls that met a tick are counted, times are estimates from ticks; average, percentiles and max only where all calls seen took two ticks or more; ± the true time is not farther off in 19 cases of 20" : null,
   });
 }
 
@@ -92,11 +92,12 @@ function samplesNote() {
 }
 
 function detailsPanel(rows, title, extra) {
+  const length = (value, row) => known(value, () => estimate(row.estimated, time(value)));
   return tablePanel({
     rows, sort: 0, filter: (row) => row.text,
     columns: [
-      number("Total", (row) => row.total, time), number("Calls", (row) => row.calls), number("Average", (row) => row.average, time),
-      number("p95", (row) => row.p95, time), number("Max", (row) => row.max, time), ...extra,
+      number("Total", (row) => row.total, time), number("Calls", (row) => row.calls), number("Average", (row) => row.average, length),
+      number("p95", (row) => row.p95, length), number("Max", (row) => row.max, length), ...extra,
       { title, text: true, class: "mono", value: (row) => row.text },
     ],
   });
@@ -184,7 +185,7 @@ function methodFacts(frame) {
   return [
     ["Total", `${estimate(frame.estimated, amount(frame.total))}${plusMinus(frame.estimated, frame.total_margin)} · ${share(frame.total, data.total)}`],
     ["Own", `${estimate(frame.estimated, amount(frame.own))}${plusMinus(frame.estimated, frame.own_margin)} · ${share(frame.own, data.total)}`],
-    isSampled ? ["Samples", count(frame.calls)] : ["Calls", `${count(frame.calls)} · average ${time(frame.average)} · p50 ${time(frame.p50)} · p95 ${time(frame.p95)} · p99 ${time(frame.p99)} · max ${time(frame.max)}`],
+    isSampled ? ["Samples", count(frame.calls)] : ["Calls", [count(frame.calls), ...["average", "p50", "p95", "p99", "max"].filter((key) => frame[key] != null).map((key) => `${key} ${estimate(frame.estimated, time(frame[key]))}`)].join(" · ")],
     ["Signature", frame.method + frame.descriptor],
     ...(frame.module ? [["Module", frame.module]] : []),
     ["Template", frame.template || "–"],

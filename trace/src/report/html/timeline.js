@@ -185,6 +185,12 @@ function callAt(event) {
   return lane.calls.find((call) => lane.row.get(call) === row && at >= line.start[call] - slack && at <= line.start[call] + line.length[call] + slack) ?? -1;
 }
 
+// At level watch a short call is drawn as long as a tick.
+function callLength(frame, length) {
+  if (frame.estimated && !(length >= (data.shortest_length ?? Infinity))) return "unknown: less than two ticks";
+  return estimate(frame.estimated, time(length));
+}
+
 function hoverCall(call, event) {
   const tooltip = document.getElementById("tooltip");
   if (call !== axis.hover) {
@@ -193,7 +199,7 @@ function hoverCall(call, event) {
     tooltip.hidden = call < 0;
     const line = data.time_line;
     if (call >= 0) {
-      const rows = [["start", time(line.start[call])], ["length", time(line.length[call])], ["thread", line.lanes[line.lane[call]].name]];
+      const rows = [["start", time(line.start[call])], ["length", callLength(frames[line.frame[call]], line.length[call])], ["thread", line.lanes[line.lane[call]].name]];
       const values = line.arguments?.[call];
       if (values) rows.push(["with", values]);
       tooltip.replaceChildren(make("b", {}, fullName(frames[line.frame[call]])), factList(rows));

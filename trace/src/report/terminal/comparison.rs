@@ -79,6 +79,7 @@ fn cells(method: &MethodChange, by: Measure) -> Vec<Cell> {
     let value = |figures: Option<Figures>, measure: Measure| match figures {
         None => "-".to_owned(),
         Some(figures) if measure == Measure::Calls => count(figures.calls),
+        Some(figures) if measure == Measure::Average && figures.average.is_none() => String::new(),
         Some(figures) => estimated(figures.estimated_calls > 0, duration(figures.value(measure))),
     };
     let noise = method.noise_percent(by).map_or("-".to_owned(), |noise| format!("{noise:.1} %"));

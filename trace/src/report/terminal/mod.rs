@@ -175,8 +175,18 @@ impl Report<'_> {
         self.more(ids.len());
         if analysis.frames.iter().any(Frame::is_estimated) {
             let legend = "  ~ level watch: only calls that met a tick are counted, times are estimates from ticks";
+            let lengths = match analysis.shortest_length {
+                Some(shortest) => format!(
+                    "    average, percentiles and max only where all calls seen took {} (two ticks) or more, right to a tick",
+                    duration(shortest)
+                ),
+                None => {
+                    "    average, percentiles and max are blank: the recording does not say how long its ticks were"
+                        .to_owned()
+                }
+            };
             let margins = "  ± the true time is not farther off in 19 cases of 20 (docs/governor.md)";
-            self.lines.extend([legend, margins].map(|line| self.style.faint(line)));
+            self.lines.extend([legend, &lengths, margins].map(|line| self.style.faint(line)));
         }
         if analysis.frames.iter().any(|frame| frame.part.is_some()) {
             let legend = "  [..] the calls are those of this part of the time (docs/reports.md)";
@@ -247,7 +257,8 @@ impl Report<'_> {
         for row in rows.iter().take(self.options.rows) {
             let time = |nanos: u64| Cell::new(estimated(row.estimated_calls > 0, duration(nanos)));
             let mut numbers = vec![time(row.total), Cell::new(count(row.calls))];
-            numbers.extend([row.average(), row.durations.percentile(95.0), row.max].map(time));
+            let length = |nanos: Option<u64>| nanos.map_or(Cell::new(""), time);
+            numbers.extend([row.average(), row.percentile(95.0), row.longest()].map(length));
             numbers.extend(has_bytes.then(|| Cell::new(bytes(row.bytes))));
             if has_errors {
                 numbers.extend([row.client_errors, row.server_errors].map(|errors| Cell::new(count(errors))));
@@ -336,7 +347,8 @@ impl MethodColumns {
 
     fn cells(&self, frame: &Frame, total: u64) -> Vec<Cell> {
         let time = |nanos: u64| Cell::new(estimated(frame.is_estimated(), duration(nanos)));
-        let percentile = |percent: f64| time(frame.durations.percentile(percent));
+        let length = |nanos: Option<u64>| nanos.map_or(Cell::new(""), time);
+        let percentile = |percent: f64| length(frame.percentile(percent));
         let margin = |nanos: u64| {
             let text = if frame.is_estimated() { duration(nanos) } else { String::new() };
             self.margins.then(|| Cell::new(text))
@@ -348,12 +360,12 @@ impl MethodColumns {
         cells.extend([
             Cell::share(percent(frame.total, total), frame.total, total),
             Cell::new(count(frame.calls)),
-            time(frame.average()),
+            length(frame.average()),
         ]);
         cells.extend(self.percentiles.then(|| percentile(50.0)));
         cells.extend(self.extremes.then(|| percentile(95.0)));
         cells.extend(self.percentiles.then(|| percentile(99.0)));
-        cells.extend(self.extremes.then(|| time(frame.max)));
+        cells.extend(self.extremes.then(|| length(frame.longest())));
         cells
     }
 }
