@@ -29,7 +29,7 @@ pub struct GovernorConfig {
     /// ... or when more than this percentage of the heap is in use after each collection of the last 5 seconds; 0: never. Default: 95.
     #[schemars(range(max = 100))]
     pub heap_percent: u32,
-    /// So many seconds of well-being close the breaker again. Default: 30.
+    /// The breaker closes again after this many seconds without trouble. Default: 30.
     #[schemars(range(min = 1, max = 3600))]
     pub recovery_seconds: u32,
 }

@@ -37,7 +37,7 @@ pub struct MetricsConfig {
     pub cpu_time: bool,
     /// Tell how often each method called each other: some nanoseconds more for each record, on the thread of the recorder. Default: false.
     pub callers: bool,
-    /// So many methods, those with the most time, have series of their own; the others are only counted.
+    /// Number of methods, those with the most time, that have series of their own; the others are only counted.
     #[schemars(range(min = 1, max = 100000))]
     pub max_methods: u32,
     /// The service name that a monitoring system shows. Default: the main class or jar.
@@ -52,7 +52,7 @@ pub struct MetricsConfig {
     /// Calls shorter than this become no span.
     #[schemars(with = "String", extend("default" = "10 ms"))]
     pub trace_threshold: Duration,
-    /// So many of a hundred traces are sent.
+    /// Percentage of the traces that are sent.
     #[schemars(range(min = 1, max = 100))]
     pub trace_percent: u32,
 }

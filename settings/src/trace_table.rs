@@ -39,7 +39,7 @@ pub struct TraceConfig {
     /// Mode `ring`: most memory of the ring in MiB; twice as much while a dump is being written.
     #[schemars(range(min = 1, max = 4096))]
     pub keep_mb: u32,
-    /// Mode `ring`: a call longer than so many milliseconds has the ring dumped.
+    /// Mode `ring`: a call longer than this many milliseconds causes a dump of the ring.
     #[schemars(with = "u32", range(min = 1, max = 86400000))]
     pub dump_when_call_ms: Option<u32>,
     /// Mode `ring`: only calls of these methods (`package.Class.method`, with `*` and `**`) do so. Default: all that are recorded.

@@ -135,7 +135,7 @@ fn write_file(file: &Path, arguments: &Arguments, reader: &mut TraceReader) -> R
         let output = File::create(file).with_context(failure)?;
         return write_to(output, arguments, reader).with_context(failure);
     }
-    // Under another name until it is whole: who stops halfway keeps what stood there before.
+    // Under another name until it is whole: if the export is interrupted, an earlier file is kept.
     let mut part = file.as_os_str().to_owned();
     part.push(".part");
     let part = Path::new(&part);

@@ -15,7 +15,7 @@ pub(crate) struct Arguments {
     /// Seconds between two looks.
     #[arg(long, default_value_t = 1.0)]
     interval: f64,
-    /// End after so many looks.
+    /// End after this many looks.
     #[arg(long)]
     looks: Option<u32>,
     /// Print one table and end.

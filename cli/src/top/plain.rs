@@ -9,7 +9,7 @@ use trace::report::duration;
 use super::background::look;
 use super::figures::{Interval, Row};
 
-/// Prints a table after each interval, so many times, or until the JVM ends.
+/// Prints a table after each interval, `looks` times at most, or until the JVM ends.
 pub(crate) fn print_tables(pid: u32, interval: Duration, looks: Option<u32>, methods: usize) -> Result<()> {
     let mut before = look(pid)?;
     let mut at = Instant::now();

@@ -24,7 +24,7 @@ enum End {
     JvmEnded(String),
 }
 
-/// Shows the JVM until somebody quits, or so many looks have been shown, or the JVM ends.
+/// Shows the JVM until the user quits, or the number of looks is reached, or the JVM ends.
 pub(crate) fn show_screen(pid: u32, interval: Duration, looks: Option<u32>) -> Result<()> {
     let background = Background::start(pid, interval)?;
     let stop = Arc::new(AtomicBool::new(false));

@@ -41,7 +41,7 @@ pub enum Refusal {
     },
     /// The verifier would look for classes that it does without for the method as it is; one of them may be missing.
     MayLoadClasses,
-    /// So many frames with so many locals that writing them out would take tens of megabytes.
+    /// Too many frames with too many locals: writing them would take tens of megabytes.
     FramesTooLarge,
     /// Below class-file version 45.3, where the head of `Code` is shorter in some JVMs and not in others.
     ShortCodeHead,

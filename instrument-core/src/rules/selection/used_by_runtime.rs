@@ -132,7 +132,7 @@ impl UsedByRuntime {
         self.methods.keys().map(Vec::as_slice)
     }
 
-    /// False if so many methods are reached that the rest was not followed: the JDK is an odd one.
+    /// False if too many methods are reached, so that the rest was not followed: the JDK is an odd one.
     pub fn is_complete(&self) -> bool {
         self.count() < MOST_METHODS
     }
