@@ -14,7 +14,7 @@ use crate::live_levels::{self, LiveLevels};
 use crate::live_selection::{Fixed, LiveSelection, category_of, fixed};
 use crate::probe_prices::ProbePrices;
 use crate::probe_registry::{ProbeDescription, ProbeRegistry, RecordedAs};
-use crate::recorder::{Calls, RecordCounts};
+use crate::recorder::CallsMade;
 use crate::setup::Setup;
 
 /// So many decisions are remembered.
@@ -70,8 +70,7 @@ struct Ruled {
 struct Last {
     at: Duration,
     cpu: Duration,
-    records: RecordCounts,
-    calls: Vec<Calls>,
+    made: CallsMade,
 }
 
 /// What probes took of the CPU time whose level the governor does not change.
@@ -172,8 +171,7 @@ impl LiveControl {
         let mut state = self.state.lock();
         state.prices = prices;
         state.governor = self.budget_percent.map(|percent| Governor::new(percent, Manner::OF_LEVELS));
-        let (at, records) = (self.began.elapsed(), RecordCounts::default());
-        state.last = Some(Last { at, cpu, records, calls: Vec::new() });
+        state.last = Some(Last { at: self.began.elapsed(), cpu, made: CallsMade::default() });
     }
 
     /// A method got this live probe.
@@ -186,13 +184,20 @@ impl LiveControl {
     }
 
     /// Sets the level of all live probes that are meant, or hands them back to their rules and the governor, and returns which these are.
-    pub(crate) fn set(&self, selection: &LiveSelection, wanted: WantedLevel, setup: &Setup) -> (Changed, Vec<u32>) {
+    /// Those in `without` stay as they are.
+    pub(crate) fn set(
+        &self,
+        selection: &LiveSelection,
+        wanted: WantedLevel,
+        setup: &Setup,
+        without: &FxHashSet<u32>,
+    ) -> (Changed, Vec<u32>) {
         let described = self.probes.described();
         let meant: Vec<&ProbeDescription> =
             described.iter().filter(|probe| selection.takes(probe, &setup.templates)).collect();
         let mut state = self.state.lock();
         let (mut numbers, mut changes) = (Vec::new(), Vec::new());
-        for probe in meant.iter().filter(|probe| probe.live) {
+        for probe in meant.iter().filter(|probe| probe.live && !without.contains(&probe.number)) {
             numbers.push(probe.number);
             changes.extend(self.set_one(&mut state, probe.number, wanted));
         }
@@ -347,14 +352,14 @@ impl LiveControl {
     }
 
     /// Has the governor look at the calls up to now and the CPU time that the process has used.
-    pub(crate) fn govern(&self, calls: Vec<Calls>, records: RecordCounts, cpu: Duration) -> Governing {
+    pub(crate) fn govern(&self, made: CallsMade, cpu: Duration) -> Governing {
         let at = self.began.elapsed();
         let mut state = self.state.lock();
         let state = &mut *state;
-        let Some(last) = state.last.replace(Last { at, cpu, records, calls: calls.clone() }) else {
+        let Some(last) = state.last.replace(Last { at, cpu, made: made.clone() }) else {
             return Governing::default();
         };
-        let (governed, kept) = self.costs(state, &calls, &last, records);
+        let (governed, kept) = self.costs(state, &made, &last);
         let (length, cpu) = (at.saturating_sub(last.at), cpu.saturating_sub(last.cpu));
         let kept_interval = Interval { at, length, cpu, calls: &kept };
         state.kept = Kept {
@@ -378,19 +383,14 @@ impl LiveControl {
     }
 
     /// What the calls since the last look cost: those of probes that the governor may lower, and the others.
-    fn costs(
-        &self,
-        state: &State,
-        calls: &[Calls],
-        last: &Last,
-        records: RecordCounts,
-    ) -> (Vec<ProbeCalls>, Vec<ProbeCalls>) {
-        let before = |number: u32| last.calls.get(number as usize).map_or(0, |calls| calls.count);
-        let fresh = |(number, now): (u32, &Calls)| Some((number, now.count.checked_sub(before(number))?));
-        let fresh: Vec<(u32, u64)> = (0u32..).zip(calls).filter_map(fresh).filter(|(_, calls)| *calls > 0).collect();
-        // Records that found no place belong to calls that cost as much.
-        let recorded = records.records.saturating_sub(last.records.records).max(1) as f64;
-        let with_lost = 1.0 + records.lost.saturating_sub(last.records.lost) as f64 / recorded;
+    fn costs(&self, state: &State, made: &CallsMade, last: &Last) -> (Vec<ProbeCalls>, Vec<ProbeCalls>) {
+        let before = |number: u32| last.made.by_number.get(number as usize).copied().unwrap_or(0);
+        let fresh = |(number, now): (u32, &u64)| Some((number, now.checked_sub(before(number))?));
+        let fresh: Vec<(u32, u64)> =
+            (0u32..).zip(&made.by_number).filter_map(fresh).filter(|(_, calls)| *calls > 0).collect();
+        // Calls whose records were lost cost as much; which probes they passed is unknown, so all get their share.
+        let known: u64 = fresh.iter().map(|(_, calls)| calls).sum();
+        let with_lost = 1.0 + made.lost.saturating_sub(last.made.lost) as f64 / known.max(1) as f64;
         let mut by_probe: BTreeMap<u32, (bool, ProbeCalls)> = BTreeMap::new();
         let recorded_as = self.probes.recorded_as(fresh.iter().map(|(number, _)| *number));
         for ((_, calls), recorded) in fresh.iter().zip(recorded_as) {

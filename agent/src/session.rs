@@ -380,8 +380,8 @@ impl Watcher for SessionWatcher {
         if session.live.is_due()
             && let Some(rates) = &session.rates
         {
-            let calls = rates.lock().snapshot();
-            session.govern(calls, counts);
+            let made = rates.lock().made();
+            session.govern(made);
         }
         session.withdraw_probes();
         session.doubts.tell(session.setup.rules.rules(), false);

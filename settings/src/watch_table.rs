@@ -15,7 +15,7 @@ const TICKS: Range<u32> = 50..100_001;
 pub struct WatchConfig {
     /// Longest time between two ticks, in microseconds. Every call that takes longer is recorded, and of shorter ones a
     /// sample. Shorter ticks see more and cost more. Default: 1000 where waking up so often takes less than 0.7 % of the process's
-    /// processor time, else as much longer as it needs for that, up to 10000.
+    /// processor time, else as much longer as it needs for that, up to 20000.
     #[schemars(with = "u32", range(min = 50, max = 100000))]
     pub tick_us: Option<u32>,
     /// Whether the ticking thread may ask Linux for the lowest real-time priority (`SCHED_FIFO`). It asks only if the process has the

@@ -22,11 +22,24 @@ pub(crate) struct Calls {
     pub(crate) shortest: Option<u64>,
 }
 
+/// Calls that probes were passed for, whether their records were kept or not.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CallsMade {
+    /// By the number of the probe.
+    pub(crate) by_number: Vec<u64>,
+    /// Calls of unknown probes: no segment was free for their records.
+    pub(crate) lost: u64,
+}
+
 /// Calls by probe number.
 #[derive(Debug, Default)]
 pub(crate) struct CallRates {
     calls: Vec<Calls>,
     lengths: SharedLengths,
+    /// Calls of threads that the configuration leaves out: they cost as much.
+    left_out: Vec<u64>,
+    /// Records for which no segment was free.
+    lost: u64,
     /// Only while somebody looks: keeping distributions up costs more than counting.
     watched: Option<Watched>,
 }
@@ -100,6 +113,34 @@ impl CallRates {
         }
     }
 
+    /// Counts ring records of a thread that the configuration leaves out.
+    pub(crate) fn add_left_out(&mut self, records: &[[u64; 2]]) {
+        records.iter().for_each(|[_, word]| self.add_left_out_call((word & PROBE_MASK) as usize));
+    }
+
+    /// Counts one such call.
+    pub(crate) fn add_left_out_call(&mut self, probe: usize) {
+        if self.left_out.len() <= probe && probe <= PROBE_MASK as usize {
+            self.left_out.resize((probe + 1).next_power_of_two(), 0);
+        }
+        if let Some(calls) = self.left_out.get_mut(probe) {
+            *calls += 1;
+        }
+    }
+
+    /// Counts records for which no segment was free.
+    pub(crate) fn add_lost(&mut self, count: u64) {
+        self.lost += count;
+    }
+
+    /// Everything that was paid for up to this moment.
+    pub(crate) fn made(&self) -> CallsMade {
+        let longest = self.calls.len().max(self.left_out.len());
+        let kept = |number: usize| self.calls.get(number).map_or(0, |calls| calls.count);
+        let left_out = |number: usize| self.left_out.get(number).copied().unwrap_or(0);
+        CallsMade { by_number: (0..longest).map(|number| kept(number) + left_out(number)).collect(), lost: self.lost }
+    }
+
     /// The figures at this moment, at the position of the probe's number.
     pub(crate) fn snapshot(&self) -> Vec<Calls> {
         self.calls.clone()
@@ -120,6 +161,17 @@ mod tests {
         assert_eq!(calls[1], Calls { count: 1, nanos: 7, shortest: Some(7) });
         assert_eq!(calls[900], Calls { count: 1, nanos: 1 << 41, shortest: Some(1 << 41) });
         assert_eq!(calls[2], Calls::default());
+    }
+
+    #[test]
+    fn calls_whose_records_are_left_out_or_lost_were_made_all_the_same() {
+        let mut rates = CallRates::default();
+        rates.add(&[[1, 10 << 24 | 1]]);
+        rates.add_left_out(&[[1, 10 << 24 | 1], [2, 10 << 24 | 5]]);
+        rates.add_lost(7);
+        let made = rates.made();
+        assert_eq!((made.by_number[1], made.by_number[5], made.lost), (2, 1, 7));
+        assert_eq!(rates.snapshot()[1].count, 1);
     }
 
     #[test]

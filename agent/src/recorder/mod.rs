@@ -38,7 +38,7 @@ use std::thread::Thread;
 use parking_lot::Mutex;
 
 pub(crate) use burst_windows::BurstWindows;
-pub(crate) use call_rates::{CallRates, Calls, RecentCalls};
+pub(crate) use call_rates::{CallRates, Calls, CallsMade, RecentCalls};
 pub(crate) use detail_fields::{RequestFields, StatementFields};
 pub(crate) use drainer::{Drainer, Watcher};
 pub(crate) use inner_calls::InnerCalls;

@@ -151,6 +151,7 @@ impl RecordSink for RecordSinks {
 
     fn calls(&mut self, calls: &[[u64; 2]]) {
         if !self.threads.keeps(calls.len()) {
+            self.trace.left_out(calls);
             return;
         }
         if let Some(tree) = &self.tree {
@@ -165,6 +166,7 @@ impl RecordSink for RecordSinks {
 
     fn long_call(&mut self, probe: u32, start: u64, duration: u64) {
         if !self.threads.keeps(1) {
+            self.trace.left_out_call(probe);
             return;
         }
         if let Some(tree) = &self.tree {
@@ -181,6 +183,7 @@ impl RecordSink for RecordSinks {
             return detail.as_call(self);
         };
         if !self.threads.keeps(1) {
+            self.trace.left_out_call(detail.probe);
             return;
         }
         if let Some(tree) = &self.tree {

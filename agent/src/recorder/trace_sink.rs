@@ -113,6 +113,9 @@ impl TraceSink {
 
     /// Notes losses of a ring, whose last records belonged to `thread`.
     pub(crate) fn lost(&mut self, thread: u64, at_nanos: u64, count: u64) {
+        if let Some(rates) = &self.rates {
+            rates.lock().add_lost(count);
+        }
         // A file that is full stays as it is.
         if !self.has_room(count) {
             return;
@@ -122,6 +125,20 @@ impl TraceSink {
             recording.set_thread(thread);
             recording.lost(at_nanos, count);
             self.unwritten = true;
+        }
+    }
+
+    /// Counts calls of a thread whose records are left out.
+    pub(crate) fn left_out(&self, calls: &[[u64; 2]]) {
+        if let Some(rates) = &self.rates {
+            rates.lock().add_left_out(calls);
+        }
+    }
+
+    /// Counts one such call.
+    pub(crate) fn left_out_call(&self, probe: u32) {
+        if let Some(rates) = &self.rates {
+            rates.lock().add_left_out_call(probe as usize);
         }
     }
 

@@ -13,15 +13,16 @@ use crate::live_control::{Changed, Governing, LevelChange, REMOVED, WantedLevel}
 use crate::live_selection::LiveSelection;
 use crate::metrics::{Metrics, Origin, Sending};
 use crate::probe_switch::PausedBy;
-use crate::recorder::{Calls, Drainer, RecordCounts, RecordSinks, Rings, ThreadSelection, TraceParts, TraceSink};
+use crate::recorder::{CallsMade, Drainer, RecordCounts, RecordSinks, Rings, ThreadSelection, TraceParts, TraceSink};
 use crate::runtime_classes::RuntimeClasses;
 use crate::sampler::{AllocationSampler, SampleCounts, Sampler, Surroundings};
 use crate::statistics::{End, Statistics};
 use crate::trace_file;
-use crate::withdrawn_probes::Changes;
+use crate::withdrawn_probes::{Changes, WithdrawnProbes};
 use crate::{loaded_before, message};
 use instrument_core::level::Level;
 use instrument_core::rules::patterns::ThreadNames;
+use rustc_hash::FxHashSet;
 use settings::TraceMode;
 
 /// How a recording has ended, perhaps while the session goes on.
@@ -240,7 +241,10 @@ impl Session {
 
     /// A person sets the level of live probes; methods that have lost theirs get it back, unless the level is off.
     pub(crate) fn set_level(&self, selection: &LiveSelection, wanted: WantedLevel) -> Changed {
-        let (changed, probes) = self.live.set(selection, wanted, &self.setup);
+        // A method without a probe cannot be handed back to a level; the governor decides when it gets its probe again.
+        let removed = || self.withdrawn.as_ref().map(WithdrawnProbes::numbers).unwrap_or_default();
+        let without = if wanted == WantedLevel::Auto { removed() } else { FxHashSet::default() };
+        let (changed, probes) = self.live.set(selection, wanted, &self.setup, &without);
         self.record_changes(&changed.changes);
         let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !self.is_leaving()) else { return changed };
         let WantedLevel::Exact(level) = wanted else {
@@ -258,8 +262,8 @@ impl Session {
     }
 
     /// Has the governor of levels look. Called by the drainer.
-    pub(super) fn govern(&self, calls: Vec<Calls>, counts: RecordCounts) {
-        let Governing { changes, warning } = self.live.govern(calls, counts, process_cpu_time());
+    pub(super) fn govern(&self, made: CallsMade) {
+        let Governing { changes, warning } = self.live.govern(made, process_cpu_time());
         self.record_changes(&changes);
         if let Some(warning) = warning {
             tracing::warn!("{warning}");
