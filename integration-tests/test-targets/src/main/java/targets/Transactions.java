@@ -52,7 +52,10 @@ public final class Transactions {
         POOL.shutdown();
         CLOCK.shutdown();
         FORKED.shutdown();
-        boolean terminated = POOL.awaitTermination(9, TimeUnit.SECONDS);
+        boolean terminated = true;
+        for (ExecutorService executor : List.of(POOL, CLOCK, FORKED)) {
+            terminated &= executor.awaitTermination(1, TimeUnit.MINUTES);
+        }
         System.out.println("done " + DONE + " " + terminated);
     }
 

@@ -99,7 +99,7 @@ class ArgumentsIT {
     void namesAndNumbersChooseArguments(Jdk jdk) {
         AgentConfig config = config("level = \"time\"\narguments = [\"text\", 5, \"nobody\", 200, \"this\"]\n");
         Finished run = Program.target(jdk, PASSING).withAgent(config).assertExitCode(0);
-        assertTrue(run.stderr().startsWith("instr: warning: rule rule-1 (instr.toml:14): none of its 12 methods has a parameter `nobody`; "
+        assertTrue(run.stderr().startsWith("instr: warning: rule rule-1 (instr.toml:16): none of its 12 methods has a parameter `nobody`; "
                 + "they have count, first, flag, "), run::stderr);
         assertEquals(1, run.stderr().lines().count(), "the others are there");
         Trace trace = run.trace();
