@@ -7,8 +7,8 @@ use std::ffi::{CStr, CString};
 
 use crate::embedded;
 use crate::jvm::{
-    self, GlobalClass, Jni, Jvmti, NanoClock, RecorderClasses, RecorderNatives, StaticDoubleField, StaticLongField,
-    counter,
+    self, GlobalClass, Jni, Jvmti, LoadedClass, LoadedClasses, NanoClock, RecorderClasses, RecorderNatives,
+    StaticDoubleField, StaticLongField, counter,
 };
 use crate::metrics::{FullCalls, exceptions};
 
@@ -19,6 +19,10 @@ const USED_PACKAGE: &CStr = c"jdk.internal.misc";
 const CARRIER: &str = "java/instr/Carrier";
 const CARRIER_USES_PACKAGE: &CStr = c"jdk.internal.access";
 const CARRIER_SINCE: u32 = 21;
+
+const OTHER_RUNTIME: &str = "the classes java.instr.* are loaded already. Either another copy of libinstr.so is in this JVM already and stays at \
+     work: load it once only. Or code that `instr pre` instrumented has run with instr-runtime.jar: the agent cannot be attached any more, start \
+     the JVM with -agentpath";
 
 /// The classes that the agent talks to.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +45,7 @@ impl RuntimeClasses {
     ) -> Result<RuntimeClasses, String> {
         let (mut recorder, mut ring, mut live, mut sections, mut full, mut watch, mut clock, mut exported) =
             (None, None, None, None, None, None, None, false);
+        refuse_other_runtime(jvmti, jni)?;
         let (with_virtual_threads, plain): (Vec<_>, Vec<_>) =
             embedded::RUNTIME_CLASSES.iter().partition(|(name, _)| *name == CARRIER);
         for (name, bytes) in plain {
@@ -129,6 +134,20 @@ impl RuntimeClasses {
     }
 }
 
+/// Fails if a class of the runtime is loaded already. Defining some of the classes and then failing would leave the application with probes whose
+/// native methods nobody binds.
+fn refuse_other_runtime(jvmti: Jvmti, jni: &Jni<'_>) -> Result<(), String> {
+    let loaded = LoadedClasses::all(jvmti, jni).map_err(|error| error.to_string())?;
+    let is_ours = |class: &LoadedClass<'_>| {
+        let name = class.internal_name(jvmti);
+        name.is_some_and(|name| embedded::RUNTIME_CLASSES.iter().any(|(own, _)| own.as_bytes() == &*name))
+    };
+    if loaded.as_slice().iter().any(is_ours) {
+        return Err(OTHER_RUNTIME.to_owned());
+    }
+    Ok(())
+}
+
 fn export(jvmti: Jvmti, jni: &Jni<'_>, package: &CStr, class: GlobalClass) -> Result<(), String> {
     jvm::export_to_class(jvmti, jni, package, class).map_err(|error| error.to_string())
 }
@@ -137,8 +156,7 @@ fn define(jni: &Jni<'_>, name: &str, bytes: &[u8]) -> Result<GlobalClass, String
     let name = CString::new(name).map_err(|error| error.to_string())?;
     jvm::define_boot_class(jni, &name, bytes).map_err(|error| {
         if error.is_duplicate_class() {
-            return "another copy of libinstr.so is in this JVM already and stays at work: load it once only"
-                .to_owned();
+            return OTHER_RUNTIME.to_owned();
         }
         format!("{}: {error}", name.to_string_lossy())
     })

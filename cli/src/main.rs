@@ -9,6 +9,7 @@ mod cpu_clock;
 mod embedded;
 mod failure;
 mod http_client;
+mod inert_runtime;
 mod instrumentation;
 mod jar;
 mod listing;

@@ -12,10 +12,13 @@ use serde_json::json;
 use crate::classes::Classes;
 use crate::configuration::Configuration;
 use crate::failure::Failure;
+use crate::inert_runtime;
 use crate::instrumentation::{Instrumentation, Totals};
 use crate::jar;
 
 const PROBE_TABLE: &str = "probes.json";
+
+const INERT_RUNTIME: &str = "instr-runtime.jar";
 
 const HELP_NOTHING_REWRITTEN: &str = "`instr explain --config CONFIG CLASS JAR` shows for one class which rule decides and why; \
      a class that was instrumented before is instrumented anew from its original jar";
@@ -36,6 +39,10 @@ pub(crate) struct Arguments {
     /// Print one JSON object in place of the text.
     #[arg(long)]
     json: bool,
+    /// Also write instr-runtime.jar into DIR, with which the copies run without the agent and nothing is recorded:
+    /// java -Xbootclasspath/a:DIR/instr-runtime.jar ...
+    #[arg(long)]
+    with_runtime: bool,
     /// The JDK whose classes the jars extend. Default: JAVA_HOME, else the java on the PATH.
     #[arg(long, value_name = "DIR")]
     java_home: Option<PathBuf>,
@@ -61,6 +68,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let table = arguments.output.join(PROBE_TABLE);
     let file = File::create(&table).with_context(|| format!("cannot write {}", table.display()))?;
     instrumentation.probes.write(file)?;
+    if arguments.with_runtime {
+        let jar = arguments.output.join(INERT_RUNTIME);
+        fs::write(&jar, inert_runtime::jar()?).with_context(|| format!("cannot write {}", jar.display()))?;
+    }
     let missing = instrumentation.missing();
     missing.iter().for_each(|line| eprintln!("warning: {line}"));
     if arguments.json {

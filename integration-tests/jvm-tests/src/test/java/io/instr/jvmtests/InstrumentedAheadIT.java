@@ -82,13 +82,34 @@ class InstrumentedAheadIT {
         assertTrue(reasons.contains("`instr pre` inserted no probe here"), reasons);
     }
 
+    /** The agent defines its own runtime before the jar's is asked for. */
+    @EachJdk
+    void withTheRuntimesJarTheProgramRunsWithoutTheAgentAndWithIt(Jdk jdk) {
+        Finished original = Program.target(jdk, "targets.Exactness").withoutAgent();
+        for (String level : List.of("time", "watch", "full")) {
+            Program program = instrumented(jdk, level, "targets.Exactness").with("-Xverify:all", "-XX:-PrintWarnings");
+            Path directory = RunDirectories.create();
+            Finished bare = program.start(List.of(), directory).finish();
+            assertTrue(bare.exitCode() != 0 && bare.stderr().contains("java/instr/"), "the test needs probes: " + bare.stderr());
+
+            Path runtime = Path.of(bare.command().get(bare.command().indexOf("-cp") + 1)).resolveSibling("instr-runtime.jar");
+            Program complete = program.with("-Xbootclasspath/a:" + runtime);
+            complete.start(List.of(), RunDirectories.create()).finish().assertBehavesLike(original);
+            if (level.equals("time")) {
+                Finished recorded = complete.withAgent(AgentConfig.timed(WORK));
+                recorded.assertExitCode(0);
+                assertEquals(1_000_004, recorded.trace().calls().size());
+            }
+        }
+    }
+
     private static Program instrumented(Jdk jdk, String level, String mainClass, String... further) {
         Path directory = RunDirectories.create();
         String live = level.equals("burst") ? "[control]\nlive = true\n\n" : "";
         String rule = "[[rule]]\nclass = \"" + WORK + "\"\nlevel = \"" + level + "\"\nconstructors = true\n";
         Path config = AgentConfig.of(live + rule + String.join("\n", further)).writeTo(directory);
         Path jar = BuildResult.TARGETS_JAR.path();
-        Tool.instr(List.of("pre", "--config", config.toString(), "--output", directory.resolve("out").toString(), "--java-home",
+        Tool.instr(List.of("pre", "--with-runtime", "--config", config.toString(), "--output", directory.resolve("out").toString(), "--java-home",
                 jdk.home().toString(), jar.toString())).assertExitCode(0);
         Path copy = directory.resolve("out").resolve(jar.getFileName());
         return Program.of(jdk, List.of("-cp", copy.toString()), List.of(mainClass));
