@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use instrument_core::level::Level;
+use trace::Recording;
 
 use crate::jvm::{counter, thread_cpu_time};
 
@@ -35,6 +36,8 @@ pub(crate) struct ProbePrice {
     /// The part of it that the calling thread spends before the recorded duration begins and after it ends: the caller's own time
     /// contains it.
     pub(crate) outside_nanos: f64,
+    /// The part within the recorded duration.
+    pub(crate) inside_nanos: f64,
 }
 
 /// The prices of all levels.
@@ -65,12 +68,29 @@ impl ProbePrices {
     fn of_operations(operations: Operations, counts_full: bool, cpu_times: bool) -> ProbePrices {
         let Operations { clock, thread_time, addition } = operations;
         // From the middle of the first reading to the middle of the second: one reading is inside.
-        let time = ProbePrice { total_nanos: 2.0 * clock + WRITING + DRAINING, outside_nanos: clock + WRITING };
+        let time = ProbePrice {
+            total_nanos: 2.0 * clock + WRITING + DRAINING,
+            outside_nanos: clock + WRITING,
+            inside_nanos: clock,
+        };
         let figures = if counts_full { clock + FULL_ADDITIONS * addition } else { 0.0 };
         let processor_time = if counts_full && cpu_times { 2.0 * (thread_time + NATIVE_CALL) } else { 0.0 };
         let more = figures + processor_time;
-        let full = ProbePrice { total_nanos: time.total_nanos + more, outside_nanos: time.outside_nanos + more };
+        let (total_nanos, outside_nanos) = (time.total_nanos + more, time.outside_nanos + more);
+        let full = ProbePrice { total_nanos, outside_nanos, ..time };
         ProbePrices { time, full }
+    }
+
+    /// Writes into a recording what reports need to subtract the time of probes from own and total times.
+    pub(crate) fn write(&self, recording: &mut Recording, at: u64) {
+        let prices = [
+            (trace::PROBE_INSIDE, self.time.inside_nanos),
+            (trace::TIME_PROBE_OUTSIDE, self.time.outside_nanos),
+            (trace::FULL_PROBE_OUTSIDE, self.full.outside_nanos),
+        ];
+        for (key, nanos) in prices {
+            recording.configuration(at, key, &format!("{nanos:.2}"));
+        }
     }
 
     /// The price of a call at this level; for `burst` of one in a window.
@@ -78,7 +98,7 @@ impl ProbePrices {
         match level {
             Level::Off => ProbePrice::default(),
             // A tick may lie anywhere in a call or its probe, so estimated times contain no part that could be subtracted.
-            Level::Watch => ProbePrice { total_nanos: WATCH_NANOS, outside_nanos: 0.0 },
+            Level::Watch => ProbePrice { total_nanos: WATCH_NANOS, ..ProbePrice::default() },
             Level::Burst | Level::Time => self.time,
             Level::Full => self.full,
         }
@@ -125,7 +145,8 @@ mod tests {
         let prices = |counts_full, cpu_times| ProbePrices::of_operations(operations, counts_full, cpu_times);
         let all = prices(true, true);
         let time = all.of(Level::Time);
-        assert_eq!(time.total_nanos - time.outside_nanos, 20.0 + DRAINING);
+        assert_eq!(time.total_nanos - time.outside_nanos, time.inside_nanos + DRAINING);
+        assert_eq!((time.inside_nanos, all.of(Level::Full).inside_nanos), (20.0, 20.0));
         assert_eq!(all.of(Level::Full).total_nanos, time.total_nanos + 20.0 + 54.0 + 1_000.0 + 2.0 * NATIVE_CALL);
         assert_eq!(
             all.of(Level::Full).outside_nanos - time.outside_nanos,

@@ -10,6 +10,17 @@
 /// Behind the name of a template, in a recording: only the calls that began in a window of level burst were recorded.
 pub const IN_BURSTS: &str = " in bursts";
 
+/// Suffix of the name of a template, in a recording: the calls were recorded at level full, whose probes cost more than those of level
+/// time. Readers remove it, because the figures mean the same.
+pub const AT_FULL: &str = " at level full";
+
+/// Settings of a recording: what one call of a probe costs, in nanoseconds, within the recorded duration and outside of it.
+pub const PROBE_INSIDE: &str = "probe.inside-ns";
+/// See [`PROBE_INSIDE`]: outside of the duration, at level time.
+pub const TIME_PROBE_OUTSIDE: &str = "probe.time.outside-ns";
+/// See [`PROBE_INSIDE`]: outside of the duration, at level full.
+pub const FULL_PROBE_OUTSIDE: &str = "probe.full.outside-ns";
+
 pub mod analysis;
 pub mod arguments;
 mod chunk_header;

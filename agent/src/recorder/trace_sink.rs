@@ -385,7 +385,12 @@ impl TraceSink {
     fn define_methods(&mut self) {
         let Some(recording) = &mut self.recording else { return };
         self.probes.new_definitions(&mut self.definitions, |probe| {
-            let in_bursts = format!("{}{}", probe.template, trace::IN_BURSTS);
+            let suffix = match probe.level {
+                Level::Burst => trace::IN_BURSTS,
+                Level::Full => trace::AT_FULL,
+                Level::Off | Level::Watch | Level::Time => "",
+            };
+            let template = format!("{}{suffix}", probe.template);
             recording.define_method(
                 probe.id,
                 MethodInfo {
@@ -394,7 +399,7 @@ impl TraceSink {
                     descriptor: probe.descriptor,
                     access_flags: probe.access_flags,
                     exact: probe.level != Level::Watch,
-                    template: if probe.level == Level::Burst { &in_bursts } else { probe.template },
+                    template: &template,
                 },
             );
         });

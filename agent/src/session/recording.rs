@@ -68,6 +68,9 @@ impl Session {
         if let Some(recording) = &mut recording {
             let session = Arc::downgrade(self);
             recording.take_modules_from(Box::new(move |class| session.upgrade()?.types.jdk_module(class)));
+            if let Some(prices) = self.prices.get() {
+                prices.write(recording, clock.now() as u64);
+            }
             recording.phase(clock.now() as u64, "initialisation", "the agent starts");
         }
         let has_file = recording.is_some() && self.setup.config.trace.mode == TraceMode::Stream;

@@ -12,6 +12,7 @@ use super::frames::LEFT_OUT;
 use super::input_output::InputOutput;
 use super::nesting::CallRecord;
 use super::nesting::Nesting;
+use super::probe_time::ProbeTime;
 use super::samples::{ChunkSamples, SampleTotals};
 use super::slices::SliceVisitor;
 use super::threads::ThreadRows;
@@ -141,6 +142,7 @@ impl Builder {
         self.allocations.chunk_done(&decoded.chunk, std::mem::take(&mut self.chunk_allocations));
         let DecodedChunk { chunk, methods, threads, .. } = decoded;
         let name = |(method, template)| (chunk.method(method), chunk.template(template).unwrap_or_default());
+        let full: Vec<bool> = methods.iter().map(|(_, template)| chunk.is_at_full(*template)).collect();
         let frames: Vec<FrameId> = methods.into_iter().map(name).map(|name| self.nesting.frames.id(name)).collect();
         // Before the first chunk there is nothing that could still come.
         let start = if index == 0 { 0 } else { chunk.start_epoch_nanos() };
@@ -148,6 +150,7 @@ impl Builder {
             self.analysis.calls += records.len() as u64;
             self.analysis.events += records.len() as u64;
             for record in &mut records {
+                record.full = full.get(record.frame.index()).copied().unwrap_or(false);
                 record.frame = frames.get(record.frame.index()).copied().unwrap_or(record.frame);
                 let CallRecord { start: began, duration, exact, .. } = *record;
                 record.blurred = !exact && self.blurs(began, duration);
@@ -265,6 +268,7 @@ impl Builder {
         let mut analysis = self.analysis;
         analysis.tree = self.nesting.tree;
         analysis.frames = self.nesting.frames.frames;
+        analysis.probe_time = ProbeTime::subtract(&analysis.recording, &mut analysis.tree, &mut analysis.frames);
         let left_out = analysis.tree.left_out();
         // The own time of paths that were left out has gone to their methods already.
         for node in analysis.tree.nodes().iter().filter(|node| left_out.is_none() || node.frame != left_out) {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::blocks::{Block, Blocks, student};
-use super::{Analysis, Frame};
+use super::tree::Subtracted;
+use super::{Analysis, Frame, ProbeTime};
 
 /// What is compared. Times in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -64,6 +65,8 @@ struct Recorded {
     /// The time per call is unknown.
     has_unknown_lengths: bool,
     blocks: Option<Blocks>,
+    /// What was subtracted from own and total time because it was the time of probes; blocks contain it.
+    probes: Subtracted,
 }
 
 impl Recorded {
@@ -72,6 +75,8 @@ impl Recorded {
         self.estimated_calls += frame.estimated_calls;
         self.total = self.total.saturating_add(frame.total);
         self.own = self.own.saturating_add(frame.own);
+        self.probes.own = self.probes.own.saturating_add(frame.probes.own);
+        self.probes.total = self.probes.total.saturating_add(frame.probes.total);
         match frame.averaged() {
             Some((calls, sum)) => self.averaged = (self.averaged.0 + calls, self.averaged.1.saturating_add(sum)),
             None => self.has_unknown_lengths = true,
@@ -107,7 +112,12 @@ impl Recorded {
             Measure::Average => blocks.margin_per_call(|block: &Block| block.sum as f64),
             Measure::Calls => blocks.margin_of_calls(),
         }?;
-        Some(part * self.value(measure)?)
+        let probes = match measure {
+            Measure::Own => self.probes.own,
+            Measure::Total => self.probes.total,
+            Measure::Average | Measure::Calls => 0,
+        };
+        Some(part * (self.value(measure)? + probes as f64))
     }
 }
 
@@ -379,7 +389,12 @@ fn warnings(side: &[Analysis]) -> Vec<String> {
         [_] => warning.clone(),
         _ => format!("{}: {warning}", analysis.recording.path.display()),
     };
-    side.iter().flat_map(|analysis| analysis.warnings.iter().map(move |warning| line(analysis, warning))).collect()
+    let of_one = |analysis: &Analysis| {
+        let advice = analysis.probe_time.as_ref().and_then(ProbeTime::advice);
+        let warnings = advice.iter().chain(&analysis.warnings).map(|warning| line(analysis, warning));
+        warnings.collect::<Vec<_>>()
+    };
+    side.iter().flat_map(of_one).collect()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::blocks::{Block, Blocks};
 use super::lengths::{Lengths, Recorded};
+use super::tree::Subtracted;
 use super::{Histogram, RecordedPart};
 use crate::reader::Method;
 use crate::{IN_BURSTS, WatchedLengths};
@@ -52,6 +53,8 @@ pub struct Frame {
     pub sum: u64,
     /// Distribution of the recorded times of calls. At level watch these are not the times that single calls took.
     pub durations: Histogram,
+    /// What was subtracted from the recorded `own` and `total` because it was the time of probes.
+    pub(super) probes: Subtracted,
     /// The calls by blocks of time, if that was asked for.
     pub(super) blocks: Option<Box<Blocks>>,
     /// The part of the time to which the number of calls applies, if the level was changed meanwhile.

@@ -23,6 +23,7 @@ mod lengths;
 mod likely_times;
 mod nesting;
 mod pending;
+mod probe_time;
 mod relations;
 mod samples;
 mod slices;
@@ -47,6 +48,7 @@ pub use frames::{Frame, FrameId};
 pub use groups::{GroupRow, Grouping, StackRow, groups, package_of, stacks};
 pub use histogram::Histogram;
 pub use input_output::InputOutputRow;
+pub use probe_time::ProbeTime;
 pub use relations::Relation;
 pub use samples::{LineRow, SampleProfile, SampledThread};
 pub use slices::{Slice, SliceVisitor};
@@ -121,6 +123,9 @@ pub struct Analysis {
     /// At level watch, the shortest recorded length that says how long a call took ([`crate::WatchedLengths`]); `None` if none
     /// does.
     pub shortest_length: Option<u64>,
+    /// The time of probes that was subtracted from own times and totals, if the recording has the prices of probes and calls with exact
+    /// times.
+    pub probe_time: Option<ProbeTime>,
     /// Who called whom.
     pub tree: CallTree,
     /// The threads, the busiest first.
@@ -178,6 +183,12 @@ impl Analysis {
             visitor.goes_on()
         });
         builder.finish(reader)
+    }
+
+    /// Returns the time of all outermost calls of all threads as it was recorded, with the time of probes.
+    #[must_use]
+    pub fn recorded_total(&self) -> u64 {
+        self.tree.total().saturating_add(self.probe_time.as_ref().map_or(0, |time| time.nanos))
     }
 
     /// The figures of a method.

@@ -26,13 +26,15 @@ pub(super) struct CallRecord {
     pub(super) duration: u64,
     pub(super) frame: FrameId,
     pub(super) exact: bool,
+    /// Recorded at level full.
+    pub(super) full: bool,
     /// Late ticks make the length useless, see [`crate::WatchedLengths`].
     pub(super) blurred: bool,
 }
 
 impl CallRecord {
     pub(super) fn new(start: u64, duration: u64, frame: FrameId, exact: bool) -> CallRecord {
-        CallRecord { start, duration, frame, exact, blurred: false }
+        CallRecord { start, duration, frame, exact, full: false, blurred: false }
     }
 
     pub(super) fn end(&self) -> u64 {
@@ -189,6 +191,9 @@ impl<V: SliceVisitor> Place<'_, V> {
             self.tree.leave_out(self.frames.left_out());
         }
         let (node, mut is_outermost) = self.tree.add(parent, frame_id, duration, exact);
+        if record.full && node != parent {
+            self.tree.count_full(node);
+        }
         if self.tree.is_left_out(node) {
             is_outermost = open.calls.iter().all(|around| around.frame != frame_id);
             self.own_time_of_left_out(open, node, record);

@@ -33,6 +33,8 @@ pub struct Node {
     pub calls: u64,
     /// Of these: calls whose times are estimates.
     pub estimated_calls: u64,
+    /// Of these: calls recorded at level full.
+    pub(super) full_calls: u64,
     /// Time in the method and all that it called, in nanoseconds.
     pub total: u64,
     /// Time in the method itself: `total` without the children's. An estimate may leave less than nothing; then it is 0.
@@ -43,6 +45,13 @@ pub struct Node {
     pub is_outermost: bool,
     /// The child that was looked for last: calls repeat themselves, and this saves most of the look-ups.
     last_child: Option<(FrameId, NodeId)>,
+}
+
+/// What was subtracted from the times of a node.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Subtracted {
+    pub(super) own: u64,
+    pub(super) total: u64,
 }
 
 /// The call tree of a trace.
@@ -62,6 +71,7 @@ impl Default for CallTree {
             parent: NodeId::ROOT,
             calls: 0,
             estimated_calls: 0,
+            full_calls: 0,
             total: 0,
             own: 0,
             children: Vec::new(),
@@ -153,6 +163,13 @@ impl CallTree {
         (id, node.is_outermost)
     }
 
+    /// Notes that the call that was added to this node was recorded at level full.
+    pub(super) fn count_full(&mut self, id: NodeId) {
+        if let Some(node) = self.nodes.get_mut(id.index()) {
+            node.full_calls += 1;
+        }
+    }
+
     fn child(&mut self, parent: NodeId, frame: FrameId) -> NodeId {
         match self.node(parent).and_then(|node| node.last_child) {
             Some((last_frame, last)) if last_frame == frame => return last,
@@ -179,6 +196,7 @@ impl CallTree {
             parent,
             calls: 0,
             estimated_calls: 0,
+            full_calls: 0,
             total: 0,
             own: 0,
             children: Vec::new(),
@@ -213,12 +231,37 @@ impl CallTree {
                 list.push(NodeId(index as u32));
             }
         }
-        for list in &mut children {
-            list.sort_by_key(|id| (std::cmp::Reverse(self.node(*id).map_or(0, |node| node.total)), *id));
-        }
         for ((node, below), list) in self.nodes.iter_mut().zip(totals).zip(children) {
             node.own = node.total.saturating_sub(below);
             node.children = list;
         }
+        self.sort_children();
+    }
+
+    fn sort_children(&mut self) {
+        let totals: Vec<u64> = self.nodes.iter().map(|node| node.total).collect();
+        for node in &mut self.nodes {
+            node.children.sort_by_key(|id| (std::cmp::Reverse(totals.get(id.index()).copied()), *id));
+        }
+    }
+
+    /// Subtracts nanoseconds, by position of the node, from own times, and what was subtracted from the totals around them. No time becomes
+    /// less than 0. Returns what was subtracted from own time and total of each node.
+    pub(super) fn subtract(&mut self, nanos: &[u64]) -> Vec<Subtracted> {
+        let mut subtracted = vec![Subtracted::default(); self.nodes.len()];
+        // Children follow their parents.
+        for (index, node) in self.nodes.iter_mut().enumerate().rev() {
+            let Some(of_node) = subtracted.get_mut(index) else { continue };
+            of_node.own = node.own.min(nanos.get(index).copied().unwrap_or(0));
+            of_node.total = node.total.min(of_node.total.saturating_add(of_node.own));
+            node.own -= of_node.own;
+            node.total -= of_node.total;
+            let total = of_node.total;
+            if let Some(of_parent) = subtracted.get_mut(node.parent.index()).filter(|_| index > 0) {
+                of_parent.total = of_parent.total.saturating_add(total);
+            }
+        }
+        self.sort_children();
+        subtracted
     }
 }

@@ -24,6 +24,7 @@ pub use error::ReadError;
 pub use event::{Call, Event, Events};
 pub use stacks::{StackFrame, StackTrace};
 
+use crate::AT_FULL;
 use crate::chunk_header::ChunkHeader;
 use crate::repair::{ChunkPlace, whole_chunks};
 use constants::Constants;
@@ -222,7 +223,14 @@ impl Chunk {
     /// The name of the template with a key.
     #[must_use]
     pub fn template(&self, key: u64) -> Option<&str> {
-        self.constants.template(key)
+        let name = self.constants.template(key)?;
+        Some(name.strip_suffix(AT_FULL).unwrap_or(name))
+    }
+
+    /// Whether the calls with this template were recorded at level full.
+    #[must_use]
+    pub fn is_at_full(&self, template: u64) -> bool {
+        self.constants.template(template).is_some_and(|name| name.ends_with(AT_FULL))
     }
 
     #[inline]

@@ -7,8 +7,8 @@ use super::group_data::Views;
 use super::time_line::TimeLineData;
 use crate::Analysis;
 use crate::analysis::{
-    AllocationProfile, AllocationRow, CallTree, DetailRow, Frame, InputOutputRow, Node, RecordingInfo, SampleProfile,
-    SampledThread, SlowCall, TimeLine,
+    AllocationProfile, AllocationRow, CallTree, DetailRow, Frame, InputOutputRow, Node, ProbeTime, RecordingInfo,
+    SampleProfile, SampledThread, SlowCall, TimeLine,
 };
 
 /// Nodes of the call tree in a report; of larger trees the nodes with the least time are left out.
@@ -37,7 +37,11 @@ struct Page<'a> {
     calls: u64,
     events: u64,
     lost: u64,
+    /// Time of all outermost calls, without `probes`.
     total: u64,
+    /// The time of probes that was left out of own and total times. `null` if the recording does not have their prices or has no calls with
+    /// exact times.
+    probes: Option<Probes>,
     /// At level watch, shorter recorded lengths do not say how long a call took; `null` if none does.
     shortest_length: Option<u64>,
     frames: Vec<FrameData<'a>>,
@@ -79,6 +83,22 @@ pub(super) struct Recording<'a> {
     command_line: &'a str,
     configuration: &'a [(String, String)],
     notes: &'a [(u64, String, String)],
+}
+
+#[derive(Serialize)]
+struct Probes {
+    nanos: u64,
+    /// Of the recorded time of all outermost calls.
+    percent: f64,
+    text: String,
+    /// What to do if it is much, else `null`.
+    advice: Option<String>,
+}
+
+impl Probes {
+    fn of(time: &ProbeTime) -> Probes {
+        Probes { nanos: time.nanos, percent: time.percent, text: time.text(), advice: time.advice() }
+    }
 }
 
 #[derive(Serialize)]
@@ -247,6 +267,7 @@ impl<'a> Page<'a> {
             events: analysis.events,
             lost: analysis.lost,
             total: analysis.tree.total(),
+            probes: analysis.probe_time.as_ref().map(Probes::of),
             shortest_length: analysis.shortest_length,
             frames: analysis.frames.iter().map(FrameData::of).collect(),
             nodes: Nodes::of(analysis.tree.nodes()),

@@ -6,14 +6,17 @@ function head() {
   const started = new Date(recording.start_epoch_millis).toISOString().replace("T", " ").replace(/\.\d+Z/, " UTC");
   const parts = [name, started, recording.jvm, recording.pid ? `pid ${recording.pid}` : "", recording.finished ? "" : "not ended"];
   document.getElementById("subtitle").textContent = parts.filter(Boolean).join(" · ");
+  const probes = source === "calls" ? data.probes : null;
   const cards = [
     ["duration", time(recording.duration)], ["calls", count(data.calls)], ["methods", count(frames.length)],
     [isMemory ? "allocated memory" : isSampled ? "sampled time" : "time in calls", amount(data.total)], ["lost records", count(data.lost)], ["events", count(data.events)],
     [`in ${count(recording.chunks)} chunks`, size(recording.file_bytes)],
   ];
   if (recording.start_up != null) cards.splice(1, 0, ["start-up", time(recording.start_up)]);
+  if (probes && !probes.advice) cards.push(["of the recorded time: probes, left out", `${probes.percent.toFixed(1)} %`]);
   document.getElementById("cards").append(...cards.map(([title, value]) => make("div", { class: "card" }, make("b", {}, value), make("span", { class: "faint" }, title))));
-  document.getElementById("warnings").append(...data.warnings.map((text) => make("p", { class: "warning" }, text)));
+  const warnings = probes?.advice ? [probes.advice, ...data.warnings] : data.warnings;
+  document.getElementById("warnings").append(...warnings.map((text) => make("p", { class: "warning" }, text)));
 }
 
 function emptyPanel() {
@@ -22,10 +25,11 @@ function emptyPanel() {
 }
 
 function threadsPanel() {
+  const recorded = data.threads.reduce((sum, row) => sum + row.total, 0);
   return tablePanel({
     rows: data.threads, sort: 0, filter: (row) => row.name,
     columns: [
-      number("Total", (row) => row.total, amount), number("%", (row) => row.total, (value) => share(value, data.total), { whole: data.total }),
+      number("Total", (row) => row.total, amount), number("%", (row) => row.total, (value) => share(value, recorded), { whole: recorded }),
       ...(isMemory ? [] : [number(isSampled ? "Samples" : "Calls", (row) => row.calls)]), ...(data.lost > 0 && !isSampled ? [number("Lost", (row) => row.lost)] : []), number("Id", (row) => row.id, (value) => (value ? String(value) : "")),
       { title: "Thread", text: true, value: (row) => row.name },
     ],

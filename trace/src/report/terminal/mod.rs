@@ -19,7 +19,7 @@ pub use views::{View, view};
 use super::advice::{NO_CALLS, WHAT_TO_CHECK};
 use super::units::{bytes, count, date, duration, percent};
 use crate::Analysis;
-use crate::analysis::{DetailRow, Frame, FrameId, Measure, Relation};
+use crate::analysis::{DetailRow, Frame, FrameId, Measure, ProbeTime, Relation};
 use table::{Cell, Table};
 use text::{Style, cut_end, printable, shorten_name};
 use tree::TreeView;
@@ -61,6 +61,7 @@ impl Default for TerminalOptions {
 #[must_use]
 pub fn terminal(analysis: &Analysis, options: &TerminalOptions) -> String {
     let mut report = Report { style: Style { colours: options.colours }, options, lines: Vec::new() };
+    report.probe_advice(analysis);
     report.head(analysis);
     if analysis.calls > 0 {
         report.methods(analysis);
@@ -128,6 +129,13 @@ impl Report<'_> {
         self.lines.extend(WHAT_TO_CHECK.iter().map(|line| format!("  - {line}")));
     }
 
+    /// What to do if probes took much of the time: said before any figure.
+    fn probe_advice(&mut self, analysis: &Analysis) {
+        if let Some(advice) = analysis.probe_time.as_ref().and_then(ProbeTime::advice) {
+            self.lines.push(self.style.warning(&format!("warning: {}", printable(&advice))));
+        }
+    }
+
     fn head(&mut self, analysis: &Analysis) {
         let recording = &analysis.recording;
         self.title(&format!("Recording {}", printable(&recording.path.display().to_string())));
@@ -156,6 +164,8 @@ impl Report<'_> {
                 count(recording.chunks as u64),
             ),
         );
+        let probe_time = analysis.probe_time.as_ref().filter(|time| time.advice().is_none());
+        fact("probes", probe_time.map(ProbeTime::text).unwrap_or_default());
         for warning in &analysis.warnings {
             self.lines.push(format!("  {}", self.style.warning(&format!("warning: {}", printable(warning)))));
         }
@@ -203,7 +213,7 @@ impl Report<'_> {
 
     fn threads(&mut self, analysis: &Analysis) {
         self.title("Threads");
-        let total = analysis.tree.total();
+        let total = analysis.recorded_total();
         let mut titles = vec!["total", "%", "calls"];
         titles.extend((analysis.lost > 0).then_some("lost"));
         let mut table = Table::new(titles, "thread");

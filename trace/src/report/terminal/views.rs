@@ -67,12 +67,14 @@ struct Line {
 #[must_use]
 pub fn view(analysis: &Analysis, view: View, options: &TerminalOptions) -> String {
     let mut report = Report { style: Style { colours: options.colours }, options, lines: Vec::new() };
+    report.probe_advice(analysis);
     report.head(analysis);
     if analysis.calls > 0 {
         let (tree, frames, all_calls) = (&analysis.tree, analysis.frames.as_slice(), analysis.calls);
         let source = Source { tree, frames, unit: duration, amount: "time", calls: Some("calls"), all_calls };
         let by = if matches!(view, View::Groups(_) | View::Method) { name_of(options.by) } else { "time" };
-        let title = format!("{} by {by}, in {} of calls", view.title(), duration(tree.total()));
+        let total = if view == View::Thread { analysis.recorded_total() } else { tree.total() };
+        let title = format!("{} by {by}, in {} of calls", view.title(), duration(total));
         let threads = analysis.threads.iter().map(|row| (row.name.clone(), row.id, row.calls, row.total));
         section(&mut report, &title, view, &source, &lines(analysis, view, &source, threads));
     }
@@ -190,7 +192,11 @@ fn section(report: &mut Report<'_>, title: &str, view: View, source: &Source<'_>
 
 fn table(report: &mut Report<'_>, view: View, source: &Source<'_>, lines: &[Line]) {
     let options = report.options;
-    let whole = source.tree.total();
+    let whole = match view {
+        // The times of threads are those that were recorded, with the time of probes.
+        View::Thread => lines.iter().map(|line| line.own).fold(0, u64::saturating_add),
+        _ => source.tree.total(),
+    };
     let mut order: Vec<&Line> = lines.iter().collect();
     order.sort_by(|a, b| b.value(options.by).cmp(&a.value(options.by)).then_with(|| a.name.cmp(&b.name)));
     let has_total = lines.iter().any(|line| line.total.is_some());
