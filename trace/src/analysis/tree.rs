@@ -37,6 +37,8 @@ pub struct Node {
     pub(super) full_calls: u64,
     /// Time in the method and all that it called, in nanoseconds.
     pub total: u64,
+    /// What was subtracted from the recorded `total` because it was the time of probes.
+    pub(crate) probes: u64,
     /// Time in the method itself: `total` without the children's. An estimate may leave less than nothing; then it is 0.
     pub own: u64,
     /// The methods called, the one with the largest total first.
@@ -73,6 +75,7 @@ impl Default for CallTree {
             estimated_calls: 0,
             full_calls: 0,
             total: 0,
+            probes: 0,
             own: 0,
             children: Vec::new(),
             is_outermost: true,
@@ -198,6 +201,7 @@ impl CallTree {
             estimated_calls: 0,
             full_calls: 0,
             total: 0,
+            probes: 0,
             own: 0,
             children: Vec::new(),
             is_outermost: !self.path_has(parent, frame),
@@ -256,6 +260,7 @@ impl CallTree {
             of_node.total = node.total.min(of_node.total.saturating_add(of_node.own));
             node.own -= of_node.own;
             node.total -= of_node.total;
+            node.probes = of_node.total;
             let total = of_node.total;
             if let Some(of_parent) = subtracted.get_mut(node.parent.index()).filter(|_| index > 0) {
                 of_parent.total = of_parent.total.saturating_add(total);

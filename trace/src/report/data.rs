@@ -141,6 +141,8 @@ struct Nodes {
     frame: Vec<i64>,
     calls: Vec<u64>,
     total: Vec<u64>,
+    /// The time of probes that was left out of `total`.
+    probes: Vec<u64>,
     own: Vec<u64>,
     estimated: Vec<u8>,
     /// Paths below the node that were left out, at any depth, and their time.
@@ -458,6 +460,7 @@ impl Nodes {
         self.frame.push(node.frame.map_or(-1, |id| id.index() as i64));
         self.calls.push(node.calls);
         self.total.push(node.total);
+        self.probes.push(node.probes);
         self.own.push(node.own);
         self.estimated.push(u8::from(node.estimated_calls > 0));
         self.hidden.push(0);
