@@ -95,6 +95,8 @@ class TopIT {
         AgentConfig config = AgentConfig.of("""
                 [control]
                 live = true
+                [governor]
+                enabled = false
                 [[rule]]
                 class = "targets.Conversation"
                 level = "time"
