@@ -126,7 +126,8 @@ pub struct StackRow {
 #[must_use]
 pub fn stacks(tree: &CallTree, most: usize) -> (Vec<StackRow>, usize) {
     let mut ids: Vec<NodeId> = (1..tree.nodes().len() as u32).map(NodeId).collect();
-    ids.retain(|id| tree.node(*id).is_some_and(|node| node.own > 0));
+    // The calls of a path count even if the time of their probes was all that they had.
+    ids.retain(|id| tree.node(*id).is_some_and(|node| node.own > 0 || node.probes > 0));
     ids.sort_by_key(|id| (Reverse(tree.node(*id).map_or(0, |node| node.own)), *id));
     let row = |id: &NodeId| {
         let node = tree.node(*id)?;

@@ -14,7 +14,7 @@ import java.util.List;
 /** Calls and samples of a real program are counted in each way of looking at them, and each adds up to all of them. */
 class ViewsIT {
 
-    private static final List<String> VIEWS = List.of("process", "thread", "module", "package", "class", "method", "stack");
+    private static final List<String> VIEWS = List.of("process", "module", "package", "class", "method", "stack");
 
     @EachJdk
     void eachViewOfCallsAndSamplesHasTheSameSum(Jdk jdk) {
@@ -35,11 +35,18 @@ class ViewsIT {
         for (String view : VIEWS) {
             assertEquals(expected, sums(view(view, file)), view);
         }
+        // Times of threads are as recorded: that of probes is left out of the times of methods only (docs/reports.md).
+        List<List<String>> ofThreads = sums(view("thread", file));
+        assertEquals(List.of(last(expected.get(0)), expected.get(1)), List.of(last(ofThreads.get(0)), ofThreads.get(1)));
         long calls = run.trace().calls().size();
-        assertEquals(String.format("%,d", calls), expected.get(0).get(expected.get(0).size() - 1), "all calls are in the sum");
+        assertEquals(String.format("%,d", calls), last(expected.get(0)), "all calls are in the sum");
         String modules = view("module", file);
         assertTrue(modules.contains("java.base"), modules);
         assertTrue(modules.contains("  targets ("), "the package is shown if the recording knows no module: " + modules);
+    }
+
+    private static String last(List<String> words) {
+        return words.get(words.size() - 1);
     }
 
     private static String view(String view, String file) {
