@@ -16,7 +16,7 @@ use instrument_core::{Insertion, MethodPlan, Outcome, ProbeSlot, Refused, Rewrit
 
 use crate::ahead_of_time::Inserted;
 use crate::class_plan::{ClassPlan, Coming};
-use crate::hierarchy::{BOOT, LoaderView, Newcomer};
+use crate::hierarchy::{BOOT, LoaderId, LoaderView, Newcomer};
 use crate::jvm;
 use crate::late_decisions::Late;
 use crate::probe_registry::ProbeRequest;
@@ -24,6 +24,7 @@ use crate::safe_retransforms::SAFE_RETRANSFORMS;
 use crate::session::Session;
 use crate::statistics::{RefusedMethod, Statistics};
 use crate::thread_memory::with_memory;
+use crate::unloaded_classes;
 use crate::wrapped_classes::WrappedMethods;
 
 thread_local! {
@@ -72,6 +73,7 @@ fn examine(session: &Session, class: &jvm::ClassFile<'_>, wanted: bool, coming: 
     if wanted {
         Statistics::add(&session.statistics.classes_examined, 1);
     }
+    unloaded_classes::follow_loader(session, class);
     // Only questions about super types depend on the loader.
     let loader = if rules.needs_hierarchy() { class.loader_hash() } else { BOOT };
     let newcomer = Newcomer::of(class, loader, session.java_version);
@@ -97,7 +99,7 @@ fn examine(session: &Session, class: &jvm::ClassFile<'_>, wanted: bool, coming: 
     if !decision.unresolved.is_empty() {
         session.late.remember(class.jvmti, file.this_class().as_bytes(), loader);
     }
-    let rewritten = instrument(session, &file, &decision, coming)?;
+    let rewritten = instrument(session, class, &file, &decision, coming)?;
     let name = file.this_class().as_bytes();
     let is_first = matches!(coming, Coming::First);
     if is_first && !session.setup.config.agent.discard {
@@ -144,7 +146,13 @@ fn passes_first_look(
 }
 
 /// Merges the templates and gives the probes their numbers.
-fn instrument(session: &Session, file: &ClassFile<'_>, decision: &ClassDecision, coming: &Coming) -> Option<Rewritten> {
+fn instrument(
+    session: &Session,
+    class: &jvm::ClassFile<'_>,
+    file: &ClassFile<'_>,
+    decision: &ClassDecision,
+    coming: &Coming,
+) -> Option<Rewritten> {
     let refuse_all = |refused: &[Refused]| session.statistics.refuse_methods(file, refused);
     count_skipped(session, decision);
     log_decisions(session, file, decision);
@@ -153,7 +161,7 @@ fn instrument(session: &Session, file: &ClassFile<'_>, decision: &ClassDecision,
     {
         let is_first = matches!(coming, Coming::First);
         let mut rewritten = inserted.claimed(session, file, decision, is_first)?;
-        numbered(session, file, decision, &mut rewritten)?;
+        numbered(session, (file, class.loader_hash()), decision, &mut rewritten)?;
         session.dump.write(&file.this_class().to_string(), &rewritten.bytes);
         return Some(rewritten);
     }
@@ -176,7 +184,7 @@ fn instrument(session: &Session, file: &ClassFile<'_>, decision: &ClassDecision,
     }
     refuse_all(refused_of(&outcome));
     let Outcome::Rewritten(mut rewritten) = outcome else { return None };
-    numbered(session, file, decision, &mut rewritten)?;
+    numbered(session, (file, class.loader_hash()), decision, &mut rewritten)?;
     let is_counted = session.withdrawn.as_ref().is_some_and(|probes| probes.has_touched(file.this_class().as_bytes()));
     if !is_counted {
         count_rewritten(session, file, &rewritten, &plan);
@@ -243,11 +251,11 @@ fn count_skipped(session: &Session, decision: &ClassDecision) {
 /// Gives the probes their numbers; `None`, with the reason counted, if there are none left.
 fn numbered(
     session: &Session,
-    file: &ClassFile<'_>,
+    (file, loader): (&ClassFile<'_>, LoaderId),
     decision: &ClassDecision,
     rewritten: &mut Rewritten,
 ) -> Option<()> {
-    let numbered = number_probes(session, file, decision, rewritten);
+    let numbered = number_probes(session, (file, loader), decision, rewritten);
     if numbered.is_none() {
         let (class, reason) = (file.this_class().to_string(), "there are no more probe numbers".to_owned());
         session.statistics.refuse("probe-numbers-exhausted", RefusedMethod { class, method: String::new(), reason });
@@ -258,7 +266,7 @@ fn numbered(
 /// Replaces the engine's numbers by those of the process.
 fn number_probes(
     session: &Session,
-    file: &ClassFile<'_>,
+    (file, loader): (&ClassFile<'_>, LoaderId),
     decision: &ClassDecision,
     rewritten: &mut Rewritten,
 ) -> Option<()> {
@@ -279,7 +287,8 @@ fn number_probes(
             live,
         }
     });
-    let numbers = session.probes.numbers(file.this_class().as_bytes(), requests)?;
+    let requests: Vec<ProbeRequest<'_>> = requests.collect();
+    let numbers = session.probes.numbers((file.this_class().as_bytes(), loader), &requests)?;
     for (slot, number) in rewritten.probes.iter().zip(&numbers) {
         write_number(&mut rewritten.bytes, slot.offset, *number)?;
         let Some(MethodDecision::Chosen(chosen)) = decision.methods.get(slot.method_index) else { continue };
@@ -351,6 +360,7 @@ mod tests {
             samples: None,
             trace_file: None,
             wrapped_classes: 0,
+            kept: None,
             discard: false,
             warnings: &[],
         };

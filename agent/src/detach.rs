@@ -49,7 +49,8 @@ fn restore(jvmti: Jvmti, jni: &Jni<'_>, session: &Arc<Session>) {
             return;
         }
     };
-    let is_ours = |class: &LoadedClass<'_>| class.internal_name(jvmti).is_some_and(|name| noted.names.contains(&*name));
+    let is_ours =
+        |class: &LoadedClass<'_>| class.internal_name(jvmti).is_some_and(|name| noted.names.contains_key(&*name));
     let ours = loaded.as_slice().iter().copied().filter(is_ours);
     let linked: Vec<LoadedClass<'_>> = ours.filter(|class| !waits(jvmti, jni, *class)).collect();
     let waiting = LATE_RESTORES.forget_gone(jni);

@@ -178,7 +178,7 @@ mod tests {
             live,
         };
         let probes = ProbeRegistry::default();
-        let numbers = probes.numbers(b"p/C", [request(b"a", true), request(b"b", false)].into_iter());
+        let numbers = probes.numbers((b"p/C", 1), &[request(b"a", true), request(b"b", false)]);
         assert_eq!(numbers, Some(vec![1, 5]));
         let counted = |count, nanos| Calls { count, nanos, shortest: Some(nanos / count.max(1)) };
         // By number: exact times, ticks, full and bursts of `a`, then `b`.

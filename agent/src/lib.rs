@@ -16,6 +16,7 @@ compile_error!("the agent must be built with panic = \"unwind\": an abort would 
 mod ahead_of_time;
 mod call_tree;
 mod class_dump;
+mod class_kinds;
 mod class_load_hook;
 mod class_plan;
 mod compiler_time;
@@ -58,6 +59,7 @@ mod setup;
 mod statistics;
 mod thread_memory;
 mod trace_file;
+mod unloaded_classes;
 
 mod withdrawn_probes;
 mod wrapped_classes;

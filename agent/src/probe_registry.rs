@@ -1,7 +1,8 @@
 //! Numbers of probes, process-wide: which probe number stands for which method and template.
 //!
-//! Numbers go from 1 to 2^24 - 2 (the next one is that of silent probes, `instrument_core::ahead`) and are never given to something else. A class that comes again (retransformed, or by
-//! another loader) gets the numbers it had: classes of one name in several loaders share them.
+//! Numbers go from 1 to 2^24 - 2 (the next one is that of silent probes, `instrument_core::ahead`) and are never given to something else.
+//! A class that is retransformed, or defined by another loader, gets the numbers it had: classes of one name in several loaders share them.
+//! So do classes of a kind of which many were unloaded ([`class_kinds`](crate::class_kinds)).
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -9,7 +10,10 @@ use std::sync::{Arc, OnceLock};
 use instrument_core::ahead::SILENT_PROBE;
 use instrument_core::level::Level;
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::class_kinds::{ClassKinds, Kind};
+use crate::hierarchy::{BOOT, LoaderId};
 
 /// The highest number that fits into a record.
 pub(crate) const HIGHEST_PROBE: usize = SILENT_PROBE as usize - 1;
@@ -121,9 +125,23 @@ pub(crate) struct ProbeRegistry {
 struct Known {
     /// Position `id - 1`.
     probes: Vec<Arc<Probe>>,
-    /// Numbers of a class, in the order in which they were given.
-    by_class: FxHashMap<Arc<[u8]>, Vec<u32>>,
+    by_class: FxHashMap<Arc<[u8]>, ProbedClass>,
+    kinds: ClassKinds,
     templates: Vec<Arc<str>>,
+}
+
+/// The classes of one name, or those of a kind that share a name.
+#[derive(Debug, Default)]
+struct ProbedClass {
+    /// In the order in which they were given.
+    numbers: Vec<u32>,
+    /// Loaders that have defined such a class, without those that are known to be gone.
+    loaders: Vec<LoaderId>,
+    kind: Kind,
+    /// Whether there was a time without any of them.
+    was_unloaded: bool,
+    /// Whether classes with other names have these probes.
+    is_shared: bool,
 }
 
 #[derive(Debug)]
@@ -168,31 +186,33 @@ impl Probe {
 }
 
 impl ProbeRegistry {
-    /// Numbers for the probes of a class, in the order of the requests; `None` if there are no more numbers.
-    pub(crate) fn numbers<'a>(
+    /// Numbers for the probes of a class of this loader, in the order of the requests; `None` if there are no more numbers.
+    pub(crate) fn numbers(
         &self,
-        class: &[u8],
-        requests: impl ExactSizeIterator<Item = ProbeRequest<'a>>,
+        (class, loader): (&[u8], LoaderId),
+        requests: &[ProbeRequest<'_>],
     ) -> Option<Vec<u32>> {
         let mut known = self.known.lock();
         if known.probes.len() + (1 + OTHER_LEVELS.len()) * requests.len() > HIGHEST_PROBE {
             return None;
         }
-        let class =
-            known.by_class.get_key_value(class).map_or_else(|| Arc::from(class), |(class, _)| Arc::clone(class));
-        let mut of_class = known.by_class.remove(&class).unwrap_or_default();
+        let (class, mut of_class) = known.take_class(class, requests);
+        if !of_class.is_shared && !of_class.loaders.contains(&loader) {
+            of_class.loaders.push(loader);
+        }
+        let of_numbers = &mut of_class.numbers;
         let mut at = 0;
         let mut numbers = Vec::with_capacity(requests.len());
         for request in requests {
-            let number = known.find(&of_class, &mut at, &request);
+            let number = known.find(of_numbers, &mut at, request);
             let number = number.unwrap_or_else(|| {
-                let number = known.add(&class, &request);
-                of_class.push(number);
+                let number = known.add(&class, request);
+                of_numbers.push(number);
                 if request.live {
-                    let others = OTHER_LEVELS.map(|level| known.add(&class, &ProbeRequest { level, ..request }));
-                    of_class.extend(others);
+                    let others = OTHER_LEVELS.map(|level| known.add(&class, &ProbeRequest { level, ..*request }));
+                    of_numbers.extend(others);
                 }
-                at = of_class.len();
+                at = of_numbers.len();
                 number
             });
             numbers.push(number);
@@ -200,6 +220,24 @@ impl ProbeRegistry {
         known.by_class.insert(class, of_class);
         self.count.store(known.probes.len(), Ordering::Release);
         Some(numbers)
+    }
+
+    /// Notes that these loaders are gone, and their classes with them.
+    pub(crate) fn note_unloaded(&self, gone: &FxHashSet<LoaderId>) {
+        let mut known = self.known.lock();
+        let Known { by_class, kinds, .. } = &mut *known;
+        for (name, of_class) in by_class.iter_mut().filter(|(_, of_class)| !of_class.loaders.is_empty()) {
+            of_class.loaders.retain(|loader| !gone.contains(loader));
+            if of_class.loaders.is_empty() && !std::mem::replace(&mut of_class.was_unloaded, true) {
+                kinds.note_unloaded(name, of_class.kind);
+            }
+        }
+    }
+
+    /// How many numbers were given, and under how many names of classes.
+    pub(crate) fn sizes(&self) -> (usize, usize) {
+        let known = self.known.lock();
+        (known.probes.len(), known.by_class.len())
     }
 
     /// The number of the sections of this name, which the application marks itself; 0 if there are no more numbers.
@@ -221,7 +259,7 @@ impl ProbeRegistry {
             level: Level::Time,
             live: false,
         };
-        let numbers = self.numbers(SECTION.as_bytes(), std::iter::once(request));
+        let numbers = self.numbers((SECTION.as_bytes(), BOOT), &[request]);
         numbers.and_then(|numbers| numbers.first().copied()).unwrap_or(0)
     }
 
@@ -264,9 +302,13 @@ impl ProbeRegistry {
         u32::try_from(self.count.load(Ordering::Acquire)).unwrap_or(u32::MAX)
     }
 
-    /// The method that has the probe of this number.
+    /// The method that has the probe of this number; `None` if classes with several names share it.
     pub(crate) fn method(&self, number: u32) -> Option<ProbedMethod> {
-        let probe = self.known.lock().probes.get((number as usize).checked_sub(1)?).map(Arc::clone)?;
+        let known = self.known.lock();
+        let probe = known.probes.get((number as usize).checked_sub(1)?).map(Arc::clone)?;
+        if known.by_class.get(&probe.class).is_some_and(|of_class| of_class.is_shared) {
+            return None;
+        }
         let (class, name, descriptor) = (Arc::clone(&probe.class), probe.name.clone(), probe.descriptor.clone());
         Some(ProbedMethod { class, name, descriptor })
     }
@@ -294,6 +336,25 @@ impl ProbeRegistry {
 }
 
 impl Known {
+    /// Takes the probes of a class out of the table, and the name under which they are recorded.
+    fn take_class(&mut self, class: &[u8], requests: &[ProbeRequest<'_>]) -> (Arc<[u8]>, ProbedClass) {
+        if let Some(found) = self.by_class.remove_entry(class) {
+            return found;
+        }
+        let kind = Kind::of(class, requests);
+        let Some(shared) = self.kinds.shared_name(class, kind) else {
+            return (class.into(), ProbedClass { kind, ..ProbedClass::default() });
+        };
+        self.by_class.remove_entry(&*shared).unwrap_or_else(|| {
+            let (class, shared) = (classfile::ModifiedUtf8(class), Arc::<[u8]>::from(shared));
+            let name = classfile::ModifiedUtf8(&shared);
+            tracing::info!(
+                "many classes like {class} were unloaded: the calls of the next ones are recorded as {name}"
+            );
+            (shared, ProbedClass { is_shared: true, ..ProbedClass::default() })
+        })
+    }
+
     /// The number of an equal probe. A class usually asks again in the same order, so the search goes on where it ended.
     fn find(&self, of_class: &[u32], at: &mut usize, request: &ProbeRequest<'_>) -> Option<u32> {
         for step in 0..of_class.len() {
@@ -330,6 +391,7 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::class_kinds::MOST_OF_A_KIND;
 
     fn request<'a>(name: &'a str, template: &'a str, level: Level) -> ProbeRequest<'a> {
         ProbeRequest { name: name.as_bytes(), descriptor: b"()V", access_flags: 1, template, level, live: false }
@@ -338,8 +400,7 @@ mod tests {
     #[test]
     fn equal_requests_get_equal_numbers_and_a_change_of_level_a_new_one() {
         let registry = ProbeRegistry::default();
-        let numbers =
-            |class: &str, requests: &[ProbeRequest<'_>]| registry.numbers(class.as_bytes(), requests.iter().copied());
+        let numbers = |class: &str, requests: &[ProbeRequest<'_>]| registry.numbers((class.as_bytes(), 1), requests);
         let (a, b) = (request("a", "timed", Level::Time), request("b", "timed", Level::Time));
         let watched = request("a", "timed", Level::Watch);
         assert_eq!(numbers("p/C", &[a, b]), Some(vec![1, 2]));
@@ -352,7 +413,7 @@ mod tests {
     fn a_live_probe_has_the_next_numbers_too_for_other_levels() {
         let registry = ProbeRegistry::default();
         let live = ProbeRequest { live: true, ..request("a", "timed", Level::Time) };
-        let ask = || registry.numbers(b"p/C", [live, request("b", "timed", Level::Time)].into_iter());
+        let ask = || registry.numbers((b"p/C", 1), &[live, request("b", "timed", Level::Time)]);
         assert_eq!(ask(), Some(vec![1, 5]));
         assert_eq!(ask(), Some(vec![1, 5]), "the same when the class comes again");
         let described = registry.described().into_iter().map(|probe| (probe.number, probe.method, probe.live));
@@ -383,11 +444,44 @@ mod tests {
                 told.push(format!("{} {} {}", probe.id, String::from_utf8_lossy(probe.name), probe.level));
             });
         };
-        registry.numbers(b"C", [request("a", "t", Level::Time)].into_iter());
+        registry.numbers((b"C", 1), &[request("a", "t", Level::Time)]);
         tell(&mut definitions);
         tell(&mut definitions);
-        registry.numbers(b"C", [request("a", "t", Level::Time), request("b", "t", Level::Watch)].into_iter());
+        registry.numbers((b"C", 1), &[request("a", "t", Level::Time), request("b", "t", Level::Watch)]);
         tell(&mut definitions);
         assert_eq!(told, ["1 a time", "2 b watch"]);
+    }
+
+    #[test]
+    fn classes_with_ever_new_names_share_numbers_after_many_were_unloaded() {
+        let registry = ProbeRegistry::default();
+        let live = ProbeRequest { live: true, ..request("run", "timed", Level::Time) };
+        let define = |class: String, loader| registry.numbers((class.as_bytes(), loader), &[live]).unwrap()[0];
+        let staying = define("p/Script0".to_owned(), -1);
+        let loaders = LoaderId::try_from(3 * MOST_OF_A_KIND).unwrap();
+        for loader in 1..=loaders {
+            define(format!("p/Script{loader}"), loader);
+            registry.note_unloaded(&FxHashSet::from_iter([loader]));
+        }
+        assert_eq!(registry.sizes(), (4 * (MOST_OF_A_KIND + 2), MOST_OF_A_KIND + 2));
+        assert_eq!(define("p/Script0".to_owned(), -1), staying, "retransformed");
+        assert_eq!(registry.method(staying).map(|method| method.class), Some(b"p/Script0".as_slice().into()));
+        let shared = define("p/Script9999".to_owned(), 9999);
+        assert_eq!(registry.describe(shared).map(|probe| probe.method).as_deref(), Some("p.Script*.run"));
+        assert_eq!(registry.method(shared), None, "no class has this name");
+    }
+
+    #[test]
+    fn the_same_classes_deployed_again_and_again_keep_their_numbers_and_share_nothing() {
+        let registry = ProbeRegistry::default();
+        let define = |class: &str, loader| {
+            registry.numbers((class.as_bytes(), loader), &[request("run", "timed", Level::Time)]).unwrap()[0]
+        };
+        let loaders = LoaderId::try_from(2 * MOST_OF_A_KIND).unwrap();
+        for loader in 1..=loaders {
+            assert_eq!((define("p/A", loader), define("p/B", loader)), (1, 2));
+            registry.note_unloaded(&FxHashSet::from_iter([loader]));
+        }
+        assert_eq!(define("p/New", 1), 3, "a class that the next version adds has probes of its own");
     }
 }

@@ -176,6 +176,19 @@ impl SafeRetransforms {
         names.put_back(&ClassFile::parse(class.bytes).ok()?)
     }
 
+    /// Forgets the classes of loaders that are gone.
+    pub(crate) fn forget(&self, gone: &FxHashSet<LoaderId>) {
+        self.with(|known| {
+            known.changed_at_load.retain(|(_, loader)| !gone.contains(loader));
+            known.names.retain(|(_, loader), _| !gone.contains(loader));
+        });
+    }
+
+    /// Of how many classes something is known.
+    pub(crate) fn size(&self) -> usize {
+        self.with(|known| known.changed_at_load.len() + known.names.len())
+    }
+
     fn with<R>(&self, body: impl FnOnce(&mut Known) -> R) -> R {
         body(self.known.lock().get_or_insert_default())
     }

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::recorder::RecordCounts;
 use crate::sampler::SampleCounts;
+use crate::unloaded_classes::KeptAboutClasses;
 
 /// So many refused methods are listed by name; all are counted.
 const LISTED: usize = 1000;
@@ -145,6 +146,7 @@ impl Statistics {
             malformed_segments: end.records.malformed,
             samples: end.samples,
             trace_file: end.trace_file,
+            kept_about_classes: end.kept.as_ref(),
             discard: end.discard,
             warnings: end.warnings,
             refused_methods: &reasons.refused_methods,
@@ -169,6 +171,8 @@ pub(crate) struct End<'a> {
     pub(crate) trace_file: Option<&'a str>,
     /// Classes of the process, as far as their loaders still live, that have wrappers.
     pub(crate) wrapped_classes: usize,
+    /// How much is kept about classes, if they were counted.
+    pub(crate) kept: Option<KeptAboutClasses>,
     /// Whether rewritten classes were thrown away.
     pub(crate) discard: bool,
     /// Warnings about the configuration.
@@ -207,6 +211,8 @@ struct File<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     samples: Option<&'a SampleCounts>,
     trace_file: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept_about_classes: Option<&'a KeptAboutClasses>,
     discard: bool,
     warnings: &'a [String],
     refused_methods: &'a [RefusedMethod],

@@ -305,7 +305,7 @@ mod tests {
             level: Level::Watch,
             live: false,
         };
-        probes.numbers(b"p/C", ["a", "b", "c"].map(request).into_iter());
+        probes.numbers((b"p/C", 1), &["a", "b", "c"].map(request));
         WithdrawnProbes::new(probes, 3, Arc::new(WatchedCalls::over(&[])))
     }
 

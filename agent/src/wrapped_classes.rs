@@ -10,10 +10,9 @@ use classfile::{ClassFile, Member};
 use instrument_core::template::TemplateLibrary;
 use instrument_core::{Engine, EngineOptions, MethodPlan, Outcome, Workspace};
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::followed_loaders::FollowedLoaders;
-use crate::hierarchy::{BOOT, LoaderId};
+use crate::hierarchy::LoaderId;
 use crate::jvm;
 
 type NameAndDescriptor = (Box<[u8]>, Box<[u8]>);
@@ -55,7 +54,6 @@ pub(crate) struct WrappedClasses {
 #[derive(Debug, Default)]
 struct Known {
     classes: FxHashMap<Box<[u8]>, ByLoader>,
-    loaders: FollowedLoaders,
 }
 
 impl Known {
@@ -68,7 +66,7 @@ impl Known {
         }
     }
 
-    fn forget_classes(&mut self, gone: &[LoaderId]) {
+    fn forget(&mut self, gone: &FxHashSet<LoaderId>) {
         self.classes.retain(|_, loaders| {
             loaders.retain(|(loader, _)| !gone.contains(loader));
             !loaders.is_empty()
@@ -84,12 +82,13 @@ impl WrappedClasses {
         }
         let loader = class.loader_hash();
         let mut known = self.known.lock();
-        if let Some(object) = class.loader.filter(|_| loader != BOOT && !methods.methods.is_empty()) {
-            let gone = known.loaders.follow(class.jni, loader, object);
-            known.forget_classes(&gone);
-        }
         self.some.fetch_or(!methods.methods.is_empty(), Ordering::Release);
         known.note(name, loader, methods);
+    }
+
+    /// Forgets the classes of loaders that are gone.
+    pub(crate) fn forget(&self, gone: &FxHashSet<LoaderId>) {
+        self.known.lock().forget(gone);
     }
 
     /// Loaded classes that have wrappers, as far as is known: those of loaders that are gone are forgotten now and then.
@@ -169,7 +168,7 @@ mod tests {
         for (name, loader) in [("a/C", 1), ("a/C", 2), ("a/D", 1)] {
             classes.note(name.as_bytes(), loader, method("run"));
         }
-        classes.forget_classes(&[1]);
+        classes.forget(&FxHashSet::from_iter([1]));
         assert_eq!(of_class(&classes, "a/C", 2), Some(&method("run")));
         assert!(of_class(&classes, "a/C", 1).is_none() && !classes.classes.contains_key(b"a/D".as_slice()));
     }

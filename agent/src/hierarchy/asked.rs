@@ -163,6 +163,11 @@ impl Expected {
         self.by_loader.lock().get(&loader).copied()
     }
 
+    /// Forgets loaders that are gone.
+    pub(super) fn forget(&self, gone: &FxHashSet<LoaderId>) {
+        self.by_loader.lock().retain(|loader, _| !gone.contains(loader));
+    }
+
     /// The result of the search for this loader, made now if need be.
     pub(super) fn of_loader(&self, loader: LoaderId, search: impl FnOnce() -> AskedTypes) -> AskedTypes {
         self.if_searched(loader).unwrap_or_else(|| {

@@ -78,6 +78,17 @@ impl Candidates {
         self.others.push(candidate);
     }
 
+    /// Forgets loaders that are gone; false if none is left.
+    fn forget(&mut self, gone: &FxHashSet<LoaderId>) -> bool {
+        self.others.retain(|candidate| !gone.contains(&candidate.loader));
+        let first_is_gone = gone.contains(&self.first.loader);
+        if first_is_gone && !self.others.is_empty() {
+            self.first = self.others.remove(0);
+            return true;
+        }
+        !first_is_gone
+    }
+
     /// What all loaders say, if they agree.
     fn undisputed(&self) -> Option<&Arc<Supertypes>> {
         let first = &self.first.types;
@@ -290,6 +301,22 @@ impl Known {
         candidates.of_loader(asked).is_some_and(|candidate| candidate.unasked_since == Some(*surprises))
     }
 
+    /// Forgets the classes of loaders that are gone.
+    pub(super) fn forget(&mut self, gone: &FxHashSet<LoaderId>) {
+        self.names.retain(|_, candidates| candidates.forget(gone));
+        self.absent.retain(|(_, loader)| !gone.contains(loader));
+        self.awaited.retain(|_, waiting| {
+            waiting.retain(|(_, loader)| !gone.contains(loader));
+            !waiting.is_empty()
+        });
+        self.awaiting = self.awaited.values().map(Vec::len).sum();
+    }
+
+    /// How many names are known.
+    pub(super) fn size(&self) -> usize {
+        self.names.len()
+    }
+
     /// None of these marks holds any longer.
     pub(super) fn forget_marks(&mut self) {
         self.surprises = self.surprises.wrapping_add(1);
@@ -397,6 +424,21 @@ mod tests {
         assert_eq!(known.of_loader(&name, 1).as_deref(), Some(&types("a/X")));
         known.put_in_places();
         assert!(known.journal.text.capacity() <= MOST_KEPT);
+    }
+
+    #[test]
+    fn what_a_loader_had_is_forgotten_with_it() {
+        let mut known = Known::default();
+        [1, 2, 3].into_iter().for_each(|loader| learn(&mut known, "a/C", loader, "a/X"));
+        learn(&mut known, "a/D", 1, "a/X");
+        known.note_absent(b"a/E", 2);
+        assert!(known.await_once(b"a/Z", (b"a/C", 1)) && known.await_once(b"a/Z", (b"a/C", 3)));
+        known.forget(&FxHashSet::from_iter([1, 2]));
+        assert_eq!((known.size(), known.loaders_of(b"a/C"), known.awaiting), (1, 1, 1));
+        assert!(known.of_loader(b"a/C", 3).is_some() && known.of_loader(b"a/C", 1).is_none());
+        assert!(!known.is_absent(b"a/E", 2));
+        known.forget(&FxHashSet::from_iter([3]));
+        assert!(known.size() == 0 && !known.is_awaited(b"a/Z"));
     }
 
     #[test]

@@ -34,6 +34,7 @@ use class_source::JdkImage;
 use classfile::{ClassHead, HeadMemory};
 use instrument_core::selection::{AskedTypes, RuleSet, Supertypes};
 use parking_lot::{Mutex, MutexGuard};
+use rustc_hash::FxHashSet;
 
 use asked::{Asked, Expected};
 use experience::Experience;
@@ -189,6 +190,17 @@ impl TypeIndex {
             let super_types = head.super_class().into_iter().chain(head.interfaces()).map(|name| name.0);
             Some((self.known().learn(name, loader, super_types), head.is_interface()))
         })
+    }
+
+    /// Forgets the classes of loaders that are gone.
+    pub(crate) fn forget(&self, gone: &FxHashSet<LoaderId>) {
+        self.known().forget(gone);
+        self.expected.forget(gone);
+    }
+
+    /// Of how many names super types are known.
+    pub(crate) fn size(&self) -> usize {
+        self.known().size()
     }
 
     /// Notes a class that the JVM had loaded before the class hook was on.

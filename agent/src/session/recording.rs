@@ -18,6 +18,7 @@ use crate::runtime_classes::RuntimeClasses;
 use crate::sampler::{AllocationSampler, SampleCounts, Sampler, Surroundings};
 use crate::statistics::{End, Statistics};
 use crate::trace_file;
+use crate::unloaded_classes::KeptAboutClasses;
 use crate::withdrawn_probes::{Changes, WithdrawnProbes};
 use crate::{loaded_before, message};
 use instrument_core::level::Level;
@@ -374,6 +375,7 @@ impl Session {
             samples,
             trace_file,
             wrapped_classes: self.wrapped.count(),
+            kept: Some(KeptAboutClasses::count(self)),
             discard: agent.discard,
             warnings: &warnings,
         };
