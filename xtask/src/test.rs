@@ -1,10 +1,13 @@
 //! `cargo xtask test`: everything that has to pass, step after step. A failed step does not hide the later ones.
+//!
+//! What needs the release build runs beside what needs the debug build, up to the Java tests, which keep all processors busy by
+//! themselves.
 
 use std::process::Command;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use class_source::JavaHome;
 
 use crate::process::{cargo, execute, execute_seeing, maven};
@@ -19,24 +22,30 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let java = prerequisites::check()?;
     let mut report = Report::default();
     report.step("toolchain", |_| prerequisites::toolchain_components());
-    // Linking what is released keeps one core busy at most; the other one has the lints and the tests to compile.
-    let release_build = Background::start("release build", release_build);
+    jdks::fetch_missing();
+    let released = Beside::start(checks_of_the_release);
     report.step("format", |_| execute(cargo().args(["fmt", "--all", "--check"])));
     report.step("lints", |_| {
         execute(cargo().args(["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]))
     });
     report.step("licences", |_| dependencies::licences());
     report.step("advisories", |_| dependencies::advisories());
-    jdks::fetch_missing();
     report.step("build of tests", |_| execute(cargo().args(["test", "--workspace", "--no-run", "--quiet"])));
-    report.join(release_build);
     report.step("Rust tests", |tally| {
         execute_seeing(cargo().args(["test", "--workspace", "--no-fail-fast"]), |line| tally.see(line))
     });
-    report.step("corpus sample", |_| corpus::sample());
+    report.append(released.join());
     report.step("Java tests", |tally| java_tests(&java, tally));
-    report.step("page", |_| page::sample());
     report.finish()
+}
+
+/// Linking what is released keeps one core busy at most, and so do the steps that run it.
+fn checks_of_the_release() -> Report {
+    let mut report = Report::default();
+    report.step("release build", |_| release_build());
+    report.step("corpus sample", |_| corpus::sample());
+    report.step("page", |_| page::sample());
+    report
 }
 
 /// `cargo xtask soak`: the tests that are long because of their volume; `test` has a small version of each.
@@ -75,19 +84,21 @@ fn verify(java: &JavaHome) -> Command {
     maven
 }
 
-/// A step that runs beside others.
-struct Background {
-    name: &'static str,
-    work: JoinHandle<(Result<()>, Duration)>,
-}
+/// Steps that run beside others.
+struct Beside(JoinHandle<Report>);
 
-impl Background {
-    fn start(name: &'static str, work: fn() -> Result<()>) -> Background {
-        let work = std::thread::spawn(move || {
-            let start = Instant::now();
-            (work(), start.elapsed())
-        });
-        Background { name, work }
+impl Beside {
+    fn start(steps: fn() -> Report) -> Beside {
+        Beside(std::thread::spawn(steps))
+    }
+
+    /// Waits for the last of them.
+    fn join(self) -> Report {
+        self.0.join().unwrap_or_else(|_| {
+            let mut report = Report::default();
+            report.step("release", |_| bail!("the thread of these steps has panicked"));
+            report
+        })
     }
 }
 
@@ -115,15 +126,9 @@ impl Report {
         self.steps.push(Step { name, outcome, tally, took: start.elapsed() });
     }
 
-    /// Waits for a step that was started before.
-    fn join(&mut self, step: Background) {
-        println!("\n=== {} (started before)", step.name);
-        let (outcome, took) =
-            step.work.join().unwrap_or_else(|_| (Err(anyhow!("its thread has panicked")), Duration::ZERO));
-        if let Err(error) = &outcome {
-            println!("FAILED: {}: {error:#}", step.name);
-        }
-        self.steps.push(Step { name: step.name, outcome, tally: Tally::default(), took });
+    /// Adds the steps of another report, which have run already.
+    fn append(&mut self, other: Report) {
+        self.steps.extend(other.steps);
     }
 
     fn finish(self) -> Result<()> {
