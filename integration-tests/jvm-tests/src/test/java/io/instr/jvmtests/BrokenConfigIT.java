@@ -25,47 +25,47 @@ class BrokenConfigIT {
             level = "time"
             """;
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aTypoInAKey(Jdk jdk) {
         assertTold(jdk, "[[rule]]\nclas = \"targets.Hello\"\n", "instr.toml:2:1", "^^^^", "class");
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aTypoInATable(Jdk jdk) {
         assertTold(jdk, "[tarce]\nfile = \"trace.jfr\"\n" + RULE, "instr.toml:1:2", "^^^^^", "trace");
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aKeyOfAnotherTable(Jdk jdk) {
         assertTold(jdk, "[trace]\nstats = \"stats.json\"\n" + RULE, "instr.toml:2:1", "^^^^^", "agent");
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aBadGlob(Jdk jdk) {
         assertTold(jdk, "[[rule]]\nclass = \"targets.***\"\n", "instr.toml:2:", "^", "**");
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aTypoInALevel(Jdk jdk) {
         assertTold(jdk, "[[rule]]\nclass = \"targets.Hello\"\nlevel = \"tiem\"\n", "instr.toml:3:", "^", "time");
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aTemplateThatIsNotThere(Jdk jdk) {
         assertTold(jdk, "[[rule]]\nclass = \"targets.Hello\"\ntemplate = \"timd\"\n", "instr.toml:3:", "^^^^", "timed");
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aPresetThatIsNotThere(Jdk jdk) {
         assertTold(jdk, "[[rule]]\npreset = \"jdcb\"\n", "instr.toml:2:", "^^^^", "jdbc");
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void brokenSyntax(Jdk jdk) {
         assertTold(jdk, "[[rule]\nclass = \"targets.Hello\"\n", "instr.toml:1:", "^");
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aFileThatIsNotThere(Jdk jdk) {
         Program program = Program.target(jdk, "targets.Hello");
         Finished run = program.start(List.of(Program.agentOption("nowhere.toml")), RunDirectories.create()).finish();
@@ -73,7 +73,7 @@ class BrokenConfigIT {
         assertTrue(run.stderr().contains("nowhere.toml"), run.stderr());
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aFileThatIsNoText(Jdk jdk) throws IOException {
         Program program = Program.target(jdk, "targets.Hello");
         Path directory = RunDirectories.create();
@@ -83,7 +83,7 @@ class BrokenConfigIT {
         assertTrue(run.stderr().contains("instr.toml is no text in UTF-8 (byte 2 is not)"), run.stderr());
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aDirectory(Jdk jdk) {
         Program program = Program.target(jdk, "targets.Hello");
         Path directory = RunDirectories.create();
@@ -92,7 +92,7 @@ class BrokenConfigIT {
         assertTrue(run.stderr().contains(directory + ": Is a directory") && run.stderr().contains("name the TOML file"), run.stderr());
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void noFileAtAll(Jdk jdk) {
         Program program = Program.target(jdk, "targets.Hello");
         String agent = "-agentpath:" + BuildResult.AGENT.path();
@@ -101,13 +101,13 @@ class BrokenConfigIT {
         assertTrue(run.stderr().contains("-agentpath:"), "says how to give one: " + run.stderr());
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aTemplateJarThatIsNotThere(Jdk jdk) {
         Finished run = assertTold(jdk, "[agent]\ntemplates = [\"nowhere.jar\"]\n" + RULE, "nowhere.jar");
         assertFalse(Files.exists(run.directory().resolve("trace.jfr")), "nothing was recorded");
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void abortOnRequest(Jdk jdk) {
         AgentConfig config = AgentConfig.verbatim("[agent]\non_error = \"abort\"\n[[rule]]\nclas = \"targets.Hello\"\n");
         Finished run = Program.target(jdk, "targets.Hello").withAgent(config);
@@ -116,7 +116,7 @@ class BrokenConfigIT {
         assertTrue(run.stderr().contains("instr.toml:4:1"), run.stderr());
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aTraceFileThatCannotBeWritten(Jdk jdk) {
         Program program = Program.target(jdk, "targets.Hello");
         Finished run = program.withAgent(AgentConfig.verbatim("[trace]\nfile = \"/proc/nowhere/trace.jfr\"\n" + RULE));
@@ -126,7 +126,7 @@ class BrokenConfigIT {
         assertFewLines(run);
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aTraceFileThatSomebodyNeeds(Jdk jdk) throws IOException {
         Program program = Program.target(jdk, "targets.Hello");
         Path notes = RunDirectories.create().resolve("notes.txt");
@@ -137,7 +137,7 @@ class BrokenConfigIT {
         assertEquals("still needed", Files.readString(notes));
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aTraceFileOnAFullDisk(Jdk jdk) {
         Program program = Program.target(jdk, "targets.Hello");
         Finished run = program.withAgent(AgentConfig.verbatim("[trace]\nfile = \"/dev/full\"\n" + RULE));
@@ -145,7 +145,7 @@ class BrokenConfigIT {
         assertTrue(run.stderr().contains("/dev/full: No space left on device"), run.stderr());
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void anotherCopyOfTheAgent(Jdk jdk) throws IOException {
         Path copy = Files.copy(BuildResult.AGENT.path(), RunDirectories.create().resolve("copy.so"));
         Program program = Program.target(jdk, "targets.Hello").with("-agentpath:" + copy + "=instr.toml");
@@ -155,7 +155,7 @@ class BrokenConfigIT {
         assertFewLines(run);
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aSecondAgent(Jdk jdk) {
         Program program = Program.target(jdk, "targets.Hello").with(Program.agentOption("instr.toml"));
         Finished run = program.withAgent(AgentConfig.timed("targets.Hello"));

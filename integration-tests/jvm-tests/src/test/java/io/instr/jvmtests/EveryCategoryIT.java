@@ -138,7 +138,7 @@ class EveryCategoryIT {
     }
 
     /** At level watch every call that is longer than a tick; at level off none. */
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void atLevelWatchTicksAreWhatCountsAndAtLevelOffNothing(Jdk jdk) throws IOException {
         int port = OpenMetrics.freePort();
         try (Dialog program = start(jdk, config(port, "watch"))) {

@@ -56,7 +56,7 @@ class InstrumentedAheadIT {
     }
 
     /** Live probes read a level by their number: a number of another process would be somebody else's. */
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void liveProbesOfTheJarFollowTheLevelOfTheAgentsRule(Jdk jdk) {
         Program program = instrumented(jdk, "burst", "targets.Exactness");
         Finished run = program.withAgent(AgentConfig.of("""
@@ -71,7 +71,7 @@ class InstrumentedAheadIT {
         counts.forEach((method, calls) -> assertEquals(run.ownCounts().get(method), calls, method));
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void whatTheJarHasNoProbeForIsRefusedWithTheReason(Jdk jdk) {
         Program program = instrumented(jdk, "time", "targets.Exactness", "method = [\"leaf\"]");
         Finished run = program.withAgent(AgentConfig.timed(WORK));
@@ -83,7 +83,7 @@ class InstrumentedAheadIT {
     }
 
     /** The agent defines its own runtime before the jar's is asked for. */
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void withTheRuntimesJarTheProgramRunsWithoutTheAgentAndWithIt(Jdk jdk) {
         Finished original = Program.target(jdk, "targets.Exactness").withoutAgent();
         for (String level : List.of("time", "watch", "full")) {

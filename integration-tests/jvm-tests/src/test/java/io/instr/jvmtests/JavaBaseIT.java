@@ -27,7 +27,7 @@ class JavaBaseIT {
     }
 
     /** The probe of level full calls more of the library than that of time, and reads what it counts meanwhile. */
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void fullLibraryWithMetricsShowsNoDifference(Jdk jdk) {
         AgentConfig full = everything("full");
         String metrics = "[metrics]\nopenmetrics = \"127.0.0.1:" + OpenMetrics.freePort() + "\"\ninterval = \"50 ms\"\n";
@@ -37,7 +37,7 @@ class JavaBaseIT {
     }
 
     /** Receivers, arguments and results of all methods, copied at each call and shown where a tick has passed. */
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void libraryWithItsArgumentsShowsNoDifference(Jdk jdk) {
         AgentConfig config = everything("watch");
         Finished run = tour(jdk).compare(AgentConfig.verbatim(config.text() + "arguments = [\"this\", \"all\"]\nresult = true\n"));

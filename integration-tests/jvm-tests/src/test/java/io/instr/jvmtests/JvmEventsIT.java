@@ -79,7 +79,7 @@ class JvmEventsIT {
     }
 
     /** A thread that has ended is forgotten, by the agent and by the recording. */
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void tenThousandsOfShortThreadsUseNoMemoryAfterwards(Jdk jdk) {
         Program program = Program.target(jdk, "targets.ThreadsAndPauses", "20000", "0")
                 .with("-Xms32m", "-Xmx32m", "-XX:+AlwaysPreTouch", "-XX:+UseSerialGC");

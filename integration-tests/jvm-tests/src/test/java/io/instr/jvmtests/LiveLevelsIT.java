@@ -61,7 +61,7 @@ class LiveLevelsIT {
     }
 
     /** The level of all methods whose template has a category; other categories stay as they are. */
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aCategoryHasItsLevel(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
         String rules = """
@@ -155,7 +155,7 @@ class LiveLevelsIT {
     }
 
     /** Also while the process is stopped in between: then a window closes by itself, at the time that it says. */
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void inBurstsTheCallsThatBeginInAWindowAreRecordedAndNoOthers(Jdk jdk) throws Exception {
         Path directory = RunDirectories.create();
         String tables = "[control]\nlive = true\nburst-open-ms = 2\nburst-period-ms = 20\n";
@@ -226,7 +226,7 @@ class LiveLevelsIT {
         assertEquals(List.of(), thrownAway);
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void theGovernorSetsTheHottestMethodToWatchAndSaysSo(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
         String status = "";
@@ -259,7 +259,7 @@ class LiveLevelsIT {
     }
 
     /** A rule says nothing but its level, and short calls are made all the time: the program must not pay for that. */
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aRuleAtLevelFullIsKeptWithinTheBudgetAndWhatAPersonSetsIsShown(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
         String tables = "[metrics]\nopenmetrics = \"127.0.0.1:0\"\n[governor]\ngc-percent = 0\n";
@@ -295,7 +295,7 @@ class LiveLevelsIT {
         });
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aRuleCanKeepTheGovernorOut(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
         long calls = 0;

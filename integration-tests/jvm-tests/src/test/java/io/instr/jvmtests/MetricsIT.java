@@ -128,7 +128,7 @@ class MetricsIT {
         }
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void callersAndCalleesAreReported(Jdk jdk) throws IOException {
         int port = OpenMetrics.freePort();
         try (Dialog program = start(jdk, config(port, "callers = true", "time"))) {
@@ -249,7 +249,7 @@ class MetricsIT {
                 .sum();
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void withoutATraceFileTheFiguresAreThereAllTheSame(Jdk jdk) throws IOException {
         int port = OpenMetrics.freePort();
         AgentConfig config = AgentConfig.verbatim(config(port, "", "time").text().replace("[agent]", "write = false\n[agent]"));
@@ -264,7 +264,7 @@ class MetricsIT {
         }
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void watchReportsEstimatesAsEstimates(Jdk jdk) throws IOException {
         int port = OpenMetrics.freePort();
         try (Dialog program = start(jdk, config(port, "", "watch"))) {
@@ -302,7 +302,7 @@ class MetricsIT {
         }
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aPortInUseIsReportedAndTheProgramRunsOn(Jdk jdk) throws IOException {
         try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
                 Dialog program = start(jdk, config(taken.getLocalPort(), "", "time"))) {
@@ -315,7 +315,7 @@ class MetricsIT {
         }
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void anAddressThatOthersCanReachNeedsToBeWanted(Jdk jdk) throws IOException {
         AgentConfig config = AgentConfig.verbatim(config(OpenMetrics.freePort(), "", "time").text().replace("127.0.0.1", "0.0.0.0"));
         try (Dialog program = start(jdk, config)) {

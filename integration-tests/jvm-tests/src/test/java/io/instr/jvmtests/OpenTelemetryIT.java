@@ -63,7 +63,7 @@ class OpenTelemetryIT {
         return program;
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void metricsAreThoseOfTheProgram(Jdk jdk) throws IOException {
         try (OtlpReceiver receiver = new OtlpReceiver();
                 Dialog program = start(jdk, receiver.url(), "full")) {
@@ -96,7 +96,7 @@ class OpenTelemetryIT {
         }
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void spansAreTheLongCallsWithTheirParents(Jdk jdk) throws IOException {
         try (OtlpReceiver receiver = new OtlpReceiver();
                 Dialog program = start(jdk, receiver.url(), "time")) {
@@ -182,7 +182,7 @@ class OpenTelemetryIT {
         return names.stream().collect(Collectors.groupingBy(name -> name, Collectors.counting()));
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aSilentReceiverHoldsNothingUp(Jdk jdk) throws IOException {
         // Connections are accepted by the kernel, and never answered.
         try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
@@ -198,7 +198,7 @@ class OpenTelemetryIT {
         }
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aReceiverThatIsNotThereIsReportedOnce(Jdk jdk) throws IOException {
         String url = "http://127.0.0.1:" + OpenMetrics.freePort();
         try (Dialog program = start(jdk, url, "time")) {
@@ -213,7 +213,7 @@ class OpenTelemetryIT {
     }
 
     /** The status shows how sending goes, and the log has the beginning and the end of the trouble. */
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aReceiverThatRefusesForAWhileIsReported(Jdk jdk) throws IOException {
         try (OtlpReceiver receiver = new OtlpReceiver();
                 Dialog program = start(jdk, receiver.url(), "time")) {

@@ -31,7 +31,7 @@ class OpenTelemetryTlsIT {
                 [metrics]
                 otlp-traces = true
                 trace-threshold = "2 ms"
-                interval = "500 ms"
+                interval = "100 ms"
                 %s
                 [[rule]]
                 class = "targets.KnownLoad"
@@ -47,17 +47,17 @@ class OpenTelemetryTlsIT {
 
     /** Long enough for some intervals. */
     private static Finished work(Dialog program) {
-        program.ask("steady 2 5 300");
+        program.ask("steady 2 5 100");
         program.send("quit");
         Finished run = program.finish().assertExitCode(0);
-        assertEquals(600, run.trace().count(PACED), run.stderr());
+        assertEquals(200, run.trace().count(PACED), run.stderr());
         return run;
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aReceiverOfAKnownAuthorityGetsEverythingWithTheSecretOfTheEnvironment(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
-        try (OtlpReceiver receiver = new OtlpReceiver(new Certificates(directory, "ours"));
+        try (OtlpReceiver receiver = new OtlpReceiver(Certificates.of("ours", directory));
                 Dialog program = start(jdk, directory, """
                         otlp = "%s"
                         ca-file = "ours.pem"
@@ -66,16 +66,16 @@ class OpenTelemetryTlsIT {
             Finished run = work(program);
             assertEquals("", run.stderr());
             assertEquals(Set.of("Bearer s3cret"), Set.copyOf(receiver.keys()));
-            assertEquals(600, receiver.latest("instr.method.duration", "code.function.name", PACED).orElseThrow().number(4));
-            assertEquals(600, receiver.spans().size());
+            assertEquals(200, receiver.latest("instr.method.duration", "code.function.name", PACED).orElseThrow().number(4));
+            assertEquals(200, receiver.spans().size());
         }
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aReceiverOfAnotherAuthorityIsReportedOnceAndGetsNothing(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
-        new Certificates(directory, "ours");
-        try (OtlpReceiver receiver = new OtlpReceiver(new Certificates(directory, "theirs"));
+        Certificates.of("ours", directory);
+        try (OtlpReceiver receiver = new OtlpReceiver(Certificates.of("theirs", directory));
                 Dialog program = start(jdk, directory, """
                         otlp = "%s"
                         ca-file = "ours.pem"
@@ -88,10 +88,10 @@ class OpenTelemetryTlsIT {
         }
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void theAuthoritiesOfTheSystemKnowNothingOfOurs(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
-        try (OtlpReceiver receiver = new OtlpReceiver(new Certificates(directory, "ours"));
+        try (OtlpReceiver receiver = new OtlpReceiver(Certificates.of("ours", directory));
                 Dialog program = start(jdk, directory, "otlp = \"%s\"".formatted(receiver.url()), List.of())) {
             String stderr = work(program).stderr();
             assertEquals(1, stderr.lines().count(), stderr);
@@ -100,7 +100,7 @@ class OpenTelemetryTlsIT {
         }
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void missingFilesAndVariablesAreReportedAndTheProgramRuns(Jdk jdk) throws IOException {
         String url = "https://127.0.0.1:" + OpenMetrics.freePort();
         for (String[] missing : new String[][] {

@@ -85,7 +85,7 @@ class ProbeSwitchIT {
         }, calls -> calls >= enough);
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void theBreakerOpensWhileTheJvmOnlyCollectsAndClosesWhenItIsWell(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
         String tables = "[control]\nlive = true\n[governor]\nbudget-percent = 0\ngc-percent = 25\nrecovery-seconds = 1\n";

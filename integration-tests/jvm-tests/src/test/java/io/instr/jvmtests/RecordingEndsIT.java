@@ -34,7 +34,7 @@ class RecordingEndsIT {
             """;
     private static final String STEP = "targets.Recorded.step";
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aStoppedRecordingIsWholeWhileTheApplicationGoesOn(Jdk jdk) throws Exception {
         Path directory = RunDirectories.create();
         try (Dialog program = recorded(jdk, "", directory)) {
@@ -78,7 +78,7 @@ class RecordingEndsIT {
         }
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aFullFileEndsTheRecordingIfThatIsAskedFor(Jdk jdk) throws Exception {
         Path directory = RunDirectories.create();
         long calls = 0;
@@ -113,7 +113,7 @@ class RecordingEndsIT {
         assertEquals(List.of("initialisation", "profiling", "end"), phases(trace));
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aRingIsDumpedWheneverSomebodyAsks(Jdk jdk) throws Exception {
         Path directory = RunDirectories.create();
         try (Dialog program = recorded(jdk, "mode = \"ring\"\nevents = [\"threads\", \"classes\"]", directory)) {
@@ -140,7 +140,7 @@ class RecordingEndsIT {
     }
 
     /** The buffer is a hundred times smaller than the records. */
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aRingKeepsTheNewestPart(Jdk jdk) throws Exception {
         Path directory = RunDirectories.create();
         try (Dialog program = recorded(jdk, "mode = \"ring\"\nkeep-mb = 1\ndump-at-exit = true", directory)) {
@@ -163,7 +163,7 @@ class RecordingEndsIT {
         assertEquals(5_000_001, stats(directory).stats().figure("records") + stats(directory).stats().figure("lost"));
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aSlowCallHasTheRingDumpedButNotEachOne(Jdk jdk) throws Exception {
         Path directory = RunDirectories.create();
         String keys = """

@@ -71,7 +71,7 @@ class SampleWebappIT {
     }
 
     /** Tens of millions of calls: too many to look at each, but none may be missing. */
-    @EachJdk(from = 17, having = "jfr")
+    @EachJdk(from = 17, having = "jfr", oldestAndNewest = true)
     void everyMethodAtLevelTime(Jdk jdk) throws Exception {
         Served served = serve(jdk, AgentConfig.of("""
                 [[rule]]

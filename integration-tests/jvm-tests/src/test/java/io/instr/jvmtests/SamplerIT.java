@@ -86,7 +86,7 @@ class SamplerIT {
         assertFalse(samples.taken().stream().anyMatch(sample -> sample.frames().size() > 32));
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void tenThousandThreadsUseNoMemoryAfterwards(Jdk jdk) {
         threadsUseNoMemoryAfterwards(jdk, "10000");
     }

@@ -33,7 +33,7 @@ class SharedFileNamesIT {
             level = "time"
             """);
 
-    @EachJdk(having = "jfr")
+    @EachJdk(having = "jfr", oldestAndNewest = true)
     void aChildWithTheSameOptionsHasFilesOfItsOwn(Jdk jdk) throws Exception {
         Path directory = RunDirectories.create();
         String agent = Program.agentOption(CONFIG.writeTo(directory).getFileName().toString());
@@ -60,7 +60,7 @@ class SharedFileNamesIT {
         assertTrue(Files.readString(directory.resolve("stats-1.json")).contains("\"" + ofChild + "\""));
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void theRecordingOfAKilledProcessIsKept(Jdk jdk) throws Exception {
         Path directory = RunDirectories.create();
         String agent = Program.agentOption(CONFIG.writeTo(directory).getFileName().toString());
@@ -83,7 +83,7 @@ class SharedFileNamesIT {
         assertEquals(Set.of("trace.jfr", "trace-1.jfr"), files(directory, "trace"));
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void namesHaveProcessTimeAndHost(Jdk jdk) throws Exception {
         Path directory = RunDirectories.create();
         String text = CONFIG.text()

@@ -29,7 +29,7 @@ class TopIT {
     private static final String GIVES_THE_SCREEN_BACK = "\u001b[?1049l";
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void theScreenShowsTheMethodsAndAKeyChangesALevel(Jdk jdk) throws Exception {
         Path directory = RunDirectories.create();
         try (Dialog program = conversation(jdk, directory)) {
@@ -54,7 +54,7 @@ class TopIT {
         }
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void theScreenEndsWithTheJvmAndNamesItsRecording(Jdk jdk) throws Exception {
         Path directory = RunDirectories.create();
         try (Dialog program = conversation(jdk, directory)) {
@@ -70,7 +70,7 @@ class TopIT {
         }
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aPipeGetsATableWithPercentiles(Jdk jdk) throws Exception {
         Path directory = RunDirectories.create();
         try (Dialog program = conversation(jdk, directory)) {

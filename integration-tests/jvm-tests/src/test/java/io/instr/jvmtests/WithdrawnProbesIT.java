@@ -115,7 +115,7 @@ class WithdrawnProbesIT {
         assertTrue(governorNotes(trace).contains(STEP + " has its probe again, by request"), governorNotes(trace).toString());
     }
 
-    @EachJdk
+    @EachJdk(oldestAndNewest = true)
     void aRuleKeepsTheGovernorAway(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
         try (Dialog program = conversation(jdk, "governed = false\n", directory)) {

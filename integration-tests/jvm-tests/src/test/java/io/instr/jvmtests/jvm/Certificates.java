@@ -1,5 +1,6 @@
 package io.instr.jvmtests.jvm;
 
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -9,45 +10,60 @@ import java.security.GeneralSecurityException;
 import java.security.KeyStore;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 
-/** An authority and a certificate that it gave to a server at 127.0.0.1, both made by the JDK's keytool. */
+/** An authority and a certificate that it gave to a server at 127.0.0.1, both made by the JDK's keytool, once in a test run. */
 public final class Certificates {
 
     private static final String PASSWORD = "changeit";
+    private static final Map<String, Certificates> MADE = new ConcurrentHashMap<>();
 
-    private final Path directory;
-    private final Path store;
+    private final byte[] store;
+    private final byte[] pem;
 
-    /** Makes both; the files are put into the directory. */
-    public Certificates(Path directory, String authority) {
-        this.directory = directory;
-        store = directory.resolve(authority + ".p12");
-        keytool("-genkeypair", "-alias", "ca", "-dname", "CN=" + authority, "-ext", "bc:c", "-keyalg", "EC");
-        keytool("-genkeypair", "-alias", "server", "-dname", "CN=receiver", "-keyalg", "EC");
-        Path request = directory.resolve(authority + ".request");
-        Path signed = directory.resolve(authority + ".signed");
-        keytool("-certreq", "-alias", "server", "-file", request.toString());
-        keytool("-gencert", "-alias", "ca", "-infile", request.toString(), "-outfile", signed.toString(), "-rfc", "-ext", "san=ip:127.0.0.1");
-        keytool("-importcert", "-alias", "server", "-file", signed.toString(), "-noprompt");
-        keytool("-exportcert", "-alias", "ca", "-rfc", "-file", pem(authority).toString());
+    private Certificates(byte[] store, byte[] pem) {
+        this.store = store;
+        this.pem = pem;
     }
 
-    /** The certificate of an authority of this directory. */
-    private Path pem(String authority) {
-        return directory.resolve(authority + ".pem");
+    /** Returns those of an authority, whose own certificate is in the file {@code <authority>.pem} of the directory then. */
+    public static Certificates of(String authority, Path directory) {
+        Certificates certificates = MADE.computeIfAbsent(authority, Certificates::make);
+        try {
+            Files.write(directory.resolve(authority + ".pem"), certificates.pem);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return certificates;
     }
 
-    private void keytool(String... arguments) {
+    private static Certificates make(String authority) {
+        Path directory = RunDirectories.create();
+        keytool(directory, "-genkeypair", "-alias", "ca", "-dname", "CN=" + authority, "-ext", "bc:c", "-keyalg", "EC");
+        keytool(directory, "-genkeypair", "-alias", "server", "-dname", "CN=receiver", "-keyalg", "EC");
+        keytool(directory, "-certreq", "-alias", "server", "-file", "request");
+        keytool(directory, "-gencert", "-alias", "ca", "-infile", "request", "-outfile", "signed", "-rfc", "-ext", "san=ip:127.0.0.1");
+        keytool(directory, "-importcert", "-alias", "server", "-file", "signed", "-noprompt");
+        keytool(directory, "-exportcert", "-alias", "ca", "-rfc", "-file", "ca.pem");
+        try {
+            return new Certificates(Files.readAllBytes(directory.resolve("store")), Files.readAllBytes(directory.resolve("ca.pem")));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static void keytool(Path directory, String... arguments) {
         List<String> line = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "keytool").toString()));
         line.addAll(List.of(arguments));
-        line.addAll(List.of("-keystore", store.toString(), "-storetype", "PKCS12", "-storepass", PASSWORD));
+        line.addAll(List.of("-keystore", "store", "-storetype", "PKCS12", "-storepass", PASSWORD));
         Tool.run(directory, line);
     }
 
     SSLContext ofServer() {
-        try (InputStream stored = Files.newInputStream(store)) {
+        try (InputStream stored = new ByteArrayInputStream(store)) {
             KeyStore keys = KeyStore.getInstance("PKCS12");
             keys.load(stored, PASSWORD.toCharArray());
             keys.deleteEntry("ca");

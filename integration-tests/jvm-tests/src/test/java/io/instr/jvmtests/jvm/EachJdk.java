@@ -4,6 +4,8 @@ import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
+import java.util.IntSummaryStatistics;
+import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.extension.ConditionEvaluationResult;
 import org.junit.jupiter.api.extension.ExecutionCondition;
@@ -16,7 +18,10 @@ import org.junit.jupiter.params.provider.ArgumentsSource;
 import org.junit.jupiter.params.support.AnnotationConsumer;
 import org.junit.platform.commons.support.AnnotationSupport;
 
-/** A test that runs once on each JDK under test, and whose processes have ended when it ends. */
+/**
+ * A test that runs once on each JDK under test, or on two of them if its result does not depend on the JVM's version, and whose
+ * processes have ended when it ends.
+ */
 @Target(ElementType.METHOD)
 @Retention(RetentionPolicy.RUNTIME)
 @ParameterizedTest(name = "{displayName} on {0}")
@@ -29,6 +34,12 @@ public @interface EachJdk {
 
     /** A program of the JDK that the test needs and that a plain run-time image may lack. */
     String having() default "java";
+
+    /**
+     * Two JDKs are enough: what is tested is done by the agent alone (files, network, configuration, budgets), or another test runs
+     * the same kind of instrumented code on each.
+     */
+    boolean oldestAndNewest() default false;
 
     /** Reports a test as skipped, with the reason, if no JDK under test has what it needs. */
     final class Available implements ExecutionCondition {
@@ -55,7 +66,13 @@ public @interface EachJdk {
 
         @Override
         public Stream<Arguments> provideArguments(ExtensionContext context) {
-            return Jdk.underTest().stream().filter(jdk -> fits(wanted, jdk)).map(Arguments::of);
+            List<Jdk> fitting = Jdk.underTest().stream().filter(jdk -> fits(wanted, jdk)).toList();
+            return fitting.stream().filter(jdk -> !wanted.oldestAndNewest() || isAtAnEnd(fitting, jdk)).map(Arguments::of);
+        }
+
+        private static boolean isAtAnEnd(List<Jdk> jdks, Jdk jdk) {
+            IntSummaryStatistics features = jdks.stream().mapToInt(Jdk::feature).summaryStatistics();
+            return jdk.feature() == features.getMin() || jdk.feature() == features.getMax();
         }
 
         /** Returns whether a JDK has what the test needs. */

@@ -38,6 +38,15 @@ public final class Program {
         return new Program(jdk, launcher, concat(jvmOptions, List.of(options)), mainAndArguments);
     }
 
+    /**
+     * The same with its own methods and the agent's runtime compiled before their first call. The JDK's methods are interpreted: to
+     * compile them takes seconds.
+     */
+    public Program compiledAtOnce() {
+        return with("-Xcomp", "-XX:CompileCommand=quiet")
+                .with("-XX:CompileCommand=compileonly,targets.*::*", "-XX:CompileCommand=compileonly,java.instr.*::*");
+    }
+
     /** The same, started by another command that gets the command line of java as its last arguments. */
     public Program startedBy(List<String> command) {
         return new Program(jdk, command, jvmOptions, mainAndArguments);
