@@ -122,10 +122,16 @@ impl Engine {
         // Everything between two rewritten methods is copied in one piece.
         let mut copied = class.methods_offset();
         for planned in plan {
-            let Some(method) = class.methods().get(planned.method_index) else { continue };
-            let start = copied.max(class.methods_offset());
+            let Some(method) = class.methods().get(planned.method_index) else {
+                refused.push(Refused { method_index: planned.method_index, reason: NO_SUCH_METHOD });
+                continue;
+            };
+            // A plan that is not in ascending order is one that nothing can be copied for.
+            let Some(before) = file.get(copied..method.attributes_offset) else {
+                return Ok(refuse_all(plan, &Refusal::SelfCheck("methods out of order")));
+            };
             let marks = workspace.mark();
-            workspace.methods.bytes(file.get(start..method.attributes_offset).unwrap_or_default());
+            workspace.methods.bytes(before);
             match self.rewrite(workspace, class, method, planned) {
                 Ok(done) => {
                     copied = method.end;
@@ -147,7 +153,10 @@ impl Engine {
         if rewritten.is_empty() {
             return Ok(Outcome::Unchanged { refused });
         }
-        workspace.methods.bytes(file.get(copied..class.attributes_offset()).unwrap_or_default());
+        let Some(rest) = file.get(copied..class.attributes_offset()) else {
+            return Ok(refuse_all(plan, &Refusal::SelfCheck("class without attributes")));
+        };
+        workspace.methods.bytes(rest);
         workspace.added.append_to(&mut workspace.methods, class);
         Ok(match workspace.assemble(class, &rewritten) {
             Ok(bytes) => {
@@ -312,7 +321,7 @@ impl Engine {
             let next = match &merged {
                 None => workspace.splice((class, method, target), (id, template, captured), input, probe_constant)?,
                 Some(inner) => {
-                    let body = inner.as_input();
+                    let body = inner.as_input()?;
                     workspace.splice((class, method, target), (id, template, captured), &body, probe_constant)?
                 }
             };
@@ -321,6 +330,9 @@ impl Engine {
         Ok(merged)
     }
 }
+
+/// The plan names a method that the class does not have.
+const NO_SUCH_METHOD: Refusal = Refusal::SelfCheck("method outside the class");
 
 /// Fails if the class as a whole must stay as it is.
 fn fit_for_rewriting(class: &ClassFile<'_>) -> Result<(), Refusal> {
@@ -487,7 +499,7 @@ impl Workspace {
 
     fn check(&mut self, class: &ClassFile<'_>, merged: &MergedBody) -> Result<(), Refusal> {
         let table = merged.tables.iter().find(|table| table.kind == TableKind::StackMap);
-        let frames = table.map(|table| merged.content(table));
+        let frames = table.map(|table| merged.content(table)).transpose()?;
         let body = Body {
             code: &merged.code,
             rows: &merged.rows,

@@ -139,6 +139,17 @@ fn a_refused_method_leaves_no_trace_and_the_others_are_rewritten() {
 }
 
 #[test]
+fn a_plan_that_does_not_fit_the_class_is_refused_instead_of_losing_methods() {
+    let class = compiled("targets/Behaviour");
+    let count = ClassFile::parse(&class).unwrap().methods().len();
+    for methods in [&[count][..], &[1, 0], &[1, 1]] {
+        let plan: Vec<_> = methods.iter().map(|index| plan(*index, &["straight"])).collect();
+        let Outcome::Unchanged { refused } = instrument(&class, &plan) else { panic!("{methods:?} was rewritten") };
+        assert!(refused.iter().all(|refused| matches!(refused.reason, Refusal::SelfCheck(_))), "{refused:?}");
+    }
+}
+
+#[test]
 fn what_is_not_planned_is_copied_byte_by_byte() {
     let original = compiled("targets/Behaviour");
     let class = ClassFile::parse(&original).unwrap();

@@ -6,24 +6,25 @@
 //!
 //! In the long layout every jump is wide and every conditional one has its island before the first pass, so that none widens.
 
-use super::node::{Island, MadeSwitch, Node, NodeId, NodeKind, NodeList, Position, Source};
+use super::node::{Island, MadeSwitch, NO_NODE, Node, NodeId, NodeKind, NodeList, Position, Source};
 use crate::weave::options::Layout;
 use crate::weave::refusal::Refusal;
 use classfile::opcode;
 
 pub(crate) const ISLAND_LENGTH: u32 = 5;
 const MAX_CODE: u32 = 65_535;
+const NO_TEMPLATE_SWITCH: Refusal = Refusal::SelfCheck("template switch");
 
 /// Assigns offsets; gives the length of the code and the number of passes.
 pub(crate) fn assign_offsets(list: &mut NodeList, layout: Layout) -> Result<(u32, u32), Refusal> {
     if layout == Layout::Long {
-        widen_all(list);
+        widen_all(list)?;
     }
     let mut passes = 1;
-    let mut length = number(list);
+    let mut length = number(list)?;
     while (i16::MAX as u32 + 1..=MAX_CODE).contains(&length) && widen(list)? {
         passes += 1;
-        length = number(list);
+        length = number(list)?;
     }
     if length > MAX_CODE {
         return Err(Refusal::CodeTooLarge { length: length as usize });
@@ -31,42 +32,50 @@ pub(crate) fn assign_offsets(list: &mut NodeList, layout: Layout) -> Result<(u32
     Ok((length, passes))
 }
 
-fn number(list: &mut NodeList) -> u32 {
+/// Gives every node its offset; returns the length of the code.
+fn number(list: &mut NodeList) -> Result<u32, Refusal> {
     let mut offset = 0u32;
     let mut island = 0;
     for id in list.in_order() {
-        let Some(node) = list.nodes.get_mut(id.0 as usize) else { continue };
+        let node = list.nodes.get_mut(id.0 as usize).ok_or(NO_NODE)?;
         node.offset = offset;
-        offset = end_of(node, &list.made_switches);
+        offset = end_of(node, &list.made_switches)?;
         while let Some(next) = list.islands.get_mut(island).filter(|next| next.after == id) {
             next.offset = offset;
             offset += ISLAND_LENGTH;
             island += 1;
         }
     }
-    offset
+    Ok(offset)
 }
 
 /// Returns the offset after a node.
-fn end_of(node: &Node, made_switches: &[MadeSwitch]) -> u32 {
+fn end_of(node: &Node, made_switches: &[MadeSwitch]) -> Result<u32, Refusal> {
     let offset = node.offset;
-    offset
-        + match node.kind {
-            NodeKind::Straight(_) => node.length,
-            NodeKind::Conditional { .. } => 3,
-            NodeKind::Goto { wide, .. } | NodeKind::Subroutine { wide, .. } => 3 + 2 * u32::from(wide),
-            NodeKind::Switch { .. } => node.length - padding(node.start) + padding(offset),
-            NodeKind::MadeSwitch { index } => {
-                let words = made_switches.get(index as usize).map_or(0, MadeSwitch::words);
-                1 + padding(offset) + 4 * words
-            }
-            NodeKind::Label => 0,
+    let length = match node.kind {
+        NodeKind::Straight(_) => node.length,
+        NodeKind::Conditional { .. } => 3,
+        NodeKind::Goto { wide, .. } | NodeKind::Subroutine { wide, .. } => 3 + 2 * u32::from(wide),
+        NodeKind::Switch { .. } => node.length - padding(node.start) + padding(offset),
+        NodeKind::MadeSwitch { index } => {
+            let made = made_switches.get(index as usize).ok_or(NO_TEMPLATE_SWITCH)?;
+            1 + padding(offset) + 4 * made.words()
         }
+        NodeKind::Label => 0,
+    };
+    Ok(offset + length)
 }
 
 /// Bytes between a switch's opcode and its first aligned word (JVMS 6.5, tableswitch).
 fn padding(offset: u32) -> u32 {
     3 - (offset & 3)
+}
+
+/// Returns where a conditional jump leads: to its target, or to the island from which the target is reached.
+fn way_to(target: Position, island: Option<u32>, list: &NodeList) -> Result<u32, Refusal> {
+    let Some(island) = island else { return list.offset_of(target) };
+    let island = list.islands.get(island as usize).ok_or(Refusal::SelfCheck("jump to an unknown island"))?;
+    Ok(island.offset)
 }
 
 fn reaches(from: u32, to: u32) -> bool {
@@ -77,19 +86,16 @@ fn reaches(from: u32, to: u32) -> bool {
 fn widen(list: &mut NodeList) -> Result<bool, Refusal> {
     let mut changed = false;
     for index in 0..list.nodes.len() {
-        let Some(node) = list.nodes.get(index).copied() else { continue };
+        let node = *list.get(NodeId(index as u32))?;
         let wider = match node.kind {
-            NodeKind::Goto { target, wide: false } if !reaches(node.offset, list.offset_of(target)) => {
+            NodeKind::Goto { target, wide: false } if !reaches(node.offset, list.offset_of(target)?) => {
                 NodeKind::Goto { target, wide: true }
             }
-            NodeKind::Subroutine { target, wide: false } if !reaches(node.offset, list.offset_of(target)) => {
+            NodeKind::Subroutine { target, wide: false } if !reaches(node.offset, list.offset_of(target)?) => {
                 NodeKind::Subroutine { target, wide: true }
             }
             NodeKind::Conditional { opcode, target, island } => {
-                let to = match island.and_then(|island| list.islands.get(island as usize)) {
-                    Some(island) => island.offset,
-                    None => list.offset_of(target),
-                };
+                let to = way_to(target, island, list)?;
                 if reaches(node.offset, to) {
                     continue;
                 }
@@ -97,9 +103,7 @@ fn widen(list: &mut NodeList) -> Result<bool, Refusal> {
             }
             _ => continue,
         };
-        if let Some(node) = list.nodes.get_mut(index) {
-            node.kind = wider;
-        }
+        list.get_mut(NodeId(index as u32))?.kind = wider;
         changed = true;
     }
     Ok(changed)
@@ -107,12 +111,12 @@ fn widen(list: &mut NodeList) -> Result<bool, Refusal> {
 
 /// Gives every jump its widest form; the island of a conditional one is inserted at the next place that is not fallen into. (An
 /// inverted jump around a `goto_w` would need a frame after it, which the target does not have.)
-fn widen_all(list: &mut NodeList) {
+fn widen_all(list: &mut NodeList) -> Result<(), Refusal> {
     let mut waiting = Vec::new();
     let last = list.in_order().last();
     for id in list.in_order() {
         let in_prolog = list.order[0].contains(&id.0);
-        let Some(node) = list.nodes.get_mut(id.0 as usize) else { continue };
+        let node = list.nodes.get_mut(id.0 as usize).ok_or(NO_NODE)?;
         match &mut node.kind {
             NodeKind::Goto { wide, .. } | NodeKind::Subroutine { wide, .. } => *wide = true,
             NodeKind::Conditional { .. } => waiting.push(id),
@@ -121,15 +125,18 @@ fn widen_all(list: &mut NodeList) {
         // Control never falls off the code's end.
         if (is_not_fallen_out_of(node.kind) && !in_prolog) || Some(id) == last {
             let first = list.islands.len();
-            waiting.drain(..).for_each(|jump| give_island(list, jump, id, first));
+            waiting.drain(..).try_for_each(|jump| give_island(list, jump, id, first))?;
         }
     }
+    Ok(())
 }
 
 /// Redirects a conditional jump to an island after `site`, whose islands begin at `first`.
-fn give_island(list: &mut NodeList, jump: NodeId, site: NodeId, first: usize) {
-    let Some(node) = list.nodes.get_mut(jump.0 as usize) else { return };
-    let NodeKind::Conditional { target, island, .. } = &mut node.kind else { return };
+fn give_island(list: &mut NodeList, jump: NodeId, site: NodeId, first: usize) -> Result<(), Refusal> {
+    let node = list.nodes.get_mut(jump.0 as usize).ok_or(NO_NODE)?;
+    let NodeKind::Conditional { target, island, .. } = &mut node.kind else {
+        return Err(Refusal::SelfCheck("island without a conditional jump"));
+    };
     let known = list.islands.iter().skip(first).position(|known| known.target == *target);
     let place = known.map_or(list.islands.len(), |place| first + place);
     *island = Some(place as u32);
@@ -137,6 +144,7 @@ fn give_island(list: &mut NodeList, jump: NodeId, site: NodeId, first: usize) {
         let target = *target;
         list.islands.push(Island { after: site, target, offset: 0 });
     }
+    Ok(())
 }
 
 fn is_not_fallen_out_of(kind: NodeKind) -> bool {
@@ -147,22 +155,28 @@ fn is_not_fallen_out_of(kind: NodeKind) -> bool {
 fn place_island(list: &mut NodeList, from: u32, target: Position) -> Result<u32, Refusal> {
     const ROOM: u32 = 2_000;
     let reach = i16::MAX as u32;
-    island_within(reach - ROOM, list, from, target)
-        .or_else(|| island_within(reach, list, from, target))
-        .ok_or(Refusal::JumpTooFar)
+    if let Some(island) = island_within(reach - ROOM, list, from, target)? {
+        return Ok(island);
+    }
+    island_within(reach, list, from, target)?.ok_or(Refusal::JumpTooFar)
 }
 
-fn island_within(reach: u32, list: &mut NodeList, from: u32, target: Position) -> Option<u32> {
+fn island_within(reach: u32, list: &mut NodeList, from: u32, target: Position) -> Result<Option<u32>, Refusal> {
     let near = |offset: u32| offset.abs_diff(from) < reach;
     if let Some(known) = list.islands.iter().position(|island| island.target == target && near(island.offset)) {
-        return Some(known as u32);
+        return Ok(Some(known as u32));
     }
     // Not in the prolog: after it, arena and code have the same order.
     let sites = list.nodes.iter().enumerate().filter(|(index, _)| !list.order[0].contains(&(*index as u32)));
-    // A switch may be long itself, so its end counts.
-    let ends = sites.filter(|(_, node)| is_not_fallen_out_of(node.kind));
-    let ends = ends.map(|(site, node)| (site, end_of(node, &list.made_switches))).filter(|(_, end)| near(*end));
-    let (site, offset) = ends.min_by_key(|(_, end)| end.abs_diff(from))?;
+    let mut nearest: Option<(usize, u32)> = None;
+    for (site, node) in sites.filter(|(_, node)| is_not_fallen_out_of(node.kind)) {
+        // A switch may be long itself, so its end counts.
+        let end = end_of(node, &list.made_switches)?;
+        if near(end) && nearest.is_none_or(|(_, known)| end.abs_diff(from) < known.abs_diff(from)) {
+            nearest = Some((site, end));
+        }
+    }
+    let Some((site, offset)) = nearest else { return Ok(None) };
     let island = Island { after: NodeId(site as u32), target, offset };
     let place = list.islands.partition_point(|other| other.after <= island.after);
     // Islands are few; those after the new one move by one place.
@@ -174,14 +188,14 @@ fn island_within(reach: u32, list: &mut NodeList, from: u32, target: Position) -
         }
     }
     list.islands.insert(place, island);
-    Some(place as u32)
+    Ok(Some(place as u32))
 }
 
 /// Appends the code to `out`; `target_code` is the target's original code.
 pub(crate) fn write(list: &NodeList, target_code: &[u8], out: &mut Vec<u8>) -> Result<(), Refusal> {
     let mut island = 0;
     for id in list.in_order() {
-        let Some(node) = list.get(id) else { continue };
+        let node = list.get(id)?;
         let from = node.offset;
         match node.kind {
             NodeKind::Straight(source) => {
@@ -190,14 +204,10 @@ pub(crate) fn write(list: &NodeList, target_code: &[u8], out: &mut Vec<u8>) -> R
                 out.extend_from_slice(bytes.get(range).ok_or(Refusal::SelfCheck("straight run out of bounds"))?);
             }
             NodeKind::Conditional { opcode, target, island } => {
-                let to = match island.and_then(|island| list.islands.get(island as usize)) {
-                    Some(island) => island.offset,
-                    None => list.offset_of(target),
-                };
-                short_jump(opcode, from, to, out)?;
+                short_jump(opcode, from, way_to(target, island, list)?, out)?;
             }
-            NodeKind::Goto { target, wide } => jump(opcode::GOTO, wide, from, list.offset_of(target), out)?,
-            NodeKind::Subroutine { target, wide } => jump(opcode::JSR, wide, from, list.offset_of(target), out)?,
+            NodeKind::Goto { target, wide } => jump(opcode::GOTO, wide, from, list.offset_of(target)?, out)?,
+            NodeKind::Subroutine { target, wide } => jump(opcode::JSR, wide, from, list.offset_of(target)?, out)?,
             NodeKind::Switch { targets } => {
                 write_switch(list, node.start, node.length, from, targets, target_code, out)?
             }
@@ -205,7 +215,7 @@ pub(crate) fn write(list: &NodeList, target_code: &[u8], out: &mut Vec<u8>) -> R
             NodeKind::Label => {}
         }
         while let Some(next) = list.islands.get(island).filter(|next| next.after == id) {
-            jump(opcode::GOTO, true, next.offset, list.offset_of(next.target), out)?;
+            jump(opcode::GOTO, true, next.offset, list.offset_of(next.target)?, out)?;
             island += 1;
         }
     }
@@ -258,7 +268,7 @@ fn write_switch(
         if is_target(index) {
             let target = list.switch_targets.get(next).ok_or(fault.clone())?;
             next += 1;
-            out.extend_from_slice(&(list.offset_of(*target) as i32 - from as i32).to_be_bytes());
+            out.extend_from_slice(&(list.offset_of(*target)? as i32 - from as i32).to_be_bytes());
         } else {
             out.extend_from_slice(word);
         }
@@ -267,11 +277,11 @@ fn write_switch(
 }
 
 fn write_made_switch(list: &NodeList, index: u32, from: u32, out: &mut Vec<u8>) -> Result<(), Refusal> {
-    let made = list.made_switches.get(index as usize).ok_or(Refusal::SelfCheck("template switch"))?;
-    let distance = |target: Position| (list.offset_of(target) as i32 - from as i32).to_be_bytes();
+    let made = list.made_switches.get(index as usize).ok_or(NO_TEMPLATE_SWITCH)?;
+    let distance = |target: Position| Ok::<_, Refusal>((list.offset_of(target)? as i32 - from as i32).to_be_bytes());
     out.push(if made.low.is_some() { opcode::TABLESWITCH } else { opcode::LOOKUPSWITCH });
     pad(from, out);
-    out.extend_from_slice(&distance(made.default));
+    out.extend_from_slice(&distance(made.default)?);
     match made.low {
         Some(low) => {
             out.extend_from_slice(&low.to_be_bytes());
@@ -284,7 +294,7 @@ fn write_made_switch(list: &NodeList, index: u32, from: u32, out: &mut Vec<u8>) 
         if made.low.is_none() {
             out.extend_from_slice(&key.to_be_bytes());
         }
-        out.extend_from_slice(&distance(*target));
+        out.extend_from_slice(&distance(*target)?);
     }
     Ok(())
 }

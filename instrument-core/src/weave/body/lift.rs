@@ -7,9 +7,10 @@ use classfile::opcode::{self, Flow};
 use classfile::{ConstantPool, Error, ErrorKind};
 
 use super::local_access::LocalAccess;
-use super::node::{Node, NodeId, NodeKind, NodeList, Position, Source};
+use super::node::{NodeId, NodeKind, NodeList, Position, Source};
 use super::operands::Operands;
 use super::stack_depth::CallEffects;
+use crate::weave::refusal::Refusal;
 
 /// Passes over code without frames before its stack depths are given up.
 const MOST_PASSES: usize = 64;
@@ -55,7 +56,7 @@ pub(crate) struct Lifter<'l, 'a> {
 
 impl Lifter<'_, '_> {
     /// Appends the nodes of `bytecode` to `list`.
-    pub(crate) fn lift(&mut self, bytecode: &[u8], list: &mut NodeList, lifted: &mut Lifted) -> Result<(), Error> {
+    pub(crate) fn lift(&mut self, bytecode: &[u8], list: &mut NodeList, lifted: &mut Lifted) -> Result<(), Refusal> {
         lifted.operands.clear();
         lifted.depths.clear();
         lifted.depths.extend_from_slice(self.frames);
@@ -81,7 +82,7 @@ impl Lifter<'_, '_> {
             }
         }
         if lifted.missed {
-            return Err(Error::new(ErrorKind::BadValue, 0, "code without frames that jumps back too often"));
+            return Err(Error::new(ErrorKind::BadValue, 0, "code without frames that jumps back too often").into());
         }
         let learnt = lifted.depths.iter().map(|(_, depth)| *depth).max().unwrap_or(0);
         lifted.deepest = lifted.deepest.max(learnt);
@@ -131,7 +132,7 @@ impl Lifter<'_, '_> {
         if offset != bytecode.len() {
             return Err(Error::new(ErrorKind::Truncated, bytecode.len(), "code"));
         }
-        lifted.deepest = deepest.clamp(0, 0xFFFF) as u16;
+        lifted.deepest = words(deepest, offset as u32)?;
         walk.end_run(offset as u32, list);
         Ok(())
     }
@@ -210,7 +211,7 @@ impl Walk {
             Flow::Return => {
                 self.end_run(offset, list);
                 let node = list.push(NodeKind::Straight(Source::Target), offset, 1, true);
-                let depth = self.depth.map(|depth| depth.clamp(0, 0xFFFF) as u16);
+                let depth = self.depth.map(|depth| words(depth, offset)).transpose()?;
                 // What takes the return's place is a store and a jump: two nodes.
                 list.push(NodeKind::Label, next, 0, true);
                 lifted.returns.push(Return { node, depth });
@@ -232,7 +233,7 @@ impl Walk {
                 };
                 list.push(kind, offset, instruction.bytes.len() as u32, true);
                 if learning {
-                    self.note(lifted, target, at_target);
+                    self.note(lifted, target, at_target)?;
                 }
             }
             Flow::Switch => {
@@ -261,7 +262,7 @@ impl Walk {
             let target = target_offset(instruction, Some(absolute))?;
             list.switch_targets.push(Position { node: NodeId(0), within: target });
             if learning {
-                self.note(lifted, target, at_targets);
+                self.note(lifted, target, at_targets)?;
             }
         }
         list.push(NodeKind::Switch { targets }, instruction.offset, instruction.bytes.len() as u32, true);
@@ -270,16 +271,22 @@ impl Walk {
     }
 
     /// Code without frames: remembers the depth at a jump's target.
-    fn note(&mut self, lifted: &mut Lifted, target: u32, depth: Option<i32>) {
-        let Some(depth) = depth else { return };
-        if learn(&mut lifted.depths, target, depth.clamp(0, 0xFFFF) as u16) {
+    fn note(&mut self, lifted: &mut Lifted, target: u32, depth: Option<i32>) -> Result<(), Error> {
+        let Some(depth) = depth else { return Ok(()) };
+        if learn(&mut lifted.depths, target, words(depth, target)?) {
             if target < self.run {
                 lifted.missed = true;
             }
             // The new entry may stand before the ones that were met already.
             self.next_known = lifted.depths.partition_point(|(at, _)| *at < self.run).min(self.next_known);
         }
+        Ok(())
     }
+}
+
+/// Returns a depth of the operand stack that a verifier could accept, or the fault of the code.
+fn words(depth: i32, offset: u32) -> Result<u16, Error> {
+    u16::try_from(depth).map_err(|_| Error::new(ErrorKind::BadValue, offset as usize, "operand stack"))
 }
 
 /// Remembers a depth; true if the place is new.
@@ -299,14 +306,13 @@ fn target_offset(instruction: &Instruction<'_>, target: Option<i64>) -> Result<u
 }
 
 /// Turns original offsets, kept in `within`, into positions.
-fn resolve(list: &mut NodeList, code_length: u32) -> Result<(), Error> {
+fn resolve(list: &mut NodeList, code_length: u32) -> Result<(), Refusal> {
     let place = |list: &NodeList, position: Position| {
         let bad = Error::new(ErrorKind::BadCodeOffset(position.within), position.within as usize, "branch");
         if position.within >= code_length { Err(bad) } else { list.position_of(position.within).ok_or(bad) }
     };
     for index in list.target.clone() {
-        let Some(&Node { kind, .. }) = list.get(NodeId(index)) else { continue };
-        let resolved = match kind {
+        let resolved = match list.get(NodeId(index))?.kind {
             NodeKind::Conditional { opcode, target, island } => {
                 NodeKind::Conditional { opcode, target: place(list, target)?, island }
             }
@@ -314,16 +320,12 @@ fn resolve(list: &mut NodeList, code_length: u32) -> Result<(), Error> {
             NodeKind::Subroutine { target, wide } => NodeKind::Subroutine { target: place(list, target)?, wide },
             _ => continue,
         };
-        if let Some(node) = list.nodes.get_mut(index as usize) {
-            node.kind = resolved;
-        }
+        list.get_mut(NodeId(index))?.kind = resolved;
     }
-    for index in 0..list.switch_targets.len() {
-        let Some(&position) = list.switch_targets.get(index) else { continue };
-        let resolved = place(list, position)?;
-        if let Some(target) = list.switch_targets.get_mut(index) {
-            *target = resolved;
-        }
+    let mut targets = std::mem::take(&mut list.switch_targets);
+    for target in &mut targets {
+        *target = place(list, *target)?;
     }
+    list.switch_targets = targets;
     Ok(())
 }

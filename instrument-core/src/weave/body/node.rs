@@ -6,6 +6,11 @@
 
 use std::ops::Range;
 
+use crate::weave::refusal::Refusal;
+
+/// Something refers to a node that the list does not have.
+pub(crate) const NO_NODE: Refusal = Refusal::SelfCheck("node outside the list");
+
 /// A node of one body, by its place in the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct NodeId(pub(crate) u32);
@@ -131,8 +136,12 @@ impl NodeList {
         id
     }
 
-    pub(crate) fn get(&self, id: NodeId) -> Option<&Node> {
-        self.nodes.get(id.0 as usize)
+    pub(crate) fn get(&self, id: NodeId) -> Result<&Node, Refusal> {
+        self.nodes.get(id.0 as usize).ok_or(NO_NODE)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: NodeId) -> Result<&mut Node, Refusal> {
+        self.nodes.get_mut(id.0 as usize).ok_or(NO_NODE)
     }
 
     /// A node made by the merge, without bytes of its own in a source.
@@ -200,8 +209,22 @@ impl NodeList {
         Some(place)
     }
 
-    /// New code offset of a position, after layout.
-    pub(crate) fn offset_of(&self, position: Position) -> u32 {
-        self.get(position.node).map_or(0, |node| node.offset + position.within)
+    /// Returns the new code offset of a position, after layout.
+    pub(crate) fn offset_of(&self, position: Position) -> Result<u32, Refusal> {
+        Ok(self.get(position.node)?.offset + position.within)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_without_a_node_is_a_fault_and_no_offset_0() {
+        let mut list = NodeList::default();
+        assert_eq!(list.offset_of(Position::default()), Err(NO_NODE));
+        let node = list.push_made(NodeKind::Label);
+        assert_eq!(list.offset_of(Position::start_of(node)), Ok(0));
+        assert_eq!(list.offset_of(Position::start_of(NodeId(1))), Err(NO_NODE));
     }
 }

@@ -1,5 +1,7 @@
 //! Writes the rewritten class: what is as it was in large pieces, what was merged method by method.
 
+use std::ops::Range;
+
 use classfile::{ByteWriter, ClassFile, Member, ModifiedUtf8};
 
 use super::{Workspace, bootstrap_rows, copied_references};
@@ -17,7 +19,7 @@ impl Workspace {
     ) -> Result<(), Refusal> {
         let file = class.bytes();
         let out = &mut self.methods;
-        out.bytes(file.get(method.attributes_offset..method.attributes_offset + 2).unwrap_or_default());
+        out.bytes(part(file, method.attributes_offset..method.attributes_offset + 2)?);
         for attribute in method.attributes(class) {
             let attribute = attribute?;
             out.u2(attribute.name_index);
@@ -52,11 +54,11 @@ impl Workspace {
         out.clear();
         out.reserve(capacity);
         let pool_end = class.constant_pool().end_offset();
-        out.bytes(file.get(..8).unwrap_or_default());
+        out.bytes(part(file, 0..8)?);
         out.u2(self.pool.count());
-        out.bytes(file.get(10..pool_end).unwrap_or_default());
+        out.bytes(part(file, 10..pool_end)?);
         out.bytes(self.pool.appended());
-        out.bytes(file.get(pool_end..class.methods_offset()).unwrap_or_default());
+        out.bytes(part(file, pool_end..class.methods_offset())?);
         out.bytes(self.methods.as_slice());
         self.class_attributes(class, &mut out)?;
         Ok(out.into_vec())
@@ -64,7 +66,8 @@ impl Workspace {
 
     /// Copies the class's attributes; `BootstrapMethods` gets the appended rows.
     fn class_attributes(&mut self, class: &ClassFile<'_>, out: &mut ByteWriter) -> Result<(), Refusal> {
-        let rest = class.bytes().get(class.attributes_offset()..).unwrap_or_default();
+        let file = class.bytes();
+        let rest = part(file, class.attributes_offset()..file.len())?;
         if self.bootstrap.appended.is_empty() {
             out.bytes(rest);
             return Ok(());
@@ -76,7 +79,7 @@ impl Workspace {
         for attribute in class.attributes() {
             let attribute = attribute?;
             if attribute.name == "BootstrapMethods" {
-                existing = attribute.content.get(2..).unwrap_or_default();
+                existing = part(attribute.content, 2..attribute.content.len())?;
                 continue;
             }
             out.u2(attribute.name_index);
@@ -87,7 +90,8 @@ impl Workspace {
         out.u2(self.pool.utf8(class.constant_pool(), ModifiedUtf8(b"BootstrapMethods"))?);
         let length_position = out.len();
         out.u4(0);
-        out.u2(self.bootstrap.existing + self.bootstrap.appended.len() as u16);
+        let rows = usize::from(self.bootstrap.existing) + self.bootstrap.appended.len();
+        out.u2(u16::try_from(rows).map_err(|_| Refusal::SelfCheck("more than 65,535 bootstrap methods"))?);
         out.bytes(existing);
         for row in &self.bootstrap.appended {
             out.u2(row.handle);
@@ -100,19 +104,24 @@ impl Workspace {
     }
 }
 
+/// Returns a part of the file, or of an attribute, that the class's outline has found.
+fn part(bytes: &[u8], range: Range<usize>) -> Result<&[u8], Refusal> {
+    bytes.get(range).ok_or(Refusal::SelfCheck("part outside the class"))
+}
+
 fn write_code(out: &mut ByteWriter, merged: &MergedBody) -> Result<(), Refusal> {
     let tables = u16::try_from(merged.tables.len()).map_err(|_| Refusal::TooManyAttributes)?;
     out.u2(merged.max_stack);
     out.u2(merged.max_locals);
     out.u4(merged.code.len() as u32);
     out.bytes(&merged.code);
-    out.u2(merged.rows.len() as u16);
+    out.u2(u16::try_from(merged.rows.len()).map_err(|_| Refusal::SelfCheck("more than 65,535 handlers"))?);
     for row in &merged.rows {
         [row.start, row.end, row.handler, row.catch_type].into_iter().for_each(|value| out.u2(value));
     }
     out.u2(tables);
     for table in &merged.tables {
-        let content = merged.content(table);
+        let content = merged.content(table)?;
         out.u2(table.name_index);
         out.u4(content.len() as u32);
         out.bytes(content);

@@ -64,8 +64,8 @@ impl Workspace {
         };
         let merged = splice.unchanged(&mut self.memory)?;
         self.check(class, &merged)?;
-        let content = |table: &MergedTable| (table.name_index, merged.content(table).to_vec());
-        let tables = merged.tables.iter().map(content).collect();
+        let content = |table: &MergedTable| Ok((table.name_index, merged.content(table)?.to_vec()));
+        let tables = merged.tables.iter().map(content).collect::<Result<_, Refusal>>()?;
         let MergedBody { code, rows, .. } = merged;
         Ok(Some(Lowered { code, rows, tables }))
     }

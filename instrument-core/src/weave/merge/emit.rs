@@ -28,6 +28,9 @@ impl TargetMethod<'_> {
     }
 }
 
+/// A template refers to an operation that it does not have.
+const NO_OPERATION: Refusal = Refusal::SelfCheck("operation outside the template");
+
 /// Emits one template into one method.
 pub(crate) struct Emitter<'e, 's, 'a> {
     pub(crate) template: &'e Template,
@@ -100,10 +103,8 @@ impl Emitter<'_, '_, '_> {
     pub(crate) fn operations(&mut self, range: std::ops::Range<usize>) -> Result<(), Refusal> {
         let template = self.template;
         for index in range {
-            let Some(operation) = template.operations.get(index) else { continue };
-            if let Some(place) = self.positions.get_mut(index) {
-                *place = self.list.end();
-            }
+            let operation = template.operations.get(index).ok_or(NO_OPERATION)?;
+            *self.positions.get_mut(index).ok_or(NO_OPERATION)? = self.list.end();
             let catches = template.handlers.iter().any(|row| row.handler == index && row.covers(template.sentinel));
             if let (true, Some(slot)) = (catches, self.slots.thrown) {
                 self.bytes(&[opcode::DUP]);
@@ -130,7 +131,9 @@ impl Emitter<'_, '_, '_> {
                 if let Some(descriptor) = descriptor {
                     self.effects.note(constant, ModifiedUtf8(descriptor));
                 }
-                self.constant(*opcode, constant, suffix.get(..usize::from(*suffix_length)).unwrap_or_default());
+                let suffix =
+                    suffix.get(..usize::from(*suffix_length)).ok_or(Refusal::SelfCheck("operand of the template"))?;
+                self.constant(*opcode, constant, suffix);
             }
             OperationKind::Branch { opcode, target } => {
                 let target = Position { node: NodeId(0), within: *target as u32 };
@@ -155,20 +158,22 @@ impl Emitter<'_, '_, '_> {
     }
 
     /// Turns operation indexes in jumps into positions, once all operations are emitted.
-    pub(crate) fn resolve_jumps(&mut self) {
+    pub(crate) fn resolve_jumps(&mut self) -> Result<(), Refusal> {
         let positions = &*self.positions;
-        let resolve = |place: Position| positions.get(place.within as usize).copied().unwrap_or_default();
+        let resolve = |place: Position| positions.get(place.within as usize).copied().ok_or(NO_OPERATION);
         for id in &self.pending {
-            let Some(node) = self.list.nodes.get_mut(id.0 as usize) else { continue };
-            match &mut node.kind {
-                NodeKind::Goto { target, .. } | NodeKind::Conditional { target, .. } => *target = resolve(*target),
-                _ => {}
+            match &mut self.list.get_mut(*id)?.kind {
+                NodeKind::Goto { target, .. } | NodeKind::Conditional { target, .. } => *target = resolve(*target)?,
+                _ => return Err(Refusal::SelfCheck("template jump")),
             }
         }
         for switch in &mut self.list.made_switches {
-            switch.default = resolve(switch.default);
-            switch.cases.iter_mut().for_each(|(_, target)| *target = resolve(*target));
+            switch.default = resolve(switch.default)?;
+            for (_, target) in &mut switch.cases {
+                *target = resolve(*target)?;
+            }
         }
+        Ok(())
     }
 
     fn shifted(&self, slot: u16) -> Result<u16, Refusal> {

@@ -7,7 +7,7 @@
 
 use classfile::descriptor::{FieldType, Kind};
 use classfile::stack_map::{FrameDecoder, FrameEncoder, VerificationType, primitive};
-use classfile::{ByteReader, ModifiedUtf8};
+use classfile::{ByteReader, Error, ErrorKind, ModifiedUtf8};
 
 use super::renumber::Renumbering;
 use super::slots::SlotPlan;
@@ -113,7 +113,8 @@ impl TargetFrames {
             let stack = self.frames.append(decoder.stack());
             self.frames.entries.push(Entry { place: offset, locals, stack });
             let words: usize = decoder.stack().iter().map(|entry| entry.slots()).sum();
-            self.depths.push((offset, words.min(0xFFFF) as u16));
+            let words = u16::try_from(words).map_err(|_| too_deep(offset))?;
+            self.depths.push((offset, words));
             self.frames.check_size()?;
         }
         Ok(())
@@ -128,6 +129,11 @@ impl TargetFrames {
     fn has_first(&self) -> bool {
         self.frames.entries.first().is_some_and(|entry| entry.place == 0)
     }
+}
+
+/// More words on the stack of a frame than any `max_stack` allows: no JVM takes it.
+fn too_deep(offset: u32) -> Error {
+    Error::new(ErrorKind::BadFrame, offset as usize, "StackMapTable")
 }
 
 /// Where the pieces of the merged method begin.
@@ -376,11 +382,12 @@ impl FrameMerger {
         operations: &[Position],
     ) -> Result<Option<&[u8]>, Refusal> {
         self.order.clear();
-        let entries = self.frames.entries.iter().enumerate();
-        self.order.extend(entries.map(|(index, entry)| (list.offset_of(entry.place), index as u32)));
+        for (index, entry) in self.frames.entries.iter().enumerate() {
+            self.order.push((list.offset_of(entry.place)?, index as u32));
+        }
         // A jump to an island has the frame that its target expects: of several frames in one place the last one is used.
         for island in &list.islands {
-            let target = list.offset_of(island.target);
+            let target = list.offset_of(island.target)?;
             let frame = self.order.iter().rfind(|(offset, _)| *offset == target);
             let (_, index) = *frame.ok_or(Refusal::SelfCheck("jump target without a frame"))?;
             self.order.push((island.offset, index));
@@ -449,7 +456,7 @@ fn moved<'t>(
                 continue;
             }
         };
-        buffer.push(VerificationType::Uninitialized(list.offset_of(place)));
+        buffer.push(VerificationType::Uninitialized(list.offset_of(place)?));
     }
     Ok(buffer)
 }

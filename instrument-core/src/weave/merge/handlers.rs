@@ -20,8 +20,8 @@ pub(crate) struct Protected {
 
 impl Protected {
     /// Returns its new offsets.
-    pub(crate) fn in_list(self, list: &NodeList, epilog: u32) -> Range<u32> {
-        list.offset_of(self.start)..self.end.map_or(epilog, |end| list.offset_of(end))
+    pub(crate) fn in_list(self, list: &NodeList, epilog: u32) -> Result<Range<u32>, Refusal> {
+        Ok(list.offset_of(self.start)?..self.end.map_or(Ok(epilog), |end| list.offset_of(end))?)
     }
 }
 
@@ -50,25 +50,28 @@ pub(crate) fn rows(
     out.clear();
     let mut moved = None;
     let fault = || Refusal::SelfCheck("handler outside the code");
-    let epilog = list.offset_of(places.epilog);
+    let epilog = list.offset_of(places.epilog)?;
     for (index, row) in target.iter().enumerate() {
         if moved.is_none() && out.len() != index {
             moved = Some((0..index as u16).collect::<Vec<_>>());
         }
         if let Some(moved) = &mut moved {
-            moved.push(out.len().min(0xFFFF) as u16);
+            moved.push(u16::try_from(out.len()).map_err(|_| Refusal::SelfCheck("more than 65,535 handlers"))?);
         }
-        let at = |offset: u16| list.position_of(u32::from(offset)).map(|place| list.offset_of(place)).ok_or_else(fault);
+        let at = |offset: u16| list.offset_of(list.position_of(u32::from(offset)).ok_or_else(fault)?);
         let end = if u32::from(row.end) >= original_length { epilog } else { at(row.end)? };
         push(out, list, at(row.start)?..end, at(row.handler)?, row.catch_type)?;
     }
     for row in &template.handlers {
         let catch_type = match row.catch_type {
-            Some(symbol) => sink.symbol(&template.symbols, symbol)?.map_or(0, |(index, _)| index),
+            Some(symbol) => {
+                let placed = sink.symbol(&template.symbols, symbol)?;
+                placed.ok_or(Refusal::SelfCheck("caught class of the template"))?.0
+            }
             None => 0,
         };
         let at = |operation: usize| match places.operations.get(operation) {
-            Some(place) => Ok(list.offset_of(*place)),
+            Some(place) => list.offset_of(*place),
             None if operation == template.operations.len() => Ok(places.code_length),
             None => Err(fault()),
         };

@@ -19,9 +19,10 @@ impl Renumbering {
     /// Nothing moves.
     pub(crate) const NONE: Renumbering = Renumbering { from: u16::MAX, by: 0 };
 
-    /// The new number; what is out of range was refused before.
-    pub(crate) fn slot(self, slot: u16) -> u16 {
-        if slot >= self.from { slot.saturating_add(self.by) } else { slot }
+    /// Returns the new number of a slot.
+    pub(crate) fn slot(self, slot: u16) -> Result<u16, Refusal> {
+        let by = if slot >= self.from { self.by } else { 0 };
+        slot.checked_add(by).ok_or(Refusal::SelfCheck("slot outside the frame"))
     }
 }
 
@@ -33,6 +34,7 @@ pub(crate) fn border(bytecode: &[u8], parameters: u16) -> u16 {
     let mut border = parameters;
     for slot in wide {
         if slot.checked_add(1) == Some(border) {
+            // No instruction of two slots names the last one, so this is at most 65,535.
             border = border.saturating_add(1);
         }
     }
@@ -63,17 +65,16 @@ pub(crate) fn apply(
 ) -> Result<(), Refusal> {
     let fault = || Refusal::SelfCheck("access to a local");
     for id in accesses {
-        let node = list.get(*id).copied().ok_or_else(fault)?;
+        let node = *list.get(*id)?;
         let bytes = target_code.get(node.start as usize..(node.start + node.length) as usize).ok_or_else(fault)?;
         let instruction = Instruction { offset: node.original, opcode: *bytes.first().ok_or_else(fault)?, bytes };
         let mut access = LocalAccess::of(&instruction).ok_or_else(fault)?;
-        access.slot = renumbering.slot(access.slot);
+        access.slot = renumbering.slot(access.slot)?;
         let start = list.made.len() as u32;
         write(access, &mut list.made);
         let length = list.made.len() as u32 - start;
-        if let Some(node) = list.nodes.get_mut(id.0 as usize) {
-            (node.kind, node.start, node.length) = (NodeKind::Straight(Source::Made), start, length);
-        }
+        let node = list.get_mut(*id)?;
+        (node.kind, node.start, node.length) = (NodeKind::Straight(Source::Made), start, length);
     }
     Ok(())
 }

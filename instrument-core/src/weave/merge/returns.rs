@@ -6,7 +6,7 @@ use classfile::opcode;
 use super::emit::{local_bytes, store_opcode};
 use super::slots::SlotPlan;
 use crate::weave::body::lift::{Lifted, Return};
-use crate::weave::body::node::{NodeKind, NodeList, Position, Source};
+use crate::weave::body::node::{NodeId, NodeKind, NodeList, Position, Source};
 use crate::weave::refusal::Refusal;
 
 /// How the target's normal end reaches the epilog.
@@ -78,13 +78,10 @@ pub(crate) fn replace(
         }
         let length = list.made.len() as u32 - start;
         let last = is_last(exit, list);
-        if let Some(node) = list.nodes.get_mut(exit.node.0 as usize) {
-            node.kind = NodeKind::Straight(Source::Made);
-            node.start = start;
-            node.length = length;
-        }
-        if !last && let Some(label) = list.nodes.get_mut(exit.node.0 as usize + 1) {
-            label.kind = NodeKind::Goto { target: epilog, wide: false };
+        let node = list.get_mut(exit.node)?;
+        (node.kind, node.start, node.length) = (NodeKind::Straight(Source::Made), start, length);
+        if !last {
+            list.get_mut(NodeId(exit.node.0 + 1))?.kind = NodeKind::Goto { target: epilog, wide: false };
         }
     }
     Ok(())
@@ -98,7 +95,7 @@ fn drop_surplus(exit: &Return, result: Option<Kind>, lifted: &Lifted, list: &mut
         // Two words are either one long or double or two of the others: pop2 takes both.
         2 => list.made.push(opcode::POP2),
         words => {
-            let original = list.get(exit.node).map_or(0, |node| node.original);
+            let original = list.get(exit.node)?.original;
             let operands = lifted.operands.get(&original);
             let below = operands.and_then(|operands| operands.below(result.map_or(0, Kind::words)));
             let drops = below.and_then(|below| below.drops(words as usize));

@@ -51,25 +51,29 @@ impl<'a> SlotPlan<'a> {
         [target, moved]: [u16; 2],
         result_in_slot: bool,
     ) -> Result<SlotPlan<'a>, Refusal> {
-        let mut next = Next(u32::from(target));
+        let mut next = Next(target);
         let needs = &with_captured(&template.needs, captured);
         let is_static = method.has(access::STATIC);
-        let result =
-            descriptor.return_type().filter(|_| result_in_slot).map(|result| (next.take(result.kind()), result));
-        let thrown = needs.thrown.then(|| next.take(Kind::Reference));
+        let result = descriptor
+            .return_type()
+            .filter(|_| result_in_slot)
+            .map(|result| Ok::<_, Refusal>((next.take(result.kind())?, result)))
+            .transpose()?;
+        let thrown = needs.thrown.then(|| next.take(Kind::Reference)).transpose()?;
         let boxed = needs.result && descriptor.return_type().is_some();
-        let boxed_result = boxed.then(|| next.take(Kind::Reference));
+        let boxed_result = boxed.then(|| next.take(Kind::Reference)).transpose()?;
         let copied = !is_static && needs.receiver == Use::Epilog;
-        let receiver_copy = copied.then(|| next.take(Kind::Reference));
+        let receiver_copy = copied.then(|| next.take(Kind::Reference)).transpose()?;
         let mut arguments = Vec::new();
         for &(index, used) in &needs.arguments {
             let (parameter, field_type) = parameter(descriptor, index, is_static)
                 .ok_or_else(|| Refusal::NoSuchArgument { index, arguments: descriptor.parameters().count() as u16 })?;
-            let copy = (used == Use::Epilog).then(|| next.take(field_type.kind()));
+            let copy = (used == Use::Epilog).then(|| next.take(field_type.kind())).transpose()?;
             arguments.push(SavedArgument { index, field_type, parameter, copy });
         }
-        let all_arguments_copy = (needs.all_arguments == Use::Epilog).then(|| next.take(Kind::Reference));
-        let first = u16::try_from(next.0).map_err(|_| Refusal::TooManyLocals)?;
+        let all_arguments_copy =
+            (needs.all_arguments == Use::Epilog).then(|| next.take(Kind::Reference)).transpose()?;
+        let first = next.0;
         let end = first.checked_add(template.max_locals).ok_or(Refusal::TooManyLocals)?;
         let max_locals = end.checked_add(moved).ok_or(Refusal::TooManyLocals)?;
         let renumbering = if moved == 0 { Renumbering::NONE } else { Renumbering { from: target, by: end - target } };
@@ -102,14 +106,14 @@ fn with_captured<'n>(needs: &'n Needs, captured: Option<&CapturedValues>) -> Cow
     Cow::Owned(needs)
 }
 
-struct Next(u32);
+/// The next free slot.
+struct Next(u16);
 
 impl Next {
-    fn take(&mut self, kind: Kind) -> u16 {
+    fn take(&mut self, kind: Kind) -> Result<u16, Refusal> {
         let slot = self.0;
-        self.0 += u32::from(kind.words());
-        // The plan is refused as a whole if the last slot is out of range.
-        slot.min(0xFFFF) as u16
+        self.0 = slot.checked_add(kind.words()).ok_or(Refusal::TooManyLocals)?;
+        Ok(slot)
     }
 }
 

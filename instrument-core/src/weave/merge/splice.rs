@@ -122,25 +122,23 @@ impl MergedBody {
     }
 
     /// The body as input of the next merge.
-    pub(crate) fn as_input(&self) -> BodyInput<'_> {
-        let table = |merged: &MergedTable| Table {
-            kind: merged.kind,
-            name_index: merged.name_index,
-            content: self.content(merged),
-            offset: 0,
+    pub(crate) fn as_input(&self) -> Result<BodyInput<'_>, Refusal> {
+        let table = |merged: &MergedTable| {
+            let content = self.content(merged)?;
+            Ok(Table { kind: merged.kind, name_index: merged.name_index, content, offset: 0 })
         };
-        BodyInput {
+        Ok(BodyInput {
             max_stack: self.max_stack,
             max_locals: self.max_locals,
             bytecode: &self.code,
             rows: SmallVec::from_slice(&self.rows),
-            tables: self.tables.iter().map(table).collect(),
-        }
+            tables: self.tables.iter().map(table).collect::<Result<_, Refusal>>()?,
+        })
     }
 
     /// The content of one of its tables.
-    pub(crate) fn content(&self, table: &MergedTable) -> &[u8] {
-        self.table_bytes.get(table.content.clone()).unwrap_or_default()
+    pub(crate) fn content(&self, table: &MergedTable) -> Result<&[u8], Refusal> {
+        self.table_bytes.get(table.content.clone()).ok_or(Refusal::SelfCheck("table outside the merged body"))
     }
 
     /// Notes a table whose content was appended to the table bytes from `start` on.
@@ -213,9 +211,8 @@ impl<'a> Splice<'_, '_, '_, 'a> {
         returns::replace(&memory.lifted, &mut memory.list, &slots, ending, epilog, kind, cast)?;
         renumber::apply(&memory.lifted.locals, self.body.bytecode, slots.renumbering, &mut memory.list)?;
         let kept = if let Ending::FallsThroughWithResult { depth } = ending { depth } else { 0 };
-        if let Some(place) = memory.positions.get_mut(self.template.sentinel) {
-            *place = sentinel;
-        }
+        *memory.positions.get_mut(self.template.sentinel).ok_or(Refusal::SelfCheck("template without a sentinel"))? =
+            sentinel;
         let (epilog_stack, _) = self.emit(memory, &slots, Part::Epilog, kept, pending)?;
         let end = memory.list.next_id();
         memory.list.order = [prolog.0..start.0, memory.list.target.clone(), start.0..end.0];
@@ -240,10 +237,13 @@ impl<'a> Splice<'_, '_, '_, 'a> {
         merged.has_frames = frames_wanted;
         merged.code.reserve(length as usize);
         layout::write(&memory.list, self.body.bytecode, &mut merged.code)?;
-        let epilog_offset = memory.list.offset_of(epilog);
+        let epilog_offset = memory.list.offset_of(epilog)?;
         let places = HandlerPlaces {
             operations: &memory.positions,
-            protected: protected.iter().map(|place| place.in_list(&memory.list, epilog_offset)).collect(),
+            protected: protected
+                .iter()
+                .map(|place| place.in_list(&memory.list, epilog_offset))
+                .collect::<Result<_, _>>()?,
             is_constructor: self.target.is_constructor,
             epilog,
             code_length: length,
@@ -302,6 +302,7 @@ impl<'a> Splice<'_, '_, '_, 'a> {
 
     /// Slots that the receiver and the arguments fill.
     fn parameter_slots(&self) -> u16 {
+        // At most 255 by the descriptor's own limit; beyond it more than any max_locals, so that the body is refused.
         self.target.descriptor.parameter_words().saturating_add(u16::from(!self.target.is_static()))
     }
 
@@ -343,12 +344,13 @@ impl<'a> Splice<'_, '_, '_, 'a> {
         let found =
             operands::before_returns(self.body.bytecode, self.sink.pool, &memory.handler_offsets, std::iter::empty());
         let found = found.ok_or(Refusal::SelfCheck("frames that cannot be compared with the code"))?;
-        let lies = memory.lifted.returns.iter().any(|exit| {
-            let original = memory.list.get(exit.node).map_or(0, |node| node.original);
-            let operands = found.get(&original).map(|operands| operands.depth());
-            operands.is_some_and(|depth| exit.depth.is_none_or(|claimed| usize::from(claimed) != depth))
-        });
-        if lies { Err(Refusal::SelfCheck("frames that lie")) } else { Ok(()) }
+        for exit in &memory.lifted.returns {
+            let operands = found.get(&memory.list.get(exit.node)?.original).map(|operands| operands.depth());
+            if operands.is_some_and(|depth| exit.depth.is_none_or(|claimed| usize::from(claimed) != depth)) {
+                return Err(Refusal::SelfCheck("frames that lie"));
+            }
+        }
+        Ok(())
     }
 
     fn operands(&self, handlers: &[u32], frames: &TargetFrames) -> Option<BTreeMap<u32, Operands>> {
@@ -420,7 +422,7 @@ impl<'a> Splice<'_, '_, '_, 'a> {
             Part::Epilog => {
                 emitter.box_result()?;
                 emitter.operations(sentinel + 1..self.template.operations.len())?;
-                emitter.resolve_jumps();
+                emitter.resolve_jumps()?;
             }
         }
         Ok((emitter.max_stack, emitter.pending))
@@ -479,6 +481,7 @@ impl<'a> Splice<'_, '_, '_, 'a> {
     /// Returns the number of the target's slots before and after the template's.
     fn target_slots(&self, border: Option<u16>) -> [u16; 2] {
         let all = self.body.max_locals;
+        // The border is at most `all`.
         let before = border.unwrap_or(all);
         [before, all.saturating_sub(before)]
     }

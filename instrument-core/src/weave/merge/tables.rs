@@ -35,7 +35,7 @@ impl Moves<'_> {
     }
 
     fn moved(&self, original: u16, place: Option<Position>) -> Result<u16, Refusal> {
-        let moved = self.list.offset_of(place.ok_or(OUTSIDE)?);
+        let moved = self.list.offset_of(place.ok_or(OUTSIDE)?)?;
         match u16::try_from(moved) {
             Ok(moved) => Ok(moved),
             Err(_) if u32::from(original) < self.original_length => Err(OUTSIDE),
@@ -52,7 +52,7 @@ impl Moves<'_> {
     /// Returns the new offset of an exclusive end.
     fn end(&self, original: u32) -> Result<u16, Refusal> {
         if original >= self.original_length {
-            return u16::try_from(self.list.offset_of(self.epilog)).map_err(|_| OUTSIDE);
+            return u16::try_from(self.list.offset_of(self.epilog)?).map_err(|_| OUTSIDE);
         }
         let original = u16::try_from(original).map_err(|_| OUTSIDE)?;
         self.instruction(original)
@@ -109,7 +109,7 @@ fn local_variables(mut reader: ByteReader<'_>, moves: &Moves<'_>, content: &mut 
 
 fn slot(reader: &mut ByteReader<'_>, moves: &Moves<'_>, content: &mut Copied<'_>) -> Result<(), Refusal> {
     let position = reader.position();
-    content.patch_u2(position, moves.renumbering.slot(reader.u2()?))
+    content.patch_u2(position, moves.renumbering.slot(reader.u2()?)?)
 }
 
 /// A start and a length.

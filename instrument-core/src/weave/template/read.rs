@@ -414,7 +414,10 @@ impl Lifted {
                     TemplateType::Object(class_symbol(&mut self.symbols, &name))
                 }
                 VerificationType::Uninitialized(offset) => {
-                    TemplateType::Uninitialized(self.at(i64::from(offset)).unwrap_or(0))
+                    TemplateType::Uninitialized(self.at(i64::from(offset)).map_err(|_| {
+                        let kind = classfile::ErrorKind::BadCodeOffset(offset);
+                        classfile::Error::new(kind, offset as usize, "template")
+                    })?)
                 }
             });
         }

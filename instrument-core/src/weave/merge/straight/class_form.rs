@@ -64,6 +64,13 @@ pub(super) struct Particulars {
     pub(super) return_opcode: u8,
 }
 
+impl Particulars {
+    /// Returns the slot of one of the template's locals.
+    fn slot(&self, of_template: u16) -> Result<u16, NotStraight> {
+        self.template_slot.checked_add(of_template).ok_or(NotStraight)
+    }
+}
+
 impl ClassForm {
     /// Has to be made again.
     pub(super) fn forget(&mut self) {
@@ -125,11 +132,11 @@ impl Piece {
         match self.kind {
             PieceKind::Bytes(bytes, length) => out.first_of(bytes, length.into()),
             PieceKind::Local { opcode, slot } => {
-                let (bytes, length) = local_bytes(opcode, method.template_slot.saturating_add(slot));
+                let (bytes, length) = local_bytes(opcode, method.slot(slot)?);
                 out.first_of(bytes, length);
             }
             PieceKind::Increment { slot, by } => {
-                let (bytes, length) = increment_bytes(method.template_slot.saturating_add(slot), by);
+                let (bytes, length) = increment_bytes(method.slot(slot)?, by);
                 out.first_of(bytes, length);
             }
             PieceKind::Probe => {

@@ -186,7 +186,7 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
         let memory = &mut *self.memory;
         for _ in 0..count {
             let start = memory.starts.pop().ok_or(NotStraight)? as usize;
-            memory.slots -= memory.locals.get(start).map_or(0, |&tag| slots_of(tag));
+            memory.slots -= slots_of(*memory.locals.get(start).ok_or(NotStraight)?);
             memory.locals.truncate(start);
         }
         self.locals_changed = true;
@@ -298,7 +298,7 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
             previous.append(present);
         }
         self.previous_known = true;
-        self.written = self.written.saturating_add(1);
+        self.written = self.written.checked_add(1).ok_or(NotStraight)?;
         self.last_written = Some(offset);
         Ok(())
     }

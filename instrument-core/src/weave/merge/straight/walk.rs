@@ -351,7 +351,7 @@ impl Walk<'_, '_, '_, '_> {
         state.copied = words;
         self.copy_up_to(end, state)?;
         // The target never moves towards the start.
-        state.shift = new_words.saturating_sub(words);
+        state.shift = new_words.checked_sub(words).ok_or(NotStraight)?;
         state.at = end;
         state.reachable = false;
         Ok(())
