@@ -6,7 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic reports a finding to the fuzzer")]
 #![allow(missing_docs, unreachable_pub, reason = "for the fuzz targets and the smoke test only")]
 
-mod built_in;
+pub(crate) mod built_in;
 pub mod class_reader;
 pub mod config;
 pub mod lift_merge_lower;

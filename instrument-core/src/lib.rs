@@ -15,7 +15,7 @@ pub use weave::ahead;
 pub use weave::engine::{self, Engine, Workspace};
 pub use weave::insertion::{self, Insertion};
 pub use weave::offset_map::{self, OffsetMap};
-pub use weave::options::{self, EngineOptions, Layout, MergeWay, SentinelForm, SlotScheme};
+pub use weave::options::{self, EngineOptions, Layout, SentinelForm, SlotScheme};
 pub use weave::outcome::{self, MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, RewrittenMethod, Templates};
 pub use weave::refusal::{self, Refusal};
 pub use weave::template;

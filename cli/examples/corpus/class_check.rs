@@ -7,9 +7,10 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use classfile::{ByteWriter, ClassFile, class_writer};
 use instrument_core::capture::{ArgumentKey, Capture, DEFAULT_VALUE_LENGTH, Render};
+use instrument_core::engine::both_walkers::instrument_by_both;
 use instrument_core::level::{Level, Mode};
 use instrument_core::template::{TemplateId, TemplateLibrary};
-use instrument_core::{Engine, EngineOptions, MergeWay, MethodPlan, NotWrapped, Outcome, Workspace};
+use instrument_core::{Engine, EngineOptions, MethodPlan, NotWrapped, Outcome, Workspace};
 
 use crate::lowering;
 use crate::tally::Tally;
@@ -29,8 +30,6 @@ const WAYS: [(&str, Level, Mode); 5] = [
 /// Checks class after class.
 pub(crate) struct ClassCheck {
     engine: Engine,
-    /// Merges by way of nodes only.
-    by_nodes: Engine,
     workspace: Workspace,
     /// The catch-all for each way.
     templates: Vec<TemplateId>,
@@ -51,12 +50,10 @@ impl ClassCheck {
         let templates: Option<Vec<_>> = WAYS.iter().map(find).collect();
         let templates = templates.context("the template `timed` lacks a level")?;
         let engine = Engine::new(Arc::clone(library), EngineOptions::default());
-        let options = EngineOptions { way: MergeWay::Nodes, ..EngineOptions::default() };
-        let by_nodes = Engine::new(Arc::clone(library), options);
         let (workspace, written, tally) = (Workspace::default(), ByteWriter::new(), Tally::default());
         let arguments = vec![ArgumentKey::Receiver, ArgumentKey::All];
         let capture = Capture { arguments, result: true, length: DEFAULT_VALUE_LENGTH, render: Render::Identity };
-        Ok(ClassCheck { engine, by_nodes, workspace, templates, written, capture, tally, into: None })
+        Ok(ClassCheck { engine, workspace, templates, written, capture, tally, into: None })
     }
 
     pub(crate) fn class(&mut self, name: &str, bytes: &[u8]) {
@@ -116,10 +113,14 @@ impl ClassCheck {
                 (Mode::Wrapper, Some(reason)) => *figures.excepted.entry(reason.key()).or_default() += 1,
             }
         }
-        let outcome = self.engine.instrument(&mut self.workspace, class, &plan);
-        if mode == Mode::Inline && outcome != self.by_nodes.instrument(&mut self.workspace, class, &plan) {
-            self.tally.problem("merged otherwise by way of nodes", name.to_owned());
-        }
+        let both = match mode {
+            Mode::Inline => instrument_by_both(&self.engine, &mut self.workspace, class, &plan),
+            Mode::Wrapper => Ok(self.engine.instrument(&mut self.workspace, class, &plan)),
+        };
+        let outcome = match both {
+            Ok(outcome) => outcome,
+            Err(difference) => return self.tally.problem("the two walkers differ", format!("{name}: {difference}")),
+        };
         let figures = self.tally.ways.entry(way).or_default();
         match outcome {
             Outcome::Rewritten(rewritten) => {

@@ -1,7 +1,7 @@
 //! Speed of the engine alone: `throughput --jdk HOME [--passes N] [--level L] [--nodes] [JAR | DIRECTORY]...`
 //!
 //! All classes of `java.base` and of the jars are held in memory; each pass puts the template `timed` into every method that
-//! is neither a constructor nor a class initialiser, on one thread (`--nodes`: never the straight way). Prints one line of JSON a pass, the first one cold.
+//! is neither a constructor nor a class initialiser, on one thread (`--nodes`: all by way of nodes, because offset maps are kept). Prints one line of JSON a pass, the first one cold.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program talks to its user")]
 
@@ -19,7 +19,7 @@ use classes_in_memory::{add_jars, add_java_base};
 use classfile::{ClassFile, PoolTables, access};
 use instrument_core::level::Level;
 use instrument_core::template::TemplateId;
-use instrument_core::{Engine, EngineOptions, MergeWay, MethodPlan, Outcome, Workspace};
+use instrument_core::{Engine, EngineOptions, MethodPlan, Outcome, Workspace};
 use thread_time::cpu_nanoseconds;
 
 fn main() -> ExitCode {
@@ -35,14 +35,14 @@ fn main() -> ExitCode {
 fn run() -> Result<()> {
     let mut passes = 4;
     let mut level = Level::Time;
-    let mut way = MergeWay::Shortest;
+    let mut offset_maps = false;
     let mut classes = Vec::new();
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--passes" => passes = arguments.next().context("--passes needs a number")?.parse()?,
             "--jdk" => add_java_base(&arguments.next().context("--jdk needs a directory")?, &mut classes)?,
-            "--nodes" => way = MergeWay::Nodes,
+            "--nodes" => offset_maps = true,
             "--level" => level = level_named(&arguments.next().context("--level needs a name")?)?,
             option if option.starts_with('-') => bail!("`{option}` is not known"),
             path => add_jars(path, &mut classes)?,
@@ -50,7 +50,7 @@ fn run() -> Result<()> {
     }
     let library = Arc::new(embedded::library()?);
     let template = library.find("timed", level).context("there is no template `timed`")?;
-    let engine = Engine::new(library, EngineOptions { way, ..EngineOptions::default() });
+    let engine = Engine::new(library, EngineOptions { offset_maps, ..EngineOptions::default() });
     for pass in 1..=passes {
         println!("{}", one_pass(pass, &classes, &engine, template)?);
     }

@@ -125,7 +125,6 @@ fn engine_options(arguments: &Arguments) -> EngineOptions {
             SlotChoice::BehindLocals => SlotScheme::AfterLocals,
             SlotChoice::BehindParameters => SlotScheme::AfterParameters,
         },
-        ..EngineOptions::default()
     }
 }
 

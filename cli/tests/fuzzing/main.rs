@@ -5,6 +5,7 @@
 
 #[path = "../../../fuzz/src/lib.rs"]
 mod fuzz;
+mod real_classes;
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};

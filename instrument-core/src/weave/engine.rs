@@ -2,12 +2,15 @@
 
 mod assembly;
 mod bootstrap_rows;
+pub mod both_walkers;
 mod copied_references;
+mod own_check;
 pub mod unchanged;
 
 use std::sync::Arc;
 
 use classfile::descriptor::MethodDescriptor;
+use classfile::stack_map::VerificationType;
 use classfile::{ByteWriter, ClassFile, ConstantPool, ConstantPoolWriter, ErrorKind, Member, opcode};
 
 use crate::level::Mode;
@@ -25,14 +28,18 @@ use crate::weave::outcome::{MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, 
 use crate::weave::refusal::Refusal;
 use crate::weave::template::symbol::{BootstrapRows, PlacedSymbols, SymbolSink};
 use crate::weave::template::{Template, TemplateId, TemplateLibrary};
-use crate::weave::verify::{Body, Checker};
+use crate::weave::verify::Checker;
 use crate::weave::wrapper::{self, AddedMethods, CallBody};
+use own_check::Checked;
 
 /// Merges templates into methods. Immutable; one engine serves all threads, each with a [`Workspace`] of its own.
 #[derive(Clone, Debug)]
 pub struct Engine {
     library: Arc<TemplateLibrary>,
     options: EngineOptions,
+    /// False only where the two walkers are compared.
+    has_single_pass: bool,
+    checked: Checked,
 }
 
 /// Memory that is used again from class to class.
@@ -45,6 +52,8 @@ pub struct Workspace {
     memory: MergeMemory,
     straight: StraightMemory,
     checker: Checker,
+    /// Locals that the descriptor of the method that is checked implies.
+    implied: Vec<VerificationType>,
     methods: ByteWriter,
     /// Behind the methods of the class.
     added: AddedMethods,
@@ -62,6 +71,7 @@ impl Default for Workspace {
             memory: MergeMemory::default(),
             straight: StraightMemory::default(),
             checker: Checker::default(),
+            implied: Vec::new(),
             methods: ByteWriter::new(),
             added: AddedMethods::default(),
             probes: Vec::new(),
@@ -80,12 +90,18 @@ impl Workspace {
     pub fn recycle(&mut self, bytes: Vec<u8>) {
         self.written = bytes;
     }
+
+    /// Returns how many merged methods the engine's own check has seen.
+    #[doc(hidden)]
+    pub fn checked_methods(&self) -> u64 {
+        self.checker.count
+    }
 }
 
 impl Engine {
     /// An engine with these templates.
     pub fn new(library: Arc<TemplateLibrary>, options: EngineOptions) -> Engine {
-        Engine { library, options }
+        Engine { library, options, has_single_pass: true, checked: Checked::default() }
     }
 
     /// The templates.
@@ -182,13 +198,17 @@ impl Engine {
             return Ok(self.wrap(workspace, class, method, planned)?);
         }
         let marks = workspace.mark();
-        match self.merge_straight(workspace, class, method, planned) {
+        let target = target_method(class, method)?;
+        match self.merge_straight(workspace, class, method, &target, planned) {
+            Ok(done) if self.checked.includes(class, method) => {
+                workspace.check_written(class, &target, marks.methods, true)?;
+                return Ok(done);
+            }
             Ok(done) => return Ok(done),
             Err(NotStraight) => workspace.rewind(marks),
         }
         let code = method.code(class)?.ok_or(Refusal::NoCode)?;
         let input = BodyInput::of_code(&code, class.constant_pool())?;
-        let target = target_method(class, method)?;
         let (descriptor, pool) = (&target.descriptor, class.constant_pool());
         let returns = descriptor.return_type().map_or(opcode::RETURN, |result| return_opcode(result.kind()));
         definition_checks::check_body(&input, descriptor, target.is_static(), returns, pool)?;
@@ -205,7 +225,7 @@ impl Engine {
                 done => Ok(done?),
             };
         }
-        let done = self.inline(workspace, class, method, planned, &input);
+        let done = self.inline(workspace, class, method, &target, planned, &input);
         if is_fifty && input.table(TableKind::StackMap).is_some() && done.as_ref().is_err_and(blames_frames) {
             return Err(NotDone::InDoubt);
         }
@@ -224,19 +244,21 @@ impl Engine {
         workspace: &mut Workspace,
         class: &ClassFile<'_>,
         method: &Member<'_>,
+        target: &TargetMethod<'_>,
         planned: &MethodPlan,
     ) -> Result<RewrittenMethod, NotStraight> {
         let [id] = *planned.templates else { return Err(NotStraight) };
         let template = self.library.get(id).ok_or(NotStraight)?;
-        let form = template.straight.filter(|_| self.options == EngineOptions::default()).ok_or(NotStraight)?;
+        let form = template
+            .straight
+            .filter(|_| self.has_single_pass && self.options == EngineOptions::default())
+            .ok_or(NotStraight)?;
         if workspace.memory.is_inferred {
             return Err(NotStraight);
         }
-        let target = target_method(class, method).map_err(|_| NotStraight)?;
         let probe_constant = workspace.probe(class, planned.method_index, template, id).map_err(|_| NotStraight)?;
         let sink = symbol_sink(class, id, &mut workspace.pool, &mut workspace.bootstrap, &mut workspace.placed)?;
         let (effects, out) = (&mut workspace.memory.effects, &mut workspace.methods);
-        let target = &target;
         let merge = StraightMerge { class, method, target, id, template, form, sink, effects, probe_constant, out };
         let lengths = merge.run(&mut workspace.straight)?;
         Ok(RewrittenMethod {
@@ -254,14 +276,13 @@ impl Engine {
         workspace: &mut Workspace,
         class: &ClassFile<'_>,
         method: &Member<'_>,
+        target: &TargetMethod<'_>,
         planned: &MethodPlan,
         input: &BodyInput<'_>,
     ) -> Result<RewrittenMethod, Refusal> {
-        let target = target_method(class, method)?;
-        let merged = self.merge(workspace, class, method, &target, planned, input)?;
+        let merged = self.merge(workspace, class, method, target, planned, input)?;
         let merged = merged.ok_or(Refusal::UnknownTemplate)?;
-        workspace.check(class, &merged)?;
-        workspace.write_method(class, method, &merged)?;
+        workspace.write_checked(class, method, target, &merged)?;
         Ok(RewrittenMethod {
             method_index: planned.method_index,
             length_before: input.bytecode.len() as u32,
@@ -290,8 +311,7 @@ impl Engine {
         let input = call.as_input(&code, input_pool)?;
         let merged = self.merge(workspace, class, method, &target, planned, &input)?;
         let merged = merged.unwrap_or_else(|| MergedBody::unchanged(&input));
-        workspace.check(class, &merged)?;
-        workspace.write_method(class, method, &merged)?;
+        workspace.write_checked(class, method, &target, &merged)?;
         workspace.added.original(class, method, &renamed, &mut workspace.pool)?;
         Ok(RewrittenMethod {
             method_index: planned.method_index,
@@ -497,18 +517,16 @@ impl Workspace {
         Splice { class, method, target, template, captured, body, sink, probe_constant }.run(&mut self.memory)
     }
 
-    fn check(&mut self, class: &ClassFile<'_>, merged: &MergedBody) -> Result<(), Refusal> {
-        let table = merged.tables.iter().find(|table| table.kind == TableKind::StackMap);
-        let frames = table.map(|table| merged.content(table)).transpose()?;
-        let body = Body {
-            code: &merged.code,
-            rows: &merged.rows,
-            max_locals: merged.max_locals,
-            frames,
-            implied: self.memory.implied_locals(),
-            frames_required: class.major_version() >= 51 && merged.has_frames,
-            constants: self.pool.count(),
-        };
-        self.checker.check(&body).map_err(Refusal::SelfCheck)
+    /// Writes a method that was merged by way of nodes, and checks what was written.
+    fn write_checked(
+        &mut self,
+        class: &ClassFile<'_>,
+        method: &Member<'_>,
+        target: &TargetMethod<'_>,
+        merged: &MergedBody,
+    ) -> Result<(), Refusal> {
+        let start = self.methods.len();
+        self.write_method(class, method, merged)?;
+        self.check_written(class, target, start, merged.has_frames)
     }
 }

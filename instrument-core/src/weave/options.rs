@@ -12,18 +12,6 @@ pub struct EngineOptions {
     pub sentinel: SentinelForm,
     /// Where the template's local variables lie.
     pub slots: SlotScheme,
-    /// Which way methods are merged.
-    pub way: MergeWay,
-}
-
-/// Which way a method is merged. Both write the same bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MergeWay {
-    /// In one walk where template and method are simple enough, else by way of nodes.
-    #[default]
-    Shortest,
-    /// Always by way of nodes, and with the check of what was written: slower, to compare with.
-    Nodes,
 }
 
 /// Which form of jumps is written.

@@ -7,13 +7,14 @@
 
 use classfile::opcode::{self, Flow, Form};
 use classfile::stack_map::{FrameDecoder, VerificationType};
-use classfile::{ByteReader, ExceptionRow, instruction, opcode_outline};
+use classfile::{ByteReader, instruction, opcode_outline};
 
 /// What is checked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Body<'b> {
     pub(crate) code: &'b [u8],
-    pub(crate) rows: &'b [ExceptionRow],
+    /// The exception table in the form of the file.
+    pub(crate) rows: &'b [[u8; 8]],
     pub(crate) max_locals: u16,
     /// Content of the `StackMapTable`, where frames are used.
     pub(crate) frames: Option<&'b [u8]>,
@@ -33,6 +34,8 @@ pub(crate) struct Checker {
     targets: Vec<i64>,
     locals: Vec<VerificationType>,
     stack: Vec<VerificationType>,
+    /// Bodies checked so far.
+    pub(crate) count: u64,
 }
 
 #[derive(Debug, Default)]
@@ -62,14 +65,10 @@ type Check = Result<(), &'static str>;
 impl Checker {
     /// Checks a merged body; the error names the first fault.
     pub(crate) fn check(&mut self, body: &Body<'_>) -> Check {
+        self.count += 1;
         self.instructions(body)?;
         self.frames(body)?;
-        if body.rows.len() > usize::from(u16::MAX) {
-            return Err("more than 65,535 handlers");
-        }
-        for row in body.rows {
-            self.row(row, body)?;
-        }
+        body.rows.iter().try_for_each(|row| self.row(row, body))?;
         self.jumps(body)
     }
 
@@ -182,18 +181,18 @@ impl Checker {
         Ok(())
     }
 
-    fn row(&self, row: &ExceptionRow, body: &Body<'_>) -> Check {
-        let end = usize::from(row.end);
-        if row.start >= row.end || !self.starts.has(usize::from(row.start)) {
+    fn row(&self, &[a, b, c, d, e, f, g, h]: &[u8; 8], body: &Body<'_>) -> Check {
+        let [start, end, handler] = [[a, b], [c, d], [e, f]].map(|place| usize::from(u16::from_be_bytes(place)));
+        if start >= end || !self.starts.has(start) {
             return Err("handler with a bad range");
         }
         if end != body.code.len() && !self.starts.has(end) {
             return Err("handler with a bad end");
         }
-        if row.catch_type >= body.constants {
+        if u16::from_be_bytes([g, h]) >= body.constants {
             return Err("handler with a bad type");
         }
-        self.target(i64::from(row.handler), body)
+        self.target(handler as i64, body)
     }
 
     fn jumps(&self, body: &Body<'_>) -> Check {

@@ -43,7 +43,6 @@ const LONG: EngineOptions = EngineOptions {
     layout: Layout::Long,
     sentinel: SentinelForm::Removed,
     slots: SlotScheme::AfterLocals,
-    way: instrument_core::MergeWay::Shortest,
 };
 
 /// The options that change the code, each alone and all at once.

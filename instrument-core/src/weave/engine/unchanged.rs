@@ -63,7 +63,8 @@ impl Workspace {
             probe_constant: None,
         };
         let merged = splice.unchanged(&mut self.memory)?;
-        self.check(class, &merged)?;
+        self.methods.clear();
+        self.write_checked(class, method, &target, &merged)?;
         let content = |table: &MergedTable| Ok((table.name_index, merged.content(table)?.to_vec()));
         let tables = merged.tables.iter().map(content).collect::<Result<_, Refusal>>()?;
         let MergedBody { code, rows, .. } = merged;

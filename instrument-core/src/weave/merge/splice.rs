@@ -70,11 +70,6 @@ impl MergeMemory {
         self.spare.push(body);
         map
     }
-
-    /// Locals that the descriptor of the last merged method implies; empty if it had no frames to relate to.
-    pub(crate) fn implied_locals(&self) -> &[VerificationType] {
-        &self.target_frames.implied
-    }
 }
 
 /// A merged body: the parts of its `Code` attribute.
