@@ -1,8 +1,8 @@
 //! `docs/configuration.md`: every key, as the JSON Schema describes it. So every key is documented, and no other is.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
+use expect_test::expect_file;
 use serde_json::Value;
 
 use super::parse::known_tables;
@@ -23,12 +23,7 @@ fn the_page_of_keys_is_that_of_the_schema() {
     for (table, keys) in known_tables() {
         write_table(&mut page, &schema, table, &keys);
     }
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/configuration.md");
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&file, &page).unwrap();
-    }
-    let written = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(written == page, "docs/configuration.md is not that of the schema: `cargo xtask bless settings` writes it");
+    expect_file!["../../docs/configuration.md"].assert_eq(&page);
 }
 
 fn write_table(page: &mut String, schema: &Value, table: &str, keys: &[&str]) {

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use expect_test::expect_file;
 use instrument_core::level::{Level, Mode};
 use instrument_core::selection::{RuleSet, TemplateCatalog};
 use instrument_core::template::TemplateId;
@@ -51,24 +52,14 @@ fn fixtures() -> Vec<PathBuf> {
     files
 }
 
-/// `BLESS=1 cargo test -p settings` writes the expected texts anew.
+/// `cargo xtask bless settings` writes the expected texts anew.
 #[test]
 fn each_fixture_is_judged_as_expected() {
-    let bless = std::env::var_os("BLESS").is_some();
-    let mut differing = Vec::new();
     for file in fixtures() {
         let name = file.file_name().unwrap().to_str().unwrap();
         let judged = judged(&std::fs::read_to_string(&file).unwrap(), name);
-        let expected_file = file.with_extension("expected");
-        if bless {
-            std::fs::write(&expected_file, &judged).unwrap();
-        }
-        let expected = std::fs::read_to_string(&expected_file).unwrap_or_default();
-        if judged != expected {
-            differing.push(format!("{name}: expected\n{expected}\nbut was\n{judged}"));
-        }
+        expect_file![file.with_extension("expected")].assert_eq(&judged);
     }
-    assert!(differing.is_empty(), "{}", differing.join("\n"));
     assert!(fixtures().len() > 10);
 }
 

@@ -1,6 +1,6 @@
 //! Is what is exported what other tools expect, and all of what was recorded?
 //!
-//! The expected files stand in `tests/expected`; `BLESS=1 cargo test -p trace --test export` renews them.
+//! The expected files are in `tests/expected`; `cargo xtask bless trace` writes them anew.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod sample;
@@ -10,6 +10,7 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use expect_test::expect_file;
 use sample::{method, options, record, write_sample};
 use serde_json::Value;
 use trace::export::{self, CollapsedOptions, Weight};
@@ -136,19 +137,13 @@ fn analysis(file: &Path) -> Analysis {
 }
 
 fn expect(name: &str, text: &str) {
-    let expected = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/expected").join(name);
-    if std::env::var_os("BLESS").is_some() {
-        fs::write(&expected, text).unwrap();
-    }
-    assert_eq!(text, fs::read_to_string(&expected).unwrap_or_default(), "{name}");
+    expect_file![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/expected").join(name)].assert_eq(text);
 }
 
+/// Compares bytes as `xxd -plain` prints them; `xxd -revert -plain` makes the file that a tool would read.
 fn expect_bytes(name: &str, found: &[u8]) {
-    let expected = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/expected").join(name);
-    if std::env::var_os("BLESS").is_some() {
-        fs::write(&expected, found).unwrap();
-    }
-    assert!(found == fs::read(&expected).unwrap_or_default(), "{name} has other bytes");
+    let line = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>() + "\n";
+    expect(name, &found.chunks(30).map(line).collect::<String>());
 }
 
 fn weights(text: &str) -> u64 {
@@ -175,8 +170,8 @@ fn the_sample_in_every_format() {
     expect("speedscope.json", &speedscope(&file));
     expect("chrome.json", &chrome(&file));
     expect("otlp.jsonl", &otlp(&file));
-    expect_bytes("perfetto.pb", &perfetto(&file));
-    expect_bytes("pprof.pb", &pprof(&file));
+    expect_bytes("perfetto.pb.hex", &perfetto(&file));
+    expect_bytes("pprof.pb.hex", &pprof(&file));
 }
 
 #[test]

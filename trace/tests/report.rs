@@ -1,14 +1,14 @@
 //! Do reports show the right figures, and only as text?
 //!
-//! The expected text of the terminal is in `tests/expected`; `BLESS=1 cargo test -p trace --test report` renews it.
+//! The expected text of the terminal is in `tests/expected`; `cargo xtask bless trace` writes it anew.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod sample;
 
-use std::fs;
 use std::path::Path;
 
-use sample::{START, method, options, write_sample};
+use expect_test::expect_file;
+use sample::{START, method, options, without_size, write_sample};
 use serde_json::Value;
 use trace::analysis::{Comparison, Measure, TimeLine};
 use trace::report::{self, TerminalOptions};
@@ -62,13 +62,9 @@ fn data(page: &str) -> Value {
 
 #[test]
 fn the_terminal_shows_the_sample_as_expected() {
-    let expected = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/expected/terminal.txt");
     let options = TerminalOptions { width: 140, ..TerminalOptions::default() };
     let text = report::terminal(&sample(), &options) + &report::method(&sample(), "query", &options);
-    if std::env::var_os("BLESS").is_some() {
-        fs::write(&expected, &text).unwrap();
-    }
-    assert_eq!(text, fs::read_to_string(&expected).unwrap());
+    expect_file!["expected/terminal.txt"].assert_eq(&without_size(&text));
 }
 
 #[test]

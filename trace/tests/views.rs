@@ -1,14 +1,12 @@
 //! Does each way of looking at a recording (process, thread, module, package, class, method, stack) add up to the same?
 //!
-//! The expected text is in `tests/expected/views.txt`; `BLESS=1 cargo test -p trace --test views` renews it.
+//! The expected text is in `tests/expected/views.txt`; `cargo xtask bless trace` writes it anew.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod sample;
 
-use std::fs;
-use std::path::Path;
-
-use sample::{START, method, options, record};
+use expect_test::expect_file;
+use sample::{START, method, options, record, without_size};
 use serde_json::Value;
 use trace::analysis::{GroupRow, Grouping, Measure, groups};
 use trace::report::{TerminalOptions, View, json, view};
@@ -155,9 +153,5 @@ fn the_terminal_shows_each_view_as_expected() {
     let analysis = random_recording(3);
     let options = TerminalOptions { rows: 4, by: Measure::Own, ..TerminalOptions::default() };
     let text: String = ALL.into_iter().map(|choice| view(&analysis, choice, &options) + "\n").collect();
-    let expected = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/expected/views.txt");
-    if std::env::var_os("BLESS").is_some() {
-        fs::write(&expected, &text).unwrap();
-    }
-    assert_eq!(text, fs::read_to_string(&expected).unwrap());
+    expect_file!["expected/views.txt"].assert_eq(&without_size(&text));
 }

@@ -4,13 +4,13 @@ use anyhow::{Result, bail};
 
 use crate::process::{cargo, execute};
 
-/// Runs the Rust tests with `BLESS=1`, of the packages named or of all. Look at the diff before committing.
+/// Runs the Rust tests of the packages named, or of all, and has expect-test write its files anew. Look at the diff before committing.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     if let Some(option) = arguments.iter().find(|argument| argument.starts_with('-')) {
         bail!("`bless` takes only names of packages, but got `{option}`");
     }
     let mut test = cargo();
-    test.arg("test").env("BLESS", "1");
+    test.arg("test").env("UPDATE_EXPECT", "1");
     if arguments.is_empty() {
         test.arg("--workspace");
     }

@@ -1,6 +1,6 @@
 //! The real program in a directory of its own: what it prints, and with which code it ends.
 //!
-//! Expected output lies in `expected/`; `BLESS=1` (or `cargo xtask bless cli`) takes what is printed now.
+//! Expected output is in `expected/`; `cargo xtask bless cli` takes what is printed now.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use class_source::JavaHome;
+use expect_test::expect_file;
 use tempfile::TempDir;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
@@ -86,12 +87,7 @@ pub(crate) fn java() -> JavaHome {
     JavaHome::installed(&[]).into_iter().find(fit).unwrap()
 }
 
-/// Compares with `expected/NAME`, or writes it.
+/// Compares with `expected/NAME`.
 pub(crate) fn expect(name: &str, actual: &str) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/verbs/expected").join(name);
-    if std::env::var_os("BLESS").is_some_and(|value| value == "1") {
-        return fs::write(file, actual).unwrap();
-    }
-    let expected = fs::read_to_string(&file).unwrap_or_default();
-    assert!(expected == actual, "{} expects\n{expected}\nbut it is\n{actual}", file.display());
+    expect_file![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/verbs/expected").join(name)].assert_eq(actual);
 }

@@ -1,8 +1,9 @@
-//! What the screen looks like; the expected screens stand in `tests/top/expected`, `BLESS=1` renews them.
+//! What the screen looks like; the expected screens are in `tests/top/expected`, `cargo xtask bless cli` writes them anew.
 
 use std::path::Path;
 use std::time::Duration;
 
+use expect_test::expect_file;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -63,12 +64,7 @@ fn drawn(screen: &mut Screen, width: u16, height: u16) -> String {
 }
 
 fn expect(name: &str, actual: &str) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/top/expected").join(name);
-    if std::env::var_os("BLESS").is_some_and(|value| value == "1") {
-        return std::fs::write(file, actual).unwrap();
-    }
-    let expected = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(expected == actual, "{} expects\n{expected}\nbut it is\n{actual}", file.display());
+    expect_file![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/top/expected").join(name)].assert_eq(actual);
 }
 
 #[test]
