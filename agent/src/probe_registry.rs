@@ -265,11 +265,18 @@ impl ProbeRegistry {
 
     /// All probes, each live one once.
     pub(crate) fn described(&self) -> Vec<ProbeDescription> {
+        let mut described = Vec::new();
+        self.each_described(|probe| described.push(probe));
+        described
+    }
+
+    /// Calls `each` for every probe, each live one once.
+    fn each_described(&self, each: impl FnMut(ProbeDescription)) {
         // Copied, so that class loading does not wait while names are written out.
         let probes = self.known.lock().probes.clone();
         let numbered = probes.iter().zip(1..);
         let own = numbered.filter(|(probe, _)| !probe.live || !OTHER_LEVELS.contains(&probe.level));
-        own.map(|(probe, number)| probe.describe(number)).collect()
+        own.map(|(probe, number)| probe.describe(number)).for_each(each);
     }
 
     /// The probe of a number.
@@ -432,6 +439,25 @@ mod tests {
             let number = OTHER_LEVELS.iter().position(|other| *other == level).unwrap() + 1;
             assert!(java.contains(line) && line.ends_with(&format!("= {number};")), "{line}");
         }
+    }
+
+    /// With tens of thousands of probes it takes milliseconds to write out their names.
+    #[test]
+    fn class_loading_does_not_wait_while_probes_are_described_or_defined() {
+        let registry = ProbeRegistry::default();
+        let names = ["a", "b", "c"];
+        registry.numbers((b"p/C", 1), &names.map(|name| request(name, "timed", Level::Time)));
+        let mut described = 0;
+        registry.each_described(|_| {
+            described += 1;
+            assert!(!registry.known.is_locked(), "the lock of class loading is held while a probe is described");
+        });
+        let mut defined = 0;
+        registry.new_definitions(&mut Definitions::default(), |_| {
+            defined += 1;
+            assert!(!registry.known.is_locked(), "the lock of class loading is held while a probe is defined");
+        });
+        assert_eq!((described, defined), (3, 3));
     }
 
     #[test]
