@@ -35,7 +35,7 @@ impl Inserted {
         session: &Session,
         file: &ClassFile<'_>,
         decision: &ClassDecision,
-        is_first: bool,
+        is_counted: bool,
     ) -> Option<Rewritten> {
         let Inserted::Listed(ahead) = self else {
             refuse(
@@ -54,7 +54,7 @@ impl Inserted {
         }
         let probes: Vec<ProbeSlot> =
             ahead.probes.iter().filter(|slot| plan.has_templates(slot.method_index)).copied().collect();
-        if is_first {
+        if is_counted {
             self.count(session, file, &plan, &probes);
         }
         if probes.is_empty() {

@@ -159,8 +159,10 @@ fn instrument(
     if decision.chosen().next().is_some()
         && let Some(inserted) = Inserted::of(session, file)
     {
-        let is_first = matches!(coming, Coming::First);
-        let mut rewritten = inserted.claimed(session, file, decision, is_first)?;
+        // Loaded before this session, or the rules did not want it then; not one that is retransformed for the governor.
+        let is_new = || !session.rewritten.has(file.this_class().as_bytes(), class.loader_hash());
+        let is_counted = matches!(coming, Coming::First) || is_new();
+        let mut rewritten = inserted.claimed(session, file, decision, is_counted)?;
         numbered(session, (file, class.loader_hash()), decision, &mut rewritten)?;
         session.dump.write(&file.this_class().to_string(), &rewritten.bytes);
         return Some(rewritten);

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use instrument_core::level::Level;
 
-use crate::jvm;
 use crate::probe_registry::HIGHEST_PROBE;
 
 /// A level's byte is the offset of its word.
@@ -71,26 +70,25 @@ pub(crate) struct LiveLevels {
 
 static LEVELS: OnceLock<LiveLevels> = OnceLock::new();
 
+/// How many bytes there are: one for each number that a record can hold, that of silent probes included.
+const LENGTH: usize = IN_FRONT + HIGHEST_PROBE + 2;
+
+/// A part of the library, so that it is there whenever the library is: classes may hold live probes that somebody else has inserted, and
+/// those read it whatever becomes of the session. Its pages take memory when they are touched.
+static BYTES: [AtomicU8; LENGTH] = [const { AtomicU8::new(OFF) }; LENGTH];
+
 /// The table of this process.
 pub(crate) fn of_process() -> &'static LiveLevels {
     LEVELS.get_or_init(|| {
-        static WARM_UP_ONLY: [AtomicU8; IN_FRONT + 1] = [const { AtomicU8::new(OFF) }; IN_FRONT + 1];
-        // Without memory the first probe's byte is there to have an address; no session with live probes starts then.
-        let bytes = jvm::zeroed_bytes(IN_FRONT + HIGHEST_PROBE + 2).unwrap_or(&WARM_UP_ONLY);
-        for (byte, level) in bytes.iter().zip(WARM_UP) {
+        for (byte, level) in BYTES.iter().zip(WARM_UP) {
             byte.store(level, Ordering::Relaxed);
         }
         let (bursting, watching) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        LiveLevels { bytes, bursting, watching, windows: AtomicU64::new(0), window_nanos: AtomicU64::new(0) }
+        LiveLevels { bytes: &BYTES, bursting, watching, windows: AtomicU64::new(0), window_nanos: AtomicU64::new(0) }
     })
 }
 
 impl LiveLevels {
-    /// Whether there was memory for all probes. Without it no class may get a live probe: Java code would read elsewhere.
-    pub(crate) fn is_complete(&self) -> bool {
-        self.bytes.len() > IN_FRONT + HIGHEST_PROBE
-    }
-
     /// The address of the byte of probe 0.
     pub(crate) fn address(&self) -> u64 {
         self.bytes.get(IN_FRONT).map_or(0, |byte| byte.as_ptr() as u64)
@@ -209,6 +207,8 @@ impl LiveLevels {
 
 #[cfg(test)]
 mod tests {
+    use instrument_core::ahead::SILENT_PROBE;
+
     use super::*;
 
     #[test]
@@ -241,7 +241,7 @@ mod tests {
         for line in lines {
             assert!(java.contains(&line), "{line}");
         }
-        assert!(of_process().is_complete());
+        assert!(of_process().byte(SILENT_PROBE).is_some(), "a probe without a number reads its level, too");
         let first: Vec<u8> =
             of_process().bytes.iter().take(IN_FRONT).map(|byte| byte.load(Ordering::Relaxed)).collect();
         assert_eq!(first, WARM_UP);

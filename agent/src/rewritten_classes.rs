@@ -42,6 +42,11 @@ impl RewrittenClasses {
         noted.note(name, loader, is_first);
     }
 
+    /// Whether the class of this loader was noted.
+    pub(crate) fn has(&self, name: &[u8], loader: LoaderId) -> bool {
+        self.noted.lock().names.get(name).is_some_and(|loaders| loaders.contains(&loader))
+    }
+
     /// Forgets the classes of loaders that are gone.
     pub(crate) fn forget(&self, gone: &FxHashSet<LoaderId>) {
         self.noted.lock().forget(gone);

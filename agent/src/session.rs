@@ -41,7 +41,7 @@ use crate::setup::Setup;
 use crate::statistics::Statistics;
 use crate::withdrawn_probes::WithdrawnProbes;
 use crate::wrapped_classes::WrappedClasses;
-use crate::{class_load_hook, initial_state, live_levels, loaded_before, message, probe_registry};
+use crate::{class_load_hook, initial_state, loaded_before, message, probe_registry};
 
 mod recording;
 
@@ -203,9 +203,6 @@ impl Agent {
         };
         runtime.start_clock(jni, session.setup.config.trace.clock == ProbeClock::System)?;
         if session.setup.has_live_probes() {
-            if !live_levels::of_process().is_complete() {
-                return Err("no memory for the levels of live probes".to_owned());
-            }
             runtime.warm_up(jni)?;
         }
         let metrics = &session.setup.config.metrics;

@@ -7,8 +7,8 @@ use std::time::Duration;
 use class_source::ClassPath;
 use instrument_core::level::Level;
 use instrument_core::selection::used_by_runtime::{ClassBytes, TemplateCode};
-use instrument_core::selection::{RuleSet, TemplateCatalog, UnmetLevel, Untouchable};
-use instrument_core::template::{Template, TemplateId, TemplateLibrary};
+use instrument_core::selection::{RuleSet, UnmetLevel, Untouchable};
+use instrument_core::template::{Template, TemplateLibrary};
 use settings::{Config, Diagnostic, GovernorConfig, OnError, ProbeClock};
 
 use crate::embedded;
@@ -42,12 +42,12 @@ impl Setup {
     /// Whether there may be probes that ask for their level at each call: because that is to be changed while they run, or because their
     /// template is for this level in no other way.
     pub(crate) fn has_live_probes(&self) -> bool {
-        wants_live(&self.config) || self.templates_in_use().any(|template| template.live)
+        self.config.wants_live() || self.templates_in_use().any(|template| template.live)
     }
 
     /// Whether the configuration asks for probes whose level can be set to any other one at any time.
     pub(crate) fn wants_live(&self) -> bool {
-        wants_live(&self.config)
+        self.config.wants_live()
     }
 
     /// Whether the probes may count ticks of the processor; false if none of them reads a clock.
@@ -74,7 +74,7 @@ impl Setup {
     /// What opens the breaker: with probes that can be governed, or where the configuration says so.
     pub(crate) fn breaker(&self) -> Option<Limits> {
         let governor = &self.config.governor;
-        let is_wanted = governor.has_breaker() && (wants_live(&self.config) || *governor != GovernorConfig::default());
+        let is_wanted = governor.has_breaker() && (self.config.wants_live() || *governor != GovernorConfig::default());
         is_wanted.then(|| Limits {
             gc_percent: governor.gc_percent,
             heap_percent: governor.heap_percent,
@@ -102,39 +102,6 @@ impl Setup {
             tracing::warn!("the runtime reaches more methods than expected; the rest is not followed");
         }
         untouchable
-    }
-}
-
-fn wants_live(config: &Config) -> bool {
-    config.control.live || config.governor.wants_live()
-}
-
-/// A library in which a live variant is used instead of the one for a level: for all levels, or only for those that the governor may
-/// have to lower.
-struct LiveVariants<'a> {
-    library: &'a TemplateLibrary,
-    all_levels: bool,
-}
-
-impl LiveVariants<'_> {
-    fn is_live(&self, level: Level) -> bool {
-        self.all_levels || matches!(level, Level::Time | Level::Full)
-    }
-}
-
-impl TemplateCatalog for LiveVariants<'_> {
-    fn find(&self, name: &str, level: Level) -> Option<TemplateId> {
-        let live = if self.is_live(level) { self.library.find_live(name) } else { None };
-        live.or_else(|| self.library.find(name, level))
-    }
-
-    fn find_capturing(&self, name: &str, level: Level) -> Option<TemplateId> {
-        let live = if self.is_live(level) { self.library.find_live_capturing(name) } else { None };
-        live.or_else(|| self.library.find_capturing(name, level))
-    }
-
-    fn names(&self) -> Vec<String> {
-        TemplateCatalog::names(self.library)
     }
 }
 
@@ -182,12 +149,7 @@ pub(crate) fn from_text(text: &str, file_name: &str) -> Result<Setup, SetupError
     let ca_file = config.metrics.ca_file.as_mut();
     ca_file.into_iter().for_each(|file| *file = beside(&folder, file).to_string_lossy().into_owned());
     let (templates, own_templates) = load_templates(&config, &folder).map_err(|text| SetupError { text, abort })?;
-    let compiled = if wants_live(&config) || config.governor.budget().is_some() {
-        let live = LiveVariants { library: &templates, all_levels: wants_live(&config) };
-        RuleSet::compile(config.rule_tables(), &live, embedded::PRESETS)
-    } else {
-        RuleSet::compile(config.rule_tables(), &templates, embedded::PRESETS)
-    };
+    let compiled = config.compile_rules(&templates, embedded::PRESETS);
     let rules = compiled.map_err(|problems| SetupError { text: list(&problems), abort })?;
     let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     warnings.extend(UnmetLevel::find(&rules, &templates).iter().map(ToString::to_string));

@@ -40,8 +40,7 @@ impl Configuration {
         let folder = file.parent().unwrap_or(Path::new(""));
         let (library, own_templates) = library(&config, folder)?;
         let library = Arc::new(library);
-        let rules =
-            RuleSet::compile(config.rule_tables(), &*library, PRESETS).map_err(|problems| complete(&problems))?;
+        let rules = config.compile_rules(&library, PRESETS).map_err(|problems| complete(&problems))?;
         Ok(Configuration { config, library, rules, own_templates, warnings })
     }
 

@@ -10,6 +10,7 @@ mod control_table;
 mod file_pattern;
 mod governor_table;
 mod header_secrets;
+mod live_templates;
 mod metrics_table;
 mod model;
 mod parse;

@@ -59,7 +59,7 @@ pub(crate) use nano_time::{NanoClock, probe_nanos};
 pub(crate) use natives::{RecorderClasses, RecorderNatives, register_full_natives, register_recorder_natives};
 pub(crate) use operating_system::{
     block_signals, current_thread_id, own_switches, process_cpu_time, process_start, run_at_once, thread_cpu_time,
-    wake_up_in_time, zeroed_bytes, zeroed_words,
+    wake_up_in_time, zeroed_words,
 };
 pub(crate) use sample_buffer::{Sample, SampleBuffer};
 pub(crate) use sample_signal::ThreadSlot;

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr::{NonNull, null_mut};
-use std::sync::atomic::{AtomicU8, AtomicU64};
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, SystemTime};
 
 /// The operating system's number of the current thread.
@@ -119,14 +119,6 @@ pub(crate) fn zeroed_words(count: usize) -> Option<&'static [AtomicU64]> {
     // SAFETY: as many bytes, aligned to a page, all zero, never unmapped, and from now on only used as atomic words (by Java
     // code with 8-byte accesses).
     Some(unsafe { std::slice::from_raw_parts(words.as_ptr(), count) })
-}
-
-/// So many bytes of zero, for ever; `None` if not even addresses are left.
-pub(crate) fn zeroed_bytes(count: usize) -> Option<&'static [AtomicU8]> {
-    let bytes = zeros(count)?.cast::<AtomicU8>();
-    // SAFETY: as many bytes, all zero, never unmapped, and from now on only used as atomic bytes (by Java code with 1-byte
-    // accesses).
-    Some(unsafe { std::slice::from_raw_parts(bytes.as_ptr(), count) })
 }
 
 /// A mapping of zeros that stays for ever. Its pages come into being when they are touched.

@@ -37,12 +37,21 @@ class OfflineBytesIT {
             constructors = true
             """;
 
+    /** Live probes, because there is a governor unless the configuration says otherwise; fixed ones; and live ones of all levels. */
+    private static final List<String> WAYS = List.of("[governor]\ngc-percent = 40\n", "[governor]\nenabled = false\n", "[control]\nlive = true\n");
+
     private static final int CONSTANT_INTEGER = 3;
 
     @EachJdk
     void theAgentAndTheCommandLineWriteTheSameClasses(Jdk jdk) throws IOException {
+        for (String way : WAYS) {
+            assertSameClasses(jdk, way);
+        }
+    }
+
+    private static void assertSameClasses(Jdk jdk, String way) throws IOException {
         Program program = Program.target(jdk, "targets.features.AllFeatures");
-        Finished online = program.withAgent(AgentConfig.of("", "dump = \"dumped\"", RULES));
+        Finished online = program.withAgent(AgentConfig.of("", "dump = \"dumped\"", way + RULES));
         online.assertExitCode(0);
         Path dumped = online.directory().resolve("dumped");
         Path jar = instrumentedOffline(jdk, online.directory().resolve("instr.toml"));

@@ -1,0 +1,59 @@
+//! Which variants of templates the rules of a configuration use: those for a fixed level, or live ones, whose level can change.
+//!
+//! Decided here for agent and command line alike: what `instr dump`, `explain` and `pre` show or write is what the agent inserts.
+
+use instrument_core::level::Level;
+use instrument_core::selection::{RuleSet, TemplateCatalog};
+use instrument_core::template::{TemplateId, TemplateLibrary};
+
+use crate::{Config, Diagnostic};
+
+impl Config {
+    /// Whether the configuration asks for probes whose level can be set to any other one at any time.
+    pub fn wants_live(&self) -> bool {
+        self.control.live || self.governor.wants_live()
+    }
+
+    /// Compiles the rules, with the variants of templates that this configuration asks for. `presets` are pairs of name and rule file.
+    pub fn compile_rules(
+        &self,
+        templates: &TemplateLibrary,
+        presets: &[(&str, &str)],
+    ) -> Result<RuleSet, Vec<Diagnostic>> {
+        if self.wants_live() || self.governor.budget().is_some() {
+            let live = LiveVariants { library: templates, all_levels: self.wants_live() };
+            RuleSet::compile(self.rule_tables(), &live, presets)
+        } else {
+            RuleSet::compile(self.rule_tables(), templates, presets)
+        }
+    }
+}
+
+/// A library in which a live variant is used instead of the one for a level: for all levels, or only for those that the governor may
+/// have to lower.
+struct LiveVariants<'a> {
+    library: &'a TemplateLibrary,
+    all_levels: bool,
+}
+
+impl LiveVariants<'_> {
+    fn is_live(&self, level: Level) -> bool {
+        self.all_levels || matches!(level, Level::Time | Level::Full)
+    }
+}
+
+impl TemplateCatalog for LiveVariants<'_> {
+    fn find(&self, name: &str, level: Level) -> Option<TemplateId> {
+        let live = if self.is_live(level) { self.library.find_live(name) } else { None };
+        live.or_else(|| self.library.find(name, level))
+    }
+
+    fn find_capturing(&self, name: &str, level: Level) -> Option<TemplateId> {
+        let live = if self.is_live(level) { self.library.find_live_capturing(name) } else { None };
+        live.or_else(|| self.library.find_capturing(name, level))
+    }
+
+    fn names(&self) -> Vec<String> {
+        TemplateCatalog::names(self.library)
+    }
+}
