@@ -39,6 +39,9 @@ public final class Conversation {
                 case "busy":
                     System.out.println("measured " + Durations.measure(Long.parseLong(words[1])));
                     break;
+                case "twin":
+                    System.out.println("twin " + Twin.act(words[1]));
+                    break;
                 case "quit":
                     return;
                 default:

@@ -2,12 +2,16 @@ package targets;
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 
 /**
  * Calls of every category of the built-in templates. Each line on standard input names one, with its processor time in milliseconds
  * and how many arrays of how many bytes it allocates; the answer is the processor time by the JVM's own counter, and the bytes.
  */
 public final class EveryCategory {
+
+    private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
     static volatile Object kept;
 
@@ -24,12 +28,11 @@ public final class EveryCategory {
     }
 
     private static String measured(String kind, Load load) {
-        java.lang.management.ThreadMXBean threads = java.lang.management.ManagementFactory.getThreadMXBean();
         // A text that is made here: nothing but the load is to be allocated in the call.
         String text = kind + " * from shop";
         Prepared prepared = Connection.prepare(text);
         Exchange exchange = new Exchange("/" + kind);
-        long before = threads.getCurrentThreadCpuTime();
+        long before = THREADS.getCurrentThreadCpuTime();
         switch (kind) {
             case "plain":
                 Plain.call(load);
@@ -55,7 +58,7 @@ public final class EveryCategory {
             default:
                 throw new IllegalArgumentException(kind);
         }
-        return (threads.getCurrentThreadCpuTime() - before) + " " + (long) load.arrays * (load.bytes + 16);
+        return (THREADS.getCurrentThreadCpuTime() - before) + " " + (long) load.arrays * (load.bytes + 16);
     }
 
     /** What a call does. */
@@ -75,8 +78,9 @@ public final class EveryCategory {
             for (int i = 0; i < arrays; i++) {
                 kept = new byte[bytes];
             }
-            long end = System.nanoTime() + millis * 1_000_000L;
-            while (System.nanoTime() < end) {
+            // Processor time, which is the same however busy the machine is.
+            long end = THREADS.getCurrentThreadCpuTime() + millis * 1_000_000L;
+            while (THREADS.getCurrentThreadCpuTime() < end) {
                 Thread.onSpinWait();
             }
         }

@@ -4,6 +4,8 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
@@ -76,10 +78,11 @@ public final class KnownLoad {
         throw new IllegalStateException("wanted");
     }
 
-    static long burning(long nanos) {
-        long end = System.nanoTime() + nanos;
+    /** Uses so much processor time, however long that takes. */
+    static long burning(long nanos, ThreadMXBean threads) {
+        long end = threads.getCurrentThreadCpuTime() + nanos;
         long steps = 0;
-        while (System.nanoTime() < end) {
+        while (threads.getCurrentThreadCpuTime() < end) {
             steps++;
         }
         return steps;
@@ -148,9 +151,9 @@ public final class KnownLoad {
 
         /** Tells the processor time that the JVM's own counter saw. */
         static String burn(int millis) {
-            java.lang.management.ThreadMXBean threads = java.lang.management.ManagementFactory.getThreadMXBean();
+            ThreadMXBean threads = ManagementFactory.getThreadMXBean();
             long before = threads.getCurrentThreadCpuTime();
-            burning(millis * 1_000_000L);
+            burning(millis * 1_000_000L, threads);
             return Long.toString(threads.getCurrentThreadCpuTime() - before);
         }
 

@@ -10,6 +10,7 @@ import io.instr.jvmtests.jvm.ControlSocket;
 import io.instr.jvmtests.jvm.Dialog;
 import io.instr.jvmtests.jvm.EachJdk;
 import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.JvmProcess;
 import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
 import io.instr.jvmtests.jvm.Tool;
@@ -17,8 +18,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.time.Duration;
-import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
@@ -27,7 +26,6 @@ class TopIT {
 
     private static final String STEP = "targets.Conversation.step";
     private static final String GIVES_THE_SCREEN_BACK = "\u001b[?1049l";
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     @EachJdk(oldestAndNewest = true)
     void theScreenShowsTheMethodsAndAKeyChangesALevel(Jdk jdk) throws Exception {
@@ -75,20 +73,22 @@ class TopIT {
         Path directory = RunDirectories.create();
         try (Dialog program = conversation(jdk, directory)) {
             program.ask("work 1000");
-            String table = "";
-            for (Instant end = Instant.now().plus(PATIENCE); !table.contains(STEP) && Instant.now().isBefore(end); ) {
-                Thread worker = new Thread(() -> program.ask("work 3000000"));
-                worker.start();
-                String pid = String.valueOf(program.pid());
-                table = Tool.instr(List.of("top", "--once", "--interval", "0.3", pid)).assertExitCode(0).stdout();
-                worker.join();
-            }
+            String table = Awaiting.await(() -> tableDuringWork(program), text -> text.contains(STEP));
             String line = table.lines().filter(text -> text.endsWith(STEP)).findFirst().orElse("");
             // calls/s, then time/s, mean, p50, p99 and max with a unit each, level, method
             assertEquals(13, line.strip().split("\\s+").length, table);
             program.send("quit");
             program.finish().assertExitCode(0);
         }
+    }
+
+    private static String tableDuringWork(Dialog program) throws InterruptedException {
+        Thread worker = new Thread(() -> program.ask("work 3000000"));
+        worker.start();
+        String pid = String.valueOf(program.pid());
+        String table = Tool.instr(List.of("top", "--once", "--interval", "0.3", pid)).assertExitCode(0).stdout();
+        worker.join();
+        return table;
     }
 
     private static Dialog conversation(Jdk jdk, Path directory) throws IOException {
@@ -149,7 +149,7 @@ class TopIT {
         }
 
         int end() throws InterruptedException {
-            assertTrue(process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS), () -> "still there: " + text());
+            assertTrue(process.waitFor(JvmProcess.LIMIT.toSeconds(), TimeUnit.SECONDS), () -> "still there: " + text());
             return process.exitValue();
         }
 

@@ -42,6 +42,7 @@ class WithdrawnProbesIT {
     void aMethodThatIsCalledTooOftenLosesItsProbe(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
         try (Dialog program = conversation(jdk, "", directory)) {
+            assertEquals("twin load", program.ask("twin load"));
             String sum = program.ask(WORK);
             int asked = 1;
             while (!ControlSocket.status(program).contains(LOST)) {
@@ -61,6 +62,7 @@ class WithdrawnProbesIT {
         List<String> notes = governorNotes(trace);
         assertTrue(notes.stream().anyMatch(note -> note.startsWith(LOST) && note.endsWith(TOLD)), notes.toString());
         assertTrue(trace.count("targets.Conversation.work") > 0, "other methods are still recorded");
+        assertEquals(1, retransformed(directory), "the class of this name that is not linked is left alone (JDK-8277444)");
     }
 
     /** Returns whether a method calls the runtime, in the class as the JVM got it last. */
@@ -90,6 +92,7 @@ class WithdrawnProbesIT {
     void aLiveProbeIsRestoredWhenItsLevelIsSet(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
         try (Dialog program = conversation(jdk, "level = \"watch\"\n[control]\nlive = true\n", directory)) {
+            program.ask("twin load");
             String sum = program.ask(WORK);
             int asked = 1;
             while (!ControlSocket.status(program).contains("\"withdrawn\":1")) {
@@ -107,12 +110,14 @@ class WithdrawnProbesIT {
                 program.ask(WORK);
             }
             assertFalse(ControlSocket.status(program).contains("\"withdrawn\""), "it is not the governor's business any more");
+            assertEquals("twin link", program.ask("twin link"));
             program.send("quit");
             program.finish().assertExitCode(0);
         }
         Trace trace = trace(directory);
         assertEquals(70, trace.callsOf(STEP).stream().filter(Trace.Call::exact).count());
         assertTrue(governorNotes(trace).contains(STEP + " has its probe again, by request"), governorNotes(trace).toString());
+        assertEquals(3, retransformed(directory), "without the probe, with it, and the class of this name that waited until it was linked");
     }
 
     @EachJdk(oldestAndNewest = true)
@@ -149,5 +154,9 @@ class WithdrawnProbesIT {
 
     private static Trace trace(Path directory) {
         return new Finished(0, "", "", directory, List.of()).trace();
+    }
+
+    private static long retransformed(Path directory) {
+        return new Finished(0, "", "", directory, List.of()).stats().figure("classes_retransformed");
     }
 }
