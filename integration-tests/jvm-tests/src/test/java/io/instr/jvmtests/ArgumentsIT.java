@@ -116,8 +116,9 @@ class ArgumentsIT {
     }
 
     private static AgentConfig config(String ofRule) {
-        return AgentConfig.of("[[rule]]\nclass = [\"targets.Passing\", \"targets.Passing$Item\"]\n"
+        AgentConfig config = AgentConfig.of("[[rule]]\nclass = [\"targets.Passing\", \"targets.Passing$Item\"]\n"
                 + "method = [\"*\", \"!main\"]\n" + ofRule);
+        return ofRule.contains("[control]") || ofRule.contains("watch") ? config : config.ungoverned();
     }
 
     private static List<String> values(Trace trace, String method) {

@@ -149,7 +149,7 @@ class BrokenConfigIT {
     void anotherCopyOfTheAgent(Jdk jdk) throws IOException {
         Path copy = Files.copy(BuildResult.AGENT.path(), RunDirectories.create().resolve("copy.so"));
         Program program = Program.target(jdk, "targets.Hello").with("-agentpath:" + copy + "=instr.toml");
-        Finished run = program.withAgent(AgentConfig.timed("targets.Hello"));
+        Finished run = program.withAgent(AgentConfig.timed("targets.Hello").ungoverned());
         run.assertExitCode(0);
         assertTrue(run.stderr().contains("another copy of libinstr.so is in this JVM already"), run.stderr());
         assertFewLines(run);
@@ -158,7 +158,7 @@ class BrokenConfigIT {
     @EachJdk(oldestAndNewest = true)
     void aSecondAgent(Jdk jdk) {
         Program program = Program.target(jdk, "targets.Hello").with(Program.agentOption("instr.toml"));
-        Finished run = program.withAgent(AgentConfig.timed("targets.Hello"));
+        Finished run = program.withAgent(AgentConfig.timed("targets.Hello").ungoverned());
         run.assertExitCode(0);
         assertEquals(Program.target(jdk, "targets.Hello").withoutAgent().stdout(), run.stdout());
         assertTrue(run.stderr().contains("instr"), "there is a message: " + run.stderr());

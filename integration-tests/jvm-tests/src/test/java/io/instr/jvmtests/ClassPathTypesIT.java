@@ -211,7 +211,7 @@ class ClassPathTypesIT {
             extends = "api.Wanted"
             method = "work"
             level = "time"
-            """);
+            """).ungoverned();
 
     private static void assertTraced(Jdk jdk, Path mainJar, List<Path> classPath, Path late) {
         String path = String.join(":", classPath.stream().map(Path::toString).toList());

@@ -142,7 +142,7 @@ class ClockIT {
                 class = "targets.Durations"
                 template = "timed"
                 level = "time"
-                """);
+                """).ungoverned();
     }
 
     private static Finished timed(Jdk jdk, String traceLine, String... options) {

@@ -29,7 +29,7 @@ class ExactnessIT {
 
     @EachJdk
     void everyCallIsOneEventInItsPlace(Jdk jdk) {
-        Finished run = Program.target(jdk, "targets.Exactness").compare(AgentConfig.timed(WORK));
+        Finished run = Program.target(jdk, "targets.Exactness").compare(AgentConfig.timed(WORK).ungoverned());
         Trace trace = run.trace();
 
         Map<String, Long> own = run.ownCounts();
@@ -56,7 +56,7 @@ class ExactnessIT {
                 [[rule]]
                 class = "%s"
                 level = "time"
-                """.formatted(WORK));
+                """.formatted(WORK)).ungoverned();
         Finished run = Program.target(jdk, "targets.Exactness").compare(tiny);
         long events = run.trace().calls().size();
         assertEquals(CALLS, events + run.stats().lost(), events + " events");
@@ -66,7 +66,7 @@ class ExactnessIT {
 
     @EachJdk
     void durationsLieBetweenWhatTheProgramMeasuresInsideAndAround(Jdk jdk) {
-        Finished run = Program.target(jdk, "targets.Durations", "5").withAgent(AgentConfig.timed("targets.Durations"));
+        Finished run = Program.target(jdk, "targets.Durations", "5").withAgent(AgentConfig.timed("targets.Durations").ungoverned());
         List<Call> calls = run.trace().callsOf("targets.Durations.busy");
         List<long[]> measured = measured(run);
         assertEquals(measured.size(), calls.size());

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Tag;
 class GarbageCollectorsIT {
 
     private static final String STEP = "targets.ManyThreads$Work.step";
-    private static final AgentConfig TIMED = AgentConfig.timed("targets.ManyThreads$Work");
+    private static final AgentConfig TIMED = AgentConfig.timed("targets.ManyThreads$Work").ungoverned();
     private static final List<String> COLLECTORS = List.of("Serial", "Parallel", "G1", "Z");
     private static final int VIRTUAL_THREADS = 10_000;
 
@@ -66,7 +66,7 @@ class GarbageCollectorsIT {
                 [[rule]]
                 class = "targets.ManyThreads$Work"
                 level = "time"
-                """);
+                """).ungoverned();
         // More threads than a mebibyte has segments: some never get one.
         int threads = 64;
         long calls = 40_000;
@@ -114,7 +114,7 @@ class GarbageCollectorsIT {
                 class = "targets.ManyThreads$Work"
                 method = "step"
                 level = "time"
-                """)).assertExitCode(0);
+                """).ungoverned()).assertExitCode(0);
         assertEquals(3L * threads, run.stats().figure("records") + run.stats().lost(), "records + lost = calls");
         long growth = growth(run);
         // The program looks at its memory after each quarter of the threads. A quarter of a kilobyte of each of 50,000 would show, and

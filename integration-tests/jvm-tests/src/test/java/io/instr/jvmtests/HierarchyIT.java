@@ -59,7 +59,7 @@ class HierarchyIT {
 
     private static void assertTraced(Jdk jdk, String rules, Map<String, Long> expected) {
         Program program = Program.target(jdk, "targets.ParallelLoaders").with("-Xverify:all");
-        Finished run = program.compare(AgentConfig.of(rules));
+        Finished run = program.compare(AgentConfig.of(rules).ungoverned());
         Map<String, Long> traced = new TreeMap<>();
         run.trace().counts().forEach((name, count) -> traced.put(name.replace(PREFIX, ""), count));
         assertEquals(new TreeMap<>(expected), traced);

@@ -60,6 +60,6 @@ class HookSwapIT {
                 template = [%s]
                 level = "time"
                 """.formatted(templates);
-        return Attachment.prepare(parent, name, AgentConfig.of("", "templates = [\"" + jar + "\"]", rules));
+        return Attachment.prepare(parent, name, AgentConfig.of("", "templates = [\"" + jar + "\"]", rules).ungoverned());
     }
 }

@@ -26,7 +26,7 @@ class HugeMethodIT {
         Finished plain = program(jdk).with("-XX:+PrintCompilation").withoutAgent();
         assertTrue(compiledBytes(plain).containsValue(7_990), () -> "not even hot enough without the agent: " + plain.stdout());
 
-        Finished run = program(jdk).with("-XX:+PrintCompilation").withAgent(AgentConfig.timed("huge.Methods"));
+        Finished run = program(jdk).with("-XX:+PrintCompilation").withAgent(AgentConfig.timed("huge.Methods").ungoverned());
 
         run.assertExitCode(0);
         Map<String, Integer> compiled = compiledBytes(run);
@@ -39,7 +39,7 @@ class HugeMethodIT {
 
     @EachJdk
     void methodsOfEverySizeAreCountedAndDoTheSame(Jdk jdk) {
-        Finished run = program(jdk).compare(AgentConfig.timed("huge.Methods"));
+        Finished run = program(jdk).compare(AgentConfig.timed("huge.Methods").ungoverned());
 
         Map<String, Long> counts = run.trace().counts();
         for (String method : List.of("inlined", "inlinedIfHot", "fits", "nearLimit", "vast")) {

@@ -29,7 +29,7 @@ class InstrumentedAheadIT {
 
     @EachJdk
     void theProbesOfTheJarRecordEveryCallOnceWhereARuleTakesTheirMethod(Jdk jdk) {
-        AgentConfig same = AgentConfig.timed(WORK, "targets.Hello");
+        AgentConfig same = AgentConfig.timed(WORK, "targets.Hello").ungoverned();
         Program program = instrumented(jdk, FIXED + rule("time"), "targets.Exactness");
 
         Finished run = program.withAgent(same);
@@ -46,7 +46,7 @@ class InstrumentedAheadIT {
                 class = "targets.Exactness$W*"
                 method = ["leaf", "recurse", "run"]
                 level = "time"
-                """));
+                """).ungoverned());
         fewer.assertExitCode(0);
         counts = new TreeMap<>(fewer.trace().counts());
         assertEquals(4, counts.remove("targets.Exactness$Worker.run"), "instrumented by the agent");
@@ -54,7 +54,7 @@ class InstrumentedAheadIT {
         counts.forEach((method, calls) -> assertEquals(fewer.ownCounts().get(method), calls, method));
         assertEquals(0, fewer.stats().figure("malformed_segments"));
 
-        Finished none = program.withAgent(AgentConfig.timed("targets.Exactness$Worker"));
+        Finished none = program.withAgent(AgentConfig.timed("targets.Exactness$Worker").ungoverned());
         none.assertExitCode(0);
         assertEquals(Set.of("targets.Exactness$Worker.run", "targets.Exactness$Worker.<init>"), none.trace().counts().keySet(),
                 "the agent does not even look at the class, and its probes take no number of another one");
@@ -69,7 +69,7 @@ class InstrumentedAheadIT {
                 class = "targets.Exactness$Work"
                 method = ["leaf", "mayThrow", "unit"]
                 level = "time"
-                """));
+                """).ungoverned());
         run.assertExitCode(0);
         Map<String, Long> counts = run.trace().counts();
         assertEquals(Set.of(WORK + ".leaf", WORK + ".mayThrow", WORK + ".unit"), counts.keySet());
@@ -79,7 +79,7 @@ class InstrumentedAheadIT {
     @EachJdk(oldestAndNewest = true)
     void whatTheJarHasNoProbeForIsRefusedWithTheReason(Jdk jdk) {
         Program program = instrumented(jdk, FIXED + rule("time") + "method = [\"leaf\"]\n", "targets.Exactness");
-        Finished run = program.withAgent(AgentConfig.timed(WORK));
+        Finished run = program.withAgent(AgentConfig.timed(WORK).ungoverned());
         run.assertExitCode(0);
         assertEquals(Map.of(WORK + ".leaf", run.ownCounts().get(WORK + ".leaf")), run.trace().counts());
         assertEquals(Map.of("instrumented-ahead", 4L), run.stats().refused());
@@ -136,7 +136,7 @@ class InstrumentedAheadIT {
             Program complete = program.with("-Xbootclasspath/a:" + runtime);
             complete.start(List.of(), RunDirectories.create()).finish().assertBehavesLike(original);
             if (rules.contains("time")) {
-                Finished recorded = complete.withAgent(AgentConfig.timed(WORK));
+                Finished recorded = complete.withAgent(AgentConfig.timed(WORK).ungoverned());
                 recorded.assertExitCode(0);
                 assertEquals(1_000_004, recorded.trace().calls().size());
             }

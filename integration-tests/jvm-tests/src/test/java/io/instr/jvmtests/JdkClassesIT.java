@@ -22,7 +22,7 @@ class JdkClassesIT {
     @EachJdk
     void mapsAndThreads(Jdk jdk) {
         AgentConfig config =
-                AgentConfig.timed("java.util.HashMap", "java.util.concurrent.ConcurrentHashMap", "java.lang.Thread");
+                AgentConfig.timed("java.util.HashMap", "java.util.concurrent.ConcurrentHashMap", "java.lang.Thread").ungoverned();
         Trace trace = program(jdk).compare(config).trace();
 
         long puts = trace.callsOf("java.util.HashMap.put").stream().filter(call -> call.threadName().equals("main")).count();
@@ -40,7 +40,7 @@ class JdkClassesIT {
 
     @EachJdk
     void allOfJavaUtil(Jdk jdk) {
-        Finished run = program(jdk).compare(AgentConfig.timed("java.util.**"));
+        Finished run = program(jdk).compare(AgentConfig.timed("java.util.**").ungoverned());
         assertTrue(run.stats().methodsInstrumented() > 1_000, run.stats() + "");
         Map<String, Long> counts = run.trace().counts();
         for (String method : new String[] {
@@ -61,7 +61,7 @@ class JdkClassesIT {
     /** Since JDK 21 this thread runs code of the JDK after the event of its end has been posted. */
     @EachJdk
     void theThreadThatEndsTheJvmLosesNothing(Jdk jdk) {
-        AgentConfig config = AgentConfig.timed("java.**", "jdk.internal.**", "sun.**");
+        AgentConfig config = AgentConfig.timed("java.**", "jdk.internal.**", "sun.**").ungoverned();
         Finished run = Program.target(jdk, "targets.Hello").compare(config);
         assertEquals(0, run.stats().lost());
         Set<String> threads = run.trace().calls().stream().map(Trace.Call::threadName).collect(Collectors.toSet());
@@ -70,7 +70,7 @@ class JdkClassesIT {
 
     @EachJdk
     void withTheApplicationAtOnce(Jdk jdk) {
-        AgentConfig config = AgentConfig.timed("java.util.**", "targets.**");
+        AgentConfig config = AgentConfig.timed("java.util.**", "targets.**").ungoverned();
         Finished run = Program.target(jdk, "targets.features.AllFeatures").with("-Xverify:all").compare(config);
         assertEquals(1, run.trace().count("targets.features.AllFeatures.main"));
     }

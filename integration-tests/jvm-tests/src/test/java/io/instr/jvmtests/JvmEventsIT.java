@@ -42,7 +42,7 @@ class JvmEventsIT {
         for (String collector : List.of("-XX:+UseSerialGC", "-XX:+UseParallelGC")) {
             Finished run = Program.target(jdk, "targets.ThreadsAndPauses", "50", "5")
                     .with(collector)
-                    .withAgent(AgentConfig.of("events = [\"threads\", \"gc\", \"classes\"]", "", RULE))
+                    .withAgent(AgentConfig.of("events = [\"threads\", \"gc\", \"classes\"]", "", RULE).ungoverned())
                     .assertExitCode(0);
             assertEquals("", run.stderr());
             Trace trace = run.trace();
@@ -67,7 +67,7 @@ class JvmEventsIT {
     @EachJdk
     void nothingIfNothingIsAskedFor(Jdk jdk) {
         Finished run = Program.target(jdk, "targets.ThreadsAndPauses", "5", "2")
-                .withAgent(AgentConfig.of("events = []", "", RULE))
+                .withAgent(AgentConfig.of("events = []", "", RULE).ungoverned())
                 .assertExitCode(0);
         Trace trace = run.trace();
         for (String type : List.of("instr.LiveThread", "instr.LoadedClass", "jdk.ThreadStart", "jdk.ThreadEnd", "jdk.GarbageCollection",
@@ -84,7 +84,7 @@ class JvmEventsIT {
         Program program = Program.target(jdk, "targets.ThreadsAndPauses", "20000", "0")
                 .with("-Xms32m", "-Xmx32m", "-XX:+AlwaysPreTouch", "-XX:+UseSerialGC");
         // A small pool of segments, which is in use as a whole before the first look.
-        Finished run = program.withAgent(AgentConfig.of("buffer-mb = 4", "", RULE)).assertExitCode(0);
+        Finished run = program.withAgent(AgentConfig.of("buffer-mb = 4", "", RULE).ungoverned()).assertExitCode(0);
         Trace trace = run.trace();
         assertEquals(20_000, trace.counts().get("targets.ThreadsAndPauses.work"));
         assertTrue(trace.events("jdk.ThreadEnd").size() >= 20_000);
@@ -96,7 +96,7 @@ class JvmEventsIT {
     @EachJdk(having = "jcmd")
     void attachedToARunningJvm(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
-        AgentConfig config = AgentConfig.of("events = [\"threads\", \"classes\"]", "", RULE);
+        AgentConfig config = AgentConfig.of("events = [\"threads\", \"classes\"]", "", RULE).ungoverned();
         String threads;
         try (Dialog program = Program.target(jdk, "targets.Conversation")
                 .with("-XX:+EnableDynamicAgentLoading")
@@ -191,7 +191,7 @@ class JvmEventsIT {
 
     private static Dialog recorded(Jdk jdk, String traceLines, Path directory) {
         String rule = "[[rule]]\nclass = \"targets.Recorded*\"\nlevel = \"time\"\n";
-        AgentConfig config = AgentConfig.of(traceLines, "", rule);
+        AgentConfig config = AgentConfig.of(traceLines, "", rule).ungoverned();
         Dialog program = Program.target(jdk, "targets.Recorded")
                 .talk(List.of(Program.agentOption(config.writeTo(directory).getFileName().toString())), directory);
         assertEquals("ready", program.next());
@@ -242,7 +242,7 @@ class JvmEventsIT {
     @EachJdk(having = "jfr")
     void theToolsOfTheJdkReadThem(Jdk jdk) {
         Finished run = Program.target(jdk, "targets.ThreadsAndPauses", "3", "2")
-                .withAgent(AgentConfig.of("events = [\"threads\", \"gc\", \"classes\", \"methods\", \"jit\"]", "", RULE))
+                .withAgent(AgentConfig.of("events = [\"threads\", \"gc\", \"classes\", \"methods\", \"jit\"]", "", RULE).ungoverned())
                 .assertExitCode(0);
         String file = run.directory().resolve("trace.jfr").toString();
         Finished summary = Tool.run(jdk, "jfr", List.of("summary", file)).assertExitCode(0);

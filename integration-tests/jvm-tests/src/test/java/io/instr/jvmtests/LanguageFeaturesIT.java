@@ -20,7 +20,7 @@ import java.util.TreeMap;
 class LanguageFeaturesIT {
 
     private static final String ALL = "targets.features.AllFeatures";
-    private static final AgentConfig TIMED = AgentConfig.timed("targets.features.**");
+    private static final AgentConfig TIMED = AgentConfig.timed("targets.features.**").ungoverned();
 
     @EachJdk
     void everyConstructKeepsItsMeaningAndIsCounted(Jdk jdk) {
@@ -66,7 +66,7 @@ class LanguageFeaturesIT {
                 class = "targets.features.Initializers*"
                 level = "time"
                 class-initialisers = true
-                """);
+                """).ungoverned();
         Finished run = Program.target(jdk, ALL).with("-Xverify:all").compare(config);
         Map<String, Long> counts = run.trace().counts();
         for (String name : List.of("Initializers", "Initializers$Parent", "Initializers$Lazy", "Initializers$Failing")) {
@@ -89,7 +89,7 @@ class LanguageFeaturesIT {
         Path source = BuildResult.TARGET_SOURCES.path().resolve("main/java25/targets/FlexibleConstructors.java");
         Compilation.javac(jdk, classes, List.of(source));
         Program program = Program.of(jdk, List.of("-cp", classes.toString(), "-Xverify:all"), List.of("targets.FlexibleConstructors"));
-        Finished run = program.compare(AgentConfig.timed("targets.**"));
+        Finished run = program.compare(AgentConfig.timed("targets.**").ungoverned());
         // n = -1 throws before super(), 3 after it, 0 to 2 end well.
         long derived = run.trace().count("targets.FlexibleConstructors$Derived.<init>");
         assertTrue(derived == 4 || derived == 5, derived + " constructors");

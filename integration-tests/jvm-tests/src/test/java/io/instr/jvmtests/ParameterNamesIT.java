@@ -95,7 +95,7 @@ class ParameterNamesIT {
                 extends = "late.Wanted"
                 method = ["work", "add"]
                 level = "time"
-                """));
+                """).ungoverned());
         assertEquals(Map.of("late.One.work", 1L, "late.Two.work", 1L, "late.Base.add", 2L), run.trace().counts());
         assertEquals(Map.of(), run.stats().refused());
     }
@@ -219,7 +219,7 @@ class ParameterNamesIT {
                 class = "app.Worker"
                 method = ["work", "step"]
                 level = "time"
-                """));
+                """).ungoverned());
     }
 
     private static Dialog talk(Jdk jdk, Path directory, List<String> agent) {

@@ -216,7 +216,7 @@ class RecordingEndsIT {
     }
 
     private static Dialog recorded(Jdk jdk, String traceLines, Path directory) {
-        AgentConfig config = AgentConfig.of(traceLines, "", RULE);
+        AgentConfig config = AgentConfig.of(traceLines, "", RULE).ungoverned();
         Dialog program = Program.target(jdk, "targets.Recorded")
                 .talk(List.of(Program.agentOption(config.writeTo(directory).getFileName().toString())), directory);
         assertEquals("ready", program.next());

@@ -135,7 +135,7 @@ class SamplerIT {
                 class = "targets.Busy"
                 method = "c"
                 level = "time"
-                """);
+                """).ungoverned();
         Finished run = Program.target(jdk, "targets.Busy", "chain", "500").withAgent(config).assertExitCode(0);
         assertTrue(run.trace().count("targets.Busy.c") > 0);
         Samples samples = Samples.of(run);
@@ -162,7 +162,7 @@ class SamplerIT {
     /** Rules alone record calls and no sample; with a depth of 1 a sample has the innermost method and nothing else. */
     @EachJdk(from = 25)
     void eachKindOfRecordIsThereOnlyIfItIsAskedFor(Jdk jdk) {
-        AgentConfig rules = AgentConfig.timed("targets.Busy");
+        AgentConfig rules = AgentConfig.timed("targets.Busy").ungoverned();
         Trace calls = Program.target(jdk, "targets.Busy", "chain", "100").withAgent(rules).assertExitCode(0).trace();
         assertTrue(calls.count("targets.Busy.c") > 0);
         assertEquals(List.of(), calls.events("jdk.ExecutionSample"));

@@ -21,7 +21,7 @@ import java.util.Optional;
 class SharedArchivesIT {
 
     private static final String SHARED = "source: shared objects file";
-    private static final AgentConfig CONFIG = AgentConfig.timed("targets.features.Loops", "java.util.HashMap");
+    private static final AgentConfig CONFIG = AgentConfig.timed("targets.features.Loops", "java.util.HashMap").ungoverned();
 
     @EachJdk
     void theArchiveOfTheJdk(Jdk jdk) throws IOException {

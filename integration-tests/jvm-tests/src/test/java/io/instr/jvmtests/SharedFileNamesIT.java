@@ -31,7 +31,7 @@ class SharedFileNamesIT {
             class = "targets.Recorded"
             method = "step"
             level = "time"
-            """);
+            """).ungoverned();
 
     @EachJdk(having = "jfr", oldestAndNewest = true)
     void aChildWithTheSameOptionsHasFilesOfItsOwn(Jdk jdk) throws Exception {

@@ -70,7 +70,7 @@ class TimerClassIT {
                 method = ["tryToDescend", "descend"]
                 template = "%s"
                 level = "time"
-                """.formatted(WORK, template)));
+                """.formatted(WORK, template)).ungoverned());
         String own = run.stdout().lines().filter(line -> !line.startsWith("# ")).map(line -> line + "\n").reduce("", String::concat);
         new Finished(run.exitCode(), own, run.stderr(), run.directory(), run.command()).assertBehavesLike(program.withoutAgent());
         return run;

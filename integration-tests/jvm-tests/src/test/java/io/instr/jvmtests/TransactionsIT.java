@@ -44,7 +44,7 @@ class TransactionsIT {
 
     @EachJdk
     void workOfOtherThreadsIsBelowTheCallThatCausedIt(Jdk jdk) {
-        Finished run = Program.target(jdk, TARGET).compare(AgentConfig.of(RULES.formatted("time")));
+        Finished run = Program.target(jdk, TARGET).compare(AgentConfig.of(RULES.formatted("time")).ungoverned());
         assertEquals(0, run.stats().lost());
         List<Node> nodes = transactions(run);
         nodes.stream().skip(1).forEach(node -> assertBelongs(nodes, node));
@@ -85,7 +85,7 @@ class TransactionsIT {
                     interval = "1 s"
 
                     """.formatted(receiver.url());
-            Program.target(jdk, TARGET).withAgent(AgentConfig.of(metrics + RULES.formatted("time"))).assertExitCode(0);
+            Program.target(jdk, TARGET).withAgent(AgentConfig.of(metrics + RULES.formatted("time")).ungoverned()).assertExitCode(0);
             List<Span> spans = receiver.spans();
             Map<String, Span> byId = spans.stream().collect(Collectors.toMap(Span::id, span -> span));
             Map<String, Integer> below = new HashMap<>();

@@ -29,7 +29,7 @@ class UnloadedClassesIT {
                 [[rule]]
                 class = "targets.none.**"
                 extends = "java.util.concurrent.Callable"
-                """));
+                """).ungoverned());
         run.assertExitCode(0);
         Map<String, Long> counts = new TreeMap<>(run.trace().counts());
         assertEquals(2L * classes, counts.values().stream().mapToLong(Long::longValue).sum(), "run and add of each");

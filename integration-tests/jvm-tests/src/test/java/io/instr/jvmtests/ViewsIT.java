@@ -27,7 +27,7 @@ class ViewsIT {
                 [[rule]]
                 class = "java.util.concurrent.**"
                 level = "time"
-                """);
+                """).ungoverned();
         Finished run = Program.target(jdk, "targets.Busy", "shares", "300").withAgent(config).assertExitCode(0);
         String file = run.directory().resolve("trace.jfr").toString();
         List<List<String>> expected = sums(view("process", file));

@@ -23,7 +23,7 @@ class VirtualThreadsIT {
 
     @EachJdk(from = 21)
     void everyCallBelongsToItsVirtualThread(Jdk jdk) {
-        Finished run = Program.target(jdk, "targets.VirtualThreads").compare(AgentConfig.timed("targets.VirtualThreads"));
+        Finished run = Program.target(jdk, "targets.VirtualThreads").compare(AgentConfig.timed("targets.VirtualThreads").ungoverned());
         assertEquals(0, run.stats().lost());
         Trace trace = run.trace();
         Map<String, Long> own = run.ownCounts();

@@ -45,7 +45,7 @@ class WrapperModeIT {
             class = "targets.features.**"
             level = "time"
             constructors = true
-            """);
+            """).ungoverned();
 
     @EachJdk
     void everyConstructKeepsItsMeaningAndIsCounted(Jdk jdk) {
@@ -76,7 +76,7 @@ class WrapperModeIT {
                 class = "%s"
                 level = "time"
                 mode = "wrapper"
-                """.formatted(WORK)));
+                """.formatted(WORK)).ungoverned());
         assertEquals(0, run.stats().lost());
         assertEquals(4, run.stats().figure("methods_wrapped"));
         assertEquals(run.ownCounts(), run.trace().counts(), "under the names that the methods had");
@@ -89,7 +89,7 @@ class WrapperModeIT {
                 class = ["java.util.**", "java.text.**", "java.io.**"]
                 level = "time"
                 mode = "wrapper"
-                """);
+                """).ungoverned();
         Finished run = Program.target(jdk, ALL).with("-Xverify:all").compare(config);
         assertTrue(run.stats().figure("methods_wrapped") > 100, run.stats() + "");
         assertTrue(run.stats().refused().get("loaded-before") > 100, "those that were loaded before the agent");
@@ -106,7 +106,7 @@ class WrapperModeIT {
                 mode = "wrapper"
                 constructors = true
                 class-initialisers = true
-                """));
+                """).ungoverned());
         try (Dialog program = conversation(jdk, List.of(Program.agentOption(config.toString())), List.of(), directory)) {
             assertEquals("late _answer$instr answer main", program.ask("late"));
             quit(program);
@@ -135,7 +135,7 @@ class WrapperModeIT {
             assertEquals(METHODS, program.ask("methods"));
             assertEquals(THROUGH_WRAPPERS, program.ask("frames"));
 
-            Attachment.attach(jdk, program, Attachment.prepare(directory, "second", AgentConfig.timed("targets.Wrappers$Base")));
+            Attachment.attach(jdk, program, Attachment.prepare(directory, "second", AgentConfig.timed("targets.Wrappers$Base").ungoverned()));
             program.ask("work 30");
             assertEquals("retransform done", program.ask("retransform"));
             program.ask("work 3");
@@ -215,7 +215,7 @@ class WrapperModeIT {
         String classPath = directory + File.pathSeparator + BuildResult.TARGETS.path();
         Program program =
                 Program.of(jdk, List.of("-cp", classPath, "-javaagent:" + retransformer(directory), "-Xverify:all"), List.of("Big"));
-        Finished run = program.compare(AgentConfig.timed("Big"));
+        Finished run = program.compare(AgentConfig.timed("Big").ungoverned());
         assertTrue(run.stdout().contains("retransform done"), run.stdout());
         assertEquals(2, run.trace().count("Big.huge"));
         assertEquals(2, run.trace().count("Big.show"));
@@ -232,7 +232,7 @@ class WrapperModeIT {
                 class = "%s"
                 level = "time"
                 mode = "wrapper"
-                """.formatted(classes));
+                """.formatted(classes)).ungoverned();
     }
 
     private static Dialog conversation(Jdk jdk, List<String> agent, List<String> options, Path directory) {
