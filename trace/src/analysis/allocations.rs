@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::samples::{Amount, SampleProfile, SampleTotals};
 use crate::reader::Chunk;
 
-/// The samples of allocations of a recording, added up. Bytes are estimates: each sample stands for its weight.
+/// The samples of allocations of a recording, added up. Bytes are estimates: each sample counts with its weight.
 #[derive(Debug, Clone, Default)]
 pub struct AllocationProfile {
     /// Samples.

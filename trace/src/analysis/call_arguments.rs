@@ -26,7 +26,7 @@ pub struct SlowCall {
     pub arguments: String,
 }
 
-/// Ordered by duration, then by what is told of the call, so that the same recording gives the same calls.
+/// Ordered by duration, then by what is recorded of the call, so that the same recording gives the same calls.
 type Kept = (u64, Reverse<u64>, String, String, String, bool);
 
 /// The longest calls; memory is bounded by their number.

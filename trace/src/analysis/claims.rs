@@ -209,15 +209,15 @@ mod tests {
 
     #[test]
     fn the_part_with_every_call_is_what_counts_and_estimates_are_if_there_is_none() {
-        let told = |text: &str, estimated| Some((text.to_owned(), estimated));
-        assert_eq!(text(&[change(18, "time", "watch")]), told("8: first 0.8 s", true));
-        assert_eq!(text(&[change(80, "watch", "full")]), told("30: last 3.0 s", true));
+        let marked = |text: &str, estimated| Some((text.to_owned(), estimated));
+        assert_eq!(text(&[change(18, "time", "watch")]), marked("8: first 0.8 s", true));
+        assert_eq!(text(&[change(80, "watch", "full")]), marked("30: last 3.0 s", true));
         assert_eq!(
             text(&[change(18, "full", "time"), change(30, "time", "watch"), change(100, "watch", "time")]),
-            told("30: 30 % of the time", true)
+            marked("30: 30 % of the time", true)
         );
-        assert_eq!(text(&[change(60, "watch", "removed")]), told("50: first 5.0 s", false));
-        assert_eq!(text(&[change(20, "time", "off"), change(60, "off", "watch")]), told("10: first 1.0 s", false));
+        assert_eq!(text(&[change(60, "watch", "removed")]), marked("50: first 5.0 s", false));
+        assert_eq!(text(&[change(20, "time", "off"), change(60, "off", "watch")]), marked("10: first 1.0 s", false));
         assert_eq!(text(&[change(20, "full", "time")]), None, "each of these levels has every call");
         assert_eq!(text(&[change(20, "off", "off")]), None, "nothing was recorded, so nothing can be taken for exact");
         assert_eq!(text(&[change(5, "time", "watch")]), None, "before the part that is looked at");

@@ -18,7 +18,7 @@ const SINGLE: f64 = 1.5;
 const ROUNDING: f64 = 0.25;
 /// A tick that is so many times as long as others was late.
 const LATE: f64 = 4.0;
-/// What is lost behind a tick, in times of what the tick itself takes (one standard error): often another thread that has waited for the
+/// What is lost after a tick, in times of what the tick itself takes (one standard error): often another thread that has waited for the
 /// processor gets it then, and the one that was interrupted waits for a part of a tick or some.
 const INTERRUPTED: f64 = 2.0;
 /// So many calls tell how long a tick usually is.
@@ -44,7 +44,7 @@ pub(super) struct Ticks {
 }
 
 impl Ticks {
-    /// As the settings of a recording of this length tell. One that was not ended only tells the longest tick, and nothing where
+    /// From the settings of a recording of this length. One that was not ended has only the longest tick, and nothing where
     /// ticks come as often as is cheap: then calls tell.
     pub(super) fn of(settings: &[(String, String)], duration: u64, frames: &[Frame]) -> Ticks {
         let text = |key: &str| settings.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str());
@@ -52,13 +52,13 @@ impl Ticks {
         let usual = setting("watch.tick-ns").unwrap_or_else(|| usual_call(frames));
         let mean = setting("watch.tick-mean-ns").unwrap_or(usual);
         let longest = setting("watch.tick-max-ns").unwrap_or(usual);
-        let told = text("watch.ticks-longest-ns").map_or_else(
+        let stated = text("watch.ticks-longest-ns").map_or_else(
             || vec![longest],
             |list| list.split(' ').filter_map(|nanos| nanos.parse::<f64>().ok()).collect(),
         );
-        let late: Vec<f64> = told.into_iter().filter(|nanos| *nanos > LATE * mean).collect();
+        let late: Vec<f64> = stated.into_iter().filter(|nanos| *nanos > LATE * mean).collect();
         let all = setting("watch.tick-rms-ns").unwrap_or(usual);
-        // Without a number of ticks: they came at least as long as some call took.
+        // Without a number of ticks: there was at least one as long as some call took.
         let longest_call = frames.iter().map(|frame| frame.total).max().unwrap_or(0).max(duration) as f64;
         let ticking = setting("watch.ticks").map_or(longest_call, |ticks| ticks * mean).max(longest).max(mean);
         let ordinary = all * all - squares(&late) * mean / ticking;
@@ -66,13 +66,13 @@ impl Ticks {
         Ticks { mean, root_mean_square: ordinary.max(mean * mean).sqrt(), longest, late, ticking, interruption }
     }
 
-    /// A warning if the whole process was held up for so long that the margins do not hold: then the time stands at whatever
+    /// A warning if the whole process was held up for so long that the margins do not hold: then the time is counted at whatever
     /// the threads did when it went on.
     pub(super) fn warning(&self, frames: &[Frame]) -> Option<String> {
         let stood_still = self.longest > HELD_UP * self.mean && frames.iter().any(Frame::is_estimated);
         stood_still.then(|| {
             format!(
-                "the ticks of level watch came up to {:.0} ms late, because the machine was busy or the process stood still: \
+                "the ticks of level watch were up to {:.0} ms late, because the machine was busy or the process was stopped: \
                  that much may stand at the wrong methods",
                 self.longest / 1e6
             )
@@ -127,7 +127,7 @@ impl Ticks {
         variance_of_total * share * share + split * self.root_mean_square.powi(2)
     }
 
-    /// Each late tick meets the method or not. If its calls are short, one that was met tells so by its length; else, as often as it runs.
+    /// Each late tick meets the method or not. If its calls are short, one that was met shows it by its length; else, as often as it runs.
     fn variance_of_late_ticks(&self, frame: &Frame, nanos: u64, all: f64) -> f64 {
         let share = nanos as f64 / frame.total.max(1) as f64;
         let met =
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(alone[0].0, 0);
     }
 
-    fn told(settings: &[(&str, &str)]) -> Ticks {
+    fn stated(settings: &[(&str, &str)]) -> Ticks {
         let settings: Vec<_> =
             settings.iter().map(|(key, value)| (format!("watch.{key}"), (*value).to_owned())).collect();
         Ticks::of(&settings, 10_000 * MILLISECOND, &[])
@@ -222,18 +222,18 @@ mod tests {
 
     #[test]
     fn an_unfinished_recording_has_the_nominal_tick() {
-        let irregular = told(&[("tick-mean-ns", "900000"), ("tick-rms-ns", "1500000")]);
+        let irregular = stated(&[("tick-mean-ns", "900000"), ("tick-rms-ns", "1500000")]);
         assert_eq!(
             (irregular.mean, irregular.root_mean_square, irregular.longest),
             (900_000.0, 1_500_000.0, 1_000_000.0)
         );
-        assert_eq!(told(&[]), ticks());
+        assert_eq!(stated(&[]), ticks());
         let mut often = Frame::default();
         [6, 6, 6, 30].repeat(5).into_iter().for_each(|length| often.add(length * MILLISECOND, false, true));
         assert!((Ticks::of(&[], MILLISECOND, &[often]).mean - 6e6).abs() < 1e5);
         let mut estimated = Frame::default();
         estimated.add(MILLISECOND, false, true);
-        let held_up = told(&[("tick-max-ns", "170000000")]);
+        let held_up = stated(&[("tick-max-ns", "170000000")]);
         assert!(held_up.warning(&[estimated.clone()]).is_some_and(|warning| warning.contains("170 ms late")));
         assert_eq!((held_up.warning(&[]), ticks().warning(&[estimated])), (None, None));
     }
@@ -241,8 +241,11 @@ mod tests {
     /// Of 10 s of ticks one was late by 100 ms; rms of all = sqrt(1 + 100^2 / 10,000) ms.
     #[test]
     fn a_late_tick_widens_what_it_may_have_met_and_no_other() {
-        let late =
-            told(&[("tick-mean-ns", "1000000"), ("tick-rms-ns", "1414214"), ("ticks-longest-ns", "100000000 3000000")]);
+        let late = stated(&[
+            ("tick-mean-ns", "1000000"),
+            ("tick-rms-ns", "1414214"),
+            ("ticks-longest-ns", "100000000 3000000"),
+        ]);
         assert_eq!(late.late, [1e8]);
         assert!((late.root_mean_square - 1e6).abs() < 1.0, "{late:?}");
         let variance = |durations: &[u64]| {
@@ -263,7 +266,7 @@ mod tests {
     /// A tick that takes 40 us of a millisecond: 4 % of what is short and does not run all the time.
     #[test]
     fn what_ticks_take_widens_short_calls_and_no_long_ones() {
-        let dear = told(&[("tick-mean-ns", "1000000"), ("tick-cost-ns", "40000")]);
+        let dear = stated(&[("tick-mean-ns", "1000000"), ("tick-cost-ns", "40000")]);
         let error = |calls: u64, length: u64| {
             let mut frame = Frame::default();
             (0..calls).for_each(|_| frame.add(length * MILLISECOND, false, true));
@@ -272,6 +275,6 @@ mod tests {
         assert!((error(5_000, 1) - 200.0).abs() < 0.1, "2 * 0.04 * 5 s * half of the time");
         assert!((error(100, 50) - 4.0).abs() < 0.1, "2 * 0.04 * 100 ticks * half of the time");
         assert_eq!(error(1, 10_000), 0.0);
-        assert_eq!(told(&[("tick-mean-ns", "1000000")]).interruption, 0.0, "an older recording does not tell");
+        assert_eq!(stated(&[("tick-mean-ns", "1000000")]).interruption, 0.0, "an older recording does not state it");
     }
 }

@@ -114,7 +114,7 @@ impl Frame {
         if self.class.is_empty() { self.method.clone() } else { format!("{}.{}", self.class, self.method) }
     }
 
-    /// The full name, and behind it whether figures are of bursts only: those are another thing than figures of all calls.
+    /// The full name, followed by whether figures are of bursts only: those are another thing than figures of all calls.
     #[must_use]
     pub fn reported_name(&self) -> String {
         format!("{}{}", self.full_name(), if self.is_in_bursts() { IN_BURSTS } else { "" })

@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(of(Grouping::Module, &frame("java.util.Map", "java.base")), "java.base");
         assert_eq!(of(Grouping::Module, &frame("com.acme.Shop", "")), "com.acme");
         assert_eq!(of(Grouping::Package, &frame("java.util.Map", "java.base")), "java.util");
-        assert_eq!(of(Grouping::Class, &frame("", "")), "m", "what is no method stands for itself");
+        assert_eq!(of(Grouping::Class, &frame("", "")), "m", "what is no method is a group of its own");
     }
 
     #[test]

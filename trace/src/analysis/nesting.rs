@@ -139,7 +139,7 @@ impl Nesting {
     /// Adds the calls of a virtual thread in one chunk, in the order of the file.
     pub(super) fn add_virtual(&mut self, thread: u64, records: &[CallRecord]) {
         let state = self.virtual_threads.entry(thread).or_default();
-        // What was held back comes from later chunks.
+        // What was held back is from later chunks.
         state.held_back.splice(0..0, records.iter().copied());
     }
 

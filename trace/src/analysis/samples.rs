@@ -206,7 +206,7 @@ impl SampleTotals {
         let is_virtual = thread.is_some_and(|thread| thread.is_virtual);
         let id = thread.filter(|_| !is_virtual).map_or(0, |thread| thread.id);
         let known = self.threads.entry((is_virtual, id)).or_default();
-        // The file is read backward, so the first name that comes by is the last one.
+        // The file is read backward, so the first name that is read is the last one.
         if known.name.is_empty() {
             known.name = match thread {
                 Some(_) if is_virtual => "virtual threads".to_owned(),

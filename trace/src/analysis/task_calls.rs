@@ -12,7 +12,7 @@ use super::{FrameId, Slice};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CallPlace {
     pub(crate) thread: u64,
-    /// How many calls of the thread have come by, this one included; the last one comes first.
+    /// How many calls of the thread have been read, this one included; the last one is read first.
     pub(crate) number: u64,
     pub(crate) frame: FrameId,
     pub(crate) start: u64,
@@ -40,7 +40,7 @@ struct Giver {
     is_rooted: bool,
 }
 
-/// Where a call stands that comes by.
+/// The place of a call that is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
     /// Nothing is above it.
@@ -132,7 +132,7 @@ impl<'l> TaskCalls<'l> {
         takers.into_iter().zip(&givers.0).zip(links.hand_overs.iter().zip(1..)).filter_map(arrow).collect()
     }
 
-    /// All calls have come by: who handed over what. Where no call stands around a hand-over, it is the call that handed over
+    /// All calls have been read: who handed over what. Where no call encloses a hand-over, it is the call that handed over
     /// what the thread was doing.
     pub(crate) fn givers(self) -> Givers {
         let mut givers: Vec<Option<Giver>> = Vec::with_capacity(self.givers.len());

@@ -1,4 +1,4 @@
-//! Which thread ran a task that which other thread had handed over: joined from the steps that a recording tells.
+//! Which thread ran a task that which other thread had handed over: joined from the steps in a recording.
 //!
 //! A task is known by its identity hash alone. If several threads have handed over what looks like the same task and it has
 //! not begun, nobody can tell whose begins now: such a run belongs to nobody, and is counted.
@@ -153,7 +153,7 @@ impl TaskLinks {
             return None;
         }
         let link = self.hand_over(step);
-        // A thread may be told twice, when it is made and when it is started.
+        // A thread may be recorded twice, when it is made and when it is started.
         self.threads.entry(started).or_default().base.get_or_insert(link);
         Some(link)
     }
@@ -183,8 +183,8 @@ impl TaskLinks {
     pub fn context(&self, thread: u64, at: u64) -> Context {
         let Some(contexts) = self.threads.get(&thread) else { return Context::Own };
         let base = contexts.base.filter(|_| !contexts.is_worker).map_or(Context::Own, Context::Task);
-        let behind = contexts.switches.partition_point(|(from, _)| *from < at);
-        let last = behind.checked_sub(1).and_then(|last| contexts.switches.get(last));
+        let later = contexts.switches.partition_point(|(from, _)| *from < at);
+        let last = later.checked_sub(1).and_then(|last| contexts.switches.get(last));
         last.and_then(|(_, context)| *context).unwrap_or(base)
     }
 

@@ -50,7 +50,7 @@ pub(super) struct ThreadRows {
 }
 
 impl ThreadRows {
-    /// The sums of a platform thread. The file is read backward, so the first name that comes by is the last one.
+    /// The sums of a platform thread. The file is read backward, so the first name that is read is the last one.
     pub(super) fn platform(&mut self, thread: &Thread) -> &mut ThreadTotals {
         let (name, totals) = self.platform.entry(thread.id).or_default();
         if name.is_empty() {

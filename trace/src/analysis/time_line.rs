@@ -73,7 +73,7 @@ impl TimeLine {
         }
     }
 
-    /// Nanoseconds that a column stands for.
+    /// Nanoseconds that a column covers.
     #[must_use]
     pub fn column_nanos(&self) -> u64 {
         self.column
@@ -167,7 +167,7 @@ mod tests {
         lane.add(8, 31, 10);
         lane.add(COLUMNS as u64 * 10 - 1, COLUMNS as u64 * 10 + 7, 10);
         assert_eq!(lane.busy[..5], [2, 10, 10, 1, 0]);
-        assert_eq!(lane.busy[COLUMNS - 1], 8, "what is behind the end belongs to the last column");
+        assert_eq!(lane.busy[COLUMNS - 1], 8, "what is after the end belongs to the last column");
         assert_eq!(lane.total, lane.busy.iter().sum::<u64>());
     }
 }

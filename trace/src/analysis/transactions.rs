@@ -79,7 +79,7 @@ impl Transactions {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Open {
     pub(super) context: Context,
-    /// Where it stands: a path, a node, or the number of a call.
+    /// Its place: a path, a node, or the number of a call.
     pub(super) place: usize,
     /// Its transaction begins on this thread, in this context.
     pub(super) is_rooted: bool,

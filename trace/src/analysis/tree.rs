@@ -126,13 +126,13 @@ impl CallTree {
         self.left_out = Some(frame);
     }
 
-    /// Whether a node stands for several paths.
+    /// Whether a node represents several paths.
     pub(super) fn is_left_out(&self, id: NodeId) -> bool {
         self.left_out.is_some() && self.node(id).is_some_and(|node| node.frame == self.left_out)
     }
 
     /// Adds a call of `frame` by the path `parent`: the node, and whether no call around it is of the same method (which
-    /// is not known of a node that stands for several paths).
+    /// is not known of a node that represents several paths).
     pub(super) fn add(&mut self, parent: NodeId, frame: FrameId, duration: u64, exact: bool) -> (NodeId, bool) {
         self.add_many(parent, frame, (1, u64::from(!exact)), duration)
     }

@@ -13,7 +13,7 @@ use crate::analysis::{
 
 /// Nodes of the call tree in a report; of larger trees the nodes with the least time are left out.
 const MOST_NODES: usize = 40_000;
-/// Statements, requests and peers in a report: so many of each, and letters of each.
+/// Statements, requests and peers in a report: how many of each, and how many letters of each.
 const MOST_DETAILS: usize = 2_000;
 const LONGEST_TEXT: usize = 4_000;
 
@@ -24,7 +24,7 @@ pub fn json(analysis: &Analysis) -> String {
     page_json(analysis, None)
 }
 
-/// The data of the page; the time line only stands there.
+/// The data of the page; the time line is only there.
 pub(super) fn page_json(analysis: &Analysis, time_line: Option<&TimeLine>) -> String {
     let page = Page { time_line: time_line.map(TimeLineData::of), ..Page::of(analysis) };
     // Numbers and text only: nothing that could fail to be written as JSON.

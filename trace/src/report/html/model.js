@@ -13,7 +13,7 @@ const nodes = data.nodes;
 const frames = data.frames;
 const recording = data.recording;
 
-// Puts samples where calls would be: each stands for the time between two.
+// Puts samples where calls would be: each represents the time between two.
 function showSamples(samples) {
   const interval = samples.interval || 1;
   const times = (ticks) => ticks.map((number) => number * interval);

@@ -145,7 +145,7 @@ fn lines(
 
 impl Line {
     fn of_group(row: GroupRow) -> Line {
-        // What stands in brackets is no method: samples without a stack.
+        // What is in brackets is no method: samples without a stack.
         let name = match row.methods {
             _ if row.name.starts_with('[') => row.name,
             1 => format!("{} (1 method)", row.name),
