@@ -131,12 +131,12 @@ fn passes_first_look(
 ) -> bool {
     let rules = &session.setup.rules;
     let look = |memory: &mut HeadMemory| {
-        // A class that cannot be read is told below, if somebody wants it.
+        // A class that cannot be read is counted below, if a rule wants it.
         let Ok(head) = rules.first_look(class.bytes, memory) else { return wanted };
         if rules.needs_hierarchy() {
             view.arrive(&head, &Late { session, jvmti: class.jvmti, jni: class.jni });
         }
-        // Whoever reads the log wants to know the reason for each method.
+        // The log at level debug holds the reason for each method.
         let is_told = tracing::enabled!(tracing::Level::DEBUG);
         let is_taken = wanted && (is_told || coming.has_wrappers() || rules.may_take(&head, &view.without_asking()));
         Statistics::add(&session.statistics.classes_unmatched, usize::from(wanted && !is_taken));

@@ -36,7 +36,7 @@ pub(crate) fn detach(agent: &Agent, jni: &Jni<'_>) {
 
 fn restore(jvmti: Jvmti, jni: &Jni<'_>, session: &Arc<Session>) {
     let noted = session.rewritten.take();
-    // First told, then looked for: whatever is linked from now on is restored there.
+    // The event first, then the list: a class that is linked from now on is restored by the event.
     if let Err(error) = jvmti.set_event(Event::ClassPrepare, true) {
         tracing::error!(%error, "classes that are being loaded keep their probes, switched off");
     }
@@ -77,7 +77,7 @@ fn waits(jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>) -> bool {
     let Some(of_loader) = late_restores::of_loader(jvmti, jni, class) else { return false };
     if !class.is_prepared(jvmti) {
         LATE_RESTORES.add(std::iter::once(of_loader.clone()));
-        // It may have been linked before it could be told.
+        // It may have been linked before it was noted.
         if !class.is_prepared(jvmti) {
             return true;
         }

@@ -70,7 +70,7 @@ impl LateRestores {
         self.change(|waiting| waiting.loaders.take_over(jni, loaders));
     }
 
-    /// Whoever waits for a loader that is gone waits no longer. How many are left.
+    /// Forgets the classes whose loader is gone, and returns how many are left.
     pub(crate) fn forget_gone(&self, jni: &Jni<'_>) -> usize {
         self.change(|waiting| {
             let gone = waiting.loaders.take_gone(jni);
@@ -111,10 +111,10 @@ pub(crate) fn of_loader(jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>) -> 
     Some((name.into(), class.with_loader(jvmti, jni, |loader| jvmti.identity_hash(loader))))
 }
 
-/// Switches the event off that tells of linked classes.
+/// Switches the event of linked classes off.
 pub(crate) fn stop_listening(jvmti: Jvmti) {
     if let Err(error) = jvmti.set_event(Event::ClassPrepare, false) {
-        tracing::error!(%error, "classes that are linked are still told");
+        tracing::error!(%error, "the event of linked classes cannot be switched off");
     }
 }
 

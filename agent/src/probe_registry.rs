@@ -1,4 +1,4 @@
-//! Numbers of probes, process-wide: which probe number stands for which method and template.
+//! Numbers of probes, process-wide: the method and the template of each number.
 //!
 //! Numbers go from 1 to 2^24 - 2 (the next one is that of silent probes, `instrument_core::ahead`) and are never given to something else.
 //! A class that is retransformed, or defined by another loader, gets the numbers it had: classes of one name in several loaders share them.
@@ -18,7 +18,7 @@ use crate::hierarchy::{BOOT, LoaderId};
 /// The highest number that fits into a record.
 pub(crate) const HIGHEST_PROBE: usize = SILENT_PROBE as usize - 1;
 
-/// The levels whose records have numbers of their own behind that of a live probe: their figures mean something else.
+/// The levels whose records have numbers of their own, directly after that of a live probe: their figures have another meaning.
 const OTHER_LEVELS: [Level; 3] = [Level::Watch, Level::Full, Level::Burst];
 
 /// How many numbers a live probe has.
@@ -47,7 +47,7 @@ pub(crate) struct ProbeRequest<'a> {
     pub(crate) template: &'a str,
     /// Level of the template's variant.
     pub(crate) level: Level,
-    /// Whether the variant is live: the numbers behind the probe's own are then its other ones, for what [`OTHER_LEVELS`] record.
+    /// Whether the variant is live: the next numbers after the probe's own are then its, too, for the records of [`OTHER_LEVELS`].
     pub(crate) live: bool,
 }
 
@@ -320,7 +320,7 @@ impl ProbeRegistry {
         Some(ProbedMethod { class, name, descriptor })
     }
 
-    /// Tells `each` about the probes that came since the last time.
+    /// Calls `each` with the probes that were added since the last time.
     pub(crate) fn new_definitions(&self, definitions: &mut Definitions, mut each: impl FnMut(ProbeDefinition<'_>)) {
         if self.count.load(Ordering::Acquire) == definitions.seen {
             return;
@@ -422,7 +422,7 @@ mod tests {
         let live = ProbeRequest { live: true, ..request("a", "timed", Level::Time) };
         let ask = || registry.numbers((b"p/C", 1), &[live, request("b", "timed", Level::Time)]);
         assert_eq!(ask(), Some(vec![1, 5]));
-        assert_eq!(ask(), Some(vec![1, 5]), "the same when the class comes again");
+        assert_eq!(ask(), Some(vec![1, 5]), "the same when the class is retransformed");
         let described = registry.described().into_iter().map(|probe| (probe.number, probe.method, probe.live));
         assert_eq!(described.collect::<Vec<_>>(), [(1, "p.C.a".to_owned(), true), (5, "p.C.b".to_owned(), false)]);
         let recorded = |number| registry.recorded_as([number].into_iter()).pop().flatten();
@@ -461,21 +461,21 @@ mod tests {
     }
 
     #[test]
-    fn each_definition_is_told_once_with_its_number() {
+    fn each_definition_is_reported_once_with_its_number() {
         let registry = ProbeRegistry::default();
         let mut definitions = Definitions::default();
-        let mut told = Vec::new();
-        let mut tell = |definitions: &mut Definitions| {
+        let mut reported = Vec::new();
+        let mut report = |definitions: &mut Definitions| {
             registry.new_definitions(definitions, |probe| {
-                told.push(format!("{} {} {}", probe.id, String::from_utf8_lossy(probe.name), probe.level));
+                reported.push(format!("{} {} {}", probe.id, String::from_utf8_lossy(probe.name), probe.level));
             });
         };
         registry.numbers((b"C", 1), &[request("a", "t", Level::Time)]);
-        tell(&mut definitions);
-        tell(&mut definitions);
+        report(&mut definitions);
+        report(&mut definitions);
         registry.numbers((b"C", 1), &[request("a", "t", Level::Time), request("b", "t", Level::Watch)]);
-        tell(&mut definitions);
-        assert_eq!(told, ["1 a time", "2 b watch"]);
+        report(&mut definitions);
+        assert_eq!(reported, ["1 a time", "2 b watch"]);
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub(crate) struct RewrittenClasses {
 pub(crate) struct Noted {
     /// All names, and the loaders that have such a class, without those that are known to be gone.
     pub(crate) names: FxHashMap<Box<[u8]>, Vec<LoaderId>>,
-    /// Those that came last when they were loaded, and that the JVM may not have defined yet: it looks for the super types first, by
+    /// Those that passed the class hook last, and that the JVM may not have defined yet: it looks for the super types first, by
     /// Java code that may take its time.
     pub(crate) on_their_way: VecDeque<ClassId>,
     /// The loaders of these: whose loader is gone is never defined.

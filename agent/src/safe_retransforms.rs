@@ -1,9 +1,9 @@
 //! Which classes can be retransformed without harm, bugs of HotSpot considered (`hotspot_hazards.rs`).
 //!
 //! Names of parameters are lost where the JVM puts a class file together again from its own data. It does not have to if an agent changed the
-//! class when it came: then it has kept the file. Otherwise the class hook puts the names back, each time that the class comes: they are
-//! taken from the class file, which is at hand for a class that came just now, or can be read. Against the bug with records nothing helps: it
-//! is in what comes after the hook.
+//! class when it was loaded: then it has kept the file. Otherwise the class hook puts the names back at each retransformation: they are taken
+//! from the class file, which is at hand for a class that was loaded just now, or can be read. Nothing helps against the bug with records: the
+//! JVM makes that mistake after the hook.
 //!
 //! Of the process, not of a session: what the JVM has lost is lost for the next session, too.
 
@@ -24,7 +24,7 @@ use crate::late_restores::of_loader;
 /// The classes of the process.
 pub(crate) static SAFE_RETRANSFORMS: SafeRetransforms = SafeRetransforms::new();
 
-/// So many bytes of class files are at hand, of the classes that came last: those whose super types are being loaded are among them.
+/// Most bytes of class files at hand, of the classes that were loaded last: those whose super types are being loaded are among them.
 const MOST_BYTES_AT_HAND: usize = 2 << 20;
 
 /// Of so many classes names are kept, and of so many more it is known that the JVM has kept the file. Others stay as they are.
@@ -47,7 +47,7 @@ struct Known {
     at_hand: AtHand,
 }
 
-/// Files of classes that came lately.
+/// Files of classes that were loaded lately.
 #[derive(Debug, Default)]
 struct AtHand {
     /// By the hash of the name, and the loader.
@@ -85,7 +85,7 @@ impl SafeRetransforms {
         SafeRetransforms { known: Mutex::new(None), has_names: AtomicBool::new(false) }
     }
 
-    /// A class is handed back changed when it comes for the first time.
+    /// Notes a class that is changed when it is loaded.
     pub(crate) fn note_changed(&self, java_version: u32, name: &[u8], class: &jvm::ClassFile<'_>) {
         if hotspot_hazards::of_pool(java_version, class.bytes).is_some_and(|hazard| hazard.loses_parameters) {
             let id: ClassId = (name.into(), class.loader_hash());
@@ -149,7 +149,7 @@ impl SafeRetransforms {
         if is_known || is_safe() { None } else { Some(hazard) }
     }
 
-    /// The names in the file that the class surely came from.
+    /// Returns the names in the file that the class was surely loaded from.
     fn own_names(&self, id: &ClassId, types: Option<&TypeIndex>) -> Option<ParameterNames> {
         let shipped = || types.filter(|_| id.1 == BOOT)?.jdk_class(&id.0);
         self.with(|known| known.at_hand.names(id)).or_else(|| names_in(&shipped()?, &id.0))
@@ -166,7 +166,7 @@ impl SafeRetransforms {
         })
     }
 
-    /// The file of a class that comes to the hook again, with the names that the JVM has lost.
+    /// Returns the file of a class that is retransformed, with the names that the JVM has lost.
     pub(crate) fn put_back(&self, class: &jvm::ClassFile<'_>) -> Option<Vec<u8>> {
         if class.is_new() || !self.has_names.load(Ordering::Acquire) || !class.is_loaded() {
             return None;
@@ -194,7 +194,7 @@ impl SafeRetransforms {
     }
 }
 
-/// The names in the class file that stands where the loader of the class looks now.
+/// Returns the names in the class file that the loader of the class finds now.
 fn read_names(jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>, (name, _): &ClassId) -> Option<ParameterNames> {
     names_in(&class.with_loader(jvmti, jni, |loader| read_class_resource(jni, loader?, name))?, name)
 }

@@ -190,7 +190,7 @@ impl Agent {
         }
     }
 
-    /// The JVM is up: runtime classes, recorder, hook, and the classes that came before.
+    /// Starts a session in a JVM that is up: runtime classes, recorder, hook, and the classes that were loaded before.
     fn start(&self, jni: &Jni<'_>, session: &Arc<Session>) -> Result<(), String> {
         let rings =
             *self.rings.get_or_init(|| Rings::of_process(session.setup.config.trace.buffer_mb as usize * (1 << 20)));
@@ -229,7 +229,7 @@ impl Agent {
         Ok(())
     }
 
-    /// What becomes of a class that comes to the hook.
+    /// Returns the new bytes of a class that is loaded or retransformed; `None` leaves it as it is.
     fn rewritten(&self, class: &ClassFile<'_>) -> Option<Vec<u8>> {
         let present = match &*self.session.read() {
             Some(session) if session.is_leaving() => None,
@@ -285,7 +285,7 @@ impl JvmEvents for Agent {
         if let Some(session) = self.session() {
             session.late.class_prepared(jvmti, jni, &session, class);
         } else if !LATE_RESTORES.are_waiting() {
-            // Locked: a session that begins may want to be told.
+            // Locked: a session that begins may need the event.
             let session = self.session.read();
             if session.is_none() {
                 late_restores::stop_listening(jvmti);
@@ -316,7 +316,7 @@ impl JvmEvents for Agent {
     }
 
     fn garbage_collection(&self, starts: bool) {
-        // Not by way of the session: its lock may be held by a thread that stands still now.
+        // Not by way of the session: a thread that is stopped now may hold its lock.
         recorder::note_pause(starts);
     }
 

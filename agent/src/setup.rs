@@ -32,7 +32,7 @@ pub(crate) struct Setup {
 /// Why there is no setup.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SetupError {
-    /// What the user is told.
+    /// The message for the user.
     pub(crate) text: String,
     /// The user wants the JVM to stop in this case.
     pub(crate) abort: bool,

@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(of_class(&classes, "a/C", 2), Some(&method("other")));
         assert_eq!(of_class(&classes, "a/C", 3), None);
         classes.note(b"a/C", 2, WrappedMethods::default());
-        assert_eq!(of_class(&classes, "a/C", 2), None, "this time the class came without");
+        assert_eq!(of_class(&classes, "a/C", 2), None, "the new definition has no wrapper");
     }
 
     #[test]

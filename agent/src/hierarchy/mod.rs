@@ -11,8 +11,8 @@
 //! Most questions are not asked at all: a type whose whole ancestry holds nothing that a rule asks for is marked so, and the next
 //! class that extends it needs one look. And a question that would have to be answered from a class file (3. to 6.) is only asked if the
 //! answer can lead to a type that a rule asks for: not before such a type has come, nor about interfaces where only classes have ([`asked`]). When
-//! one comes, classes that were on their way by then are decided late ([`overlooked`]). From then on, a class with a super type that nobody
-//! has seen waits until that comes, too, unless reading is cheaper ([`experience`]). Classes that HotSpot could not retransform do not wait.
+//! one comes, classes that were on their way by then are decided late ([`overlooked`]). From then on, a class with a super type that was
+//! never seen waits until that is loaded, too, unless reading is cheaper ([`experience`]). Classes that HotSpot could not retransform do not wait.
 //!
 //! A loader is identified by the identity hash of its object: two loaders with the same hash that both define a class of the
 //! same name with different super types would be confused, which costs at worst a probe too many or too few.
@@ -113,7 +113,7 @@ impl TypeIndex {
             }
             known.is_awaited(name)
         };
-        // Behind the class itself: whoever is overlooked from now on sees that the type exists.
+        // After the class itself: a class that is examined from now on sees that the type exists.
         let is_asked = self.asked.note(name, is_interface);
         if is_asked || is_awaited {
             self.overlooked.look_again(self, (name, loader), late);
@@ -175,12 +175,12 @@ impl TypeIndex {
         }
         let bytes = self.jdk_class(name)?;
         let (types, is_interface) = self.learn_from(name, BOOT, &bytes)?;
-        // It may be loaded without anybody being told.
+        // It may be loaded without passing the class hook.
         self.asked.note(name, is_interface);
         Some(types)
     }
 
-    /// Notes the super types of the class in these bytes, if it has this name. Also tells whether it is an interface.
+    /// Notes the super types of the class in these bytes, if it has this name, and returns them and whether it is an interface.
     fn learn_from(&self, name: &[u8], loader: LoaderId, class: &[u8]) -> Option<(Arc<Supertypes>, bool)> {
         with_memory(&HEAD, |memory| {
             let head = ClassHead::read(class, memory, |_| {}).ok()?;
@@ -246,7 +246,7 @@ impl TypeIndex {
         if !PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
             return None;
         }
-        // A class that the JVM has made (`Shop$$Lambda`) stands in no image, but the one that it was made for does.
+        // No image contains a class that the JVM has made (`Shop$$Lambda`), but the one that it was made for may be in it.
         let shipped = name.split("$$").next().unwrap_or(name);
         self.image()?.module_of(shipped).ok().flatten().map(str::to_owned)
     }
