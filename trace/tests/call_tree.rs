@@ -122,12 +122,12 @@ fn nested_calls_and_details_of_the_sample() {
     let query = analysis.frames.iter().position(|frame| frame.method == "query").unwrap();
     let frame = &analysis.frames[query];
     assert_eq!(
-        (frame.calls, frame.total, frame.own, frame.longest(), frame.average()),
+        (frame.calls, frame.total, frame.own, frame.times.longest(), frame.times.average()),
         (2, 4_500, 4_500, Some(3_000), Some(2_250))
     );
     assert_eq!((frame.class.as_str(), frame.template.as_str()), ("com.acme.Store", "timed"));
     let statement = &analysis.statements[0];
-    assert_eq!((statement.text.as_str(), statement.calls, statement.total), ("select 1", 2, 4_500));
+    assert_eq!((statement.text.as_str(), statement.calls, statement.times.sum), ("select 1", 2, 4_500));
     assert_eq!(analysis.http_requests[0].text, "GET /orders/{order}");
     assert_eq!((analysis.sockets[0].text.as_str(), analysis.sockets[0].bytes), ("10.0.0.1:5432", 1 << 33));
     assert_eq!(analysis.lost, 3);
@@ -149,7 +149,7 @@ fn recursion_counts_its_time_once() {
     let rows = [("a", 2, 51), ("a/a", 1, 30), ("a/a/b", 1, 20), ("a/a/b/a", 1, 10)];
     assert_eq!(tree(&analysis), expected(rows));
     let a = &analysis.frames.iter().find(|frame| frame.method == "a").unwrap();
-    assert_eq!((a.calls, a.total, a.own, a.sum), (4, 51, 41, 91));
+    assert_eq!((a.calls, a.total, a.own, a.times.sum), (4, 51, 41, 91));
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn recorded(calls: &[u64], longest: u64, late: u64) -> Analysis {
 /// Average, median, 95th percentile and maximum.
 fn figures(analysis: &Analysis) -> [Option<u64>; 4] {
     let frame = &analysis.frames[0];
-    [frame.average(), frame.percentile(50.0), frame.percentile(95.0), frame.longest()]
+    [frame.times.average(), frame.times.percentile(50.0), frame.times.percentile(95.0), frame.times.longest()]
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn calls_of_8_ms_are_reported_as_such_or_not_at_all() {
             let figure = figure.unwrap();
             assert!(figure.abs_diff(sleep) <= longest * MILLISECOND + SLACK, "{figure} with ticks of {longest} ms");
         }
-        let average = analysis.frames[0].average().unwrap();
+        let average = analysis.frames[0].times.average().unwrap();
         assert!(average.abs_diff(sleep) < sleep / 50, "{average}");
     }
     for (longest, late) in [(3, 0), (5, 0), (6, 30), (15, 0), (20, 100)] {
@@ -86,7 +86,7 @@ fn calls_of_8_ms_are_reported_as_such_or_not_at_all() {
 #[test]
 fn a_method_with_short_calls_has_a_maximum_at_most() {
     let analysis = recorded(&[150, 150, 150, 30 * MILLISECOND], MILLISECOND, 0);
-    let longest = analysis.frames[0].longest().unwrap();
+    let longest = analysis.frames[0].times.longest().unwrap();
     assert!(longest.abs_diff(30 * MILLISECOND) <= MILLISECOND + SLACK, "{longest}");
     let brief = recorded(&[150], MILLISECOND, 40 * MILLISECOND);
     assert_eq!(figures(&brief), [None; 4], "not 16 ms for 150 ns");

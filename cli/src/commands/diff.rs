@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use trace::analysis::{Comparison, Figures, Measure, MethodChange};
+use trace::analysis::{Comparison, Figures, Measure, MethodChange, RecordedPart};
 use trace::report::{TerminalOptions, comparison, diff_html};
 use trace::{Analysis, AnalysisOptions, TraceReader};
 
@@ -98,12 +98,13 @@ fn check(changes: &Comparison, by: Measure, limit: f64, smallest_share: f64) -> 
     let unjudged = changes.unjudged_above(by, limit, smallest_share);
     if !unjudged.is_empty() {
         let mut text = format!(
-            "warning: {} may have got worse by more than {limit} %, but the calls are too few to exclude chance:",
+            "warning: {} may have got worse by more than {limit} %, but the calls are too few to exclude chance, or cover a \
+             part of the time only:",
             methods(unjudged.len())
         );
         for method in unjudged {
             let change = method.percent(by).unwrap_or_default();
-            text.push_str(&format!("\n  {change:+.1} %  {}{}", method.name, method.descriptor));
+            text.push_str(&format!("\n  {change:+.1} %  {}{}", method.marked_name(), method.descriptor));
         }
         eprintln!("{text}\n  compare several recordings of each side: --before A1 A2 A3 --after B1 B2 B3");
     }
@@ -133,11 +134,16 @@ fn json(changes: &Comparison, by: Measure) -> String {
             })
         })
     };
+    let part = |part: &Option<RecordedPart>| {
+        part.as_ref().map(|RecordedPart { percent, text, rest_is_estimated }| {
+            json!({ "percent": percent, "text": text, "rest_is_estimated": rest_is_estimated })
+        })
+    };
     let row = |method: &&MethodChange| {
         json!({
             "method": method.name, "descriptor": method.descriptor, "before": figures(&method.before),
             "after": figures(&method.after), "percent": method.percent(by), "chance_percent": method.noise_percent(by),
-            "is_chance": method.is_noise(by),
+            "is_chance": method.is_noise(by), "parts": method.parts.each_ref().map(part),
         })
     };
     let rows: Vec<_> = changes.by_difference(by).iter().map(row).collect();

@@ -125,11 +125,7 @@ impl Builder {
                     if V::SEES_DETAILS {
                         self.nesting.details.see(&decoded.chunk, &event);
                     }
-                    if let Event::Claim { at, method, template, from, to, .. } = &event {
-                        let template = decoded.chunk.template(*template).unwrap_or_default();
-                        let probe = decoded.chunk.method(*method).map(|method| (method, template));
-                        self.claims.add(probe, *at, (from, to));
-                    }
+                    self.claims.see(&decoded.chunk, &event);
                     if let Event::Loss { thread, lost } = event {
                         self.rows.lose(decoded.chunk.thread(thread), lost);
                     }
@@ -278,11 +274,10 @@ impl Builder {
         }
         let ticks = Ticks::of(&analysis.recording.configuration, analysis.recording.duration_nanos, &analysis.frames);
         ticks.set_margins(&mut analysis.frames, &analysis.tree);
-        analysis.frames.iter_mut().for_each(|frame| frame.judge_lengths(&self.ticks));
+        analysis.frames.iter_mut().for_each(|frame| frame.times.judge(&self.ticks));
         analysis.shortest_length = self.ticks.shortest();
         analysis.warnings.extend(ticks.warning(&analysis.frames));
-        let begin = self.begin.max(reader.start_epoch_nanos());
-        let span = Span { begin, end: reader.start_epoch_nanos() + reader.duration_nanos() };
+        let span = Span::of(reader, self.begin);
         analysis.warnings.extend(self.claims.mark(span, &mut analysis.frames));
         analysis.threads = self.rows.finish();
         analysis.slowest_calls = self.call_arguments.finish(&self.ticks);

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Frame;
-use crate::reader::Method;
+use super::{AnalysisOptions, Frame};
+use crate::TraceReader;
+use crate::reader::{Chunk, Event, Method};
 
 const OF_THE_TIME: &str = " of the time";
 
@@ -75,9 +76,63 @@ pub(super) struct Span {
     pub(super) end: u64,
 }
 
+/// The parts of the time to which figures of methods apply, for exports that write names before all calls are known.
+#[derive(Debug, Default)]
+pub(crate) struct RecordedParts(BTreeMap<Probe, RecordedPart>);
+
+impl RecordedParts {
+    /// Reads all changes of level; chunks that cannot be read have none.
+    pub(crate) fn read(reader: &TraceReader, options: AnalysisOptions) -> RecordedParts {
+        let mut claims = Claims::default();
+        let mut start_up = None;
+        for chunk in (0..reader.chunk_count()).filter_map(|index| reader.chunk(index).ok()) {
+            for event in chunk.events().map_while(Result::ok) {
+                match event {
+                    Event::StartUpDone { at } => start_up = start_up.or(Some(at)),
+                    event => claims.see(&chunk, &event),
+                }
+            }
+        }
+        let begin = start_up.filter(|_| options.after_start_up).unwrap_or(0);
+        let span = Span::of(reader, begin);
+        let part = |(probe, changes): (Probe, Vec<Change>)| Some((probe, part(&in_order(changes), span)?));
+        RecordedParts(claims.by_probe.into_iter().filter_map(part).collect())
+    }
+
+    /// Returns the part of a method, or `None` if its figures apply to all the time.
+    pub(crate) fn of(&self, frame: &Frame) -> Option<&RecordedPart> {
+        if self.0.is_empty() { None } else { self.0.get(&probe(frame)) }
+    }
+}
+
+fn probe(frame: &Frame) -> Probe {
+    [&frame.class, &frame.method, &frame.descriptor, &frame.template].map(Clone::clone)
+}
+
+fn in_order(mut changes: Vec<Change>) -> Vec<Change> {
+    changes.sort();
+    changes
+}
+
+impl Span {
+    /// Returns the span of a recording, or what follows `begin` if that is later than its start.
+    pub(super) fn of(reader: &TraceReader, begin: u64) -> Span {
+        let start = reader.start_epoch_nanos();
+        Span { begin: begin.max(start), end: start + reader.duration_nanos() }
+    }
+}
+
 impl Claims {
+    /// Adds the event if it is a change of level.
+    pub(super) fn see(&mut self, chunk: &Chunk, event: &Event<'_>) {
+        if let Event::Claim { at, method, template, from, to, .. } = event {
+            let template = chunk.template(*template).unwrap_or_default();
+            self.add(chunk.method(*method).map(|method| (method, template)), *at, (from, to));
+        }
+    }
+
     /// A change of the level of a method's probe with this template, or of all probes.
-    pub(super) fn add(&mut self, probe: Option<(Method<'_>, &str)>, at: u64, (from, to): (&str, &str)) {
+    fn add(&mut self, probe: Option<(Method<'_>, &str)>, at: u64, (from, to): (&str, &str)) {
         let change = Change { at, from: from.to_owned(), to: to.to_owned() };
         match probe {
             Some((Method { class, name, descriptor, .. }, template)) => {
@@ -95,11 +150,8 @@ impl Claims {
         // Figures of bursts have a template of their own.
         let frames = if self.by_probe.is_empty() { &mut [] } else { frames };
         for frame in frames {
-            let Frame { class, method, descriptor, template, .. } = &*frame;
-            let probe = [class, method, descriptor, template].map(Clone::clone);
-            let Some(changes) = self.by_probe.get_mut(&probe) else { continue };
-            changes.sort();
-            frame.part = part(changes, span);
+            let Some(changes) = self.by_probe.remove(&probe(frame)) else { continue };
+            frame.part = part(&in_order(changes), span);
             if let Some(part) = frame.part.as_ref().filter(|_| frame.calls > 0) {
                 let rest = if part.rest_is_estimated { "the rest is estimated" } else { "nothing of the rest" };
                 let text = format!("{} ({}; {rest})", frame.full_name(), part.with_percent());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::blocks::{Block, Blocks, student};
 use super::tree::Subtracted;
-use super::{Analysis, Frame, ProbeTime};
+use super::{Analysis, Frame, ProbeTime, RecordedPart};
 
 /// What is compared. Times in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -67,17 +67,19 @@ struct Recorded {
     blocks: Option<Blocks>,
     /// What was subtracted from own and total time because it was the time of probes; blocks contain it.
     probes: Subtracted,
+    part: Option<RecordedPart>,
 }
 
 impl Recorded {
     fn add(&mut self, frame: &Frame) {
+        self.part = smallest(self.part.iter().chain(&frame.part));
         self.calls += frame.calls;
-        self.estimated_calls += frame.estimated_calls;
+        self.estimated_calls += frame.times.estimated_calls;
         self.total = self.total.saturating_add(frame.total);
         self.own = self.own.saturating_add(frame.own);
         self.probes.own = self.probes.own.saturating_add(frame.probes.own);
         self.probes.total = self.probes.total.saturating_add(frame.probes.total);
-        match frame.averaged() {
+        match frame.times.count_and_sum() {
             Some((calls, sum)) => self.averaged = (self.averaged.0 + calls, self.averaged.1.saturating_add(sum)),
             None => self.has_unknown_lengths = true,
         }
@@ -155,6 +157,11 @@ impl Side {
     }
 }
 
+/// Returns the part that covers the least of the time.
+fn smallest<'a>(parts: impl Iterator<Item = &'a RecordedPart>) -> Option<RecordedPart> {
+    parts.min_by(|a, b| a.percent.total_cmp(&b.percent)).cloned()
+}
+
 /// How far the difference of two sides may be off. The larger counts: what blocks of time within the recordings say, or the
 /// recordings of a side among each other.
 fn margin(before: &Side, after: &Side, measure: Measure) -> Option<f64> {
@@ -215,13 +222,35 @@ pub struct MethodChange {
     pub after: Option<Figures>,
     /// How far the difference may be off, by [`Measure::ALL`]; `None` if that cannot be said.
     margins: [Option<f64>; 4],
+    /// Before and after: the part of the time to which the figures apply, if the level was changed; of several recordings the smallest.
+    pub parts: [Option<RecordedPart>; 2],
 }
 
 impl MethodChange {
     fn of((name, descriptor): (String, &str), [before, after]: [Side; 2]) -> MethodChange {
         let margins = Measure::ALL.map(|measure| margin(&before, &after, measure));
+        let parts = [&before, &after].map(|side| smallest(side.0.iter().filter_map(|recorded| recorded.part.as_ref())));
         let [before, after] = [before, after].map(|side| side.figures());
-        MethodChange { name, descriptor: descriptor.to_owned(), before, after, margins }
+        MethodChange { name, descriptor: descriptor.to_owned(), before, after, margins, parts }
+    }
+
+    /// Returns the name, and after it the parts of the time to which the figures apply.
+    #[must_use]
+    pub fn marked_name(&self) -> String {
+        let sides = ["before", "after"].into_iter().zip(&self.parts);
+        let parts: Vec<_> = sides.filter_map(|(side, part)| Some(format!("{side}: {}", part.as_ref()?.text))).collect();
+        if parts.is_empty() { self.name.clone() } else { format!("{} [{}]", self.name, parts.join("; ")) }
+    }
+
+    /// Whether the figures of both sides apply to all of the time, as far as this measure is concerned: times that are estimated for the
+    /// rest do.
+    fn is_whole(&self, measure: Measure) -> bool {
+        let is_whole = |part: &RecordedPart| match measure {
+            Measure::Own | Measure::Total => part.rest_is_estimated,
+            Measure::Average => true,
+            Measure::Calls => false,
+        };
+        self.parts.iter().flatten().all(is_whole)
     }
 
     /// Whether it is about times per call, of which one is unknown.
@@ -254,10 +283,13 @@ impl MethodChange {
     }
 
     /// The difference, in percent of what it was before, that chance alone exceeds in one case of twenty; `None` if the method is
-    /// new or gone, or was called too rarely to say.
+    /// new or gone, was called too rarely to say, or the figures apply to a part of the time only.
     #[must_use]
     pub fn noise_percent(&self, measure: Measure) -> Option<f64> {
         let (before, _) = (self.before?, self.after?);
+        if !self.is_whole(measure) {
+            return None;
+        }
         let index = Measure::ALL.iter().position(|other| *other == measure)?;
         let margin = self.margins.get(index).copied().flatten()?;
         let value = before.value(measure);
@@ -268,11 +300,17 @@ impl MethodChange {
     #[must_use]
     pub fn is_noise(&self, measure: Measure) -> Option<bool> {
         match (self.before, self.after) {
-            (Some(_), Some(_)) if self.is_unknown(measure) => None,
+            (Some(_), Some(_)) if self.is_unknown(measure) || !self.is_whole(measure) => None,
             (Some(_), Some(_)) if self.difference(measure) == 0 => Some(true),
             (Some(_), Some(_)) => Some(self.percent(measure)?.abs() <= self.noise_percent(measure)?),
             _ => Some(false),
         }
+    }
+
+    /// Whether the figures of a side apply to a part of the time only.
+    #[must_use]
+    pub fn is_in_part(&self) -> bool {
+        self.parts.iter().any(Option::is_some)
     }
 
     /// Whether some times are estimates.

@@ -109,7 +109,7 @@ impl Ticks {
 
     /// Without late ticks, in squared nanoseconds, as all variances here.
     fn variance_of_total(&self, frame: &Frame, all: f64) -> f64 {
-        let single = frame.durations.count_up_to((SINGLE * self.root_mean_square) as u64) as f64;
+        let single = frame.times.durations.count_up_to((SINGLE * self.root_mean_square) as u64) as f64;
         let longer = frame.calls as f64 - single;
         // As if one tick more had met it: of few ticks the root is too small.
         let ticks = (single + single.min(1.0)) * by_chance(frame.total, all) + longer * ROUNDING;
@@ -130,8 +130,11 @@ impl Ticks {
     /// Each late tick meets the method or not. If its calls are short, one that was met shows it by its length; else, as often as it runs.
     fn variance_of_late_ticks(&self, frame: &Frame, nanos: u64, all: f64) -> f64 {
         let share = nanos as f64 / frame.total.max(1) as f64;
-        let met =
-            self.late.iter().filter(|length| frame.durations.holds(**length as u64)).map(|length| length * length);
+        let met = self
+            .late
+            .iter()
+            .filter(|length| frame.times.durations.holds(**length as u64))
+            .map(|length| length * length);
         let of_those_met = met.sum::<f64>() * share;
         let of_all = squares(&self.late) * nanos as f64 / self.ticking;
         estimated_part(frame) * of_all.max(of_those_met) * by_chance(nanos, all)
@@ -146,9 +149,9 @@ impl Ticks {
 
 /// How long most calls are that were seen: those that one tick has met, as long as it was to the tick before.
 fn usual_call(frames: &[Frame]) -> f64 {
-    let often = frames.iter().filter(|frame| frame.estimated_calls >= ENOUGH_CALLS);
-    let most = often.max_by_key(|frame| frame.estimated_calls);
-    most.map_or(1e6, |frame| (frame.durations.percentile(50.0) as f64).clamp(1e5, 1e7))
+    let often = frames.iter().filter(|frame| frame.times.estimated_calls >= ENOUGH_CALLS);
+    let most = often.max_by_key(|frame| frame.times.estimated_calls);
+    most.map_or(1e6, |frame| (frame.times.durations.percentile(50.0) as f64).clamp(1e5, 1e7))
 }
 
 fn squares(lengths: &[f64]) -> f64 {
@@ -166,7 +169,7 @@ fn by_chance(nanos: u64, all: f64) -> f64 {
 
 /// What was measured exactly, and calls inside calls of the same method, add nothing.
 fn estimated_part(frame: &Frame) -> f64 {
-    frame.estimated_calls as f64 / frame.calls.max(1) as f64 * frame.total as f64 / frame.sum.max(1) as f64
+    frame.times.estimated_calls as f64 / frame.calls.max(1) as f64 * frame.total as f64 / frame.times.sum.max(1) as f64
 }
 
 #[cfg(test)]

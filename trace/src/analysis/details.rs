@@ -2,8 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::Histogram;
-use super::lengths::{Lengths, Recorded};
+use super::lengths::CallTimes;
 use crate::WatchedLengths;
 use crate::reader::Call;
 
@@ -21,13 +20,8 @@ pub struct DetailRow {
     pub text: String,
     /// Number of calls.
     pub calls: u64,
-    /// Of these: calls whose times are estimates (level watch); shorter ones were not recorded.
-    pub estimated_calls: u64,
-    /// Sum of their times.
-    pub total: u64,
-    /// Distribution of the recorded times. At level watch these are not the times that single calls took.
-    pub durations: Histogram,
-    pub(super) lengths: Lengths,
+    /// The recorded times of these calls.
+    pub times: CallTimes,
     /// Bytes moved (sockets).
     pub bytes: u64,
     /// Requests with a status from 400 to 499.
@@ -37,40 +31,9 @@ pub struct DetailRow {
 }
 
 impl DetailRow {
-    /// Mean time of a call; `None` if the recording does not carry it (level watch, see [`crate::WatchedLengths`]).
-    #[must_use]
-    pub fn average(&self) -> Option<u64> {
-        self.lengths.average(self.recorded())
-    }
-
-    /// The time that `percent` percent of the calls do not exceed; `None` as for [`average`](Self::average).
-    #[must_use]
-    pub fn percentile(&self, percent: f64) -> Option<u64> {
-        self.lengths.percentile(self.recorded(), percent)
-    }
-
-    /// Longest call; `None` if the recording does not carry it. At level watch it may be known where the average is not.
-    #[must_use]
-    pub fn longest(&self) -> Option<u64> {
-        self.lengths.maximum(self.recorded())
-    }
-
-    fn recorded(&self) -> Recorded<'_> {
-        Recorded { durations: &self.durations, sum: self.total, estimated_calls: self.estimated_calls }
-    }
-
-    /// Decides which figures of single calls are carried, after all calls have been added.
-    pub(super) fn judge_lengths(&mut self, ticks: &WatchedLengths) {
-        let recorded = Recorded { durations: &self.durations, sum: self.total, estimated_calls: self.estimated_calls };
-        self.lengths.judge(recorded, ticks);
-    }
-
     fn add(&mut self, other: &DetailRow) {
         self.calls += other.calls;
-        self.estimated_calls += other.estimated_calls;
-        self.total = self.total.saturating_add(other.total);
-        self.durations.merge(&other.durations);
-        self.lengths.merge(&other.lengths);
+        self.times.merge(&other.times);
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.client_errors += other.client_errors;
         self.server_errors += other.server_errors;
@@ -92,11 +55,9 @@ impl DetailTable {
         }
         let row = self.rows.entry(text.to_owned()).or_default();
         row.calls += 1;
-        row.estimated_calls += u64::from(!exact);
-        row.total = row.total.saturating_add(duration);
-        row.durations.record(duration);
+        row.times.add(duration, exact);
         if blurred {
-            row.lengths.blur(duration);
+            row.times.blur(duration);
         }
         row
     }
@@ -105,7 +66,7 @@ impl DetailTable {
     pub(super) fn finish(mut self, ticks: &WatchedLengths) -> Vec<DetailRow> {
         let unnamed = self.rows.remove(OTHER);
         let mut rows: Vec<_> = self.rows.into_values().collect();
-        rows.sort_by(|a, b| b.total.cmp(&a.total).then_with(|| a.text.cmp(&b.text)));
+        rows.sort_by(|a, b| b.times.sum.cmp(&a.times.sum).then_with(|| a.text.cmp(&b.text)));
         if rows.len() > MOST_ROWS || unnamed.is_some() {
             let others = rows.split_off(rows.len().min(MOST_ROWS - 1));
             let more_than = if unnamed.is_some() { "more than " } else { "" };
@@ -114,7 +75,7 @@ impl DetailTable {
             others.iter().chain(&unnamed).for_each(|row| sum.add(row));
             rows.push(sum);
         }
-        rows.iter_mut().for_each(|row| row.judge_lengths(ticks));
+        rows.iter_mut().for_each(|row| row.times.judge(ticks));
         rows
     }
 }
@@ -139,7 +100,7 @@ mod tests {
             let rows = table.finish(&WatchedLengths::default());
             assert_eq!(rows.len(), MOST_ROWS);
             assert_eq!(rows.iter().map(|row| row.calls).sum::<u64>(), texts);
-            assert_eq!(rows.iter().map(|row| row.durations.count()).sum::<u64>(), texts);
+            assert_eq!(rows.iter().map(|row| row.times.durations.count()).sum::<u64>(), texts);
             assert_eq!(rows.iter().map(|row| row.server_errors).sum::<u64>(), texts);
             let last = rows.last().unwrap();
             assert_eq!((last.calls > 1).then_some(last.text.as_str()), sum);

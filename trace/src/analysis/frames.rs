@@ -2,12 +2,12 @@
 
 use rustc_hash::FxHashMap;
 
+use super::RecordedPart;
 use super::blocks::{Block, Blocks};
-use super::lengths::{Lengths, Recorded};
+use super::lengths::CallTimes;
 use super::tree::Subtracted;
-use super::{Histogram, RecordedPart};
+use crate::IN_BURSTS;
 use crate::reader::Method;
-use crate::{IN_BURSTS, WatchedLengths};
 
 /// Stands in the call tree for the paths that have no nodes of their own.
 pub(super) const LEFT_OUT: &str = "(paths left out)";
@@ -39,8 +39,6 @@ pub struct Frame {
     pub template: String,
     /// Calls; at level watch only those that a tick has seen.
     pub calls: u64,
-    /// Of these: calls whose times are estimates (level watch).
-    pub estimated_calls: u64,
     /// Time in the method and all that it called. A call inside another call of the same method counts once.
     pub total: u64,
     /// Time in the method itself, without measured methods that it called.
@@ -49,57 +47,21 @@ pub struct Frame {
     pub total_margin: u64,
     /// The same of `own`.
     pub own_margin: u64,
-    /// Sum of the times of all calls, recursive ones included; divided by `calls` it is the average call where times are exact.
-    pub sum: u64,
-    /// Distribution of the recorded times of calls. At level watch these are not the times that single calls took.
-    pub durations: Histogram,
+    /// The recorded times of its calls.
+    pub times: CallTimes,
     /// What was subtracted from the recorded `own` and `total` because it was the time of probes.
     pub(super) probes: Subtracted,
     /// The calls by blocks of time, if that was asked for.
     pub(super) blocks: Option<Box<Blocks>>,
     /// The part of the time to which the number of calls applies, if the level was changed meanwhile.
     pub part: Option<RecordedPart>,
-    pub(super) lengths: Lengths,
 }
 
 impl Frame {
-    /// Mean time of a call; `None` if the recording does not carry it (level watch, see [`crate::WatchedLengths`]).
-    #[must_use]
-    pub fn average(&self) -> Option<u64> {
-        self.lengths.average(self.recorded())
-    }
-
-    /// Number and sum of the calls that make up the average.
-    pub(super) fn averaged(&self) -> Option<(u64, u64)> {
-        self.lengths.count_and_sum(self.recorded())
-    }
-
-    /// The time that `percent` percent of the calls do not exceed; `None` as for [`average`](Self::average).
-    #[must_use]
-    pub fn percentile(&self, percent: f64) -> Option<u64> {
-        self.lengths.percentile(self.recorded(), percent)
-    }
-
-    /// Longest call; `None` if the recording does not carry it. At level watch it may be known where the average is not.
-    #[must_use]
-    pub fn longest(&self) -> Option<u64> {
-        self.lengths.maximum(self.recorded())
-    }
-
-    fn recorded(&self) -> Recorded<'_> {
-        Recorded { durations: &self.durations, sum: self.sum, estimated_calls: self.estimated_calls }
-    }
-
-    /// Decides which figures of single calls are carried, after all calls have been added.
-    pub(super) fn judge_lengths(&mut self, ticks: &WatchedLengths) {
-        let recorded = Recorded { durations: &self.durations, sum: self.sum, estimated_calls: self.estimated_calls };
-        self.lengths.judge(recorded, ticks);
-    }
-
     /// Whether times are estimates: some calls were measured by ticks.
     #[must_use]
     pub fn is_estimated(&self) -> bool {
-        self.estimated_calls > 0
+        self.times.estimated_calls > 0
     }
 
     /// Whether only calls that began in a window of level burst were recorded.
@@ -123,18 +85,21 @@ impl Frame {
     /// The full name, and after it the part of the time to which the number of calls applies.
     #[must_use]
     pub fn marked_name(&self) -> String {
-        let part = self.part.as_ref().map_or(String::new(), |part| format!(" [{}]", part.text));
+        self.name_marked_with(self.part.as_ref())
+    }
+
+    /// Returns the same with a part that was found before the analysis was complete.
+    pub(crate) fn name_marked_with(&self, part: Option<&RecordedPart>) -> String {
+        let part = part.map_or(String::new(), |part| format!(" [{}]", part.text));
         format!("{}{part}", self.reported_name())
     }
 
     pub(super) fn add(&mut self, duration: u64, exact: bool, is_outermost: bool) {
         self.calls += 1;
-        self.estimated_calls += u64::from(!exact);
-        self.sum = self.sum.saturating_add(duration);
+        self.times.add(duration, exact);
         if is_outermost {
             self.total = self.total.saturating_add(duration);
         }
-        self.durations.record(duration);
     }
 
     /// The calls of a block of time.

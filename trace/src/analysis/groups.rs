@@ -71,7 +71,7 @@ pub fn groups(tree: &CallTree, frames: &[Frame], grouping: Grouping) -> Vec<Grou
         if let Some(row) = rows.get_mut(position) {
             row.methods += u64::from(frame.calls > 0);
             row.calls += frame.calls;
-            row.estimated_calls += frame.estimated_calls;
+            row.estimated_calls += frame.times.estimated_calls;
             row.own = row.own.saturating_add(frame.own);
         }
     }

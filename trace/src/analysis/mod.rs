@@ -41,6 +41,7 @@ pub use allocations::{AllocationProfile, AllocationRow};
 pub use call_arguments::SlowCall;
 pub use call_details::CallDetail;
 pub use claims::RecordedPart;
+pub(crate) use claims::RecordedParts;
 pub use compared_tree::{ComparedMethod, ComparedNode, ComparedTree, PathFigures};
 pub use comparison::{Comparison, Figures, Measure, MethodChange};
 pub use details::DetailRow;
@@ -48,6 +49,7 @@ pub use frames::{Frame, FrameId};
 pub use groups::{GroupRow, Grouping, StackRow, groups, package_of, stacks};
 pub use histogram::Histogram;
 pub use input_output::InputOutputRow;
+pub use lengths::CallTimes;
 pub use probe_time::ProbeTime;
 pub use relations::Relation;
 pub use samples::{LineRow, SampleProfile, SampledThread};
@@ -213,7 +215,7 @@ impl Analysis {
             let value = |frame: &Frame| match measure {
                 Measure::Own => (frame.own, frame.total, frame.calls),
                 Measure::Total => (frame.total, frame.own, frame.calls),
-                Measure::Average => (frame.average().unwrap_or(0), frame.own, frame.calls),
+                Measure::Average => (frame.times.average().unwrap_or(0), frame.own, frame.calls),
                 Measure::Calls => (frame.calls, frame.own, frame.total),
             };
             (std::cmp::Reverse(frame.map(value)), *id)

@@ -210,7 +210,7 @@ impl<V: SliceVisitor> Place<'_, V> {
         if let Some(frame) = self.frames.get_mut(frame_id) {
             frame.add(duration, exact, is_outermost);
             if record.blurred {
-                frame.lengths.blur(duration);
+                frame.times.blur(duration);
             }
             let recorded = (thread, record.start, duration);
             let arguments = self.arguments.take(recorded, frame_id, frame);

@@ -33,6 +33,27 @@ pub struct Slice<'a> {
     pub detail: Option<&'a CallDetail>,
 }
 
+#[cfg(test)]
+impl<'a> Slice<'a> {
+    /// Returns an outermost, exact call of 0 ns.
+    pub(crate) fn example(frame: &'a Frame) -> Slice<'a> {
+        Slice {
+            thread: 1,
+            frame_id: FrameId(0),
+            frame,
+            node: NodeId::ROOT,
+            parent: NodeId::ROOT,
+            depth: 0,
+            start: 0,
+            end: 0,
+            duration: 0,
+            exact: true,
+            arguments: None,
+            detail: None,
+        }
+    }
+}
+
 /// Sees the calls of a recording **from its end to its start**: of each thread a caller before what it called, and of two
 /// calls the later one first.
 pub trait SliceVisitor {

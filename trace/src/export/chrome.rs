@@ -14,7 +14,7 @@ use rustc_hash::FxHashSet;
 
 use super::process::Process;
 use super::{json_string, thread_name};
-use crate::analysis::{Arrow, Slice, SliceVisitor, TaskCalls, TaskLinks};
+use crate::analysis::{Arrow, RecordedParts, Slice, SliceVisitor, TaskCalls, TaskLinks};
 use crate::reader::Thread;
 use crate::{Analysis, AnalysisOptions, TraceReader, arguments};
 
@@ -31,6 +31,7 @@ pub fn chrome(reader: &mut TraceReader, options: AnalysisOptions, out: &mut impl
         result: Ok(()),
         origin: reader.start_epoch_nanos(),
         pid: process.pid,
+        parts: RecordedParts::read(reader, options),
         heads: Vec::new(),
         threads: FxHashSet::default(),
         tasks: TaskCalls::new(&links),
@@ -82,6 +83,7 @@ struct Events<'w, 'l, W> {
     /// Start of the recording, in nanoseconds since 1970.
     origin: u64,
     pid: u64,
+    parts: RecordedParts,
     /// By method: what all its events begin with.
     heads: Vec<String>,
     /// Threads whose names have been written.
@@ -105,7 +107,7 @@ impl<W: Write> Events<'_, '_, W> {
         }
         let Some(head) = self.heads.get_mut(index) else { return Ok(()) };
         if head.is_empty() {
-            let name = json_string(&slice.frame.full_name());
+            let name = json_string(&slice.frame.name_marked_with(self.parts.of(slice.frame)));
             *head = format!(",\n{{\"name\":{name},\"ph\":\"X\",\"pid\":{},\"tid\":", self.pid);
         }
         let ts = Microseconds(slice.start.saturating_sub(self.origin));

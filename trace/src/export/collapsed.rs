@@ -126,7 +126,7 @@ impl<W: Write> Lines<'_, W> {
                 if !path.is_empty() {
                     path.push(';');
                 }
-                path.push_str(&clean(&frame.full_name()));
+                path.push_str(&clean(&frame.marked_name()));
                 let weight = self.weigh(times(id, node));
                 if weight > 0 {
                     writeln!(self.out, "{path} {weight}")?;

@@ -11,7 +11,9 @@ use rustc_hash::FxHashMap;
 
 use super::process::Process;
 use super::{json_string, thread_name};
-use crate::analysis::{CallDetail, Frame, Givers, Slice, SliceVisitor, Standing, TaskCalls, TaskLinks};
+use crate::analysis::{
+    CallDetail, Frame, Givers, RecordedPart, RecordedParts, Slice, SliceVisitor, Standing, TaskCalls, TaskLinks,
+};
 use crate::conventions::{
     AnsweredRequest, Attribute, AttributeValue, ExecutedStatement, RequestNames, STATUS_ERROR, SpanSemantics,
     argument_attributes, database_of_class,
@@ -41,6 +43,7 @@ pub fn otlp(reader: &mut TraceReader, options: AnalysisOptions, out: &mut impl W
         seed,
         in_line: 0,
         threads: FxHashMap::default(),
+        parts: RecordedParts::read(reader, options),
         heads: Vec::new(),
         request_names: RequestNames::default(),
     };
@@ -89,6 +92,7 @@ struct Spans<'w, 'l, W> {
     seed: u64,
     in_line: usize,
     threads: FxHashMap<u64, OpenTrace>,
+    parts: RecordedParts,
     /// By method: name and attributes.
     heads: Vec<Option<MethodText>>,
     request_names: RequestNames,
@@ -130,7 +134,7 @@ impl<W: Write> Spans<'_, '_, W> {
         }
         let Some(thread) = self.threads.get_mut(&slice.thread) else { return Ok(()) };
         let Some(head) = self.heads.get_mut(index) else { return Ok(()) };
-        let head = head.get_or_insert_with(|| MethodText::of(slice));
+        let head = head.get_or_insert_with(|| MethodText::of(slice.frame, self.parts.of(slice.frame)));
         let giver = match self.tasks.see(slice) {
             Standing::Below(link) => self.givers.of(link),
             Standing::Outermost | Standing::Inside => None,
@@ -223,13 +227,17 @@ fn span_id(seed: u64, (thread, number): Call) -> u64 {
 }
 
 impl MethodText {
-    fn of(slice: &Slice<'_>) -> MethodText {
-        let frame = slice.frame;
-        let attributes = format!(
+    /// Spans keep the name of the method; the part of the time in which all of its calls were recorded is an attribute.
+    fn of(frame: &Frame, part: Option<&RecordedPart>) -> MethodText {
+        let mut attributes = format!(
             "{{\"key\":\"code.function.name\",\"value\":{{\"stringValue\":{}}}}},{{\"key\":\"instr.template\",\"value\":{{\"stringValue\":{}}}}}",
             json_string(&frame.full_name()),
             json_string(&frame.template),
         );
+        if let Some(part) = part {
+            let text = json_string(&part.text);
+            attributes.push_str(&format!(",{{\"key\":\"instr.recorded_part\",\"value\":{{\"stringValue\":{text}}}}}"));
+        }
         MethodText { name: json_string(&frame.full_name()), attributes }
     }
 }

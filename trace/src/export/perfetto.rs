@@ -11,7 +11,7 @@ use prost::Message;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::process::Process;
-use super::timeline::{Mark, ThreadTimelines, Timeline};
+use super::timeline::{Called, Mark, ThreadTimelines, Timeline};
 use crate::analysis::{Arrow, CallPlace, Frame, FrameId, TaskLinks};
 use crate::reader::Thread;
 use crate::{Analysis, AnalysisOptions, TraceReader, arguments};
@@ -22,6 +22,9 @@ const PROCESS_TRACK: u64 = 1;
 /// Tracks of threads have this number and those after it.
 const FIRST_THREAD_TRACK: u64 = 2;
 
+/// Numbers of the categories.
+const EXACT: u64 = 1;
+const ESTIMATED: u64 = 2;
 const SLICE_BEGIN: i32 = 1;
 const SLICE_END: i32 = 2;
 const INCREMENTAL_STATE_CLEARED: u32 = 1;
@@ -124,6 +127,7 @@ impl<W: Write> Packets<'_, W> {
         self.push(TracePacket {
             track_descriptor: Some(descriptor),
             trace_packet_defaults: Some(defaults),
+            interned_data: Some(InternedData { event_categories: categories(), ..InternedData::default() }),
             sequence: sequence(track),
             sequence_flags: Some(INCREMENTAL_STATE_CLEARED),
             ..TracePacket::default()
@@ -141,13 +145,14 @@ impl<W: Write> Packets<'_, W> {
         for mark in timeline.into_marks() {
             let (at, event, new_name) = match mark {
                 Mark::End(at, _) => (at, TrackEvent { r#type: Some(SLICE_END), ..TrackEvent::default() }, None),
-                Mark::Begin(at, frame, values) => {
+                Mark::Begin(at, Called { frame, exact }, values) => {
                     let iid = frame.index() as u64 + 1;
-                    let name = || frames.get(frame.index()).map(Frame::full_name).unwrap_or_default();
-                    let new_name = named.insert(iid).then(|| EventName { iid: Some(iid), name: Some(name()) });
+                    let name = || frames.get(frame.index()).map(Frame::marked_name).unwrap_or_default();
+                    let new_name = named.insert(iid).then(|| InternedName { iid: Some(iid), name: Some(name()) });
                     let FlowsOfCall { begin, end } = flows.remove(&(at, frame)).unwrap_or_default();
                     let debug_annotations = values.iter().flat_map(|text| arguments::pairs(text)).map(annotation);
                     let event = TrackEvent {
+                        category_iids: vec![if exact { EXACT } else { ESTIMATED }],
                         r#type: Some(SLICE_BEGIN),
                         name_iid: Some(iid),
                         flow_ids: begin,
@@ -161,13 +166,19 @@ impl<W: Write> Packets<'_, W> {
                 timestamp: Some(at.saturating_sub(origin)),
                 sequence: sequence(track),
                 track_event: Some(event),
-                interned_data: new_name.map(|name| InternedData { event_names: vec![name] }),
+                interned_data: new_name.map(|name| InternedData { event_names: vec![name], ..InternedData::default() }),
                 sequence_flags: Some(NEEDS_INCREMENTAL_STATE),
                 ..TracePacket::default()
             })?;
         }
         Ok(())
     }
+}
+
+/// The categories of Chrome's format, too: whether the times of a call are exact, or estimates of level watch.
+fn categories() -> Vec<InternedName> {
+    let category = |(iid, name): (u64, &str)| InternedName { iid: Some(iid), name: Some(name.to_owned()) };
+    [(EXACT, "exact"), (ESTIMATED, "estimated")].map(category).into()
 }
 
 /// A value that was recorded with a call; Perfetto shows it among the slice's arguments.
@@ -223,6 +234,8 @@ struct Clock {
 
 #[derive(Clone, PartialEq, Message)]
 struct TrackEvent {
+    #[prost(uint64, repeated, packed = "false", tag = "3")]
+    category_iids: Vec<u64>,
     #[prost(message, repeated, tag = "4")]
     debug_annotations: Vec<DebugAnnotation>,
     #[prost(int32, optional, tag = "9")]
@@ -245,12 +258,15 @@ struct DebugAnnotation {
 
 #[derive(Clone, PartialEq, Message)]
 struct InternedData {
+    #[prost(message, repeated, tag = "1")]
+    event_categories: Vec<InternedName>,
     #[prost(message, repeated, tag = "2")]
-    event_names: Vec<EventName>,
+    event_names: Vec<InternedName>,
 }
 
+/// Of a category or of an event.
 #[derive(Clone, PartialEq, Message)]
-struct EventName {
+struct InternedName {
     #[prost(uint64, optional, tag = "1")]
     iid: Option<u64>,
     #[prost(string, optional, tag = "2")]

@@ -117,9 +117,8 @@ fn head(analysis: &Analysis, paths: &Paths<'_>) -> Profile {
     let mut functions = Vec::with_capacity(paths.frames.len());
     let mut locations = Vec::with_capacity(paths.frames.len());
     for (frame, id) in paths.frames.iter().zip(1..) {
-        let name = frame.full_name();
-        let system_name = strings.index(&format!("{name}{}", frame.descriptor));
-        let name = strings.index(&name);
+        let system_name = strings.index(&format!("{}{}", frame.full_name(), frame.descriptor));
+        let name = strings.index(&frame.marked_name());
         functions.push(Function { id, name, system_name, filename: strings.index(&frame.class) });
         locations.push(Location { id, line: vec![Line { function_id: id }] });
     }

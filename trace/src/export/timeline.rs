@@ -10,20 +10,40 @@ use crate::reader::Thread;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mark {
     /// With the values that were recorded.
-    Begin(u64, FrameId, Option<Box<str>>),
-    End(u64, FrameId),
+    Begin(u64, Called, Option<Box<str>>),
+    End(u64, Called),
+}
+
+/// The method of a call, and whether the times of the call are exact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Called {
+    pub(super) frame: FrameId,
+    pub(super) exact: bool,
+}
+
+impl Called {
+    /// Returns a number above 0.
+    fn to_number(self) -> u64 {
+        1 + self.frame.index() as u64 * 2 + u64::from(!self.exact)
+    }
+
+    /// Returns `None` for 0.
+    fn of_number(number: u64) -> Option<Called> {
+        let bits = number.checked_sub(1)?;
+        Some(Called { frame: FrameId(u32::try_from(bits / 2).unwrap_or(u32::MAX)), exact: bits % 2 == 0 })
+    }
 }
 
 /// The calls of a thread.
 #[derive(Debug, Default)]
 pub(super) struct Timeline {
     /// Two integers for each mark, written backward so that they can be read from the end: nanoseconds to the mark
-    /// that was added before (which is later), and 0 for an end, 1 + the method for a begin.
+    /// that was added before (which is later), and 0 for an end, the number of [`Called`] for a begin.
     bytes: Vec<u8>,
     /// Time of the mark added last, which is the earliest.
     first: Option<u64>,
     /// Calls whose begin is not added yet, the outermost first.
-    open: Vec<(u64, FrameId, Option<Box<str>>)>,
+    open: Vec<(u64, Called, Option<Box<str>>)>,
     /// Values that were recorded, with the length of `bytes` after the begin to which they belong.
     texts: Vec<(usize, Box<str>)>,
     /// Time of the outermost calls, in nanoseconds.
@@ -38,15 +58,16 @@ impl Timeline {
             self.total = self.total.saturating_add(slice.duration);
         }
         self.mark(slice.end, 0);
-        self.open.push((slice.start, slice.frame_id, slice.arguments.map(Box::from)));
+        let called = Called { frame: slice.frame_id, exact: slice.exact };
+        self.open.push((slice.start, called, slice.arguments.map(Box::from)));
     }
 
     /// Adds the begin of the open calls that have `depth` or more around them.
     fn begin_beyond(&mut self, depth: usize) {
         while self.open.len() > depth
-            && let Some((start, frame, text)) = self.open.pop()
+            && let Some((start, called, text)) = self.open.pop()
         {
-            self.mark(start, 1 + frame.index() as u64);
+            self.mark(start, called.to_number());
             self.texts.extend(text.map(|text| (self.bytes.len(), text)));
         }
     }
@@ -88,7 +109,7 @@ pub(super) struct Marks {
     bytes: Vec<u8>,
     texts: Vec<(usize, Box<str>)>,
     at: u64,
-    open: Vec<FrameId>,
+    open: Vec<Called>,
 }
 
 impl Marks {
@@ -114,12 +135,11 @@ impl Iterator for Marks {
         let kind = self.pop()?;
         let until_next = self.pop()?;
         self.at = at.saturating_add(until_next);
-        match kind.checked_sub(1) {
-            None => self.open.pop().map(|frame| Mark::End(at, frame)),
-            Some(frame) => {
-                let frame = FrameId(u32::try_from(frame).unwrap_or(u32::MAX));
-                self.open.push(frame);
-                Some(Mark::Begin(at, frame, text.map(|(_, text)| text)))
+        match Called::of_number(kind) {
+            None => self.open.pop().map(|called| Mark::End(at, called)),
+            Some(called) => {
+                self.open.push(called);
+                Some(Mark::Begin(at, called, text.map(|(_, text)| text)))
             }
         }
     }
@@ -160,33 +180,17 @@ impl SliceVisitor for ThreadTimelines<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::{Frame, NodeId};
+    use crate::analysis::Frame;
 
     fn timeline(calls: &[(u32, usize, u64, u64)]) -> Timeline {
         let frame = Frame::default();
         let mut timeline = Timeline::default();
         for (id, depth, start, end) in calls.iter().copied() {
-            let (node, parent, duration) = (NodeId::ROOT, NodeId::ROOT, end - start);
-            let frame_id = FrameId(id);
-            let frame = &frame;
             let text = format!("call={id}");
             let arguments = id.is_multiple_of(2).then_some(text.as_str());
-            let (thread, exact) = (1, true);
-            let detail = None;
-            timeline.add(&Slice {
-                thread,
-                frame_id,
-                frame,
-                node,
-                parent,
-                depth,
-                start,
-                end,
-                duration,
-                exact,
-                arguments,
-                detail,
-            });
+            let (frame_id, duration, exact) = (FrameId(id), end - start, !id.is_multiple_of(3));
+            let example = Slice::example(&frame);
+            timeline.add(&Slice { frame_id, depth, start, end, duration, exact, arguments, ..example });
         }
         timeline
     }
@@ -198,20 +202,20 @@ mod tests {
             [(0, 0, far, u64::MAX), (70_000, 0, 10, 900), (2, 1, 300, 900), (3, 1, 20, 20), (u32::MAX - 1, 0, 0, 5)];
         let timeline = timeline(&calls);
         assert_eq!(timeline.total, far - 1 + 890 + 5);
-        let frame = FrameId;
+        let called = |id: u32| Called { frame: FrameId(id), exact: !id.is_multiple_of(3) };
         let begin =
-            |at: u64, id: u32| Mark::Begin(at, FrameId(id), id.is_multiple_of(2).then(|| format!("call={id}").into()));
+            |at: u64, id: u32| Mark::Begin(at, called(id), id.is_multiple_of(2).then(|| format!("call={id}").into()));
         let expected = [
             begin(0, u32::MAX - 1),
-            Mark::End(5, frame(u32::MAX - 1)),
+            Mark::End(5, called(u32::MAX - 1)),
             begin(10, 70_000),
             begin(20, 3),
-            Mark::End(20, frame(3)),
+            Mark::End(20, called(3)),
             begin(300, 2),
-            Mark::End(900, frame(2)),
-            Mark::End(900, frame(70_000)),
+            Mark::End(900, called(2)),
+            Mark::End(900, called(70_000)),
             begin(far, 0),
-            Mark::End(u64::MAX, frame(0)),
+            Mark::End(u64::MAX, called(0)),
         ];
         assert_eq!(timeline.into_marks().collect::<Vec<_>>(), expected);
     }

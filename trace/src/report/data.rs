@@ -7,8 +7,8 @@ use super::group_data::Views;
 use super::time_line::TimeLineData;
 use crate::Analysis;
 use crate::analysis::{
-    AllocationProfile, AllocationRow, CallTree, DetailRow, Frame, InputOutputRow, Node, ProbeTime, RecordingInfo,
-    SampleProfile, SampledThread, SlowCall, TimeLine,
+    AllocationProfile, AllocationRow, CallTree, DetailRow, Frame, InputOutputRow, Node, ProbeTime, RecordedPart,
+    RecordingInfo, SampleProfile, SampledThread, SlowCall, TimeLine,
 };
 
 /// Nodes of the call tree in a report; of larger trees the nodes with the least time are left out.
@@ -128,7 +128,7 @@ struct FrameData<'a> {
 }
 
 #[derive(Serialize)]
-struct PartData<'a> {
+pub(super) struct PartData<'a> {
     percent: f64,
     text: &'a str,
     /// Whether there are estimates of the rest.
@@ -377,6 +377,12 @@ impl<'a> SampledFrame<'a> {
     }
 }
 
+impl<'a> PartData<'a> {
+    pub(super) fn of(part: &'a RecordedPart) -> PartData<'a> {
+        PartData { percent: part.percent, text: &part.text, rest_is_estimated: part.rest_is_estimated }
+    }
+}
+
 impl<'a> FrameData<'a> {
     fn of(frame: &'a Frame) -> FrameData<'a> {
         FrameData {
@@ -385,22 +391,18 @@ impl<'a> FrameData<'a> {
             method: &frame.method,
             descriptor: &frame.descriptor,
             template: &frame.template,
-            part: frame.part.as_ref().map(|part| PartData {
-                percent: part.percent,
-                text: &part.text,
-                rest_is_estimated: part.rest_is_estimated,
-            }),
+            part: frame.part.as_ref().map(PartData::of),
             estimated: frame.is_estimated(),
             calls: frame.calls,
             own: frame.own,
             total: frame.total,
             own_margin: frame.own_margin,
             total_margin: frame.total_margin,
-            average: frame.average(),
-            p50: frame.percentile(50.0),
-            p95: frame.percentile(95.0),
-            p99: frame.percentile(99.0),
-            max: frame.longest(),
+            average: frame.times.average(),
+            p50: frame.times.percentile(50.0),
+            p95: frame.times.percentile(95.0),
+            p99: frame.times.percentile(99.0),
+            max: frame.times.longest(),
         }
     }
 }
@@ -415,12 +417,12 @@ impl<'a> Detail<'a> {
         let end = row.text.char_indices().nth(LONGEST_TEXT).map_or(row.text.len(), |(end, _)| end);
         Detail {
             text: row.text.get(..end).unwrap_or_default(),
-            estimated: row.estimated_calls > 0,
+            estimated: row.times.estimated_calls > 0,
             calls: row.calls,
-            total: row.total,
-            average: row.average(),
-            p95: row.percentile(95.0),
-            max: row.longest(),
+            total: row.times.sum,
+            average: row.times.average(),
+            p95: row.times.percentile(95.0),
+            max: row.times.longest(),
             bytes: row.bytes,
             client_errors: row.client_errors,
             server_errors: row.server_errors,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::data::Recording;
+use super::data::{PartData, Recording};
 use crate::Analysis;
 use crate::analysis::{ComparedTree, Comparison, Figures, Measure, MethodChange, RecordingInfo};
 
@@ -73,6 +73,13 @@ struct Row<'a> {
     /// What chance alone makes of the own time, in percent of that before; `None` if that cannot be said.
     chance: Option<f64>,
     is_chance: Option<bool>,
+    /// The part of the time to which the figures of each side apply, if the level was changed.
+    #[serde(skip_serializing_if = "no_part")]
+    parts: [Option<PartData<'a>>; 2],
+}
+
+fn no_part(parts: &[Option<PartData<'_>>; 2]) -> bool {
+    parts.iter().all(Option::is_none)
 }
 
 #[derive(Serialize)]
@@ -158,6 +165,7 @@ fn rows<'a>(changes: &[&'a MethodChange], tree: &ComparedTree) -> Vec<Row<'a>> {
         figures: [change.before, change.after].map(|figures| figures.map(Numbers::of)),
         chance: change.noise_percent(Measure::Own),
         is_chance: change.is_noise(Measure::Own),
+        parts: change.parts.each_ref().map(|part| part.as_ref().map(PartData::of)),
     };
     changes.iter().take(MOST_METHODS).map(row).collect()
 }

@@ -57,6 +57,11 @@ function differenceFacts(node) {
 
 const rowOfFrame = new Map(diff.methods.map((row) => [row.frame, row]));
 
+/** What `show` makes of the part of the time that each side's figures apply to, if that is not all of it. */
+function sidesOf(row, show) {
+  return (row.parts ?? []).map((part, side) => part && show(part, `${SIDES[side]}: `)).filter(Boolean);
+}
+
 function methodDifference(index) {
   const row = rowOfFrame.get(index);
   const frame = frames[index];
@@ -67,7 +72,8 @@ function methodDifference(index) {
   return [
     ["Own", beforeAfter(...both("own"), time) + chance], ["Total", beforeAfter(...both("total"), time)],
     ["Calls", beforeAfter(...both("calls"), count)],
-    ...(row.figures.some((figures) => figures?.per_call === null) ? [] : [["Per call", beforeAfter(...both("per_call"), time)]]), ...facts,
+    ...(row.figures.some((figures) => figures?.per_call === null) ? [] : [["Per call", beforeAfter(...both("per_call"), time)]]),
+    ...sidesOf(row, (part, side) => ["Recorded", `${side}${part.text}; ${partTitle(part)}`]), ...facts,
   ];
 }
 
@@ -113,9 +119,9 @@ function differenceTable() {
       number("± chance", (row) => row.chance ?? -1, (value) => (value < 0 ? "–" : `${value.toFixed(1)} %`)),
       column("Calls before", 0, "calls", count), column("after", 1, "calls", count),
       column("Per call before", 0, "per_call", time), column("after", 1, "per_call", time),
-      { title: "Method", text: true, value: (row) => row.name, show: (row) => (row.frame == null ? row.name : methodLink(row.frame)) },
+      { title: "Method", text: true, value: (row) => row.name, show: (row) => make("span", {}, row.frame == null ? row.name : methodLink(row.frame), ...sidesOf(row, partTag)) },
     ],
-    note: `± and ≈: what chance alone makes of it, in 19 cases of 20${diff.sees_runs ? "" : ", going by each recording alone: how much runs of the program differ shows only in several recordings of each side"} · ?: called too rarely to say${left > 0 ? ` · ${count(left)} methods with smaller differences are left out` : ""}`,
+    note: `± and ≈: what chance alone makes of it, in 19 cases of 20${diff.sees_runs ? "" : ", going by each recording alone: how much runs of the program differ shows only in several recordings of each side"} · ?: cannot be said: too few calls, or a part of the time${left > 0 ? ` · ${count(left)} methods with smaller differences are left out` : ""}`,
   });
 }
 

@@ -59,7 +59,11 @@ function methodLink(index, isShort) {
   return link;
 }
 
-/** What a method's figures tell whose level was changed. */
+/** Marks a method whose level was changed with the part of the time to which its figures apply. */
+function partTag(part, side = "") {
+  return part ? make("span", { class: "tag", title: partTitle(part) }, side + part.text) : null;
+}
+
 function partTitle(part) {
   return `every call was recorded in this part of the time, ${part.percent.toFixed(1)} %; ${part.rest_is_estimated ? "the rest is estimated" : "of the rest nothing was recorded"}`;
 }
@@ -67,7 +71,7 @@ function partTitle(part) {
 function methodsPanel() {
   const several = new Set(frames.map((frame) => frame.template)).size > 1;
   const name = (index) => make("span", {}, methodLink(index), several && frames[index].template ? make("span", { class: "tag" }, frames[index].template) : null,
-    frames[index].part ? make("span", { class: "tag", title: partTitle(frames[index].part) }, frames[index].part.text) : null);
+    partTag(frames[index].part));
   const measured = (title, key, options) => number(title, (index) => frames[index][key], (value, index) => known(value, () => estimate(frames[index].estimated, amount(value))) + (frames[index][`${key}_margin`] === undefined ? "" : plusMinus(frames[index].estimated, frames[index][`${key}_margin`])), options);
   const portion = (title, key) => number(title, (index) => frames[index][key], (value) => share(value, data.total), { whole: data.total });
   return tablePanel({

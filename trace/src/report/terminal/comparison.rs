@@ -36,18 +36,24 @@ pub fn comparison(comparison: &Comparison, by: Measure, options: &TerminalOption
     let mut table = Table::new(titles(by), "method");
     let methods = comparison.by_difference(by);
     for method in methods.iter().take(options.rows) {
-        table.row(cells(method, by), printable(&method.name));
+        table.row(cells(method, by), printable(&method.marked_name()));
     }
     lines.extend(table.lines(options.width, style, shorten_name));
     if methods.len() > options.rows {
         lines.push(style.faint(&format!("  ... {} more", count((methods.len() - options.rows) as u64))));
     }
     let legend = [
-        "  ± what chance alone makes of it, in 19 cases of 20; ≈ no more than that; ? called too rarely to say",
-        "  ~ estimates of level watch",
+        (
+            "  ± what chance alone makes of it, in 19 cases of 20; ≈ no more than that; ? cannot be said: too few calls, or a part of the time",
+            true,
+        ),
+        ("  ~ estimates of level watch", methods.iter().any(|method| method.is_estimated())),
+        (
+            "  [..] the calls are those of this part of the time (docs/reports.md)",
+            methods.iter().any(|method| method.is_in_part()),
+        ),
     ];
-    let estimates = methods.iter().any(|method| method.is_estimated());
-    lines.extend(legend.iter().take(if estimates { 2 } else { 1 }).map(|line| style.faint(line)));
+    lines.extend(legend.iter().filter(|(_, is_needed)| *is_needed).map(|(line, _)| style.faint(line)));
     if !comparison.sees_runs() {
         lines.extend(ONE_RUN.map(|line| style.warning(line)));
     }

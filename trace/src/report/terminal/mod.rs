@@ -265,10 +265,10 @@ impl Report<'_> {
         titles.extend(has_errors.then_some(["4xx", "5xx"]).into_iter().flatten());
         let mut table = Table::new(titles, "");
         for row in rows.iter().take(self.options.rows) {
-            let time = |nanos: u64| Cell::new(estimated(row.estimated_calls > 0, duration(nanos)));
-            let mut numbers = vec![time(row.total), Cell::new(count(row.calls))];
+            let time = |nanos: u64| Cell::new(estimated(row.times.estimated_calls > 0, duration(nanos)));
+            let mut numbers = vec![time(row.times.sum), Cell::new(count(row.calls))];
             let length = |nanos: Option<u64>| nanos.map_or(Cell::new(""), time);
-            numbers.extend([row.average(), row.percentile(95.0), row.longest()].map(length));
+            numbers.extend([row.times.average(), row.times.percentile(95.0), row.times.longest()].map(length));
             numbers.extend(has_bytes.then(|| Cell::new(bytes(row.bytes))));
             if has_errors {
                 numbers.extend([row.client_errors, row.server_errors].map(|errors| Cell::new(count(errors))));
@@ -358,7 +358,7 @@ impl MethodColumns {
     fn cells(&self, frame: &Frame, total: u64) -> Vec<Cell> {
         let time = |nanos: u64| Cell::new(estimated(frame.is_estimated(), duration(nanos)));
         let length = |nanos: Option<u64>| nanos.map_or(Cell::new(""), time);
-        let percentile = |percent: f64| length(frame.percentile(percent));
+        let percentile = |percent: f64| length(frame.times.percentile(percent));
         let margin = |nanos: u64| {
             let text = if frame.is_estimated() { duration(nanos) } else { String::new() };
             self.margins.then(|| Cell::new(text))
@@ -370,12 +370,12 @@ impl MethodColumns {
         cells.extend([
             Cell::share(percent(frame.total, total), frame.total, total),
             Cell::new(count(frame.calls)),
-            length(frame.average()),
+            length(frame.times.average()),
         ]);
         cells.extend(self.percentiles.then(|| percentile(50.0)));
         cells.extend(self.extremes.then(|| percentile(95.0)));
         cells.extend(self.percentiles.then(|| percentile(99.0)));
-        cells.extend(self.extremes.then(|| length(frame.longest())));
+        cells.extend(self.extremes.then(|| length(frame.times.longest())));
         cells
     }
 }
