@@ -8,11 +8,14 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use trace::WatchedLengths;
 
+use crate::level_times::RecordedTime;
+use crate::live_control::REMOVED;
 use crate::live_selection::category_of;
 use crate::metrics::Durations;
-use crate::probe_registry::ProbeRegistry;
+use crate::probe_registry::{ProbeDescription, ProbeRegistry};
 use crate::recorder::{Calls, RecentCalls};
 use crate::session::Session;
+use crate::withdrawn_probes::WithdrawnProbes;
 
 /// A method that was called often or long.
 #[derive(Debug, Serialize)]
@@ -21,8 +24,11 @@ pub(crate) struct Hot {
     probe: u32,
     method: String,
     category: String,
-    /// The level that it has now.
-    level: Level,
+    /// The level that it has now, or `removed`.
+    level: &'static str,
+    /// How calls were recorded, if the level can change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recorded: Option<RecordedTime>,
     descriptor: String,
     calls: u64,
     /// Of these: calls at level watch, whose times are estimates.
@@ -49,14 +55,15 @@ impl Recent {
     }
 }
 
-/// What makes a row of its own.
-#[derive(PartialEq, Eq, Hash)]
-struct Method {
-    name: String,
-    descriptor: String,
-    category: String,
-    /// Its level, if that cannot change.
+/// The calls of a method by all its probes of one category.
+#[derive(Debug)]
+struct MethodCalls<'a> {
+    /// The lowest number of its probes.
+    probe: u32,
+    category: &'a str,
+    /// Its level, if that cannot change. Different ones are shown apart.
     fixed: Option<Level>,
+    sum: ProbeCalls<'a>,
 }
 
 /// The calls of one probe, those of all its numbers together.
@@ -95,31 +102,59 @@ impl Hot {
         };
         let lengths = session.lengths.lock().clone();
         let recent = known_lengths(session.probes, recent, &lengths);
-        let mut by_time: Vec<_> = by_probe(session.probes, &calls, &recent, &lengths).into_iter().collect();
-        by_time.sort_unstable_by_key(|(probe, calls)| (Reverse(calls.nanos), *probe));
-        by_time.truncate(most);
-        let mut methods: FxHashMap<Method, (u32, ProbeCalls<'_>)> = FxHashMap::default();
-        for (probe, calls) in by_time {
-            let Some(described) = session.probes.describe(probe) else { continue };
-            let category = category_of(&described.template, &session.setup.templates).to_owned();
-            // Levels that cannot change and differ are shown apart.
-            let fixed = (!described.live).then_some(described.level);
-            let method = Method { name: described.method, descriptor: described.descriptor, category, fixed };
-            let (lowest, sum) = methods.entry(method).or_insert((probe, ProbeCalls::default()));
-            *lowest = probe.min(*lowest);
-            sum.add(&calls);
-        }
-        let row = |(method, (probe, sum)): (Method, (u32, ProbeCalls<'_>))| {
-            let Method { name: method, descriptor, category, fixed } = method;
-            let level = if goes_on { fixed.unwrap_or_else(|| session.live.level(probe)) } else { Level::Off };
+        let by_probe = by_probe(session.probes, &calls, &recent, &lengths);
+        let category = |template: &str| category_of(template, &session.setup.templates);
+        let removed = session.withdrawn.as_ref().map(WithdrawnProbes::numbers).unwrap_or_default();
+        let row = |method: MethodCalls<'_>| {
+            let MethodCalls { probe, category, fixed, sum } = method;
+            let ProbeDescription { method, descriptor, .. } = session.probes.describe(probe)?;
+            let level = match fixed {
+                _ if !goes_on => Level::Off.name(),
+                _ if removed.contains(&probe) => REMOVED,
+                fixed => fixed.unwrap_or_else(|| session.live.level(probe)).name(),
+            };
             let ProbeCalls { calls, estimated_calls, nanos, has_unknown_lengths, recent } = sum;
             let (recent, mean_is_known) = (recent.map(Recent::of), !has_unknown_lengths);
-            Hot { probe, method, category, level, descriptor, calls, estimated_calls, nanos, mean_is_known, recent }
+            let (category, recorded) = (category.to_owned(), session.live.recorded_time(probe));
+            Some(Hot {
+                probe,
+                method,
+                category,
+                level,
+                recorded,
+                descriptor,
+                calls,
+                estimated_calls,
+                nanos,
+                mean_is_known,
+                recent,
+            })
         };
-        let mut rows: Vec<Hot> = methods.into_iter().map(row).collect();
-        rows.sort_unstable_by_key(|hot| (Reverse(hot.nanos), hot.probe));
-        rows
+        largest(session.probes, by_probe, &category, most).into_iter().filter_map(row).collect()
     }
+}
+
+/// Returns the `most` methods with the most time, the first having the most.
+fn largest<'a>(
+    probes: &ProbeRegistry,
+    by_probe: FxHashMap<u32, ProbeCalls<'a>>,
+    category: &dyn Fn(&str) -> &'a str,
+    most: usize,
+) -> Vec<MethodCalls<'a>> {
+    let known = probes.known(by_probe.keys().copied());
+    let mut methods = FxHashMap::default();
+    for (known, (probe, calls)) in known.iter().zip(&by_probe) {
+        let Some(known) = known else { continue };
+        let (category, fixed) = (category(known.template()), known.fixed_level());
+        let none = MethodCalls { probe: *probe, category, fixed, sum: ProbeCalls::default() };
+        let method = methods.entry((known.method(), category, fixed)).or_insert(none);
+        method.probe = method.probe.min(*probe);
+        method.sum.add(calls);
+    }
+    let mut rows: Vec<MethodCalls<'a>> = methods.into_values().collect();
+    rows.sort_unstable_by_key(|method| (Reverse(method.sum.nanos), method.probe));
+    rows.truncate(most);
+    rows
 }
 
 /// The durations since the last look, by number; of calls at level watch only where these say how long the calls took.
@@ -166,6 +201,28 @@ fn by_probe<'a>(
 mod tests {
     use super::*;
     use crate::probe_registry::ProbeRequest;
+
+    #[test]
+    fn probes_of_one_method_are_merged_before_the_largest_are_chosen() {
+        let probes = ProbeRegistry::default();
+        let request = |name: &'static [u8], template| ProbeRequest {
+            name,
+            descriptor: b"()V",
+            access_flags: 1,
+            template,
+            level: Level::Time,
+            live: false,
+        };
+        let requests =
+            [request(b"two", "timed"), request(b"two", "timed-args"), request(b"one", "timed"), request(b"two", "sql")];
+        assert_eq!(probes.numbers((b"p/C", 0), &requests), Some(vec![1, 2, 3, 4]));
+        let calls = |nanos| ProbeCalls { calls: 1, nanos, ..ProbeCalls::default() };
+        let by_probe = [(1, calls(60)), (2, calls(70)), (3, calls(100)), (4, calls(90))].into_iter().collect();
+        let category = |template: &str| if template == "sql" { "database" } else { "catch-all" };
+        let rows = largest(&probes, by_probe, &category, 2);
+        let rows: Vec<_> = rows.iter().map(|row| (row.probe, row.category, row.sum.nanos, row.sum.calls)).collect();
+        assert_eq!(rows, [(1, "catch-all", 130, 2), (3, "catch-all", 100, 1)]);
+    }
 
     #[test]
     fn the_numbers_of_a_live_probe_count_as_one_method() {

@@ -37,6 +37,7 @@ mod jvm;
 mod jvm_event_recording;
 mod late_decisions;
 mod late_restores;
+mod level_times;
 mod live_control;
 mod live_levels;
 mod live_selection;

@@ -1,6 +1,7 @@
 //! What can be changed while the program runs: levels of live probes, by people and by the governor, with what came of it.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use instrument_core::level::Level;
@@ -10,6 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use crate::governor::{Decision, Governor, Interval, Manner, ProbeCalls};
+use crate::level_times::{LevelTimes, RecordedTime};
 use crate::live_levels::{self, LiveLevels};
 use crate::live_selection::{Fixed, LiveSelection, category_of, fixed};
 use crate::probe_prices::ProbePrices;
@@ -38,6 +40,7 @@ pub(crate) struct LiveControl {
     probes: &'static ProbeRegistry,
     began: Instant,
     budget_percent: Option<u32>,
+    times: Arc<LevelTimes>,
     state: Mutex<State>,
 }
 
@@ -63,6 +66,8 @@ struct Ruled {
     is_governed: bool,
     /// Whether the governor may take the probe away: without it a method has no template at all.
     is_only_template: bool,
+    /// When the method got the probe, since the session began.
+    begin: Duration,
 }
 
 /// What the governor saw last.
@@ -163,7 +168,9 @@ impl LiveControl {
     pub(crate) fn new(probes: &'static ProbeRegistry, budget_percent: Option<u32>) -> LiveControl {
         let levels = live_levels::of_process();
         levels.forget(probes.described().into_iter().filter(|probe| probe.live).map(|probe| probe.number));
-        LiveControl { levels, probes, began: Instant::now(), budget_percent, state: Mutex::default() }
+        let began = Instant::now();
+        let times = Arc::new(LevelTimes::new(began));
+        LiveControl { levels, probes, began, budget_percent, times, state: Mutex::default() }
     }
 
     /// Starts the governor, if there is a budget; when it is known what calls cost.
@@ -177,10 +184,33 @@ impl LiveControl {
     /// A method got this live probe.
     pub(crate) fn begin(&self, probe: u32, chosen: &Chosen, is_governed: bool) {
         self.levels.begin(probe, chosen.level);
-        self.state
-            .lock()
-            .ruled
-            .insert(probe, Ruled { level: chosen.level, is_governed, is_only_template: chosen.templates.len() == 1 });
+        let is_only_template = chosen.templates.len() == 1;
+        let mut state = self.state.lock();
+        let begin = state.ruled.get(&probe).map_or_else(|| self.began.elapsed(), |earlier| earlier.begin);
+        state.ruled.insert(probe, Ruled { level: chosen.level, is_governed, is_only_template, begin });
+    }
+
+    /// For how long probes were at each level.
+    pub(crate) fn times(&self) -> &Arc<LevelTimes> {
+        &self.times
+    }
+
+    /// Returns how calls of a live probe were recorded; `None` if its level cannot change.
+    pub(crate) fn recorded_time(&self, probe: u32) -> Option<RecordedTime> {
+        let begin = self.state.lock().ruled.get(&probe)?.begin;
+        Some(self.times.recorded(probe, (begin, self.levels.get(probe))))
+    }
+
+    /// Notes that a probe was removed, or was inserted again.
+    pub(crate) fn note_removal(&self, probe: u32, is_removed: bool) {
+        let ruled = self.state.lock().ruled.get(&probe).copied();
+        let level = ruled.map_or(Level::Watch, |_| self.levels.get(probe));
+        let begin = ruled.map_or(Duration::ZERO, |ruled| ruled.begin);
+        if is_removed {
+            self.times.remove(probe, begin, level);
+        } else {
+            self.times.restore(probe, begin, level);
+        }
     }
 
     /// Sets the level of all live probes that are meant, or hands them back to their rules and the governor, and returns which these are.
@@ -229,14 +259,25 @@ impl LiveControl {
         if let Some(governor) = &mut state.governor {
             governor.forget(probe);
         }
-        self.change(probe, owner, reason.to_owned(), to)
+        self.change(state, probe, (owner, reason.to_owned()), to)
     }
 
     /// Sets a level; `None` if the probe is at this level already.
-    fn change(&self, probe: u32, owner: &'static str, reason: String, to: Level) -> Option<LevelChange> {
+    fn change(
+        &self,
+        state: &State,
+        probe: u32,
+        (owner, reason): (&'static str, String),
+        to: Level,
+    ) -> Option<LevelChange> {
         let from = self.levels.get(probe);
         self.levels.set(probe, to);
-        (from != to).then_some(LevelChange { probe, owner, reason, from, to })
+        if from == to {
+            return None;
+        }
+        let begin = state.ruled.get(&probe).map_or(Duration::ZERO, |ruled| ruled.begin);
+        self.times.change(probe, begin, from, to);
+        Some(LevelChange { probe, owner, reason, from, to })
     }
 
     /// Those of the probes that the governor may take away.
@@ -428,12 +469,12 @@ impl LiveControl {
                 let to = if is_full && timed < budget * MOST_OF_ONE { Level::Time } else { Level::Watch };
                 let reason = format!("{calls_per_second:.0} calls a second took {percent:.1} % of the CPU time");
                 let line = format!("{} set to {to}: {reason}", self.name(probe));
-                Some((self.change(probe, GOVERNOR, reason, to)?, line))
+                Some((self.change(state, probe, (GOVERNOR, reason), to)?, line))
             }
             Decision::Promote { probe } => {
                 let to = state.ruled.get(&probe).map_or(Level::Time, |ruled| ruled.level);
                 let line = format!("{} set back to {to}: it is quiet", self.name(probe));
-                Some((self.change(probe, GOVERNOR, "it is quiet".to_owned(), to)?, line))
+                Some((self.change(state, probe, (GOVERNOR, "it is quiet".to_owned()), to)?, line))
             }
         }
     }

@@ -56,6 +56,8 @@ pub(crate) struct ProbeRequest<'a> {
 pub(crate) struct ProbeDefinition<'a> {
     /// Its number.
     pub(crate) id: u32,
+    /// The own number of the probe; another one than `id` if this is one of the others of a live probe.
+    pub(crate) own: u32,
     /// Internal name of the class.
     pub(crate) class: &'a [u8],
     /// Name of the method.
@@ -94,6 +96,27 @@ pub(crate) struct ProbedMethod {
     pub(crate) class: Arc<[u8]>,
     pub(crate) name: Box<[u8]>,
     pub(crate) descriptor: Box<[u8]>,
+}
+
+/// A probe whose names are compared but not written out.
+#[derive(Debug, Clone)]
+pub(crate) struct KnownProbe(Arc<Probe>);
+
+impl KnownProbe {
+    /// Returns class, name and descriptor of the method.
+    pub(crate) fn method(&self) -> (&[u8], &[u8], &[u8]) {
+        (&self.0.class, &self.0.name, &self.0.descriptor)
+    }
+
+    /// Returns the name of the template.
+    pub(crate) fn template(&self) -> &str {
+        &self.0.template
+    }
+
+    /// Returns the level, if it cannot change.
+    pub(crate) fn fixed_level(&self) -> Option<Level> {
+        (!self.0.live).then_some(self.0.level)
+    }
 }
 
 /// To which probe the records of a number belong.
@@ -285,6 +308,13 @@ impl ProbeRegistry {
         Some(probe.describe(number))
     }
 
+    /// Returns the probes of these numbers, as far as they were given.
+    pub(crate) fn known(&self, numbers: impl Iterator<Item = u32>) -> Vec<Option<KnownProbe>> {
+        let known = self.known.lock();
+        let probe = |number: u32| known.probes.get((number as usize).checked_sub(1)?).map(Arc::clone).map(KnownProbe);
+        numbers.map(probe).collect()
+    }
+
     /// The own number of the probe that records under `number`, and the level of these records.
     pub(crate) fn own_number(&self, number: u32) -> Option<(u32, Level)> {
         let known = self.known.lock();
@@ -331,6 +361,7 @@ impl ProbeRegistry {
             definitions.seen += 1;
             each(ProbeDefinition {
                 id: u32::try_from(definitions.seen).unwrap_or(0),
+                own: u32::try_from(definitions.seen).unwrap_or(0).saturating_sub(probe.numbers_after_own()),
                 class: &probe.class,
                 name: &probe.name,
                 descriptor: &probe.descriptor,

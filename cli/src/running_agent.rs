@@ -154,9 +154,24 @@ pub(crate) struct Hot {
     /// `nanos / calls` is the mean time of a call; false at level watch, unless all calls that were seen were long enough.
     #[serde(default)]
     pub(crate) mean_is_known: bool,
+    /// How calls were recorded, if the level can change.
+    #[serde(default)]
+    pub(crate) recorded: Option<RecordedTime>,
     /// How long the calls since the last look took; if that was asked for, and there were any.
     #[serde(default)]
     pub(crate) recent: Option<Recent>,
+}
+
+/// How calls were recorded since a probe was inserted. Nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+pub(crate) struct RecordedTime {
+    /// In which every call was recorded.
+    pub(crate) every_call: u64,
+    /// In which calls were estimated (level watch).
+    pub(crate) estimates: u64,
+    pub(crate) whole: u64,
+    /// Changes of the level.
+    pub(crate) changes: u64,
 }
 
 /// Calls since the last look. Nanoseconds.

@@ -18,6 +18,7 @@ use super::method_table::MethodTable;
 use super::relations::Relations;
 use crate::health::Health;
 use crate::jvm::{Jni, NanoClock, block_signals};
+use crate::level_times::LevelTimes;
 
 /// What the keeper is asked for.
 #[derive(Debug)]
@@ -61,6 +62,8 @@ pub(crate) struct Sources {
     pub(crate) relations: Option<Arc<Mutex<Relations>>>,
     /// The heap.
     pub(crate) health: Arc<Mutex<Health>>,
+    /// Changes of level.
+    pub(crate) level_times: Arc<LevelTimes>,
 }
 
 /// The state of the thread.
@@ -145,6 +148,7 @@ impl Figures {
         self.names.update();
         let snapshot = self.sources.table.lock().snapshot(self.limits.most_methods);
         let mut families = method_families::families(&snapshot, &self.names);
+        families.push(method_families::level_times(&snapshot, &self.names, &self.sources.level_times));
         if let Some(relations) = &self.sources.relations {
             families.extend(relations.lock().families(&self.names, self.limits.most_methods));
         }

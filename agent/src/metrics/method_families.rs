@@ -6,6 +6,7 @@ use instrument_core::level::Level;
 
 use super::family::{Attributes, Family, Kind, Unit, Value};
 use super::method_table::{MethodFigures, MethodSnapshot};
+use crate::level_times::LevelTimes;
 use crate::probe_registry::{Definitions, ProbeDefinition, ProbeRegistry};
 
 /// Attributes of every probe that came into being up to now.
@@ -24,6 +25,8 @@ pub(crate) struct NamedProbe {
     pub(crate) attributes: Attributes,
     level: Level,
     socket_direction: Option<&'static str>,
+    /// The probe's own number.
+    own: u32,
 }
 
 impl MethodNames {
@@ -82,7 +85,8 @@ impl NamedProbe {
             "socket" => Some("write"),
             _ => None,
         };
-        NamedProbe { attributes: Arc::new(attributes), level: probe.level, socket_direction }
+        let (attributes, own) = (Arc::new(attributes), probe.own);
+        NamedProbe { attributes, level: probe.level, socket_direction, own }
     }
 }
 
@@ -152,6 +156,18 @@ pub(crate) fn families(snapshot: &MethodSnapshot, names: &MethodNames) -> Vec<Fa
     families.push(socket_bytes(snapshot, names));
     families.extend(totals(snapshot));
     families
+}
+
+/// For how long methods whose level was changed were at the level of the series: the part of the time to which its figures apply.
+pub(crate) fn level_times(snapshot: &MethodSnapshot, names: &MethodNames, times: &LevelTimes) -> Family {
+    let help = "Time at this level, of methods whose level was changed: what the other figures of the series apply to";
+    let mut family = Family::new("instr.method.level.time", Unit::Seconds, Kind::Gauge, help);
+    for named in snapshot.methods.iter().filter_map(|(probe, _)| names.get(*probe)) {
+        if let Some(time) = times.at(named.own, named.level) {
+            family.push(Arc::clone(&named.attributes), Value::Number(time.as_secs_f64()));
+        }
+    }
+    family
 }
 
 fn socket_bytes(snapshot: &MethodSnapshot, names: &MethodNames) -> Family {

@@ -31,6 +31,7 @@ use trace::TaskStep;
 
 use crate::health::Health;
 use crate::jvm::{JavaVm, NanoClock};
+use crate::level_times::LevelTimes;
 use crate::message;
 use crate::probe_registry::ProbeRegistry;
 use crate::recorder::{Detail, RecordSink, RecordThread, SharedLengths};
@@ -77,6 +78,7 @@ impl Metrics {
         origin: Origin,
         service: &str,
         health: Arc<Mutex<Health>>,
+        level_times: &Arc<LevelTimes>,
         lengths: &SharedLengths,
     ) -> Option<Metrics> {
         if !config.is_wanted() {
@@ -98,7 +100,12 @@ impl Metrics {
             most_methods: config.max_methods as usize,
         };
         let relations: Option<Arc<Mutex<Relations>>> = config.callers.then(Arc::default);
-        let sources = Sources { table: Arc::clone(&table), relations: relations.clone(), health };
+        let sources = Sources {
+            table: Arc::clone(&table),
+            relations: relations.clone(),
+            health,
+            level_times: Arc::clone(level_times),
+        };
         let keeper = Keeper::start(origin, limits, sources, receiver);
         let keeper = keeper
             .inspect_err(|error| message::say(&format!("no thread for metrics: {error}; there are none")))

@@ -78,7 +78,8 @@ impl Session {
         let trace_file = has_file.then(|| path.clone());
         let origin = Origin { vm: self.vm, clock, probes: self.probes };
         let (name, health) = (trace_file::program_name(self.jvmti), Arc::clone(&self.health));
-        let metrics = Metrics::start(&self.setup.config.metrics, origin, &name, health, &self.lengths);
+        let metrics =
+            Metrics::start(&self.setup.config.metrics, origin, &name, health, self.live.times(), &self.lengths);
         let threads = ThreadSelection::new(ThreadNames::of(&self.setup.config.trace.threads));
         let parts = TraceParts {
             recording,
@@ -228,6 +229,7 @@ impl Session {
             self.events.note("governor", line);
         }
         for probe in &changes.gone {
+            self.live.note_removal(*probe, true);
             self.events.claim(
                 Some(*probe),
                 ("governor", "called too often"),
@@ -235,6 +237,7 @@ impl Session {
             );
         }
         for (probe, owner) in &changes.back {
+            self.live.note_removal(*probe, false);
             self.events.claim(
                 Some(*probe),
                 (*owner, "the probe is inserted again"),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use classfile::descriptor::MethodDescriptor;
 use instrument_core::selection::signature::type_name;
 
-use crate::running_agent::{Hot, Recent, Status};
+use crate::running_agent::{Hot, Recent, RecordedTime, Status};
 
 /// Calls and time of a method between two looks.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +28,8 @@ pub(crate) struct Row {
     /// Mean nanoseconds of a call, if there was one and level watch carries it.
     pub(crate) mean: Option<f64>,
     pub(crate) recent: Option<Recent>,
+    /// The part of the time to which the number of calls applies, if the level was changed in between: `first 0.4 s`.
+    part: Option<String>,
 }
 
 /// Two looks, and what lies between them.
@@ -57,14 +59,16 @@ pub(crate) enum Column {
 }
 
 impl Row {
-    /// The method, with its parameters if it is overloaded, and the category of its template unless that is the usual one.
+    /// The method, with its parameters if it is overloaded, the category of its template unless that is the usual one, and the part of the
+    /// time to which the number of calls applies.
     pub(crate) fn name(&self) -> String {
         let parameters = self.parameters.as_ref().map_or_else(String::new, |parameters| format!("({parameters})"));
         let category = match self.category.as_str() {
             "" | "catch-all" => String::new(),
             category => format!(" [{category}]"),
         };
-        format!("{}{parameters}{category}", self.method)
+        let part = self.part.as_ref().map_or_else(String::new, |part| format!(" [{part}]"));
+        format!("{}{parameters}{category}{part}", self.method)
     }
 }
 
@@ -133,11 +137,33 @@ fn rows(before: &[Hot], now: &[Hot], seconds: f64) -> Vec<Row> {
             busy: nanos as f64 / seconds,
             mean: (calls > 0 && hot.mean_is_known).then(|| nanos as f64 / calls as f64),
             recent: hot.recent,
+            part: part(earlier.get(&hot.probe).and_then(|hot| hot.recorded), hot),
         }
     };
     let mut rows: Vec<Row> = now.iter().map(row).collect();
     rows.sort_by(|a, b| Column::Time.compare(a, b));
     rows
+}
+
+/// Returns the part of the time between two looks in which every call was recorded; if there was none, in which calls were estimated.
+/// `None` if the level was not changed in between, or nothing at all was recorded.
+fn part(before: Option<RecordedTime>, hot: &Hot) -> Option<String> {
+    let (before, now) = (before.unwrap_or_default(), hot.recorded?);
+    let since = |value: fn(&RecordedTime) -> u64| value(&now).saturating_sub(value(&before));
+    let (every_call, estimates) = (since(|time| time.every_call), since(|time| time.estimates));
+    let (whole, changes) = (since(|time| time.whole).max(1), since(|time| time.changes));
+    let covered = if every_call > 0 { every_call } else { estimates };
+    if changes == 0 || covered == 0 || covered >= whole {
+        return None;
+    }
+    let level = hot.level.as_str();
+    let goes_on = if every_call > 0 { matches!(level, "time" | "full") } else { level == "watch" };
+    let seconds = covered as f64 / 1e9;
+    Some(match changes {
+        1 if goes_on => format!("last {seconds:.1} s"),
+        1 => format!("first {seconds:.1} s"),
+        _ => format!("{:.0} % of the time", 100.0 * covered as f64 / whole as f64),
+    })
 }
 
 /// The types of a method's parameters, without their packages.
@@ -164,6 +190,7 @@ mod tests {
             estimated_calls: 0,
             nanos,
             mean_is_known: true,
+            recorded: None,
             recent: None,
         }
     }
@@ -183,6 +210,26 @@ mod tests {
         ]
         .map(|(name, level, calls, busy, estimated)| (name.to_owned(), level, calls, busy, estimated));
         assert_eq!(figures, expected);
+    }
+
+    #[test]
+    fn a_method_whose_level_was_changed_between_two_looks_is_marked_with_the_part_of_the_time() {
+        let name = |level: &str, before: [u64; 4], now: [u64; 4]| {
+            let look = |level, [every_call, estimates, whole, changes]: [u64; 4]| {
+                let nanos = |tenths| tenths * 100_000_000;
+                let (every_call, estimates, whole) = (nanos(every_call), nanos(estimates), nanos(whole));
+                let recorded = Some(RecordedTime { every_call, estimates, whole, changes });
+                Hot { recorded, ..hot(1, "a.B.c", level, before[2] + whole, 100) }
+            };
+            rows(&[look("time", before)], &[look(level, now)], 1.0).remove(0).name()
+        };
+        assert_eq!(name("time", [10, 0, 10, 0], [20, 0, 20, 0]), "a.B.c");
+        assert_eq!(name("watch", [10, 0, 10, 0], [14, 6, 20, 1]), "a.B.c [first 0.4 s]");
+        assert_eq!(name("full", [0, 10, 10, 3], [3, 17, 20, 4]), "a.B.c [last 0.3 s]");
+        assert_eq!(name("full", [10, 0, 10, 3], [20, 0, 20, 4]), "a.B.c", "both levels record every call");
+        assert_eq!(name("removed", [0, 10, 10, 3], [0, 15, 20, 4]), "a.B.c [first 0.5 s]");
+        assert_eq!(name("time", [10, 0, 10, 0], [14, 6, 20, 2]), "a.B.c [40 % of the time]");
+        assert_eq!(name("watch", [10, 5, 15, 1], [10, 15, 25, 1]), "a.B.c", "changed before the first look");
     }
 
     #[test]

@@ -148,6 +148,11 @@ class LiveLevelsIT {
             assertEquals(7, page.value("instr_method_errors_total", full));
             assertEquals(347, page.value("instr_method_measured_total", full));
             assertEquals(0, page.value("instr_method_active", full));
+            // To which part of the time the figures of each series apply.
+            String time = "instr_method_level_time_seconds";
+            OpenMetrics parts = OpenMetrics.await(port, now -> now.has(time, full) && now.has(time, "\"" + STEP + "\"", "instr_level=\"time\""));
+            assertTrue(parts.value(time, full) > 0);
+            assertTrue(ControlSocket.status(program).contains("\"changes\":4}"), "four changes of level");
             program.send("quit");
             program.finish().assertExitCode(0);
         }
