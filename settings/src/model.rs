@@ -9,9 +9,9 @@ use crate::agent_table::AgentConfig;
 use crate::allocation::AllocationConfig;
 use crate::control_table::ControlConfig;
 use crate::governor_table::GovernorConfig;
-use crate::header_secrets::{self, Secret};
 use crate::metrics_table::MetricsConfig;
 use crate::sampler::SamplerConfig;
+use crate::secrets::{self, Secret};
 use crate::trace_table::TraceConfig;
 use crate::watch_table::WatchConfig;
 
@@ -63,7 +63,7 @@ pub struct Config {
 impl Config {
     /// Returns the text it was read from, without the values of headers: for recordings and for people.
     pub fn text_without_secrets(&self) -> String {
-        header_secrets::without(&self.secrets, self.source.text())
+        secrets::without(&self.secrets, self.source.text())
     }
 
     /// Returns the part that selection compiles.

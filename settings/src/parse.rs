@@ -9,10 +9,10 @@ use crate::agent_table::{OnError, read_agent};
 use crate::allocation::read_allocation;
 use crate::control_table::read_control;
 use crate::governor_table::{GovernorConfig, read_governor};
-use crate::header_secrets;
 use crate::metrics_table::read_metrics;
 use crate::model::Config;
 use crate::sampler::read_sampler;
+use crate::secrets;
 use crate::trace_table::read_trace;
 use crate::watch_table::read_watch;
 
@@ -41,7 +41,7 @@ pub fn asks_to_abort(text: &str) -> bool {
 fn read_config(top: &TableReader<'_, '_>, problems: &mut Problems) -> Config {
     let trace = read_table("trace", top, problems, read_trace);
     let metrics = read_table("metrics", top, problems, |table, problems| {
-        (read_metrics(table, problems), header_secrets::in_headers(table))
+        (read_metrics(table, problems), secrets::in_metrics(table))
     });
     let (metrics, secrets) = metrics.unwrap_or_default();
     let agent = read_table("agent", top, problems, read_agent);

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
+use settings::without_credentials;
+
 use super::complaints::Complaints;
 use super::destination::Destination;
 use crate::jvm::block_signals;
@@ -121,7 +123,7 @@ impl Exporter {
             match to.client(PATIENCE) {
                 Ok(http) => Post { http, to, leaving: leaves, counts: counted }.work(&queue),
                 Err(reason) => {
-                    message::say(&format!("{reason}; nothing is sent to {}", to.url));
+                    message::say(&format!("{reason}; nothing is sent to {}", without_credentials(&to.url)));
                     counted.cannot_send(&reason);
                     drop_all(&queue, &counted);
                 }
@@ -219,7 +221,7 @@ impl Post {
     fn tell(&self, news: Option<String>) {
         // At the end there is nobody left to do something about it.
         if let Some(news) = news.filter(|_| !self.leaving.load(Ordering::Acquire)) {
-            message::say(&format!("otlp = \"{}\" in [metrics]: {news}", self.to.url));
+            message::say(&format!("otlp = \"{}\" in [metrics]: {news}", without_credentials(&self.to.url)));
         }
     }
 }

@@ -54,7 +54,7 @@ impl Sending {
     /// The present state.
     pub(crate) fn of(url: &str, counts: &ExportCounts) -> Sending {
         Sending {
-            url: url.to_owned(),
+            url: settings::without_credentials(url).into_owned(),
             metrics_sent: counts.sent(Signal::Metrics),
             metrics_dropped: counts.dropped(Signal::Metrics),
             spans_sent: counts.sent(Signal::Traces),
