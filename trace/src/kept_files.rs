@@ -10,9 +10,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const MOST_EARLIER: u32 = 100_000;
 /// Other processes may take the name at the same moment; more often than this means that something is wrong.
 const ATTEMPTS: u32 = 100;
+/// As many symbolic links as the kernel follows.
+const MOST_LINKS: u32 = 40;
 
 /// Writes a file whose content is complete as soon as the file has its name. An earlier file of this name is renamed; its new name is
-/// returned. A device or a pipe is written to as it is.
+/// returned. A device or a pipe is written to as it is. A symbolic link stays: the file is the one that it names.
 ///
 /// # Errors
 /// When the file cannot be written or the earlier one cannot be kept.
@@ -20,6 +22,7 @@ pub fn write_keeping_earlier(path: &Path, content: &[u8]) -> io::Result<Option<P
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return fs::write(path, content).map(|()| None);
     }
+    let path = &without_links(path)?;
     let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
     let mut unfinished = path.as_os_str().to_owned();
     unfinished.push(format!(".{}-{nanos}.part", std::process::id()));
@@ -32,17 +35,48 @@ pub fn write_keeping_earlier(path: &Path, content: &[u8]) -> io::Result<Option<P
 fn publish(unfinished: &Path, path: &Path) -> io::Result<Option<PathBuf>> {
     let mut earlier = None;
     for _ in 0..ATTEMPTS {
-        if fs::metadata(path).is_ok_and(|found| found.len() == 0) {
-            fs::rename(unfinished, path)?;
-            return Ok(earlier);
-        }
-        earlier = keep_earlier(path)?.or(earlier);
         match rename_to_free(unfinished, path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             done => return done.map(|()| earlier),
         }
+        let is_empty = fs::metadata(path).is_ok_and(|found| found.len() == 0);
+        let kept = if is_empty { remove_empty(path, unfinished)? } else { keep_earlier(path)? };
+        earlier = kept.or(earlier);
     }
     Err(io::Error::new(io::ErrorKind::AlreadyExists, "other processes keep taking the name"))
+}
+
+/// Removes an empty file. Another process may put a complete file in its place at any moment; that one is kept like any earlier file.
+fn remove_empty(path: &Path, unfinished: &Path) -> io::Result<Option<PathBuf>> {
+    let mut aside = unfinished.as_os_str().to_owned();
+    aside.push(".empty");
+    let aside = Path::new(&aside);
+    match rename_to_free(path, aside) {
+        Ok(()) if fs::metadata(aside)?.len() > 0 => rename_to_number(aside, path),
+        Ok(()) => fs::remove_file(aside).map(|()| None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns the file that a path names through symbolic links, also if there is no such file yet. A device or a pipe keeps its name: that
+/// of `/dev/stdout` leads nowhere.
+///
+/// # Errors
+/// When a link cannot be read, or links form a circle.
+pub(crate) fn without_links(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
+        return Ok(path);
+    }
+    for _ in 0..MOST_LINKS {
+        if !fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink()) {
+            return Ok(path);
+        }
+        let target = fs::read_link(&path)?;
+        path = path.parent().unwrap_or(Path::new("")).join(target);
+    }
+    Err(io::Error::other("too many symbolic links"))
 }
 
 /// Renames a file that is there to the next free of `NAME-1.EXT`, `NAME-2.EXT` and so on, and returns that name; `None` if there is no
@@ -51,9 +85,14 @@ fn publish(unfinished: &Path, path: &Path) -> io::Result<Option<PathBuf>> {
 /// # Errors
 /// When it cannot be renamed.
 pub(crate) fn keep_earlier(path: &Path) -> io::Result<Option<PathBuf>> {
+    rename_to_number(path, path)
+}
+
+/// Renames `file` to the next free number of `path`.
+fn rename_to_number(file: &Path, path: &Path) -> io::Result<Option<PathBuf>> {
     for number in 1..=MOST_EARLIER {
         let kept = with_suffix(path, &format!("-{number}"));
-        match rename_to_free(path, &kept) {
+        match rename_to_free(file, &kept) {
             Ok(()) => return Ok(Some(kept)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -98,6 +137,10 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::symlink;
+    use std::sync::Barrier;
+
     use super::*;
 
     #[test]
@@ -117,22 +160,52 @@ mod tests {
         );
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4);
         assert_eq!(write_keeping_earlier(Path::new("/dev/null"), b"figures").unwrap(), None);
+        let (_reader, writer) = std::io::pipe().unwrap();
+        let pipe = PathBuf::from(format!("/proc/self/fd/{}", writer.as_raw_fd()));
+        assert_eq!(without_links(&pipe).unwrap(), pipe);
     }
 
     #[test]
     fn files_that_are_written_at_the_same_moment_are_all_kept() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("stats.json");
-        std::thread::scope(|scope| {
-            for number in 0..8 {
-                let path = &path;
-                scope.spawn(move || write_keeping_earlier(path, format!("{number}").as_bytes()).unwrap());
+        for round in 0..40 {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("stats.json");
+            if round % 2 == 1 {
+                fs::write(&path, "").unwrap();
             }
-        });
-        let files = fs::read_dir(folder.path()).unwrap();
-        let mut contents: Vec<_> = files.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect();
-        contents.sort();
-        assert_eq!(contents, ["0", "1", "2", "3", "4", "5", "6", "7"]);
+            let at_once = Barrier::new(8);
+            std::thread::scope(|scope| {
+                for number in 0..8 {
+                    let (path, at_once) = (&path, &at_once);
+                    scope.spawn(move || {
+                        at_once.wait();
+                        write_keeping_earlier(path, format!("{number}").as_bytes()).unwrap()
+                    });
+                }
+            });
+            let files = fs::read_dir(folder.path()).unwrap();
+            let mut contents: Vec<_> = files.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect();
+            contents.sort();
+            assert_eq!(contents, ["0", "1", "2", "3", "4", "5", "6", "7"]);
+        }
+    }
+
+    #[test]
+    fn a_symbolic_link_stays_and_files_are_kept_where_it_leads() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("disk")).unwrap();
+        let link = folder.path().join("stats.json");
+        symlink("disk/next", &link).unwrap();
+        symlink("stats.json", folder.path().join("disk/next")).unwrap();
+        for run in 0..3 {
+            write_keeping_earlier(&link, format!("run {run}").as_bytes()).unwrap();
+        }
+        let content = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+        assert_eq!(["disk/stats-1.json", "disk/stats-2.json", "stats.json"].map(content), ["run 0", "run 1", "run 2"]);
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+        symlink("circle", folder.path().join("circle")).unwrap();
+        assert!(write_keeping_earlier(&folder.path().join("circle"), b"x").is_err());
     }
 
     #[test]

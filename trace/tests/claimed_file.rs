@@ -68,6 +68,23 @@ fn an_earlier_recording_is_renamed_and_the_newest_has_the_name() {
 }
 
 #[test]
+fn a_symbolic_link_stays_and_recordings_are_kept_where_it_leads() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = folder.path().join("disk");
+    fs::create_dir(&disk).unwrap();
+    let link = folder.path().join("trace.jfr");
+    std::os::unix::fs::symlink("disk/newest.jfr", &link).unwrap();
+    assert_eq!([record(&link, 1), record(&link, 2)], [link.clone(), link.clone()]);
+    assert_eq!([calls(&disk.join("newest-1.jfr")), calls(&disk.join("newest.jfr"))], [1, 2]);
+    let (first, ..) = begin(&link);
+    let beside = disk.join(format!("newest-{}.jfr", std::process::id()));
+    assert_eq!(record(&link, 3), beside);
+    first.finish().unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing but the link and the directory");
+}
+
+#[test]
 fn the_torn_tail_of_a_killed_process_is_cut_before_its_recording_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace.jfr");
@@ -102,14 +119,4 @@ fn other_files_are_never_touched_and_empty_ones_are_used() {
     assert_eq!((record(&empty, 4), calls(&empty)), (empty.clone(), 4));
     let (_, path, _) = begin(Path::new("/dev/null"));
     assert_eq!(path, Path::new("/dev/null"));
-}
-
-#[test]
-fn a_link_to_an_earlier_recording_is_renamed_with_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let (target, link) = (folder.path().join("target.jfr"), folder.path().join("trace.jfr"));
-    record(&target, 2);
-    std::os::unix::fs::symlink(&target, &link).unwrap();
-    record(&link, 3);
-    assert_eq!((calls(&target), calls(&link), calls(&folder.path().join("trace-1.jfr"))), (2, 3, 2));
 }

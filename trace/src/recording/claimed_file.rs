@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use crate::kept_files::{keep_earlier, with_suffix};
+use crate::kept_files::{keep_earlier, with_suffix, without_links};
 use crate::repair::{begins_like_a_recording, cut_torn_tail};
 
 /// Others may rename or lock the file between two steps; more often than this means that something is wrong.
@@ -30,16 +30,18 @@ impl ClaimedFile {
     /// Claims the file for one recording, or another name beside it if another process writes the file.
     ///
     /// An earlier recording under this name is renamed, after its torn tail (left by a crash) was cut. Files that are not
-    /// recordings are never touched. Devices and pipes are opened as they are.
+    /// recordings are never touched. Devices and pipes are opened as they are. A symbolic link stays: the file is the one that it names.
     ///
     /// # Errors
     /// When no file can be created or an earlier one cannot be kept.
     pub fn claim(path: &Path) -> io::Result<ClaimedFile> {
+        let named = path;
+        let path = &without_links(named)?;
         let mut earlier = None;
         for _ in 0..ATTEMPTS {
             let mut file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
             if !file.metadata()?.is_file() {
-                return Ok(ClaimedFile { file, path: path.to_owned(), earlier: None });
+                return Ok(ClaimedFile { file, path: named.to_owned(), earlier: None });
             }
             let lock = Lock::take(&file)?;
             if lock == Lock::HeldByOther {
@@ -57,7 +59,7 @@ impl ClaimedFile {
                 cut_torn_tail(&mut file)?;
             }
             if file.metadata()?.len() == 0 {
-                return Ok(ClaimedFile { file, path: path.to_owned(), earlier });
+                return Ok(ClaimedFile { file, path: named.to_owned(), earlier });
             }
             earlier = keep_earlier(path)?.or(earlier);
         }
