@@ -65,7 +65,7 @@ pub(crate) use sample_buffer::{Sample, SampleBuffer};
 pub(crate) use sample_signal::ThreadSlot;
 pub(crate) mod counter {
     //! The processor's counter as the clock of the probes.
-    pub(crate) use super::counter_watch::CounterWatch;
+    pub(crate) use super::counter_watch::{CounterWatch, PresentTime};
     pub(crate) use super::processor_clock::{TickScale, is_read, note_beginning, prepare, read_system, scale_in_use};
 }
 pub(crate) mod signal {

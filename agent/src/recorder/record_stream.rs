@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use instrument_core::ahead::SILENT_PROBE;
 use trace::TaskStep;
 
-use crate::jvm::counter::{self, TickScale};
+use crate::jvm::counter::{self, PresentTime, TickScale};
 use crate::jvm::probe_nanos;
 
 /// Who gets the decoded records.
@@ -107,21 +107,31 @@ const DURATION_BITS: u32 = 40;
 /// Most calls that are handed on at once.
 const RUN: usize = 1024;
 
-/// Feeds the records in `words` to the sink; `thread` carries the thread on from one part of a ring to the next.
+/// What is carried on from one part of a ring to the next.
+#[derive(Debug, Default)]
+pub(crate) struct StreamState {
+    /// The thread to which the records belong.
+    pub(crate) thread: RecordThread,
+    /// Calls that were dropped because they end in the future: the processor's counter has jumped.
+    pub(crate) dropped: u64,
+}
+
+/// Feeds the records in `words` to the sink.
 pub(crate) fn decode(
     words: &[AtomicU64],
-    thread: &mut RecordThread,
+    state: &mut StreamState,
     sink: &mut impl RecordSink,
 ) -> Result<(), Malformed> {
     let mut rest = words;
     let mut run = [[0; 2]; RUN];
     let scale = counter::scale_in_use();
+    let mut present = PresentTime::now();
     loop {
         let calls = copy_calls(rest, &mut run);
         if !calls.is_empty() {
             let count = calls.len();
             match scale {
-                Some(scale) => sink_ticks(scale, calls, sink),
+                Some(scale) => state.dropped += sink_ticks(scale, calls, &mut present, sink),
                 None => sink.calls(calls),
             }
             rest = rest.get(count * 2..).unwrap_or_default();
@@ -133,7 +143,7 @@ pub(crate) fn decode(
             continue;
         }
         let malformed = Malformed { at: words.len() - rest.len() };
-        match escape(first, second, behind, thread, sink).ok_or(malformed)? {
+        match escape([first, second], behind, state, &mut present, sink).ok_or(malformed)? {
             Next::Words(words) => rest = words,
             Next::End => return Ok(()),
         }
@@ -155,14 +165,19 @@ fn copy_calls<'run>(words: &[AtomicU64], run: &'run mut [[u64; 2]; RUN]) -> &'ru
     run.get_mut(..count).unwrap_or_default()
 }
 
-/// Hands calls on whose times are ticks.
-fn sink_ticks(scale: &TickScale, calls: &mut [[u64; 2]], sink: &mut impl RecordSink) {
-    let mut given = 0;
+/// Hands calls on whose times are ticks. Returns how many were dropped because they end in the future.
+fn sink_ticks(scale: &TickScale, calls: &mut [[u64; 2]], present: &mut PresentTime, sink: &mut impl RecordSink) -> u64 {
+    let (mut given, mut dropped) = (0, 0);
     for index in 0..calls.len() {
         let Some(call) = calls.get_mut(index) else { break };
         let [ticks, word] = *call;
         let (start, duration) = span(scale, ticks, word >> PROBE_BITS);
         *call = [start, duration << PROBE_BITS | word & PROBE_MASK];
+        if present.is_before(start.wrapping_add(duration)) {
+            sink.calls(calls.get(given..index).unwrap_or_default());
+            (given, dropped) = (index + 1, dropped + 1);
+            continue;
+        }
         // The ticks of a slow counter are longer than nanoseconds.
         if duration >> DURATION_BITS != 0 {
             sink.calls(calls.get(given..index).unwrap_or_default());
@@ -171,6 +186,7 @@ fn sink_ticks(scale: &TickScale, calls: &mut [[u64; 2]], sink: &mut impl RecordS
         }
     }
     sink.calls(calls.get(given..).unwrap_or_default());
+    dropped
 }
 
 /// Start and duration in nanoseconds. The end is converted, not the duration: so calls nest in nanoseconds as they do in ticks.
@@ -192,24 +208,28 @@ enum Next<'a> {
 
 /// A record that is not an ordinary call; `None` if it is none of ours or not complete.
 fn escape<'a>(
-    first: u64,
-    second: u64,
+    [first, second]: [u64; 2],
     behind: &'a [AtomicU64],
-    thread: &mut RecordThread,
+    state: &mut StreamState,
+    present: &mut PresentTime,
     sink: &mut impl RecordSink,
 ) -> Option<Next<'a>> {
     let kind = ((second >> 24) & 0xff) as u8;
     let length = (second >> 32) as usize;
     match kind {
         KIND_THREAD => {
-            *thread = RecordThread { id: first, is_virtual: length == 1 };
-            sink.thread(*thread);
+            state.thread = RecordThread { id: first, is_virtual: length == 1 };
+            sink.thread(state.thread);
             Some(Next::Words(behind))
         }
         KIND_LONG => {
             let ([duration, probe], rest) = split_slot(behind)?;
             let (start, duration) = probe_span(first, duration);
-            if probe & PROBE_MASK != SILENT {
+            if probe & PROBE_MASK == SILENT {
+                // Recorded by a probe that no rule of this session takes.
+            } else if present.is_before(start.wrapping_add(duration)) {
+                state.dropped += 1;
+            } else {
                 sink.long_call((probe & PROBE_MASK) as u32, start, duration);
             }
             Some(Next::Words(rest))
@@ -222,7 +242,9 @@ fn escape<'a>(
             let (start, duration) = probe_span(first, duration);
             let detail = Detail { kind, probe, start, duration, number, text };
             if probe == SILENT_PROBE {
-                // Recorded by a probe that no rule of this session takes.
+                // As above.
+            } else if present.is_before(start.wrapping_add(duration)) {
+                state.dropped += u64::from(kind != VALUES_OF_CALL);
             } else if kind == VALUES_OF_CALL {
                 sink.values_of_call(detail)
             } else {
@@ -302,9 +324,10 @@ mod tests {
 
     fn run(words: &[u64]) -> (Vec<String>, Result<(), Malformed>, RecordThread) {
         let words: Vec<AtomicU64> = words.iter().map(|word| AtomicU64::new(*word)).collect();
-        let (mut log, mut thread) = (Log::default(), RecordThread::default());
-        let result = decode(&words, &mut thread, &mut log);
-        (log.0, result, thread)
+        let (mut log, mut state) = (Log::default(), StreamState::default());
+        let result = decode(&words, &mut state, &mut log);
+        assert_eq!(state.dropped, 0);
+        (log.0, result, state.thread)
     }
 
     fn text(text: &str) -> Vec<u64> {
@@ -352,8 +375,28 @@ mod tests {
         let most = (1 << 40) - 1;
         let mut calls = [[1_001, 10 << 24 | 7], [1_002, most << 24 | 8], [1_003, 20 << 24 | 9]];
         let mut log = Log::default();
-        sink_ticks(&scale, &mut calls, &mut log);
+        assert_eq!(sink_ticks(&scale, &mut calls, &mut PresentTime::by(|| None), &mut log), 0);
         assert_eq!(log.0, ["call 7 50004 40", &format!("long 8 50008 {}", most * 4), "call 9 50012 80"]);
+    }
+
+    #[test]
+    fn calls_that_end_in_the_future_are_dropped_and_counted() {
+        let scale = TickScale::new(0, 0, 1 << 40);
+        let mut calls = [[10, 20 << 24 | 1], [12, (1 << 39) << 24 | 2], [15, 85 << 24 | 3], [101, 1 << 24 | 4]];
+        let (mut log, mut present) = (Log::default(), PresentTime::by(|| Some(100)));
+        assert_eq!(sink_ticks(&scale, &mut calls, &mut present, &mut log), 2);
+        assert_eq!(log.0, ["call 1 10 20", "call 3 15 85"]);
+
+        let words = [20, 2 << 24, 1 << 50, 5, 30, 2 << 24, 40, 6].map(AtomicU64::new);
+        let mut state = StreamState::default();
+        let (mut log, mut rest) = (Log::default(), &words[..]);
+        while let Some(([first, second], behind)) = split_slot(rest) {
+            match escape([first, second], behind, &mut state, &mut present, &mut log) {
+                Some(Next::Words(words)) => rest = words,
+                _ => unreachable!("two long calls"),
+            }
+        }
+        assert_eq!((log.0.as_slice(), state.dropped), (["long 6 30 40".to_owned()].as_slice(), 1));
     }
 
     #[test]

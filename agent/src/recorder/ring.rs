@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use parking_lot::Mutex;
 
 use super::header_table::{Header, Word};
-use super::record_stream::{Malformed, RecordSink, RecordThread, decode};
+use super::record_stream::{Malformed, RecordSink, StreamState, decode};
 use super::segment_pool::{SEGMENT_BYTES, SegmentIndex, SegmentPool};
 
 /// One ring, with the header that its carrier thread finds in the table.
@@ -35,8 +35,7 @@ pub(crate) struct Ring {
 struct Drained {
     /// How many segments have been read to their end.
     segments: u32,
-    /// The thread whose records come next.
-    thread: RecordThread,
+    stream: StreamState,
     /// Lost records that have been reported.
     lost_reported: u64,
 }
@@ -150,7 +149,7 @@ impl Ring {
             }
         }
         let lost = self.header.word(Word::Lost).load(Ordering::Acquire);
-        now.lost = lost.saturating_sub(drained.lost_reported);
+        now.lost += lost.saturating_sub(drained.lost_reported);
         drained.lost_reported = lost;
         now
     }
@@ -158,7 +157,7 @@ impl Ring {
     /// The thread to which lost records are attributed: the last one seen or, if there was no room for any record yet, the
     /// carrier thread.
     pub(crate) fn last_thread(&self) -> u64 {
-        let seen = self.drained.lock().thread.id;
+        let seen = self.drained.lock().stream.thread.id;
         if seen != 0 { seen } else { self.carrier }
     }
 
@@ -187,8 +186,10 @@ impl Drained {
         let Some(segment) = pool.get(index) else { return };
         let from = segment.drained_words.load(Ordering::Relaxed);
         let Some(words) = segment.words().get(from..until).filter(|words| !words.is_empty()) else { return };
-        sink.thread(self.thread);
-        if let Err(Malformed { at }) = decode(words, &mut self.thread, sink) {
+        sink.thread(self.stream.thread);
+        let decoded = decode(words, &mut self.stream, sink);
+        now.lost += std::mem::take(&mut self.stream.dropped);
+        if let Err(Malformed { at }) = decoded {
             tracing::error!(at, "a ring holds something that is not a record; the rest of its segment is lost");
             now.malformed += 1;
         }
@@ -209,7 +210,7 @@ fn unpack(packed: u64) -> (u32, Option<SegmentIndex>) {
 mod tests {
     use super::*;
     use crate::recorder::header_table::HeaderTable;
-    use crate::recorder::record_stream::Detail;
+    use crate::recorder::record_stream::{Detail, RecordThread};
 
     /// Writes records as the Java side does, through the header.
     struct Writer<'a> {
