@@ -13,7 +13,7 @@ use settings::WatchConfig;
 use crate::jvm::{JavaVm, Jni, NanoClock};
 use crate::jvm_event_recording::JvmEventRecording;
 use crate::recorder::{
-    BurstWindows, JvmEventQueue, LateTicks, LiveTicks, SharedLengths, TickSettings, Ticker, WatchedCalls,
+    BurstWindows, JvmEventQueue, LateTicks, LiveTicks, SharedLengths, TickIntervals, TickSettings, Ticker, WatchedCalls,
 };
 use crate::runtime_classes::RuntimeClasses;
 
@@ -49,6 +49,8 @@ struct State {
     /// The runtime's classes and Java's clock while the session records; none before and after.
     recording: Option<(RuntimeClasses, NanoClock)>,
     ticker: Option<Ticker>,
+    /// The intervals of tickers that ended with a pause.
+    ticked: TickIntervals,
     /// Where windows are told.
     events: Option<Arc<JvmEventQueue>>,
     /// Some probe is at level full and its figures are wanted.
@@ -128,8 +130,13 @@ impl ProbeSwitch {
     /// Ends the ticks, and tells in `events` how regular they were.
     pub(crate) fn end(&self, events: &JvmEventRecording) {
         self.close();
-        let ticker = self.state.lock().ticker.take();
-        let intervals = ticker.map(Ticker::stop).unwrap_or_default();
+        let (ticker, mut intervals) = {
+            let mut state = self.state.lock();
+            (state.ticker.take(), std::mem::take(&mut state.ticked))
+        };
+        if let Some(ticker) = ticker {
+            intervals.merge(&ticker.stop());
+        }
         if let (Some(mean), Some(root_mean_square)) = (intervals.mean(), intervals.root_mean_square()) {
             events.setting("watch.ticks", intervals.count().to_string());
             events.setting("watch.tick-mean-ns", format!("{mean:.0}"));
@@ -158,7 +165,7 @@ impl ProbeSwitch {
             if is_on && self.needs_ticks.load(Ordering::Acquire) {
                 state.start_ticker(self);
             } else if let Some(ticker) = state.ticker.take() {
-                ticker.stop();
+                state.ticked.merge(&ticker.stop());
             }
         }
         before != state.paused_by.len()

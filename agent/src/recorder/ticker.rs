@@ -75,6 +75,19 @@ impl TickIntervals {
         self.count += 1;
         self.sum += nanos;
         self.squares += nanos * nanos;
+        self.add_longest(nanos);
+    }
+
+    /// Adds the intervals of another ticker, which ticked at other times.
+    pub(crate) fn merge(&mut self, other: &TickIntervals) {
+        self.count += other.count;
+        self.sum += other.sum;
+        self.squares += other.squares;
+        self.used += other.used;
+        other.longest.iter().for_each(|nanos| self.add_longest(*nanos));
+    }
+
+    fn add_longest(&mut self, nanos: f64) {
         let shorter = self.longest.partition_point(|longer| *longer >= nanos);
         if shorter < TickIntervals::LONGEST {
             self.longest.truncate(TickIntervals::LONGEST - 1);
@@ -403,5 +416,19 @@ mod tests {
         );
         (0..100).for_each(|nanos| intervals.add(nanos));
         assert_eq!((intervals.longest().len(), intervals.longest()[63]), (64, 36.0));
+    }
+
+    #[test]
+    fn the_intervals_of_several_tickers_are_those_of_one() {
+        let intervals = |range: std::ops::Range<i64>| {
+            let mut intervals =
+                TickIntervals { used: Duration::from_nanos(range.end.unsigned_abs()), ..TickIntervals::default() };
+            range.for_each(|nanos| intervals.add(nanos));
+            intervals
+        };
+        let mut merged = TickIntervals::default();
+        merged.merge(&intervals(50..120));
+        merged.merge(&intervals(0..50));
+        assert_eq!(merged, TickIntervals { used: Duration::from_nanos(170), ..intervals(0..120) });
     }
 }
