@@ -1,0 +1,82 @@
+package io.instr.jvmtests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.Dialog;
+import io.instr.jvmtests.jvm.EachJdk;
+import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.Program;
+import io.instr.jvmtests.jvm.RunDirectories;
+import io.instr.jvmtests.jvm.Tool;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/** Calls that sleep for 8 ms at level watch: reported as long as they were, or not at all. */
+class WatchedLengthsIT {
+
+    private static final int CALLS = 250;
+    private static final List<String> LENGTHS = List.of("average", "p50", "p95", "p99", "max");
+    /** Margins hold in 19 cases of 20; with this factor in all but one of a million. */
+    private static final double SURE = 2.5;
+
+    @EachJdk(from = 25)
+    void atTheDefaultTickThereIsATotalWithItsMarginAndNoLength(Jdk jdk) throws Exception {
+        Run run = Run.of(jdk, "");
+        run.assertTotal();
+        for (String length : LENGTHS) {
+            assertTrue(run.method.get(length).isNull(), length + " in " + run.method);
+        }
+    }
+
+    @EachJdk(from = 25)
+    void withATickOfAMillisecondTheLengthsAreThoseOfTheCalls(Jdk jdk) throws Exception {
+        Run run = Run.of(jdk, "[watch]\ntick-us = 1000\n");
+        run.assertTotal();
+        double average = run.method.get("average").asDouble();
+        assertEquals(run.nanos / (double) CALLS, average, 1e6, () -> "average of " + run.method);
+        for (String length : LENGTHS) {
+            assertTrue(run.method.get(length).asLong() >= 7_000_000, length + " in " + run.method);
+        }
+    }
+
+    /** The method in the report, and the time in its calls as the program has measured it. */
+    private record Run(JsonNode method, long nanos) {
+
+        static Run of(Jdk jdk, String watch) throws Exception {
+            Path directory = RunDirectories.create();
+            AgentConfig config = AgentConfig.verbatim("""
+                    [trace]
+                    file = "trace.jfr"
+                    %s
+                    [[rule]]
+                    class = "targets.KnownLoad"
+                    method = "paced"
+                    level = "watch"
+                    """.formatted(watch));
+            Files.writeString(directory.resolve(config.fileName()), config.text());
+            long nanos;
+            try (Dialog program = Program.target(jdk, "targets.KnownLoad").talk(List.of(Program.agentOption(config.fileName())), directory)) {
+                assertEquals("ready", program.next());
+                nanos = Long.parseLong(program.ask("steady 1 8 " + CALLS).split(" ")[2]);
+                program.send("quit");
+                program.finish().assertExitCode(0);
+            }
+            String json = Tool.instr(List.of("report", "--json", directory.resolve("trace.jfr").toString())).assertExitCode(0).stdout();
+            JsonNode frames = new ObjectMapper().readTree(json).get("frames");
+            assertEquals(1, frames.size(), frames::toString);
+            return new Run(frames.get(0), nanos);
+        }
+
+        void assertTotal() {
+            long total = method.get("total").asLong();
+            long margin = method.get("total_margin").asLong();
+            assertTrue(margin > 0, () -> "estimates have margins: " + method);
+            assertEquals(nanos, total, SURE * margin, () -> nanos + " ns in " + method);
+        }
+    }
+}
