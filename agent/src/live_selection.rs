@@ -154,9 +154,16 @@ mod tests {
     #[test]
     fn the_templates_of_the_presets_can_be_live() {
         let setup = setup::from_text("[[rule]]\nclass = 'a.B'\n", "c.toml").unwrap();
-        for name in
-            ["timed", "jdbc", "jdbc-prepared", "socket", "socket-write", "http-server-jakarta", "http-server-javax"]
-        {
+        for name in [
+            "timed",
+            "jdbc",
+            "jdbc-prepared",
+            "socket",
+            "socket-write",
+            "http-server-jakarta",
+            "http-server-javax",
+            "http-server-jersey",
+        ] {
             assert!(setup.templates.find_live(name).is_some(), "{name}");
         }
     }

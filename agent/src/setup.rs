@@ -253,8 +253,16 @@ mod tests {
     fn each_level_has_its_variant_of_each_template() {
         // Burst is for probes that are live anyway.
         const FIXED: [Level; 4] = [Level::Off, Level::Watch, Level::Time, Level::Full];
-        let names =
-            ["timed", "jdbc", "jdbc-prepared", "socket", "socket-write", "http-server-jakarta", "http-server-javax"];
+        let names = [
+            "timed",
+            "jdbc",
+            "jdbc-prepared",
+            "socket",
+            "socket-write",
+            "http-server-jakarta",
+            "http-server-javax",
+            "http-server-jersey",
+        ];
         for (name, level) in names.iter().flat_map(|name| FIXED.map(|level| (name, level))) {
             let rule = format!("[[rule]]\nclass = 'a.B'\ntemplate = '{name}'\nlevel = '{level}'\n");
             let setup = from_text(&rule, "c.toml").unwrap();

@@ -5,13 +5,18 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import javax.servlet.http.HttpServlet;
 import javax.servlet.http.HttpServletRequest;
 import javax.servlet.http.HttpServletResponse;
 
 /** Statements through a pool's wrapper and a proxy, requests that are forwarded. Each line on standard input asks for one. */
 public final class NestedCalls {
+
+    /** Where Spring MVC leaves the pattern of the handler. */
+    private static final String PATTERN = "org.springframework.web.servlet.HandlerMapping.bestMatchingPattern";
 
     private static final BufferedReader COMMANDS = new BufferedReader(new InputStreamReader(System.in));
 
@@ -33,13 +38,20 @@ public final class NestedCalls {
                     virtualThreads(pooled, words[1], Integer.parseInt(words[2]));
                     break;
                 case "forward":
-                    new Front(new Back()).service((javax.servlet.ServletRequest) new Request(words[1]), new Response());
+                    forward(words);
                     break;
                 default:
                     throw new IllegalArgumentException(line);
             }
             System.out.println("done");
         }
+    }
+
+    /** A path, and the patterns by which the first and the second handler know it, if they do. */
+    private static void forward(String[] words) {
+        Request request = new Request(words[1], new HashMap<>());
+        HttpServlet back = new Back(words.length > 3 ? words[3] : null);
+        new Front(words.length > 2 && !words[2].equals("unknown") ? words[2] : null, back).service((javax.servlet.ServletRequest) request, new Response());
     }
 
     private static void execute(Statement statement, String text) {
@@ -159,22 +171,36 @@ public final class NestedCalls {
     /** Forwards to another servlet, as a container does. */
     static final class Front extends HttpServlet {
 
+        private final String pattern;
         private final HttpServlet target;
 
-        Front(HttpServlet target) {
+        Front(String pattern, HttpServlet target) {
+            this.pattern = pattern;
             this.target = target;
         }
 
         @Override
         protected void service(HttpServletRequest request, HttpServletResponse response) {
-            target.service((javax.servlet.ServletRequest) new Request("/back"), response);
+            Map<String, Object> attributes = ((Request) request).attributes;
+            attributes.put(PATTERN, pattern);
+            target.service((javax.servlet.ServletRequest) new Request("/back", attributes), response);
         }
     }
 
     static final class Back extends HttpServlet {
 
+        private final String pattern;
+
+        Back(String pattern) {
+            this.pattern = pattern;
+        }
+
         @Override
         protected void service(HttpServletRequest request, HttpServletResponse response) {
+            // A page knows no pattern and leaves that of the handler.
+            if (pattern != null) {
+                ((Request) request).attributes.put(PATTERN, pattern);
+            }
             response.setStatus(200);
         }
     }
@@ -182,9 +208,16 @@ public final class NestedCalls {
     static final class Request implements HttpServletRequest {
 
         private final String path;
+        private final Map<String, Object> attributes;
 
-        Request(String path) {
+        Request(String path, Map<String, Object> attributes) {
             this.path = path;
+            this.attributes = attributes;
+        }
+
+        @Override
+        public Object getAttribute(String name) {
+            return attributes.get(name);
         }
 
         @Override

@@ -21,6 +21,18 @@ public final class Nesting {
     /** Calls of category {@code socket}. */
     public int transfers;
 
+    /** Set when an outermost request begins: what requests before it have left here is not its own. */
+    public boolean beginsOutermost;
+    /** The status of the answer that Jersey is about to write; 0 if it has written none yet. */
+    public int status;
+
+    /** How many requests are around the inner request that has ended last; 0 if there was none. */
+    private int aroundInner;
+    /** What Spring had left for the request around it when it began, its path and its route. */
+    private Object patternBeforeInner;
+    private String innerPath;
+    private String innerRoute;
+
     /** The text of the first inner statement that knew it; for an outermost one that does not. */
     private String innerText;
     /** The probe of the inner statement that ended first, which is the innermost: the driver's. 0 if there was none. */
@@ -56,6 +68,43 @@ public final class Nesting {
         }
         if (driver == 0) innermost = id;
         return 0;
+    }
+
+    /**
+     * Returns the route of a request, "" if it is unknown. A request that was forwarded to another handler finds that one's pattern in the
+     * attributes that they share; its own is what the inner one has found there. The route of an inner request is that of the outer one if
+     * their paths are the same, as those of a servlet and of Jersey within it.
+     */
+    String routeOf(Request request, int found) {
+        if (this == UNKNOWN) return request.route(request.pattern);
+        if (beginsOutermost) {
+            beginsOutermost = false;
+            forgetInner();
+        }
+        String route;
+        if (aroundInner != found + 1) {
+            route = request.route(request.pattern);
+        } else if (patternBeforeInner != null) {
+            route = request.route(patternBeforeInner);
+        } else {
+            route = request.path != null && request.path.equals(innerPath) ? innerRoute : "";
+        }
+        if (!isInner(found)) {
+            forgetInner();
+        } else if (aroundInner != found) {
+            aroundInner = found;
+            patternBeforeInner = request.patternAtBegin;
+            innerPath = request.path;
+            innerRoute = route;
+        }
+        return route;
+    }
+
+    private void forgetInner() {
+        aroundInner = 0;
+        patternBeforeInner = null;
+        innerPath = null;
+        innerRoute = null;
     }
 
     /** Returns the text of a statement: its own, or that of a statement within it. An inner statement leaves its text for the outer one. */

@@ -1,6 +1,6 @@
 package java.instr;
 
-/** What a template reads of a request when it has been answered: by the getters of the servlet API alone, which do not wait. */
+/** What a template reads of a request when it has been answered: by getters alone, which do not wait. */
 public final class Request {
     /** The attribute under which Spring MVC leaves the pattern of the handler, {@code /members/{id}}. */
     public static final String SPRING_PATTERN = "org.springframework.web.servlet.HandlerMapping.bestMatchingPattern";
@@ -11,6 +11,10 @@ public final class Request {
     public String scheme;
     /** What is under {@link #SPRING_PATTERN}. */
     public Object pattern;
+    /** The same when a request began that is within another one: what the outer one has found for itself. */
+    public Object patternAtBegin;
+    /** The parts of the route that JAX-RS has matched; "" if there are none. */
+    private String matched = "";
     public String contextPath;
     public String servletPath;
     public String pathInfo;
@@ -24,9 +28,24 @@ public final class Request {
         return new Request();
     }
 
-    /** Returns the framework's pattern for the whole path, with what the container has taken from its beginning; "" if there is none. */
-    String route() {
-        if (!(pattern instanceof String) || !isComplete) return "";
+    /** Adds the template of a resource of JAX-RS, within that of which the earlier ones are. */
+    public void matchedWithin(String template) {
+        if (template.isEmpty()) return;
+        String inner = template.endsWith("/") && matched.startsWith("/") ? matched.substring(1) : matched;
+        matched = template.startsWith("/") ? template + inner : '/' + template + inner;
+    }
+
+    /**
+     * Returns the route of the whole path, with what the container has taken from its beginning; "" if there is none. {@code pattern} is
+     * that of Spring.
+     */
+    String route(Object pattern) {
+        if (!isComplete) return "";
+        if (!matched.isEmpty()) {
+            String base = contextPath == null ? "" : contextPath;
+            return base.endsWith("/") ? base.substring(0, base.length() - 1) + matched : base + matched;
+        }
+        if (!(pattern instanceof String)) return "";
         String known = (String) pattern;
         String context = contextPath == null ? "" : contextPath;
         // A servlet that is mapped to /api/* hands on what follows, unless the pattern was made for the whole path.

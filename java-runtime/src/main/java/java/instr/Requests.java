@@ -12,7 +12,7 @@ public final class Requests {
     /** The end of a request; {@code found} is what {@code nesting.requests} was at its begin. */
     public static void exit(long start, int id, Request request, Throwable thrown, Nesting nesting, int found) {
         if (start == 0L || !Timer.on) return;
-        record(start, Clock.now(), id, request, thrown, nesting.isInner(found));
+        record(start, Clock.now(), id, request, thrown, nesting, found);
     }
 
     /** The end of a request that {@link Live} began, at a time that {@link Live#end} gave; 0 if it is not recorded. */
@@ -20,21 +20,23 @@ public final class Requests {
             long start, long end, int id, Request request, Throwable thrown, Nesting nesting, int found) {
         try {
             if (end != 0L) {
-                record(Live.began(start), end, Live.number(start, id), request, thrown, nesting.isInner(found));
+                record(Live.began(start), end, Live.number(start, id), request, thrown, nesting, found);
             }
         } finally {
             Live.close(start, id, thrown);
         }
     }
 
-    private static void record(long start, long end, int id, Request request, Throwable thrown, boolean inner) {
+    private static void record(
+            long start, long end, int id, Request request, Throwable thrown, Nesting nesting, int found) {
         int status = thrown == null ? request.status & 0xffff : FAILED;
         String error = thrown == null ? "" : thrown.getClass().getName();
         long number = request.isComplete ? status : status | INCOMPLETE;
-        char kind = inner ? 'h' : 'H';
+        char kind = nesting.isInner(found) ? 'h' : 'H';
+        String route = nesting.routeOf(request, found);
         String method = known(request.method);
         Recorder.recordDetail(
-                start, end, id, kind, number, method, known(request.path), request.route(), known(request.scheme), error);
+                start, end, id, kind, number, method, known(request.path), route, known(request.scheme), error);
     }
 
     private static String known(String text) {

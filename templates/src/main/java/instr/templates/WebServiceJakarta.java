@@ -23,6 +23,16 @@ final class WebServiceJakarta {
         Nesting nesting = Nesting.current();
         long start = Timer.enter();
         int found = nesting.requests;
+        Object patternAtBegin = null;
+        if (found == 0) {
+            nesting.beginsOutermost = true;
+        } else {
+            try {
+                patternAtBegin = ((HttpServletRequest) Target.arg(0)).getAttribute(Request.SPRING_PATTERN);
+            } catch (Throwable unknown) {
+                // Then what is found at the end is believed.
+            }
+        }
         nesting.requests = found + 1;
         try {
             Target.proceed();
@@ -39,6 +49,7 @@ final class WebServiceJakarta {
                     known.status = ((HttpServletResponse) response).getStatus();
                     known.scheme = http.getScheme();
                     known.pattern = http.getAttribute(Request.SPRING_PATTERN);
+                    known.patternAtBegin = patternAtBegin;
                     known.contextPath = http.getContextPath();
                     known.servletPath = http.getServletPath();
                     known.pathInfo = http.getPathInfo();
@@ -62,6 +73,16 @@ final class WebServiceJakarta {
         Nesting nesting = Nesting.current();
         long start = Live.enter(Target.id());
         int found = nesting.requests;
+        Object patternAtBegin = null;
+        if (found == 0) {
+            nesting.beginsOutermost = true;
+        } else if (start != 0L) {
+            try {
+                patternAtBegin = ((HttpServletRequest) Target.arg(0)).getAttribute(Request.SPRING_PATTERN);
+            } catch (Throwable unknown) {
+                // Then what is found at the end is believed.
+            }
+        }
         nesting.requests = start == 0L ? found : found + 1;
         try {
             Target.proceed();
@@ -80,6 +101,7 @@ final class WebServiceJakarta {
                         known.status = ((HttpServletResponse) response).getStatus();
                         known.scheme = http.getScheme();
                         known.pattern = http.getAttribute(Request.SPRING_PATTERN);
+                        known.patternAtBegin = patternAtBegin;
                         known.contextPath = http.getContextPath();
                         known.servletPath = http.getServletPath();
                         known.pathInfo = http.getPathInfo();

@@ -91,6 +91,21 @@ class NestedCallsIT {
         }
     }
 
+    /** The handler to which Spring forwards leaves its pattern in the attributes that both requests share. */
+    @EachJdk(from = 17, oldestAndNewest = true)
+    void aForwardedRequestKeepsItsOwnRoute(Jdk jdk) throws IOException {
+        try (Dialog program = start(jdk, config("outermost = true"))) {
+            program.ask("forward /members/7 /members/{id} /print/{what}");
+            program.ask("forward /members/8 /members/{id}");
+            program.ask("forward /members/9 unknown /print/{what}");
+            Trace trace = end(program);
+            List<String> routes = trace.events("instr.HttpRequest").stream()
+                    .map(event -> event.getString("path") + " " + event.getString("route"))
+                    .toList();
+            assertEquals(List.of("/members/7 /members/{id}", "/members/8 /members/{id}", "/members/9 "), routes);
+        }
+    }
+
     @EachJdk(from = 17)
     void withoutTheOptionEachCallIsCounted(Jdk jdk) throws IOException {
         try (Dialog program = start(jdk, config("outermost = false"))) {

@@ -1,0 +1,113 @@
+package instr.templates;
+
+import java.instr.Live;
+import java.instr.Nesting;
+import java.instr.Request;
+import java.instr.Requests;
+import java.instr.Target;
+import java.instr.Template;
+import java.instr.Timer;
+import java.util.List;
+import org.glassfish.jersey.server.ContainerRequest;
+import org.glassfish.jersey.server.ContainerResponse;
+import org.glassfish.jersey.uri.UriTemplate;
+
+/**
+ * For Jersey, on whatever server: method, path, route and status of each request. In a servlet container the request is within that of
+ * the servlet, which gets the route from here. The types are the same for jakarta.ws.rs and javax.ws.rs.
+ */
+final class WebServiceJersey {
+    private WebServiceJersey() {}
+
+    /** Methods whose first argument is Jersey's request. */
+    @Template(
+            name = "http-server-jersey",
+            category = "web-service",
+            requires = {
+                "org.glassfish.jersey.server.ContainerRequest",
+                "org.glassfish.jersey.server.ExtendedUriInfo",
+                "org.glassfish.jersey.uri.UriTemplate"
+            })
+    static void httpServer() throws Throwable {
+        Nesting nesting = Nesting.current();
+        long start = Timer.enter();
+        int found = nesting.requests;
+        if (found == 0) nesting.beginsOutermost = true;
+        nesting.status = 0;
+        nesting.requests = found + 1;
+        try {
+            Target.proceed();
+        } finally {
+            nesting.requests = found;
+            Request known = Request.unread();
+            try {
+                ContainerRequest request = (ContainerRequest) Target.arg(0);
+                known.method = request.getMethod();
+                known.path = request.getRequestUri().getRawPath();
+                known.scheme = request.getRequestUri().getScheme();
+                known.contextPath = request.getBaseUri().getRawPath();
+                List<UriTemplate> templates = request.getUriInfo().getMatchedTemplates();
+                for (int i = 0; i < templates.size(); i++) known.matchedWithin(templates.get(i).getTemplate());
+                known.status = nesting.status;
+                known.isComplete = known.status != 0;
+            } catch (Throwable recycled) {
+                // What is known is recorded, and the rest is counted as unknown.
+            }
+            Requests.exit(start, Target.id(), known, Target.thrown(), nesting, found);
+        }
+    }
+
+    @Template(
+            name = "http-server-jersey",
+            category = "web-service",
+            live = true,
+            requires = {
+                "org.glassfish.jersey.server.ContainerRequest",
+                "org.glassfish.jersey.server.ExtendedUriInfo",
+                "org.glassfish.jersey.uri.UriTemplate"
+            })
+    static void httpServerLive() throws Throwable {
+        Nesting nesting = Nesting.current();
+        long start = Live.enter(Target.id());
+        int found = nesting.requests;
+        if (found == 0) nesting.beginsOutermost = true;
+        nesting.status = 0;
+        nesting.requests = start == 0L ? found : found + 1;
+        try {
+            Target.proceed();
+        } finally {
+            nesting.requests = found;
+            if (start != 0L) {
+                long end = Live.end(start);
+                Request known = Request.unread();
+                if (end != 0L) {
+                    try {
+                        ContainerRequest request = (ContainerRequest) Target.arg(0);
+                        known.method = request.getMethod();
+                        known.path = request.getRequestUri().getRawPath();
+                        known.scheme = request.getRequestUri().getScheme();
+                        known.contextPath = request.getBaseUri().getRawPath();
+                        List<UriTemplate> templates = request.getUriInfo().getMatchedTemplates();
+                        for (int i = 0; i < templates.size(); i++) known.matchedWithin(templates.get(i).getTemplate());
+                        known.status = nesting.status;
+                        known.isComplete = known.status != 0;
+                    } catch (Throwable recycled) {
+                        // What is known is recorded, and the rest is counted as unknown.
+                    }
+                }
+                Requests.exitLive(start, end, Target.id(), known, Target.thrown(), nesting, found);
+            }
+        }
+    }
+
+    /** Methods whose first argument is Jersey's response, which is about to be written. Records no call. */
+    @Template(
+            name = "http-status-jersey",
+            category = "web-service",
+            requires = "org.glassfish.jersey.server.ContainerResponse")
+    static void status() throws Throwable {
+        Nesting nesting = Nesting.current();
+        if (nesting.requests > 0) nesting.status = ((ContainerResponse) Target.arg(0)).getStatus();
+        Target.proceed();
+    }
+}
