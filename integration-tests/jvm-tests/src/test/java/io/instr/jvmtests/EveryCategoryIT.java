@@ -143,12 +143,12 @@ class EveryCategoryIT {
         int port = OpenMetrics.freePort();
         try (Dialog program = start(jdk, config(port, "watch"))) {
             for (String word : METHODS.keySet()) {
-                ask(program, word + " 400 1 10");
+                ask(program, word + " 200 1 10");
             }
             ControlSocket.level(program, "targets.**", "off");
             ControlSocket.level(program, "category:web-service", "off");
             for (String word : List.of("statement", "prepared", "javax", "jakarta", "receive", "send")) {
-                ask(program, word + " 400 1 10");
+                ask(program, word + " 200 1 10");
             }
             program.send("quit");
             Trace trace = program.finish().assertExitCode(0).trace();
