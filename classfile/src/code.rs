@@ -33,6 +33,15 @@ pub struct ExceptionRow {
     pub catch_type: u16,
 }
 
+impl ExceptionRow {
+    /// Returns the row that has this form in the file.
+    #[inline]
+    pub fn of([a, b, c, d, e, f, g, h]: [u8; 8]) -> ExceptionRow {
+        let [start, end, handler, catch_type] = [[a, b], [c, d], [e, f], [g, h]].map(u16::from_be_bytes);
+        ExceptionRow { start, end, handler, catch_type }
+    }
+}
+
 /// The exception table, read row by row.
 #[derive(Clone, Copy, Debug)]
 pub struct ExceptionTable<'a> {
@@ -52,12 +61,7 @@ impl<'a> ExceptionTable<'a> {
 
     /// The rows in search order.
     pub fn rows(&self) -> impl Iterator<Item = ExceptionRow> + 'a {
-        self.rows.as_chunks::<8>().0.iter().map(|&[a, b, c, d, e, f, g, h]| ExceptionRow {
-            start: u16::from_be_bytes([a, b]),
-            end: u16::from_be_bytes([c, d]),
-            handler: u16::from_be_bytes([e, f]),
-            catch_type: u16::from_be_bytes([g, h]),
-        })
+        self.rows.as_chunks::<8>().0.iter().map(|row| ExceptionRow::of(*row))
     }
 }
 

@@ -7,7 +7,7 @@
 
 use classfile::opcode::{self, Flow, Form};
 use classfile::stack_map::{FrameDecoder, VerificationType};
-use classfile::{ByteReader, instruction, opcode_outline};
+use classfile::{ByteReader, ExceptionRow, instruction, opcode_outline};
 
 /// What is checked.
 #[derive(Clone, Copy, Debug)]
@@ -181,18 +181,19 @@ impl Checker {
         Ok(())
     }
 
-    fn row(&self, &[a, b, c, d, e, f, g, h]: &[u8; 8], body: &Body<'_>) -> Check {
-        let [start, end, handler] = [[a, b], [c, d], [e, f]].map(|place| usize::from(u16::from_be_bytes(place)));
+    fn row(&self, row: &[u8; 8], body: &Body<'_>) -> Check {
+        let row = ExceptionRow::of(*row);
+        let [start, end] = [row.start, row.end].map(usize::from);
         if start >= end || !self.starts.has(start) {
             return Err("handler with a bad range");
         }
         if end != body.code.len() && !self.starts.has(end) {
             return Err("handler with a bad end");
         }
-        if u16::from_be_bytes([g, h]) >= body.constants {
+        if row.catch_type >= body.constants {
             return Err("handler with a bad type");
         }
-        self.target(handler as i64, body)
+        self.target(row.handler.into(), body)
     }
 
     fn jumps(&self, body: &Body<'_>) -> Check {

@@ -15,7 +15,7 @@ use classfile::opcode::{self, Flow};
 use classfile::stack_map::{FrameForm, FrameHead};
 use classfile::{ByteReader, ConstantPool, Error, ErrorKind, ExceptionRow, Result, opcode_outline};
 
-use super::input::{BodyInput, Table, TableKind};
+use super::input::{BodyInput, Table, TableKind, Variable};
 
 /// Fails if a constant names one beyond the end of the pool.
 pub(crate) fn check_pool(pool: &ConstantPool<'_>) -> Result<()> {
@@ -64,7 +64,7 @@ pub(crate) fn check_body(
     }
     check_operands(body, returns, pool)?;
     for row in &body.rows {
-        check_row(row, body, pool)?;
+        check_row(row, body.bytecode.len(), pool)?;
     }
     if body.tables.iter().filter(|table| table.kind == TableKind::StackMap).count() > 1 {
         return Err(Error::new(ErrorKind::BadValue, 0, "second StackMapTable"));
@@ -111,10 +111,10 @@ fn check_index(index: u16, pool: &ConstantPool<'_>, offset: usize) -> Result<()>
     if outside { Err(Error::new(ErrorKind::BadConstantIndex(index), offset, "constant index")) } else { Ok(()) }
 }
 
-fn check_row(row: &ExceptionRow, body: &BodyInput<'_>, pool: &ConstantPool<'_>) -> Result<()> {
+/// Fails if a handler, what it covers or what it catches lies outside.
+pub(crate) fn check_row(row: &ExceptionRow, code_length: usize, pool: &ConstantPool<'_>) -> Result<()> {
     check_index(row.catch_type, pool, 0)?;
-    let length = body.bytecode.len();
-    let inside = row.start < row.end && usize::from(row.end) <= length && usize::from(row.handler) < length;
+    let inside = row.start < row.end && usize::from(row.end) <= code_length && usize::from(row.handler) < code_length;
     if inside { Ok(()) } else { Err(Error::new(ErrorKind::BadValue, 0, "exception_table")) }
 }
 
@@ -183,16 +183,35 @@ fn check_line_numbers(mut reader: ByteReader<'_>, code_length: usize) -> Result<
 
 fn check_variables(mut reader: ByteReader<'_>, body: &BodyInput<'_>, pool: &ConstantPool<'_>) -> Result<()> {
     for _ in 0..reader.u2()? {
-        let (start, length) = (usize::from(reader.u2()?), usize::from(reader.u2()?));
-        let (name, descriptor, slot) = (reader.u2()?, reader.u2()?, reader.u2()?);
-        check_index(name.max(descriptor), pool, reader.offset())?;
-        // Only in the last slot does it matter whether there would be room for two.
-        let is_last = slot.checked_add(1) == Some(body.max_locals);
-        let is_wide = is_last && matches!(pool.utf8(descriptor)?.as_bytes(), b"J" | b"D");
-        let last_slot = u32::from(slot) + u32::from(is_wide);
-        let code_length = body.bytecode.len();
-        if start >= code_length || start + length > code_length || last_slot >= u32::from(body.max_locals) {
-            return Err(reader.error(ErrorKind::BadValue));
+        let row = *reader.take(10)?.first_chunk::<10>().ok_or(reader.error(ErrorKind::Truncated))?;
+        check_variable(&Variable::of(row), body.bytecode.len(), body.max_locals, pool)
+            .map_err(|kind| reader.error(kind))?;
+    }
+    Ok(())
+}
+
+/// Fails if a variable, or what describes it, lies outside.
+#[inline]
+pub(crate) fn check_variable(
+    variable: &Variable,
+    code_length: usize,
+    max_locals: u16,
+    pool: &ConstantPool<'_>,
+) -> std::result::Result<(), ErrorKind> {
+    let Variable { start, length, name, descriptor, slot } = *variable;
+    let highest = name.max(descriptor);
+    if highest >= pool.count() {
+        return Err(ErrorKind::BadConstantIndex(highest));
+    }
+    let end = usize::from(start) + usize::from(length);
+    if usize::from(start) >= code_length || end > code_length || slot >= max_locals {
+        return Err(ErrorKind::BadValue);
+    }
+    // Only in the last slot does it matter whether there would be room for two.
+    if slot + 1 == max_locals {
+        let descriptor = pool.utf8(descriptor).map_err(|error| error.kind)?;
+        if matches!(descriptor.as_bytes(), b"J" | b"D") {
+            return Err(ErrorKind::BadValue);
         }
     }
     Ok(())

@@ -41,6 +41,23 @@ pub(crate) struct Table<'a> {
     pub(crate) offset: usize,
 }
 
+/// One row of a `LocalVariableTable` or a `LocalVariableTypeTable`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Variable {
+    pub(crate) start: u16,
+    pub(crate) length: u16,
+    pub(crate) name: u16,
+    pub(crate) descriptor: u16,
+    pub(crate) slot: u16,
+}
+
+impl Variable {
+    pub(crate) fn of([a, b, c, d, e, f, g, h, i, j]: [u8; 10]) -> Variable {
+        let [start, length, name, descriptor, slot] = [[a, b], [c, d], [e, f], [g, h], [i, j]].map(u16::from_be_bytes);
+        Variable { start, length, name, descriptor, slot }
+    }
+}
+
 /// The parts of a body.
 #[derive(Debug)]
 pub(crate) struct BodyInput<'a> {

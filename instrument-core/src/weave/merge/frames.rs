@@ -138,7 +138,7 @@ fn too_deep(offset: u32) -> Error {
 
 /// Where the pieces of the merged method begin.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Places<'p> {
+pub(crate) struct FramePlaces<'p> {
     /// Position of each operation of the template.
     pub(crate) operations: &'p [Position],
     /// Where the epilog begins.
@@ -163,7 +163,7 @@ pub(crate) struct FrameMerger {
 pub(crate) struct FrameContext<'c, 's, 'a> {
     pub(crate) template: &'c Template,
     pub(crate) slots: &'c SlotPlan<'a>,
-    pub(crate) places: Places<'c>,
+    pub(crate) places: FramePlaces<'c>,
     pub(crate) sink: &'c mut SymbolSink<'s, 'a>,
 }
 

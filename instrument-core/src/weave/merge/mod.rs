@@ -8,6 +8,7 @@ pub(crate) mod constructor;
 pub(crate) mod emit;
 pub(crate) mod frames;
 pub(crate) mod handlers;
+pub(crate) mod places;
 pub(crate) mod renumber;
 pub(crate) mod returns;
 pub(crate) mod slots;

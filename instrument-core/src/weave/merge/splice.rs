@@ -1,5 +1,6 @@
 //! The merge itself, step by step (requirements S0.44 to S0.54).
 
+mod rows;
 pub(crate) mod unchanged;
 
 use std::collections::BTreeMap;
@@ -7,22 +8,22 @@ use std::ops::Range;
 
 use classfile::stack_map::{VerificationType, implied_locals};
 use classfile::{ByteReader, ClassFile, Error, ErrorKind, ExceptionRow, Member, ModifiedUtf8, opcode};
-use smallvec::{SmallVec, smallvec};
+use rows::LaidOut;
+use smallvec::SmallVec;
 
 use super::constructor;
 use super::emit::{Emitter, TargetMethod};
-use super::frames::{FrameContext, FrameMerger, Places, TargetFrames};
-use super::handlers::{self, HandlerPlaces, Protected};
+use super::frames::{FrameContext, FrameMerger, FramePlaces, TargetFrames};
 use super::renumber;
 use super::returns::{self, Ending};
 use super::slots::SlotPlan;
-use super::tables::{self, Moves};
 use crate::weave::body::input::{BodyInput, Table, TableKind};
 use crate::weave::body::layout;
 use crate::weave::body::lift::{Lifted, Lifter};
 use crate::weave::body::node::{NodeId, NodeKind, NodeList, Position, Source};
 use crate::weave::body::operands::{self, Operands};
 use crate::weave::body::stack_depth::CallEffects;
+use crate::weave::body::super_call::Stretches;
 use crate::weave::captured::CapturedValues;
 use crate::weave::offset_map::OffsetMap;
 use crate::weave::options::{EngineOptions, SentinelForm, SlotScheme};
@@ -45,6 +46,8 @@ pub(crate) struct MergeMemory {
     merger: FrameMerger,
     positions: Vec<Position>,
     handler_offsets: Vec<u32>,
+    /// New offsets by original ones, see [`super::places`].
+    places: Vec<u32>,
     pub(crate) effects: CallEffects,
     /// The JVM verifies the class at hand by type inference, so that no method of it gets frames: below version 50, and in
     /// version 50 where the frames of one method are wrong or missing.
@@ -199,7 +202,7 @@ impl<'a> Splice<'_, '_, '_, 'a> {
         let prolog = memory.list.next_id();
         let (prolog_stack, pending) = self.emit(memory, &slots, Part::Prolog, 0, Vec::new())?;
         let sentinel = self.sentinel(&mut memory.list, memory.options.sentinel);
-        let protected = self.protected(memory, frames_wanted)?;
+        let initialised = self.initialised(memory, frames_wanted)?;
         let start = memory.list.push_made(NodeKind::Label);
         let epilog = Position::start_of(start);
         let cast = self.result_cast(&slots, &memory.lifted, frames_wanted)?;
@@ -213,7 +216,7 @@ impl<'a> Splice<'_, '_, '_, 'a> {
         memory.list.order = [prolog.0..start.0, memory.list.target.clone(), start.0..end.0];
 
         if frames_wanted {
-            let places = Places {
+            let places = FramePlaces {
                 operations: &memory.positions,
                 epilog,
                 sentinel_is_target: sentinel == Position::start_of(NodeId(memory.list.target.start)),
@@ -232,32 +235,8 @@ impl<'a> Splice<'_, '_, '_, 'a> {
         merged.has_frames = frames_wanted;
         merged.code.reserve(length as usize);
         layout::write(&memory.list, self.body.bytecode, &mut merged.code)?;
-        let epilog_offset = memory.list.offset_of(epilog)?;
-        let places = HandlerPlaces {
-            operations: &memory.positions,
-            protected: protected
-                .iter()
-                .map(|place| place.in_list(&memory.list, epilog_offset))
-                .collect::<Result<_, _>>()?,
-            is_constructor: self.target.is_constructor,
-            epilog,
-            code_length: length,
-        };
-        let original_length = self.body.bytecode.len() as u32;
-        let (list, rows) = (&memory.list, &mut merged.rows);
-        let moved_rows =
-            handlers::rows(&self.body.rows, original_length, self.template, list, &places, &mut self.sink, rows)?;
-        let moves = Moves {
-            list: &memory.list,
-            original_length,
-            epilog,
-            moved_rows: moved_rows.as_deref(),
-            renumbering: slots.renumbering,
-        };
-        let frames_name = self.tables(&moves, &mut merged)?;
-        if frames_wanted {
-            self.frames(memory, frames_name, &mut merged)?;
-        }
+        let laid_out = LaidOut { epilog, length, initialised, renumbering: slots.renumbering };
+        self.attributes(memory, &laid_out, &mut merged)?;
         if memory.options.offset_maps {
             offset_map(&memory.list, &mut merged.offset_map);
         }
@@ -368,22 +347,15 @@ impl<'a> Splice<'_, '_, '_, 'a> {
         }
     }
 
-    /// Returns what the template protects of the target: all of it, or the part of a constructor where its object is initialised.
-    fn protected(&self, memory: &MergeMemory, has_frames: bool) -> Result<SmallVec<[Protected; 2]>, Refusal> {
-        let list = &memory.list;
-        let start = Position::start_of(NodeId(list.target.start));
+    /// Returns the original offsets where the object of a constructor is initialised, which is what the template protects of it;
+    /// `None` if all of the target is protected, or nothing.
+    fn initialised(&self, memory: &MergeMemory, has_frames: bool) -> Result<Option<Stretches>, Refusal> {
         let protects = self.template.handlers.iter().any(|row| row.covers(self.template.sentinel));
         if !self.target.is_constructor || !protects {
-            return Ok(smallvec![Protected { start, end: None }]);
+            return Ok(None);
         }
-        let code = self.body.bytecode;
-        let stretches = constructor::initialised(code, self.sink.pool, &memory.target_frames, has_frames)?;
-        let place = |offset: u32| list.position_of(offset).ok_or(Refusal::ConstructorShape);
-        let protected = stretches.into_iter().map(|stretch| {
-            let end = if stretch.end as usize >= code.len() { None } else { Some(place(stretch.end)?) };
-            Ok(Protected { start: place(stretch.start)?, end })
-        });
-        protected.collect()
+        let frames = &memory.target_frames;
+        constructor::initialised(self.body.bytecode, self.sink.pool, frames, has_frames).map(Some)
     }
 
     fn emit(
@@ -427,37 +399,6 @@ impl<'a> Splice<'_, '_, '_, 'a> {
         let before = self.body.bytecode.len();
         if before <= HUGE_METHOD && length > HUGE_METHOD {
             return Err(Refusal::HugeForJit { before, after: length });
-        }
-        Ok(())
-    }
-
-    /// Writes the debug tables; gives the constant with the name of the table of frames, if there was one.
-    fn tables(&self, moves: &Moves<'_>, merged: &mut MergedBody) -> Result<Option<u16>, Refusal> {
-        let mut frames_name = None;
-        for table in &self.body.tables {
-            match table.kind {
-                TableKind::StackMap => frames_name = Some(table.name_index),
-                TableKind::Dropped => {}
-                kind => {
-                    let start = merged.table_bytes.len();
-                    tables::write(table, moves, &mut merged.table_bytes)?;
-                    merged.add_table(kind, table.name_index, start);
-                }
-            }
-        }
-        Ok(frames_name)
-    }
-
-    fn frames(&mut self, memory: &mut MergeMemory, name: Option<u16>, merged: &mut MergedBody) -> Result<(), Refusal> {
-        let implied = memory.target_frames.implied();
-        if let Some(content) = memory.merger.encode(implied, &memory.list, &memory.positions)? {
-            let name_index = match name {
-                Some(index) => index,
-                None => self.sink.writer.utf8(self.sink.pool, ModifiedUtf8(b"StackMapTable"))?,
-            };
-            let start = merged.table_bytes.len();
-            merged.table_bytes.extend_from_slice(content);
-            merged.add_table(TableKind::StackMap, name_index, start);
         }
         Ok(())
     }

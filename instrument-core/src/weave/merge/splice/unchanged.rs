@@ -1,11 +1,10 @@
 //! Lift and layout as for a merge, but without a template: the result must equal the input.
 
-use super::{MergeMemory, MergedBody, Moves, Splice, layout};
+use super::rows::LaidOut;
+use super::{MergeMemory, MergedBody, Splice, layout};
 use crate::level::Level;
 use crate::weave::body::node::{NodeKind, Position};
-use crate::weave::body::super_call::Stretches;
-use crate::weave::merge::frames::{FrameContext, Places};
-use crate::weave::merge::handlers::{self, HandlerPlaces};
+use crate::weave::merge::frames::{FrameContext, FramePlaces};
 use crate::weave::merge::renumber::Renumbering;
 use crate::weave::merge::slots::SlotPlan;
 use crate::weave::options::Layout;
@@ -44,14 +43,13 @@ impl Splice<'_, '_, '_, '_> {
         memory.list.clear();
         memory.positions.clear();
         self.lift(memory, None)?;
-        let original_length = self.body.bytecode.len() as u32;
         let end = memory.list.push_made(NodeKind::Label);
         let after = Position::start_of(end);
         memory.list.order = [0..0, memory.list.target.clone(), end.0..end.0 + 1];
         if frames_wanted {
             let own_slots = [self.body.max_locals, 0];
             let slots = SlotPlan::new((self.template, None), self.method, &self.target.descriptor, own_slots, false)?;
-            let places = Places {
+            let places = FramePlaces {
                 operations: &memory.positions,
                 epilog: after,
                 sentinel_is_target: true,
@@ -65,27 +63,8 @@ impl Splice<'_, '_, '_, '_> {
         let mut lowered =
             MergedBody { max_stack, max_locals, passes, has_frames: frames_wanted, ..MergedBody::default() };
         layout::write(&memory.list, self.body.bytecode, &mut lowered.code)?;
-        let places = HandlerPlaces {
-            operations: &memory.positions,
-            protected: Stretches::new(),
-            is_constructor: self.target.is_constructor,
-            epilog: after,
-            code_length: length,
-        };
-        let (list, rows) = (&memory.list, &mut lowered.rows);
-        let moved =
-            handlers::rows(&self.body.rows, original_length, self.template, list, &places, &mut self.sink, rows)?;
-        let moves = Moves {
-            list: &memory.list,
-            original_length,
-            epilog: after,
-            moved_rows: moved.as_deref(),
-            renumbering: Renumbering::NONE,
-        };
-        let frames_name = self.tables(&moves, &mut lowered)?;
-        if frames_wanted {
-            self.frames(memory, frames_name, &mut lowered)?;
-        }
+        let laid_out = LaidOut { epilog: after, length, initialised: None, renumbering: Renumbering::NONE };
+        self.attributes(memory, &laid_out, &mut lowered)?;
         Ok(lowered)
     }
 }

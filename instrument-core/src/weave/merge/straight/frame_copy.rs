@@ -5,9 +5,9 @@ use classfile::stack_map::{FrameForm, FrameHead};
 use classfile::{ByteReader, ByteWriter};
 
 use super::NotStraight;
-use super::places::Places;
 use crate::weave::body::super_call::MadeObjects;
 use crate::weave::merge::frames::MOST_TYPES;
+use crate::weave::merge::places::Places;
 
 const FULL: u8 = 255;
 /// Tag of the verification type of a local that holds nothing usable.
@@ -100,6 +100,8 @@ pub(super) struct FrameCopy<'f, 'm> {
     previous_known: bool,
     locals_changed: bool,
     max_locals: usize,
+    /// `constant_pool_count` of the original class.
+    constants: u16,
     /// Types in all frames together, written out.
     types: usize,
     /// The entries after the target's locals in all of its frames.
@@ -112,7 +114,7 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
     pub(super) fn new(
         content: Option<&'f [u8]>,
         implied: &Listed,
-        max_locals: u16,
+        (max_locals, constants): (u16, u16),
         added: &'f Listed,
         memory: &'m mut FrameMemory,
     ) -> Result<FrameCopy<'f, 'm>, NotStraight> {
@@ -135,6 +137,7 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
             previous_known: content.is_some(),
             locals_changed: true,
             max_locals: usize::from(max_locals),
+            constants,
             types: 0,
             added,
             memory,
@@ -197,7 +200,7 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
         let memory = &mut *self.memory;
         for _ in 0..count {
             memory.starts.push(memory.locals.len() as u32);
-            memory.slots += entry(&mut self.reader, places, &mut memory.locals)?;
+            memory.slots += entry(&mut self.reader, places, self.constants, &mut memory.locals)?;
         }
         self.locals_changed = true;
         Ok(())
@@ -206,7 +209,7 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
     fn stack_entries(&mut self, count: usize, places: &Places<'_>) -> Result<i32, NotStraight> {
         let mut words = 0;
         for _ in 0..count {
-            words += entry(&mut self.reader, places, &mut self.memory.stack)?;
+            words += entry(&mut self.reader, places, self.constants, &mut self.memory.stack)?;
         }
         Ok(words as i32)
     }
@@ -327,14 +330,19 @@ fn tag(out: &mut ByteWriter, short: u8, long: u8, delta: u16) {
 
 /// Copies a verification type; gives its slots.
 #[inline]
-fn entry(reader: &mut ByteReader<'_>, places: &Places<'_>, to: &mut Vec<u8>) -> Result<usize, NotStraight> {
+fn entry(
+    reader: &mut ByteReader<'_>,
+    places: &Places<'_>,
+    constants: u16,
+    to: &mut Vec<u8>,
+) -> Result<usize, NotStraight> {
     let tag = reader.u1()?;
     to.push(tag);
     match tag {
         0..=6 => {}
         7 => {
             let class = reader.u2()?;
-            if class >= places.constants {
+            if class >= constants {
                 return Err(NotStraight);
             }
             to.extend_from_slice(&class.to_be_bytes());

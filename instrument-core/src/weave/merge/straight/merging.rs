@@ -3,18 +3,18 @@
 use std::ops::Range;
 
 use classfile::descriptor::{FieldType, Kind};
-use classfile::{ByteWriter, ClassFile, Member, ModifiedUtf8, opcode};
+use classfile::{ByteWriter, ClassFile, ExceptionRow, Member, ModifiedUtf8, opcode};
 
 use super::class_form::{ClassForm, OBJECT, Particulars, Piece};
 use super::frame_copy::{FrameCopy, Listed};
 use super::parts::Parts;
-use super::places::Places;
 use super::walk::{Exit, Walk, WalkMemory, Walked, write_jumps};
 use super::{GaveUp, NotStraight, StraightMemory, tables};
+use crate::weave::body::definition_checks::check_row;
 use crate::weave::body::stack_depth::CallEffects;
-use crate::weave::body::super_call::Stretches;
 use crate::weave::merge::emit::{TargetMethod, load_opcode, local_bytes, return_opcode, store_opcode};
-use crate::weave::merge::handlers;
+use crate::weave::merge::handlers::{self, Protection};
+use crate::weave::merge::places::Places;
 use crate::weave::merge::splice::HUGE_METHOD;
 use crate::weave::template::symbol::SymbolSink;
 use crate::weave::template::{StraightForm, Template, TemplateId};
@@ -46,8 +46,6 @@ pub(crate) struct Lengths {
 struct CodePlaces {
     /// The first byte itself, counted from the beginning of the output.
     start: usize,
-    /// Bytes of the prolog.
-    prolog: usize,
     epilog: usize,
     length: usize,
     walked: Walked,
@@ -145,9 +143,9 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         added.tops(usize::from(ending.stored));
         added.append(&form.live);
         let content = parts.frames.map(|table| table.content);
-        let mut copy = FrameCopy::new(content, implied, parts.max_locals, added, frames)?;
+        let mut copy = FrameCopy::new(content, implied, (parts.max_locals, self.sink.pool.count()), added, frames)?;
         let code = self.code(parts, &ending, form, walk, operations, &mut copy)?;
-        let places = Places { entries: &walk.places, epilog: code.epilog as u16, constants: self.sink.pool.count() };
+        let places = Places { entries: &walk.places, epilog: code.epilog as u16, has_frames: true };
         write_jumps(walk, &places, code.start, self.out)?;
         self.epilog_frames(parts.max_locals, &ending, &code, (form, operations), locals, &mut copy)?;
         self.rows(parts.rows, &walk.initialised, &places, &code, (form, operations))?;
@@ -210,7 +208,7 @@ impl<'a> StraightMerge<'_, '_, 'a> {
             return Err(GaveUp::NotStraight);
         }
         self.out.patch_u4(start - 4, length as u32);
-        Ok(CodePlaces { start, prolog, epilog, length, walked })
+        Ok(CodePlaces { start, epilog, length, walked })
     }
 
     /// Appends pieces of the template and notes where each operation begins.
@@ -305,45 +303,33 @@ impl<'a> StraightMerge<'_, '_, 'a> {
     ) -> Result<(), NotStraight> {
         let count_position = self.out.len();
         self.out.u2(0);
-        let mut count = tables::rows(rows, places, self.out)?;
-        let protected = self.protected(initialised, places, code)?;
+        let (mut count, out) = (0u16, &mut *self.out);
+        // Rows that cover nothing any more are left out.
+        let mut push = |covered: Range<u32>, handler: u32, catch_type: u16| {
+            if covered.start < covered.end {
+                [covered.start, covered.end, handler].into_iter().for_each(|place| out.u2(place as u16));
+                out.u2(catch_type);
+                count = count.checked_add(1).ok_or(NotStraight)?;
+            }
+            Ok(())
+        };
+        let target = rows.iter().map(|row| ExceptionRow::of(*row));
+        target.clone().try_for_each(|row| check_row(&row, places.entries.len(), self.sink.pool))?;
+        handlers::target_rows(target, places, &mut push)?;
         let at = |operation: usize| match operations.get(operation) {
             Some(place) => Ok(*place),
             None if operation == self.template.operations.len() => Ok(code.length as u32),
             None => Err(NotStraight),
         };
-        let (sentinel, is_constructor) = (self.template.sentinel, self.target.is_constructor);
-        for (row, &catch_type) in self.template.handlers.iter().zip(&form.catch_types) {
-            let pieces = handlers::covered(row, sentinel, is_constructor, &protected, code.epilog as u32, at)?;
-            let handler = at(row.handler)?;
-            for piece in pieces.into_iter().filter(|piece| piece.start < piece.end) {
-                [piece.start, piece.end, handler].into_iter().for_each(|place| self.out.u2(place as u16));
-                self.out.u2(catch_type);
-                count = count.checked_add(1).ok_or(NotStraight)?;
-            }
-        }
-        self.out.patch_u2(count_position, count);
-        Ok(())
-    }
-
-    /// Returns what the template protects of the target: all of it, or the part of a constructor where its object is initialised.
-    fn protected(
-        &self,
-        initialised: &[Range<u32>],
-        places: &Places<'_>,
-        code: &CodePlaces,
-    ) -> Result<Stretches, NotStraight> {
-        if !self.target.is_constructor {
-            return Ok(std::iter::once(code.prolog as u32..code.epilog as u32).collect());
-        }
-        if initialised.is_empty() {
+        let initialised = self.target.is_constructor.then_some(initialised);
+        if initialised.is_some_and(<[_]>::is_empty) {
             return Err(NotStraight);
         }
-        let moved = initialised.iter().map(|stretch| {
-            let start = u16::try_from(stretch.start).map_err(|_| NotStraight)?;
-            Ok(places.instruction(start)?.into()..places.end(stretch.end)?.into())
-        });
-        moved.collect()
+        let protection = Protection::new(initialised, places)?;
+        let catch_type = |row: usize, _: &_| form.catch_types.get(row).copied().ok_or(NotStraight);
+        handlers::template_rows(self.template, &protection, at, catch_type, &mut push)?;
+        self.out.patch_u2(count_position, count);
+        Ok(())
     }
 
     fn frames_name(&mut self, known: &mut Option<u16>) -> Result<u16, NotStraight> {

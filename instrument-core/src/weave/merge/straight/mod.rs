@@ -8,11 +8,12 @@ mod class_form;
 mod frame_copy;
 mod merging;
 mod parts;
-mod places;
 mod tables;
 mod walk;
 
 use classfile::{ConstantPool, PoolFull};
+
+use super::places::OutsideCode;
 
 pub(crate) use merging::StraightMerge;
 
@@ -28,6 +29,12 @@ impl From<classfile::Error> for NotStraight {
 
 impl From<PoolFull> for NotStraight {
     fn from(_: PoolFull) -> NotStraight {
+        NotStraight
+    }
+}
+
+impl From<OutsideCode> for NotStraight {
+    fn from(_: OutsideCode) -> NotStraight {
         NotStraight
     }
 }

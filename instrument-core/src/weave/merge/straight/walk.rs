@@ -6,10 +6,10 @@
 use classfile::{ByteWriter, ConstantPool, opcode, opcode_outline};
 
 use super::frame_copy::FrameCopy;
-use super::places::{Places, START, framed};
 use super::{GaveUp, NotStraight};
 use crate::weave::body::stack_depth::CallEffects;
 use crate::weave::body::super_call::{Initialisation, Stretches};
+use crate::weave::merge::places::{Places, START, framed};
 
 /// Words on the stack of a frame that can be noted with its place.
 const DEEPEST: i32 = 0x3FFF;
@@ -200,7 +200,7 @@ impl Walk<'_, '_, '_, '_> {
         // A void return at the end leaves no bytes: the frame of the epilog, which expects less, is used for both.
         let is_last = state.at + 1 == self.code.len();
         let vanishes = is_last && opcode == opcode::RETURN && state.early_returns > 0;
-        let places = Places { entries: &self.memory.places, epilog: 0, constants: self.pool.count() };
+        let places = Places { entries: &self.memory.places, epilog: 0, has_frames: true };
         let depth = self.frames.copy((state.at + state.shift) as u32, !vanishes, &places)?;
         // What is true of all ways to all frames is true of the code, whatever a verifier would say of the frames.
         if state.reachable && state.depth != depth || depth > DEEPEST {
