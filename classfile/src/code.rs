@@ -40,6 +40,14 @@ impl ExceptionRow {
         let [start, end, handler, catch_type] = [[a, b], [c, d], [e, f], [g, h]].map(u16::from_be_bytes);
         ExceptionRow { start, end, handler, catch_type }
     }
+
+    /// Returns the form of the row in the file.
+    #[inline]
+    pub fn bytes(&self) -> [u8; 8] {
+        let [[a, b], [c, d], [e, f], [g, h]] =
+            [self.start, self.end, self.handler, self.catch_type].map(u16::to_be_bytes);
+        [a, b, c, d, e, f, g, h]
+    }
 }
 
 /// The exception table, read row by row.

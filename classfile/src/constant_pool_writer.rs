@@ -200,7 +200,7 @@ impl ConstantPoolWriter {
 
     /// A `CONSTANT_Integer` of its own, whose value is written later: the index and the offset of the value in
     /// [`ConstantPoolWriter::appended`].
-    pub fn own_integer(&mut self, value: u32) -> Result<(u16, usize), PoolFull> {
+    pub fn append_unique_integer(&mut self, value: u32) -> Result<(u16, usize), PoolFull> {
         let index = self.count;
         if index + 1 > self.limit {
             return Err(PoolFull);

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use classfile::instruction::Instructions;
 use classfile::{ByteWriter, ClassFile, class_writer};
 use instrument_core::engine::both_walkers::instrument_by_both;
-use instrument_core::engine::unchanged::lift_and_lower;
+use instrument_core::engine::roundtrip::lift_and_lower;
 use instrument_core::level::Level;
 use instrument_core::options::{Layout, SentinelForm, SlotScheme};
 use instrument_core::template::TemplateId;

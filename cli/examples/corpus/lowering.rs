@@ -5,7 +5,7 @@ use classfile::descriptor::MethodDescriptor;
 use classfile::instruction::Instructions;
 use classfile::stack_map::{FrameDecoder, VerificationType, implied_locals};
 use classfile::{Attribute, ByteReader, ClassFile, Code, Error, Member, access, opcode};
-use instrument_core::engine::unchanged::{Lowered, lift_and_lower};
+use instrument_core::engine::roundtrip::{Lowered, lift_and_lower};
 use instrument_core::{Refusal, Workspace};
 
 use crate::tally::Tally;

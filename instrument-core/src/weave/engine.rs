@@ -5,7 +5,7 @@ mod bootstrap_rows;
 pub mod both_walkers;
 mod copied_references;
 mod own_check;
-pub mod unchanged;
+pub mod roundtrip;
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ use crate::weave::body::meeting_references::{self, Holder};
 use crate::weave::body::super_call::starts_uninitialised;
 use crate::weave::captured::CapturedValues;
 use crate::weave::merge::emit::{TargetMethod, return_opcode};
-use crate::weave::merge::splice::{MergeMemory, MergedBody, Splice};
-use crate::weave::merge::straight::{NotStraight, StraightMemory, StraightMerge};
+use crate::weave::merge::node_merge::{MergeMemory, MergedBody, NodeMerge};
+use crate::weave::merge::single_pass::{Bailout, SinglePassMemory, SinglePassMerge};
 use crate::weave::offset_map::OffsetMap;
 use crate::weave::options::EngineOptions;
 use crate::weave::outcome::{MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, RewrittenMethod};
@@ -50,7 +50,7 @@ pub struct Workspace {
     /// By template.
     placed: Vec<PlacedSymbols>,
     memory: MergeMemory,
-    straight: StraightMemory,
+    single_pass: SinglePassMemory,
     checker: Checker,
     /// Locals that the descriptor of the method that is checked implies.
     implied: Vec<VerificationType>,
@@ -69,7 +69,7 @@ impl Default for Workspace {
             bootstrap: BootstrapRows::default(),
             placed: Vec::new(),
             memory: MergeMemory::default(),
-            straight: StraightMemory::default(),
+            single_pass: SinglePassMemory::default(),
             checker: Checker::default(),
             implied: Vec::new(),
             methods: ByteWriter::new(),
@@ -199,13 +199,13 @@ impl Engine {
         }
         let marks = workspace.mark();
         let target = target_method(class, method)?;
-        match self.merge_straight(workspace, class, method, &target, planned) {
+        match self.merge_in_single_pass(workspace, class, method, &target, planned) {
             Ok(done) if self.checked.includes(class, method) => {
                 workspace.check_written(class, &target, marks.methods, true)?;
                 return Ok(done);
             }
             Ok(done) => return Ok(done),
-            Err(NotStraight) => workspace.rewind(marks),
+            Err(Bailout) => workspace.rewind(marks),
         }
         let code = method.code(class)?.ok_or(Refusal::NoCode)?;
         let input = BodyInput::of_code(&code, class.constant_pool())?;
@@ -238,29 +238,29 @@ impl Engine {
         }
     }
 
-    /// The straight merge, if options, template, class and method allow it.
-    fn merge_straight(
+    /// Merges in a single pass, if options, template, class and method allow it.
+    fn merge_in_single_pass(
         &self,
         workspace: &mut Workspace,
         class: &ClassFile<'_>,
         method: &Member<'_>,
         target: &TargetMethod<'_>,
         planned: &MethodPlan,
-    ) -> Result<RewrittenMethod, NotStraight> {
-        let [id] = *planned.templates else { return Err(NotStraight) };
-        let template = self.library.get(id).ok_or(NotStraight)?;
+    ) -> Result<RewrittenMethod, Bailout> {
+        let [id] = *planned.templates else { return Err(Bailout) };
+        let template = self.library.get(id).ok_or(Bailout)?;
         let form = template
-            .straight
+            .single_pass
             .filter(|_| self.has_single_pass && self.options == EngineOptions::default())
-            .ok_or(NotStraight)?;
+            .ok_or(Bailout)?;
         if workspace.memory.is_inferred {
-            return Err(NotStraight);
+            return Err(Bailout);
         }
-        let probe_constant = workspace.probe(class, planned.method_index, template, id).map_err(|_| NotStraight)?;
+        let probe_constant = workspace.probe(class, planned.method_index, template, id).map_err(|_| Bailout)?;
         let sink = symbol_sink(class, id, &mut workspace.pool, &mut workspace.bootstrap, &mut workspace.placed)?;
         let (effects, out) = (&mut workspace.memory.effects, &mut workspace.methods);
-        let merge = StraightMerge { class, method, target, id, template, form, sink, effects, probe_constant, out };
-        let lengths = merge.run(&mut workspace.straight)?;
+        let merge = SinglePassMerge { class, method, target, id, template, form, sink, effects, probe_constant, out };
+        let lengths = merge.run(&mut workspace.single_pass)?;
         Ok(RewrittenMethod {
             method_index: planned.method_index,
             length_before: lengths.before,
@@ -339,10 +339,12 @@ impl Engine {
             let template = self.library.get(id).ok_or(Refusal::UnknownTemplate)?;
             let probe_constant = workspace.probe(class, planned.method_index, template, id)?;
             let next = match &merged {
-                None => workspace.splice((class, method, target), (id, template, captured), input, probe_constant)?,
+                None => {
+                    workspace.merge_nodes((class, method, target), (id, template, captured), input, probe_constant)?
+                }
                 Some(inner) => {
                     let body = inner.as_input()?;
-                    workspace.splice((class, method, target), (id, template, captured), &body, probe_constant)?
+                    workspace.merge_nodes((class, method, target), (id, template, captured), &body, probe_constant)?
                 }
             };
             merged = Some(workspace.memory.join(merged, next));
@@ -376,12 +378,12 @@ fn symbol_sink<'s, 'a>(
     writer: &'s mut ConstantPoolWriter,
     bootstrap: &'s mut BootstrapRows,
     placed: &'s mut Vec<PlacedSymbols>,
-) -> Result<SymbolSink<'s, 'a>, NotStraight> {
+) -> Result<SymbolSink<'s, 'a>, Bailout> {
     let number = id.0 as usize;
     if placed.len() <= number {
         placed.resize_with(number + 1, PlacedSymbols::default);
     }
-    let placed = placed.get_mut(number).ok_or(NotStraight)?;
+    let placed = placed.get_mut(number).ok_or(Bailout)?;
     Ok(SymbolSink { pool: class.constant_pool(), writer, bootstrap, placed })
 }
 
@@ -409,7 +411,7 @@ fn may_load_more_when_verified<'a>(
         is_static: target.is_static(),
         is_constructor: target.is_constructor,
     };
-    meeting_references::meet(body.bytecode, &body.rows, &holder, pool)
+    meeting_references::merges_distinct_references(body.bytecode, &body.rows, &holder, pool)
 }
 
 /// Whether wrong frames may be the reason: the JVM verifies a class of version 50 without them if they are wrong. It does not if it
@@ -467,14 +469,14 @@ impl Workspace {
         self.bootstrap.appended.truncate(marks.bootstrap);
         // They may name constants that are gone now.
         self.placed.iter_mut().for_each(PlacedSymbols::clear);
-        self.straight.forget_constants();
+        self.single_pass.forget_constants();
     }
 
     fn begin(&mut self, class: &ClassFile<'_>) {
         self.pool.begin(class.constant_pool());
         self.memory.effects.begin(class.constant_pool());
         self.memory.is_inferred = class.major_version() < 50;
-        self.straight.begin(class.constant_pool());
+        self.single_pass.begin(class.constant_pool());
         self.placed.iter_mut().for_each(PlacedSymbols::clear);
         self.methods.clear();
         self.added.clear();
@@ -496,13 +498,13 @@ impl Workspace {
         if !template.needs.probe_id {
             return Ok(None);
         }
-        let (constant, offset) = self.pool.own_integer(self.probes.len() as u32)?;
+        let (constant, offset) = self.pool.append_unique_integer(self.probes.len() as u32)?;
         let offset = class.constant_pool().end_offset() + offset;
         self.probes.push(ProbeSlot { method_index, template: id, offset });
         Ok(Some(constant))
     }
 
-    fn splice<'m, 'a>(
+    fn merge_nodes<'m, 'a>(
         &mut self,
         (class, method, target): (&'m ClassFile<'a>, &'m Member<'a>, &'m TargetMethod<'a>),
         (id, template, captured): (TemplateId, &'m Template, Option<&'m CapturedValues>),
@@ -514,7 +516,7 @@ impl Workspace {
         }
         let sink = symbol_sink(class, id, &mut self.pool, &mut self.bootstrap, &mut self.placed);
         let sink = sink.map_err(|_| Refusal::UnknownTemplate)?;
-        Splice { class, method, target, template, captured, body, sink, probe_constant }.run(&mut self.memory)
+        NodeMerge { class, method, target, template, captured, body, sink, probe_constant }.run(&mut self.memory)
     }
 
     /// Writes a method that was merged by way of nodes, and checks what was written.

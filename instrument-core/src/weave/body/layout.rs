@@ -6,7 +6,7 @@
 //!
 //! In the long layout every jump is wide and every conditional one has its island before the first pass, so that none widens.
 
-use super::node::{Island, MadeSwitch, NO_NODE, Node, NodeId, NodeKind, NodeList, Position, Source};
+use super::node::{Island, NO_NODE, Node, NodeId, NodeKind, NodeList, Position, Source, SynthesizedSwitch};
 use crate::weave::options::Layout;
 use crate::weave::refusal::Refusal;
 use classfile::opcode;
@@ -39,7 +39,7 @@ fn number(list: &mut NodeList) -> Result<u32, Refusal> {
     for id in list.in_order() {
         let node = list.nodes.get_mut(id.0 as usize).ok_or(NO_NODE)?;
         node.offset = offset;
-        offset = end_of(node, &list.made_switches)?;
+        offset = end_of(node, &list.synthesized_switches)?;
         while let Some(next) = list.islands.get_mut(island).filter(|next| next.after == id) {
             next.offset = offset;
             offset += ISLAND_LENGTH;
@@ -50,15 +50,15 @@ fn number(list: &mut NodeList) -> Result<u32, Refusal> {
 }
 
 /// Returns the offset after a node.
-fn end_of(node: &Node, made_switches: &[MadeSwitch]) -> Result<u32, Refusal> {
+fn end_of(node: &Node, synthesized_switches: &[SynthesizedSwitch]) -> Result<u32, Refusal> {
     let offset = node.offset;
     let length = match node.kind {
         NodeKind::Straight(_) => node.length,
         NodeKind::Conditional { .. } => 3,
         NodeKind::Goto { wide, .. } | NodeKind::Subroutine { wide, .. } => 3 + 2 * u32::from(wide),
         NodeKind::Switch { .. } => node.length - padding(node.start) + padding(offset),
-        NodeKind::MadeSwitch { index } => {
-            let made = made_switches.get(index as usize).ok_or(NO_TEMPLATE_SWITCH)?;
+        NodeKind::SynthesizedSwitch { index } => {
+            let made = synthesized_switches.get(index as usize).ok_or(NO_TEMPLATE_SWITCH)?;
             1 + padding(offset) + 4 * made.words()
         }
         NodeKind::Label => 0,
@@ -148,7 +148,7 @@ fn give_island(list: &mut NodeList, jump: NodeId, site: NodeId, first: usize) ->
 }
 
 fn is_not_fallen_out_of(kind: NodeKind) -> bool {
-    matches!(kind, NodeKind::Goto { .. } | NodeKind::Switch { .. } | NodeKind::MadeSwitch { .. })
+    matches!(kind, NodeKind::Goto { .. } | NodeKind::Switch { .. } | NodeKind::SynthesizedSwitch { .. })
 }
 
 /// An island from which `target` is reached and that can be reached from `from`: with some room to grow, or else without.
@@ -171,7 +171,7 @@ fn island_within(reach: u32, list: &mut NodeList, from: u32, target: Position) -
     let mut nearest: Option<(usize, u32)> = None;
     for (site, node) in sites.filter(|(_, node)| is_not_fallen_out_of(node.kind)) {
         // A switch may be long itself, so its end counts.
-        let end = end_of(node, &list.made_switches)?;
+        let end = end_of(node, &list.synthesized_switches)?;
         if near(end) && nearest.is_none_or(|(_, known)| end.abs_diff(from) < known.abs_diff(from)) {
             nearest = Some((site, end));
         }
@@ -211,7 +211,7 @@ pub(crate) fn write(list: &NodeList, target_code: &[u8], out: &mut Vec<u8>) -> R
             NodeKind::Switch { targets } => {
                 write_switch(list, node.start, node.length, from, targets, target_code, out)?
             }
-            NodeKind::MadeSwitch { index } => write_made_switch(list, index, from, out)?,
+            NodeKind::SynthesizedSwitch { index } => write_made_switch(list, index, from, out)?,
             NodeKind::Label => {}
         }
         while let Some(next) = list.islands.get(island).filter(|next| next.after == id) {
@@ -277,7 +277,7 @@ fn write_switch(
 }
 
 fn write_made_switch(list: &NodeList, index: u32, from: u32, out: &mut Vec<u8>) -> Result<(), Refusal> {
-    let made = list.made_switches.get(index as usize).ok_or(NO_TEMPLATE_SWITCH)?;
+    let made = list.synthesized_switches.get(index as usize).ok_or(NO_TEMPLATE_SWITCH)?;
     let distance = |target: Position| Ok::<_, Refusal>((list.offset_of(target)? as i32 - from as i32).to_be_bytes());
     out.push(if made.low.is_some() { opcode::TABLESWITCH } else { opcode::LOOKUPSWITCH });
     pad(from, out);

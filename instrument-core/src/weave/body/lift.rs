@@ -9,7 +9,7 @@ use classfile::{ConstantPool, Error, ErrorKind};
 use super::local_access::LocalAccess;
 use super::node::{NodeId, NodeKind, NodeList, Position, Source};
 use super::operands::Operands;
-use super::stack_depth::CallEffects;
+use super::stack_depth::StackEffects;
 use crate::weave::refusal::Refusal;
 
 /// Passes over code without frames before its stack depths are given up.
@@ -46,7 +46,7 @@ pub(crate) struct Lifted {
 /// What the code is lifted with.
 pub(crate) struct Lifter<'l, 'a> {
     pub(crate) pool: &'l ConstantPool<'a>,
-    pub(crate) effects: &'l mut CallEffects,
+    pub(crate) effects: &'l mut StackEffects,
     pub(crate) frames: FrameDepths<'l>,
     /// Original offsets where handlers begin.
     pub(crate) handlers: &'l [u32],

@@ -48,7 +48,7 @@ impl<'a> Local<'a> {
 
 /// Whether two references may meet in any local of a body. Of which class they are is not always known, so the answer may be yes
 /// where both are of one class.
-pub(crate) fn meet<'a>(
+pub(crate) fn merges_distinct_references<'a>(
     bytecode: &[u8],
     rows: &[ExceptionRow],
     holder: &Holder<'_, 'a>,
@@ -106,7 +106,7 @@ mod tests {
         let class = ClassFile::parse(include_bytes!("../../../../classfile/tests/classes/Empty.class")).unwrap();
         let descriptor = MethodDescriptor::parse(descriptor.as_bytes()).unwrap();
         let holder = Holder { class: class.this_class(), descriptor: &descriptor, is_static, is_constructor };
-        super::meet(bytecode, &[], &holder, class.constant_pool()).unwrap()
+        super::merges_distinct_references(bytecode, &[], &holder, class.constant_pool()).unwrap()
     }
 
     fn meet(bytecode: &[u8], descriptor: &str, is_static: bool) -> bool {
@@ -148,6 +148,6 @@ mod tests {
         let descriptor = MethodDescriptor::parse(b"()V").unwrap();
         let name = class.this_class();
         let holder = Holder { class: name, descriptor: &descriptor, is_static: true, is_constructor: false };
-        assert!(super::meet(&[WIDE, ASTORE], &[], &holder, class.constant_pool()).is_err());
+        assert!(super::merges_distinct_references(&[WIDE, ASTORE], &[], &holder, class.constant_pool()).is_err());
     }
 }

@@ -34,7 +34,7 @@ pub(crate) enum Source {
     /// The target's own code; `start` is also the original offset.
     Target,
     /// Bytes made by the merge.
-    Made,
+    Synthesized,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub(crate) enum NodeKind {
     /// A switch of the target; its targets start at `targets` in the body's table, default first.
     Switch { targets: u32 },
     /// A switch of a template, described in the body's table of made switches.
-    MadeSwitch { index: u32 },
+    SynthesizedSwitch { index: u32 },
     /// A place without bytes, to point at.
     Label,
 }
@@ -83,13 +83,13 @@ pub(crate) struct Node {
 
 /// Operands of a switch that a template brings.
 #[derive(Clone, Debug)]
-pub(crate) struct MadeSwitch {
+pub(crate) struct SynthesizedSwitch {
     pub(crate) default: Position,
     pub(crate) cases: Vec<(i32, Position)>,
     pub(crate) low: Option<i32>,
 }
 
-impl MadeSwitch {
+impl SynthesizedSwitch {
     /// 32-bit words after the padding.
     pub(crate) fn words(&self) -> u32 {
         let cases = self.cases.len() as u32;
@@ -103,7 +103,7 @@ pub(crate) struct NodeList {
     pub(crate) nodes: Vec<Node>,
     /// Targets of the target's switches.
     pub(crate) switch_targets: Vec<Position>,
-    pub(crate) made_switches: Vec<MadeSwitch>,
+    pub(crate) synthesized_switches: Vec<SynthesizedSwitch>,
     /// Bytes of nodes that the merge made.
     pub(crate) made: Vec<u8>,
     /// Made by the layout of code over 32 KiB.
@@ -118,7 +118,7 @@ impl NodeList {
     pub(crate) fn clear(&mut self) {
         self.nodes.clear();
         self.switch_targets.clear();
-        self.made_switches.clear();
+        self.synthesized_switches.clear();
         self.made.clear();
         self.islands.clear();
         self.target = 0..0;
@@ -157,7 +157,7 @@ impl NodeList {
     /// Returns the place after the last node.
     pub(crate) fn end(&self) -> Position {
         match self.nodes.last() {
-            Some(last) if last.kind == NodeKind::Straight(Source::Made) => {
+            Some(last) if last.kind == NodeKind::Straight(Source::Synthesized) => {
                 Position { node: NodeId(self.nodes.len() as u32 - 1), within: last.length }
             }
             _ => Position::start_of(self.next_id()),
@@ -170,11 +170,11 @@ impl NodeList {
         let start = self.made.len() as u32;
         self.made.extend_from_slice(bytes);
         match self.nodes.last_mut() {
-            Some(last) if last.kind == NodeKind::Straight(Source::Made) && last.start + last.length == start => {
+            Some(last) if last.kind == NodeKind::Straight(Source::Synthesized) && last.start + last.length == start => {
                 last.length += bytes.len() as u32;
             }
             _ => {
-                self.push(NodeKind::Straight(Source::Made), start, bytes.len() as u32, false);
+                self.push(NodeKind::Straight(Source::Synthesized), start, bytes.len() as u32, false);
             }
         }
     }

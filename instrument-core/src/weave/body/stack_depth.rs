@@ -5,7 +5,7 @@ use classfile::{ConstantPool, ModifiedUtf8, opcode};
 
 /// Effects of instructions with a constant, remembered by constant for the whole class.
 #[derive(Debug, Default)]
-pub(crate) struct CallEffects {
+pub(crate) struct StackEffects {
     /// Words pushed minus words popped by a call through this constant, receiver not counted; `UNKNOWN` until asked.
     calls: Vec<i16>,
     /// The same by descriptor, because many constants share one.
@@ -14,7 +14,7 @@ pub(crate) struct CallEffects {
 
 const UNKNOWN: i16 = i16::MIN;
 
-impl CallEffects {
+impl StackEffects {
     /// Forgets the last class.
     pub(crate) fn begin(&mut self, pool: &ConstantPool<'_>) {
         for effects in [&mut self.calls, &mut self.descriptors] {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use classfile::{ByteWriter, ClassFile, Member, ModifiedUtf8};
 
 use super::{Workspace, bootstrap_rows, copied_references};
-use crate::weave::merge::splice::MergedBody;
+use crate::weave::merge::node_merge::MergedBody;
 use crate::weave::outcome::RewrittenMethod;
 use crate::weave::refusal::Refusal;
 
@@ -117,7 +117,7 @@ fn write_code(out: &mut ByteWriter, merged: &MergedBody) -> Result<(), Refusal> 
     out.bytes(&merged.code);
     out.u2(u16::try_from(merged.rows.len()).map_err(|_| Refusal::SelfCheck("more than 65,535 handlers"))?);
     for row in &merged.rows {
-        [row.start, row.end, row.handler, row.catch_type].into_iter().for_each(|value| out.u2(value));
+        out.bytes(&row.bytes());
     }
     out.u2(tables);
     for table in &merged.tables {

@@ -15,7 +15,7 @@ use crate::weave::verify::Body;
 pub(super) enum Checked {
     /// All: in debug builds, and wherever the two walkers are compared.
     EveryMethod,
-    /// One of 64.
+    /// One of 128.
     Sample,
 }
 
@@ -32,10 +32,11 @@ impl Checked {
     }
 }
 
-/// Chooses one of 64 methods by the six highest bits of a product (Fibonacci hashing) of the length of the file and the method's place in it.
+/// Chooses one of 128 methods by the seven highest bits of a product (Fibonacci hashing) of the length of the file and the method's
+/// place in it.
 fn is_in_sample(file_length: usize, place: usize) -> bool {
     let mixed = (file_length as u64) << 32 ^ place as u64;
-    mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58 == 0
+    mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 57 == 0
 }
 
 const UNREADABLE: Refusal = Refusal::SelfCheck("unreadable method");
@@ -119,14 +120,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sample_is_about_one_of_64_whatever_the_sizes_of_classes_and_methods() {
+    fn the_sample_is_about_one_of_128_whatever_the_sizes_of_classes_and_methods() {
         for step in [17, 64, 96, 1_000] {
             let chosen =
                 |length: usize| (10..length).step_by(step).filter(|place| is_in_sample(length, *place)).count();
             let (chosen, all) = (100..400)
                 .map(|number| number * 256)
                 .fold((0, 0), |(sum, all), length| (sum + chosen(length), all + (length - 10).div_ceil(step)));
-            assert!((all / 96..all / 48).contains(&chosen), "{chosen} of {all}, every {step} bytes");
+            assert!((all / 192..all / 96).contains(&chosen), "{chosen} of {all}, every {step} bytes");
         }
     }
 }

@@ -19,16 +19,19 @@ pub(crate) fn initialised(
     let mut frames = frames.iter().peekable();
     for instruction in Instructions::new(bytecode) {
         let instruction = instruction?;
-        while let Some((at, locals, stack)) = frames.next_if(|(at, _, _)| *at <= instruction.offset) {
+        while let Some(frame) =
+            frames.next_if(|frame| frame.as_ref().map_or(true, |frame| frame.offset <= instruction.offset))
+        {
+            let frame = frame?;
             let (mut is_initialised, mut made) = (true, MadeObjects::new());
-            for entry in locals.iter().chain(stack) {
+            for entry in frame.locals.iter().chain(frame.stack) {
                 match entry {
                     VerificationType::UninitializedThis => is_initialised = false,
                     VerificationType::Uninitialized(offset) => made.push(*offset),
                     _ => {}
                 }
             }
-            initialisation.note_frame(at, is_initialised, made);
+            initialisation.note_frame(frame.offset, is_initialised, made);
         }
         match instruction.opcode {
             opcode::NEW => initialisation.note_new(),

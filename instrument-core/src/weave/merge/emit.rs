@@ -4,8 +4,8 @@ use classfile::descriptor::{FieldType, Kind, MethodDescriptor};
 use classfile::{ModifiedUtf8, Tag, access, opcode};
 
 use super::slots::{SlotPlan, parameter};
-use crate::weave::body::node::{MadeSwitch, NodeId, NodeKind, NodeList, Position};
-use crate::weave::body::stack_depth::CallEffects;
+use crate::weave::body::node::{NodeId, NodeKind, NodeList, Position, SynthesizedSwitch};
+use crate::weave::body::stack_depth::StackEffects;
 use crate::weave::captured::{CapturedValue, CapturedValues};
 use crate::weave::refusal::Refusal;
 use crate::weave::template::symbol::{Symbol, SymbolSink};
@@ -41,7 +41,7 @@ pub(crate) struct Emitter<'e, 's, 'a> {
     pub(crate) list: &'e mut NodeList,
     /// Where each operation begins; filled while emitting.
     pub(crate) positions: &'e mut Vec<Position>,
-    pub(crate) effects: &'e mut CallEffects,
+    pub(crate) effects: &'e mut StackEffects,
     /// Index of the constant that holds the probe's number, once asked for.
     pub(crate) probe_constant: Option<u16>,
     /// Jumps whose target is still an operation's index.
@@ -146,9 +146,9 @@ impl Emitter<'_, '_, '_> {
             OperationKind::Switch { default, cases, low } => {
                 let place = |target: usize| Position { node: NodeId(0), within: target as u32 };
                 let cases = cases.iter().map(|(key, target)| (*key, place(*target))).collect();
-                let index = self.list.made_switches.len() as u32;
-                self.list.made_switches.push(MadeSwitch { default: place(*default), cases, low: *low });
-                self.list.push_made(NodeKind::MadeSwitch { index });
+                let index = self.list.synthesized_switches.len() as u32;
+                self.list.synthesized_switches.push(SynthesizedSwitch { default: place(*default), cases, low: *low });
+                self.list.push_made(NodeKind::SynthesizedSwitch { index });
             }
             OperationKind::Return => self.method_return(),
             OperationKind::Intrinsic(intrinsic) => self.intrinsic(index, *intrinsic, depth)?,
@@ -167,7 +167,7 @@ impl Emitter<'_, '_, '_> {
                 _ => return Err(Refusal::SelfCheck("template jump")),
             }
         }
-        for switch in &mut self.list.made_switches {
+        for switch in &mut self.list.synthesized_switches {
             switch.default = resolve(switch.default)?;
             for (_, target) in &mut switch.cases {
                 *target = resolve(*target)?;

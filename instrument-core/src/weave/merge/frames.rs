@@ -19,6 +19,9 @@ use crate::weave::template::{Template, TemplateFrame, TemplateType};
 /// Marks an uninitialised type of the template: the rest is the operation's index, not an original offset.
 const OF_TEMPLATE: u32 = 1 << 31;
 
+/// Types that a frame names are not in the arena.
+const NO_TYPES: Refusal = Refusal::SelfCheck("frame without its types");
+
 /// Types in all frames of a method together, written out, before it is given up: 32 MB. Each frame of a file may say no more than
 /// that one local has been added to thousands.
 pub(crate) const MOST_TYPES: usize = 1 << 22;
@@ -49,8 +52,13 @@ impl<P> Frames<P> {
         self.types.clear();
     }
 
-    fn slice(&self, range: (u32, u32)) -> &[VerificationType] {
-        self.types.get(range.0 as usize..range.1 as usize).unwrap_or_default()
+    fn slice(&self, range: (u32, u32)) -> Result<&[VerificationType], Refusal> {
+        self.types.get(range.0 as usize..range.1 as usize).ok_or(NO_TYPES)
+    }
+
+    /// Returns the types that were appended since `mark`.
+    fn since(&self, mark: u32) -> Result<&[VerificationType], Refusal> {
+        self.types.get(mark as usize..).ok_or(NO_TYPES)
     }
 
     fn push(&mut self, place: P, locals: u32, stack: u32) {
@@ -73,6 +81,15 @@ impl<P> Frames<P> {
     fn check_size(&self) -> Result<(), Refusal> {
         if self.types.len() > MOST_TYPES { Err(Refusal::FramesTooLarge) } else { Ok(()) }
     }
+}
+
+/// A frame of the target.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TargetFrame<'f> {
+    /// Original offset.
+    pub(crate) offset: u32,
+    pub(crate) locals: &'f [VerificationType],
+    pub(crate) stack: &'f [VerificationType],
 }
 
 /// The target's own frames, expanded, by original offset.
@@ -120,10 +137,16 @@ impl TargetFrames {
         Ok(())
     }
 
-    /// Original offset, locals and stack of each frame.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &[VerificationType], &[VerificationType])> {
+    /// Returns each frame.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Result<TargetFrame<'_>, Refusal>> {
         let frames = &self.frames;
-        frames.entries.iter().map(|entry| (entry.place, frames.slice(entry.locals), frames.slice(entry.stack)))
+        frames.entries.iter().map(|entry| {
+            Ok(TargetFrame {
+                offset: entry.place,
+                locals: frames.slice(entry.locals)?,
+                stack: frames.slice(entry.stack)?,
+            })
+        })
     }
 
     fn has_first(&self) -> bool {
@@ -182,7 +205,7 @@ impl FrameMerger {
         for frame in prolog {
             let at_target = frame.operation == template.sentinel;
             if !(at_target && target.has_first() && context.places.sentinel_is_target) {
-                self.prolog_frame(frame, target, context)?;
+                self.template_frame(frame, &target.implied, context)?;
             }
         }
         self.target_frames(target, list, context)?;
@@ -190,21 +213,26 @@ impl FrameMerger {
             self.epilog_entry(context)?;
         }
         for frame in epilog {
-            self.epilog_frame(frame, context)?;
+            self.template_frame(frame, &[], context)?;
         }
         Ok(())
     }
 
-    fn prolog_frame(
+    /// Adds a frame of the template, in which the target's locals begin with the types that `implied` gives.
+    fn template_frame(
         &mut self,
         frame: &TemplateFrame,
-        target: &TargetFrames,
+        implied: &[VerificationType],
         context: &mut FrameContext<'_, '_, '_>,
     ) -> Result<(), Refusal> {
+        let operation = context.template.operations.get(frame.operation);
+        // Code that only the normal way after the target reaches has the result; a handler has not, nor has the prolog.
+        let has_result = frame.operation > context.template.sentinel
+            && operation.is_some_and(|operation| operation.normal && !operation.exceptional);
         let locals = self.frames.mark();
-        self.frames.types.extend_from_slice(&target.implied);
+        self.frames.types.extend_from_slice(implied);
         self.fill_up(locals, context.slots.target)?;
-        self.own_locals(false, context)?;
+        self.own_locals(has_result, context)?;
         self.template_types(&frame.locals, context)?;
         let stack = self.frames.mark();
         self.template_types(&frame.stack, context)?;
@@ -229,17 +257,17 @@ impl FrameMerger {
         if renumbering.by > 0 {
             self.fill_up(mark, renumbering.by)?;
         }
-        added.extend_from_slice(self.frames.types.get(mark as usize..).unwrap_or_default());
+        added.extend_from_slice(self.frames.since(mark)?);
         self.frames.types.truncate(mark as usize);
         let mut last = None;
         let mut near = 0;
         for entry in &target.frames.entries {
             let locals = match last {
                 Some((of_target, merged)) if of_target == entry.locals => merged,
-                _ => self.extended(target.frames.slice(entry.locals), &added, context.slots)?,
+                _ => self.extended(target.frames.slice(entry.locals)?, &added, context.slots)?,
             };
             last = Some((entry.locals, locals));
-            let stack = self.frames.append(target.frames.slice(entry.stack));
+            let stack = self.frames.append(target.frames.slice(entry.stack)?);
             let place =
                 list.position_near(entry.place, &mut near).ok_or(Refusal::SelfCheck("frame outside the code"))?;
             self.frames.entries.push(Entry { place, locals, stack });
@@ -275,27 +303,11 @@ impl FrameMerger {
         Ok(())
     }
 
-    fn epilog_frame(&mut self, frame: &TemplateFrame, context: &mut FrameContext<'_, '_, '_>) -> Result<(), Refusal> {
-        let operation = context.template.operations.get(frame.operation);
-        // What only the normal way reaches has the result; what a handler reaches has not.
-        let has_result = operation.is_some_and(|operation| operation.normal && !operation.exceptional);
-        let locals = self.frames.mark();
-        self.fill_up(locals, context.slots.target)?;
-        self.own_locals(has_result, context)?;
-        self.template_types(&frame.locals, context)?;
-        let stack = self.frames.mark();
-        self.template_types(&frame.stack, context)?;
-        let place = position(context.places.operations, frame.operation)?;
-        self.frames.push(place, locals, stack);
-        Ok(())
-    }
-
     /// Tops from the end of the locals that began at `locals` up to slot `slots`.
     fn fill_up(&mut self, locals: u32, slots: u16) -> Result<(), Refusal> {
-        let types = &mut self.frames.types;
-        let used: usize = types.get(locals as usize..).unwrap_or_default().iter().map(|entry| entry.slots()).sum();
+        let used: usize = self.frames.since(locals)?.iter().map(|entry| entry.slots()).sum();
         let missing = usize::from(slots).checked_sub(used).ok_or(Refusal::SelfCheck("frame with too many locals"))?;
-        types.extend(std::iter::repeat_n(VerificationType::Top, missing));
+        self.frames.types.extend(std::iter::repeat_n(VerificationType::Top, missing));
         Ok(())
     }
 
@@ -314,8 +326,7 @@ impl FrameMerger {
         if slots.thrown.is_some() {
             self.object(b"java/lang/Throwable", context)?;
         }
-        for copy in [slots.boxed_result, slots.receiver_copy].into_iter().flatten() {
-            let _ = copy;
+        for _copy in [slots.boxed_result, slots.receiver_copy].into_iter().flatten() {
             self.object(b"java/lang/Object", context)?;
         }
         for argument in slots.arguments.iter().filter(|argument| argument.copy.is_some()) {
@@ -340,7 +351,7 @@ impl FrameMerger {
         let template = context.template;
         let mut next = 0;
         for &(slot, local) in &template.live_locals {
-            let gap = usize::from(slot.saturating_sub(next));
+            let gap = usize::from(slot.checked_sub(next).ok_or(Refusal::SelfCheck("locals of the template"))?);
             self.frames.types.extend(std::iter::repeat_n(VerificationType::Top, gap));
             self.template_types(&[local], context)?;
             next = slot + if matches!(local, TemplateType::Long | TemplateType::Double) { 2 } else { 1 };
@@ -403,7 +414,7 @@ impl FrameMerger {
             let Some(entry) = self.frames.entries.get(index as usize) else {
                 return Err(Refusal::SelfCheck("frame without an entry"));
             };
-            let (locals, stack) = (self.frames.slice(entry.locals), self.frames.slice(entry.stack));
+            let (locals, stack) = (self.frames.slice(entry.locals)?, self.frames.slice(entry.stack)?);
             let stack = moved(stack, list, operations, &mut self.stack_buffer)?;
             let in_order = if last == Some(entry.locals) {
                 self.encoder.same_locals(offset, stack)

@@ -27,18 +27,18 @@ impl Renumbering {
 }
 
 /// The lowest slot, not among the parameters, that is not the second half of a long or double.
-pub(crate) fn border(bytecode: &[u8], parameters: u16) -> u16 {
+pub(crate) fn first_moved_slot(bytecode: &[u8], parameters: u16) -> u16 {
     let accesses = Instructions::new(bytecode).flatten().filter_map(|instruction| LocalAccess::of(&instruction));
     let mut wide: Vec<u16> = accesses.filter(|access| access.is_of_two_slots()).map(|access| access.slot).collect();
     wide.sort_unstable();
-    let mut border = parameters;
+    let mut first_moved = parameters;
     for slot in wide {
-        if slot.checked_add(1) == Some(border) {
+        if slot.checked_add(1) == Some(first_moved) {
             // No instruction of two slots names the last one, so this is at most 65,535.
-            border = border.saturating_add(1);
+            first_moved = first_moved.saturating_add(1);
         }
     }
-    border
+    first_moved
 }
 
 /// Writes an access in its shortest form.
@@ -74,7 +74,7 @@ pub(crate) fn apply(
         write(access, &mut list.made);
         let length = list.made.len() as u32 - start;
         let node = list.get_mut(*id)?;
-        (node.kind, node.start, node.length) = (NodeKind::Straight(Source::Made), start, length);
+        (node.kind, node.start, node.length) = (NodeKind::Straight(Source::Synthesized), start, length);
     }
     Ok(())
 }
@@ -109,9 +109,9 @@ mod tests {
     }
 
     #[test]
-    fn the_border_does_not_cut_a_long() {
-        assert_eq!(border(&[opcode::LSTORE_1, opcode::ISTORE_2], 2), 3);
-        assert_eq!(border(&[opcode::LSTORE_2, opcode::DSTORE_1], 2), 4);
-        assert_eq!(border(&[opcode::LSTORE_2, opcode::ISTORE_1], 2), 2);
+    fn the_first_moved_slot_does_not_cut_a_long() {
+        assert_eq!(first_moved_slot(&[opcode::LSTORE_1, opcode::ISTORE_2], 2), 3);
+        assert_eq!(first_moved_slot(&[opcode::LSTORE_2, opcode::DSTORE_1], 2), 4);
+        assert_eq!(first_moved_slot(&[opcode::LSTORE_2, opcode::ISTORE_1], 2), 2);
     }
 }

@@ -79,7 +79,7 @@ pub(crate) fn replace(
         let length = list.made.len() as u32 - start;
         let last = is_last(exit, list);
         let node = list.get_mut(exit.node)?;
-        (node.kind, node.start, node.length) = (NodeKind::Straight(Source::Made), start, length);
+        (node.kind, node.start, node.length) = (NodeKind::Straight(Source::Synthesized), start, length);
         if !last {
             list.get_mut(NodeId(exit.node.0 + 1))?.kind = NodeKind::Goto { target: epilog, wide: false };
         }

@@ -1,15 +1,15 @@
 //! Templates: ordinary compiled Java methods of three parts, prolog, sentinel and epilog, that are merged into others.
 //!
 //! [`read`] reads them out of classes, [`lint`] checks them, [`type_walk`] finds the types at the sentinel, [`symbol`] holds their
-//! constants free of any pool, [`library`] finds them by name and level. [`straight_form`] says which of them one walk can merge.
+//! constants free of any pool, [`library`] finds them by name and level. [`single_pass_form`] says which of them one walk can merge.
 
-mod early_return;
+mod exit_block;
 mod intrinsic;
 mod library;
 mod lint;
 mod problem;
 mod read;
-mod straight_form;
+mod single_pass_form;
 pub mod symbol;
 mod template_id;
 mod type_walk;
@@ -17,7 +17,7 @@ mod type_walk;
 pub use intrinsic::Intrinsic;
 pub use library::TemplateLibrary;
 pub use problem::TemplateProblem;
-pub(crate) use straight_form::StraightForm;
+pub(crate) use single_pass_form::SinglePassForm;
 pub use template_id::TemplateId;
 
 use crate::level::Level;
@@ -53,8 +53,8 @@ pub struct Template {
     pub(crate) needs: Needs,
     /// The epilog's normal way has nothing that needs a frame or the result, so that operands may lie below it.
     pub(crate) epilog_is_straight: bool,
-    /// Set if the straight merge can take it.
-    pub(crate) straight: Option<StraightForm>,
+    /// Set if the template can be merged in a single pass.
+    pub(crate) single_pass: Option<SinglePassForm>,
     /// Lowest `major_version` of a class that can hold the template's instructions.
     pub(crate) minimum_version: u16,
 }

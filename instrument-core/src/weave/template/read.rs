@@ -6,13 +6,13 @@ use classfile::opcode::{self, Form};
 use classfile::stack_map::{FrameDecoder, VerificationType};
 use classfile::{ClassFile, Code, ConstantPool, Member, ModifiedUtf8, access};
 
-use super::early_return;
+use super::exit_block;
 use super::intrinsic::{Intrinsic, TARGET_CLASS};
 use super::symbol::{BootstrapRow, Symbol, SymbolReader};
 use super::type_walk::class_symbol;
 use super::{Operation, OperationKind, Template, TemplateFrame, TemplateHandler, TemplateProblem, TemplateType, lint};
 use crate::level::Level;
-use crate::weave::template::StraightForm;
+use crate::weave::template::SinglePassForm;
 
 /// What the annotation says.
 struct Marks {
@@ -163,7 +163,8 @@ fn template(place: &mut Place<'_>, marks: Marks) -> Result<Template, Problems> {
     }
     let mut lifted = lift(place, &code)?;
     lifted.read_tables(place, &code).map_err(|error| unreadable(place, error))?;
-    if let Some(order) = early_return::take(&mut lifted.operations, &mut lifted.frames, &mut lifted.handlers) {
+    if let Some(order) = exit_block::inline_exit_block(&mut lifted.operations, &mut lifted.frames, &mut lifted.handlers)
+    {
         lifted.offsets = order.iter().filter_map(|old| lifted.offsets.get(*old).copied()).collect();
     }
     let mut template = Template {
@@ -183,13 +184,13 @@ fn template(place: &mut Place<'_>, marks: Marks) -> Result<Template, Problems> {
         max_locals: code.max_locals,
         needs: super::Needs::default(),
         epilog_is_straight: false,
-        straight: None,
+        single_pass: None,
         minimum_version: 0,
     };
     let offsets = lifted.offsets;
     lint::complete(&mut template, &|operation| offsets.get(operation).copied().unwrap_or(0), place)?;
     template.epilog_is_straight = super::epilog_is_straight(&template);
-    template.straight = StraightForm::of(&template);
+    template.single_pass = SinglePassForm::of(&template);
     Ok(template)
 }
 

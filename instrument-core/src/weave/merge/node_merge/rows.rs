@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use classfile::{ByteReader, ExceptionRow, ModifiedUtf8};
 
-use super::{MergeMemory, MergedBody, Splice};
+use super::{MergeMemory, MergedBody, NodeMerge};
 use crate::weave::body::input::{Table, TableKind};
 use crate::weave::body::layout::ISLAND_LENGTH;
 use crate::weave::body::node::{NodeList, Position};
@@ -26,7 +26,7 @@ pub(super) struct LaidOut {
     pub(super) renumbering: Renumbering,
 }
 
-impl Splice<'_, '_, '_, '_> {
+impl NodeMerge<'_, '_, '_, '_> {
     /// Adds rows, tables and frames to the merged body.
     pub(super) fn attributes(
         &mut self,
@@ -66,33 +66,37 @@ impl Splice<'_, '_, '_, '_> {
         laid_out: &LaidOut,
         rows: &mut Vec<ExceptionRow>,
     ) -> Result<Option<Vec<u16>>, Refusal> {
-        let (list, template, sink) = (&memory.list, self.template, &mut self.sink);
-        let (mut moved, mut index) = (None, 0);
+        let (list, template) = (&memory.list, self.template);
+        let mut moved: Option<Vec<u16>> = None;
         rows.clear();
-        handlers::target_rows(self.body.rows.iter().copied(), places, |covered, handler, catch_type| {
+        for (index, row) in self.body.rows.iter().enumerate() {
             if moved.is_none() && rows.len() != index {
-                moved = Some((0..index as u16).collect::<Vec<_>>());
+                moved = Some((0..index as u16).collect());
             }
             if let Some(moved) = &mut moved {
                 moved.push(u16::try_from(rows.len()).map_err(|_| Refusal::SelfCheck("more than 65,535 handlers"))?);
             }
-            index += 1;
-            push(rows, list, covered, handler, catch_type)
-        })?;
+            let (covered, handler) = handlers::moved(row, places)?;
+            push(rows, list, covered, handler, row.catch_type)?;
+        }
         let protection = Protection::new(laid_out.initialised.as_deref(), places)?;
         let at = |operation: usize| match memory.positions.get(operation) {
             Some(place) => list.offset_of(*place),
             None if operation == template.operations.len() => Ok(laid_out.length),
             None => Err(OutsideCode.into()),
         };
-        let catch_type = |_: usize, row: &crate::weave::template::TemplateHandler| {
-            let Some(symbol) = row.catch_type else { return Ok(0) };
-            let placed = sink.symbol(&template.symbols, symbol)?;
-            Ok(placed.ok_or(Refusal::SelfCheck("caught class of the template"))?.0)
-        };
-        handlers::template_rows(template, &protection, at, catch_type, |covered, handler, catch_type| {
-            push(rows, list, covered, handler, catch_type)
-        })?;
+        for row in &template.handlers {
+            let catch_type = match row.catch_type {
+                Some(symbol) => {
+                    let placed = self.sink.symbol(&template.symbols, symbol)?;
+                    placed.ok_or(Refusal::SelfCheck("caught class of the template"))?.0
+                }
+                None => 0,
+            };
+            for covered in protection.covered(row, template.sentinel, at)? {
+                push(rows, list, covered, at(row.handler)?, catch_type)?;
+            }
+        }
         Ok(moved)
     }
 

@@ -4,7 +4,7 @@
 use classfile::stack_map::{FrameForm, FrameHead};
 use classfile::{ByteReader, ByteWriter};
 
-use super::NotStraight;
+use super::Bailout;
 use crate::weave::body::super_call::MadeObjects;
 use crate::weave::merge::frames::MOST_TYPES;
 use crate::weave::merge::places::Places;
@@ -117,7 +117,7 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
         (max_locals, constants): (u16, u16),
         added: &'f Listed,
         memory: &'m mut FrameMemory,
-    ) -> Result<FrameCopy<'f, 'm>, NotStraight> {
+    ) -> Result<FrameCopy<'f, 'm>, Bailout> {
         let mut reader = ByteReader::new(content.unwrap_or(&[0, 0]), 0, "StackMapTable");
         let left = reader.u2()?;
         memory.begin(implied);
@@ -145,7 +145,7 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
     }
 
     /// Returns the original offset of the next frame; `u32::MAX` after the last.
-    pub(super) fn next_offset(&mut self) -> Result<u32, NotStraight> {
+    pub(super) fn next_offset(&mut self) -> Result<u32, Bailout> {
         if self.left == 0 {
             self.reader.expect_end()?;
             return Ok(u32::MAX);
@@ -160,7 +160,7 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
     }
 
     /// Reads the rest of the next frame and writes it at its new offset, unless it is not `wanted`. Gives the words on its stack.
-    pub(super) fn copy(&mut self, new_offset: u32, wanted: bool, places: &Places<'_>) -> Result<i32, NotStraight> {
+    pub(super) fn copy(&mut self, new_offset: u32, wanted: bool, places: &Places<'_>) -> Result<i32, Bailout> {
         self.memory.stack.clear();
         let (mut count, mut words) = (0, 0);
         match self.form {
@@ -185,18 +185,18 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
         Ok(words)
     }
 
-    fn chop(&mut self, count: usize) -> Result<(), NotStraight> {
+    fn chop(&mut self, count: usize) -> Result<(), Bailout> {
         let memory = &mut *self.memory;
         for _ in 0..count {
-            let start = memory.starts.pop().ok_or(NotStraight)? as usize;
-            memory.slots -= slots_of(*memory.locals.get(start).ok_or(NotStraight)?);
+            let start = memory.starts.pop().ok_or(Bailout)? as usize;
+            memory.slots -= slots_of(*memory.locals.get(start).ok_or(Bailout)?);
             memory.locals.truncate(start);
         }
         self.locals_changed = true;
         Ok(())
     }
 
-    fn locals(&mut self, count: u16, places: &Places<'_>) -> Result<(), NotStraight> {
+    fn locals(&mut self, count: u16, places: &Places<'_>) -> Result<(), Bailout> {
         let memory = &mut *self.memory;
         for _ in 0..count {
             memory.starts.push(memory.locals.len() as u32);
@@ -206,7 +206,7 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
         Ok(())
     }
 
-    fn stack_entries(&mut self, count: usize, places: &Places<'_>) -> Result<i32, NotStraight> {
+    fn stack_entries(&mut self, count: usize, places: &Places<'_>) -> Result<i32, Bailout> {
         let mut words = 0;
         for _ in 0..count {
             words += entry(&mut self.reader, places, self.constants, &mut self.memory.stack)?;
@@ -215,7 +215,7 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
     }
 
     /// Returns whether the object of a constructor is initialised in the present frame, and which others are not.
-    pub(super) fn initialisation(&self) -> Result<(bool, MadeObjects), NotStraight> {
+    pub(super) fn initialisation(&self) -> Result<(bool, MadeObjects), Bailout> {
         let mut is_initialised = true;
         let mut made = MadeObjects::new();
         for types in [&self.memory.locals, &self.memory.stack] {
@@ -231,10 +231,10 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
         Ok((is_initialised, made))
     }
 
-    fn write_copied(&mut self, new_offset: u32, stack_count: usize) -> Result<(), NotStraight> {
+    fn write_copied(&mut self, new_offset: u32, stack_count: usize) -> Result<(), Bailout> {
         let memory = &mut *self.memory;
         if self.locals_changed {
-            let tops = self.max_locals.checked_sub(memory.slots).ok_or(NotStraight)?;
+            let tops = self.max_locals.checked_sub(memory.slots).ok_or(Bailout)?;
             let is_solid = |start: &&u32| memory.locals.get(**start as usize) != Some(&TOP);
             let solid = memory.starts.iter().rev().skip_while(|start| !is_solid(start)).count();
             memory.present.clear();
@@ -249,7 +249,7 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
         self.types += stack_count;
         // By way of nodes there are those of the template, too.
         if self.types > MOST_TYPES / 2 {
-            return Err(NotStraight);
+            return Err(Bailout);
         }
         let stack = std::mem::take(&mut memory.stack);
         let written = self.write(new_offset, &stack, stack_count);
@@ -259,7 +259,7 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
     }
 
     /// Writes a frame with other locals than the target's.
-    pub(super) fn add(&mut self, new_offset: u32, locals: &Listed, stack: &Listed) -> Result<(), NotStraight> {
+    pub(super) fn add(&mut self, new_offset: u32, locals: &Listed, stack: &Listed) -> Result<(), Bailout> {
         let present = &mut self.memory.present;
         present.clear();
         present.append(locals);
@@ -268,12 +268,12 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
     }
 
     /// Writes the frame with the locals in `present`, in the shortest form.
-    fn write(&mut self, offset: u32, stack: &[u8], stack_count: usize) -> Result<(), NotStraight> {
+    fn write(&mut self, offset: u32, stack: &[u8], stack_count: usize) -> Result<(), Bailout> {
         let delta = match self.last_written {
             None => offset,
-            Some(before) => offset.checked_sub(before + 1).ok_or(NotStraight)?,
+            Some(before) => offset.checked_sub(before + 1).ok_or(Bailout)?,
         };
-        let delta = u16::try_from(delta).map_err(|_| NotStraight)?;
+        let delta = u16::try_from(delta).map_err(|_| Bailout)?;
         let FrameMemory { previous, present, out, .. } = &mut *self.memory;
         let same = self.written > 0 && !self.locals_changed || self.previous_known && previous.bytes == present.bytes;
         if same && stack_count == 0 {
@@ -291,9 +291,9 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
         } else {
             out.u1(FULL);
             out.u2(delta);
-            out.u2(u16::try_from(present.count).map_err(|_| NotStraight)?);
+            out.u2(u16::try_from(present.count).map_err(|_| Bailout)?);
             out.bytes(&present.bytes);
-            out.u2(u16::try_from(stack_count).map_err(|_| NotStraight)?);
+            out.u2(u16::try_from(stack_count).map_err(|_| Bailout)?);
             out.bytes(stack);
         }
         if !same {
@@ -301,7 +301,7 @@ impl<'f, 'm> FrameCopy<'f, 'm> {
             previous.append(present);
         }
         self.previous_known = true;
-        self.written = self.written.checked_add(1).ok_or(NotStraight)?;
+        self.written = self.written.checked_add(1).ok_or(Bailout)?;
         self.last_written = Some(offset);
         Ok(())
     }
@@ -330,12 +330,7 @@ fn tag(out: &mut ByteWriter, short: u8, long: u8, delta: u16) {
 
 /// Copies a verification type; gives its slots.
 #[inline]
-fn entry(
-    reader: &mut ByteReader<'_>,
-    places: &Places<'_>,
-    constants: u16,
-    to: &mut Vec<u8>,
-) -> Result<usize, NotStraight> {
+fn entry(reader: &mut ByteReader<'_>, places: &Places<'_>, constants: u16, to: &mut Vec<u8>) -> Result<usize, Bailout> {
     let tag = reader.u1()?;
     to.push(tag);
     match tag {
@@ -343,13 +338,13 @@ fn entry(
         7 => {
             let class = reader.u2()?;
             if class >= constants {
-                return Err(NotStraight);
+                return Err(Bailout);
             }
             to.extend_from_slice(&class.to_be_bytes());
         }
         // Named by the offset of its `new`, which precedes it in all code that compilers write.
         8 => to.extend_from_slice(&places.instruction(reader.u2()?)?.to_be_bytes()),
-        _ => return Err(NotStraight),
+        _ => return Err(Bailout),
     }
     Ok(slots_of(tag))
 }
@@ -358,10 +353,10 @@ fn slots_of(tag: u8) -> usize {
     if matches!(tag, 3 | 4) { 2 } else { 1 }
 }
 
-fn length_of(tag: u8) -> Result<usize, NotStraight> {
+fn length_of(tag: u8) -> Result<usize, Bailout> {
     match tag {
         0..=6 => Ok(1),
         7 | 8 => Ok(3),
-        _ => Err(NotStraight),
+        _ => Err(Bailout),
     }
 }

@@ -1,34 +1,34 @@
-//! A straight merge from beginning to end.
+//! A merge in a single pass, from beginning to end.
 
 use std::ops::Range;
 
 use classfile::descriptor::{FieldType, Kind};
 use classfile::{ByteWriter, ClassFile, ExceptionRow, Member, ModifiedUtf8, opcode};
 
-use super::class_form::{ClassForm, OBJECT, Particulars, Piece};
 use super::frame_copy::{FrameCopy, Listed};
 use super::parts::Parts;
+use super::resolved_template::{MethodOperands, OBJECT, Piece, ResolvedTemplate};
 use super::walk::{Exit, Walk, WalkMemory, Walked, write_jumps};
-use super::{GaveUp, NotStraight, StraightMemory, tables};
+use super::{Bailout, GaveUp, SinglePassMemory, tables};
 use crate::weave::body::definition_checks::check_row;
-use crate::weave::body::stack_depth::CallEffects;
+use crate::weave::body::stack_depth::StackEffects;
 use crate::weave::merge::emit::{TargetMethod, load_opcode, local_bytes, return_opcode, store_opcode};
 use crate::weave::merge::handlers::{self, Protection};
+use crate::weave::merge::node_merge::HUGE_METHOD;
 use crate::weave::merge::places::Places;
-use crate::weave::merge::splice::HUGE_METHOD;
 use crate::weave::template::symbol::SymbolSink;
-use crate::weave::template::{StraightForm, Template, TemplateId};
+use crate::weave::template::{SinglePassForm, Template, TemplateId};
 
 /// One merge.
-pub(crate) struct StraightMerge<'m, 's, 'a> {
+pub(crate) struct SinglePassMerge<'m, 's, 'a> {
     pub(crate) class: &'m ClassFile<'a>,
     pub(crate) method: &'m Member<'a>,
     pub(crate) target: &'m TargetMethod<'a>,
     pub(crate) id: TemplateId,
     pub(crate) template: &'m Template,
-    pub(crate) form: StraightForm,
+    pub(crate) form: SinglePassForm,
     pub(crate) sink: SymbolSink<'s, 'a>,
-    pub(crate) effects: &'m mut CallEffects,
+    pub(crate) effects: &'m mut StackEffects,
     /// Constant that holds the probe's number.
     pub(crate) probe_constant: Option<u16>,
     pub(crate) out: &'m mut ByteWriter,
@@ -72,11 +72,11 @@ impl<'a> Ending<'a> {
         keeps_result: bool,
         max_locals: u16,
         template: &Template,
-    ) -> Result<Ending<'a>, NotStraight> {
+    ) -> Result<Ending<'a>, Bailout> {
         let words = result.map_or(0, |result| result.kind().words());
         let (kept, stored) = if keeps_result { (words, 0) } else { (0, words) };
-        let template_slot = max_locals.checked_add(stored).ok_or(NotStraight)?;
-        let all_slots = template_slot.checked_add(template.max_locals).ok_or(NotStraight)?;
+        let template_slot = max_locals.checked_add(stored).ok_or(Bailout)?;
+        let all_slots = template_slot.checked_add(template.max_locals).ok_or(Bailout)?;
         let result_slot = (stored > 0).then_some(max_locals);
         Ok(Ending { result, keeps_result, result_slot, kept, stored, template_slot, all_slots })
     }
@@ -93,14 +93,14 @@ impl<'a> Ending<'a> {
 /// Tag of a verification type (JVMS 4.7.4).
 const UNINITIALIZED_THIS: u8 = 6;
 
-impl<'a> StraightMerge<'_, '_, 'a> {
+impl<'a> SinglePassMerge<'_, '_, 'a> {
     /// Appends the merged method from its `attributes_count` on.
-    pub(crate) fn run(mut self, memory: &mut StraightMemory) -> Result<Lengths, NotStraight> {
+    pub(crate) fn run(mut self, memory: &mut SinglePassMemory) -> Result<Lengths, Bailout> {
         let parts = Parts::read(self.class, self.method, &mut memory.names)?;
         let arguments = self.target.descriptor.parameter_words().checked_add(u16::from(!self.target.is_static()));
         // Code without frames jumps nowhere and handles nothing.
         if arguments.is_none_or(|slots| slots > parts.max_locals) || parts.frames.is_none() && !parts.rows.is_empty() {
-            return Err(NotStraight);
+            return Err(Bailout);
         }
         self.sink.place_all(&self.template.symbols, |index, descriptor| self.effects.note(index, descriptor))?;
         memory.form.prepare(self.id, self.template, &mut self.sink)?;
@@ -117,9 +117,9 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         match self.attempt(&parts, keeps_result, memory) {
             Err(GaveUp::OtherEnding) => {
                 self.out.truncate(start);
-                self.attempt(&parts, !keeps_result, memory).map_err(|_| NotStraight)
+                self.attempt(&parts, !keeps_result, memory).map_err(|_| Bailout)
             }
-            done => done.map_err(|_| NotStraight),
+            done => done.map_err(|_| Bailout),
         }
     }
 
@@ -127,7 +127,7 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         &mut self,
         parts: &Parts<'a>,
         keeps_result: bool,
-        memory: &mut StraightMemory,
+        memory: &mut SinglePassMemory,
     ) -> Result<Lengths, GaveUp> {
         let result = self.target.descriptor.return_type();
         let ending = Ending::new(result, keeps_result, parts.max_locals, self.template)?;
@@ -138,7 +138,7 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         self.out.u2(ending.all_slots);
         self.out.u4(0);
 
-        let StraightMemory { walk, frames, implied, added, locals, operations, form, frames_name, .. } = memory;
+        let SinglePassMemory { walk, frames, implied, added, locals, operations, form, frames_name, .. } = memory;
         added.clear();
         added.tops(usize::from(ending.stored));
         added.append(&form.live);
@@ -160,14 +160,14 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         &mut self,
         parts: &Parts<'a>,
         ending: &Ending<'_>,
-        form: &ClassForm,
+        form: &ResolvedTemplate,
         walk: &mut WalkMemory,
         operations: &mut Vec<u32>,
         frames: &mut FrameCopy<'_, '_>,
     ) -> Result<CodePlaces, GaveUp> {
         let start = self.out.len();
         let return_opcode = ending.result.map_or(opcode::RETURN, |result| return_opcode(result.kind()));
-        let method = Particulars {
+        let method = MethodOperands {
             template_slot: ending.template_slot,
             probe_constant: self.probe_constant,
             load_result: ending.access(load_opcode),
@@ -205,7 +205,7 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         let length = self.out.len() - start;
         let grows_huge = parts.bytecode.len() <= HUGE_METHOD && length > HUGE_METHOD;
         if length > i16::MAX as usize || grows_huge {
-            return Err(GaveUp::NotStraight);
+            return Err(GaveUp::Bailout);
         }
         self.out.patch_u4(start - 4, length as u32);
         Ok(CodePlaces { start, epilog, length, walked })
@@ -215,10 +215,10 @@ impl<'a> StraightMerge<'_, '_, 'a> {
     fn pieces(
         &mut self,
         pieces: &[Piece],
-        method: &Particulars,
+        method: &MethodOperands,
         start: usize,
         operations: &mut [u32],
-    ) -> Result<(), NotStraight> {
+    ) -> Result<(), Bailout> {
         for piece in pieces {
             let at = (self.out.len() - start) as u32;
             if let Some(place) = operations.get_mut(usize::from(piece.operation)).filter(|place| **place == 0) {
@@ -229,7 +229,7 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         Ok(())
     }
 
-    fn implied_locals(&mut self, implied: &mut Listed, receiver: &mut Option<u16>) -> Result<(), NotStraight> {
+    fn implied_locals(&mut self, implied: &mut Listed, receiver: &mut Option<u16>) -> Result<(), Bailout> {
         if self.target.is_constructor {
             implied.push(&[UNINITIALIZED_THIS]);
         } else if !self.target.is_static() {
@@ -244,13 +244,13 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         self.target.descriptor.parameters().try_for_each(|parameter| self.push_type(parameter, implied))
     }
 
-    fn push_class(&mut self, name: &[u8], list: &mut Listed) -> Result<(), NotStraight> {
+    fn push_class(&mut self, name: &[u8], list: &mut Listed) -> Result<(), Bailout> {
         let [high, low] = self.sink.writer.class(self.sink.pool, ModifiedUtf8(name))?.to_be_bytes();
         list.push(&[OBJECT, high, low]);
         Ok(())
     }
 
-    fn push_type(&mut self, field_type: FieldType<'_>, list: &mut Listed) -> Result<(), NotStraight> {
+    fn push_type(&mut self, field_type: FieldType<'_>, list: &mut Listed) -> Result<(), Bailout> {
         if let Some(name) = field_type.class_name() {
             return self.push_class(name, list);
         }
@@ -269,10 +269,10 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         max_locals: u16,
         ending: &Ending<'_>,
         code: &CodePlaces,
-        (form, operations): (&ClassForm, &[u32]),
+        (form, operations): (&ResolvedTemplate, &[u32]),
         locals: &mut Listed,
         frames: &mut FrameCopy<'_, '_>,
-    ) -> Result<(), NotStraight> {
+    ) -> Result<(), Bailout> {
         if !code.walked.has_single_exit {
             locals.clear();
             locals.tops(usize::from(max_locals));
@@ -286,7 +286,7 @@ impl<'a> StraightMerge<'_, '_, 'a> {
             locals.clear();
             locals.tops(usize::from(max_locals + ending.stored));
             locals.append(&frame.locals);
-            let place = operations.get(frame.operation).copied().ok_or(NotStraight)?;
+            let place = operations.get(frame.operation).copied().ok_or(Bailout)?;
             frames.add(place, locals.without_trailing_tops(), &frame.stack)?;
         }
         Ok(())
@@ -299,40 +299,51 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         initialised: &[Range<u32>],
         places: &Places<'_>,
         code: &CodePlaces,
-        (form, operations): (&ClassForm, &[u32]),
-    ) -> Result<(), NotStraight> {
+        (form, operations): (&ResolvedTemplate, &[u32]),
+    ) -> Result<(), Bailout> {
         let count_position = self.out.len();
         self.out.u2(0);
-        let (mut count, out) = (0u16, &mut *self.out);
-        // Rows that cover nothing any more are left out.
-        let mut push = |covered: Range<u32>, handler: u32, catch_type: u16| {
-            if covered.start < covered.end {
-                [covered.start, covered.end, handler].into_iter().for_each(|place| out.u2(place as u16));
-                out.u2(catch_type);
-                count = count.checked_add(1).ok_or(NotStraight)?;
-            }
-            Ok(())
-        };
-        let target = rows.iter().map(|row| ExceptionRow::of(*row));
-        target.clone().try_for_each(|row| check_row(&row, places.entries.len(), self.sink.pool))?;
-        handlers::target_rows(target, places, &mut push)?;
+        let mut count = 0;
+        for row in rows {
+            let row = ExceptionRow::of(*row);
+            check_row(&row, places.entries.len(), self.sink.pool)?;
+            let (covered, handler) = handlers::moved(&row, places)?;
+            count += self.row(covered, handler, row.catch_type);
+        }
         let at = |operation: usize| match operations.get(operation) {
             Some(place) => Ok(*place),
             None if operation == self.template.operations.len() => Ok(code.length as u32),
-            None => Err(NotStraight),
+            None => Err(Bailout),
         };
         let initialised = self.target.is_constructor.then_some(initialised);
         if initialised.is_some_and(<[_]>::is_empty) {
-            return Err(NotStraight);
+            return Err(Bailout);
         }
         let protection = Protection::new(initialised, places)?;
-        let catch_type = |row: usize, _: &_| form.catch_types.get(row).copied().ok_or(NotStraight);
-        handlers::template_rows(self.template, &protection, at, catch_type, &mut push)?;
+        for (row, &catch_type) in self.template.handlers.iter().zip(&form.catch_types) {
+            let handler = at(row.handler)?;
+            for covered in protection.covered(row, self.template.sentinel, at)? {
+                count += self.row(covered, handler, catch_type);
+            }
+        }
+        let count = u16::try_from(count).map_err(|_| Bailout)?;
         self.out.patch_u2(count_position, count);
         Ok(())
     }
 
-    fn frames_name(&mut self, known: &mut Option<u16>) -> Result<u16, NotStraight> {
+    /// Appends a row, unless it covers nothing; returns how many were appended.
+    #[inline]
+    fn row(&mut self, covered: Range<u32>, handler: u32, catch_type: u16) -> u32 {
+        if covered.start >= covered.end {
+            return 0;
+        }
+        // The single pass writes at most 32,767 bytes of code.
+        let [start, end, handler] = [covered.start, covered.end, handler].map(|place| place as u16);
+        self.out.bytes(&ExceptionRow { start, end, handler, catch_type }.bytes());
+        1
+    }
+
+    fn frames_name(&mut self, known: &mut Option<u16>) -> Result<u16, Bailout> {
         let name = match *known {
             Some(name) => name,
             None => self.sink.writer.utf8(self.sink.pool, ModifiedUtf8(b"StackMapTable"))?,
@@ -347,16 +358,16 @@ impl<'a> StraightMerge<'_, '_, 'a> {
         places: &Places<'_>,
         frames: FrameCopy<'_, '_>,
         frames_name: &mut Option<u16>,
-    ) -> Result<(), NotStraight> {
+    ) -> Result<(), Bailout> {
         let count_position = self.out.len();
         self.out.u2(0);
         for table in &parts.tables {
             tables::table(table, places, (parts.max_locals, self.sink.pool), self.out)?;
         }
         // One table more than there were could be one too many.
-        let mut count = u16::try_from(parts.tables.len()).map_err(|_| NotStraight)?;
+        let mut count = u16::try_from(parts.tables.len()).map_err(|_| Bailout)?;
         if let Some(content) = frames.finish() {
-            count = count.checked_add(1).ok_or(NotStraight)?;
+            count = count.checked_add(1).ok_or(Bailout)?;
             let name = match parts.frames {
                 Some(table) => table.name_index,
                 None => self.frames_name(frames_name)?,

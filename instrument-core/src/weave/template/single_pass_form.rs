@@ -1,34 +1,34 @@
-//! Which templates can be merged the straight way, and what is known of them beforehand.
+//! Which templates can be merged in a single pass, and what is known of them beforehand.
 
 use super::{Intrinsic, Needs, Operation, OperationKind, Template, TemplateFrame, TemplateType};
 
-/// What a straight template adds to a method. Its prolog and the normal way of its epilog are runs of instructions without
+/// What such a template adds to a method. Its prolog and the normal way of its epilog are runs of instructions without
 /// jumps; it asks nothing of the method but a probe number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct StraightForm {
+pub(crate) struct SinglePassForm {
     /// Words on the operand stack that the prolog and the ways out for exceptions need.
     pub(crate) stack: u16,
     /// Words that the epilog's normal way needs above a result that stays on the stack.
     pub(crate) normal_stack: u16,
 }
 
-impl StraightForm {
+impl SinglePassForm {
     /// The form of a template; `None` if it must be merged by way of nodes.
-    pub(crate) fn of(template: &Template) -> Option<StraightForm> {
+    pub(crate) fn of(template: &Template) -> Option<SinglePassForm> {
         let mut operations = template.operations.iter().enumerate();
-        let is_straight = template.epilog_is_straight
+        let fits = template.epilog_is_straight
             && Needs { probe_id: false, ..template.needs.clone() } == Needs::default()
-            && operations.all(|(index, operation)| is_straight(&operation.kind, index > template.sentinel))
+            && operations.all(|(index, operation)| is_simple(&operation.kind, index > template.sentinel))
             && template.frames.iter().all(|frame| is_at_a_handler(frame, template))
             && !template.live_locals.iter().any(|(_, entry)| matches!(entry, TemplateType::Uninitialized(_)));
-        is_straight.then(|| StraightForm {
+        fits.then(|| SinglePassForm {
             stack: stack_of(template, |index, operation| index < template.sentinel || !operation.normal),
             normal_stack: stack_of(template, |index, operation| index > template.sentinel && operation.normal),
         })
     }
 }
 
-fn is_straight(kind: &OperationKind, in_epilog: bool) -> bool {
+fn is_simple(kind: &OperationKind, in_epilog: bool) -> bool {
     match kind {
         OperationKind::Branch { .. } | OperationKind::Switch { .. } => false,
         OperationKind::Return => in_epilog,

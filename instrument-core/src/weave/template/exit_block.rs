@@ -7,7 +7,7 @@ use super::{Operation, OperationKind, TemplateFrame, TemplateHandler};
 
 /// Moves what the template ends with, from a frame to the last return, to the one jump that leads to it, if nothing else does.
 /// Returns the operations in their new order, by their old indexes.
-pub(super) fn take(
+pub(super) fn inline_exit_block(
     operations: &mut Vec<Operation>,
     frames: &mut Vec<TemplateFrame>,
     handlers: &mut [TemplateHandler],

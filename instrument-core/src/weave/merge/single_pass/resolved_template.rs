@@ -1,9 +1,9 @@
-//! A straight template in the terms of one class: its constants have their places in the class's pool, so that every method of
+//! A template resolved against one class: its constants have their places in the class's pool, so that every method of
 //! the class takes the same pieces.
 
 use classfile::{ByteWriter, opcode};
 
-use super::NotStraight;
+use super::Bailout;
 use super::frame_copy::Listed;
 use crate::weave::merge::emit::{increment_bytes, local_bytes};
 use crate::weave::template::symbol::SymbolSink;
@@ -14,7 +14,7 @@ pub(super) const OBJECT: u8 = 7;
 
 /// The template's code, frames and handlers.
 #[derive(Debug, Default)]
-pub(crate) struct ClassForm {
+pub(crate) struct ResolvedTemplate {
     /// What it was made of; `None` after the class has changed.
     template: Option<TemplateId>,
     prolog: Vec<Piece>,
@@ -54,7 +54,7 @@ enum PieceKind {
 
 /// What differs from method to method.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Particulars {
+pub(super) struct MethodOperands {
     /// First slot of the template.
     pub(super) template_slot: u16,
     /// Constant that holds the probe's number.
@@ -64,14 +64,14 @@ pub(super) struct Particulars {
     pub(super) return_opcode: u8,
 }
 
-impl Particulars {
+impl MethodOperands {
     /// Returns the slot of one of the template's locals.
-    fn slot(&self, of_template: u16) -> Result<u16, NotStraight> {
-        self.template_slot.checked_add(of_template).ok_or(NotStraight)
+    fn slot(&self, of_template: u16) -> Result<u16, Bailout> {
+        self.template_slot.checked_add(of_template).ok_or(Bailout)
     }
 }
 
-impl ClassForm {
+impl ResolvedTemplate {
     /// Has to be made again.
     pub(super) fn forget(&mut self) {
         self.template = None;
@@ -83,7 +83,7 @@ impl ClassForm {
         id: TemplateId,
         template: &Template,
         sink: &mut SymbolSink<'_, '_>,
-    ) -> Result<(), NotStraight> {
+    ) -> Result<(), Bailout> {
         if self.template == Some(id) {
             return Ok(());
         }
@@ -128,7 +128,7 @@ impl ClassForm {
 impl Piece {
     /// Appends the piece as it is in one method.
     #[inline]
-    pub(super) fn write(&self, method: &Particulars, out: &mut ByteWriter) -> Result<(), NotStraight> {
+    pub(super) fn write(&self, method: &MethodOperands, out: &mut ByteWriter) -> Result<(), Bailout> {
         match self.kind {
             PieceKind::Bytes(bytes, length) => out.first_of(bytes, length.into()),
             PieceKind::Local { opcode, slot } => {
@@ -140,7 +140,7 @@ impl Piece {
                 out.first_of(bytes, length);
             }
             PieceKind::Probe => {
-                let (bytes, length) = constant_bytes(opcode::LDC, method.probe_constant.ok_or(NotStraight)?);
+                let (bytes, length) = constant_bytes(opcode::LDC, method.probe_constant.ok_or(Bailout)?);
                 out.first_of(bytes, length);
             }
             PieceKind::Return => {
@@ -159,7 +159,7 @@ fn add_pieces(
     template: &Template,
     sink: &mut SymbolSink<'_, '_>,
     pieces: &mut Vec<Piece>,
-) -> Result<(), NotStraight> {
+) -> Result<(), Bailout> {
     let mut bytes = |bytes: &[u8]| {
         for part in bytes.chunks(8) {
             let mut padded = [0; 8];
@@ -184,7 +184,7 @@ fn add_pieces(
         OperationKind::Return => PieceKind::Return,
         // Nothing is left of these, but something may refer to their place.
         OperationKind::Intrinsic(Intrinsic::Proceed) | OperationKind::Folded => PieceKind::Bytes([0; 8], 0),
-        _ => return Err(NotStraight),
+        _ => return Err(Bailout),
     };
     pieces.push(Piece { operation, kind });
     Ok(())
@@ -200,8 +200,8 @@ fn constant_bytes(opcode: u8, index: u16) -> ([u8; 4], usize) {
     }
 }
 
-fn placed(symbol: usize, template: &Template, sink: &mut SymbolSink<'_, '_>) -> Result<u16, NotStraight> {
-    let (index, _) = sink.symbol(&template.symbols, symbol)?.ok_or(NotStraight)?;
+fn placed(symbol: usize, template: &Template, sink: &mut SymbolSink<'_, '_>) -> Result<u16, Bailout> {
+    let (index, _) = sink.symbol(&template.symbols, symbol)?.ok_or(Bailout)?;
     Ok(index)
 }
 
@@ -210,7 +210,7 @@ fn add_type(
     template: &Template,
     sink: &mut SymbolSink<'_, '_>,
     list: &mut Listed,
-) -> Result<(), NotStraight> {
+) -> Result<(), Bailout> {
     match entry {
         TemplateType::Top => list.tops(1),
         TemplateType::Integer => list.push(&[1]),
@@ -222,7 +222,7 @@ fn add_type(
             let [high, low] = placed(symbol, template, sink)?.to_be_bytes();
             list.push(&[OBJECT, high, low]);
         }
-        TemplateType::Uninitialized(_) => return Err(NotStraight),
+        TemplateType::Uninitialized(_) => return Err(Bailout),
     }
     Ok(())
 }

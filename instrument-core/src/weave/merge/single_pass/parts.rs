@@ -3,7 +3,7 @@
 use classfile::{ByteReader, ClassFile, ConstantPool, Member};
 use smallvec::SmallVec;
 
-use super::NotStraight;
+use super::Bailout;
 use crate::weave::body::input::TableKind;
 
 /// What the name of an attribute says.
@@ -28,8 +28,8 @@ impl AttributeNames {
     }
 
     #[inline]
-    fn of(&mut self, index: u16, pool: &ConstantPool<'_>) -> Result<Name, NotStraight> {
-        let place = self.names.get_mut(usize::from(index)).ok_or(NotStraight)?;
+    fn of(&mut self, index: u16, pool: &ConstantPool<'_>) -> Result<Name, Bailout> {
+        let place = self.names.get_mut(usize::from(index)).ok_or(Bailout)?;
         if let Some(known) = place {
             return Ok(*known);
         }
@@ -74,8 +74,8 @@ impl<'a> Parts<'a> {
         class: &ClassFile<'a>,
         method: &Member<'_>,
         names: &mut AttributeNames,
-    ) -> Result<Parts<'a>, NotStraight> {
-        let file = class.bytes().get(method.attributes_offset..method.end).ok_or(NotStraight)?;
+    ) -> Result<Parts<'a>, Bailout> {
+        let file = class.bytes().get(method.attributes_offset..method.end).ok_or(Bailout)?;
         let mut reader = ByteReader::new(file, 0, "method_info");
         let mut content = None;
         for _ in 0..reader.u2()? {
@@ -84,12 +84,12 @@ impl<'a> Parts<'a> {
             let length = reader.u4()? as usize;
             let attribute = reader.take(length)?;
             if name == Name::Code && content.replace((at, attribute)).is_some() {
-                return Err(NotStraight);
+                return Err(Bailout);
             }
         }
-        let (at, content) = content.ok_or(NotStraight)?;
-        let before = file.get(..at).ok_or(NotStraight)?;
-        let after = file.get(at + 4 + content.len()..).ok_or(NotStraight)?;
+        let (at, content) = content.ok_or(Bailout)?;
+        let before = file.get(..at).ok_or(Bailout)?;
+        let after = file.get(at + 4 + content.len()..).ok_or(Bailout)?;
         Parts::of_code(before, content, after, class.constant_pool(), names)
     }
 
@@ -99,12 +99,12 @@ impl<'a> Parts<'a> {
         after: &'a [u8],
         pool: &ConstantPool<'a>,
         names: &mut AttributeNames,
-    ) -> Result<Parts<'a>, NotStraight> {
+    ) -> Result<Parts<'a>, Bailout> {
         let mut reader = ByteReader::new(content, 0, "Code");
         let (max_stack, max_locals) = (reader.u2()?, reader.u2()?);
         let length = reader.u4()? as usize;
         if length == 0 || length > usize::from(u16::MAX) {
-            return Err(NotStraight);
+            return Err(Bailout);
         }
         let window = content.get(reader.position()..).unwrap_or_default();
         let bytecode = reader.take(length)?;
@@ -123,13 +123,13 @@ impl<'a> Parts<'a> {
         };
         for _ in 0..reader.u2()? {
             let name_index = reader.u2()?;
-            let Name::Table(kind) = names.of(name_index, pool)? else { return Err(NotStraight) };
+            let Name::Table(kind) = names.of(name_index, pool)? else { return Err(Bailout) };
             let length = reader.u4()? as usize;
             let content = reader.take(length)?;
             let table = CodeTable { kind, name_index, content };
             match kind {
                 TableKind::StackMap if parts.frames.is_none() => parts.frames = Some(table),
-                TableKind::StackMap | TableKind::TypeAnnotations => return Err(NotStraight),
+                TableKind::StackMap | TableKind::TypeAnnotations => return Err(Bailout),
                 TableKind::Dropped => {}
                 TableKind::LineNumbers | TableKind::LocalVariables | TableKind::Other => parts.tables.push(table),
             }

@@ -6,8 +6,8 @@
 use classfile::{ByteWriter, ConstantPool, opcode, opcode_outline};
 
 use super::frame_copy::FrameCopy;
-use super::{GaveUp, NotStraight};
-use crate::weave::body::stack_depth::CallEffects;
+use super::{Bailout, GaveUp};
+use crate::weave::body::stack_depth::StackEffects;
 use crate::weave::body::super_call::{Initialisation, Stretches};
 use crate::weave::merge::places::{Places, START, framed};
 
@@ -66,7 +66,7 @@ pub(super) struct Walk<'w, 'a, 'f, 'm> {
     /// The code and a little more, so that operands can be read without asking whether they are there.
     pub(super) window: &'w [u8],
     pub(super) pool: &'w ConstantPool<'a>,
-    pub(super) effects: &'w mut CallEffects,
+    pub(super) effects: &'w mut StackEffects,
     pub(super) max_stack: u16,
     pub(super) max_locals: u16,
     pub(super) exit: Exit<'w>,
@@ -126,7 +126,7 @@ impl Walk<'_, '_, '_, '_> {
             if state.at >= next_frame {
                 next_frame = self.frame(&mut state, opcode, next_frame)?;
             } else if !state.reachable {
-                return Err(GaveUp::NotStraight);
+                return Err(GaveUp::Bailout);
             }
             if self.is_constructor {
                 self.steps::<true>(&mut state, next_frame)?;
@@ -147,7 +147,7 @@ impl Walk<'_, '_, '_, '_> {
         let constants = state.constant_below.saturating_add(1) < self.pool.count().max(2);
         let fits = state.slots <= self.max_locals && state.deepest <= i32::from(self.max_stack);
         if !is_whole || !fits || !constants {
-            return Err(GaveUp::NotStraight);
+            return Err(GaveUp::Bailout);
         }
         let has_single_exit = state.returns_at_end && state.early_returns == 0;
         if self.exit.has_result && self.exit.keeps_result != has_single_exit {
@@ -160,7 +160,7 @@ impl Walk<'_, '_, '_, '_> {
     /// Walks up to the next frame or the next instruction that is more than a step, whose place is noted, too. In a constructor
     /// those that make or construct objects are more than that.
     #[inline]
-    fn steps<const IN_CONSTRUCTOR: bool>(&mut self, state: &mut State, next_frame: usize) -> Result<(), NotStraight> {
+    fn steps<const IN_CONSTRUCTOR: bool>(&mut self, state: &mut State, next_frame: usize) -> Result<(), Bailout> {
         let end = next_frame.min(self.code.len());
         let (mut at, mut depth, mut deepest) = (state.at, state.depth, state.deepest);
         let (mut slots, mut constant_below) = (state.slots, state.constant_below);
@@ -183,7 +183,7 @@ impl Walk<'_, '_, '_, '_> {
             depth += i32::from(step.effect);
             // What is no field or call asks for constant 0, which has no effect: cheaper than to guess which it is.
             let member = constant & u16::from(step.member_sign != 0).wrapping_neg();
-            depth += i32::from(step.member_sign) * self.effects.of_member(self.pool, member).ok_or(NotStraight)?;
+            depth += i32::from(step.member_sign) * self.effects.of_member(self.pool, member).ok_or(Bailout)?;
             deepest = deepest.max(depth);
             at += usize::from(step.length);
         }
@@ -195,7 +195,7 @@ impl Walk<'_, '_, '_, '_> {
     /// Takes the frame at `at`; gives the place of the next one.
     fn frame(&mut self, state: &mut State, opcode: u8, at: usize) -> Result<usize, GaveUp> {
         if at != state.at {
-            return Err(GaveUp::NotStraight);
+            return Err(GaveUp::Bailout);
         }
         // A void return at the end leaves no bytes: the frame of the epilog, which expects less, is used for both.
         let is_last = state.at + 1 == self.code.len();
@@ -204,7 +204,7 @@ impl Walk<'_, '_, '_, '_> {
         let depth = self.frames.copy((state.at + state.shift) as u32, !vanishes, &places)?;
         // What is true of all ways to all frames is true of the code, whatever a verifier would say of the frames.
         if state.reachable && state.depth != depth || depth > DEEPEST {
-            return Err(GaveUp::NotStraight);
+            return Err(GaveUp::Bailout);
         }
         state.depth = depth;
         state.deepest = state.deepest.max(depth);
@@ -241,64 +241,64 @@ impl Walk<'_, '_, '_, '_> {
                 state.depth += 1 - i32::from(self.u1(state.at + 3)?);
             }
             opcode::WIDE => return self.wide(state),
-            _ => return Err(GaveUp::NotStraight),
+            _ => return Err(GaveUp::Bailout),
         }
         state.at += length;
         Ok(())
     }
 
     #[inline]
-    fn u1(&self, at: usize) -> Result<u8, NotStraight> {
-        self.code.get(at).copied().ok_or(NotStraight)
+    fn u1(&self, at: usize) -> Result<u8, Bailout> {
+        self.code.get(at).copied().ok_or(Bailout)
     }
 
     #[inline]
-    fn u2(&self, at: usize) -> Result<u16, NotStraight> {
-        let bytes = self.code.get(at..).and_then(|rest| rest.first_chunk::<2>()).ok_or(NotStraight)?;
+    fn u2(&self, at: usize) -> Result<u16, Bailout> {
+        let bytes = self.code.get(at..).and_then(|rest| rest.first_chunk::<2>()).ok_or(Bailout)?;
         Ok(u16::from_be_bytes(*bytes))
     }
 
-    fn i4(&self, at: usize) -> Result<i32, NotStraight> {
-        let bytes = self.code.get(at..).and_then(|rest| rest.first_chunk::<4>()).ok_or(NotStraight)?;
+    fn i4(&self, at: usize) -> Result<i32, Bailout> {
+        let bytes = self.code.get(at..).and_then(|rest| rest.first_chunk::<4>()).ok_or(Bailout)?;
         Ok(i32::from_be_bytes(*bytes))
     }
 
     #[inline]
-    fn constant(&self, index: u16) -> Result<(), NotStraight> {
-        if index == 0 || index >= self.pool.count() { Err(NotStraight) } else { Ok(()) }
+    fn constant(&self, index: u16) -> Result<(), Bailout> {
+        if index == 0 || index >= self.pool.count() { Err(Bailout) } else { Ok(()) }
     }
 
     #[inline]
-    fn local(&self, slot: u16, opcode: u8) -> Result<(), NotStraight> {
+    fn local(&self, slot: u16, opcode: u8) -> Result<(), Bailout> {
         let end = u32::from(slot) + u32::from(opcode_outline::slots_taken(opcode));
-        if end > u32::from(self.max_locals) { Err(NotStraight) } else { Ok(()) }
+        if end > u32::from(self.max_locals) { Err(Bailout) } else { Ok(()) }
     }
 
     /// A call in a constructor that may be that of `super()` or `this()`.
-    fn construction(&mut self, state: &mut State) -> Result<(), NotStraight> {
+    fn construction(&mut self, state: &mut State) -> Result<(), Bailout> {
         let index = self.u2(state.at + 1)?;
         self.constant(index)?;
-        state.depth += self.effects.of_member(self.pool, index).ok_or(NotStraight)? - 1;
+        state.depth += self.effects.of_member(self.pool, index).ok_or(Bailout)? - 1;
         if self.pool.member_ref(index)?.name == "<init>" {
             state.initialisation.note_constructor_call(state.at as u32);
         }
         Ok(())
     }
 
-    fn jump(&mut self, state: &State) -> Result<(), NotStraight> {
+    fn jump(&mut self, state: &State) -> Result<(), Bailout> {
         let distance = i64::from(self.u2(state.at + 1)? as i16);
         let from = (state.at + state.shift) as u32;
         self.note(Jump { at: from + 1, from, target: 0, depth: state.depth, wide: false }, state.at as i64 + distance)
     }
 
-    fn note(&mut self, jump: Jump, target: i64) -> Result<(), NotStraight> {
-        let target = u32::try_from(target).map_err(|_| NotStraight)?;
+    fn note(&mut self, jump: Jump, target: i64) -> Result<(), Bailout> {
+        let target = u32::try_from(target).map_err(|_| Bailout)?;
         self.memory.jumps.push(Jump { target, ..jump });
         Ok(())
     }
 
-    fn copy_up_to(&mut self, end: usize, state: &mut State) -> Result<(), NotStraight> {
-        self.out.bytes(self.code.get(state.copied..end).ok_or(NotStraight)?);
+    fn copy_up_to(&mut self, end: usize, state: &mut State) -> Result<(), Bailout> {
+        self.out.bytes(self.code.get(state.copied..end).ok_or(Bailout)?);
         state.copied = end;
         Ok(())
     }
@@ -306,7 +306,7 @@ impl Walk<'_, '_, '_, '_> {
     fn method_return(&mut self, opcode: u8, state: &mut State) -> Result<(), GaveUp> {
         // The table has taken the result off the stack.
         if opcode != self.exit.opcode || state.depth != 0 {
-            return Err(GaveUp::NotStraight);
+            return Err(GaveUp::Bailout);
         }
         let is_last = state.at + 1 == self.code.len();
         self.copy_up_to(state.at, state)?;
@@ -335,15 +335,15 @@ impl Walk<'_, '_, '_, '_> {
         let words = (at + 4) & !3;
         let (header, step, count) = if opcode == opcode::TABLESWITCH {
             let (low, high) = (i64::from(self.i4(words + 4)?), i64::from(self.i4(words + 8)?));
-            (12, 4, usize::try_from(high - low + 1).map_err(|_| NotStraight)?)
+            (12, 4, usize::try_from(high - low + 1).map_err(|_| Bailout)?)
         } else {
-            (8, 8, usize::try_from(self.i4(words + 4)?).map_err(|_| NotStraight)?)
+            (8, 8, usize::try_from(self.i4(words + 4)?).map_err(|_| Bailout)?)
         };
         let end = count.checked_mul(step).map(|length| words + header + length);
-        let end = end.filter(|end| *end <= self.code.len()).ok_or(NotStraight)?;
+        let end = end.filter(|end| *end <= self.code.len()).ok_or(Bailout)?;
         let new_words = (from + 4) & !3;
         self.copy_up_to(at + 1, state)?;
-        self.out.bytes([0; 3].get(..new_words - from - 1).ok_or(NotStraight)?);
+        self.out.bytes([0; 3].get(..new_words - from - 1).ok_or(Bailout)?);
         self.note_distance(words, new_words, state)?;
         for place in (1..=count).map(|case| header + case * step - 4) {
             self.note_distance(words + place, new_words + place, state)?;
@@ -351,13 +351,13 @@ impl Walk<'_, '_, '_, '_> {
         state.copied = words;
         self.copy_up_to(end, state)?;
         // The target never moves towards the start.
-        state.shift = new_words.checked_sub(words).ok_or(NotStraight)?;
+        state.shift = new_words.checked_sub(words).ok_or(Bailout)?;
         state.at = end;
         state.reachable = false;
         Ok(())
     }
 
-    fn note_distance(&mut self, at: usize, new_at: usize, state: &State) -> Result<(), NotStraight> {
+    fn note_distance(&mut self, at: usize, new_at: usize, state: &State) -> Result<(), Bailout> {
         let distance = i64::from(self.i4(at)?);
         let from = (state.at + state.shift) as u32;
         self.note(
@@ -372,7 +372,7 @@ impl Walk<'_, '_, '_, '_> {
         let length = match opcode {
             opcode::ILOAD..=opcode::ALOAD | opcode::ISTORE..=opcode::ASTORE => 4,
             opcode::IINC => 6,
-            _ => return Err(GaveUp::NotStraight),
+            _ => return Err(GaveUp::Bailout),
         };
         self.local(self.u2(state.at + 2)?, opcode)?;
         state.depth += i32::from(opcode_outline::outline(opcode).effect);
@@ -387,7 +387,7 @@ pub(super) fn write_jumps(
     places: &Places<'_>,
     code: usize,
     out: &mut ByteWriter,
-) -> Result<(), NotStraight> {
+) -> Result<(), Bailout> {
     for jump in &memory.jumps {
         let to = if jump.target == EPILOG { places.epilog } else { places.target(jump.target, jump.depth)? };
         let distance = i32::from(to) - jump.from as i32;
@@ -395,7 +395,7 @@ pub(super) fn write_jumps(
         if jump.wide {
             out.patch_u4(at, distance as u32);
         } else {
-            out.patch_u2(at, i16::try_from(distance).map_err(|_| NotStraight)? as u16);
+            out.patch_u2(at, i16::try_from(distance).map_err(|_| Bailout)? as u16);
         }
     }
     Ok(())

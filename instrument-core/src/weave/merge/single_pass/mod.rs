@@ -1,13 +1,13 @@
-//! The straight merge: for templates that only insert a run of instructions before and after the target, and targets as compilers
+//! The merge in a single pass: for templates that only insert a run of instructions before and after the target, and targets as compilers
 //! write them, which are nearly all. One walk checks the method and copies it from the class file into the rewritten class.
 //!
 //! It writes the same bytes as the merge by way of nodes (a test and `cargo xtask corpus` compare them), several times faster.
 //! For anything unusual it gives up without side effects: then the other merge handles the method or refuses it.
 
-mod class_form;
 mod frame_copy;
 mod merging;
 mod parts;
+mod resolved_template;
 mod tables;
 mod walk;
 
@@ -15,47 +15,47 @@ use classfile::{ConstantPool, PoolFull};
 
 use super::places::OutsideCode;
 
-pub(crate) use merging::StraightMerge;
+pub(crate) use merging::SinglePassMerge;
 
-/// The method or the template is not what the straight merge is for.
+/// The method or the template is not what the single pass is for: the merge by way of nodes handles it, or refuses it with a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NotStraight;
+pub(crate) struct Bailout;
 
-impl From<classfile::Error> for NotStraight {
-    fn from(_: classfile::Error) -> NotStraight {
-        NotStraight
+impl From<classfile::Error> for Bailout {
+    fn from(_: classfile::Error) -> Bailout {
+        Bailout
     }
 }
 
-impl From<PoolFull> for NotStraight {
-    fn from(_: PoolFull) -> NotStraight {
-        NotStraight
+impl From<PoolFull> for Bailout {
+    fn from(_: PoolFull) -> Bailout {
+        Bailout
     }
 }
 
-impl From<OutsideCode> for NotStraight {
-    fn from(_: OutsideCode) -> NotStraight {
-        NotStraight
+impl From<OutsideCode> for Bailout {
+    fn from(_: OutsideCode) -> Bailout {
+        Bailout
     }
 }
 
 /// Why a walk ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GaveUp {
-    NotStraight,
+    Bailout,
     /// The target was taken for one with a single return at its end and is not, or the other way round.
     OtherEnding,
 }
 
-impl From<NotStraight> for GaveUp {
-    fn from(_: NotStraight) -> GaveUp {
-        GaveUp::NotStraight
+impl From<Bailout> for GaveUp {
+    fn from(_: Bailout) -> GaveUp {
+        GaveUp::Bailout
     }
 }
 
 /// Memory that is used again from method to method.
 #[derive(Debug, Default)]
-pub(crate) struct StraightMemory {
+pub(crate) struct SinglePassMemory {
     names: parts::AttributeNames,
     walk: walk::WalkMemory,
     frames: frame_copy::FrameMemory,
@@ -69,12 +69,12 @@ pub(crate) struct StraightMemory {
     added: frame_copy::Listed,
     /// Locals of a frame of the epilog.
     locals: frame_copy::Listed,
-    form: class_form::ClassForm,
+    form: resolved_template::ResolvedTemplate,
     /// Place of each operation of the template, counted from the first byte of the code.
     operations: Vec<u32>,
 }
 
-impl StraightMemory {
+impl SinglePassMemory {
     /// Forgets the last class.
     pub(crate) fn begin(&mut self, pool: &ConstantPool<'_>) {
         self.names.begin(pool);

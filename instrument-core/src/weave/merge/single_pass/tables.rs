@@ -2,7 +2,7 @@
 
 use classfile::{ByteWriter, ConstantPool};
 
-use super::NotStraight;
+use super::Bailout;
 use super::parts::CodeTable;
 use crate::weave::body::definition_checks::check_variable;
 use crate::weave::body::input::TableKind;
@@ -15,7 +15,7 @@ pub(super) fn table(
     places: &Places<'_>,
     (max_locals, pool): (u16, &ConstantPool<'_>),
     out: &mut ByteWriter,
-) -> Result<(), NotStraight> {
+) -> Result<(), Bailout> {
     out.u2(table.name_index);
     out.u4(table.content.len() as u32);
     let start = out.len();
@@ -24,15 +24,15 @@ pub(super) fn table(
     match table.kind {
         TableKind::LineNumbers => Ok(line_numbers(all_rows(content)?, places)?),
         TableKind::LocalVariables => local_variables(all_rows(content)?, places, Ok, |variable| {
-            check_variable(variable, places.entries.len(), max_locals, pool).map_err(|_| NotStraight)
+            check_variable(variable, places.entries.len(), max_locals, pool).map_err(|_| Bailout)
         }),
         _ => Ok(()),
     }
 }
 
 /// Returns the rows of a table, if they are all there is.
-fn all_rows<const N: usize>(content: &mut [u8]) -> Result<&mut [[u8; N]], NotStraight> {
+fn all_rows<const N: usize>(content: &mut [u8]) -> Result<&mut [[u8; N]], Bailout> {
     let length = content.len();
     let rows = rows::<N>(content)?;
-    if rows.len() * N + 2 == length { Ok(rows) } else { Err(NotStraight) }
+    if rows.len() * N + 2 == length { Ok(rows) } else { Err(Bailout) }
 }

@@ -1,7 +1,7 @@
 //! The merge itself, step by step (requirements S0.44 to S0.54).
 
+pub(crate) mod empty_merge;
 mod rows;
-pub(crate) mod unchanged;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,7 +22,7 @@ use crate::weave::body::layout;
 use crate::weave::body::lift::{Lifted, Lifter};
 use crate::weave::body::node::{NodeId, NodeKind, NodeList, Position, Source};
 use crate::weave::body::operands::{self, Operands};
-use crate::weave::body::stack_depth::CallEffects;
+use crate::weave::body::stack_depth::StackEffects;
 use crate::weave::body::super_call::Stretches;
 use crate::weave::captured::CapturedValues;
 use crate::weave::offset_map::OffsetMap;
@@ -48,7 +48,7 @@ pub(crate) struct MergeMemory {
     handler_offsets: Vec<u32>,
     /// New offsets by original ones, see [`super::places`].
     places: Vec<u32>,
-    pub(crate) effects: CallEffects,
+    pub(crate) effects: StackEffects,
     /// The JVM verifies the class at hand by type inference, so that no method of it gets frames: below version 50, and in
     /// version 50 where the frames of one method are wrong or missing.
     pub(crate) is_inferred: bool,
@@ -155,7 +155,7 @@ impl MergedBody {
 }
 
 /// One merge.
-pub(crate) struct Splice<'m, 'b, 's, 'a> {
+pub(crate) struct NodeMerge<'m, 'b, 's, 'a> {
     pub(crate) class: &'m ClassFile<'a>,
     pub(crate) method: &'m Member<'a>,
     pub(crate) target: &'m TargetMethod<'a>,
@@ -168,21 +168,21 @@ pub(crate) struct Splice<'m, 'b, 's, 'a> {
     pub(crate) probe_constant: Option<u16>,
 }
 
-impl<'a> Splice<'_, '_, '_, 'a> {
+impl<'a> NodeMerge<'_, '_, '_, 'a> {
     pub(crate) fn run(mut self, memory: &mut MergeMemory) -> Result<MergedBody, Refusal> {
-        if self.template.straight.is_some() {
-            // As the straight merge does, so that both write the same.
+        if self.template.single_pass.is_some() {
+            // As the single pass does, so that both write the same.
             let effects = &mut memory.effects;
             self.sink.place_all(&self.template.symbols, |index, descriptor| effects.note(index, descriptor))?;
         }
         let frames_wanted = self.read_frames(memory)?;
-        let border = self.border(memory.options.slots)?;
+        let first_moved = self.first_moved_slot(memory.options.slots)?;
         memory.list.clear();
         memory.positions.clear();
         memory.positions.resize(self.template.operations.len(), Position::default());
 
-        self.lift(memory, border)?;
-        self.distrust(memory)?;
+        self.lift(memory, first_moved)?;
+        self.reject_lying_frames(memory)?;
         let kind = self.target.descriptor.return_type().map(|result| result.kind());
         let ending = returns::ending(&memory.lifted, &memory.list, self.template.epilog_is_straight, kind);
         if returns::operands_matter(&memory.lifted, kind) {
@@ -190,7 +190,7 @@ impl<'a> Splice<'_, '_, '_, 'a> {
             // Where they are unknown, the returns that need them are refused.
             memory.lifted.operands = operands.unwrap_or_default();
         }
-        let parts = self.target_slots(border);
+        let parts = self.target_slots(first_moved);
         let slots = SlotPlan::new(
             (self.template, self.captured),
             self.method,
@@ -311,7 +311,7 @@ impl<'a> Splice<'_, '_, '_, 'a> {
 
     /// Version 50: the JVM verifies without the frames if they are wrong, so nothing may depend on them unless they are right
     /// about the returns.
-    fn distrust(&self, memory: &MergeMemory) -> Result<(), Refusal> {
+    fn reject_lying_frames(&self, memory: &MergeMemory) -> Result<(), Refusal> {
         if memory.is_inferred || self.class.major_version() != 50 || self.body.table(TableKind::StackMap).is_none() {
             return Ok(());
         }
@@ -328,7 +328,7 @@ impl<'a> Splice<'_, '_, '_, 'a> {
     }
 
     fn operands(&self, handlers: &[u32], frames: &TargetFrames) -> Option<BTreeMap<u32, Operands>> {
-        let frames = frames.iter().map(|(offset, _, stack)| (offset, Operands::from(stack)));
+        let frames = frames.iter().flatten().map(|frame| (frame.offset, Operands::from(frame.stack)));
         operands::before_returns(self.body.bytecode, self.sink.pool, handlers, frames)
     }
 
@@ -404,21 +404,21 @@ impl<'a> Splice<'_, '_, '_, 'a> {
     }
 
     /// The first slot of the target that moves, if the template's are to lie among its locals.
-    fn border(&self, scheme: SlotScheme) -> Result<Option<u16>, Refusal> {
+    fn first_moved_slot(&self, scheme: SlotScheme) -> Result<Option<u16>, Refusal> {
         match scheme {
             SlotScheme::AfterLocals => Ok(None),
-            SlotScheme::AfterParameters => {
-                Ok(Some(renumber::border(self.body.bytecode, self.parameter_slots()).min(self.body.max_locals)))
-            }
+            SlotScheme::AfterParameters => Ok(Some(
+                renumber::first_moved_slot(self.body.bytecode, self.parameter_slots()).min(self.body.max_locals),
+            )),
             SlotScheme::InFront => Err(Refusal::LocalsInFront),
         }
     }
 
     /// Returns the number of the target's slots before and after the template's.
-    fn target_slots(&self, border: Option<u16>) -> [u16; 2] {
+    fn target_slots(&self, first_moved: Option<u16>) -> [u16; 2] {
         let all = self.body.max_locals;
-        // The border is at most `all`.
-        let before = border.unwrap_or(all);
+        // It is at most `all`.
+        let before = first_moved.unwrap_or(all);
         [before, all.saturating_sub(before)]
     }
 
@@ -446,7 +446,7 @@ fn offset_map(list: &NodeList, map: &mut OffsetMap) {
     for node in list.nodes.iter().filter(|node| node.of_target) {
         let length = match node.kind {
             NodeKind::Straight(Source::Target) => node.length,
-            NodeKind::Straight(Source::Made) => 1,
+            NodeKind::Straight(Source::Synthesized) => 1,
             NodeKind::Conditional { .. } | NodeKind::Goto { .. } | NodeKind::Subroutine { .. } if node.length > 0 => 1,
             NodeKind::Switch { .. } => 1,
             _ => continue,

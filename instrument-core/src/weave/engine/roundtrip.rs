@@ -4,8 +4,8 @@ use classfile::{ClassFile, ExceptionRow, Member};
 
 use super::{Workspace, target_method};
 use crate::weave::body::input::BodyInput;
-use crate::weave::merge::splice::unchanged::empty_template;
-use crate::weave::merge::splice::{MergedBody, MergedTable, Splice};
+use crate::weave::merge::node_merge::empty_merge::empty_template;
+use crate::weave::merge::node_merge::{MergedBody, MergedTable, NodeMerge};
 use crate::weave::refusal::Refusal;
 use crate::weave::template::Template;
 use crate::weave::template::symbol::{PlacedSymbols, SymbolSink};
@@ -52,7 +52,7 @@ impl Workspace {
         let mut placed = PlacedSymbols::default();
         let (pool, writer, bootstrap) = (class.constant_pool(), &mut self.pool, &mut self.bootstrap);
         let sink = SymbolSink { pool, writer, bootstrap, placed: &mut placed };
-        let splice = Splice {
+        let merge = NodeMerge {
             class,
             method,
             target: &target,
@@ -62,7 +62,7 @@ impl Workspace {
             sink,
             probe_constant: None,
         };
-        let merged = splice.unchanged(&mut self.memory)?;
+        let merged = merge.unchanged(&mut self.memory)?;
         self.methods.clear();
         self.write_checked(class, method, &target, &merged)?;
         let content = |table: &MergedTable| Ok((table.name_index, merged.content(table)?.to_vec()));

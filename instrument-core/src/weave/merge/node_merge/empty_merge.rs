@@ -1,7 +1,7 @@
 //! Lift and layout as for a merge, but without a template: the result must equal the input.
 
 use super::rows::LaidOut;
-use super::{MergeMemory, MergedBody, Splice, layout};
+use super::{MergeMemory, MergedBody, NodeMerge, layout};
 use crate::level::Level;
 use crate::weave::body::node::{NodeKind, Position};
 use crate::weave::merge::frames::{FrameContext, FramePlaces};
@@ -11,7 +11,7 @@ use crate::weave::options::Layout;
 use crate::weave::refusal::Refusal;
 use crate::weave::template::{Needs, Template};
 
-/// A template without a single instruction, to be given to [`Splice::unchanged`].
+/// A template without a single instruction, to be given to [`NodeMerge::unchanged`].
 pub(crate) fn empty_template() -> Template {
     let (operations, symbols, frames, handlers, live_locals) = Default::default();
     Template {
@@ -31,12 +31,12 @@ pub(crate) fn empty_template() -> Template {
         max_locals: 0,
         needs: Needs::default(),
         epilog_is_straight: true,
-        straight: None,
+        single_pass: None,
         minimum_version: 0,
     }
 }
 
-impl Splice<'_, '_, '_, '_> {
+impl NodeMerge<'_, '_, '_, '_> {
     /// Lifts the body and lowers it again.
     pub(crate) fn unchanged(mut self, memory: &mut MergeMemory) -> Result<MergedBody, Refusal> {
         let frames_wanted = self.read_frames(memory)?;
