@@ -16,11 +16,15 @@ PROGRAM = os.path.join(HERE, "percall", "target", "percall.jar")
 METHOD = "percall.Monitored"
 
 
-def config(directory, level, mode="inline"):
-    """What one probe costs is measured with the governor off: it would take a watched one away."""
-    path = os.path.join(directory, f"{level}-{mode}.toml")
+# What one probe costs is measured with the governor off: it would take a watched one away and lower the others.
+UNGOVERNED = "[governor]\nenabled = false\n"
+
+
+def config(directory, level, mode="inline", live=False):
+    path = os.path.join(directory, f"{level}-{mode}-{live}.toml")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(f'[governor]\nenabled = false\n[[rule]]\nclass = "{METHOD}"\nmethod = "call(int)"\ntemplate = "timed"\nlevel = "{level}"\nmode = "{mode}"\n')
+        file.write(UNGOVERNED + ("[control]\nlive = true\n" if live else ""))
+        file.write(f'[[rule]]\nclass = "{METHOD}"\nmethod = "call(int)"\ntemplate = "timed"\nlevel = "{level}"\nmode = "{mode}"\n')
     return path
 
 
@@ -28,6 +32,7 @@ def full_config(directory, cpu_time):
     """Level full with somebody who wants its figures; the page gets a port that is free."""
     path = os.path.join(directory, f"full-cpu-{cpu_time}.toml")
     with open(path, "w", encoding="utf-8") as file:
+        file.write(UNGOVERNED)
         file.write(f'[metrics]\nopenmetrics = "127.0.0.1:0"\ncpu-time = {cpu_time}\n')
         file.write(f'[[rule]]\nclass = "{METHOD}"\nmethod = "call(int)"\nlevel = "full"\n')
     return path
@@ -36,13 +41,16 @@ def full_config(directory, cpu_time):
 def variants(o, directory):
     """Name -> (body, JVM options)."""
     found = {"none": ("plain", []), "clock-pair": ("clock-pair", [])}
+    configs = {}
     for level in ("off", "watch", "time"):
-        found["instr-" + level] = ("plain", [f"-agentpath:{os.path.abspath(o.agent)}={config(directory, level)}"])
-        wrapper = config(directory, level, "wrapper")
-        found[f"instr-{level}-wrapper"] = ("plain", [f"-agentpath:{os.path.abspath(o.agent)}={wrapper}"])
-    agent = os.path.abspath(o.agent)
-    found["instr-full"] = ("plain", [f"-agentpath:{agent}={full_config(directory, 'true')}"])
-    found["instr-full-without-cpu-time"] = ("plain", [f"-agentpath:{agent}={full_config(directory, 'false')}"])
+        configs[level] = config(directory, level)
+        configs[level + "-wrapper"] = config(directory, level, "wrapper")
+        configs[level + "-live"] = config(directory, level, live=True)
+    configs["full"] = full_config(directory, "true")
+    configs["full-without-cpu-time"] = full_config(directory, "false")
+    for name, path in configs.items():
+        for build, agent in rounds.builds(o).items():
+            found[f"{build}instr-{name}"] = ("plain", [f"-agentpath:{agent}={path}"])
     found.update(peers(o))
     return found
 

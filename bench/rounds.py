@@ -23,11 +23,17 @@ def arguments(description):
     """The options that every benchmark has; a benchmark adds its own."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--agent", required=True, help="libinstr.so")
+    parser.add_argument("--old", type=os.path.abspath, help="libinstr.so of an earlier build, measured in the same rounds as `old-...` (percall, startup, whole)")
     parser.add_argument("--java", required=True, help="the JDK to run on")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--peers", type=peers_directory, help="directory with the agents of others (README.md); `all`: fetched from Maven Central")
     parser.add_argument("--only", help="names of variants, separated by commas")
     return parser
+
+
+def builds(o):
+    """The prefix of the names of instr's variants -> the build of the agent that they measure."""
+    return {"": os.path.abspath(o.agent), **({"old-": o.old} if o.old else {})}
 
 
 def chosen(variants, only):

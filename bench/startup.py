@@ -13,15 +13,16 @@ def variants(o, directory):
     """Name -> JVM options; the first one is the measure."""
     prefixes = ",".join(pattern.rstrip("*") for pattern in o.packages.split(","))
 
-    def own(name, **settings):
-        return [f"-agentpath:{os.path.abspath(o.agent)}={web_application.config(directory, name, o.packages, **settings)}"]
-
-    found = {
-        "none": [],
-        "instr-discard": own("discard", level="time", discard=True),
-        "instr-watch": own("watch", level="watch"),
-        "instr-time": own("time", level="time", small_methods=True),
+    configs = {
+        "discard": {"level": "time", "discard": True},
+        "watch": {"level": "watch"},
+        "time": {"level": "time", "small_methods": True},
     }
+    found = {"none": []}
+    for name, settings in configs.items():
+        path = web_application.config(directory, name, o.packages, **settings)
+        for build, agent in rounds.builds(o).items():
+            found[f"{build}instr-{name}"] = [f"-agentpath:{agent}={path}"]
     engines = rounds.peer(o.peers, "bench-engines.jar")
     if engines:
         found["asm"] = [f"-javaagent:{engines}=asm:{prefixes}"]

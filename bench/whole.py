@@ -64,7 +64,6 @@ def options():
     parser.set_defaults(rounds=8)
     parser.add_argument("--applications", help="directory with the programs of ../shared/apps; without it only those of Maven Central run")
     parser.add_argument("--programs", help="names of programs, separated by commas; default: " + ",".join(PROGRAMS))
-    parser.add_argument("--beside", action="append", default=[], metavar="NAME=FILE", help="another build of the agent, measured with the same configuration")
     parser.add_argument("--tables", action="append", default=[], metavar="NAME=TOML", help="another variant of instr: this text instead of `level = \"watch\"`; \\n separates lines")
     parser.add_argument("--limit", type=int, default=300, help="seconds for one run")
     parser.add_argument("--json", help="file for all figures")
@@ -116,15 +115,13 @@ def instr(agent, classes, rule, directory):
 def variants(given, classes):
     """Name -> function from a run's directory to the options of the JVM."""
     watch = 'level = "watch"'
-    found = {"none": lambda directory: [],
-             "instr": lambda directory: instr(given.agent, classes, watch, directory),
-             "instr-nothing": lambda directory: instr(given.agent, ["matches.Nothing"], watch, directory)}
+    found = {"none": lambda directory: []}
+    for build, agent in rounds.builds(given).items():
+        found[build + "instr"] = lambda directory, agent=agent: instr(agent, classes, watch, directory)
+        found[build + "instr-nothing"] = lambda directory, agent=agent: instr(agent, ["matches.Nothing"], watch, directory)
     for pair in given.tables:
         name, text = pair.split("=", 1)
         found[name] = lambda directory, text=text: instr(given.agent, classes, text.replace("\\n", "\n"), directory)
-    for pair in given.beside:
-        name, agent = pair.split("=", 1)
-        found[name] = lambda directory, agent=agent: instr(os.path.abspath(agent), classes, watch, directory)
     found["jfr-default"] = lambda directory: [f"-XX:StartFlightRecording:filename={directory}/r.jfr,settings=default"]
     profiler = rounds.peer(given.peers, "linux-x64/libasyncProfiler.so")
     if profiler:
