@@ -187,7 +187,7 @@ def measure(given, program, flags_of, home, places, processor):
 
 def pair(given, program, chosen, name, home, places, number):
     """Figures of a variant and, at the same time on the other processor, of the program without agent. From round to round they change
-    processors, and every two rounds which of them is started first: the second one uses some 5 % more processor time."""
+    processors, and every two rounds the order in which they are started."""
     processors = sorted(os.sched_getaffinity(0))[:2]
     runs = [(name, processors[number % 2]), ("none", processors[(number + 1) % 2])]
     with concurrent.futures.ThreadPoolExecutor(2) as both:

@@ -100,10 +100,12 @@ class MetricsIT {
             // Half of the calls take the median or longer, so it is at most twice the mean. Its bucket is right to 2.2 %.
             double median = page.value("instr_method_duration_seconds", named("paced"), "quantile=\"0.5\"");
             assertTrue(median > 0.02 * 0.978 && median < 2 * seconds / calls * 1.022, "median " + median + " of a mean of " + seconds / calls);
-            // A thread ends a call each 20 ms at the most; what ends in an interval has begun at most one call before it.
+            // A thread ends a call each 20 ms at the most, and what ends in an interval has begun at most one call before it. Calls belong to
+            // the interval in which the drainer reads them, so where it is late an interval also has calls of the one before.
             double longest = page.value("instr_method_duration_max_seconds", named("paced"));
-            assertTrue(rate <= 4 * (1 / 0.02 + 1), "rate of four threads: " + rate);
-            assertTrue(concurrency <= 4 * (1 + longest), "four threads, an interval of a second, longest call " + longest + ": " + concurrency);
+            double late = 1.5;
+            assertTrue(rate <= 4 * (1 / 0.02 + 1) * late, "rate of four threads: " + rate);
+            assertTrue(concurrency <= 4 * (1 + longest) * late, "four threads, an interval of a second, longest call " + longest + ": " + concurrency);
             assertEquals(0, page.value("instr_records_lost_total"));
             assertTrue(page.has("instr_method_rate", named("paced"), "instr_precision=\"exact\"", "instr_level=\"time\""), page.text());
             OpenMetrics.await(port, now -> now.value("instr_method_rate", named("paced")) == 0

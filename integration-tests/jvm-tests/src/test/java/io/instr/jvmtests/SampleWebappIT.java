@@ -23,6 +23,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -34,9 +35,11 @@ class SampleWebappIT {
 
     private static final int ROUNDS = 8;
 
+    private static final Map<Jdk, String> EXPECTED = new ConcurrentHashMap<>();
+
     /** Answers that the load client got without any agent, from a server on the same JDK. */
     private static String expected(Jdk jdk) {
-        return application(jdk, "self", ROUNDS + "").withoutAgent().assertExitCode(0).line("RESULT");
+        return EXPECTED.computeIfAbsent(jdk, on -> application(on, "self", ROUNDS + "").withoutAgent().assertExitCode(0).line("RESULT"));
     }
 
     @EachJdk(from = 17)
