@@ -1,7 +1,7 @@
-//! The file of the control socket: `/tmp/instr-<user id>/<process id>.sock`, in a directory that nobody else can enter.
+//! The file of the control socket: `/tmp/instr-<user id>/<process id>-<pid namespace>.sock`, in a directory that nobody else can enter.
 //!
-//! Containers may share the directory and have the same process ids. A socket that somebody listens to is therefore never removed; the
-//! second agent of a number listens on `<process id>-<pid namespace>.sock`.
+//! Containers may share the directory and have the same process ids: the namespace keeps `instr` from asking the agent of another container.
+//! A socket that somebody listens to is never removed.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -39,18 +39,19 @@ impl ControlSocket {
         let user = std::fs::metadata("/proc/self")?.uid();
         let directory = PathBuf::from(format!("/tmp/instr-{user}"));
         private_directory(&directory, user)?;
-        ControlSocket::open_in(&directory, &names(), serve)
+        ControlSocket::open_in(&directory, &own_namespace(), std::process::id(), serve)
     }
 
     fn open_in(
         directory: &Path,
-        names: &[String],
+        namespace: &str,
+        process: u32,
         serve: impl Fn(UnixStream) + Send + 'static,
     ) -> io::Result<ControlSocket> {
         let (listener, file) = {
             let _lock = lock(directory);
-            remove_abandoned(directory);
-            listen(directory, names)?
+            remove_abandoned(directory, namespace);
+            listen(&directory.join(name(process, namespace)))?
         };
         let closed = Arc::new(AtomicBool::new(false));
         let ends = Arc::clone(&closed);
@@ -110,31 +111,25 @@ fn identity(file: &Metadata) -> (u64, u64) {
     (file.dev(), file.ino())
 }
 
-/// The names that the socket of this process may have, the first that is free.
-fn names() -> Vec<String> {
-    let pid = std::process::id();
-    let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-    let namespace: String = namespace.to_string_lossy().chars().filter(char::is_ascii_digit).collect();
-    vec![format!("{pid}.sock"), format!("{pid}-{namespace}.sock")]
+/// The name of the socket of a process in a namespace of process ids, which is empty where /proc does not show it.
+fn name(process: u32, namespace: &str) -> String {
+    if namespace.is_empty() { format!("{process}.sock") } else { format!("{process}-{namespace}.sock") }
 }
 
-/// Listens on the first of these names that nobody listens to. The directory must be locked.
-fn listen(directory: &Path, names: &[String]) -> io::Result<(UnixListener, SocketFile)> {
-    let mut taken = io::Error::from(io::ErrorKind::AddrInUse);
-    for name in names {
-        let path = directory.join(name);
-        if is_abandoned(&path) {
-            let _ = std::fs::remove_file(&path);
-        }
-        match UnixListener::bind(&path) {
-            Ok(listener) => {
-                let identity = identity(&std::fs::symlink_metadata(&path)?);
-                return Ok((listener, SocketFile { path, identity }));
-            }
-            Err(error) => taken = error,
-        }
+/// The number of this process' namespace of process ids.
+fn own_namespace() -> String {
+    let link = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    link.to_string_lossy().chars().filter(char::is_ascii_digit).collect()
+}
+
+/// Listens, unless another process does. The directory must be locked.
+fn listen(path: &Path) -> io::Result<(UnixListener, SocketFile)> {
+    if is_abandoned(path) {
+        let _ = std::fs::remove_file(path);
     }
-    Err(taken)
+    let listener = UnixListener::bind(path)?;
+    let identity = identity(&std::fs::symlink_metadata(path)?);
+    Ok((listener, SocketFile { path: path.to_owned(), identity }))
 }
 
 /// Whether nobody listens to a socket: its process was killed.
@@ -172,14 +167,14 @@ fn private_directory(directory: &Path, user: u32) -> io::Result<()> {
 
 /// Removes the sockets of processes that were killed: nobody else does. One whose process can be seen is left to it; one whose process
 /// cannot be seen may belong to another container that shares the directory, so it is removed only if nobody listens to it.
-fn remove_abandoned(directory: &Path) {
+fn remove_abandoned(directory: &Path, own_namespace: &str) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
         let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
         let (process, namespace) = name.split_once('-').unwrap_or((name, ""));
         let is_socket = path.extension().is_some_and(|extension| extension == "sock");
         let Some(process) = process.parse::<u32>().ok().filter(|_| is_socket) else { continue };
-        let may_be_starting = namespace.is_empty() && Path::new(&format!("/proc/{process}")).exists();
+        let may_be_starting = namespace == own_namespace && Path::new(&format!("/proc/{process}")).exists();
         if !may_be_starting && is_abandoned(&path) {
             // Another agent may have done it meanwhile.
             let _ = std::fs::remove_file(&path);
@@ -193,11 +188,11 @@ mod tests {
 
     use super::*;
 
-    fn open(directory: &Path, answer: &'static str) -> ControlSocket {
-        let names = ["1.sock".to_owned(), format!("1-{answer}.sock")];
-        ControlSocket::open_in(directory, &names, move |mut stream| {
+    /// The agent of process 1 in a namespace, which answers with it.
+    fn open(directory: &Path, namespace: &'static str) -> ControlSocket {
+        ControlSocket::open_in(directory, namespace, 1, move |mut stream| {
             // An agent that checks whether the socket is used disconnects at once.
-            let _ = stream.write_all(answer.as_bytes());
+            let _ = stream.write_all(namespace.as_bytes());
         })
         .unwrap()
     }
@@ -211,33 +206,31 @@ mod tests {
     #[test]
     fn agents_of_the_same_number_leave_each_other_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let (plain, second_name) = (folder.path().join("1.sock"), folder.path().join("1-71.sock"));
+        let [at_70, at_71] = ["1-70.sock", "1-71.sock"].map(|name| folder.path().join(name));
         let first = open(folder.path(), "70");
         let second = open(folder.path(), "71");
-        assert_eq!((answer(&plain), answer(&second_name)), ("70".to_owned(), "71".to_owned()));
+        assert_eq!((answer(&at_70), answer(&at_71)), ("70".to_owned(), "71".to_owned()));
         // The first ends without hanging, and the second goes on.
         drop(first);
-        assert_eq!((plain.exists(), answer(&second_name)), (false, "71".to_owned()));
-        let third = open(folder.path(), "72");
-        assert_eq!(answer(&plain), "72");
+        assert_eq!((at_70.exists(), answer(&at_71)), (false, "71".to_owned()));
+        let taken = ControlSocket::open_in(folder.path(), "71", 1, drop);
+        assert_eq!(taken.unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        assert_eq!(answer(&at_71), "71");
         drop(second);
-        assert_eq!((second_name.exists(), answer(&plain)), (false, "72".to_owned()));
-        drop(third);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]
     fn a_socket_that_was_replaced_is_not_removed_and_its_agent_ends_without_hanging() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("1.sock");
+        let path = folder.path().join("1-70.sock");
         let first = open(folder.path(), "70");
-        // As an agent of an earlier version does.
         std::fs::remove_file(&path).unwrap();
-        let second = open(folder.path(), "71");
+        let second = open(folder.path(), "70");
         let begin = Instant::now();
         drop(first);
         assert!(begin.elapsed() < LAST_ANSWER);
-        assert_eq!(answer(&path), "71");
+        assert_eq!(answer(&path), "70");
         drop(second);
         assert!(!path.exists());
     }
@@ -245,7 +238,7 @@ mod tests {
     #[test]
     fn the_socket_of_a_killed_process_of_the_same_number_is_replaced() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("1.sock");
+        let path = folder.path().join("1-70.sock");
         drop(UnixListener::bind(&path).unwrap());
         let _socket = open(folder.path(), "70");
         assert_eq!(answer(&path), "70");
@@ -271,14 +264,14 @@ mod tests {
     fn sockets_of_killed_processes_go_and_all_else_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        let own = format!("{}.sock", std::process::id());
+        let own = name(std::process::id(), "70");
         // No process has such a number; some listeners are gone, some are not.
         let _listening = ["4194305.sock", "1-77.sock"].map(|name| UnixListener::bind(path(name)).unwrap());
         for gone in ["4194306.sock", "1-78.sock", &own] {
             drop(UnixListener::bind(path(gone)).unwrap());
         }
         std::fs::write(path("notes.txt"), "").unwrap();
-        remove_abandoned(folder.path());
+        remove_abandoned(folder.path(), "70");
         let left = |name: &str| path(name).exists();
         assert!(left("4194305.sock") && left("1-77.sock") && left("notes.txt") && left(&own));
         assert!(!left("4194306.sock") && !left("1-78.sock"));

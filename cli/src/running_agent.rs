@@ -247,12 +247,14 @@ fn connect(pid: u32) -> Result<UnixStream> {
     let inner = inner_pid(pid).unwrap_or(pid);
     let directory = format!("tmp/instr-{}", found.uid());
     let directories = [process.join("root").join(&directory), PathBuf::from("/").join(&directory)];
-    // Another container that shares the directory may have the plain name.
-    let names = [format!("{inner}-{}.sock", pid_namespace(&process)), format!("{inner}.sock")];
-    let places = names.iter().flat_map(|name| directories.each_ref().map(|directory| directory.join(name)));
+    // Containers may share the directory: the same number in another namespace is another process.
+    let name = match pid_namespace(&process) {
+        namespace if namespace.is_empty() => format!("{inner}.sock"),
+        namespace => format!("{inner}-{namespace}.sock"),
+    };
     let mut last = None;
-    for place in places {
-        match UnixStream::connect(&place) {
+    for directory in directories {
+        match UnixStream::connect(directory.join(&name)) {
             Ok(stream) => return Ok(stream),
             Err(error) => last = Some(error),
         }
@@ -264,9 +266,11 @@ fn connect(pid: u32) -> Result<UnixStream> {
     Err(Failure::new(format!("process {pid} does not listen to instr"), help).into())
 }
 
-/// The number of a process' namespace of process ids; empty if it is not visible.
+/// The number of a process' namespace of process ids. Where that of the process is not visible (its program has file capabilities), it is taken
+/// to be that of `instr`; empty if /proc shows neither.
 fn pid_namespace(process: &Path) -> String {
-    let namespace = std::fs::read_link(process.join("ns/pid")).unwrap_or_default();
+    let of = |process: &Path| std::fs::read_link(process.join("ns/pid"));
+    let namespace = of(process).or_else(|_| of(Path::new("/proc/self"))).unwrap_or_default();
     namespace.to_string_lossy().chars().filter(char::is_ascii_digit).collect()
 }
 

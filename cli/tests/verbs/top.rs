@@ -18,6 +18,8 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
 use serde_json::{Value, json};
 
+use crate::sandbox::Sandbox;
+
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A process that pretends to have an agent: any child with an own number will do.
@@ -30,12 +32,17 @@ struct PretendedJvm {
 
 impl PretendedJvm {
     fn start() -> PretendedJvm {
+        PretendedJvm::start_in(&own_namespace())
+    }
+
+    /// Starts one whose agent answers in this namespace of process ids.
+    fn start_in(namespace: &str) -> PretendedJvm {
         let process = Command::new("sleep").arg("600").spawn().unwrap();
         let pid = process.id();
         let user = rustix::process::getuid().as_raw();
         let folder = PathBuf::from(format!("/tmp/instr-{user}"));
         let _ = fs::DirBuilder::new().mode(0o700).create(&folder);
-        let socket = folder.join(format!("{pid}.sock"));
+        let socket = folder.join(format!("{pid}-{namespace}.sock"));
         let listener = UnixListener::bind(&socket).unwrap();
         let level = Arc::new(Mutex::new("time".to_owned()));
         let shared = Arc::clone(&level);
@@ -44,7 +51,8 @@ impl PretendedJvm {
                 let Ok(mut stream) = stream else { return };
                 let mut line = String::new();
                 BufReader::new(&stream).read_line(&mut line).unwrap();
-                let request: Value = serde_json::from_str(&line).unwrap();
+                // A starting agent connects to see whether the socket is used.
+                let Ok(request) = serde_json::from_str::<Value>(&line) else { continue };
                 let answer = if request["level"] == "off" {
                     json!({"error": "this one stays on"})
                 } else if request["ask"] == "level" {
@@ -70,6 +78,11 @@ impl Drop for PretendedJvm {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+fn own_namespace() -> String {
+    let link = fs::read_link("/proc/self/ns/pid").unwrap();
+    link.to_str().unwrap().chars().filter(char::is_ascii_digit).collect()
 }
 
 fn status(pid: u32, look: u64, level: &str) -> Value {
@@ -244,4 +257,12 @@ fn into_a_pipe_goes_a_plain_table() {
     assert!(text.contains("calls/s") && text.contains("com.acme.Shop.sell"), "{text}");
     assert!(!text.contains('\x1b'), "no control sequences: {text:?}");
     assert!(Path::new(&jvm.socket).exists());
+}
+
+#[test]
+fn an_agent_of_the_same_number_in_another_container_is_not_asked() {
+    let other = PretendedJvm::start_in("1");
+    let said = Sandbox::new().instr(&["status", &other.process.id().to_string()]);
+    assert_eq!(said.code, 1, "{}", said.stdout);
+    assert!(said.stderr.contains("does not listen to instr"), "{}", said.stderr);
 }

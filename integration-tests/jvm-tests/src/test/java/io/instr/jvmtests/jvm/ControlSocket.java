@@ -72,6 +72,7 @@ public final class ControlSocket {
 
     public static Path path(Dialog program) throws IOException {
         Object user = Files.getAttribute(Path.of("/proc/self"), "unix:uid");
-        return Path.of("/tmp", "instr-" + user, program.pid() + ".sock");
+        String namespace = Files.readSymbolicLink(Path.of("/proc/self/ns/pid")).toString().replaceAll("[^0-9]", "");
+        return Path.of("/tmp", "instr-" + user, program.pid() + "-" + namespace + ".sock");
     }
 }
