@@ -1,6 +1,5 @@
-//! Any text as a configuration: rules, or diagnostics that stand where the text is.
+//! Any text as a configuration: rules, or diagnostics whose places lie in the text.
 
-use instrument_core::selection::RuleSet;
 use settings::Diagnostic;
 
 use super::built_in;
@@ -12,7 +11,7 @@ pub fn check(data: &[u8]) {
         Ok((config, warnings)) => {
             assert!(!warnings.iter().any(Diagnostic::is_error), "an error, and yet a configuration");
             in_place(text, &warnings);
-            match RuleSet::compile(config.rule_tables(), &**built_in::library(), built_in::presets()) {
+            match config.compile_rules(built_in::library(), built_in::presets()) {
                 Ok(rules) => drop(rules.wants_name(b"com/acme/Thing")),
                 Err(problems) => in_place(text, &problems),
             }

@@ -39,9 +39,9 @@ enum SentinelChoice {
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum SlotChoice {
     /// After all locals of the method
-    BehindLocals,
+    AfterLocals,
     /// Between its parameters and its other locals
-    BehindParameters,
+    AfterParameters,
 }
 
 /// Print methods as instructions, before and after they are instrumented, or why they stay as they are.
@@ -69,7 +69,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value = "removed")]
     sentinel: SentinelChoice,
     /// Likewise: which slots the locals of the templates get.
-    #[arg(long, value_enum, default_value = "behind-locals")]
+    #[arg(long, value_enum, default_value = "after-locals")]
     slots: SlotChoice,
     /// Print JSON.
     #[arg(long)]
@@ -122,8 +122,8 @@ fn engine_options(arguments: &Arguments) -> EngineOptions {
             SentinelChoice::Nop => SentinelForm::NoOperations,
         },
         slots: match arguments.slots {
-            SlotChoice::BehindLocals => SlotScheme::AfterLocals,
-            SlotChoice::BehindParameters => SlotScheme::AfterParameters,
+            SlotChoice::AfterLocals => SlotScheme::AfterLocals,
+            SlotChoice::AfterParameters => SlotScheme::AfterParameters,
         },
     }
 }

@@ -105,7 +105,7 @@ fn other_ways_to_merge_can_be_looked_at() {
     assert!(count(&long, "goto_w") > count(&usual, "goto") && count(&long, "goto") == 0);
     let marked = listed(&["--sentinel", "nop"]);
     assert_eq!(count(&marked, "nop"), 6, "two templates, each with a call of three bytes");
-    let moved = listed(&["--slots", "behind-parameters"]);
+    let moved = listed(&["--slots", "after-parameters"]);
     assert!(count(&moved, "lstore_3") < count(&usual, "lstore_3"), "the first local is not in slot 3 any more");
     let said = dump(&sandbox, &["--slots", "in-front", "com.machin.Bidule", "machin.jar"]);
     assert_eq!(said.code, 2, "{}", said.stderr);
