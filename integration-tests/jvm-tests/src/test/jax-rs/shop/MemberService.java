@@ -5,6 +5,8 @@ import jakarta.ws.rs.GET;
 import jakarta.ws.rs.NotFoundException;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.PathParam;
+import jakarta.ws.rs.core.Response;
+import jakarta.ws.rs.ext.ExceptionMapper;
 import java.io.InputStream;
 import java.net.HttpURLConnection;
 import java.net.URI;
@@ -45,11 +47,20 @@ public final class MemberService {
     }
 
     private static ResourceConfig application() {
-        return new ResourceConfig(Members.class);
+        return new ResourceConfig(Members.class, FailingMapper.class);
+    }
+
+    /** Leaves an exception to the server: no answer of Jersey's own. */
+    public static final class FailingMapper implements ExceptionMapper<UnsupportedOperationException> {
+
+        @Override
+        public Response toResponse(UnsupportedOperationException exception) {
+            throw exception;
+        }
     }
 
     private static void ask(int port) throws Exception {
-        for (String path : new String[] {"members", "members/7", "members/8", "members/7/loans/3", "members/0", "nowhere/5"}) {
+        for (String path : new String[] {"members", "members/7", "members/8", "members/7/loans/3", "members/0", "members/13", "nowhere/5"}) {
             URL url = new URL("http://localhost:" + port + "/shop/api/" + path);
             HttpURLConnection connection = (HttpURLConnection) url.openConnection();
             int status = connection.getResponseCode();
@@ -73,6 +84,9 @@ public final class MemberService {
         public String one(@PathParam("id") int id) {
             if (id == 0) {
                 throw new NotFoundException();
+            }
+            if (id == 13) {
+                throw new UnsupportedOperationException();
             }
             return "member " + id;
         }

@@ -53,6 +53,11 @@ public final class Nesting {
         }
     }
 
+    /** Returns the status that Jersey was about to write in the present thread; 0 if it is unknown. */
+    public int answered() {
+        return this == UNKNOWN ? 0 : status;
+    }
+
     /** Whether a call that found this value in a field was made within another call of its category. */
     boolean isInner(int found) {
         return found > 0 && this != UNKNOWN;

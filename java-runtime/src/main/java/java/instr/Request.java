@@ -40,12 +40,12 @@ public final class Request {
      * that of Spring.
      */
     String route(Object pattern) {
-        if (!isComplete) return "";
+        // Known before the answer is: a request that failed without a status has it, too.
         if (!matched.isEmpty()) {
             String base = contextPath == null ? "" : contextPath;
             return base.endsWith("/") ? base.substring(0, base.length() - 1) + matched : base + matched;
         }
-        if (!(pattern instanceof String)) return "";
+        if (!isComplete || !(pattern instanceof String)) return "";
         String known = (String) pattern;
         String context = contextPath == null ? "" : contextPath;
         // A servlet that is mapped to /api/* hands on what follows, unless the pattern was made for the whole path.

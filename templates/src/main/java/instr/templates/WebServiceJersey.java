@@ -48,7 +48,7 @@ final class WebServiceJersey {
                 known.contextPath = request.getBaseUri().getRawPath();
                 List<UriTemplate> templates = request.getUriInfo().getMatchedTemplates();
                 for (int i = 0; i < templates.size(); i++) known.matchedWithin(templates.get(i).getTemplate());
-                known.status = nesting.status;
+                known.status = nesting.answered();
                 known.isComplete = known.status != 0;
             } catch (Throwable recycled) {
                 // What is known is recorded, and the rest is counted as unknown.
@@ -89,7 +89,7 @@ final class WebServiceJersey {
                         known.contextPath = request.getBaseUri().getRawPath();
                         List<UriTemplate> templates = request.getUriInfo().getMatchedTemplates();
                         for (int i = 0; i < templates.size(); i++) known.matchedWithin(templates.get(i).getTemplate());
-                        known.status = nesting.status;
+                        known.status = nesting.answered();
                         known.isComplete = known.status != 0;
                     } catch (Throwable recycled) {
                         // What is known is recorded, and the rest is counted as unknown.
@@ -107,7 +107,13 @@ final class WebServiceJersey {
             requires = "org.glassfish.jersey.server.ContainerResponse")
     static void status() throws Throwable {
         Nesting nesting = Nesting.current();
-        if (nesting.requests > 0) nesting.status = ((ContainerResponse) Target.arg(0)).getStatus();
+        if (nesting.requests > 0) {
+            try {
+                nesting.status = ((ContainerResponse) Target.arg(0)).getStatus();
+            } catch (Throwable unknown) {
+                nesting.status = 0;
+            }
+        }
         Target.proceed();
     }
 }

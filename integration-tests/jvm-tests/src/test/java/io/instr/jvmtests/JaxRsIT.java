@@ -21,6 +21,7 @@ class JaxRsIT {
     private static final List<String> ANSWERED = List.of(
             "/shop/api/members /shop/api/members 200",
             "/shop/api/members/0 /shop/api/members/{id} 404",
+            "/shop/api/members/13 /shop/api/members/{id} 500",
             "/shop/api/members/7 /shop/api/members/{id} 200",
             "/shop/api/members/7/loans/3 /shop/api/members/{id}/loans/{number} 200",
             "/shop/api/members/8 /shop/api/members/{id} 200",
