@@ -221,6 +221,9 @@ impl ProbeRegistry {
         }
         let (class, mut of_class) = known.take_class(class, requests);
         if !of_class.is_shared && !of_class.loaders.contains(&loader) {
+            if of_class.loaders.is_empty() {
+                known.kinds.note_loaded(&class, of_class.kind, std::mem::take(&mut of_class.was_unloaded));
+            }
             of_class.loaders.push(loader);
         }
         let of_numbers = &mut of_class.numbers;
@@ -251,7 +254,8 @@ impl ProbeRegistry {
         let Known { by_class, kinds, .. } = &mut *known;
         for (name, of_class) in by_class.iter_mut().filter(|(_, of_class)| !of_class.loaders.is_empty()) {
             of_class.loaders.retain(|loader| !gone.contains(loader));
-            if of_class.loaders.is_empty() && !std::mem::replace(&mut of_class.was_unloaded, true) {
+            if of_class.loaders.is_empty() {
+                of_class.was_unloaded = true;
                 kinds.note_unloaded(name, of_class.kind);
             }
         }
