@@ -44,6 +44,10 @@ public final class KnownLoad {
         switch (kind) {
             case "steady":
                 return Own.steady(numbers[1], numbers[2], numbers[3]);
+            case "begin":
+                return Own.begin(numbers[1], numbers[2]);
+            case "end":
+                return Own.end();
             case "fail":
                 return Own.fail(numbers[1]);
             case "burn":
@@ -105,6 +109,11 @@ public final class KnownLoad {
     /** Runs the load and counts it. */
     static final class Own {
 
+        private static final List<Thread> PACING = new ArrayList<>();
+        private static final AtomicLong PACED_CALLS = new AtomicLong();
+        private static final AtomicLong PACED_NANOS = new AtomicLong();
+        private static volatile boolean isPacing;
+
         private Own() {}
 
         /** Calls of a known length by a known number of threads; returns calls, time in them, and time altogether. */
@@ -127,6 +136,34 @@ public final class KnownLoad {
                 thread.join();
             }
             return threads * calls + " " + nanos + " " + (System.nanoTime() - before);
+        }
+
+        /** Starts threads that make the same calls until {@link #end}. */
+        static String begin(int threads, int millis) {
+            PACED_CALLS.set(0);
+            PACED_NANOS.set(0);
+            isPacing = true;
+            for (int i = 0; i < threads; i++) {
+                PACING.add(started(new Thread(() -> {
+                    while (isPacing) {
+                        long start = System.nanoTime();
+                        pacedQuietly(millis);
+                        PACED_NANOS.addAndGet(System.nanoTime() - start);
+                        PACED_CALLS.incrementAndGet();
+                    }
+                })));
+            }
+            return Integer.toString(threads);
+        }
+
+        /** Returns the calls since {@link #begin} and the time in them, when all have ended. */
+        static String end() throws InterruptedException {
+            isPacing = false;
+            for (Thread thread : PACING) {
+                thread.join();
+            }
+            PACING.clear();
+            return PACED_CALLS + " " + PACED_NANOS;
         }
 
         private static void pacedQuietly(int millis) {

@@ -94,7 +94,7 @@ class InstrumentedAheadIT {
         Program program = instrumented(jdk, "[[rule]]\nclass = \"targets.Conversation\"\nlevel = \"time\"\n", "targets.Conversation");
         Path directory = RunDirectories.create();
         AgentConfig other = AgentConfig.of("[[rule]]\nclass = \"targets.none.Else\"\n");
-        AgentConfig same = AgentConfig.of("[control]\nlive = true\n[[rule]]\nclass = \"targets.Conversation\"\nlevel = \"time\"\n");
+        AgentConfig same = AgentConfig.of(FIXED + "[control]\nlive = true\n[[rule]]\nclass = \"targets.Conversation\"\nlevel = \"time\"\n");
         List<String> agent = List.of(Program.agentOption(Attachment.prepare(directory, "start", other).toString()));
         try (Dialog dialog = program.with("-XX:+EnableDynamicAgentLoading", "-Xverify:all").talk(agent, directory)) {
             assertEquals("ready", dialog.next());

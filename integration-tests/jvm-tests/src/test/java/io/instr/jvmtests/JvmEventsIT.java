@@ -164,7 +164,8 @@ class JvmEventsIT {
     @EachJdk
     void compiledMethodsHaveAddresses(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
-        try (Dialog program = recorded(jdk, "events = [\"jit\"]", directory)) {
+        // Compiled while the program waits for it, however slow the compiler's threads are.
+        try (Dialog program = recorded(jdk, "events = [\"jit\"]", directory, "-Xbatch")) {
             for (int turn = 0; turn < 20; turn++) {
                 program.ask("work 100000");
             }
@@ -189,10 +190,11 @@ class JvmEventsIT {
         assertTrue(trace.events("instr.CompiledCodeUnload").stream().allMatch(event -> addresses.contains(event.getLong("address"))));
     }
 
-    private static Dialog recorded(Jdk jdk, String traceLines, Path directory) {
+    private static Dialog recorded(Jdk jdk, String traceLines, Path directory, String... options) {
         String rule = "[[rule]]\nclass = \"targets.Recorded*\"\nlevel = \"time\"\n";
         AgentConfig config = AgentConfig.of(traceLines, "", rule).ungoverned();
         Dialog program = Program.target(jdk, "targets.Recorded")
+                .with(options)
                 .talk(List.of(Program.agentOption(config.writeTo(directory).getFileName().toString())), directory);
         assertEquals("ready", program.next());
         return program;

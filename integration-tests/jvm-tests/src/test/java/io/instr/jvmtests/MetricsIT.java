@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.instr.jvmtests.jvm.AgentConfig;
 import io.instr.jvmtests.jvm.Attachment;
+import io.instr.jvmtests.jvm.Awaiting;
 import io.instr.jvmtests.jvm.Dialog;
 import io.instr.jvmtests.jvm.EachJdk;
 import io.instr.jvmtests.jvm.Finished;
@@ -29,7 +30,7 @@ class MetricsIT {
 
     private static final String LOAD = "targets.KnownLoad.";
 
-    private static AgentConfig config(int port, String metrics, String level) {
+    private static AgentConfig config(String metrics, String level) {
         return AgentConfig.verbatim("""
                 [trace]
                 file = "trace.jfr"
@@ -38,7 +39,7 @@ class MetricsIT {
                 [governor]
                 enabled = false
                 [metrics]
-                openmetrics = "127.0.0.1:%d"
+                openmetrics = "127.0.0.1:0"
                 %s
                 [[rule]]
                 class = "targets.KnownLoad"
@@ -46,7 +47,7 @@ class MetricsIT {
                 level = "%s"
                 [[rule]]
                 preset = "socket"
-                """.formatted(port, metrics, level));
+                """.formatted(metrics, level));
     }
 
     private static Dialog start(Jdk jdk, AgentConfig config, String... options) throws IOException {
@@ -78,34 +79,26 @@ class MetricsIT {
 
     @EachJdk
     void countAverageRateAndConcurrencyAreThoseOfTheLoad(Jdk jdk) throws IOException {
-        int port = OpenMetrics.freePort();
-        try (Dialog program = start(jdk, config(port, "interval = \"1 s\"", "time"))) {
-            // Four threads that do nothing else for three seconds: some interval lies entirely within. A busy machine makes the calls
-            // longer, not fewer at a time, so what follows holds on any: laws, and what a call of 20 ms cannot be below.
-            program.send("steady 4 20 150");
-            OpenMetrics full = OpenMetrics.await(port, page ->
-                    page.has("instr_method_concurrency", named("paced")) && page.value("instr_method_concurrency", named("paced")) > 3.3);
-            double rate = full.value("instr_method_rate", named("paced"));
+        try (Dialog program = start(jdk, config("interval = \"1 s\"", "time"))) {
+            int port = OpenMetrics.portOf(program);
+            // Four threads that do nothing else. A busy machine makes the calls longer, not fewer at a time; and where the drainer is late, an
+            // interval lacks calls that the next one then has as well. So in some interval the figures are those of four threads.
+            program.send("begin 4 20");
+            assertEquals("begin 4", program.next());
+            OpenMetrics full = OpenMetrics.await(port, MetricsIT::isOfFourThreads);
             double mean = full.value("instr_method_duration_mean_seconds", named("paced"));
             assertTrue(mean >= 0.02, "calls sleep 20 ms, mean " + mean);
             double concurrency = full.value("instr_method_concurrency", named("paced"));
-            near(concurrency, rate * mean, 0.001, "Little's law");
+            near(concurrency, full.value("instr_method_rate", named("paced")) * mean, 0.001, "Little's law");
 
-            String[] own = program.next().split(" ");
-            long calls = Long.parseLong(own[1]);
-            double seconds = Long.parseLong(own[2]) / 1e9;
-            assertEquals(600, calls);
+            long[] own = ask(program, "end");
+            long calls = own[0];
+            double seconds = own[1] / 1e9;
             OpenMetrics page = OpenMetrics.await(port, now -> now.value("instr_method_duration_seconds_count", named("paced")) == calls);
             near(seconds, page.value("instr_method_duration_seconds_sum", named("paced")), 0.02, "time in calls");
             // Half of the calls take the median or longer, so it is at most twice the mean. Its bucket is right to 2.2 %.
             double median = page.value("instr_method_duration_seconds", named("paced"), "quantile=\"0.5\"");
             assertTrue(median > 0.02 * 0.978 && median < 2 * seconds / calls * 1.022, "median " + median + " of a mean of " + seconds / calls);
-            // A thread ends a call each 20 ms at the most, and what ends in an interval has begun at most one call before it. Calls belong to
-            // the interval in which the drainer reads them, so where it is late an interval also has calls of the one before.
-            double longest = page.value("instr_method_duration_max_seconds", named("paced"));
-            double late = 1.5;
-            assertTrue(rate <= 4 * (1 / 0.02 + 1) * late, "rate of four threads: " + rate);
-            assertTrue(concurrency <= 4 * (1 + longest) * late, "four threads, an interval of a second, longest call " + longest + ": " + concurrency);
             assertEquals(0, page.value("instr_records_lost_total"));
             assertTrue(page.has("instr_method_rate", named("paced"), "instr_precision=\"exact\"", "instr_level=\"time\""), page.text());
             OpenMetrics.await(port, now -> now.value("instr_method_rate", named("paced")) == 0
@@ -130,10 +123,21 @@ class MetricsIT {
         }
     }
 
+    /** Returns whether the figures can be those of four threads, each of which ends a call every 20 ms at most and began one before the interval. */
+    private static boolean isOfFourThreads(OpenMetrics page) {
+        if (!page.has("instr_method_concurrency", named("paced"))) {
+            return false;
+        }
+        double concurrency = page.value("instr_method_concurrency", named("paced"));
+        double longest = page.value("instr_method_duration_max_seconds", named("paced"));
+        double rate = page.value("instr_method_rate", named("paced"));
+        return concurrency > 3.3 && concurrency <= 4 * (1 + longest) && rate <= 4 * (1 / 0.02 + 1);
+    }
+
     @EachJdk(oldestAndNewest = true)
     void callersAndCalleesAreReported(Jdk jdk) throws IOException {
-        int port = OpenMetrics.freePort();
-        try (Dialog program = start(jdk, config(port, "callers = true", "time"))) {
+        try (Dialog program = start(jdk, config("callers = true", "time"))) {
+            int port = OpenMetrics.portOf(program);
             ask(program, "recurse 5");
             ask(program, "recurse 3");
             String[] pair = {"instr_caller=\"" + LOAD + "recurse\"", named("recurse")};
@@ -149,8 +153,8 @@ class MetricsIT {
 
     @EachJdk
     void aHeapThatGrowsWithEachMajorCollectionIsSuspected(Jdk jdk) throws IOException {
-        int port = OpenMetrics.freePort();
-        try (Dialog program = start(jdk, config(port, "", "time"), "-Xmx64m", "-XX:+UseSerialGC")) {
+        try (Dialog program = start(jdk, config("", "time"), "-Xmx64m", "-XX:+UseSerialGC")) {
+            int port = OpenMetrics.portOf(program);
             program.ask("collect");
             OpenMetrics.await(port, page -> page.has("instr_heap_lowest_bytes"));
             assertEquals(0, OpenMetrics.scrape(port).value("instr_heap_growth_bytes"));
@@ -171,8 +175,8 @@ class MetricsIT {
 
     @EachJdk
     void fullKnowsWhatRunsWhatIsStalledWhatFailedAndWhatItCost(Jdk jdk) throws IOException {
-        int port = OpenMetrics.freePort();
-        try (Dialog program = start(jdk, config(port, "stalled-after = \"300 ms\"", "full"))) {
+        try (Dialog program = start(jdk, config("stalled-after = \"300 ms\"", "full"))) {
+            int port = OpenMetrics.portOf(program);
             ask(program, "hold 3 0");
             OpenMetrics held = OpenMetrics.scrape(port);
             assertEquals(3, held.value("instr_method_active", named("held")));
@@ -213,15 +217,17 @@ class MetricsIT {
 
     @EachJdk
     void theEnvironmentMovesAsTheProgramMovesIt(Jdk jdk) throws IOException {
-        int port = OpenMetrics.freePort();
-        try (Dialog program = start(jdk, config(port, "", "time"))) {
+        try (Dialog program = start(jdk, config("", "time"))) {
+            int port = OpenMetrics.portOf(program);
             OpenMetrics before = OpenMetrics.scrape(port);
             ask(program, "hold 10 0");
             ask(program, "allocate 2000 100000");
             long talked = ask(program, "talk 300000")[0];
             assertEquals("collect done", program.ask("collect"));
-            OpenMetrics after = OpenMetrics.await(port, page -> page.has("instr_socket_io_bytes_total", "\"read\"")
-                    && page.value("instr_socket_io_bytes_total", "\"read\"") >= talked);
+            // The sender is another thread, whose records may be drained later than the reader's; and it may still be ending.
+            OpenMetrics after = OpenMetrics.await(port, page -> hasTransferred(page, "\"read\"", talked)
+                    && hasTransferred(page, "\"write\"", talked)
+                    && page.value("jvm_thread_count", "\"false\"") <= before.value("jvm_thread_count", "\"false\"") + 10);
 
             String limit = "jvm_memory_limit_bytes";
             assertTrue(after.value(limit) > 200e6 && after.value(limit) <= 256 << 20, "-Xmx256m, limit " + after.value(limit));
@@ -244,6 +250,10 @@ class MetricsIT {
         }
     }
 
+    private static boolean hasTransferred(OpenMetrics page, String direction, long bytes) {
+        return page.has("instr_socket_io_bytes_total", direction) && page.value("instr_socket_io_bytes_total", direction) >= bytes;
+    }
+
     private static double collections(OpenMetrics page) {
         return page.samples().entrySet().stream()
                 .filter(sample -> sample.getKey().startsWith("jvm_gc_duration_seconds_count"))
@@ -253,9 +263,9 @@ class MetricsIT {
 
     @EachJdk(oldestAndNewest = true)
     void withoutATraceFileTheFiguresAreThereAllTheSame(Jdk jdk) throws IOException {
-        int port = OpenMetrics.freePort();
-        AgentConfig config = AgentConfig.verbatim(config(port, "", "time").text().replace("[agent]", "write = false\n[agent]"));
+        AgentConfig config = AgentConfig.verbatim(config("", "time").text().replace("[agent]", "write = false\n[agent]"));
         try (Dialog program = start(jdk, config)) {
+            int port = OpenMetrics.portOf(program);
             ask(program, "fail 5000");
             OpenMetrics.await(port, page -> page.has("instr_method_duration_seconds_count", named("failing"))
                     && page.value("instr_method_duration_seconds_count", named("failing")) == 5000);
@@ -268,12 +278,14 @@ class MetricsIT {
 
     @EachJdk(oldestAndNewest = true)
     void watchReportsEstimatesAsEstimates(Jdk jdk) throws IOException {
-        int port = OpenMetrics.freePort();
-        try (Dialog program = start(jdk, config(port, "", "watch"))) {
-            ask(program, "steady 1 500 4");
-            // Every call is longer than a tick, however late that is, so each is recorded; its time is that of the ticks.
-            OpenMetrics page = OpenMetrics.await(port, now -> now.has("instr_method_duration_seconds_count", named("paced"))
-                    && now.value("instr_method_duration_seconds_count", named("paced")) == 4);
+        try (Dialog program = start(jdk, config("", "watch"))) {
+            int port = OpenMetrics.portOf(program);
+            // Every call that is longer than a tick is recorded; on a busy machine some tick may be later than that.
+            OpenMetrics page = Awaiting.await(() -> {
+                ask(program, "steady 1 100 1");
+                return OpenMetrics.scrape(port);
+            }, now -> now.has("instr_method_duration_seconds_count", named("paced"))
+                    && now.value("instr_method_duration_seconds_count", named("paced")) >= 4);
             assertTrue(page.has("instr_method_duration_seconds_sum", named("paced"), "instr_precision=\"estimate\""), page.text());
             program.send("quit");
             program.finish().assertExitCode(0);
@@ -283,17 +295,17 @@ class MetricsIT {
     @EachJdk(having = "jcmd")
     void callsThatRunWhileTheAgentGoesAreCountedToTheirEnd(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
-        int first = OpenMetrics.freePort();
         try (Dialog program = Program.target(jdk, "targets.KnownLoad").with("-XX:+EnableDynamicAgentLoading").talk(List.of(), directory)) {
             assertEquals("ready", program.next());
-            Attachment.attach(jdk, program, Attachment.prepare(directory, "first", config(first, "", "full")));
+            Attachment.attach(jdk, program, Attachment.prepare(directory, "first", config("", "full")));
+            int first = OpenMetrics.portOf(program);
             ask(program, "hold 3 0");
             assertEquals(3, OpenMetrics.scrape(first).value("instr_method_active", named("held")));
             Attachment.detach(jdk, program);
             assertEquals(3, ask(program, "release")[0]);
 
-            int second = OpenMetrics.freePort();
-            Attachment.attach(jdk, program, Attachment.prepare(directory, "second", config(second, "", "full")));
+            Attachment.attach(jdk, program, Attachment.prepare(directory, "second", config("", "full")));
+            int second = OpenMetrics.portOf(program);
             ask(program, "hold 2 0");
             assertEquals(2, OpenMetrics.scrape(second).value("instr_method_active", named("held")));
             ask(program, "release");
@@ -304,10 +316,14 @@ class MetricsIT {
         }
     }
 
+    private static AgentConfig at(int port) {
+        return AgentConfig.verbatim(config("", "time").text().replace("127.0.0.1:0", "127.0.0.1:" + port));
+    }
+
     @EachJdk(oldestAndNewest = true)
     void aPortInUseIsReportedAndTheProgramRunsOn(Jdk jdk) throws IOException {
         try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
-                Dialog program = start(jdk, config(taken.getLocalPort(), "", "time"))) {
+                Dialog program = start(jdk, at(taken.getLocalPort()))) {
             assertEquals(10, ask(program, "fail 10")[0]);
             program.send("quit");
             Finished run = program.finish().assertExitCode(0);
@@ -319,7 +335,7 @@ class MetricsIT {
 
     @EachJdk(oldestAndNewest = true)
     void anAddressThatOthersCanReachNeedsToBeWanted(Jdk jdk) throws IOException {
-        AgentConfig config = AgentConfig.verbatim(config(OpenMetrics.freePort(), "", "time").text().replace("127.0.0.1", "0.0.0.0"));
+        AgentConfig config = AgentConfig.verbatim(config("", "time").text().replace("127.0.0.1", "0.0.0.0"));
         try (Dialog program = start(jdk, config)) {
             program.send("quit");
             Finished run = program.finish().assertExitCode(0);

@@ -25,6 +25,8 @@ class NestedCallsIT {
                 [agent]
                 stats = "stats.json"
                 on_error = "abort"
+                [governor]
+                enabled = false
                 [control]
                 live = true
                 [[rule]]

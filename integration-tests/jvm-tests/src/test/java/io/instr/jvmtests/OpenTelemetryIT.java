@@ -4,12 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.Awaiting;
 import io.instr.jvmtests.jvm.ControlSocket;
 import io.instr.jvmtests.jvm.Dialog;
 import io.instr.jvmtests.jvm.EachJdk;
 import io.instr.jvmtests.jvm.Finished;
 import io.instr.jvmtests.jvm.Jdk;
-import io.instr.jvmtests.jvm.OpenMetrics;
 import io.instr.jvmtests.jvm.OtlpReceiver;
 import io.instr.jvmtests.jvm.OtlpReceiver.Point;
 import io.instr.jvmtests.jvm.OtlpReceiver.Span;
@@ -19,7 +19,9 @@ import io.instr.jvmtests.jvm.RunDirectories;
 import io.instr.jvmtests.jvm.Trace.Call;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -68,13 +70,17 @@ class OpenTelemetryIT {
                 Dialog program = start(jdk, receiver.url(), "full")) {
             program.ask("fail 777");
             long nanos = Long.parseLong(program.ask("steady 2 5 50").split(" ")[2]);
+            // The end of the program waits a few seconds for the receiver and no longer.
+            receiver.awaitCalls(LOAD + "paced", 100);
             program.send("quit");
             Finished run = program.finish().assertExitCode(0);
 
             ProtobufMessage paced = receiver.latest("instr.method.duration", FUNCTION, LOAD + "paced").orElseThrow();
             assertEquals(100, paced.number(4), "count");
             assertEquals(100, paced.message(8).packed(2).stream().mapToLong(Long::longValue).sum(), "in buckets");
-            assertEquals(nanos / 1e9, paced.real(5), 0.02 * nanos / 1e9, "sum");
+            long recorded = run.trace().callsOf(LOAD + "paced").stream().mapToLong(Call::duration).sum();
+            assertEquals(recorded / 1e9, paced.real(5), 1e-9, "sum");
+            assertTrue(recorded >= 100 * 5_000_000L && recorded <= nanos * 1.0001, recorded + " of " + nanos + " ns around the calls");
             assertTrue(paced.real(12) >= 0.005 && paced.real(13) >= paced.real(12), "min and max");
             assertEquals(run.trace().count(LOAD + "paced"), paced.number(4));
             assertEquals(777, receiver.latest("instr.method.errors", FUNCTION, LOAD + "failing").orElseThrow().number(6));
@@ -102,6 +108,8 @@ class OpenTelemetryIT {
             program.ask("recurse 5");
             program.ask("fail 100");
             program.ask("steady 3 5 4");
+            // The last call of all, which contains those of the threads, is a span.
+            Awaiting.await(receiver::spans, OpenTelemetryIT::haveLoadAroundPacedCalls);
             program.send("quit");
             Finished run = program.finish().assertExitCode(0);
 
@@ -133,6 +141,12 @@ class OpenTelemetryIT {
         }
     }
 
+    private static boolean haveLoadAroundPacedCalls(List<Span> spans) {
+        List<Span> paced = spans.stream().filter(span -> span.name().equals("KnownLoad.paced")).toList();
+        return paced.size() == 12 && spans.stream().anyMatch(span -> span.name().equals("KnownLoad.load")
+                && paced.stream().allMatch(call -> span.start() <= call.start() && call.end() <= span.end()));
+    }
+
     /** The names and attributes of OpenTelemetry's semantic conventions. */
     @EachJdk(from = 21)
     void spansOfRequestsAndStatementsFollowTheConventions(Jdk jdk) throws IOException {
@@ -142,6 +156,7 @@ class OpenTelemetryIT {
                     otlp = "%s"
                     otlp-traces = true
                     trace-threshold = "2 ms"
+                    interval = "200 ms"
                     [[rule]]
                     preset = "http-server"
                     [[rule]]
@@ -157,6 +172,7 @@ class OpenTelemetryIT {
                 assertEquals("ready", program.next());
                 program.ask("jakarta 20 1 1");
                 program.ask("statement 20 1 1");
+                Awaiting.await(receiver::spans, spans -> spans.size() == 2);
                 program.send("quit");
                 program.finish().assertExitCode(0);
             }
@@ -200,9 +216,17 @@ class OpenTelemetryIT {
 
     @EachJdk(oldestAndNewest = true)
     void aReceiverThatIsNotThereIsReportedOnce(Jdk jdk) throws IOException {
-        String url = "http://127.0.0.1:" + OpenMetrics.freePort();
+        try (Socket refusing = new Socket()) {
+            // Bound and not listening: no other process can take the port, and connections to it are refused.
+            refusing.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+            aReceiverThatIsNotThereIsReportedOnce(jdk, "http://127.0.0.1:" + refusing.getLocalPort());
+        }
+    }
+
+    private static void aReceiverThatIsNotThereIsReportedOnce(Jdk jdk, String url) throws IOException {
         try (Dialog program = start(jdk, url, "time")) {
-            // Three seconds: some interval ends.
+            ControlSocket.await(program, status -> status.contains("\"failing\":{\"reason\""));
+            // Three seconds: further intervals end.
             program.ask("steady 2 5 600");
             program.send("quit");
             Finished run = program.finish().assertExitCode(0);

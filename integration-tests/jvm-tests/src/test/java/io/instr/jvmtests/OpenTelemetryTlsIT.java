@@ -4,12 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.Awaiting;
 import io.instr.jvmtests.jvm.Certificates;
+import io.instr.jvmtests.jvm.ControlSocket;
 import io.instr.jvmtests.jvm.Dialog;
 import io.instr.jvmtests.jvm.EachJdk;
 import io.instr.jvmtests.jvm.Finished;
 import io.instr.jvmtests.jvm.Jdk;
-import io.instr.jvmtests.jvm.OpenMetrics;
 import io.instr.jvmtests.jvm.OtlpReceiver;
 import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
@@ -31,7 +32,7 @@ class OpenTelemetryTlsIT {
                 [metrics]
                 otlp-traces = true
                 trace-threshold = "2 ms"
-                interval = "100 ms"
+                interval = "500 ms"
                 %s
                 [[rule]]
                 class = "targets.KnownLoad"
@@ -45,13 +46,18 @@ class OpenTelemetryTlsIT {
         return program;
     }
 
-    /** Long enough for some intervals. */
-    private static Finished work(Dialog program) {
+    /** Has the program work, and end only after the receiver has what the test expects. */
+    private static Finished work(Dialog program, Runnable awaitReceiver) {
         program.ask("steady 2 5 100");
+        awaitReceiver.run();
         program.send("quit");
         Finished run = program.finish().assertExitCode(0);
         assertEquals(200, run.trace().count(PACED), run.stderr());
         return run;
+    }
+
+    private static Finished workInVain(Dialog program) {
+        return work(program, () -> ControlSocket.await(program, status -> status.contains("\"failing\":{\"reason\"")));
     }
 
     @EachJdk(oldestAndNewest = true)
@@ -63,7 +69,10 @@ class OpenTelemetryTlsIT {
                         ca-file = "ours.pem"
                         headers = "x-key=Bearer ${OTLP_TOKEN}"
                         """.formatted(receiver.url()), List.of("/usr/bin/env", "OTLP_TOKEN=s3cret"))) {
-            Finished run = work(program);
+            Finished run = work(program, () -> {
+                receiver.awaitCalls(PACED, 200);
+                Awaiting.await(receiver::spans, spans -> spans.size() == 200);
+            });
             assertEquals("", run.stderr());
             assertEquals(Set.of("Bearer s3cret"), Set.copyOf(receiver.keys()));
             assertEquals(200, receiver.latest("instr.method.duration", "code.function.name", PACED).orElseThrow().number(4));
@@ -80,7 +89,7 @@ class OpenTelemetryTlsIT {
                         otlp = "%s"
                         ca-file = "ours.pem"
                         """.formatted(receiver.url()), List.of())) {
-            Finished run = work(program);
+            Finished run = workInVain(program);
             assertEquals(1, run.stderr().lines().count(), run.stderr());
             String stderr = run.stderr();
             assertTrue(stderr.contains(receiver.url()) && stderr.contains("signed by nobody who is trusted by ca-file"), stderr);
@@ -93,7 +102,7 @@ class OpenTelemetryTlsIT {
         Path directory = RunDirectories.create();
         try (OtlpReceiver receiver = new OtlpReceiver(Certificates.of("ours", directory));
                 Dialog program = start(jdk, directory, "otlp = \"%s\"".formatted(receiver.url()), List.of())) {
-            String stderr = work(program).stderr();
+            String stderr = workInVain(program).stderr();
             assertEquals(1, stderr.lines().count(), stderr);
             assertTrue(stderr.contains("`ca-file`"), stderr);
             assertEquals(List.of(), receiver.keys());
@@ -102,13 +111,14 @@ class OpenTelemetryTlsIT {
 
     @EachJdk(oldestAndNewest = true)
     void missingFilesAndVariablesAreReportedAndTheProgramRuns(Jdk jdk) throws IOException {
-        String url = "https://127.0.0.1:" + OpenMetrics.freePort();
+        // Nothing is sent, so the port does not matter.
+        String url = "https://127.0.0.1:1";
         for (String[] missing : new String[][] {
             {"ca-file = 'nowhere.pem'", "nowhere.pem"}, {"headers = 'authorization=${NOT_THERE}'", "variable NOT_THERE"},
         }) {
             Path directory = RunDirectories.create();
             try (Dialog program = start(jdk, directory, "otlp = '%s'\n%s".formatted(url, missing[0]), List.of())) {
-                String stderr = work(program).stderr();
+                String stderr = workInVain(program).stderr();
                 assertEquals(1, stderr.lines().count(), stderr);
                 assertTrue(stderr.contains(missing[1]) && stderr.contains("nothing is sent"), stderr);
             }

@@ -24,7 +24,7 @@ class ProbeSwitchIT {
 
     @EachJdk
     void oneRequestSwitchesProbesOfEveryLevelOffAndAnotherOnAgain(Jdk jdk) throws IOException {
-        for (String tables : new String[] {"[governor]\nenabled = false\n", "[control]\nlive = true\n"}) {
+        for (String tables : new String[] {"[governor]\nenabled = false\n", "[control]\nlive = true\n[governor]\nenabled = false\n"}) {
             Path directory = RunDirectories.create();
             try (Dialog program = start(jdk, tables, "time", directory)) {
                 program.ask("work 100");

@@ -18,6 +18,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -83,13 +84,13 @@ class RecordingEndsIT {
     @EachJdk(oldestAndNewest = true)
     void aFullFileEndsTheRecordingIfThatIsAskedFor(Jdk jdk) throws Exception {
         Path directory = RunDirectories.create();
-        long calls = 0;
+        AtomicLong calls = new AtomicLong();
         try (Dialog program = recorded(jdk, "max-file-mb = 1\nwhen-full = \"stop\"", directory)) {
-            for (int round = 0; round < 500 && !ControlSocket.status(program).contains("\"ended\":\"the trace file is full\""); round++) {
+            ControlSocket.await(program, status -> {
                 program.ask("work 20000");
-                calls += 20_000;
-            }
-            program.ask("work 20000");
+                calls.addAndGet(20_000);
+                return status.contains("\"ended\":\"the trace file is full\"");
+            });
             program.send("quit");
             assertEquals("", program.finish().assertExitCode(0).stderr());
         }
@@ -98,7 +99,7 @@ class RecordingEndsIT {
         long recorded = stats(directory).stats().figure("records");
         long lost = stats(directory).stats().figure("lost");
         assertEquals(recorded, trace.count(STEP));
-        assertTrue(recorded > 30_000 && recorded + lost <= calls, recorded + " + " + lost + " of " + calls);
+        assertTrue(recorded > 30_000 && recorded + lost <= calls.get(), recorded + " + " + lost + " of " + calls);
         assertTrue(Files.size(directory.resolve("trace.jfr")) < 2 << 20);
     }
 
@@ -191,8 +192,10 @@ class RecordingEndsIT {
         Trace trace = Trace.read(dumps.get(0));
         assertEquals(100, trace.count(STEP), "what was before the slow call");
         Matcher slow = Pattern.compile("slow call: targets.Recorded.slow took (\\d+) ms").matcher(reason(trace));
-        assertTrue(slow.matches() && Integer.parseInt(slow.group(1)) >= 250, reason(trace));
-        assertTrue(trace.callsOf("targets.Recorded.slow").stream().anyMatch(call -> call.duration() >= 200_000_000));
+        // Any of the calls of this length, also a shorter one that the machine held up.
+        assertTrue(slow.matches() && Integer.parseInt(slow.group(1)) >= 200, reason(trace));
+        long millis = Long.parseLong(slow.group(1));
+        assertTrue(trace.callsOf("targets.Recorded.slow").stream().anyMatch(call -> call.duration() / 1_000_000 == millis), reason(trace));
     }
 
     @EachJdk(having = "jfr")
@@ -200,8 +203,8 @@ class RecordingEndsIT {
         Path directory = RunDirectories.create();
         try (Dialog program = recorded(jdk, "mode = \"ring\"\nkeep-seconds = 2\ndump-at-exit = true", directory)) {
             for (int turn = 0; turn < 4; turn++) {
-                program.ask("work 100");
                 program.ask("pause 1500");
+                program.ask("work 100");
             }
             program.send("quit");
             program.finish().assertExitCode(0);

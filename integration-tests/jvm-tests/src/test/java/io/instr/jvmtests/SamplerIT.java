@@ -62,8 +62,14 @@ class SamplerIT {
                 .filter(sample -> sample.frames().size() == 5 && sample.has("targets.Busy.c"))
                 .filter(sample -> sample.frames().subList(isExact ? 0 : 1, 3).equals(chain.subList(isExact ? 0 : 1, 3)))
                 .count();
-        assertTrue(exact >= 0.8 * samples.all(), () -> exact + " of " + samples.all() + " are " + chain);
+        long all = samplesOfWork(samples);
+        assertTrue(all > 50 && exact >= 0.8 * all, () -> exact + " of " + all + " are " + chain);
         assertClose(run.line("cpu main"), samples.ofThread("main"), 0.15);
+    }
+
+    /** Returns how many samples were taken of the program's work, with a stack or without: the start takes a different time on each machine. */
+    private static long samplesOfWork(Samples samples) {
+        return samples.all() - samples.taken().stream().filter(sample -> !sample.has("targets.Busy.chain")).count();
     }
 
     @EachJdk
@@ -141,7 +147,8 @@ class SamplerIT {
         Samples samples = Samples.of(run);
         String line = "targets.Busy.c:" + run.line("line c");
         long inside = samples.taken().stream().filter(sample -> sample.frames().contains(line)).count();
-        assertTrue(inside >= 0.6 * samples.all(), inside + " of " + samples.all() + " are at " + line);
+        long all = samplesOfWork(samples);
+        assertTrue(all > 20 && inside >= 0.6 * all, inside + " of " + all + " are at " + line);
         assertSamplesLieWithinCalls(run.trace());
     }
 

@@ -33,9 +33,7 @@ class WithdrawnProbesIT {
     private static final String LOST = STEP + " lost its probe";
     private static final String TOLD = "its time counts with its callers";
     private static final String WORK = "work 100000000";
-    /** So often at most: some 20 s. */
-    private static final int PATIENCE = 200;
-    /** After so often it would have been taken away: see the first test. */
+    /** After this number of times it would have lost its probe: see the first test. */
     private static final int LONG_ENOUGH = 20;
 
     @EachJdk
@@ -44,11 +42,7 @@ class WithdrawnProbesIT {
         try (Dialog program = conversation(jdk, "", directory)) {
             assertEquals("twin load", program.ask("twin load"));
             String sum = program.ask(WORK);
-            int asked = 1;
-            while (!ControlSocket.status(program).contains(LOST)) {
-                assertTrue(++asked < PATIENCE, "the probe is still there: " + ControlSocket.status(program));
-                assertEquals(sum, program.ask(WORK));
-            }
+            workUntil(program, sum, LOST);
             // Its class is being retransformed now, or has been.
             Path rewritten = directory.resolve("rewritten/targets/Conversation.class");
             Awaiting.await(() -> hasProbe(rewritten, "step"), isThere -> !isThere);
@@ -94,11 +88,7 @@ class WithdrawnProbesIT {
         try (Dialog program = conversation(jdk, "level = \"watch\"\n[control]\nlive = true\n", directory)) {
             program.ask("twin load");
             String sum = program.ask(WORK);
-            int asked = 1;
-            while (!ControlSocket.status(program).contains("\"withdrawn\":1")) {
-                assertTrue(++asked < PATIENCE, "the probe is still there: " + ControlSocket.status(program));
-                assertEquals(sum, program.ask(WORK));
-            }
+            workUntil(program, sum, "\"withdrawn\":1");
             assertTrue(ControlSocket.status(program).contains(LOST), ControlSocket.status(program));
             ControlSocket.level(program, STEP, "off");
             assertTrue(ControlSocket.status(program).contains("\"withdrawn\":1"), "off is as good as gone");
@@ -106,7 +96,7 @@ class WithdrawnProbesIT {
             assertFalse(ControlSocket.status(program).contains("\"withdrawn\""), ControlSocket.status(program));
             program.ask("work 70");
             ControlSocket.level(program, STEP, "watch");
-            for (asked = 0; asked < LONG_ENOUGH; asked++) {
+            for (int asked = 0; asked < LONG_ENOUGH; asked++) {
                 program.ask(WORK);
             }
             assertFalse(ControlSocket.status(program).contains("\"withdrawn\""), "it is not the governor's business any more");
@@ -132,6 +122,14 @@ class WithdrawnProbesIT {
             program.finish().assertExitCode(0);
         }
         assertEquals(List.of(), governorNotes(trace(directory)));
+    }
+
+    /** Calls the method until the status contains this text. */
+    private static void workUntil(Dialog program, String sum, String wanted) {
+        ControlSocket.await(program, status -> {
+            assertEquals(sum, program.ask(WORK));
+            return status.contains(wanted);
+        });
     }
 
     private static Dialog conversation(Jdk jdk, String ofRule, Path directory) throws IOException {

@@ -5,16 +5,19 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.time.Duration;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.Set;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -24,21 +27,43 @@ public record OpenMetrics(String text, Map<String, Double> samples) {
 
     private static final Pattern SAMPLE =
             Pattern.compile("([a-z_]+)(\\{(?:[a-z_]+=\"(?:[^\"\\\\]|\\\\.)*\",?)*})? ([-0-9.eE+]+|NaN)");
+    /** The state of a socket in {@code /proc/net/tcp}. */
+    private static final String LISTENING = "0A";
     private static final Pattern COMMENT = Pattern.compile("# (TYPE|UNIT|HELP) ([a-z_]+) .+");
 
-    /** A port that is free now. */
-    public static int freePort() {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
+    /**
+     * Returns the port of the page in a program whose configuration has port 0: the one on which its process listens over IPv4. The tests
+     * choose no port, as another process could take it before the agent does.
+     */
+    public static int portOf(Dialog program) {
+        return Awaiting.await(() -> listening(program.pid()), ports -> ports.size() == 1).iterator().next();
+    }
+
+    private static Set<Integer> listening(long pid) throws IOException {
+        Set<String> sockets = new HashSet<>();
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(Path.of("/proc/" + pid + "/fd"))) {
+            for (Path file : files) {
+                try {
+                    sockets.add(Files.readSymbolicLink(file).toString());
+                } catch (NoSuchFileException closedMeanwhile) {
+                    // No longer one of its sockets.
+                }
+            }
         }
+        Set<Integer> ports = new HashSet<>();
+        for (String line : Files.readAllLines(Path.of("/proc/" + pid + "/net/tcp"))) {
+            String[] words = line.strip().split("\\s+");
+            if (words[3].equals(LISTENING) && sockets.contains("socket:[" + words[9] + "]")) {
+                ports.add(Integer.parseInt(words[1].substring(words[1].indexOf(':') + 1), 16));
+            }
+        }
+        return ports;
     }
 
     /** Reads the page. */
     public static OpenMetrics scrape(int port) {
         HttpRequest request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + "/metrics"))
-                .timeout(Duration.ofSeconds(20))
+                .timeout(JvmProcess.LIMIT)
                 .build();
         try {
             HttpResponse<String> response = HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString());

@@ -129,6 +129,12 @@ public final class OtlpReceiver implements AutoCloseable {
                 .reduce((earlier, later) -> later);
     }
 
+    /** Waits until the figures of a method count this number of calls. */
+    public void awaitCalls(String method, long calls) {
+        Awaiting.await(() -> latest("instr.method.duration", "code.function.name", method).map(point -> point.number(4)).orElse(0L),
+                count -> count == calls);
+    }
+
     public synchronized List<Point> points() {
         return List.copyOf(points);
     }

@@ -44,10 +44,6 @@ public record Samples(Trace trace, List<Sample> taken, List<RecordedEvent> faile
 
     /** What the recording says about how the samples were taken. */
     public String setting(String key) {
-        return trace.events("instr.Configuration").stream()
-                .filter(event -> event.getString("key").equals(key))
-                .map(event -> event.getString("value"))
-                .findFirst()
-                .orElse("");
+        return trace.setting(key);
     }
 }

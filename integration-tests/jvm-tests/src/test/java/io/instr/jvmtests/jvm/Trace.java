@@ -98,4 +98,18 @@ public record Trace(Path file, List<Call> calls, List<RecordedEvent> others) {
     public List<RecordedEvent> events(String type) {
         return others.stream().filter(event -> event.getEventType().getName().equals(type)).toList();
     }
+
+    /** Returns the value of a setting of the recorded process; empty if it was not recorded. */
+    public String setting(String key) {
+        return events("instr.Configuration").stream()
+                .filter(event -> event.getString("key").equals(key))
+                .map(event -> event.getString("value"))
+                .findFirst()
+                .orElse("");
+    }
+
+    /** Returns the longest time between two ticks of level watch: each longer call is recorded, and its length is right to this time. */
+    public long longestTick() {
+        return Long.parseLong(setting("watch.tick-max-ns"));
+    }
 }
