@@ -52,22 +52,20 @@ impl VerificationType {
 
     #[inline]
     pub(crate) fn write(self, out: &mut ByteWriter) {
-        match self {
-            VerificationType::Top => out.u1(0),
-            VerificationType::Integer => out.u1(1),
-            VerificationType::Float => out.u1(2),
-            VerificationType::Double => out.u1(3),
-            VerificationType::Long => out.u1(4),
-            VerificationType::Null => out.u1(5),
-            VerificationType::UninitializedThis => out.u1(6),
-            VerificationType::Object(class) => {
-                out.u1(7);
-                out.u2(class);
-            }
-            VerificationType::Uninitialized(offset) => {
-                out.u1(8);
-                out.u2(offset.min(0xFFFF) as u16);
-            }
+        let (tag, operand) = match self {
+            VerificationType::Top => (0, None),
+            VerificationType::Integer => (1, None),
+            VerificationType::Float => (2, None),
+            VerificationType::Double => (3, None),
+            VerificationType::Long => (4, None),
+            VerificationType::Null => (5, None),
+            VerificationType::UninitializedThis => (6, None),
+            VerificationType::Object(class) => (7, Some(class)),
+            VerificationType::Uninitialized(offset) => (8, Some(offset.min(0xFFFF) as u16)),
+        };
+        match operand.map(u16::to_be_bytes) {
+            None => out.u1(tag),
+            Some([high, low]) => out.bytes(&[tag, high, low]),
         }
     }
 }
@@ -126,6 +124,7 @@ pub struct FrameDecoder<'a, 'b> {
     left: u16,
     offset: Option<u32>,
     locals_changed: bool,
+    highest_class: u16,
     locals: &'b mut Vec<VerificationType>,
     stack: &'b mut Vec<VerificationType>,
 }
@@ -141,7 +140,7 @@ impl<'a, 'b> FrameDecoder<'a, 'b> {
         reader.set_context("StackMapTable");
         let left = reader.u2()?;
         stack.clear();
-        Ok(FrameDecoder { reader, left, offset: None, locals_changed: true, locals, stack })
+        Ok(FrameDecoder { reader, left, offset: None, locals_changed: true, highest_class: 0, locals, stack })
     }
 
     /// Locals of the present frame.
@@ -160,6 +159,12 @@ impl<'a, 'b> FrameDecoder<'a, 'b> {
         self.stack
     }
 
+    /// The highest constant that the frames so far have named as a class.
+    #[inline]
+    pub fn highest_class(&self) -> u16 {
+        self.highest_class
+    }
+
     /// Goes to the next frame and gives its code offset; `None` after the last.
     pub fn advance(&mut self) -> Result<Option<u32>> {
         if self.left == 0 {
@@ -172,14 +177,18 @@ impl<'a, 'b> FrameDecoder<'a, 'b> {
         self.locals_changed = !matches!(head.form, FrameForm::Same | FrameForm::OneStackItem);
         match head.form {
             FrameForm::Same => {}
-            FrameForm::OneStackItem => self.stack.push(VerificationType::read(&mut self.reader)?),
+            FrameForm::OneStackItem => {
+                let entry = self.entry()?;
+                self.stack.push(entry);
+            }
             FrameForm::Chop(gone) => {
                 let kept = self.locals.len().checked_sub(usize::from(gone));
                 self.locals.truncate(kept.ok_or(self.reader.error(ErrorKind::BadFrame))?);
             }
             FrameForm::Append(added) => {
                 for _ in 0..added {
-                    self.locals.push(VerificationType::read(&mut self.reader)?);
+                    let entry = self.entry()?;
+                    self.locals.push(entry);
                 }
             }
             FrameForm::Full => self.full()?,
@@ -196,12 +205,23 @@ impl<'a, 'b> FrameDecoder<'a, 'b> {
     fn full(&mut self) -> Result<()> {
         self.locals.clear();
         for _ in 0..self.reader.u2()? {
-            self.locals.push(VerificationType::read(&mut self.reader)?);
+            let entry = self.entry()?;
+            self.locals.push(entry);
         }
         for _ in 0..self.reader.u2()? {
-            self.stack.push(VerificationType::read(&mut self.reader)?);
+            let entry = self.entry()?;
+            self.stack.push(entry);
         }
         Ok(())
+    }
+
+    #[inline]
+    fn entry(&mut self) -> Result<VerificationType> {
+        let entry = VerificationType::read(&mut self.reader)?;
+        if let VerificationType::Object(class) = entry {
+            self.highest_class = self.highest_class.max(class);
+        }
+        Ok(entry)
     }
 }
 
@@ -237,12 +257,7 @@ impl FrameEncoder {
         self.count
     }
 
-    /// Offset of the last frame.
-    pub fn last_offset(&self) -> Option<u32> {
-        self.previous_offset
-    }
-
-    /// Appends a frame. A frame at the offset of the previous one is left out (the first one is kept), a lower one is refused.
+    /// Appends a frame; false if its offset is not higher than that of the frame before.
     pub fn frame(&mut self, offset: u32, locals: &[VerificationType], stack: &[VerificationType]) -> bool {
         // Trailing tops say nothing; the verifier fills up with them.
         let used = locals.iter().rposition(|&local| local != VerificationType::Top).map_or(0, |last| last + 1);
@@ -250,7 +265,7 @@ impl FrameEncoder {
         let delta = match self.previous_offset {
             None => offset,
             Some(previous) if offset > previous => offset - previous - 1,
-            Some(previous) => return offset == previous,
+            Some(_) => return false,
         };
         // Code is at most 65,535 bytes, so the delta fits.
         self.encode(delta.min(0xFFFF) as u16, locals, stack);
@@ -262,12 +277,12 @@ impl FrameEncoder {
         true
     }
 
-    /// Appends a frame with the locals of the frame before it, which must exist; else like [`FrameEncoder::frame`].
+    /// Appends a frame with the locals of the frame before it; false if there is none, or its offset is not lower.
     #[inline]
     pub fn same_locals(&mut self, offset: u32, stack: &[VerificationType]) -> bool {
         let delta = match self.previous_offset {
             Some(previous) if offset > previous => (offset - previous - 1).min(0xFFFF) as u16,
-            previous => return previous == Some(offset),
+            _ => return false,
         };
         match stack {
             [] => self.out.frame_tag(0, 251, delta),
@@ -405,13 +420,26 @@ mod tests {
     }
 
     #[test]
-    fn refuses_frames_out_of_order_and_drops_doubles() {
+    fn refuses_frames_out_of_order() {
         let mut encoder = FrameEncoder::new();
         encoder.begin(Some(&[]));
+        assert!(!encoder.same_locals(4, &[]), "there is no frame yet");
         assert!(encoder.frame(4, &[], &[]));
-        assert!(encoder.frame(4, &[Integer], &[]), "the first frame of an offset is kept");
-        assert!(!encoder.frame(3, &[], &[]));
+        for offset in [3, 4] {
+            assert!(!encoder.frame(offset, &[Integer], &[]) && !encoder.same_locals(offset, &[]), "{offset}");
+        }
         assert_eq!(encoder.count(), 1);
+    }
+
+    #[test]
+    fn the_highest_class_of_locals_and_stacks_is_known() {
+        let table = [0, 3, 252, 0, 1, 7, 0, 4, 64, 7, 0, 9, 255, 0, 0, 0, 1, 7, 0, 2, 0, 1, 8, 0, 99];
+        let (mut locals, mut stack) = (vec![Object(20)], Vec::new());
+        let mut decoder = FrameDecoder::new(ByteReader::new(&table, 0, "test"), &mut locals, &mut stack).unwrap();
+        for highest in [4, 9, 9] {
+            decoder.advance().unwrap();
+            assert_eq!(decoder.highest_class(), highest);
+        }
     }
 
     #[test]

@@ -2,14 +2,12 @@
 
 use std::ops::Range;
 
+use classfile::stack_map::VerificationType;
 use classfile::{ClassFile, Member};
 use smallvec::SmallVec;
 
 /// Stretches of code, ascending.
 pub(crate) type Stretches = SmallVec<[Range<u32>; 2]>;
-
-/// Offsets of the `new` that made the objects of a frame which are not initialised, in any order and any of them more than once.
-pub(crate) type MadeObjects = SmallVec<[u32; 4]>;
 
 /// Returns whether the method is a constructor whose object is uninitialised at first. `java.lang.Object` has none before it.
 pub(crate) fn starts_uninitialised(class: &ClassFile<'_>, method: &Member<'_>) -> bool {
@@ -53,8 +51,16 @@ impl Initialisation {
         }
     }
 
-    /// Notes a frame: whether the constructor's object is initialised there, and which others are not.
-    pub(crate) fn note_frame(&mut self, offset: u32, is_initialised: bool, mut made: MadeObjects) {
+    /// Notes a frame with these types, which say whether the constructor's object is initialised there, and which others are not.
+    pub(crate) fn note_frame<'t>(&mut self, offset: u32, types: impl Iterator<Item = &'t VerificationType>) {
+        let (mut is_initialised, mut made) = (true, SmallVec::<[u32; 4]>::new());
+        for entry in types {
+            match entry {
+                VerificationType::UninitializedThis => is_initialised = false,
+                VerificationType::Uninitialized(made_at) => made.push(*made_at),
+                _ => {}
+            }
+        }
         match (self.since, is_initialised) {
             (Some(start), false) => {
                 self.stretches.push(start..offset);
@@ -79,7 +85,7 @@ impl Initialisation {
 
 #[cfg(test)]
 mod tests {
-    use smallvec::smallvec;
+    use classfile::stack_map::VerificationType::{Integer, Uninitialized, UninitializedThis};
 
     use super::*;
 
@@ -89,22 +95,22 @@ mod tests {
         of_two.note_new();
         of_two.note_constructor_call(7);
         of_two.note_constructor_call(11);
-        of_two.note_frame(20, false, smallvec![17, 17]);
+        of_two.note_frame(20, [UninitializedThis, Uninitialized(17), Uninitialized(17)].iter());
         of_two.note_constructor_call(23);
         of_two.note_constructor_call(27);
         // Initialised from here on, whatever is called.
         of_two.note_constructor_call(31);
-        of_two.note_frame(40, true, smallvec![]);
+        of_two.note_frame(40, [Integer].iter());
         assert_eq!(of_two.finish(50).as_slice(), [14..20, 30..50]);
     }
 
     #[test]
     fn a_frame_may_begin_a_stretch() {
         let mut laid_out_otherwise = Initialisation::new(true);
-        laid_out_otherwise.note_frame(5, true, smallvec![]);
-        laid_out_otherwise.note_frame(9, false, smallvec![]);
+        laid_out_otherwise.note_frame(5, [].iter());
+        laid_out_otherwise.note_frame(9, [UninitializedThis].iter());
         laid_out_otherwise.note_constructor_call(12);
-        laid_out_otherwise.note_frame(15, false, smallvec![]);
+        laid_out_otherwise.note_frame(15, [Integer, UninitializedThis].iter());
         assert_eq!(laid_out_otherwise.finish(20).as_slice(), [5..9, 15..15]);
     }
 

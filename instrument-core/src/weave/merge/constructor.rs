@@ -1,11 +1,10 @@
 //! Constructors: only where the object is initialised can it be protected; before `super()` or `this()` nobody may touch it.
 
 use classfile::instruction::Instructions;
-use classfile::stack_map::VerificationType;
 use classfile::{ConstantPool, opcode};
 
 use super::frames::TargetFrames;
-use crate::weave::body::super_call::{Initialisation, MadeObjects, Stretches};
+use crate::weave::body::super_call::{Initialisation, Stretches};
 use crate::weave::refusal::Refusal;
 
 /// Returns the original offsets where the object of a constructor is initialised.
@@ -23,15 +22,7 @@ pub(crate) fn initialised(
             frames.next_if(|frame| frame.as_ref().map_or(true, |frame| frame.offset <= instruction.offset))
         {
             let frame = frame?;
-            let (mut is_initialised, mut made) = (true, MadeObjects::new());
-            for entry in frame.locals.iter().chain(frame.stack) {
-                match entry {
-                    VerificationType::UninitializedThis => is_initialised = false,
-                    VerificationType::Uninitialized(offset) => made.push(*offset),
-                    _ => {}
-                }
-            }
-            initialisation.note_frame(frame.offset, is_initialised, made);
+            initialisation.note_frame(frame.offset, frame.locals.iter().chain(frame.stack));
         }
         match instruction.opcode {
             opcode::NEW => initialisation.note_new(),

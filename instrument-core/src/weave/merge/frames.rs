@@ -5,26 +5,23 @@
 //!   the merge's own locals and the template's.
 //! * The epilog's entry holds only the merge's own locals and the template's live ones.
 
-use classfile::descriptor::{FieldType, Kind};
+use classfile::descriptor::Kind;
 use classfile::stack_map::{FrameDecoder, FrameEncoder, VerificationType, primitive};
 use classfile::{ByteReader, Error, ErrorKind, ModifiedUtf8};
 
+use super::frame_types::{
+    MOST_TYPES, MadeObject, append_extended, append_live_locals, append_template_types, fill_up, move_made_objects,
+    verification_type,
+};
 use super::renumber::Renumbering;
 use super::slots::SlotPlan;
 use crate::weave::body::node::{NodeList, Position};
 use crate::weave::refusal::Refusal;
 use crate::weave::template::symbol::SymbolSink;
-use crate::weave::template::{Template, TemplateFrame, TemplateType};
-
-/// Marks an uninitialised type of the template: the rest is the operation's index, not an original offset.
-const OF_TEMPLATE: u32 = 1 << 31;
+use crate::weave::template::{Template, TemplateFrame};
 
 /// Types that a frame names are not in the arena.
 const NO_TYPES: Refusal = Refusal::SelfCheck("frame without its types");
-
-/// Types in all frames of a method together, written out, before it is given up: 32 MB. Each frame of a file may say no more than
-/// that one local has been added to thousands.
-pub(crate) const MOST_TYPES: usize = 1 << 22;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry<P> {
@@ -225,17 +222,17 @@ impl FrameMerger {
         implied: &[VerificationType],
         context: &mut FrameContext<'_, '_, '_>,
     ) -> Result<(), Refusal> {
-        let operation = context.template.operations.get(frame.operation);
+        let template = context.template;
+        let operation = template.operations.get(frame.operation);
         // Code that only the normal way after the target reaches has the result; a handler has not, nor has the prolog.
-        let has_result = frame.operation > context.template.sentinel
+        let has_result = frame.operation > template.sentinel
             && operation.is_some_and(|operation| operation.normal && !operation.exceptional);
         let locals = self.frames.mark();
-        self.frames.types.extend_from_slice(implied);
-        self.fill_up(locals, context.slots.target)?;
+        append_extended(implied, context.slots.target, &[], &mut self.frames.types)?;
         self.own_locals(has_result, context)?;
-        self.template_types(&frame.locals, context)?;
+        append_template_types(&frame.locals, template, context.sink, &mut self.frames.types)?;
         let stack = self.frames.mark();
-        self.template_types(&frame.stack, context)?;
+        append_template_types(&frame.stack, template, context.sink, &mut self.frames.types)?;
         let place = position(context.places.operations, frame.operation)?;
         self.frames.push(place, locals, stack);
         Ok(())
@@ -252,10 +249,10 @@ impl FrameMerger {
         added.clear();
         let mark = self.frames.mark();
         self.own_locals(false, context)?;
-        self.live_locals(context)?;
+        append_live_locals(context.template, context.sink, &mut self.frames.types)?;
         let renumbering = context.slots.renumbering;
         if renumbering.by > 0 {
-            self.fill_up(mark, renumbering.by)?;
+            fill_up(&mut self.frames.types, mark as usize, renumbering.by)?;
         }
         added.extend_from_slice(self.frames.since(mark)?);
         self.frames.types.truncate(mark as usize);
@@ -286,28 +283,18 @@ impl FrameMerger {
     ) -> Result<(u32, u32), Refusal> {
         let start = self.frames.mark();
         let (kept, moved) = split_at_slot(of_target, slots.renumbering);
-        self.frames.types.extend_from_slice(kept);
-        self.fill_up(start, slots.target)?;
-        self.frames.types.extend_from_slice(added);
+        append_extended(kept, slots.target, added, &mut self.frames.types)?;
         self.frames.types.extend_from_slice(moved);
         Ok((start, self.frames.mark()))
     }
 
     fn epilog_entry(&mut self, context: &mut FrameContext<'_, '_, '_>) -> Result<(), Refusal> {
         let locals = self.frames.mark();
-        self.fill_up(locals, context.slots.target)?;
+        append_extended(&[], context.slots.target, &[], &mut self.frames.types)?;
         self.own_locals(true, context)?;
-        self.live_locals(context)?;
+        append_live_locals(context.template, context.sink, &mut self.frames.types)?;
         let stack = self.frames.mark();
         self.frames.push(context.places.epilog, locals, stack);
-        Ok(())
-    }
-
-    /// Tops from the end of the locals that began at `locals` up to slot `slots`.
-    fn fill_up(&mut self, locals: u32, slots: u16) -> Result<(), Refusal> {
-        let used: usize = self.frames.since(locals)?.iter().map(|entry| entry.slots()).sum();
-        let missing = usize::from(slots).checked_sub(used).ok_or(Refusal::SelfCheck("frame with too many locals"))?;
-        self.frames.types.extend(std::iter::repeat_n(VerificationType::Top, missing));
         Ok(())
     }
 
@@ -347,44 +334,6 @@ impl FrameMerger {
         Ok(())
     }
 
-    fn live_locals(&mut self, context: &mut FrameContext<'_, '_, '_>) -> Result<(), Refusal> {
-        let template = context.template;
-        let mut next = 0;
-        for &(slot, local) in &template.live_locals {
-            let gap = usize::from(slot.checked_sub(next).ok_or(Refusal::SelfCheck("locals of the template"))?);
-            self.frames.types.extend(std::iter::repeat_n(VerificationType::Top, gap));
-            self.template_types(&[local], context)?;
-            next = slot + if matches!(local, TemplateType::Long | TemplateType::Double) { 2 } else { 1 };
-        }
-        Ok(())
-    }
-
-    fn template_types(
-        &mut self,
-        types: &[TemplateType],
-        context: &mut FrameContext<'_, '_, '_>,
-    ) -> Result<(), Refusal> {
-        for entry in types {
-            let converted = match *entry {
-                TemplateType::Top => VerificationType::Top,
-                TemplateType::Integer => VerificationType::Integer,
-                TemplateType::Float => VerificationType::Float,
-                TemplateType::Double => VerificationType::Double,
-                TemplateType::Long => VerificationType::Long,
-                TemplateType::Null => VerificationType::Null,
-                TemplateType::Object(symbol) => {
-                    let placed = context.sink.symbol(&context.template.symbols, symbol)?;
-                    VerificationType::Object(placed.ok_or(Refusal::SelfCheck("template type"))?.0)
-                }
-                TemplateType::Uninitialized(operation) => {
-                    VerificationType::Uninitialized(OF_TEMPLATE | operation as u32)
-                }
-            };
-            self.frames.types.push(converted);
-        }
-        Ok(())
-    }
-
     /// Encodes the collected frames, after layout: the content of the `StackMapTable`, or nothing if there is no frame.
     pub(crate) fn encode(
         &mut self,
@@ -405,6 +354,14 @@ impl FrameMerger {
         }
         self.order.sort_by_key(|(offset, _)| *offset);
         self.encoder.begin(implied);
+        let new_place = |object: MadeObject| {
+            list.offset_of(match object {
+                MadeObject::OfTarget(original) => {
+                    list.position_of(original).ok_or(Refusal::SelfCheck("new object outside the code"))?
+                }
+                MadeObject::OfTemplate(operation) => position(operations, operation)?,
+            })
+        };
         let mut last = None;
         for (at, &(offset, index)) in self.order.iter().enumerate() {
             // A target's last return may leave no bytes: then the epilog's entry, which expects less, is used for both.
@@ -414,13 +371,17 @@ impl FrameMerger {
             let Some(entry) = self.frames.entries.get(index as usize) else {
                 return Err(Refusal::SelfCheck("frame without an entry"));
             };
-            let (locals, stack) = (self.frames.slice(entry.locals)?, self.frames.slice(entry.stack)?);
-            let stack = moved(stack, list, operations, &mut self.stack_buffer)?;
+            self.stack_buffer.clear();
+            self.stack_buffer.extend_from_slice(self.frames.slice(entry.stack)?);
+            move_made_objects(&mut self.stack_buffer, new_place)?;
             let in_order = if last == Some(entry.locals) {
-                self.encoder.same_locals(offset, stack)
+                self.encoder.same_locals(offset, &self.stack_buffer)
             } else {
                 last = Some(entry.locals);
-                self.encoder.frame(offset, moved(locals, list, operations, &mut self.buffer)?, stack)
+                self.buffer.clear();
+                self.buffer.extend_from_slice(self.frames.slice(entry.locals)?);
+                move_made_objects(&mut self.buffer, new_place)?;
+                self.encoder.frame(offset, &self.buffer, &self.stack_buffer)
             };
             if !in_order {
                 return Err(Refusal::SelfCheck("frames out of order"));
@@ -443,47 +404,7 @@ fn split_at_slot(locals: &[VerificationType], renumbering: Renumbering) -> (&[Ve
     locals.split_at(kept.count())
 }
 
-/// Uninitialised objects are named by the offset of their `new`, which has moved; without any the types stay where they are.
-fn moved<'t>(
-    types: &'t [VerificationType],
-    list: &NodeList,
-    operations: &[Position],
-    buffer: &'t mut Vec<VerificationType>,
-) -> Result<&'t [VerificationType], Refusal> {
-    if !types.iter().any(|entry| matches!(entry, VerificationType::Uninitialized(_))) {
-        return Ok(types);
-    }
-    buffer.clear();
-    for &entry in types {
-        let place = match entry {
-            VerificationType::Uninitialized(of_template) if of_template & OF_TEMPLATE != 0 => {
-                position(operations, (of_template & !OF_TEMPLATE) as usize)?
-            }
-            VerificationType::Uninitialized(original) => {
-                list.position_of(original).ok_or(Refusal::SelfCheck("new object outside the code"))?
-            }
-            other => {
-                buffer.push(other);
-                continue;
-            }
-        };
-        buffer.push(VerificationType::Uninitialized(list.offset_of(place)?));
-    }
-    Ok(buffer)
-}
-
 /// Returns where an operation of the template is.
 fn position(operations: &[Position], operation: usize) -> Result<Position, Refusal> {
     operations.get(operation).copied().ok_or(Refusal::SelfCheck("frame outside the template"))
-}
-
-/// The verification type of a field type.
-pub(crate) fn verification_type(
-    field_type: FieldType<'_>,
-    sink: &mut SymbolSink<'_, '_>,
-) -> Result<VerificationType, Refusal> {
-    Ok(match field_type.class_name() {
-        Some(name) => VerificationType::Object(sink.writer.class(sink.pool, ModifiedUtf8(name))?),
-        None => primitive(field_type),
-    })
 }

@@ -3,16 +3,18 @@
 use std::ops::Range;
 
 use classfile::descriptor::{FieldType, Kind};
+use classfile::stack_map::{VerificationType, implied_locals};
 use classfile::{ByteWriter, ClassFile, ExceptionRow, Member, ModifiedUtf8, opcode};
 
-use super::frame_copy::{FrameCopy, Listed};
+use super::frame_copy::FrameCopy;
 use super::parts::Parts;
-use super::resolved_template::{MethodOperands, OBJECT, Piece, ResolvedTemplate};
+use super::resolved_template::{MethodOperands, Piece, ResolvedTemplate};
 use super::walk::{Exit, Walk, WalkMemory, Walked, write_jumps};
 use super::{Bailout, GaveUp, SinglePassMemory, tables};
 use crate::weave::body::definition_checks::check_row;
 use crate::weave::body::stack_depth::StackEffects;
 use crate::weave::merge::emit::{TargetMethod, load_opcode, local_bytes, return_opcode, store_opcode};
+use crate::weave::merge::frame_types::{append_extended, verification_type};
 use crate::weave::merge::handlers::{self, Protection};
 use crate::weave::merge::node_merge::HUGE_METHOD;
 use crate::weave::merge::places::Places;
@@ -90,9 +92,6 @@ impl<'a> Ending<'a> {
     }
 }
 
-/// Tag of a verification type (JVMS 4.7.4).
-const UNINITIALIZED_THIS: u8 = 6;
-
 impl<'a> SinglePassMerge<'_, '_, 'a> {
     /// Appends the merged method from its `attributes_count` on.
     pub(crate) fn run(mut self, memory: &mut SinglePassMemory) -> Result<Lengths, Bailout> {
@@ -140,8 +139,8 @@ impl<'a> SinglePassMerge<'_, '_, 'a> {
 
         let SinglePassMemory { walk, frames, implied, added, locals, operations, form, frames_name, .. } = memory;
         added.clear();
-        added.tops(usize::from(ending.stored));
-        added.append(&form.live);
+        added.resize(usize::from(ending.stored), VerificationType::Top);
+        added.extend_from_slice(&form.live);
         let content = parts.frames.map(|table| table.content);
         let mut copy = FrameCopy::new(content, implied, (parts.max_locals, self.sink.pool.count()), added, frames)?;
         let code = self.code(parts, &ending, form, walk, operations, &mut copy)?;
@@ -229,38 +228,26 @@ impl<'a> SinglePassMerge<'_, '_, 'a> {
         Ok(())
     }
 
-    fn implied_locals(&mut self, implied: &mut Listed, receiver: &mut Option<u16>) -> Result<(), Bailout> {
-        if self.target.is_constructor {
-            implied.push(&[UNINITIALIZED_THIS]);
-        } else if !self.target.is_static() {
-            let class = match *receiver {
+    fn implied_locals(
+        &mut self,
+        implied: &mut Vec<VerificationType>,
+        known_class: &mut Option<u16>,
+    ) -> Result<(), Bailout> {
+        let (pool, writer) = (self.sink.pool, &mut *self.sink.writer);
+        let receiver = if self.target.is_constructor {
+            Some(VerificationType::UninitializedThis)
+        } else if self.target.is_static() {
+            None
+        } else {
+            let class = match *known_class {
                 Some(class) => class,
-                None => self.sink.writer.class(self.sink.pool, self.target.class_name)?,
+                None => writer.class(pool, self.target.class_name)?,
             };
-            *receiver = Some(class);
-            let [high, low] = class.to_be_bytes();
-            implied.push(&[OBJECT, high, low]);
-        }
-        self.target.descriptor.parameters().try_for_each(|parameter| self.push_type(parameter, implied))
-    }
-
-    fn push_class(&mut self, name: &[u8], list: &mut Listed) -> Result<(), Bailout> {
-        let [high, low] = self.sink.writer.class(self.sink.pool, ModifiedUtf8(name))?.to_be_bytes();
-        list.push(&[OBJECT, high, low]);
-        Ok(())
-    }
-
-    fn push_type(&mut self, field_type: FieldType<'_>, list: &mut Listed) -> Result<(), Bailout> {
-        if let Some(name) = field_type.class_name() {
-            return self.push_class(name, list);
-        }
-        list.push(&[match field_type.kind() {
-            Kind::Int | Kind::Reference => 1,
-            Kind::Float => 2,
-            Kind::Double => 3,
-            Kind::Long => 4,
-        }]);
-        Ok(())
+            *known_class = Some(class);
+            Some(VerificationType::Object(class))
+        };
+        let class_index = |name: &[u8]| writer.class(pool, ModifiedUtf8(name));
+        Ok(implied_locals(receiver, &self.target.descriptor, implied, class_index)?)
     }
 
     /// Writes the frames after the target: the one that returns jump to, and those of handlers.
@@ -270,24 +257,23 @@ impl<'a> SinglePassMerge<'_, '_, 'a> {
         ending: &Ending<'_>,
         code: &CodePlaces,
         (form, operations): (&ResolvedTemplate, &[u32]),
-        locals: &mut Listed,
+        locals: &mut Vec<VerificationType>,
         frames: &mut FrameCopy<'_, '_>,
     ) -> Result<(), Bailout> {
         if !code.walked.has_single_exit {
             locals.clear();
-            locals.tops(usize::from(max_locals));
+            append_extended(&[], max_locals, &[], locals)?;
             if let Some(result) = ending.result {
-                self.push_type(result, locals)?;
+                locals.push(verification_type(result, &mut self.sink)?);
             }
-            locals.append(&form.live);
-            frames.add(code.epilog as u32, locals.without_trailing_tops(), &Listed::default())?;
+            locals.extend_from_slice(&form.live);
+            frames.add(code.epilog as u32, locals, &[])?;
         }
         for frame in &form.frames {
             locals.clear();
-            locals.tops(usize::from(max_locals + ending.stored));
-            locals.append(&frame.locals);
+            append_extended(&[], max_locals + ending.stored, &frame.locals, locals)?;
             let place = operations.get(frame.operation).copied().ok_or(Bailout)?;
-            frames.add(place, locals.without_trailing_tops(), &frame.stack)?;
+            frames.add(place, locals, &frame.stack)?;
         }
         Ok(())
     }

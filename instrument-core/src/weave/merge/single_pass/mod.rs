@@ -11,9 +11,11 @@ mod resolved_template;
 mod tables;
 mod walk;
 
+use classfile::stack_map::VerificationType;
 use classfile::{ConstantPool, PoolFull};
 
 use super::places::OutsideCode;
+use crate::weave::refusal::Refusal;
 
 pub(crate) use merging::SinglePassMerge;
 
@@ -35,6 +37,12 @@ impl From<PoolFull> for Bailout {
 
 impl From<OutsideCode> for Bailout {
     fn from(_: OutsideCode) -> Bailout {
+        Bailout
+    }
+}
+
+impl From<Refusal> for Bailout {
+    fn from(_: Refusal) -> Bailout {
         Bailout
     }
 }
@@ -64,11 +72,11 @@ pub(crate) struct SinglePassMemory {
     /// The name of the frames' table, once a method without one has asked for it.
     frames_name: Option<u16>,
     /// Locals that the descriptor implies.
-    implied: frame_copy::Listed,
+    implied: Vec<VerificationType>,
     /// The entries after the target's locals in its frames.
-    added: frame_copy::Listed,
+    added: Vec<VerificationType>,
     /// Locals of a frame of the epilog.
-    locals: frame_copy::Listed,
+    locals: Vec<VerificationType>,
     form: resolved_template::ResolvedTemplate,
     /// Place of each operation of the template, counted from the first byte of the code.
     operations: Vec<u32>,

@@ -1,16 +1,14 @@
 //! A template resolved against one class: its constants have their places in the class's pool, so that every method of
 //! the class takes the same pieces.
 
+use classfile::stack_map::VerificationType;
 use classfile::{ByteWriter, opcode};
 
 use super::Bailout;
-use super::frame_copy::Listed;
 use crate::weave::merge::emit::{increment_bytes, local_bytes};
+use crate::weave::merge::frame_types::{append_live_locals, append_template_types};
 use crate::weave::template::symbol::SymbolSink;
-use crate::weave::template::{Intrinsic, OperationKind, Template, TemplateId, TemplateType};
-
-/// Tag of the verification type of objects (JVMS 4.7.4).
-pub(super) const OBJECT: u8 = 7;
+use crate::weave::template::{Intrinsic, OperationKind, Template, TemplateId};
 
 /// The template's code, frames and handlers.
 #[derive(Debug, Default)]
@@ -20,7 +18,7 @@ pub(crate) struct ResolvedTemplate {
     prolog: Vec<Piece>,
     epilog: Vec<Piece>,
     /// The template's locals that live while the target runs.
-    pub(super) live: Listed,
+    pub(super) live: Vec<VerificationType>,
     pub(super) frames: Vec<HandlerFrame>,
     /// The caught class of each of the template's handlers.
     pub(super) catch_types: Vec<u16>,
@@ -31,8 +29,8 @@ pub(crate) struct ResolvedTemplate {
 pub(super) struct HandlerFrame {
     /// The operation it applies to.
     pub(super) operation: usize,
-    pub(super) locals: Listed,
-    pub(super) stack: Listed,
+    pub(super) locals: Vec<VerificationType>,
+    pub(super) stack: Vec<VerificationType>,
 }
 
 /// A part of the template's code that is written in one go.
@@ -94,18 +92,13 @@ impl ResolvedTemplate {
             add_pieces(index as u16, &operation.kind, template, sink, pieces)?;
         }
         self.live.clear();
-        let mut next = 0;
-        for &(slot, entry) in &template.live_locals {
-            self.live.tops(usize::from(slot.saturating_sub(next)));
-            add_type(entry, template, sink, &mut self.live)?;
-            next = slot + if matches!(entry, TemplateType::Long | TemplateType::Double) { 2 } else { 1 };
-        }
+        append_live_locals(template, sink, &mut self.live)?;
         self.frames.clear();
         for frame in &template.frames {
-            let mut listed = HandlerFrame { operation: frame.operation, ..HandlerFrame::default() };
-            frame.locals.iter().try_for_each(|entry| add_type(*entry, template, sink, &mut listed.locals))?;
-            frame.stack.iter().try_for_each(|entry| add_type(*entry, template, sink, &mut listed.stack))?;
-            self.frames.push(listed);
+            let mut resolved = HandlerFrame { operation: frame.operation, ..HandlerFrame::default() };
+            append_template_types(&frame.locals, template, sink, &mut resolved.locals)?;
+            append_template_types(&frame.stack, template, sink, &mut resolved.stack)?;
+            self.frames.push(resolved);
         }
         self.catch_types.clear();
         for row in &template.handlers {
@@ -203,26 +196,4 @@ fn constant_bytes(opcode: u8, index: u16) -> ([u8; 4], usize) {
 fn placed(symbol: usize, template: &Template, sink: &mut SymbolSink<'_, '_>) -> Result<u16, Bailout> {
     let (index, _) = sink.symbol(&template.symbols, symbol)?.ok_or(Bailout)?;
     Ok(index)
-}
-
-fn add_type(
-    entry: TemplateType,
-    template: &Template,
-    sink: &mut SymbolSink<'_, '_>,
-    list: &mut Listed,
-) -> Result<(), Bailout> {
-    match entry {
-        TemplateType::Top => list.tops(1),
-        TemplateType::Integer => list.push(&[1]),
-        TemplateType::Float => list.push(&[2]),
-        TemplateType::Double => list.push(&[3]),
-        TemplateType::Long => list.push(&[4]),
-        TemplateType::Null => list.push(&[5]),
-        TemplateType::Object(symbol) => {
-            let [high, low] = placed(symbol, template, sink)?.to_be_bytes();
-            list.push(&[OBJECT, high, low]);
-        }
-        TemplateType::Uninitialized(_) => return Err(Bailout),
-    }
-    Ok(())
 }

@@ -209,8 +209,7 @@ impl Walk<'_, '_, '_, '_> {
         state.depth = depth;
         state.deepest = state.deepest.max(depth);
         if self.is_constructor {
-            let (is_initialised, made) = self.frames.initialisation()?;
-            state.initialisation.note_frame(at as u32, is_initialised, made);
+            state.initialisation.note_frame(at as u32, self.frames.types());
         }
         if let Some(place) = self.memory.places.get_mut(at) {
             *place |= framed(depth);
