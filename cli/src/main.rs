@@ -14,6 +14,7 @@ mod instrumentation;
 mod jar;
 mod listing;
 mod method_dump;
+mod output_file;
 mod probe_table;
 mod progress;
 mod running_agent;

@@ -1,5 +1,9 @@
 //! The 68 bytes that begin every chunk of a JFR file.
 
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
 /// Bytes of a chunk header.
 pub(crate) const HEADER_LENGTH: usize = 68;
 
@@ -8,6 +12,16 @@ const MAJOR_VERSION: u16 = 2;
 const MINOR_VERSION: u16 = 1;
 const FLAG_COMPRESSED_INTEGERS: u8 = 1;
 const FLAG_LAST_CHUNK: u8 = 2;
+
+/// Whether a file is a JFR recording, of this agent or of anything else, judged by how it begins: it may be torn.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn is_recording(path: &Path) -> io::Result<bool> {
+    let mut start = Vec::new();
+    File::open(path)?.take(MAGIC.len() as u64).read_to_end(&mut start)?;
+    Ok(start == MAGIC)
+}
 
 /// What a chunk header says. Offsets count from the start of the chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

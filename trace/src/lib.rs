@@ -38,6 +38,7 @@ mod varint;
 mod watched_lengths;
 
 pub use analysis::{Analysis, AnalysisOptions};
+pub use chunk_header::is_recording;
 pub use kept_files::write_keeping_earlier;
 pub use modified_utf8::text_of_modified_utf8;
 pub use reader::{ReadError, TraceReader};

@@ -12,8 +12,8 @@ use trace::export::{
 };
 use trace::{Analysis, AnalysisOptions, TraceReader};
 
-use super::pre::same_file;
 use crate::failure::Failure;
+use crate::output_file;
 use crate::progress::show_progress;
 
 /// Who shall read it.
@@ -99,13 +99,7 @@ fn check_options(arguments: &Arguments) -> Result<()> {
     if is_binary && arguments.output.is_none() && stdout().is_terminal() {
         return Err(Failure::new("this format is no text for a terminal", "give --output FILE, or pipe it").into());
     }
-    match &arguments.output {
-        Some(file) if same_file(&arguments.trace, file) => {
-            let what = format!("the output would overwrite the recording {}", file.display());
-            Err(Failure::new(what, "give another --output").into())
-        }
-        _ => Ok(()),
-    }
+    arguments.output.as_deref().map_or(Ok(()), output_file::refuse_recording)
 }
 
 fn check_samples(arguments: &Arguments) -> Result<()> {
@@ -139,6 +133,7 @@ fn write_file(file: &Path, arguments: &Arguments, reader: &mut TraceReader) -> R
     let mut part = file.as_os_str().to_owned();
     part.push(".part");
     let part = Path::new(&part);
+    output_file::refuse_recording(part)?;
     let output = File::create(part).with_context(failure)?;
     let written = write_to(output, arguments, reader).and_then(|analysis| fs::rename(part, file).map(|()| analysis));
     if written.is_err() {

@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::inert_runtime;
 use crate::instrumentation::{Instrumentation, Totals};
 use crate::jar;
+use crate::output_file;
 
 const PROBE_TABLE: &str = "probes.json";
 
@@ -66,11 +67,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         write_copy(jar, copy, &mut instrumentation)?;
     }
     let table = arguments.output.join(PROBE_TABLE);
-    let file = File::create(&table).with_context(|| format!("cannot write {}", table.display()))?;
-    instrumentation.probes.write(file)?;
+    instrumentation.probes.write(output_file::create(&table)?)?;
     if arguments.with_runtime {
         let jar = arguments.output.join(INERT_RUNTIME);
-        fs::write(&jar, inert_runtime::jar()?).with_context(|| format!("cannot write {}", jar.display()))?;
+        output_file::write(&jar, inert_runtime::jar()?)?;
     }
     let missing = instrumentation.missing();
     missing.iter().for_each(|line| eprintln!("warning: {line}"));
@@ -127,12 +127,13 @@ fn copies(arguments: &Arguments) -> Result<Vec<(PathBuf, PathBuf)>> {
             let what = format!("{} and {} have the same file name", other.display(), jar.display());
             return Err(Failure::new(what, "instrument them into different directories").into());
         }
+        output_file::refuse_recording(&copy)?;
         copies.push((jar.clone(), copy));
     }
     Ok(copies)
 }
 
-pub(super) fn same_file(jar: &Path, copy: &Path) -> bool {
+fn same_file(jar: &Path, copy: &Path) -> bool {
     matches!((jar.canonicalize(), copy.canonicalize()), (Ok(jar), Ok(copy)) if jar == copy)
 }
 
@@ -144,7 +145,7 @@ fn write_copy(jar: &Path, copy: &Path, instrumentation: &mut Instrumentation<'_>
         eprintln!("note: the copy of {} is not signed any more: {files} left out", jar.display());
     }
     match rewritten.bytes {
-        Some(bytes) => fs::write(copy, bytes).with_context(|| format!("cannot write {}", copy.display())),
+        Some(bytes) => output_file::write(copy, bytes),
         None => fs::copy(jar, copy).map(drop).with_context(|| format!("cannot write {}", copy.display())),
     }
 }

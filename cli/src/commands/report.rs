@@ -1,6 +1,5 @@
 //! `instr report`: what a recording says.
 
-use std::fs;
 use std::io::{IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 
@@ -10,6 +9,7 @@ use trace::report::{TerminalOptions, View, allocated, html_with_time_line, json,
 use trace::{Analysis, AnalysisOptions, TraceReader};
 
 use crate::failure::Failure;
+use crate::output_file;
 use crate::progress::show_progress;
 
 /// What is looked at, of methods.
@@ -115,13 +115,14 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let options = AnalysisOptions { after_start_up: arguments.after_start_up, ..AnalysisOptions::default() };
+    arguments.html.as_deref().map_or(Ok(()), output_file::refuse_recording)?;
     let mut reader = open(&arguments.trace)?;
     let analysis = match &arguments.html {
         Some(page) => {
             let mut time_line = TimeLine::of(&reader);
             let analysis = Analysis::with_slices(&mut reader, options, &mut time_line);
             let text = html_with_time_line(&analysis, &time_line);
-            fs::write(page, text).with_context(|| format!("cannot write {}", page.display()))?;
+            output_file::write(page, text)?;
             analysis
         }
         None => Analysis::of_reader(&mut reader, options),

@@ -118,6 +118,11 @@ fn an_output_that_cannot_be_written_is_named() {
     assert_eq!(said.code, 1);
     assert!(said.stderr.contains("would overwrite the recording"), "{}", said.stderr);
     assert_eq!(fs::read(sandbox.path("trace.jfr")).unwrap(), before);
+    // Another one, and one of which a crash has left the beginning.
+    sandbox.write("torn.jfr", &before[..100]);
+    let said = export(&sandbox, "chrome", &["--output", "torn.jfr"]);
+    assert!(said.code == 1 && said.stderr.contains("would overwrite the recording torn.jfr"), "{}", said.stderr);
+    assert_eq!(fs::read(sandbox.path("torn.jfr")).unwrap(), &before[..100]);
 }
 
 #[test]

@@ -27,6 +27,11 @@ fn a_copied_recording_is_reported_without_classes_or_anything_else_of_its_machin
     assert!(text.contains("5.00 µs") && text.contains("nowhere.else.Known.work"), "{text}");
     let page = std::fs::read_to_string(there.path("page.html")).unwrap();
     assert!(page.contains("nowhere.else.Known") && page.contains("(Lnot/Here;)V"));
+
+    let recording = std::fs::read(there.path("copy.jfr")).unwrap();
+    let said = there.instr(&["report", "--html", "copy.jfr", "copy.jfr"]);
+    assert!(said.code == 1 && said.stderr.contains("would overwrite the recording copy.jfr"), "{}", said.stderr);
+    assert_eq!(std::fs::read(there.path("copy.jfr")).unwrap(), recording);
 }
 
 #[test]
