@@ -11,6 +11,7 @@ use trace::{Analysis, AnalysisOptions, TraceReader};
 
 use super::report::{By, terminal_options};
 use crate::failure::{Complete, Failure};
+use crate::output_file;
 use crate::progress::show_progress;
 
 /// Compare recordings: which methods became slower or faster, which are new or gone.
@@ -61,6 +62,7 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    arguments.html.as_deref().map_or(Ok(()), output_file::refuse_recording)?;
     let side = |one: &Option<PathBuf>, several: &[PathBuf]| -> Result<Vec<Analysis>> {
         one.iter().chain(several).map(|file| analysis(file, arguments)).collect()
     };
@@ -69,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let changes = Comparison::of_several(&before, &after);
     if let Some(page) = &arguments.html {
         let text = diff_html(&before, &after, &changes);
-        std::fs::write(page, text).with_context(|| format!("cannot write {}", page.display()))?;
+        output_file::write(page, text)?;
     }
     let by = arguments.by.measure();
     let text =
@@ -79,7 +81,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if let Some(page) = &arguments.html {
         eprintln!("HTML page: {}", page.display());
     }
-    arguments.fail_above.map_or(Ok(()), |limit| check(&changes, by, limit, arguments.smallest_share))
+    let Some(limit) = arguments.fail_above else { return Ok(()) };
+    check_that_it_compares(before.iter().chain(&after), &changes)?;
+    check(&changes, by, limit, arguments.smallest_share)
 }
 
 fn analysis(file: &Path, arguments: &Arguments) -> Result<Analysis> {
@@ -94,19 +98,22 @@ fn analysis(file: &Path, arguments: &Arguments) -> Result<Analysis> {
     Ok(Analysis::of_reader(&mut reader, options))
 }
 
+/// Fails if the recordings cannot show that anything got worse. A recording without calls would also halve the mean of its side.
+fn check_that_it_compares<'a>(mut sides: impl Iterator<Item = &'a Analysis>, changes: &Comparison) -> Result<()> {
+    let without_calls = sides.find(|analysis| analysis.calls == 0);
+    let reason = match (without_calls, changes.compares_nothing()) {
+        (Some(analysis), _) => format!("no calls were recorded in {}", analysis.recording.path.display()),
+        (None, Some(reason)) => reason.to_owned(),
+        (None, None) => return Ok(()),
+    };
+    let help = "check that both sides are recordings of the agent, and that the rules of both configurations choose the same methods";
+    Err(Failure::new(format!("--fail-above cannot be checked: {reason}"), help).into())
+}
+
 fn check(changes: &Comparison, by: Measure, limit: f64, smallest_share: f64) -> Result<()> {
     let unjudged = changes.unjudged_above(by, limit, smallest_share);
     if !unjudged.is_empty() {
-        let mut text = format!(
-            "warning: {} may have got worse by more than {limit} %, but the calls are too few to exclude chance, or cover a \
-             part of the time only:",
-            methods(unjudged.len())
-        );
-        for method in unjudged {
-            let change = method.percent(by).unwrap_or_default();
-            text.push_str(&format!("\n  {change:+.1} %  {}{}", method.marked_name(), method.descriptor));
-        }
-        eprintln!("{text}\n  compare several recordings of each side: --before A1 A2 A3 --after B1 B2 B3");
+        eprintln!("{}", unjudged_text(&unjudged, by, limit));
     }
     let worse = changes.worse_by(by, limit, smallest_share);
     if worse.is_empty() {
@@ -119,6 +126,20 @@ fn check(changes: &Comparison, by: Measure, limit: f64, smallest_share: f64) -> 
         text.push_str(&format!("\n  {change:+.1} % (chance: ±{noise:.1} %)  {}{}", method.name, method.descriptor));
     }
     Err(Complete(text).into())
+}
+
+fn unjudged_text(unjudged: &[&MethodChange], by: Measure, limit: f64) -> String {
+    let mut text = format!(
+        "warning: {} cannot be judged: they may have got worse by more than {limit} %, but the calls are too few or differ too much \
+         to exclude chance, or their figures are unknown or cover a part of the time only:",
+        methods(unjudged.len())
+    );
+    for method in unjudged {
+        let change = method.percent(by).map_or("?".to_owned(), |change| format!("{change:+.1} %"));
+        let noise = method.noise_percent(by).map(|noise| format!(" (chance: ±{noise:.1} %)")).unwrap_or_default();
+        text.push_str(&format!("\n  {change}{noise}  {}{}", method.marked_name(), method.descriptor));
+    }
+    text + "\n  record for longer, or compare several recordings of each side: --before A1 A2 A3 --after B1 B2 B3"
 }
 
 fn methods(number: usize) -> String {
@@ -150,7 +171,7 @@ fn json(changes: &Comparison, by: Measure) -> String {
     let whole = json!({
         "recordings": changes.recordings, "chance_includes_runs": changes.sees_runs(),
         "calls": changes.calls, "total": changes.total, "duration": changes.durations,
-        "warnings": changes.warnings, "methods": rows,
+        "warnings": changes.warnings, "compares_nothing": changes.compares_nothing(), "methods": rows,
     });
     format!("{whole}\n")
 }

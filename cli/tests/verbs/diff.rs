@@ -55,6 +55,33 @@ fn a_build_fails_only_above_its_limit() {
     assert_eq!(diff(&["--fail-above", "much"]).code, 2);
 }
 
+/// A misspelt rule must not turn the check of a build off.
+#[test]
+fn a_build_fails_if_nothing_is_compared() {
+    let sandbox = Sandbox::new();
+    record(&sandbox, "calls.jfr", 10_000);
+    let options = RecordingOptions::new(1_700_000_000_000_000_000, 0, ProcessInfo::default());
+    Recording::create(&sandbox.path("none.jfr"), options.clone()).unwrap().finish().unwrap();
+    let mut other = Recording::create(&sandbox.path("other.jfr"), options).unwrap();
+    let (class, name, descriptor) = (&b"shop/Other"[..], &b"work"[..], &b"()V"[..]);
+    other.define_method(1, MethodInfo { class, name, descriptor, access_flags: 1, exact: true, template: "timed" });
+    other.set_thread(1);
+    other.call(1, 500, 1_000);
+    other.finish().unwrap();
+    for (files, reason) in [
+        (&["calls.jfr", "none.jfr"][..], "no calls were recorded in none.jfr"),
+        (&["none.jfr", "calls.jfr"], "no calls were recorded in none.jfr"),
+        (&["--before", "calls.jfr", "none.jfr", "--after", "calls.jfr"], "no calls were recorded in none.jfr"),
+        (&["calls.jfr", "other.jfr"], "no method was called on both sides"),
+    ] {
+        let said = sandbox.instr(&[&["diff", "--fail-above", "10%"], files].concat());
+        let expected = format!("error: --fail-above cannot be checked: {reason}\n  help: ");
+        assert_eq!((said.code, said.stderr.starts_with(&expected)), (1, true), "{files:?}: {}", said.stderr);
+        let said = sandbox.instr(&[&["diff"], files].concat());
+        assert_eq!((said.code, said.stdout.contains("warning: ")), (0, true), "{files:?}: {}", said.stdout);
+    }
+}
+
 #[test]
 fn runs_that_differ_among_each_other_do_not_fail_a_build() {
     let sandbox = Sandbox::new();
@@ -89,8 +116,24 @@ fn a_method_that_was_called_once_is_named_and_does_not_fail_a_build() {
     record_with_main(&sandbox, "after.jfr", 10_000, 4_000_000);
     let said = sandbox.instr(&["diff", "--fail-above", "10%", "before.jfr", "after.jfr"]);
     assert_eq!(said.code, 0);
-    assert!(said.stderr.starts_with("warning: 1 method may have got worse by more than 10 %"), "{}", said.stderr);
+    assert!(said.stderr.starts_with("warning: 1 method cannot be judged: "), "{}", said.stderr);
     assert!(said.stderr.contains("shop.Main.main()V") && said.stdout.contains("?+"), "{}{}", said.stderr, said.stdout);
+}
+
+#[test]
+fn too_little_data_is_named_and_does_not_pass_for_a_judgement() {
+    let sandbox = Sandbox::new();
+    for (file, main) in [("before.jfr", 2_000_000), ("after1.jfr", 3_000_000), ("after2.jfr", 3_400_000)] {
+        record_with_main(&sandbox, file, 10_000, main);
+    }
+    let compare = |files: &[&str]| sandbox.instr(&[&["diff", "--fail-above", "10%"], files].concat());
+    let said = compare(&["--before", "before.jfr", "--after", "after1.jfr", "after2.jfr"]);
+    assert_eq!(said.code, 0);
+    let unjudged = |line: &str| line.contains("shop.Main.main()V") && line.contains(" (chance: ±");
+    assert!(said.stderr.starts_with("warning: 1 method cannot be judged: "), "{}", said.stderr);
+    assert!(said.stderr.lines().any(unjudged), "{}", said.stderr);
+    let same = compare(&["--before", "before.jfr", "--after", "before.jfr", "before.jfr"]);
+    assert_eq!((same.code, same.stderr.as_str()), (0, ""));
 }
 
 #[test]
@@ -126,6 +169,11 @@ fn a_page_shows_the_differences() {
     let said = sandbox.instr(&["diff", "--html", "absent/diff.html", "before.jfr", "after.jfr"]);
     assert_eq!(said.code, 1);
     assert!(said.stderr.starts_with("error: cannot write absent/diff.html"), "{}", said.stderr);
+    let before = std::fs::read(sandbox.path("before.jfr")).unwrap();
+    let said = sandbox.instr(&["diff", "--html", "before.jfr", "before.jfr", "after.jfr"]);
+    assert_eq!(said.code, 1);
+    assert!(said.stderr.starts_with("error: the output would overwrite the recording before.jfr\n"), "{}", said.stderr);
+    assert_eq!(std::fs::read(sandbox.path("before.jfr")).unwrap(), before);
 }
 
 #[test]

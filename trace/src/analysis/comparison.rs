@@ -6,6 +6,9 @@ use super::blocks::{Block, Blocks, student};
 use super::tree::Subtracted;
 use super::{Analysis, Frame, ProbeTime, RecordedPart};
 
+const NO_CALLS: &str = "no calls were recorded, so there is nothing to compare: check the rules of its configuration, and that it is a \
+     recording of the agent";
+
 /// What is compared. Times in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Measure {
@@ -307,6 +310,15 @@ impl MethodChange {
         }
     }
 
+    /// Whether the figures of a method of both sides show neither that it got worse by more than `percent` nor that it did not.
+    fn is_unjudged_above(&self, measure: Measure, percent: f64) -> bool {
+        let Some(change) = self.percent(measure) else {
+            return self.is_unknown(measure) || self.difference(measure) > 0;
+        };
+        let excludes_chance = |noise: f64| noise <= percent || change - noise > percent;
+        change > percent && !self.noise_percent(measure).is_some_and(excludes_chance)
+    }
+
     /// Whether the figures of a side apply to a part of the time only.
     #[must_use]
     pub fn is_in_part(&self) -> bool {
@@ -367,13 +379,26 @@ impl Comparison {
                 sum.checked_div(side.len() as u64).unwrap_or(0)
             })
         };
+        let methods: Vec<_> = methods.into_iter().map(|(name, sides)| MethodChange::of(name, sides)).collect();
         Comparison {
-            methods: methods.into_iter().map(|(name, sides)| MethodChange::of(name, sides)).collect(),
             recordings: both.map(<[Analysis]>::len),
             total: mean(|analysis| analysis.tree.total()),
             calls: mean(|analysis| analysis.calls),
             durations: mean(|analysis| analysis.recording.duration_nanos),
             warnings: both.map(warnings),
+            methods,
+        }
+    }
+
+    /// Returns why no method of one side is compared with the same of the other; `None` if at least one is.
+    #[must_use]
+    pub fn compares_nothing(&self) -> Option<&'static str> {
+        match self.calls {
+            [0, 0] => Some("no calls were recorded on either side"),
+            [0, _] => Some("no calls were recorded before"),
+            [_, 0] => Some("no calls were recorded after"),
+            _ if self.methods.iter().any(|method| method.before.is_some() && method.after.is_some()) => None,
+            _ => Some("no method was called on both sides"),
         }
     }
 
@@ -402,13 +427,13 @@ impl Comparison {
         self.by_difference(measure).into_iter().filter(is_worse).collect()
     }
 
-    /// Methods that seem to have got worse by more than `percent`, but of which it cannot be said what chance made of it.
+    /// Returns the methods of both sides of which the recordings cannot show whether they got worse by more than `percent`: they seem
+    /// to, but what chance makes of it is unknown or more than `percent`, too; or the figures themselves are unknown.
     #[must_use]
     pub fn unjudged_above(&self, measure: Measure, percent: f64, smallest_share: f64) -> Vec<&MethodChange> {
         let is_unjudged = |method: &&MethodChange| {
-            method.is_noise(measure).is_none()
-                && method.percent(measure).is_some_and(|change| change > percent)
-                && self.matters(method, smallest_share)
+            let is_on_both_sides = method.before.is_some() && method.after.is_some();
+            is_on_both_sides && method.is_unjudged_above(measure, percent) && self.matters(method, smallest_share)
         };
         self.by_difference(measure).into_iter().filter(is_unjudged).collect()
     }
@@ -429,7 +454,8 @@ fn warnings(side: &[Analysis]) -> Vec<String> {
     };
     let of_one = |analysis: &Analysis| {
         let advice = analysis.probe_time.as_ref().and_then(ProbeTime::advice);
-        let warnings = advice.iter().chain(&analysis.warnings).map(|warning| line(analysis, warning));
+        let no_calls = (analysis.calls == 0).then(|| NO_CALLS.to_owned());
+        let warnings = no_calls.iter().chain(&advice).chain(&analysis.warnings).map(|warning| line(analysis, warning));
         warnings.collect::<Vec<_>>()
     };
     side.iter().flat_map(of_one).collect()

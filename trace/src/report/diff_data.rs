@@ -147,7 +147,8 @@ fn frame(method: &crate::analysis::ComparedMethod) -> FrameData<'_> {
 
 fn warnings(comparison: &Comparison) -> Vec<String> {
     let sides = ["before", "after"].into_iter().zip(&comparison.warnings);
-    sides.flat_map(|(side, warnings)| warnings.iter().map(move |warning| format!("{side}: {warning}"))).collect()
+    let of_sides = sides.flat_map(|(side, warnings)| warnings.iter().map(move |text| format!("{side}: {text}")));
+    of_sides.chain(comparison.compares_nothing().map(|reason| format!("nothing is compared: {reason}"))).collect()
 }
 
 fn rows<'a>(changes: &[&'a MethodChange], tree: &ComparedTree) -> Vec<Row<'a>> {

@@ -31,6 +31,9 @@ pub fn comparison(comparison: &Comparison, by: Measure, options: &TerminalOption
             lines.push(format!("  {}", style.warning(&format!("warning: {name}: {}", printable(warning)))));
         }
     }
+    if let Some(reason) = comparison.compares_nothing() {
+        lines.push(format!("  {}", style.warning(&format!("warning: nothing is compared: {reason}"))));
+    }
     lines.push(String::new());
     lines.push(style.title(&format!("Methods by difference of {}", name_of(by))));
     let mut table = Table::new(titles(by), "method");
