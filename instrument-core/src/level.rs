@@ -2,39 +2,25 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What an instrumented method does when it is called. Ordered by cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Level {
-    /// Only the guard: the probe is in place but asleep.
-    Off,
-    /// Records the calls during which a millisecond tick passed: every long call and a sample of the short ones.
-    #[default]
-    Watch,
-    /// Exact times of the calls that begin in a window of a millisecond every now and then; nothing outside. Live probes only.
-    Burst,
-    /// Exact start and duration of every call.
-    Time,
-    /// Exact times, and with `[metrics]` what runs, is stalled or failed, processor time and bytes allocated.
-    Full,
-}
+use crate::declare_words;
 
-impl Level {
-    /// All levels, cheapest first.
-    pub const ALL: [Level; 5] = [Level::Off, Level::Watch, Level::Burst, Level::Time, Level::Full];
-
-    /// The name used in configuration files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Level::Off => "off",
-            Level::Watch => "watch",
-            Level::Burst => "burst",
-            Level::Time => "time",
-            Level::Full => "full",
-        }
+declare_words! {
+    /// What an instrumented method does when it is called. Ordered by cost.
+    #[derive(Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Level {
+        /// Only the guard: the probe is in place but asleep.
+        Off = "off",
+        /// Records the calls during which a millisecond tick passed: every long call and a sample of the short ones.
+        Watch = "watch",
+        /// Exact times of the calls that begin in a window of a millisecond every now and then; nothing outside. Live probes only.
+        Burst = "burst",
+        /// Exact start and duration of every call.
+        Time = "time",
+        /// Exact times, and with `[metrics]` what runs, is stalled or failed, processor time and bytes allocated.
+        Full = "full",
     }
 }
 
@@ -44,27 +30,15 @@ impl fmt::Display for Level {
     }
 }
 
-/// How a template gets around a method.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    /// Template and method body become one method.
-    #[default]
-    Inline,
-    /// The original is renamed and called by a new method of the old name.
-    Wrapper,
-}
-
-impl Mode {
-    /// All modes.
-    pub const ALL: [Mode; 2] = [Mode::Inline, Mode::Wrapper];
-
-    /// The name used in configuration files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Mode::Inline => "inline",
-            Mode::Wrapper => "wrapper",
-        }
+declare_words! {
+    /// How a template gets around a method.
+    #[derive(Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Mode {
+        /// Template and method body become one method.
+        Inline = "inline",
+        /// The original is renamed and called by a new method of the old name.
+        Wrapper = "wrapper",
     }
 }
 

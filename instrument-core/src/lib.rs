@@ -9,6 +9,7 @@ pub mod internal_name;
 pub mod level;
 pub mod rules;
 pub mod weave;
+pub mod words;
 
 pub use rules::{capture, config, selection};
 pub use weave::ahead;

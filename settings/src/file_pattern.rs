@@ -1,6 +1,5 @@
 //! Names of files that the agent writes, with parts that differ from process to process.
 
-use instrument_core::config::{Problems, TableReader};
 use instrument_core::rules::patterns::pattern_error::PatternError;
 
 /// A file name in which `%p`, `%t` and `%h` are replaced by the process id, the start time and the host name; `%%` is a percent sign.
@@ -19,13 +18,6 @@ pub struct NameParts<'a> {
 }
 
 impl FilePattern {
-    /// Reads the name of a file that is written.
-    pub(super) fn read(key: &'static str, table: &TableReader<'_, '_>, problems: &mut Problems) -> Option<FilePattern> {
-        let text = table.string(key, problems)?;
-        let pattern = FilePattern::parse(text.get_ref());
-        pattern.map_err(|error| problems.pattern(text.span(), text.get_ref(), error)).ok()
-    }
-
     /// Reads a file name.
     ///
     /// # Errors

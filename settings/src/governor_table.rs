@@ -1,48 +1,27 @@
 //! `[governor]`: what probes may cost, and when the JVM has other worries.
 
-use schemars::JsonSchema;
-
-use instrument_core::config::{Problems, TableReader};
+use instrument_core::config::{Boolean, number};
+use instrument_core::declare_table;
 
 /// Budget in percent of the process's CPU time unless said otherwise.
 const DEFAULT_BUDGET: u32 = 3;
-/// Share of the time in garbage collections above which nothing is recorded any more.
-const DEFAULT_GC: u32 = 30;
-/// Share of the heap in use after garbage collections above which nothing is recorded any more.
-const DEFAULT_HEAP: u32 = 95;
 
-/// Keeps the cost of live probes below a budget: the methods that cost most are set to level `watch`, and back when it is
-/// quiet. Probes of rules with level `time` or `full` are live for that. A breaker stops all probes while the JVM is short of heap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
-#[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct GovernorConfig {
-    /// Whether there is a governor. Without one, probes of rules with level `time` or `full` keep this level. Default: true.
-    pub enabled: bool,
-    /// Most of the process's CPU time that probes may take, in percent; 0: no budget. Setting this key makes all probes live, as `live`
-    /// in `[control]` does. Default: 3, for probes that are live anyway.
-    #[schemars(with = "u32", range(max = 100))]
-    pub budget_percent: Option<u32>,
-    /// The breaker opens, and no probe records, when garbage collections stop the application for more than this percentage
-    /// of the last 5 seconds; 0: never. Default: 30.
-    #[schemars(range(max = 100))]
-    pub gc_percent: u32,
-    /// ... or when more than this percentage of the heap is in use after each collection of the last 5 seconds; 0: never. Default: 95.
-    #[schemars(range(max = 100))]
-    pub heap_percent: u32,
-    /// The breaker closes again after this many seconds without trouble. Default: 30.
-    #[schemars(range(min = 1, max = 3600))]
-    pub recovery_seconds: u32,
-}
-
-impl Default for GovernorConfig {
-    fn default() -> GovernorConfig {
-        GovernorConfig {
-            enabled: true,
-            budget_percent: None,
-            gc_percent: DEFAULT_GC,
-            heap_percent: DEFAULT_HEAP,
-            recovery_seconds: 30,
-        }
+declare_table! {
+    /// Keeps the cost of live probes below a budget: the methods that cost most are set to level `watch`, and back when it is
+    /// quiet. Probes of rules with level `time` or `full` are live for that. A breaker stops all probes while the JVM is short of heap.
+    pub struct GovernorConfig = "governor" {
+        /// Whether there is a governor. Without one, probes of rules with level `time` or `full` keep this level.
+        enabled: bool = key("enabled", Boolean, true),
+        /// Most of the process's CPU time that probes may take, in percent; 0: no budget. Setting this key makes all probes live, as `live`
+        /// in `[control]` does. Default: 3, for probes that are live anyway.
+        budget_percent: Option<u32> = key("budget-percent", number(0..=100)),
+        /// The breaker opens, and no probe records, when garbage collections stop the application for more than this percentage
+        /// of the last 5 seconds; 0: never.
+        gc_percent: u32 = key("gc-percent", number(0..=100), 30),
+        /// ... or when more than this percentage of the heap is in use after each collection of the last 5 seconds; 0: never.
+        heap_percent: u32 = key("heap-percent", number(0..=100), 95),
+        /// The breaker closes again after this many seconds without trouble.
+        recovery_seconds: u32 = key("recovery-seconds", number(1..=3600), 30),
     }
 }
 
@@ -60,17 +39,6 @@ impl GovernorConfig {
     /// Whether something opens the breaker.
     pub fn has_breaker(&self) -> bool {
         self.enabled && (self.gc_percent > 0 || self.heap_percent > 0)
-    }
-}
-
-pub(super) fn read_governor(table: &TableReader<'_, '_>, problems: &mut Problems) -> GovernorConfig {
-    let default = GovernorConfig::default();
-    GovernorConfig {
-        enabled: table.boolean("enabled", problems).unwrap_or(default.enabled),
-        budget_percent: table.number("budget-percent", 0..101, problems),
-        gc_percent: table.number("gc-percent", 0..101, problems).unwrap_or(default.gc_percent),
-        heap_percent: table.number("heap-percent", 0..101, problems).unwrap_or(default.heap_percent),
-        recovery_seconds: table.number("recovery-seconds", 1..3601, problems).unwrap_or(default.recovery_seconds),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The configuration file of the agent: TOML text -> types, with every mistake shown at its place.
 //!
-//! `[[rule]]`, `[filter]` and `[exclude]` are those of [`instrument_core::config`]; every other table is declared here, one module each:
-//! its type, whose comments are the descriptions of the JSON Schema and of `docs/configuration.md`, and the function that reads it. A key
-//! is known because that function asks for it; there is no list of keys besides.
+//! `[[rule]]`, `[filter]` and `[exclude]` are those of [`instrument_core::config`]; every other table is declared here, one module each,
+//! with [`declare_table!`](instrument_core::declare_table). The reader, the JSON Schema and `docs/configuration.md` follow from the
+//! declarations; a module checks by hand only what concerns several keys.
 
 mod agent_table;
 mod allocation;

@@ -2,85 +2,60 @@
 
 use core::net::SocketAddr;
 use core::time::Duration;
+use std::ops::RangeInclusive;
 
-use schemars::JsonSchema;
-use serde_spanned::Spanned;
+use instrument_core::config::{Boolean, Problems, Table as _, TableReader, list, number, parsed, text, time};
+use instrument_core::declare_table;
+use instrument_core::rules::patterns::pattern_error::PatternError;
 
-use instrument_core::config::{Problems, TableReader, string_or_list};
+/// Bounds of times: from the least that can be written to a day.
+const TIMES: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(86_400);
 
-/// Figures of the running program, for monitoring systems. Without `openmetrics` and `otlp` nothing is computed.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
-#[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct MetricsConfig {
-    /// Address and port of a page in the OpenMetrics text format, for instance `127.0.0.1:9464`; the path is `/metrics`.
-    #[schemars(with = "String")]
-    pub openmetrics: Option<SocketAddr>,
-    /// Let `openmetrics` be an address that other machines can reach. Names of methods are then public, without a password.
-    pub allow_remote: bool,
-    /// Base address of an OpenTelemetry receiver (OTLP over HTTP, protobuf), for instance `http://localhost:4318`, or with TLS
-    /// `https://otlp.example.com`.
-    #[schemars(with = "String")]
-    pub otlp: Option<String>,
-    /// With `https`: a PEM file with the certificates of the authorities that may vouch for the receiver, relative to this file.
-    /// Default: those that the system trusts.
-    #[schemars(with = "String")]
-    pub ca_file: Option<String>,
-    /// Send long calls to the OpenTelemetry receiver as spans, too.
-    pub otlp_traces: bool,
-    /// How often figures are sent, and the time over which rates are taken: a number with `ms`, `s` or `min`.
-    #[schemars(with = "String", extend("default" = "10 s"))]
-    pub interval: Duration,
-    /// A call at level `full` that is still running after this time counts as stalled.
-    #[schemars(with = "String", extend("default" = "10 s"))]
-    pub stalled_after: Duration,
-    /// Whether level `full` takes the processor time of each call: most of what that level costs. Default: true.
-    pub cpu_time: bool,
-    /// Tell how often each method called each other: some nanoseconds more for each record, on the thread of the recorder. Default: false.
-    pub callers: bool,
-    /// Number of methods, those with the most time, that have series of their own; the others are only counted.
-    #[schemars(range(min = 1, max = 100000))]
-    pub max_methods: u32,
-    /// The service name that a monitoring system shows. Default: the main class or jar.
-    #[schemars(with = "String")]
-    pub service: Option<String>,
-    /// Headers of each request to the receiver, `name=value`. `${NAME}` in a value is the environment variable of that name.
-    #[schemars(schema_with = "string_or_list")]
-    pub headers: Vec<KeyValue>,
-    /// Further attributes of the process in what is sent to the receiver, `name=value`.
-    #[schemars(schema_with = "string_or_list")]
-    pub resource: Vec<KeyValue>,
-    /// Calls shorter than this become no span.
-    #[schemars(with = "String", extend("default" = "10 ms"))]
-    pub trace_threshold: Duration,
-    /// Percentage of the traces that are sent.
-    #[schemars(range(min = 1, max = 100))]
-    pub trace_percent: u32,
+declare_table! {
+    /// Figures of the running program, for monitoring systems. Without `openmetrics` and `otlp` nothing is computed.
+    pub struct MetricsConfig = "metrics" {
+        /// Address and port of a page in the OpenMetrics text format, for instance `127.0.0.1:9464`; the path is `/metrics`.
+        openmetrics: Option<SocketAddr> = key("openmetrics", parsed(address)),
+        /// Let `openmetrics` be an address that other machines can reach. Names of methods are then public, without a password or
+        /// TLS.
+        allow_remote: bool = key("allow-remote", Boolean, false),
+        /// Base address of an OpenTelemetry receiver (OTLP over HTTP, protobuf), for instance `http://localhost:4318`, or with TLS
+        /// `https://otlp.example.com`. `/v1/metrics` and `/v1/traces` are added.
+        otlp: Option<String> = key("otlp", parsed(receiver)),
+        /// With `https`: a PEM file with the certificates of the authorities that may vouch for the receiver, relative to this file.
+        /// Default: those that the system trusts.
+        ca_file: Option<String> = key("ca-file", text()),
+        /// Send long calls to the OpenTelemetry receiver as spans, too.
+        otlp_traces: bool = key("otlp-traces", Boolean, false),
+        /// How often figures are sent, and the time over which rates, means and concurrency are taken: a whole number with `ms`, `s` or
+        /// `min`.
+        interval: Duration = key("interval", time(TIMES), Duration::from_secs(10)),
+        /// A call at level `full` that is still running after this time counts as stalled.
+        stalled_after: Duration = key("stalled-after", time(TIMES), Duration::from_secs(10)),
+        /// Whether level `full` takes the processor time of each call: most of what that level costs.
+        cpu_time: bool = key("cpu-time", Boolean, true),
+        /// Report how often each method called each other: some nanoseconds more for each record, on the thread of the recorder.
+        callers: bool = key("callers", Boolean, false),
+        /// Number of methods, those with the most time since the start, that have series of their own; the others are counted in
+        /// `instr.methods.omitted`.
+        max_methods: u32 = key("max-methods", number(1..=100_000), 1_000),
+        /// The service name that a monitoring system shows, `service.name`. Default: the main class or jar.
+        service: Option<String> = key("service", text()),
+        /// Headers of each request to the receiver, `name=value`. `${NAME}` in a value is the environment variable of that name, so that
+        /// secrets need not be in the file: `["authorization=Bearer ${OTLP_TOKEN}"]`. Recordings have `***` in place of the values.
+        headers: Vec<KeyValue> = key("headers", list(|text| key_value("headers", text)).plain(), Vec::new()),
+        /// Further attributes of the process in what is sent to the receiver, `name=value`, for instance
+        /// `["deployment.environment.name=test"]`.
+        resource: Vec<KeyValue> = key("resource", list(|text| key_value("resource", text)).plain(), Vec::new()),
+        /// Calls shorter than this become no span.
+        trace_threshold: Duration = key("trace-threshold", time(TIMES), Duration::from_millis(10)),
+        /// Percentage of the traces that are sent.
+        trace_percent: u32 = key("trace-percent", number(1..=100), 100),
+    }
 }
 
 /// A name and a value, written `name=value`.
 pub type KeyValue = (String, String);
-
-impl Default for MetricsConfig {
-    fn default() -> MetricsConfig {
-        MetricsConfig {
-            openmetrics: None,
-            allow_remote: false,
-            otlp: None,
-            ca_file: None,
-            otlp_traces: false,
-            interval: Duration::from_secs(10),
-            stalled_after: Duration::from_secs(10),
-            cpu_time: true,
-            callers: false,
-            max_methods: 1_000,
-            service: None,
-            headers: Vec::new(),
-            resource: Vec::new(),
-            trace_threshold: Duration::from_millis(10),
-            trace_percent: 100,
-        }
-    }
-}
 
 impl MetricsConfig {
     /// Whether anybody wants figures.
@@ -90,109 +65,49 @@ impl MetricsConfig {
 }
 
 pub(super) fn read_metrics(table: &TableReader<'_, '_>, problems: &mut Problems) -> MetricsConfig {
-    let default = MetricsConfig::default();
-    let allow_remote = table.boolean("allow-remote", problems).unwrap_or_default();
-    let otlp = table.string("otlp", problems).and_then(|url| receiver(&url, problems));
-    let ca_file = table.string("ca-file", problems).map(Spanned::into_inner);
-    let uses_tls = otlp.as_ref().is_some_and(|url| url.starts_with("https://"));
-    if let Some(place) = table.value("ca-file").filter(|_| otlp.is_some() && !uses_tls) {
+    let metrics = MetricsConfig::read(table, problems);
+    let uses_tls = metrics.otlp.as_ref().is_some_and(|url| url.starts_with("https://"));
+    if let Some(place) = table.value("ca-file").filter(|_| metrics.otlp.is_some() && !uses_tls) {
         let help = Some("let `otlp` begin with `https://`, or leave `ca-file` out".to_owned());
         problems.error(place.span(), "`ca-file` means something with TLS only", help);
     }
-    let otlp_traces = table.boolean("otlp-traces", problems).unwrap_or_default();
-    if let Some(place) = table.value("otlp-traces").filter(|_| otlp_traces && table.value("otlp").is_none()) {
-        problems.error(place.span(), "`otlp-traces` needs a receiver", Some("add `otlp`".to_owned()));
+    if metrics.otlp_traces && table.value("otlp").is_none() {
+        let help = Some("add `otlp`".to_owned());
+        problems.error(table.span("otlp-traces"), "`otlp-traces` needs a receiver", help);
     }
-    let mut duration = |key, otherwise| {
-        let text = table.string(key, problems);
-        text.and_then(|text| read_duration(key, &text, problems)).unwrap_or(otherwise)
-    };
-    let interval = duration("interval", default.interval);
-    let stalled_after = duration("stalled-after", default.stalled_after);
-    let trace_threshold = duration("trace-threshold", default.trace_threshold);
-    MetricsConfig {
-        openmetrics: table.string("openmetrics", problems).and_then(|text| address(&text, allow_remote, problems)),
-        allow_remote,
-        otlp,
-        ca_file,
-        otlp_traces,
-        interval,
-        stalled_after,
-        cpu_time: table.boolean("cpu-time", problems).unwrap_or(default.cpu_time),
-        callers: table.boolean("callers", problems).unwrap_or_default(),
-        max_methods: table.number("max-methods", 1..100_001, problems).unwrap_or(default.max_methods),
-        service: table.string("service", problems).map(Spanned::into_inner),
-        headers: key_values(table, "headers", problems),
-        resource: key_values(table, "resource", problems),
-        trace_threshold,
-        trace_percent: table.number("trace-percent", 1..101, problems).unwrap_or(default.trace_percent),
+    if let Some(address) = metrics.openmetrics.filter(|address| !address.ip().is_loopback() && !metrics.allow_remote) {
+        let help = Some("write `127.0.0.1`, or add `allow-remote = true` if that is meant".to_owned());
+        problems.error(table.span("openmetrics"), format!("other machines can reach {address}"), help);
     }
+    metrics
 }
 
-fn address(text: &Spanned<String>, allow_remote: bool, problems: &mut Problems) -> Option<SocketAddr> {
+fn address(text: &str) -> Result<SocketAddr, PatternError> {
     // No other name is looked up: that would need the network.
-    let numeric = text.get_ref().replace("localhost:", "127.0.0.1:");
-    let Ok(address) = numeric.parse::<SocketAddr>() else {
-        let message = format!("`{}` is not an address with a port", text.get_ref());
-        problems.error(text.span(), message, Some("write for instance `127.0.0.1:9464`".to_owned()));
-        return None;
-    };
-    if !address.ip().is_loopback() && !allow_remote {
-        let message = format!("other machines can reach {address}");
-        let help = "write `127.0.0.1`, or add `allow-remote = true` if that is meant";
-        problems.error(text.span(), message, Some(help.to_owned()));
-        return None;
-    }
-    Some(address)
+    text.replace("localhost:", "127.0.0.1:").parse().map_err(|_| {
+        let message = format!("`{text}` is not an address with a port");
+        PatternError::new(0..text.len(), message).suggest("write for instance `127.0.0.1:9464`")
+    })
 }
 
-fn receiver(url: &Spanned<String>, problems: &mut Problems) -> Option<String> {
-    let text = url.get_ref().trim_end_matches('/');
-    let is_address = |scheme| text.strip_prefix(scheme).is_some_and(|rest: &str| !rest.is_empty());
+fn receiver(url: &str) -> Result<String, PatternError> {
+    let base = url.trim_end_matches('/');
+    let is_address = |scheme| base.strip_prefix(scheme).is_some_and(|rest: &str| !rest.is_empty());
     if is_address("http://") || is_address("https://") {
-        return Some(text.to_owned());
+        return Ok(base.to_owned());
     }
-    let help = "write for instance `http://localhost:4318`";
-    problems.error(url.span(), "`otlp` must begin with `http://` or `https://`", Some(help.to_owned()));
-    None
+    let message = "`otlp` must begin with `http://` or `https://`";
+    Err(PatternError::new(0..url.len(), message).suggest("write for instance `http://localhost:4318`"))
 }
 
-fn read_duration(key: &str, text: &Spanned<String>, problems: &mut Problems) -> Option<Duration> {
-    let duration = parse_duration(text.get_ref()).filter(|duration| !duration.is_zero());
-    if duration.is_none() {
-        let message = format!("`{key}` must be a time above 0, this is `{}`", text.get_ref());
-        problems.error(text.span(), message, Some("write for instance `10 s`, `500 ms` or `2 min`".to_owned()));
-    }
-    duration
-}
-
-fn parse_duration(text: &str) -> Option<Duration> {
-    let text = text.trim();
-    let digits = text.find(|character: char| !character.is_ascii_digit())?;
-    let (number, unit) = text.split_at_checked(digits)?;
-    let number: u64 = number.parse().ok()?;
-    match unit.trim() {
-        "ms" => Some(Duration::from_millis(number)),
-        "s" => Some(Duration::from_secs(number)),
-        "min" => Some(Duration::from_secs(number.checked_mul(60)?)),
-        _ => None,
-    }
-}
-
-fn key_values(table: &TableReader<'_, '_>, key: &'static str, problems: &mut Problems) -> Vec<KeyValue> {
-    let mut pairs = Vec::new();
-    for text in table.strings(key, problems) {
-        match text.get_ref().split_once('=') {
-            Some((name, value)) if !name.trim().is_empty() => {
-                pairs.push((name.trim().to_owned(), value.trim().to_owned()));
-            }
-            _ => {
-                let message = format!("`{}` in `{key}` is not a name and a value", text.get_ref());
-                problems.error(text.span(), message, Some("write `name=value`".to_owned()));
-            }
+fn key_value(key: &str, text: &str) -> Result<KeyValue, PatternError> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.trim().to_owned())),
+        _ => {
+            let message = format!("`{text}` in `{key}` is not a name and a value");
+            Err(PatternError::new(0..text.len(), message).suggest("write `name=value`"))
         }
     }
-    pairs
 }
 
 #[cfg(test)]
@@ -247,8 +162,8 @@ mod tests {
             ("otlp = 'http://localhost:4318'\nca-file = 'ca.pem'", "with TLS only"),
             ("otlp = 'localhost:4318'", "must begin with `http://`"),
             ("otlp-traces = true", "needs a receiver"),
-            ("interval = '10'", "`interval` must be a time above 0"),
-            ("interval = '0 s'", "`interval` must be a time above 0"),
+            ("interval = '10'", "`10` is not a time"),
+            ("interval = '0 s'", "`interval` must be between 1 ms and 1440 min"),
             ("headers = 'a'", "is not a name and a value"),
         ] {
             let errors = metrics(line).unwrap_err();

@@ -1,9 +1,10 @@
-//! The configuration as one type. The JSON Schema is generated from it, so the comments are its descriptions.
+//! The configuration as one type.
 
 use std::sync::Arc;
 
-use instrument_core::config::{ExcludeConfig, FilterConfig, Rule, RuleTables, SourceText};
-use schemars::JsonSchema;
+use instrument_core::config::{
+    ExcludeConfig, FilterConfig, Rule, RuleTables, SourceText, Table as _, TableDeclaration,
+};
 
 use crate::agent_table::AgentConfig;
 use crate::allocation::AllocationConfig;
@@ -15,48 +16,49 @@ use crate::secrets::{self, Secret};
 use crate::trace_table::TraceConfig;
 use crate::watch_table::WatchConfig;
 
+/// The tables of the file, in the order of `docs/configuration.md`.
+pub(crate) const TABLES: [TableDeclaration; 11] = [
+    Rule::TABLE,
+    TraceConfig::TABLE,
+    MetricsConfig::TABLE,
+    AgentConfig::TABLE,
+    SamplerConfig::TABLE,
+    AllocationConfig::TABLE,
+    FilterConfig::TABLE,
+    ExcludeConfig::TABLE,
+    ControlConfig::TABLE,
+    WatchConfig::TABLE,
+    GovernorConfig::TABLE,
+];
+
 /// Configuration of the instr agent: what is instrumented, with which template, and where the results go.
-#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    /// The recording.
-    #[schemars(default)]
+    /// `[trace]`
     pub trace: TraceConfig,
-    /// Figures of the running program, for monitoring systems.
-    #[schemars(default)]
+    /// `[metrics]`
     pub metrics: MetricsConfig,
-    /// The agent itself.
-    #[schemars(default)]
+    /// `[agent]`
     pub agent: AgentConfig,
-    /// Samples of running threads, beside or without probes. Off unless this table is there.
-    #[schemars(default)]
-    pub sampler: SamplerConfig,
-    /// Samples of allocations. Off unless this table is there.
-    #[schemars(default)]
-    pub allocation: AllocationConfig,
-    /// Methods too small to be worth a probe at level `watch`.
-    #[schemars(default)]
+    /// `[sampler]`, if samples of running threads are taken.
+    pub sampler: Option<SamplerConfig>,
+    /// `[allocation]`, if samples of allocations are taken.
+    pub allocation: Option<AllocationConfig>,
+    /// `[filter]`
     pub filter: FilterConfig,
-    /// What is never instrumented, whatever the rules say.
-    #[schemars(default)]
+    /// `[exclude]`
     pub exclude: ExcludeConfig,
-    /// What can be changed while the program runs.
-    #[schemars(default)]
+    /// `[control]`
     pub control: ControlConfig,
-    /// How level `watch` looks.
-    #[schemars(default)]
+    /// `[watch]`
     pub watch: WatchConfig,
-    /// Keeps the cost of exact times below a budget.
-    #[schemars(default)]
+    /// `[governor]`
     pub governor: GovernorConfig,
     /// The rules, in order: the first that matches a method decides.
-    #[schemars(default, rename = "rule")]
     pub rules: Vec<Rule>,
     /// The text it was read from.
-    #[schemars(skip)]
     pub source: Arc<SourceText>,
     /// Places of the text that are never shown, in their order.
-    #[schemars(skip)]
     pub(crate) secrets: Vec<Secret>,
 }
 

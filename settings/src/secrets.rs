@@ -13,9 +13,9 @@ pub(crate) type Secret = (Range<usize>, String);
 pub(crate) fn in_metrics(metrics: &TableReader<'_, '_>) -> Vec<Secret> {
     // Mistakes are reported by those who read the headers and the URL.
     let mut unheard = Problems::new(Arc::default());
-    let headers = metrics.strings("headers", &mut unheard);
-    let headers = headers.into_iter().map(|header| (header.span(), shown(header.get_ref())));
-    let url = metrics.string("otlp", &mut unheard).and_then(|url| match without_credentials(url.get_ref()) {
+    let headers = metrics.strings("headers", "", &mut unheard);
+    let headers = headers.into_iter().flatten().map(|header| (header.span(), shown(header.get_ref())));
+    let url = metrics.string("otlp", "", &mut unheard).and_then(|url| match without_credentials(url.get_ref()) {
         Cow::Owned(shown) => Some((url.span(), in_quotes(&shown))),
         Cow::Borrowed(_) => None,
     });

@@ -1,40 +1,24 @@
 //! `[watch]`: how level `watch` looks.
 
-use std::ops::Range;
+use std::ops::RangeInclusive;
 
-use schemars::JsonSchema;
-
-use instrument_core::config::{Problems, TableReader};
+use instrument_core::config::{Boolean, number};
+use instrument_core::declare_table;
 
 /// Bounds of the tick in microseconds. Below, the ticker does little else than wake up; above, most calls are never seen.
-const TICKS: Range<u32> = 50..100_001;
+const TICKS: RangeInclusive<u32> = 50..=100_000;
 
-/// How level `watch` looks: a native thread ticks, and a call is recorded if a tick passes while it runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
-#[schemars(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct WatchConfig {
-    /// Longest time between two ticks, in microseconds. Every call that takes longer is recorded, and of shorter ones a
-    /// sample. Shorter ticks see more and cost more. Default: 1000 where waking up so often takes less than 0.7 % of the process's
-    /// processor time, else as much longer as it needs for that, up to 20000.
-    #[schemars(with = "u32", range(min = 50, max = 100000))]
-    pub tick_us: Option<u32>,
-    /// Whether the ticking thread may ask Linux for the lowest real-time priority (`SCHED_FIFO`). It asks only if the process has the
-    /// right to (`CAP_SYS_NICE` or a limit `RLIMIT_RTPRIO` above 0) and ticks are at least 0.5 ms apart. Without that priority, ticks are
-    /// late while all processors are busy, and estimates have wider margins.
-    pub real_time: bool,
-}
-
-impl Default for WatchConfig {
-    fn default() -> WatchConfig {
-        WatchConfig { tick_us: None, real_time: true }
-    }
-}
-
-pub(super) fn read_watch(table: &TableReader<'_, '_>, problems: &mut Problems) -> WatchConfig {
-    let default = WatchConfig::default();
-    WatchConfig {
-        tick_us: table.number("tick-us", TICKS, problems),
-        real_time: table.boolean("real-time", problems).unwrap_or(default.real_time),
+declare_table! {
+    /// How level `watch` looks: a native thread ticks, and a call is recorded if a tick passes while it runs.
+    pub struct WatchConfig = "watch" {
+        /// Longest time between two ticks, in microseconds. Every call that takes longer is recorded, and of shorter ones a
+        /// sample. Shorter ticks see more and cost more. Default: 1000 where waking up so often takes less than 0.7 % of the process's
+        /// processor time, else as much longer as it needs for that, up to 20000.
+        tick_us: Option<u32> = key("tick-us", number(TICKS)),
+        /// Whether the ticking thread may ask Linux for the lowest real-time priority (`SCHED_FIFO`). It asks only if the process has the
+        /// right to (`CAP_SYS_NICE` or a limit `RLIMIT_RTPRIO` above 0) and ticks are at least 0.5 ms apart. Without that priority, ticks are
+        /// late while all processors are busy, and estimates have wider margins.
+        real_time: bool = key("real-time", Boolean, true),
     }
 }
 

@@ -17,7 +17,6 @@ mod thread_timers;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use settings::{SamplerConfig, SamplerEngine};
 
@@ -102,7 +101,7 @@ impl Sampler {
             message::say("no samples: this JVM's threads cannot be told apart");
             return None;
         }
-        let interval = Duration::from_millis(u64::from(config.interval_ms));
+        let interval = config.interval;
         let depth = config.depth as usize;
         let engine = choose(config.engine, surroundings)?;
         queue.engine(surroundings.clock.now() as u64, engine, interval);

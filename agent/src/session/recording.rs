@@ -110,8 +110,8 @@ impl Session {
 
     /// Takes samples if the configuration asks for them.
     pub(super) fn start_sampler(&self, jni: &Jni<'_>) {
-        let config = &self.setup.config.sampler;
-        let Some(clock) = self.running.lock().clock.filter(|_| config.enabled) else { return };
+        let Some(config) = &self.setup.config.sampler else { return };
+        let Some(clock) = self.running.lock().clock else { return };
         let (vm, jvmti, java_version) = (self.vm, self.jvmti, self.java_version);
         let surroundings = Surroundings { vm, jvmti, clock, java_version };
         let listen = || self.late.keep_listening(jvmti);
@@ -120,8 +120,8 @@ impl Session {
 
     /// Takes samples of allocations if the configuration asks for them.
     pub(super) fn start_allocation_samples(&self) {
-        let config = &self.setup.config.allocation;
-        let Some(clock) = self.running.lock().clock.filter(|_| config.enabled) else { return };
+        let Some(config) = &self.setup.config.allocation else { return };
+        let Some(clock) = self.running.lock().clock else { return };
         let listen = |sampler| drop(self.allocations.set(sampler));
         AllocationSampler::start(self.jvmti, clock, config, Arc::clone(&self.allocated), listen);
     }

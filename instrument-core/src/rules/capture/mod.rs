@@ -4,15 +4,16 @@ pub(super) mod parameter_names;
 pub(super) mod resolved;
 
 use classfile::{ClassFile, Member};
-use schemars::JsonSchema;
 
 pub use crate::weave::captured::{CapturedValue, CapturedValues};
 pub use resolved::CapturedMethod;
 
+use crate::declare_words;
+
 /// Characters of a value that are kept where a rule says nothing.
-pub const DEFAULT_VALUE_LENGTH: u16 = 100;
+pub const DEFAULT_VALUE_LENGTH: u32 = 100;
 /// More characters cannot be asked for.
-pub const LONGEST_VALUE: u16 = 1_000;
+pub const LONGEST_VALUE: u32 = 1_000;
 
 /// The values of a call that a rule asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub struct Capture {
     /// The result, too.
     pub result: bool,
     /// Characters of a value that are kept.
-    pub length: u16,
+    pub length: u32,
     /// How objects are shown.
     pub render: Render,
 }
@@ -63,26 +64,12 @@ impl ArgumentKey {
     }
 }
 
-/// How an object is shown that is neither a string, nor a number, nor an enum constant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, JsonSchema)]
-#[schemars(rename_all = "kebab-case")]
-pub enum Render {
-    /// As its class and identity hash, `com.acme.Order@1b6d3586`: none of its code runs.
-    #[default]
-    Identity,
-    /// As its `toString()` says, which then runs in the application's threads after slow calls.
-    ToString,
-}
-
-impl Render {
-    /// All ways.
-    pub const ALL: [Render; 2] = [Render::Identity, Render::ToString];
-
-    /// The name used in configuration files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Render::Identity => "identity",
-            Render::ToString => "to-string",
-        }
+declare_words! {
+    /// How an object is shown that is neither a string, nor a number, nor an enum constant.
+    pub enum Render {
+        /// As its class and identity hash, `com.acme.Order@1b6d3586`: none of its code runs.
+        Identity = "identity",
+        /// As its `toString()` says, which then runs in the application's threads after slow calls.
+        ToString = "to-string",
     }
 }

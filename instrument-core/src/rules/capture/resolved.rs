@@ -9,13 +9,13 @@ use crate::weave::captured::{CapturedValue, CapturedValues};
 use crate::weave::starts_uninitialised;
 
 /// The values that are captured in one method.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturedMethod {
     /// The values with their names, in the order in which they are shown.
     pub values: Vec<(CapturedValue, String)>,
     /// What was asked for and is not captured, and why.
     pub notes: Vec<String>,
-    length: u16,
+    length: u32,
     render: Render,
 }
 
@@ -23,7 +23,7 @@ impl CapturedMethod {
     /// Resolves `capture` for this method; a method whose descriptor cannot be read captures nothing.
     pub fn of(class: &ClassFile<'_>, method: &Member<'_>, capture: &Capture) -> CapturedMethod {
         let mut captured =
-            CapturedMethod { length: capture.length, render: capture.render, ..CapturedMethod::default() };
+            CapturedMethod { values: Vec::new(), notes: Vec::new(), length: capture.length, render: capture.render };
         let Ok(descriptor) = MethodDescriptor::parse(method.descriptor.as_bytes()) else { return captured };
         let names = parameter_names::of(class, method, &descriptor);
         captured.add_arguments(&capture.arguments, &names, (class, method));

@@ -1,14 +1,15 @@
 //! The keys of a rule that choose values of a call: `arguments`, `result`, `argument-length`, `render`.
 
-use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::{Value as Json, json};
 use serde_spanned::Spanned;
 use toml::de::DeValue;
 
 use super::model::Rule;
 use super::problems::Problems;
 use super::table_reader::{TableReader, kind};
+use super::value_kind::ValueKind;
 use crate::level::Level;
-use crate::rules::capture::{ArgumentKey, Capture, DEFAULT_VALUE_LENGTH, LONGEST_VALUE, Render};
+use crate::rules::capture::{ArgumentKey, Capture};
 use crate::rules::nearest_name::nearest_name;
 
 /// Words with a meaning of their own.
@@ -22,42 +23,52 @@ impl Rule {
     pub fn capture(&self) -> Option<Capture> {
         let arguments: Vec<ArgumentKey> = self.arguments.iter().map(|key| key.get_ref().clone()).collect();
         let result = self.result.as_ref().is_some_and(|result| *result.get_ref());
-        let length = self.argument_length.unwrap_or(DEFAULT_VALUE_LENGTH);
-        let capture = Capture { arguments, result, length, render: self.render.unwrap_or_default() };
+        let capture = Capture { arguments, result, length: self.argument_length, render: self.render };
         (result || !capture.arguments.is_empty()).then_some(capture)
     }
 }
 
-pub(super) fn read_length(table: &TableReader<'_, '_>, problems: &mut Problems) -> Option<u16> {
-    let length = table.number("argument-length", 1..u32::from(LONGEST_VALUE) + 1, problems)?;
-    u16::try_from(length).ok()
-}
+/// Numbers and names of parameters, and words with a meaning of their own.
+#[derive(Debug)]
+pub(super) struct Arguments;
 
-pub(super) fn read_render(table: &TableReader<'_, '_>, problems: &mut Problems) -> Option<Render> {
-    let ways = Render::ALL.map(|render| (render.name(), render));
-    table.choice("render", &ways, problems).map(Spanned::into_inner)
-}
+impl ValueKind for Arguments {
+    type Value = Vec<Spanned<ArgumentKey>>;
 
-pub(super) fn read_arguments(table: &TableReader<'_, '_>, problems: &mut Problems) -> Vec<Spanned<ArgumentKey>> {
-    let Some(value) = table.value("arguments") else { return Vec::new() };
-    let Some(list) = value.get_ref().as_array() else {
-        let key = read_key(value, problems);
-        doubt_word(value, problems);
-        return key.into_iter().collect();
-    };
-    if list.is_empty() {
-        problems.error(value.span(), "`arguments` is an empty list", Some(format!("{HELP}, or leave the key out")));
-    }
-    let mut keys: Vec<Spanned<ArgumentKey>> = Vec::new();
-    for item in list.iter() {
-        let Some(key) = read_key(item, problems) else { continue };
-        if keys.iter().any(|known| known.get_ref() == key.get_ref()) {
-            problems.warning(item.span(), "this argument is listed twice", Some("once is enough".to_owned()));
-        } else {
-            keys.push(key);
+    fn read(&self, key: &'static str, table: &TableReader<'_, '_>, problems: &mut Problems) -> Option<Self::Value> {
+        let value = table.value(key)?;
+        let Some(list) = value.get_ref().as_array() else {
+            let key = read_key(value, problems);
+            doubt_word(value, problems);
+            return Some(key.into_iter().collect());
+        };
+        if list.is_empty() {
+            problems.error(value.span(), "`arguments` is an empty list", Some(format!("{HELP}, or leave the key out")));
         }
+        let mut keys: Vec<Spanned<ArgumentKey>> = Vec::new();
+        for item in list.iter() {
+            let Some(key) = read_key(item, problems) else { continue };
+            if keys.iter().any(|known| known.get_ref() == key.get_ref()) {
+                problems.warning(item.span(), "this argument is listed twice", Some("once is enough".to_owned()));
+            } else {
+                keys.push(key);
+            }
+        }
+        Some(keys)
     }
-    keys
+
+    fn schema(&self) -> Json {
+        let text = json!({ "type": "string", "minLength": 1 });
+        let number = json!({ "type": "integer", "minimum": 0, "maximum": LAST_ARGUMENT });
+        json!({ "anyOf": [
+            text, number,
+            { "type": "array", "minItems": 1, "items": { "anyOf": [text, number] } },
+        ] })
+    }
+
+    fn summary(&self) -> String {
+        format!("string, 0 to {LAST_ARGUMENT}, or list of them")
+    }
 }
 
 /// A word alone that is nearly one of those that mean something. In a list it is surely a name.
@@ -99,14 +110,4 @@ pub(super) fn check(rule: &Rule, table: &TableReader<'_, '_>, problems: &mut Pro
         let help = "use level `watch`, which shows the values of slow calls; live probes can be switched to it";
         problems.warning(table.span(key), "at level `off` no call is recorded, and so no value", Some(help.to_owned()));
     }
-}
-
-/// `"all"`, a number, a name, or a list of them.
-pub(super) fn argument_keys(_: &mut SchemaGenerator) -> Schema {
-    let text = json_schema!({ "type": "string", "minLength": 1 });
-    let number = json_schema!({ "type": "integer", "minimum": 0, "maximum": LAST_ARGUMENT });
-    json_schema!({ "anyOf": [
-        text, number,
-        { "type": "array", "minItems": 1, "items": { "anyOf": [text, number] } },
-    ] })
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::declaration::TableDeclaration;
 use super::diagnostic::Diagnostic;
 use super::source_text::SourceText;
 use super::table_reader::UnknownKey;
@@ -14,14 +15,12 @@ pub struct Problems {
     pub(super) source: Arc<SourceText>,
     pub(super) found: Vec<Diagnostic>,
     pub(super) unknown: Vec<UnknownKey>,
-    /// The tables of the file with their keys, as far as it was read.
-    tables: Vec<(&'static str, Vec<&'static str>)>,
 }
 
 impl Problems {
     /// Returns those of a file that has not been read yet: none.
     pub fn new(source: Arc<SourceText>) -> Problems {
-        Problems { source, found: Vec::new(), unknown: Vec::new(), tables: Vec::new() }
+        Problems { source, found: Vec::new(), unknown: Vec::new() }
     }
 
     /// Returns the text that is read.
@@ -29,26 +28,10 @@ impl Problems {
         Arc::clone(&self.source)
     }
 
-    /// Returns the tables read up to now with their keys.
-    pub fn tables(&self) -> &[(&'static str, Vec<&'static str>)] {
-        &self.tables
-    }
-
-    pub(super) fn note_table(&mut self, title: &'static str, keys: Vec<&'static str>) {
-        match self.tables.iter_mut().find(|(known, _)| *known == title) {
-            Some((_, known)) => keys.into_iter().for_each(|key| {
-                if !known.contains(&key) {
-                    known.push(key)
-                }
-            }),
-            None => self.tables.push((title, keys)),
-        }
-    }
-
-    /// Returns all diagnostics, unknown keys included.
-    pub(super) fn into_found(mut self) -> Vec<Diagnostic> {
+    /// Returns all diagnostics, those of unknown keys included. `tables` are those of the file, for suggestions.
+    pub(super) fn into_found(mut self, tables: &[TableDeclaration]) -> Vec<Diagnostic> {
         for unknown in std::mem::take(&mut self.unknown) {
-            let (message, suggestion) = unknown.text(&self.tables);
+            let (message, suggestion) = unknown.text(tables);
             self.error(unknown.span, message, suggestion);
         }
         self.found

@@ -7,13 +7,13 @@ use rustc_hash::FxHashMap;
 use serde_spanned::Spanned;
 
 use super::capture_keys;
+use super::declaration::Table as _;
 use super::model::Rule;
 use super::name_doubt::name_doubt;
 use super::problems::Problems;
 use super::source_text::SourceText;
 use super::table_reader::TableReader;
-use crate::level::{Level, Mode};
-use crate::rules::patterns::class_pattern::{ClassPattern, ExcludePattern, TypeName};
+use crate::rules::patterns::class_pattern::ClassPattern;
 use crate::rules::patterns::method_pattern::MethodPattern;
 
 pub(super) fn read_rule(
@@ -22,30 +22,7 @@ pub(super) fn read_rule(
     source: &Arc<SourceText>,
     problems: &mut Problems,
 ) -> Rule {
-    let rule = Rule {
-        name: table.string("name", problems),
-        class: table.patterns("class", ClassPattern::parse, problems),
-        extends: table.patterns("extends", TypeName::parse, problems),
-        annotated: table.patterns("annotated", TypeName::parse, problems),
-        method_annotated: table.patterns("method-annotated", TypeName::parse, problems),
-        method: table.patterns("method", MethodPattern::parse, problems),
-        exclude: table.patterns("exclude", ExcludePattern::parse, problems),
-        template: table.strings("template", problems),
-        level: table.choice("level", &Level::ALL.map(|level| (level.name(), level)), problems),
-        mode: table.choice("mode", &Mode::ALL.map(|mode| (mode.name(), mode)), problems).map(Spanned::into_inner),
-        preset: table.string("preset", problems),
-        constructors: table.boolean("constructors", problems),
-        class_initialisers: table.boolean("class-initialisers", problems),
-        bridges: table.boolean("bridges", problems),
-        governed: table.boolean("governed", problems),
-        outermost: table.boolean("outermost", problems),
-        arguments: capture_keys::read_arguments(table, problems),
-        result: table.boolean("result", problems).map(|result| Spanned::new(table.span("result"), result)),
-        argument_length: capture_keys::read_length(table, problems),
-        render: capture_keys::read_render(table, problems),
-        span,
-        source: Arc::clone(source),
-    };
+    let rule = Rule { span, source: Arc::clone(source), ..Rule::read(table, problems) };
     if rule.preset.is_some() {
         refuse_beside_preset(table, problems);
     }
@@ -141,5 +118,5 @@ fn takes_special_kinds(rule: &Rule) -> bool {
     let kinds = [rule.constructors, rule.class_initialisers, rule.bridges];
     let named =
         |pattern: &Spanned<MethodPattern>| matches!(pattern.get_ref().literal_name(), Some(b"<clinit>" | b"<init>"));
-    kinds.contains(&Some(true)) || rule.method.iter().any(named)
+    kinds.contains(&true) || rule.method.iter().any(named)
 }

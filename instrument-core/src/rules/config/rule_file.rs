@@ -6,16 +6,19 @@ use std::sync::Arc;
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::declaration::{Table, TableDeclaration};
 use super::diagnostic::Diagnostic;
 use super::model::{ExcludeConfig, FilterConfig, Rule, RuleTables};
 use super::problems::Problems;
 use super::read_rule::{doubt_class_patterns, read_rule};
 use super::source_text::SourceText;
 use super::table_reader::{TableReader, kind};
-use crate::rules::patterns::class_pattern::ClassPattern;
 
 /// Most errors of TOML syntax shown for one file; what follows the first is often its consequence.
 const MOST_SYNTAX_ERRORS: usize = 3;
+
+/// The tables that every file with rules may have.
+const RULE_TABLES: [TableDeclaration; 3] = [Rule::TABLE, FilterConfig::TABLE, ExcludeConfig::TABLE];
 
 /// The rules of a file with their `[filter]` and `[exclude]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,13 +34,13 @@ pub struct RuleFile {
 impl RuleFile {
     /// Reads a file that holds nothing but rules, `[filter]` and `[exclude]`. Returns warnings with it, or all problems.
     pub fn parse(text: &str, file_name: &str) -> Result<(RuleFile, Vec<Diagnostic>), Vec<Diagnostic>> {
-        parse_document(text, file_name, RuleFile::read)
+        parse_document(text, file_name, &RULE_TABLES, RuleFile::read)
     }
 
     /// Reads the three tables.
     pub fn read(top: &TableReader<'_, '_>, problems: &mut Problems) -> RuleFile {
-        let filter = read_table("filter", top, problems, read_filter).unwrap_or_default();
-        let exclude = read_table("exclude", top, problems, read_exclude).unwrap_or_default();
+        let filter = read_table(top, problems, read_filter).unwrap_or_default();
+        let exclude = read_table(top, problems, read_exclude).unwrap_or_default();
         RuleFile { rules: read_rules(top, problems), filter, exclude }
     }
 
@@ -47,12 +50,13 @@ impl RuleFile {
     }
 }
 
-/// Reads a file: `read` makes something of its top level, and whatever key it does not ask for is reported.
+/// Reads a file that may have these tables: `read` makes something of its top level.
 ///
 /// `Ok` holds what was read and warnings, `Err` all diagnostics with at least one error, in the order of the file.
 pub fn parse_document<T>(
     text: &str,
     file_name: &str,
+    tables: &[TableDeclaration],
     read: impl FnOnce(&TableReader<'_, '_>, &mut Problems) -> T,
 ) -> Result<(T, Vec<Diagnostic>), Vec<Diagnostic>> {
     let mut problems = Problems::new(Arc::new(SourceText::new(file_name, text)));
@@ -65,10 +69,10 @@ pub fn parse_document<T>(
     if !syntax_errors.is_empty() {
         return Err(problems.found);
     }
-    let top = TableReader::new("", document.get_ref(), &mut problems);
+    let titles: Vec<&str> = tables.iter().map(|table| table.title).collect();
+    let top = TableReader::new("", &titles, document.get_ref(), &mut problems);
     let done = read(&top, &mut problems);
-    top.finish(&mut problems);
-    let mut found = problems.into_found();
+    let mut found = problems.into_found(tables);
     found.sort_by_key(|diagnostic| (diagnostic.span.start, diagnostic.severity));
     if found.iter().any(Diagnostic::is_error) { Err(found) } else { Ok((done, found)) }
 }
@@ -77,57 +81,33 @@ pub fn parse_document<T>(
 pub fn read_damaged_document<T>(text: &str, read: impl FnOnce(&TableReader<'_, '_>, &mut Problems) -> T) -> T {
     let (document, _) = DeTable::parse_recoverable(text);
     let mut unheard = Problems::new(Arc::default());
-    let top = TableReader::new("", document.get_ref(), &mut unheard);
+    let top = TableReader::new("", &[], document.get_ref(), &mut unheard);
     read(&top, &mut unheard)
 }
 
-/// Reads a table of the top level; `None` if it is not there. Even then `read` is asked which keys there are, for suggestions.
-pub fn read_table<T>(
-    title: &'static str,
+/// Reads a table of the top level; `None` if it is not there.
+pub fn read_table<T: Table>(
     top: &TableReader<'_, '_>,
     problems: &mut Problems,
     read: impl FnOnce(&TableReader<'_, '_>, &mut Problems) -> T,
 ) -> Option<T> {
-    let value = top.value(title);
-    let table = value.and_then(|value| value.get_ref().as_table());
-    if let (Some(value), None) = (value, table) {
+    let TableDeclaration { title, names, .. } = T::TABLE;
+    let value = top.value(title)?;
+    let Some(table) = value.get_ref().as_table() else {
         let message = format!("`{title}` must be a table, this is {}", kind(value.get_ref()));
         problems.error(value.span(), message, Some(format!("write `[{title}]` on a line of its own")));
-    }
-    let Some(table) = table else {
-        note_keys(title, problems, read);
         return None;
     };
-    let reader = TableReader::new(title, table, problems);
-    let done = read(&reader, problems);
-    reader.finish(problems);
-    Some(done)
-}
-
-/// Notes the keys of a table that is not there.
-fn note_keys<T>(
-    title: &'static str,
-    problems: &mut Problems,
-    read: impl FnOnce(&TableReader<'_, '_>, &mut Problems) -> T,
-) {
-    let nothing = DeTable::new();
-    let mut unheard = Problems::new(Arc::clone(&problems.source));
-    let reader = TableReader::new(title, &nothing, &mut unheard);
-    read(&reader, &mut unheard);
-    reader.finish(problems);
+    let reader = TableReader::new(title, names, table, problems);
+    Some(read(&reader, problems))
 }
 
 fn read_rules(top: &TableReader<'_, '_>, problems: &mut Problems) -> Vec<Rule> {
     let source = Arc::clone(&problems.source);
     let mut rules = Vec::new();
-    let tables = rule_tables(top, problems);
-    if tables.is_empty() {
-        note_keys("rule", problems, |table, problems| read_rule(table, 0..0, &source, problems));
-    }
-    for (span, rule) in tables {
-        let reader = TableReader::new("rule", rule, problems);
+    for (span, rule) in rule_tables(top, problems) {
+        let reader = TableReader::new(Rule::TABLE.title, Rule::TABLE.names, rule, problems);
         rules.push(read_rule(&reader, span, &source, problems));
-        reader.finish(problems);
     }
     rules
 }
@@ -155,23 +135,20 @@ fn rule_tables<'t, 'i>(top: &TableReader<'t, 'i>, problems: &mut Problems) -> Ve
 }
 
 fn read_filter(table: &TableReader<'_, '_>, problems: &mut Problems) -> FilterConfig {
-    let default = FilterConfig::default();
-    let max_bytes = table.number("max-bytes", 0..65_536, problems).unwrap_or(default.max_bytes);
+    let filter = FilterConfig::read(table, problems);
     // Who wants even the smallest methods does not expect that others are missing.
-    let by_wildcard = if max_bytes == 0 { 0 } else { default.wildcard_max_bytes };
-    FilterConfig {
-        leaf: table.boolean("leaf", problems).unwrap_or(default.leaf),
-        max_bytes,
-        wildcard_max_bytes: table.number("wildcard-max-bytes", 0..65_536, problems).unwrap_or(by_wildcard),
+    if filter.max_bytes == 0 && table.value("wildcard-max-bytes").is_none() {
+        return FilterConfig { wildcard_max_bytes: 0, ..filter };
     }
+    filter
 }
 
 fn read_exclude(table: &TableReader<'_, '_>, problems: &mut Problems) -> ExcludeConfig {
-    let class = table.patterns("class", ClassPattern::parse, problems);
-    for pattern in class.iter().filter(|pattern| pattern.get_ref().negated) {
+    let exclude = ExcludeConfig::read(table, problems);
+    for pattern in exclude.class.iter().filter(|pattern| pattern.get_ref().negated) {
         let help = Some("leave the `!` out".to_owned());
         problems.error(pattern.span(), "`[exclude]` excludes by itself", help);
     }
-    doubt_class_patterns(&class, problems);
-    ExcludeConfig { class }
+    doubt_class_patterns(&exclude.class, problems);
+    exclude
 }

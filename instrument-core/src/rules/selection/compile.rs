@@ -99,7 +99,7 @@ impl Compiler<'_> {
     /// Compiles a rule. What `user` states, the rule that names the preset or this rule itself, has precedence.
     fn compile(&mut self, rule: &Rule, name: String, user: &Rule) {
         let stated = user.level.as_ref().or(rule.level.as_ref()).map(|level| *level.get_ref());
-        let level = stated.unwrap_or_default();
+        let level = stated.unwrap_or(Level::Watch);
         let default = [Spanned::new(rule.span.clone(), DEFAULT_TEMPLATE.to_owned())];
         let templates = if rule.template.is_empty() { &default } else { rule.template.as_slice() };
         let mut ids = Vec::with_capacity(templates.len());
@@ -131,11 +131,11 @@ impl Compiler<'_> {
             templates: Arc::from(ids),
             level,
             states_level: stated.is_some(),
-            mode: rule.mode.unwrap_or_default(),
-            constructors: rule.constructors.unwrap_or(false),
-            class_initialisers: rule.class_initialisers.unwrap_or(false),
-            bridges: rule.bridges.unwrap_or(false),
-            governed: rule.governed.unwrap_or(true),
+            mode: rule.mode,
+            constructors: rule.constructors,
+            class_initialisers: rule.class_initialisers,
+            bridges: rule.bridges,
+            governed: rule.governed,
             outermost: user.outermost.or(rule.outermost).unwrap_or(false),
             capture,
         };

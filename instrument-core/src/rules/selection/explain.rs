@@ -166,10 +166,11 @@ fn not_wrapped(mode: Mode, class: &ClassFile<'_>, method: &Member<'_>) -> Option
 }
 
 fn instrumentation(rule: &CompiledRule, class: &ClassFile<'_>, method: &Member<'_>) -> Instrumentation {
-    let captured = rule.capture().map(|capture| CapturedMethod::of(class, method, capture)).unwrap_or_default();
+    let captured = rule.capture().map(|capture| CapturedMethod::of(class, method, capture));
+    let (values, notes) = captured.map(|captured| (captured.values, captured.notes)).unwrap_or_default();
     Instrumentation {
-        captured: captured.values.into_iter().map(|(_, name)| name).collect(),
-        not_captured: captured.notes,
+        captured: values.into_iter().map(|(_, name)| name).collect(),
+        not_captured: notes,
         rule: rule.name.clone(),
         templates: rule.template_names.clone(),
         level: rule.level,
