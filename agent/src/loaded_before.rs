@@ -28,13 +28,22 @@ pub(crate) fn instrument(jvmti: Jvmti, jni: &Jni<'_>, session: &Session) {
     retransform_classes(jvmti, jni, session, &wanted, MayRead::ClassFiles);
 }
 
-/// Has the JVM present the loaded classes of these names once more.
-pub(crate) fn instrument_again(jvmti: Jvmti, jni: &Jni<'_>, session: &Session, names: &FxHashSet<Arc<[u8]>>) {
+/// Has the JVM present the loaded classes of these names once more, and returns the names of those that stay as they are: none of a name
+/// is retransformed if the JVM cannot retransform one of them.
+pub(crate) fn instrument_again(
+    jvmti: Jvmti,
+    jni: &Jni<'_>,
+    session: &Session,
+    names: &FxHashSet<Arc<[u8]>>,
+) -> FxHashSet<Arc<[u8]>> {
+    if names.is_empty() {
+        return FxHashSet::default();
+    }
     let loaded = match LoadedClasses::all(jvmti, jni) {
         Ok(loaded) => loaded,
         Err(error) => {
-            tracing::warn!(%error, "the loaded classes cannot be listed; these keep their probes: {names:?}");
-            return;
+            tracing::warn!(%error, "the loaded classes cannot be listed; these stay as they are: {names:?}");
+            return names.clone();
         }
     };
     // Another loader may have a class of the same name that is not linked yet.
@@ -43,7 +52,13 @@ pub(crate) fn instrument_again(jvmti: Jvmti, jni: &Jni<'_>, session: &Session, n
         name.is_some_and(|name| !session.late.waits_for_linking(jvmti, jni, *class, &name))
     };
     let meant: Vec<LoadedClass<'_>> = loaded.as_slice().iter().copied().filter(is_meant).collect();
-    retransform_classes(jvmti, jni, session, &meant, MayRead::ClassFiles);
+    let mut refused = Refused { jvmti, session, names: FxHashSet::default() };
+    let mut safe = refused.safe_among(jni, &meant, MayRead::ClassFiles);
+    if !refused.names.is_empty() {
+        safe.retain(|class| class.internal_name(jvmti).is_some_and(|name| !refused.names.contains(&*name)));
+    }
+    refused.retransform(&safe);
+    refused.names
 }
 
 struct Scan<'a> {
@@ -117,23 +132,51 @@ pub(crate) fn retransform_classes(
     classes: &[LoadedClass<'_>],
     may_read: MayRead,
 ) {
-    let refuse = |class: LoadedClass<'_>, key: &str, reason: String| {
-        let name = class.internal_name(jvmti).unwrap_or_default();
+    let mut refused = Refused { jvmti, session, names: FxHashSet::default() };
+    let safe = refused.safe_among(jni, classes, may_read);
+    refused.retransform(&safe);
+}
+
+/// Classes that are not retransformed, by their internal names. Each is counted.
+struct Refused<'a> {
+    jvmti: Jvmti,
+    session: &'a Session,
+    names: FxHashSet<Arc<[u8]>>,
+}
+
+impl Refused<'_> {
+    fn add(&mut self, class: LoadedClass<'_>, key: &str, reason: String) {
+        let name = class.internal_name(self.jvmti).unwrap_or_default();
         let class = String::from_utf8_lossy(&name).into_owned();
-        session.statistics.refuse(key, RefusedMethod { class, method: String::new(), reason });
-    };
-    let mut safe = Vec::with_capacity(classes.len());
-    let types = matches!(may_read, MayRead::ClassFiles).then_some(&session.types);
-    for class in classes {
-        match SAFE_RETRANSFORMS.hazard(jvmti, jni, *class, types) {
-            Some(hazard) => refuse(*class, hazard.key, hazard.reason.to_owned()),
-            None => safe.push(*class),
-        }
+        self.session.statistics.refuse(key, RefusedMethod { class, method: String::new(), reason });
+        self.names.insert(name.into());
     }
-    Statistics::add(&session.statistics.classes_retransformed, safe.len());
-    for batch in safe.chunks(BATCH) {
-        jvm::retransform(jvmti, batch, &mut |class, error| {
-            refuse(class, "retransform-rejected", format!("the JVM rejects the rewritten class: {error}"));
-        });
+
+    /// Returns the classes that the JVM can retransform safely.
+    fn safe_among<'jni>(
+        &mut self,
+        jni: &Jni<'_>,
+        classes: &[LoadedClass<'jni>],
+        may_read: MayRead,
+    ) -> Vec<LoadedClass<'jni>> {
+        let mut safe = Vec::with_capacity(classes.len());
+        let types = matches!(may_read, MayRead::ClassFiles).then_some(&self.session.types);
+        for class in classes {
+            match SAFE_RETRANSFORMS.hazard(self.jvmti, jni, *class, types) {
+                Some(hazard) => self.add(*class, hazard.key, hazard.reason.to_owned()),
+                None => safe.push(*class),
+            }
+        }
+        safe
+    }
+
+    fn retransform(&mut self, classes: &[LoadedClass<'_>]) {
+        Statistics::add(&self.session.statistics.classes_retransformed, classes.len());
+        for batch in classes.chunks(BATCH) {
+            jvm::retransform(self.jvmti, batch, &mut |class, error| {
+                let reason = format!("the JVM rejects the rewritten class: {error}");
+                self.add(class, "retransform-rejected", reason);
+            });
+        }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use classfile::ClassFile;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::class_plan::ClassPlan;
@@ -56,8 +56,10 @@ pub(crate) struct WithdrawnProbes {
     compiler: Mutex<CompilerTime>,
     /// By class.
     methods: RwLock<FxHashMap<Arc<[u8]>, Vec<Withdrawn>>>,
-    /// Probes whose rule, or a person, keeps the governor away.
+    /// Probes that the governor never removes: their rule or a person forbids it, or they cannot be removed.
     spared: Mutex<FxHashSet<u32>>,
+    /// Locked while classes are retransformed: changes are made and reported one after the other.
+    changing: Mutex<()>,
     /// Classes are being retransformed.
     is_busy: AtomicBool,
 }
@@ -74,17 +76,68 @@ struct Deciding {
     percent: f64,
 }
 
-/// What is to be done, and how people are told.
+/// Probes that are removed or inserted again.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
-    /// Internal names of the classes that must be retransformed.
-    pub(crate) classes: FxHashSet<Arc<[u8]>>,
-    /// One line for each method.
-    pub(crate) lines: Vec<String>,
-    /// Probes that go.
-    pub(crate) gone: Vec<u32>,
-    /// Probes that are inserted again, and who wants that.
-    pub(crate) back: Vec<(u32, &'static str)>,
+    pub(crate) of_probes: Vec<ProbeChange>,
+    /// One line for each probe that stays as it is, although it should be changed.
+    pub(crate) unchanged: Vec<String>,
+}
+
+/// One probe that is removed or inserted again.
+#[derive(Debug)]
+pub(crate) struct ProbeChange {
+    pub(crate) probe: u32,
+    /// Internal name of the class, which must be retransformed.
+    class: Arc<[u8]>,
+    method: String,
+    pub(crate) kind: ChangeKind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ChangeKind {
+    /// The probe is removed, because calls cost that much.
+    Removed(String),
+    /// The probe is inserted again by the user or the governor.
+    Restored(&'static str),
+}
+
+impl Changes {
+    /// Returns the internal names of the classes that must be retransformed.
+    pub(crate) fn classes(&self) -> FxHashSet<Arc<[u8]>> {
+        self.of_probes.iter().map(|change| Arc::clone(&change.class)).collect()
+    }
+}
+
+impl ProbeChange {
+    /// Returns the change in words.
+    pub(crate) fn line(&self) -> String {
+        let method = &self.method;
+        match &self.kind {
+            ChangeKind::Removed(cost) => format!("{method} lost its probe: {cost}; its time counts with its callers"),
+            ChangeKind::Restored("user") => format!("{method} has its probe again, by request"),
+            ChangeKind::Restored(_) => format!("{method} has its probe again: it is quiet"),
+        }
+    }
+
+    /// Returns in words that the JVM did not retransform the class.
+    fn refused_line(&self) -> String {
+        let method = &self.method;
+        match &self.kind {
+            ChangeKind::Removed(cost) => kept_line(
+                method,
+                cost,
+                "its class cannot be retransformed (`refused` in the statistics has the reason)",
+            ),
+            ChangeKind::Restored(_) => {
+                format!("{method} does not get its probe again: its class cannot be retransformed")
+            }
+        }
+    }
+}
+
+fn kept_line(method: &str, cost: &str, why: &str) -> String {
+    format!("{method} keeps its probe, although {cost}: {why}; [exclude] in the configuration leaves the method out")
 }
 
 impl WithdrawnProbes {
@@ -110,6 +163,7 @@ impl WithdrawnProbes {
             compiler: Mutex::default(),
             methods: RwLock::default(),
             spared: Mutex::default(),
+            changing: Mutex::default(),
             is_busy: AtomicBool::new(false),
         }
     }
@@ -119,30 +173,20 @@ impl WithdrawnProbes {
         self.spared.lock().insert(probe);
     }
 
-    /// A person has set the level of these probes: from now on the governor keeps away, and those that are gone come back if they are
-    /// `wanted`. What comes of it must be carried out.
+    /// Waits until no change is being made; until the guard is dropped nobody else makes one.
+    pub(crate) fn one_change_at_a_time(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock()
+    }
+
+    /// A person has set the level of these probes: from now on the governor keeps away, and removed ones are inserted again if they are
+    /// `wanted`. The changes must be carried out, and then [`WithdrawnProbes::settle`].
     pub(crate) fn give_back(&self, probes: &[u32], wanted: bool) -> Changes {
-        // First: whoever decides at this moment leaves them alone, or has noted them already.
         self.spared.lock().extend(probes);
         let mut changes = Changes::default();
         if !wanted {
             return changes;
         }
-        let mut methods = self.methods.write();
-        for probe in probes {
-            let Some(method) = self.probes.method(*probe) else { continue };
-            let Some(of_class) = methods.get_mut(&method.class) else { continue };
-            let before = of_class.len();
-            of_class.retain(|withdrawn| withdrawn.probe != *probe);
-            if of_class.len() < before {
-                let text = self.probes.describe(*probe).map_or_else(String::new, |probe| probe.method);
-                changes.lines.push(format!("{text} has its probe again, by request"));
-                changes.classes.insert(method.class);
-                changes.back.push((*probe, "user"));
-            }
-        }
-        methods.retain(|_, of_class| !of_class.is_empty());
-        drop(methods);
+        changes.of_probes.extend(probes.iter().filter_map(|probe| self.note_restored(*probe, "user")));
         let mut deciding = self.deciding.lock();
         probes.iter().for_each(|probe| deciding.governor.forget(*probe));
         changes
@@ -164,9 +208,9 @@ impl WithdrawnProbes {
         self.methods.read().values().flatten().map(|withdrawn| withdrawn.probe).collect()
     }
 
-    /// Looks at the calls since the last time, if enough are known. What comes of it must be carried out, and then
+    /// Looks at the calls since the last time, if enough are known. The decisions must be noted and carried out, and then
     /// [`WithdrawnProbes::carried_out`].
-    pub(crate) fn decide(&self, cpu: Duration) -> Option<Changes> {
+    pub(crate) fn decide(&self, cpu: Duration) -> Option<Vec<Decision>> {
         let at = self.began.elapsed();
         if at < FIRST || at < self.deciding.lock().at + AT_LEAST {
             return None;
@@ -185,7 +229,7 @@ impl WithdrawnProbes {
         cpu: Duration,
         seen: &Seen,
         compiled: impl FnOnce() -> Duration,
-    ) -> Option<Changes> {
+    ) -> Option<Vec<Decision>> {
         let mut deciding = self.deciding.lock();
         let length = at.saturating_sub(std::mem::replace(&mut deciding.at, at)).saturating_sub(seen.stood_still);
         let used = cpu.saturating_sub(std::mem::replace(&mut deciding.cpu, cpu));
@@ -212,10 +256,10 @@ impl WithdrawnProbes {
         }
         deciding.paid = Duration::ZERO;
         self.is_busy.store(true, Ordering::Release);
-        Some(self.note(&decisions))
+        Some(decisions)
     }
 
-    /// All changes that were decided have been carried out.
+    /// All changes that were decided have been carried out, or cannot be.
     pub(crate) fn carried_out(&self) {
         // What was counted before says nothing about what is now.
         self.counted.forget(self.probes.highest());
@@ -224,11 +268,11 @@ impl WithdrawnProbes {
 
     /// The calls of an interval in which the process used so much CPU time.
     fn calls(&self, seen: &Seen, length: Duration, used: Duration) -> Vec<ProbeCalls> {
-        let spared = self.spared.lock();
+        let (spared, removed) = (self.spared.lock(), self.numbers());
         let counted: u64 = seen.calls_in(length).map(|(_, calls)| calls).sum();
         let in_counting = counted as f64 * NANOS_PER_COUNT / (used.as_nanos() as f64).max(1.0);
         let slower = 1.0 - in_counting.min(MOST_IN_COUNTING);
-        let governed = seen.calls_in(length).filter(|(probe, _)| !spared.contains(probe));
+        let governed = seen.calls_in(length).filter(|(probe, _)| !spared.contains(probe) && !removed.contains(probe));
         let corrected = |(probe, calls)| {
             let calls = (calls as f64 / slower) as u64;
             ProbeCalls { probe, calls, nanos: calls as f64 * WATCH_NANOS }
@@ -236,34 +280,92 @@ impl WithdrawnProbes {
         governed.map(corrected).collect()
     }
 
-    fn note(&self, decisions: &[Decision]) -> Changes {
+    /// Notes decisions for the class hook. The changes must be carried out, and then [`WithdrawnProbes::settle`].
+    pub(crate) fn note(&self, decisions: &[Decision]) -> Changes {
         let mut changes = Changes::default();
-        let mut methods = self.methods.write();
         for decision in decisions {
-            let (Decision::Demote { probe, .. } | Decision::Promote { probe }) = *decision;
-            let Some(ProbedMethod { class, name, descriptor }) = self.probes.method(probe) else { continue };
-            let text = self.probes.describe(probe).map_or_else(String::new, |probe| probe.method);
-            let of_class = methods.entry(Arc::clone(&class)).or_default();
-            of_class.retain(|withdrawn| withdrawn.probe != probe);
-            changes.lines.push(match decision {
-                Decision::Demote { .. } if self.spared.lock().contains(&probe) => continue,
-                Decision::Demote { calls_per_second, percent, .. } => {
-                    of_class.push(Withdrawn { signature: (name, descriptor), probe });
-                    changes.gone.push(probe);
-                    format!(
-                        "{text} lost its probe: {:.1} million calls a second took {percent:.1} % of the CPU time; its time counts with its callers",
-                        calls_per_second / 1e6
-                    )
+            let (probe, cost) = match *decision {
+                Decision::Promote { probe } => {
+                    changes.of_probes.extend(self.note_restored(probe, "governor"));
+                    continue;
                 }
-                Decision::Promote { .. } => {
-                    changes.back.push((probe, "governor"));
-                    format!("{text} has its probe again: it is quiet")
+                Decision::Demote { probe, calls_per_second, percent } => {
+                    let millions = calls_per_second / 1e6;
+                    (probe, format!("{millions:.1} million calls a second took {percent:.1} % of the CPU time"))
                 }
+            };
+            if self.spared.lock().contains(&probe) {
+                continue;
+            }
+            let Some(ProbedMethod { class, name, descriptor }) = self.probes.method(probe) else {
+                self.keep(probe);
+                changes.unchanged.push(kept_line(&self.name(probe), &cost, "classes with several names share it"));
+                continue;
+            };
+            self.add(&class, Withdrawn { signature: (name, descriptor), probe });
+            changes.of_probes.push(ProbeChange {
+                probe,
+                class,
+                method: self.name(probe),
+                kind: ChangeKind::Removed(cost),
             });
-            changes.classes.insert(class);
         }
-        methods.retain(|_, of_class| !of_class.is_empty());
         changes
+    }
+
+    /// Ends changes of which the JVM has not made those of the classes in `refused`, and returns what is to be reported. The governor keeps
+    /// away from probes of such classes.
+    pub(crate) fn settle(&self, changes: Changes, refused: &FxHashSet<Arc<[u8]>>) -> Changes {
+        let Changes { of_probes, mut unchanged } = changes;
+        let (refused, of_probes): (Vec<_>, Vec<_>) =
+            of_probes.into_iter().partition(|change| refused.contains(&change.class));
+        for change in refused {
+            unchanged.push(change.refused_line());
+            self.keep(change.probe);
+            match change.kind {
+                ChangeKind::Removed(_) => drop(self.take(change.probe)),
+                ChangeKind::Restored(_) => {
+                    if let Some(ProbedMethod { class, name, descriptor }) = self.probes.method(change.probe) {
+                        self.add(&class, Withdrawn { signature: (name, descriptor), probe: change.probe });
+                    }
+                }
+            }
+        }
+        Changes { of_probes, unchanged }
+    }
+
+    /// Keeps the governor away from a probe that cannot be changed.
+    fn keep(&self, probe: u32) {
+        self.spared.lock().insert(probe);
+        self.deciding.lock().governor.forget(probe);
+    }
+
+    fn name(&self, probe: u32) -> String {
+        self.probes.describe(probe).map_or_else(String::new, |probe| probe.method)
+    }
+
+    /// Notes that a removed probe is inserted again; `None` if it is not removed.
+    fn note_restored(&self, probe: u32, owner: &'static str) -> Option<ProbeChange> {
+        let class = self.take(probe)?;
+        Some(ProbeChange { probe, class, method: self.name(probe), kind: ChangeKind::Restored(owner) })
+    }
+
+    fn add(&self, class: &Arc<[u8]>, withdrawn: Withdrawn) {
+        self.methods.write().entry(Arc::clone(class)).or_default().push(withdrawn);
+    }
+
+    /// Forgets that a probe is removed, and returns its class; `None` if it is not removed.
+    fn take(&self, probe: u32) -> Option<Arc<[u8]>> {
+        let class = self.probes.method(probe)?.class;
+        let mut methods = self.methods.write();
+        let of_class = methods.get_mut(&class)?;
+        let before = of_class.len();
+        of_class.retain(|withdrawn| withdrawn.probe != probe);
+        let was_removed = of_class.len() < before;
+        if of_class.is_empty() {
+            methods.remove(&class);
+        }
+        was_removed.then_some(class)
     }
 
     /// Takes the templates off the methods of this class that are to have no probe.
@@ -314,15 +416,93 @@ mod tests {
         Seen { calls: calls.to_vec(), counted: Duration::from_millis(1), stood_still: Duration::ZERO }
     }
 
+    /// What is decided at the end of this second if the JIT is at rest.
+    fn decide(withdrawn: &WithdrawnProbes, second: u32, calls: &[(u32, u64)]) -> Option<Vec<Decision>> {
+        withdrawn.decide_at(SECOND * second, SECOND * second, &seen(calls), || Duration::ZERO)
+    }
+
+    fn lines(changes: &Changes) -> Vec<String> {
+        changes.of_probes.iter().map(ProbeChange::line).collect()
+    }
+
+    fn refused(classes: &[&[u8]]) -> FxHashSet<Arc<[u8]>> {
+        classes.iter().map(|class| Arc::from(*class)).collect()
+    }
+
     #[test]
     fn what_is_called_most_goes() {
         let withdrawn = withdrawn();
-        let changes = withdrawn
-            .decide_at(SECOND, SECOND, &seen(&[(1, 30_000), (2, 1_000), (3, 100)]), || Duration::ZERO)
-            .unwrap();
-        assert!(changes.classes.contains(b"p/C".as_slice()), "{changes:?}");
-        assert!(changes.lines.len() == 1 && changes.lines[0].starts_with("p.C.a lost its probe: "), "{changes:?}");
+        let decisions = decide(&withdrawn, 1, &[(1, 30_000), (2, 1_000), (3, 100)]).unwrap();
+        let changes = withdrawn.note(&decisions);
         assert!(withdrawn.has_touched(b"p/C"));
+        assert!(changes.classes().contains(b"p/C".as_slice()), "{changes:?}");
+        let changes = withdrawn.settle(changes, &refused(&[]));
+        let lines = lines(&changes);
+        assert!(lines.len() == 1 && lines[0].starts_with("p.C.a lost its probe: "), "{lines:?}");
+    }
+
+    /// Such as records with type annotations (JDK-8376185).
+    #[test]
+    fn a_probe_of_a_class_that_cannot_be_retransformed_is_not_reported_as_removed_and_not_chosen_again() {
+        let withdrawn = withdrawn();
+        let changes = withdrawn.note(&decide(&withdrawn, 1, &[(1, 30_000)]).unwrap());
+        let changes = withdrawn.settle(changes, &refused(&[b"p/C", b"p/Other"]));
+        withdrawn.carried_out();
+        assert!(changes.of_probes.is_empty(), "{changes:?}");
+        assert!(
+            changes.unchanged.len() == 1 && changes.unchanged[0].starts_with("p.C.a keeps its probe, although "),
+            "{changes:?}"
+        );
+        assert!(withdrawn.numbers().is_empty() && !withdrawn.has_touched(b"p/C"));
+        assert_eq!(decide(&withdrawn, 2, &[(1, 30_000)]), None, "it would be refused again");
+        assert_eq!(decide(&withdrawn, 400, &[]), None, "nothing can be inserted again");
+        assert!(decide(&withdrawn, 401, &[(1, 30_000), (2, 40_000)]).is_some(), "others go");
+    }
+
+    #[test]
+    fn a_probe_that_many_classes_share_stays_and_is_reported_once() {
+        let probes: &'static ProbeRegistry = Box::leak(Box::default());
+        let request = ProbeRequest {
+            name: b"run",
+            descriptor: b"()V",
+            access_flags: 1,
+            template: "timed",
+            level: Level::Watch,
+            live: false,
+        };
+        let mut shared = 0;
+        for loader in 1..=600 {
+            shared = probes.numbers((format!("p/Script{loader}").as_bytes(), loader), &[request]).unwrap()[0];
+            probes.note_unloaded(&FxHashSet::from_iter([loader]));
+        }
+        assert_eq!(probes.method(shared), None);
+        let withdrawn = WithdrawnProbes::new(probes, 3, Arc::new(WatchedCalls::over(&[])));
+        let decisions = decide(&withdrawn, 1, &[(shared, 30_000), (1, 40_000)]).unwrap();
+        let changes = withdrawn.note(&decisions);
+        assert!(changes.unchanged.len() == 1 && changes.unchanged[0].starts_with("p.Script*.run keeps its probe"));
+        let changed: Vec<u32> = changes.of_probes.iter().map(|change| change.probe).collect();
+        assert_eq!(changed, [1]);
+        withdrawn.settle(changes, &refused(&[]));
+        withdrawn.carried_out();
+        assert_eq!(decide(&withdrawn, 2, &[(shared, 30_000)]), None);
+    }
+
+    #[test]
+    fn without_a_thread_that_removes_probes_the_governor_tries_again() {
+        let withdrawn = withdrawn();
+        assert!(decide(&withdrawn, 1, &[(1, 30_000)]).is_some());
+        withdrawn.carried_out();
+        assert!(withdrawn.numbers().is_empty() && !withdrawn.has_touched(b"p/C"), "nothing was removed");
+        assert!(decide(&withdrawn, 2, &[(1, 30_000)]).is_some());
+    }
+
+    #[test]
+    fn calls_of_a_removed_probe_do_not_have_it_removed_again() {
+        let withdrawn = withdrawn();
+        let decisions = decide(&withdrawn, 1, &[(1, 30_000)]).unwrap();
+        withdrawn.settle(withdrawn.note(&decisions), &refused(&[]));
+        withdrawn.carried_out();
+        assert_eq!(decide(&withdrawn, 2, &[(1, 30_000)]), None);
     }
 
     #[test]
@@ -368,25 +548,21 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_asks_for_comes_back_and_stays() {
+    fn what_a_person_asks_for_is_inserted_again_and_stays() {
         let withdrawn = withdrawn();
-        let hot = |seconds| {
-            withdrawn
-                .decide_at(SECOND * seconds, SECOND * seconds, &seen(&[(1, 30_000), (2, 40_000)]), || Duration::ZERO)
-        };
-        let changes = hot(1).unwrap();
-        assert_eq!(changes.gone, [2, 1]);
+        let changes = withdrawn.note(&decide(&withdrawn, 1, &[(1, 30_000), (2, 40_000)]).unwrap());
+        let removed: Vec<u32> = changes.of_probes.iter().map(|change| change.probe).collect();
+        assert_eq!(removed, [2, 1]);
         withdrawn.carried_out();
-        assert!(withdrawn.give_back(&[1, 3], false).classes.is_empty() && withdrawn.numbers().len() == 2);
-        let changes = withdrawn.give_back(&[1, 3], true);
-        assert!(changes.classes.contains(b"p/C".as_slice()), "{changes:?}");
-        assert_eq!(changes.lines, ["p.C.a has its probe again, by request"]);
+        assert!(withdrawn.give_back(&[1, 3], false).of_probes.is_empty() && withdrawn.numbers().len() == 2);
+        let refused_at_first = withdrawn.settle(withdrawn.give_back(&[1], true), &refused(&[b"p/C"]));
+        assert_eq!((refused_at_first.unchanged.len(), withdrawn.numbers().len()), (1, 2));
+        let changes = withdrawn.settle(withdrawn.give_back(&[1, 3], true), &refused(&[]));
+        assert!(changes.classes().contains(b"p/C".as_slice()), "{changes:?}");
+        assert_eq!(lines(&changes), ["p.C.a has its probe again, by request"]);
         assert_eq!(withdrawn.numbers().into_iter().collect::<Vec<_>>(), [2]);
-        assert!(withdrawn.give_back(&[1], true).classes.is_empty(), "it is there");
-        assert!(
-            withdrawn.decide_at(SECOND * 2, SECOND * 2, &seen(&[(1, 30_000)]), || Duration::ZERO).is_none(),
-            "spared"
-        );
+        assert!(withdrawn.give_back(&[1], true).of_probes.is_empty(), "it is there");
+        assert_eq!(decide(&withdrawn, 2, &[(1, 30_000)]), None, "spared");
     }
 
     #[test]

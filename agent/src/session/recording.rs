@@ -19,7 +19,7 @@ use crate::sampler::{AllocationSampler, SampleCounts, Sampler, Surroundings};
 use crate::statistics::{End, Statistics};
 use crate::trace_file;
 use crate::unloaded_classes::KeptAboutClasses;
-use crate::withdrawn_probes::{Changes, WithdrawnProbes};
+use crate::withdrawn_probes::{ChangeKind, Changes, WithdrawnProbes};
 use crate::{loaded_before, message};
 use instrument_core::level::Level;
 use instrument_core::rules::patterns::ThreadNames;
@@ -200,49 +200,57 @@ impl Session {
         }
     }
 
-    /// Takes probes away that cost too much, and gives others back. Called by the drainer, to which the JVM is unknown.
+    /// Removes probes that cost too much, and inserts others again. Called by the drainer, to which the JVM is unknown.
     pub(super) fn withdraw_probes(self: &Arc<Self>) {
         let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !self.is_leaving()) else { return };
-        let Some(changes) = withdrawn.decide(process_cpu_time()) else { return };
-        self.live.forget(&changes.gone);
-        self.tell_changes(&changes);
+        let Some(decisions) = withdrawn.decide(process_cpu_time()) else { return };
         let session = Arc::clone(self);
-        let retransform = move || {
+        let change = move || {
             block_signals();
-            session.vm.with_attached_daemon(c"instr-governor", |jni| {
-                loaded_before::instrument_again(session.jvmti, jni, &session, &changes.classes);
+            let Some(withdrawn) = &session.withdrawn else { return };
+            let changed = session.vm.with_attached_daemon(c"instr-governor", |jni| {
+                let _guard = withdrawn.one_change_at_a_time();
+                let changes = withdrawn.note(&decisions);
+                let refused = loaded_before::instrument_again(session.jvmti, jni, &session, &changes.classes());
+                session.report_changes(&withdrawn.settle(changes, &refused));
             });
-            if let Some(withdrawn) = &session.withdrawn {
+            if changed.is_none() {
+                tracing::error!("probes that cost too much stay: the JVM attaches no more threads");
+            }
+            withdrawn.carried_out();
+        };
+        match std::thread::Builder::new().name("instr-governor".to_owned()).spawn(change) {
+            Ok(thread) => self.running.lock().governor = Some(thread),
+            Err(error) => {
+                tracing::error!(%error, "probes that cost too much stay: there is no thread for removing them");
                 withdrawn.carried_out();
             }
-        };
-        match std::thread::Builder::new().name("instr-governor".to_owned()).spawn(retransform) {
-            Ok(thread) => self.running.lock().governor = Some(thread),
-            Err(error) => tracing::error!(%error, "no thread for taking probes away"),
         }
     }
 
-    fn tell_changes(&self, changes: &Changes) {
-        for line in &changes.lines {
-            tracing::info!("{line}");
+    fn report_changes(&self, changes: &Changes) {
+        for line in &changes.unchanged {
+            tracing::warn!("{line}");
             self.live.note(line);
             self.events.note("governor", line);
         }
-        for probe in &changes.gone {
-            self.live.note_removal(*probe, true);
-            self.events.claim(
-                Some(*probe),
-                ("governor", "called too often"),
-                [self.live.recorded_level(*probe), REMOVED],
-            );
-        }
-        for (probe, owner) in &changes.back {
-            self.live.note_removal(*probe, false);
-            self.events.claim(
-                Some(*probe),
-                (*owner, "the probe is inserted again"),
-                [REMOVED, self.live.recorded_level(*probe)],
-            );
+        for change in &changes.of_probes {
+            let (line, probe) = (change.line(), change.probe);
+            tracing::info!("{line}");
+            self.live.note(&line);
+            self.events.note("governor", &line);
+            let level = self.live.recorded_level(probe);
+            match change.kind {
+                ChangeKind::Removed(_) => {
+                    self.live.forget(&[probe]);
+                    self.live.note_removal(probe, true);
+                    self.events.claim(Some(probe), ("governor", "called too often"), [level, REMOVED]);
+                }
+                ChangeKind::Restored(owner) => {
+                    self.live.note_removal(probe, false);
+                    self.events.claim(Some(probe), (owner, "the probe is inserted again"), [REMOVED, level]);
+                }
+            }
         }
     }
 
@@ -258,12 +266,13 @@ impl Session {
             withdrawn.govern_again(&self.live.removable_among(&probes));
             return changed;
         };
+        let _guard = withdrawn.one_change_at_a_time();
         let changes = withdrawn.give_back(&probes, level != Level::Off);
-        self.tell_changes(&changes);
-        if !changes.classes.is_empty() {
-            self.vm.with_attached_daemon(c"instr-level", |jni| {
-                loaded_before::instrument_again(self.jvmti, jni, self, &changes.classes);
-            });
+        let classes = changes.classes();
+        if !classes.is_empty() {
+            let retransform = |jni: &Jni<'_>| loaded_before::instrument_again(self.jvmti, jni, self, &classes);
+            let refused = self.vm.with_attached_daemon(c"instr-level", retransform).unwrap_or_else(|| classes.clone());
+            self.report_changes(&withdrawn.settle(changes, &refused));
         }
         changed
     }
