@@ -26,7 +26,7 @@ pub(crate) struct Hot {
     category: String,
     /// The level that it has now, or `removed`.
     level: &'static str,
-    /// How calls were recorded, if the level can change.
+    /// How calls were recorded, if a class of this session has the probe.
     #[serde(skip_serializing_if = "Option::is_none")]
     recorded: Option<RecordedTime>,
     descriptor: String,
@@ -115,7 +115,7 @@ impl Hot {
             };
             let ProbeCalls { calls, estimated_calls, nanos, has_unknown_lengths, recent } = sum;
             let (recent, mean_is_known) = (recent.map(Recent::of), !has_unknown_lengths);
-            let (category, recorded) = (category.to_owned(), session.live.recorded_time(probe));
+            let (category, recorded) = (category.to_owned(), session.live.recorded_time(probe, fixed));
             Some(Hot {
                 probe,
                 method,

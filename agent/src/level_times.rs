@@ -1,4 +1,5 @@
-//! For how long probes were at each level: the part of the time to which figures of a running program apply if a level was changed.
+//! For how long probes were at each level and recorded: the part of the time to which figures of a running program apply if a level was
+//! changed. Time in which all probes were paused does not count.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -12,7 +13,38 @@ use serde::Serialize;
 #[derive(Debug)]
 pub(crate) struct LevelTimes {
     began: Instant,
-    probes: Mutex<FxHashMap<u32, ProbeTimes>>,
+    noted: Mutex<Noted>,
+}
+
+#[derive(Debug, Default)]
+struct Noted {
+    probes: FxHashMap<u32, ProbeTimes>,
+    pauses: Pauses,
+}
+
+/// When all probes were paused: begin and end, in order. The last one has no end while they are.
+#[derive(Debug, Default)]
+struct Pauses(Vec<(Duration, Option<Duration>)>);
+
+impl Pauses {
+    /// Notes that all probes are paused or resumed.
+    fn change(&mut self, is_on: bool, now: Duration) {
+        match self.0.last_mut().filter(|(_, end)| end.is_none()) {
+            Some((_, end)) if is_on => *end = Some(now),
+            None if !is_on => self.0.push((now, None)),
+            _ => {}
+        }
+    }
+
+    /// Returns how much of the time between two moments had no pause.
+    fn recorded_between(&self, begin: Duration, end: Duration) -> Duration {
+        let overlap = |(paused, resumed): &(Duration, Option<Duration>)| {
+            resumed.map_or(end, |resumed| resumed.min(end)).saturating_sub(begin.max(*paused))
+        };
+        let paused: Duration =
+            self.0.iter().rev().take_while(|(_, resumed)| resumed.is_none_or(|it| it > begin)).map(overlap).sum();
+        end.saturating_sub(begin).saturating_sub(paused)
+    }
 }
 
 /// One probe. Times are since the session began.
@@ -42,7 +74,7 @@ pub(crate) struct RecordedTime {
 impl LevelTimes {
     /// Returns the times of a session that begins.
     pub(crate) fn new(began: Instant) -> LevelTimes {
-        LevelTimes { began, probes: Mutex::default() }
+        LevelTimes { began, noted: Mutex::default() }
     }
 
     /// Notes that the level of a probe is another one from now on. The probe was inserted at `begin`.
@@ -60,23 +92,35 @@ impl LevelTimes {
         self.note(probe, begin, None, Some(to));
     }
 
+    /// Notes that all probes are paused or resumed.
+    pub(crate) fn switch(&self, is_on: bool) {
+        let now = self.began.elapsed();
+        self.noted.lock().pauses.change(is_on, now);
+    }
+
     fn note(&self, probe: u32, begin: Duration, from: Option<Level>, to: Option<Level>) {
         let now = self.began.elapsed();
-        self.probes.lock().entry(probe).or_insert_with(|| ProbeTimes::new(begin, from)).change(to, now);
+        let Noted { probes, pauses } = &mut *self.noted.lock();
+        probes.entry(probe).or_insert_with(|| ProbeTimes::new(begin, from)).change(to, now, pauses);
     }
 
     /// Returns how calls of a probe were recorded; `unchanged` are begin and level of a probe that nothing has changed.
     pub(crate) fn recorded(&self, probe: u32, unchanged: (Duration, Level)) -> RecordedTime {
         let now = self.began.elapsed();
         let (begin, level) = unchanged;
-        let times = self.probes.lock();
-        times.get(&probe).map_or_else(|| ProbeTimes::new(begin, Some(level)).recorded(now), |times| times.recorded(now))
+        let Noted { probes, pauses } = &*self.noted.lock();
+        let times = probes.get(&probe);
+        times.map_or_else(
+            || ProbeTimes::new(begin, Some(level)).recorded(now, pauses),
+            |times| times.recorded(now, pauses),
+        )
     }
 
     /// Returns for how long a probe was at this level; `None` if its level was never changed.
     pub(crate) fn at(&self, probe: u32, level: Level) -> Option<Duration> {
         let now = self.began.elapsed();
-        Some(self.probes.lock().get(&probe)?.at(level, now))
+        let Noted { probes, pauses } = &*self.noted.lock();
+        Some(probes.get(&probe)?.at(level, now, pauses))
     }
 }
 
@@ -85,24 +129,25 @@ impl ProbeTimes {
         ProbeTimes { begin, level, since: begin, before: BTreeMap::new(), changes: 0 }
     }
 
-    fn change(&mut self, to: Option<Level>, now: Duration) {
+    fn change(&mut self, to: Option<Level>, now: Duration, pauses: &Pauses) {
         if let Some(level) = self.level {
-            *self.before.entry(level).or_default() += now.saturating_sub(self.since);
+            *self.before.entry(level).or_default() += pauses.recorded_between(self.since, now);
         }
         (self.level, self.since) = (to, now);
         self.changes += 1;
     }
 
-    fn at(&self, level: Level, now: Duration) -> Duration {
-        let present = if self.level == Some(level) { now.saturating_sub(self.since) } else { Duration::ZERO };
+    fn at(&self, level: Level, now: Duration, pauses: &Pauses) -> Duration {
+        let is_present = self.level == Some(level);
+        let present = if is_present { pauses.recorded_between(self.since, now) } else { Duration::ZERO };
         self.before.get(&level).copied().unwrap_or_default() + present
     }
 
-    fn recorded(&self, now: Duration) -> RecordedTime {
+    fn recorded(&self, now: Duration, pauses: &Pauses) -> RecordedTime {
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         RecordedTime {
-            every_call: nanos(self.at(Level::Time, now) + self.at(Level::Full, now)),
-            estimates: nanos(self.at(Level::Watch, now)),
+            every_call: nanos(self.at(Level::Time, now, pauses) + self.at(Level::Full, now, pauses)),
+            estimates: nanos(self.at(Level::Watch, now, pauses)),
             whole: nanos(now.saturating_sub(self.begin)),
             changes: self.changes,
         }
@@ -113,31 +158,55 @@ impl ProbeTimes {
 mod tests {
     use super::*;
 
+    impl RecordedTime {
+        /// Returns every call, estimates and the whole in seconds, and the changes.
+        pub(crate) fn seconds(self) -> [u64; 4] {
+            let RecordedTime { every_call, estimates, whole, changes } = self;
+            [every_call / 1_000_000_000, estimates / 1_000_000_000, whole / 1_000_000_000, changes]
+        }
+    }
+
     fn seconds(seconds: u64) -> Duration {
         Duration::from_secs(seconds)
     }
 
+    fn figures(probe: &ProbeTimes, now: u64, pauses: &Pauses) -> [u64; 4] {
+        probe.recorded(seconds(now), pauses).seconds()
+    }
+
     #[test]
     fn times_at_levels_add_up_and_a_removed_probe_has_none() {
+        let none = Pauses::default();
         let mut probe = ProbeTimes::new(seconds(2), Some(Level::Time));
-        let figures = |probe: &ProbeTimes, now| {
-            let RecordedTime { every_call, estimates, whole, changes } = probe.recorded(seconds(now));
-            [every_call, estimates, whole]
-                .map(|nanos| nanos / 1_000_000_000)
-                .into_iter()
-                .chain([changes])
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(figures(&probe, 5), [3, 0, 3, 0]);
-        probe.change(Some(Level::Watch), seconds(6));
-        assert_eq!(figures(&probe, 10), [4, 4, 8, 1]);
-        probe.change(None, seconds(10));
-        assert_eq!(figures(&probe, 20), [4, 4, 18, 2]);
-        probe.change(Some(Level::Full), seconds(20));
-        probe.change(Some(Level::Burst), seconds(21));
-        assert_eq!(figures(&probe, 30), [5, 4, 28, 4], "windows are not every call");
-        assert_eq!(probe.at(Level::Burst, seconds(30)), seconds(9));
-        assert_eq!(probe.at(Level::Time, seconds(30)), seconds(4));
+        assert_eq!(figures(&probe, 5, &none), [3, 0, 3, 0]);
+        probe.change(Some(Level::Watch), seconds(6), &none);
+        assert_eq!(figures(&probe, 10, &none), [4, 4, 8, 1]);
+        probe.change(None, seconds(10), &none);
+        assert_eq!(figures(&probe, 20, &none), [4, 4, 18, 2]);
+        probe.change(Some(Level::Full), seconds(20), &none);
+        probe.change(Some(Level::Burst), seconds(21), &none);
+        assert_eq!(figures(&probe, 30, &none), [5, 4, 28, 4], "windows are not every call");
+        assert_eq!(probe.at(Level::Burst, seconds(30), &none), seconds(9));
+        assert_eq!(probe.at(Level::Time, seconds(30), &none), seconds(4));
+    }
+
+    #[test]
+    fn nothing_is_recorded_while_all_probes_are_paused() {
+        let mut pauses = Pauses::default();
+        [(false, 1), (true, 3), (true, 4), (false, 12), (false, 13)]
+            .iter()
+            .for_each(|(is_on, at)| pauses.change(*is_on, seconds(*at)));
+        let mut probe = ProbeTimes::new(seconds(2), Some(Level::Time));
+        assert_eq!(figures(&probe, 10, &pauses), [7, 0, 8, 0], "one second of the pause is after its begin");
+        assert_eq!(figures(&probe, 15, &pauses), [9, 0, 13, 0], "paused again");
+        pauses.change(true, seconds(20));
+        probe.change(Some(Level::Watch), seconds(21), &pauses);
+        assert_eq!(figures(&probe, 25, &pauses), [10, 4, 23, 1]);
+        let times = LevelTimes::new(Instant::now() - seconds(10));
+        times.switch(false);
+        times.change(7, Duration::ZERO, Level::Time, Level::Watch);
+        assert_eq!(times.at(7, Level::Watch), Some(Duration::ZERO));
+        assert!(times.at(7, Level::Time) >= Some(seconds(10)));
     }
 
     #[test]

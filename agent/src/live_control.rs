@@ -50,6 +50,8 @@ struct State {
     prices: ProbePrices,
     /// What the rule of each live probe says.
     ruled: FxHashMap<u32, Ruled>,
+    /// When each probe of a fixed level was inserted, in milliseconds since the session began.
+    fixed: FxHashMap<u32, u32>,
     /// Live probes whose level a person set: the governor leaves them alone.
     set_by_person: FxHashSet<u32>,
     decisions: VecDeque<String>,
@@ -190,22 +192,32 @@ impl LiveControl {
         state.ruled.insert(probe, Ruled { level: chosen.level, is_governed, is_only_template, begin });
     }
 
+    /// A method got this probe, whose level stays.
+    pub(crate) fn begin_fixed(&self, probe: u32) {
+        let begin = u32::try_from(self.began.elapsed().as_millis()).unwrap_or(u32::MAX);
+        self.state.lock().fixed.entry(probe).or_insert(begin);
+    }
+
     /// For how long probes were at each level.
     pub(crate) fn times(&self) -> &Arc<LevelTimes> {
         &self.times
     }
 
-    /// Returns how calls of a live probe were recorded; `None` if its level cannot change.
-    pub(crate) fn recorded_time(&self, probe: u32) -> Option<RecordedTime> {
-        let begin = self.state.lock().ruled.get(&probe)?.begin;
-        Some(self.times.recorded(probe, (begin, self.levels.get(probe))))
+    /// Returns how calls of a probe were recorded, whose level is `fixed` or live; `None` if no class of this session has it.
+    pub(crate) fn recorded_time(&self, probe: u32, fixed: Option<Level>) -> Option<RecordedTime> {
+        let begin = self.state.lock().begin(probe)?;
+        let level = fixed.unwrap_or_else(|| self.levels.get(probe));
+        Some(self.times.recorded(probe, (begin, level)))
     }
 
     /// Notes that a probe was removed, or was inserted again.
     pub(crate) fn note_removal(&self, probe: u32, is_removed: bool) {
-        let ruled = self.state.lock().ruled.get(&probe).copied();
-        let level = ruled.map_or(Level::Watch, |_| self.levels.get(probe));
-        let begin = ruled.map_or(Duration::ZERO, |ruled| ruled.begin);
+        let (begin, is_live) = {
+            let state = self.state.lock();
+            (state.begin(probe).unwrap_or_default(), state.ruled.contains_key(&probe))
+        };
+        // Others than those at level watch are not removed.
+        let level = if is_live { self.levels.get(probe) } else { Level::Watch };
         if is_removed {
             self.times.remove(probe, begin, level);
         } else {
@@ -481,10 +493,49 @@ impl LiveControl {
 }
 
 impl State {
+    /// Returns when a method got this probe, since the session began.
+    fn begin(&self, probe: u32) -> Option<Duration> {
+        let live = self.ruled.get(&probe).map(|ruled| ruled.begin);
+        live.or_else(|| Some(Duration::from_millis(u64::from(*self.fixed.get(&probe)?))))
+    }
+
     fn note(&mut self, at: Duration, line: String) {
         if self.decisions.len() == REMEMBERED {
             self.decisions.pop_front();
         }
         self.decisions.push_back(format!("{:.1} s: {line}", at.as_secs_f64()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe_registry::ProbeRequest;
+
+    /// A session that began some seconds ago.
+    fn session_since(seconds: u64, probes: &'static ProbeRegistry) -> LiveControl {
+        let began = Instant::now() - Duration::from_secs(seconds);
+        LiveControl { began, times: Arc::new(LevelTimes::new(began)), ..LiveControl::new(probes, None) }
+    }
+
+    fn request<'a>(name: &'a str, live: bool) -> ProbeRequest<'a> {
+        let level = if live { Level::Time } else { Level::Watch };
+        ProbeRequest { name: name.as_bytes(), descriptor: b"()V", access_flags: 1, template: "timed", level, live }
+    }
+
+    #[test]
+    fn the_time_of_a_fixed_probe_begins_when_its_class_gets_it() {
+        let probes: &'static ProbeRegistry = Box::leak(Box::default());
+        let probe = probes.numbers((b"p/Late", 1), &[request("a", false)]).unwrap()[0];
+        let control = session_since(100, probes);
+        assert!(control.recorded_time(probe, Some(Level::Watch)).is_none(), "no class of this session has it");
+        control.begin_fixed(probe);
+        let before = control.recorded_time(probe, Some(Level::Watch)).map(RecordedTime::seconds);
+        assert!(matches!(before, Some([0, estimates, whole, 0]) if estimates == whole && whole < 50), "{before:?}");
+        control.note_removal(probe, true);
+        let at_watch = control.times().at(probe, Level::Watch);
+        assert!(at_watch < Some(Duration::from_secs(50)), "it was not there for {at_watch:?}");
+        let after = control.recorded_time(probe, Some(Level::Watch)).map(RecordedTime::seconds);
+        assert!(matches!(after, Some([0, _, _, 1])), "`instr top` marks the removal: {after:?}");
     }
 }

@@ -472,6 +472,7 @@ impl Session {
     /// A method got a probe of this number, whose level stays.
     pub(crate) fn begin_fixed(&self, probe: u32, chosen: &Chosen) {
         self.note_category(probe, 1, chosen);
+        self.live.begin_fixed(probe);
         let is_governed = self.setup.rules.rules().get(chosen.rule).is_none_or(CompiledRule::is_governed);
         if let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !is_governed) {
             withdrawn.spare(probe);

@@ -154,7 +154,7 @@ pub(crate) struct Hot {
     /// `nanos / calls` is the mean time of a call; false at level watch, unless all calls that were seen were long enough.
     #[serde(default)]
     pub(crate) mean_is_known: bool,
-    /// How calls were recorded, if the level can change.
+    /// How calls were recorded, if a class of this session has the probe.
     #[serde(default)]
     pub(crate) recorded: Option<RecordedTime>,
     /// How long the calls since the last look took; if that was asked for, and there were any.

@@ -293,6 +293,7 @@ impl Session {
         let changed = if on { self.switch.resume(by) } else { self.switch.pause(by) };
         let is_on = self.switch.paused_by().is_empty();
         if was_on != is_on {
+            self.live.times().switch(is_on);
             let owner = match by {
                 PausedBy::Request => ("user", "instr pause and resume"),
                 PausedBy::Breaker => ("breaker", "the JVM is short of heap, or was"),
