@@ -15,7 +15,7 @@ use crate::level_times::{LevelTimes, RecordedTime};
 use crate::live_levels::{self, LiveLevels};
 use crate::live_selection::{Fixed, LiveSelection, category_of, fixed};
 use crate::probe_prices::ProbePrices;
-use crate::probe_registry::{ProbeDescription, ProbeRegistry, RecordedAs};
+use crate::probe_registry::{ProbeDescription, ProbeRegistry, RecordedAs, SECTION};
 use crate::recorder::CallsMade;
 use crate::setup::Setup;
 
@@ -28,10 +28,8 @@ const LOOK: Duration = Duration::from_millis(200);
 const GOVERNOR: &str = "governor";
 /// A method at level full is set to time, not to watch, if it takes less than this part of the budget then.
 const MOST_OF_ONE: f64 = 0.5;
-/// In place of a level, in the recording: the method has no probe.
+/// In place of a level: the method has no probe.
 pub(crate) const REMOVED: &str = "removed";
-/// The same in the status.
-const WITHDRAWN: &str = "withdrawn";
 
 /// The live probes of a session.
 #[derive(Debug)]
@@ -151,7 +149,7 @@ pub(crate) struct Changed {
 #[derive(Debug, Serialize)]
 pub(crate) struct LiveCounts {
     category: String,
-    /// Methods by level, or withdrawn.
+    /// Methods by level, or removed.
     levels: BTreeMap<&'static str, usize>,
 }
 
@@ -169,7 +167,7 @@ impl LiveControl {
     /// The control of a session that begins.
     pub(crate) fn new(probes: &'static ProbeRegistry, budget_percent: Option<u32>) -> LiveControl {
         let levels = live_levels::of_process();
-        levels.forget(probes.described().into_iter().filter(|probe| probe.live).map(|probe| probe.number));
+        levels.forget(1..=probes.highest());
         let began = Instant::now();
         let times = Arc::new(LevelTimes::new(began));
         LiveControl { levels, probes, began, budget_percent, times, state: Mutex::default() }
@@ -234,7 +232,7 @@ impl LiveControl {
         setup: &Setup,
         without: &FxHashSet<u32>,
     ) -> (Changed, Vec<u32>) {
-        let described = self.probes.described();
+        let described = self.described();
         let meant: Vec<&ProbeDescription> =
             described.iter().filter(|probe| selection.takes(probe, &setup.templates)).collect();
         let mut state = self.state.lock();
@@ -306,13 +304,22 @@ impl LiveControl {
         }
     }
 
-    /// How many live probes stand at which level, or are gone, by category.
+    /// Returns the probes that loaded classes got in this session, and the sections that the application marks.
+    fn described(&self) -> Vec<ProbeDescription> {
+        let mut described = self.probes.described();
+        let state = self.state.lock();
+        let is_ours = |number: &u32| state.ruled.contains_key(number) || state.fixed.contains_key(number);
+        described.retain(|ProbeDescription { number, template, .. }| is_ours(number) || **template == *SECTION);
+        described
+    }
+
+    /// How many live probes have which level, or are removed, by category.
     pub(crate) fn count(&self, setup: &Setup, gone: &FxHashSet<u32>) -> Vec<LiveCounts> {
         let mut counts: BTreeMap<&str, BTreeMap<&'static str, usize>> = BTreeMap::new();
-        for probe in self.probes.described().iter().filter(|probe| probe.live) {
+        for probe in self.described().iter().filter(|probe| probe.live) {
             let of_category = counts.entry(category_of(&probe.template, &setup.templates)).or_default();
             let is_gone = gone.contains(&probe.number);
-            let state = if is_gone { WITHDRAWN } else { self.levels.get(probe.number).name() };
+            let state = if is_gone { REMOVED } else { self.levels.get(probe.number).name() };
             *of_category.entry(state).or_default() += 1;
         }
         let told = |(category, levels): (&str, _)| LiveCounts { category: category.to_owned(), levels };
@@ -509,6 +516,8 @@ impl State {
 
 #[cfg(test)]
 mod tests {
+    use instrument_core::level::Mode;
+
     use super::*;
     use crate::probe_registry::ProbeRequest;
 
@@ -537,5 +546,36 @@ mod tests {
         assert!(at_watch < Some(Duration::from_secs(50)), "it was not there for {at_watch:?}");
         let after = control.recorded_time(probe, Some(Level::Watch)).map(RecordedTime::seconds);
         assert!(matches!(after, Some([0, _, _, 1])), "`instr top` marks the removal: {after:?}");
+    }
+
+    #[test]
+    fn only_probes_that_loaded_classes_got_in_this_session_are_counted_and_set() {
+        let setup = crate::setup::from_text("[[rule]]\nclass = 'p.**'\nlevel = 'time'\n", "c.toml").unwrap();
+        let probes: &'static ProbeRegistry = Box::leak(Box::default());
+        let probe =
+            |class: &str, loader, live| probes.numbers((class.as_bytes(), loader), &[request("a", live)]).unwrap()[0];
+        // The table of levels is one for all tests: the first number belongs to another test, too.
+        let (unwanted, kept, script) = (probe("p/Old", 1, true), probe("p/Kept", 1, true), probe("p/Script", 2, true));
+        let (fixed, _old_fixed) = (probe("p/Fixed", 1, false), probe("p/OldFixed", 1, false));
+        probes.section(b"part");
+        let templates = Arc::from(setup.rules.rules()[0].templates());
+        let chosen = Chosen { rule: 0, templates, level: Level::Time, mode: Mode::Inline, capture: None };
+        let control = LiveControl::new(probes, None);
+        [kept, script].iter().for_each(|probe| control.begin(*probe, &chosen, true));
+        control.begin_fixed(fixed);
+        probes.note_unloaded(&FxHashSet::from_iter([2]));
+        let counts = control.count(&setup, &FxHashSet::default());
+        let levels: Vec<_> = counts.iter().map(|counts| format!("{} {:?}", counts.category, counts.levels)).collect();
+        assert_eq!(levels, ["catch-all {\"time\": 1}"]);
+        let removed = control.count(&setup, &FxHashSet::from_iter([kept]));
+        assert_eq!(removed[0].levels.keys().collect::<Vec<_>>(), [&REMOVED], "the same word as in the list of methods");
+        let all = LiveSelection::parse("**").unwrap();
+        let (changed, numbers) = control.set(&all, WantedLevel::Exact(Level::Full), &setup, &FxHashSet::default());
+        assert_eq!((numbers, changed.changed, changed.live), (vec![kept], 1, 1));
+        assert_eq!(changed.fixed.iter().map(|fixed| fixed.methods).collect::<Vec<_>>(), [1, 1], "and the section");
+        assert_eq!([kept, unwanted].map(|probe| control.level(probe)), [Level::Full, Level::Off]);
+        let next = LiveControl::new(probes, None);
+        assert!(next.count(&setup, &FxHashSet::default()).is_empty(), "attached again with other rules");
+        assert_eq!(next.level(kept), Level::Off);
     }
 }

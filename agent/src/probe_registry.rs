@@ -25,7 +25,7 @@ const OTHER_LEVELS: [Level; 3] = [Level::Watch, Level::Full, Level::Burst];
 pub(crate) const LIVE_NUMBERS: u32 = 1 + OTHER_LEVELS.len() as u32;
 
 /// What sections show as their class and as their template.
-const SECTION: &str = "section";
+pub(crate) const SECTION: &str = "section";
 
 static PROBES: OnceLock<ProbeRegistry> = OnceLock::new();
 
@@ -290,20 +290,23 @@ impl ProbeRegistry {
         numbers.and_then(|numbers| numbers.first().copied()).unwrap_or(0)
     }
 
-    /// All probes, each live one once.
+    /// All probes of loaded classes, each live one once. Probes that classes share are among them in any case.
     pub(crate) fn described(&self) -> Vec<ProbeDescription> {
         let mut described = Vec::new();
         self.each_described(|probe| described.push(probe));
         described
     }
 
-    /// Calls `each` for every probe, each live one once.
-    fn each_described(&self, each: impl FnMut(ProbeDescription)) {
+    /// Calls `each` for every probe of a loaded class, each live one once.
+    fn each_described(&self, mut each: impl FnMut(ProbeDescription)) {
         // Copied, so that class loading does not wait while names are written out.
-        let probes = self.known.lock().probes.clone();
-        let numbered = probes.iter().zip(1..);
-        let own = numbered.filter(|(probe, _)| !probe.live || !OTHER_LEVELS.contains(&probe.level));
-        own.map(|(probe, number)| probe.describe(number)).for_each(each);
+        let copied: Vec<(Arc<Probe>, u32)> = {
+            let known = self.known.lock();
+            let numbered = known.probes.iter().zip(1..);
+            let own = numbered.filter(|(probe, _)| !probe.live || !OTHER_LEVELS.contains(&probe.level));
+            own.filter(|(probe, _)| known.is_loaded(probe)).map(|(probe, number)| (Arc::clone(probe), number)).collect()
+        };
+        copied.into_iter().for_each(|(probe, number)| each(probe.describe(number)));
     }
 
     /// The probe of a number.
@@ -378,6 +381,12 @@ impl ProbeRegistry {
 }
 
 impl Known {
+    /// Returns whether a class with this probe may be loaded: some loader of it is not known to be gone.
+    fn is_loaded(&self, probe: &Probe) -> bool {
+        let of_class = self.by_class.get(&probe.class);
+        of_class.is_none_or(|of_class| of_class.is_shared || !of_class.loaders.is_empty())
+    }
+
     /// Takes the probes of a class out of the table, and the name under which they are recorded.
     fn take_class(&mut self, class: &[u8], requests: &[ProbeRequest<'_>]) -> (Arc<[u8]>, ProbedClass) {
         if let Some(found) = self.by_class.remove_entry(class) {

@@ -88,17 +88,17 @@ class WithdrawnProbesIT {
             program.ask("twin load");
             String sum = program.ask(WORK);
             workUntil(program, sum, LOST);
-            assertTrue(ControlSocket.status(program).contains("\"withdrawn\":1"), ControlSocket.status(program));
+            assertTrue(ControlSocket.status(program).contains("\"removed\":1"), ControlSocket.status(program));
             ControlSocket.level(program, STEP, "off");
-            assertTrue(ControlSocket.status(program).contains("\"withdrawn\":1"), "off is as good as gone");
+            assertTrue(ControlSocket.status(program).contains("\"removed\":1"), "off is as good as gone");
             ControlSocket.level(program, STEP, "time");
-            assertFalse(ControlSocket.status(program).contains("\"withdrawn\""), ControlSocket.status(program));
+            assertFalse(ControlSocket.status(program).contains("\"removed\""), ControlSocket.status(program));
             program.ask("work 70");
             ControlSocket.level(program, STEP, "watch");
             for (int asked = 0; asked < LONG_ENOUGH; asked++) {
                 program.ask(WORK);
             }
-            assertFalse(ControlSocket.status(program).contains("\"withdrawn\""), "it is not the governor's business any more");
+            assertFalse(ControlSocket.status(program).contains("\"removed\""), "it is not the governor's business any more");
             assertEquals("twin link", program.ask("twin link"));
             program.send("quit");
             program.finish().assertExitCode(0);
