@@ -297,7 +297,7 @@ impl LiveControl {
         probes.iter().filter(|probe| state.ruled.get(probe).is_some_and(is_removable)).copied().collect()
     }
 
-    /// These probes are gone: nothing is to be given back to them.
+    /// Has the governor of levels forget these probes, which are removed.
     pub(crate) fn forget(&self, probes: &[u32]) {
         if let Some(governor) = &mut self.state.lock().governor {
             probes.iter().for_each(|probe| governor.forget(*probe));
@@ -314,12 +314,11 @@ impl LiveControl {
     }
 
     /// How many live probes have which level, or are removed, by category.
-    pub(crate) fn count(&self, setup: &Setup, gone: &FxHashSet<u32>) -> Vec<LiveCounts> {
+    pub(crate) fn count(&self, setup: &Setup, removed: &FxHashSet<u32>) -> Vec<LiveCounts> {
         let mut counts: BTreeMap<&str, BTreeMap<&'static str, usize>> = BTreeMap::new();
         for probe in self.described().iter().filter(|probe| probe.live) {
             let of_category = counts.entry(category_of(&probe.template, &setup.templates)).or_default();
-            let is_gone = gone.contains(&probe.number);
-            let state = if is_gone { REMOVED } else { self.levels.get(probe.number).name() };
+            let state = if removed.contains(&probe.number) { REMOVED } else { self.levels.get(probe.number).name() };
             *of_category.entry(state).or_default() += 1;
         }
         let told = |(category, levels): (&str, _)| LiveCounts { category: category.to_owned(), levels };

@@ -65,7 +65,7 @@ impl Setup {
         self.config.governor.budget().filter(|_| self.has_live_probes())
     }
 
-    /// What probes of level watch may take of the CPU time in percent before some are withdrawn, if there are some or may be.
+    /// What probes of level watch may take of the CPU time in percent before some are removed, if there are some or may be.
     pub(crate) fn watch_budget(&self) -> Option<u32> {
         let is_watched = self.has_live_probes() || self.uses_level(Level::Watch);
         self.config.governor.budget().filter(|_| is_watched)

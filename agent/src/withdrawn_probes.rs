@@ -1,9 +1,9 @@
-//! Methods that are called so often that even a probe of level watch is dear lose it: their classes are retransformed without it, and
-//! the JIT compiles them as if there had never been one.
+//! Probes that are removed: where a method is called so often that even a probe of level watch is dear, its class is retransformed
+//! without it, and the JIT compiles the method as if there had never been one.
 //!
 //! A probe costs half a nanosecond, where the JIT would have made the whole call disappear in its caller. That is a fifth of a program
-//! that consists of such calls. What they tell is little: their time stands with their callers from then on. Each one is told, in
-//! `instr status` and in the recording. Live probes at level watch go the same way; a person who sets their level has them back.
+//! that consists of such calls. Little is lost: from then on their time counts with their callers. Each removal is reported, in
+//! `instr status` and in the recording. Live probes at level watch are removed in the same way; setting their level inserts them again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,7 +46,7 @@ struct Withdrawn {
     probe: u32,
 }
 
-/// The probes of a session that were taken away, and who decides that.
+/// The probes of a session that were removed, and who decides that.
 #[derive(Debug)]
 pub(crate) struct WithdrawnProbes {
     began: Instant,
@@ -192,7 +192,7 @@ impl WithdrawnProbes {
         changes
     }
 
-    /// These probes are governed again. Those that are gone stay away.
+    /// These probes are governed again. Those that are removed stay so.
     pub(crate) fn govern_again(&self, probes: &[u32]) {
         let mut spared = self.spared.lock();
         spared.retain(|probe| !probes.contains(probe));
@@ -203,7 +203,7 @@ impl WithdrawnProbes {
         self.deciding.lock().percent
     }
 
-    /// The probes that are gone at present.
+    /// Returns the probes that are removed at present.
     pub(crate) fn numbers(&self) -> FxHashSet<u32> {
         self.methods.read().values().flatten().map(|withdrawn| withdrawn.probe).collect()
     }
