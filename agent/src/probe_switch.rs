@@ -99,8 +99,9 @@ impl ProbeSwitch {
                 events.setting("watch.tick-ns", tick.as_nanos().to_string());
             }
             state.events = state.recording.map(|(_, clock)| events.queue(clock));
-            self.needs_ticks.store(true, Ordering::Release);
             state.start_ticker(self);
+            // Last: a thread that finds it set does not wait for the first tick.
+            self.needs_ticks.store(true, Ordering::Release);
         }
     }
 

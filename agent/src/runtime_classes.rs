@@ -45,11 +45,13 @@ impl RuntimeClasses {
     ) -> Result<RuntimeClasses, String> {
         let (mut recorder, mut ring, mut live, mut sections, mut full, mut watch, mut clock, mut exported) =
             (None, None, None, None, None, None, None, false);
+        let mut defined = Vec::with_capacity(embedded::RUNTIME_CLASSES.len());
         refuse_other_runtime(jvmti, jni)?;
         let (with_virtual_threads, plain): (Vec<_>, Vec<_>) =
             embedded::RUNTIME_CLASSES.iter().partition(|(name, _)| *name == CARRIER);
         for (name, bytes) in plain {
             let class = define(jni, name, bytes)?;
+            defined.push(class);
             if !std::mem::replace(&mut exported, true) {
                 export(jvmti, jni, USED_PACKAGE, class)?;
             }
@@ -80,6 +82,9 @@ impl RuntimeClasses {
         let tick = StaticDoubleField::find(jni, watch, c"tick").map_err(|error| error.to_string())?;
         let origin = NanoClock::calibrate(jni).map_err(|error| error.to_string())?.origin();
         counter::prepare(jvmti, jni, clock, counts_ticks, origin).map_err(|error| error.to_string())?;
+        for class in defined {
+            jvm::call_static_void_with_class(jni, recorder, c"initialise", class).map_err(|error| error.to_string())?;
+        }
         Ok(RuntimeClasses { recorder, clock, full, tick })
     }
 

@@ -74,7 +74,7 @@ pub(crate) mod signal {
         has_signal, kernel_tick, monotonic_nanos, prepare, slot, switch_off, switch_on,
     };
 }
-pub(crate) use static_members::{StaticDoubleField, StaticLongField, call_static_void};
+pub(crate) use static_members::{StaticDoubleField, StaticLongField, call_static_void, call_static_void_with_class};
 pub(crate) use threads::{
     AllThreads, ThreadFacts, ask_for_sampling, current_java_thread_id, is_virtual_thread, java_thread_id,
     thread_cpu_nanos, thread_facts, threads_by_environment, threads_have_ids, walk_stacks,

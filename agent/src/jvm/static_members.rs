@@ -22,6 +22,25 @@ pub(crate) fn call_static_void(jni: &Jni<'_>, class: GlobalClass, name: &CStr) -
     if jni.exception_pending() { Err(jni.failure("calling the runtime")) } else { Ok(()) }
 }
 
+/// Calls a static method whose only parameter is a class, and that has no result.
+pub(crate) fn call_static_void_with_class(
+    jni: &Jni<'_>,
+    class: GlobalClass,
+    name: &CStr,
+    argument: GlobalClass,
+) -> Result<(), JavaError> {
+    let arguments = [jni::jvalue { l: argument.raw() }];
+    // SAFETY: valid environment, live classes, NUL-terminated names; the descriptor fits the call made with it and its one argument.
+    unsafe {
+        let method = jni_call!(jni, GetStaticMethodID, class.raw(), name.as_ptr(), c"(Ljava/lang/Class;)V".as_ptr());
+        if method.is_null() {
+            return Err(jni.failure("finding a method of the runtime"));
+        }
+        jni_call!(jni, CallStaticVoidMethodA, class.raw(), method, arguments.as_ptr());
+    }
+    if jni.exception_pending() { Err(jni.failure("calling the runtime")) } else { Ok(()) }
+}
+
 /// A `static double` that native code writes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StaticDoubleField(StaticField);

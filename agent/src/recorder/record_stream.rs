@@ -41,7 +41,7 @@ pub(crate) trait RecordSink {
 /// The Java thread to which records belong.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct RecordThread {
-    /// `Thread.getId()`; 0 before the first THREAD record.
+    /// `Thread.getId()`; 0 if the thread had none yet.
     pub(crate) id: u64,
     /// Whether it is a virtual thread.
     pub(crate) is_virtual: bool,

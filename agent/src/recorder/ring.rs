@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use parking_lot::Mutex;
 
 use super::header_table::{Header, Word};
-use super::record_stream::{Malformed, RecordSink, StreamState, decode};
+use super::record_stream::{Malformed, RecordSink, RecordThread, StreamState, decode};
 use super::segment_pool::{SEGMENT_BYTES, SegmentIndex, SegmentPool};
 
 /// One ring, with the header that its carrier thread finds in the table.
@@ -54,14 +54,17 @@ pub(crate) struct DrainedNow {
 impl Ring {
     /// The ring of the calling thread, without a segment: Java code asks for one before its first record.
     pub(crate) fn new(header: &'static Header, os_thread: u64) -> Ring {
+        // Java code notes the thread before the first record, except where the stack overflowed in between.
+        let carrier = RecordThread { id: header.carrier(), is_virtual: false };
+        let stream = StreamState { thread: carrier, ..StreamState::default() };
         Ring {
             header,
             current: AtomicU64::new(pack(0, None)),
             filled: AtomicU32::new(SegmentIndex::to_link(None)),
             ended: AtomicBool::new(false),
-            carrier: header.carrier(),
+            carrier: carrier.id,
             os_thread,
-            drained: Mutex::new(Drained::default()),
+            drained: Mutex::new(Drained { stream, ..Drained::default() }),
         }
     }
 
@@ -157,8 +160,7 @@ impl Ring {
     /// The thread to which lost records are attributed: the last one seen or, if there was no room for any record yet, the
     /// carrier thread.
     pub(crate) fn last_thread(&self) -> u64 {
-        let seen = self.drained.lock().stream.thread.id;
-        if seen != 0 { seen } else { self.carrier }
+        self.drained.lock().stream.thread.id
     }
 
     /// Filled segments, oldest first.

@@ -133,6 +133,9 @@ impl Ticker {
         counted: Option<Arc<WatchedCalls>>,
         late: LateTicks,
     ) -> std::io::Result<Ticker> {
+        // Before the thread is there: a call that begins before the first tick is never recorded, however long it lasts. That of fixed probes is
+        // `Recorder.start`'s.
+        live.levels.tick(clock.as_probes_read(clock.now()));
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = std::thread::Builder::new().name("instr-ticker".to_owned()).spawn(move || {

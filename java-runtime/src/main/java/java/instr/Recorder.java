@@ -21,6 +21,14 @@ public final class Recorder {
 
     private Recorder() {}
 
+    /**
+     * Initialises a class of the runtime, while no probe is on. If a probe did, near the end of the application's stack, an overflow within the
+     * initialiser would make the class unusable for good (JVMS 5.5), and every later call of the probe would fail.
+     */
+    static void initialise(Class<?> ofRuntime) {
+        U.ensureClassInitialized(ofRuntime);
+    }
+
     /** Gets the probes ready whose level can change. */
     static void warmUp() {
         Live.warmUp();

@@ -116,7 +116,8 @@ final class Ring {
             long at = U.getLong(ring + POSITION);
             U.putLong(at, 0);
             U.putLong(at + 8, END_RECORD);
-            publish(ring, at + 16);
+            // As a whole: if the stack overflows before there is another segment, nothing is written after the end.
+            publish(ring, U.getLong(ring + END));
         }
         next(ring);
         return room(ring) >= needed;
@@ -134,8 +135,9 @@ final class Ring {
             Utf8.write(name, MAX_NAME, at + 16);
             at += nameBytes(name);
         }
-        U.putLong(ring + THREAD, id);
+        // Last: if the stack overflows before, the next record notes the thread again.
         publish(ring, at);
+        U.putLong(ring + THREAD, id);
     }
 
     private static int nameBytes(String name) {

@@ -29,6 +29,8 @@ public final class Unsafe {
 
     public native long getAndAddLong(Object object, long offset, long delta);
 
+    public native void ensureClassInitialized(Class<?> type);
+
     public native long allocateMemory(long bytes);
 
     public native void freeMemory(long address);

@@ -21,11 +21,15 @@ public record Samples(Trace trace, List<Sample> taken, List<RecordedEvent> faile
         Trace trace = run.trace();
         List<Sample> taken = new ArrayList<>();
         for (RecordedEvent event : trace.events("jdk.ExecutionSample")) {
-            RecordedThread thread = event.getThread("sampledThread");
             List<String> frames = event.getStackTrace().getFrames().stream().map(Samples::describe).toList();
-            taken.add(new Sample(thread.getJavaName(), frames, event.getStackTrace().isTruncated()));
+            taken.add(new Sample(nameOf(event.getThread("sampledThread")), frames, event.getStackTrace().isTruncated()));
         }
         return new Samples(trace, taken, trace.events("instr.FailedSample"));
+    }
+
+    /** A thread that attaches while it is sampled has no id yet. */
+    private static String nameOf(RecordedThread thread) {
+        return thread == null ? "" : thread.getJavaName();
     }
 
     private static String describe(RecordedFrame frame) {
@@ -39,7 +43,7 @@ public record Samples(Trace trace, List<Sample> taken, List<RecordedEvent> faile
 
     public long ofThread(String name) {
         return taken.stream().filter(sample -> sample.thread().equals(name)).count()
-                + failed.stream().filter(event -> name.equals(event.getThread().getJavaName())).count();
+                + failed.stream().filter(event -> name.equals(nameOf(event.getThread()))).count();
     }
 
     /** What the recording says about how the samples were taken. */
