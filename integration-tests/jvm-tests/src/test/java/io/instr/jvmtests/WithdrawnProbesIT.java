@@ -19,6 +19,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
 import org.objectweb.asm.ClassReader;
 import org.objectweb.asm.ClassVisitor;
@@ -48,6 +49,9 @@ class WithdrawnProbesIT {
             assertTrue(hasProbe(rewritten, "work"), "other methods keep theirs");
             assertEquals(sum, program.ask(WORK));
             assertEquals(sum, program.ask(WORK));
+            String status = ControlSocket.status(program);
+            String row = "\"method\":\"" + STEP + "\",\"category\":\"catch-all\",\"level\":\"removed\",\"recorded\":\\{[^}]*\"changes\":1[,}]";
+            assertTrue(Pattern.compile(row).matcher(status).find(), () -> "instr top marks the removal: " + status);
             program.send("quit");
             program.finish().assertExitCode(0);
         }
