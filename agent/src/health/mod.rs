@@ -107,6 +107,8 @@ struct Counted {
     major_collections: u64,
     stopped: Duration,
     used: u64,
+    /// Whether a collection is under way: it is counted already, while `used` is what the one before has left.
+    is_collecting: bool,
 }
 
 impl Counted {
@@ -121,6 +123,9 @@ impl Counted {
             counted.major_collections += if number == 0 { 0 } else { count };
             let seconds = counters.seconds(&format!("sun.gc.collector.{number}.time")).unwrap_or(0.0);
             counted.stopped += Duration::try_from_secs_f64(seconds).unwrap_or_default();
+            let [entered, left] = ["lastEntryTime", "lastExitTime"]
+                .map(|moment| counters.number(&format!("sun.gc.collector.{number}.{moment}")));
+            counted.is_collecting |= entered > left;
         }
         if collectors == 1 {
             counted.major_collections = counted.collections;
@@ -144,8 +149,8 @@ struct Watcher {
 
 impl Watcher {
     fn look(&mut self, counted: &Counted, at: Duration, limit: u64) {
-        let Counted { collections, major_collections, stopped, used } = *counted;
-        if let Some(text) = self.leak.see(major_collections, used, limit) {
+        let Counted { collections, major_collections, stopped, used, is_collecting } = *counted;
+        if !is_collecting && let Some(text) = self.leak.see(major_collections, used, limit) {
             self.tell("leak", &text);
         }
         let change =
@@ -201,9 +206,37 @@ mod tests {
             ("sun.gc.generation.0.space.2.used", 20),
             ("sun.gc.generation.1.space.0.used", 3),
         ]);
-        let expected = Counted { collections: 7, major_collections: 2, stopped: Duration::from_secs(3), used: 123 };
+        let stopped = Duration::from_secs(3);
+        let expected = Counted { collections: 7, major_collections: 2, stopped, used: 123, is_collecting: false };
         assert_eq!(Counted::of(&counters), expected);
         let one = PerfCounters::of_numbers(&[("sun.gc.collector.2.invocations", 4)]);
         assert_eq!(Counted::of(&one).major_collections, 4, "a collector without generations");
+    }
+
+    #[test]
+    fn what_a_collection_leaves_is_read_when_it_is_over() {
+        let counted = |major, used, entered, left| {
+            Counted::of(&PerfCounters::of_numbers(&[
+                ("sun.gc.collector.0.invocations", 5),
+                ("sun.gc.collector.0.lastEntryTime", 10),
+                ("sun.gc.collector.0.lastExitTime", 20),
+                ("sun.gc.collector.1.invocations", major),
+                ("sun.gc.collector.1.lastEntryTime", entered),
+                ("sun.gc.collector.1.lastExitTime", left),
+                ("sun.gc.generation.0.space.0.used", used),
+            ]))
+        };
+        let health = Arc::new(Mutex::new(Health::default()));
+        let mut watcher =
+            Watcher { session: Weak::new(), health: Arc::clone(&health), breaker: None, leak: LeakWatch::default() };
+        let mut lowest_after = |counted: &Counted| {
+            watcher.look(counted, Duration::ZERO, 1_000);
+            health.lock().lowest
+        };
+        lowest_after(&counted(0, 90, 0, 0));
+        assert_eq!(lowest_after(&counted(1, 40, 30, 31)), Some(40));
+        // The heap has grown, which the counter of bytes does not show yet.
+        assert_eq!(lowest_after(&counted(2, 40, 50, 31)), Some(40));
+        assert_eq!(lowest_after(&counted(2, 60, 50, 53)), Some(60));
     }
 }
