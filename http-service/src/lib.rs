@@ -230,6 +230,12 @@ mod tests {
         answer
     }
 
+    /// Asks again if the machine held the client up until its own time was over.
+    fn answer_in_time(address: SocketAddr) -> String {
+        let mut answers = (0..3).map(|_| ask(address, "GET / HTTP/1.1\r\n\r\n"));
+        answers.find(|answer| !answer.is_empty() && !answer.starts_with("HTTP/1.1 408 ")).unwrap_or_default()
+    }
+
     #[test]
     fn bodies_are_received_up_to_the_limit_and_other_requests_are_refused_unread() {
         let server = server(limits());
@@ -260,11 +266,11 @@ mod tests {
 
     #[test]
     fn a_client_that_stops_sending_loses_its_place() {
-        let server = server(Limits { pause: Duration::from_millis(200), ..limits() });
+        let server = server(Limits { pause: Duration::from_secs(1), ..limits() });
         let mut slow = TcpStream::connect(server.address()).unwrap();
         slow.write_all(b"POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nhe").unwrap();
         // The only place is taken until the slow client has run out of time.
-        assert!(ask(server.address(), "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 200 "));
+        assert!(answer_in_time(server.address()).starts_with("HTTP/1.1 200 "));
         let mut answer = String::new();
         slow.read_to_string(&mut answer).unwrap();
         assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
@@ -272,10 +278,10 @@ mod tests {
 
     #[test]
     fn a_connection_ends_when_the_exchange_takes_too_long() {
-        let server = server(Limits { exchange: Duration::from_millis(200), connections: 1, ..limits() });
+        let server = server(Limits { exchange: Duration::from_secs(1), connections: 1, ..limits() });
         let silent = TcpStream::connect(server.address()).unwrap();
         // The only connection is taken until the exchange is over.
-        assert!(ask(server.address(), "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 200 "));
+        assert!(answer_in_time(server.address()).starts_with("HTTP/1.1 200 "));
         drop(silent);
     }
 }

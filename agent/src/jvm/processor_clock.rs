@@ -316,7 +316,8 @@ mod tests {
         let third = Reading::take();
         let elapsed = scale.nanos(third.ticks).wrapping_sub(scale.nanos(first.ticks));
         let expected = third.at.duration_since(first.at).as_nanos() as u64;
-        assert!(elapsed.abs_diff(expected) < 5_000, "{elapsed} instead of {expected} ns");
+        // The error of the scale grows with the time, which a busy machine makes longer.
+        assert!(elapsed.abs_diff(expected) < expected / 8_000, "{elapsed} instead of {expected} ns");
     }
 
     #[test]
