@@ -23,7 +23,7 @@ final class LoadClient {
 
     private final HttpClient client = HttpClient.newBuilder()
             .version(HttpClient.Version.HTTP_1_1)
-            .connectTimeout(Duration.ofSeconds(30))
+            .connectTimeout(Duration.ofMinutes(4))
             .build();
     private final URI server;
     private final MessageDigest answers;
@@ -83,7 +83,7 @@ final class LoadClient {
     }
 
     private void send(HttpRequest.Builder request, String path) throws IOException, InterruptedException {
-        HttpResponse<String> response = client.send(request.timeout(Duration.ofSeconds(60)).build(), BodyHandlers.ofString());
+        HttpResponse<String> response = client.send(request.timeout(Duration.ofMinutes(4)).build(), BodyHandlers.ofString());
         requests++;
         if (response.statusCode() >= 500) {
             throw new IOException(path + " answered " + response.statusCode() + " " + response.body());

@@ -74,7 +74,7 @@ class AgentOptionsIT {
     @EachJdk
     void aKilledProcessLeavesAReadableTrace(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
-        Files.writeString(directory.resolve("instr.toml"), AgentConfig.timed("targets.Conversation").text());
+        Files.writeString(directory.resolve("instr.toml"), AgentConfig.timed("targets.Conversation").ungoverned().text());
         Path file = directory.resolve("trace.jfr");
         Program program = Program.target(jdk, "targets.Conversation");
         try (Dialog dialog = program.talk(List.of(Program.agentOption("instr.toml")), directory)) {
