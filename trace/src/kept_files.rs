@@ -6,23 +6,32 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::write_target::WriteTarget;
+
 /// Most earlier files of one name.
 const MOST_EARLIER: u32 = 100_000;
 /// Other processes may take the name at the same moment; more often than this means that something is wrong.
 const ATTEMPTS: u32 = 100;
-/// As many symbolic links as the kernel follows.
-const MOST_LINKS: u32 = 40;
 
 /// Writes a file whose content is complete as soon as the file has its name. An earlier file of this name is renamed; its new name is
-/// returned. A device or a pipe is written to as it is. A symbolic link stays: the file is the one that it names.
+/// returned. A symbolic link stays: the file is the one that it names. A device, a pipe or an open stream is written to as it is, and so
+/// is an empty file that cannot be replaced, because its directory is read-only or the file is a mount point.
 ///
 /// # Errors
-/// When the file cannot be written or the earlier one cannot be kept.
+/// When the file cannot be written, the earlier one cannot be kept, or a symbolic link must not be followed.
 pub fn write_keeping_earlier(path: &Path, content: &[u8]) -> io::Result<Option<PathBuf>> {
-    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-        return fs::write(path, content).map(|()| None);
+    let path = &match WriteTarget::of(path)? {
+        WriteTarget::File(path) => path,
+        WriteTarget::Special(path) => return fs::write(path, content).map(|()| None),
+        WriteTarget::Stream(mut stream) => return stream.write_all(content).map(|()| None),
+    };
+    match replace(path, content) {
+        Err(error) if is_fixed(&error) => write_into_empty(path, content, error).map(|()| None),
+        done => done,
     }
-    let path = &without_links(path)?;
+}
+
+fn replace(path: &Path, content: &[u8]) -> io::Result<Option<PathBuf>> {
     let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
     let mut unfinished = path.as_os_str().to_owned();
     unfinished.push(format!(".{}-{nanos}.part", std::process::id()));
@@ -30,6 +39,25 @@ pub fn write_keeping_earlier(path: &Path, content: &[u8]) -> io::Result<Option<P
     let mut file = File::create_new(unfinished)?;
     let written = file.write_all(content).and_then(|()| publish(unfinished, path));
     written.inspect_err(|_| drop(fs::remove_file(unfinished)))
+}
+
+/// Whether no file can be created or renamed at this place, although the file that is there may be writable.
+fn is_fixed(error: &io::Error) -> bool {
+    use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, ResourceBusy};
+    matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem | ResourceBusy)
+}
+
+/// Writes into the file that is there if it is empty, so that nothing is lost; otherwise the file could not be replaced for this reason.
+fn write_into_empty(path: &Path, content: &[u8], reason: io::Error) -> io::Result<()> {
+    let Ok(mut file) = File::options().append(true).open(path) else { return Err(reason) };
+    if file.metadata()?.len() > 0 {
+        let text = format!(
+            "{reason}. The file is not empty, so it is not overwritten. Empty it, or name a file in a directory that the JVM's user may \
+             write to"
+        );
+        return Err(io::Error::new(reason.kind(), text));
+    }
+    file.write_all(content)
 }
 
 fn publish(unfinished: &Path, path: &Path) -> io::Result<Option<PathBuf>> {
@@ -57,26 +85,6 @@ fn remove_empty(path: &Path, unfinished: &Path) -> io::Result<Option<PathBuf>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-/// Returns the file that a path names through symbolic links, also if there is no such file yet. A device or a pipe keeps its name: that
-/// of `/dev/stdout` leads nowhere.
-///
-/// # Errors
-/// When a link cannot be read, or links form a circle.
-pub(crate) fn without_links(path: &Path) -> io::Result<PathBuf> {
-    let mut path = path.to_owned();
-    if fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
-        return Ok(path);
-    }
-    for _ in 0..MOST_LINKS {
-        if !fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink()) {
-            return Ok(path);
-        }
-        let target = fs::read_link(&path)?;
-        path = path.parent().unwrap_or(Path::new("")).join(target);
-    }
-    Err(io::Error::other("too many symbolic links"))
 }
 
 /// Renames a file that is there to the next free of `NAME-1.EXT`, `NAME-2.EXT` and so on, and returns that name; `None` if there is no
@@ -137,8 +145,9 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
     use std::os::fd::AsRawFd;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, lchown, symlink};
     use std::sync::Barrier;
 
     use super::*;
@@ -160,9 +169,12 @@ mod tests {
         );
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4);
         assert_eq!(write_keeping_earlier(Path::new("/dev/null"), b"figures").unwrap(), None);
-        let (_reader, writer) = std::io::pipe().unwrap();
+        let (mut reader, writer) = std::io::pipe().unwrap();
         let pipe = PathBuf::from(format!("/proc/self/fd/{}", writer.as_raw_fd()));
-        assert_eq!(without_links(&pipe).unwrap(), pipe);
+        assert_eq!(write_keeping_earlier(&pipe, b"figures").unwrap(), None);
+        let mut figures = [0; 7];
+        reader.read_exact(&mut figures).unwrap();
+        assert_eq!(&figures, b"figures");
     }
 
     #[test]
@@ -206,6 +218,63 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
         symlink("circle", folder.path().join("circle")).unwrap();
         assert!(write_keeping_earlier(&folder.path().join("circle"), b"x").is_err());
+    }
+
+    #[test]
+    fn a_link_of_another_user_in_a_directory_for_everybody_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+        let (link, keys) = (folder.path().join("stats.json"), folder.path().join("authorized_keys"));
+        fs::write(&keys, "keys").unwrap();
+        symlink(&keys, &link).unwrap();
+        // Only root can make the link one of another user. `write_target.rs` tests the rule itself.
+        if lchown(&link, Some(12_345), None).is_ok() {
+            let refused = write_keeping_earlier(&link, b"figures").unwrap_err().to_string();
+            assert!(
+                refused.contains("another user (number 12345)") && refused.contains("Remove the link"),
+                "{refused}"
+            );
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+            assert_eq!(fs::read_to_string(&keys).unwrap(), "keys");
+            lchown(&link, Some(rustix::process::geteuid().as_raw()), None).unwrap();
+        }
+        write_keeping_earlier(&link, b"figures").unwrap();
+        assert_eq!(fs::read_to_string(&keys).unwrap(), "figures");
+    }
+
+    #[test]
+    fn the_file_of_an_open_stream_is_appended_to_and_keeps_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("app.log");
+        let mut log = File::options().append(true).create(true).open(&path).unwrap();
+        log.write_all(b"begins\n").unwrap();
+        let link = folder.path().join("stats.json");
+        symlink(format!("/dev/fd/{}", log.as_raw_fd()), &link).unwrap();
+        assert_eq!(write_keeping_earlier(&link, b"figures\n").unwrap(), None);
+        log.write_all(b"ends\n").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "begins\nfigures\nends\n");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn an_empty_file_that_cannot_be_replaced_is_written_in_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stats.json");
+        fs::write(&path, "").unwrap();
+        let busy = || io::Error::from(io::ErrorKind::ResourceBusy);
+        assert!(is_fixed(&busy()) && !is_fixed(&io::ErrorKind::StorageFull.into()));
+        write_into_empty(&path, b"figures", busy()).unwrap();
+        let refused = write_into_empty(&path, b"more", busy()).unwrap_err().to_string();
+        assert!(refused.starts_with("resource busy. The file is not empty"), "{refused}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "figures");
+        let missing = write_into_empty(&folder.path().join("missing"), b"x", busy()).unwrap_err();
+        assert_eq!(missing.kind(), io::ErrorKind::ResourceBusy);
+        // Root may write to any directory.
+        fs::write(&path, "").unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o555)).unwrap();
+        assert_eq!(write_keeping_earlier(&path, b"figures").unwrap(), None);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "figures");
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     #[test]

@@ -36,6 +36,7 @@ mod schema;
 mod task_step;
 mod varint;
 mod watched_lengths;
+mod write_target;
 
 pub use analysis::{Analysis, AnalysisOptions};
 pub use chunk_header::is_recording;

@@ -3,6 +3,8 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use trace::recording::ClaimedFile;
@@ -119,4 +121,32 @@ fn other_files_are_never_touched_and_empty_ones_are_used() {
     assert_eq!((record(&empty, 4), calls(&empty)), (empty.clone(), 4));
     let (_, path, _) = begin(Path::new("/dev/null"));
     assert_eq!(path, Path::new("/dev/null"));
+}
+
+#[test]
+fn the_file_of_an_open_stream_is_never_renamed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.jfr");
+    let stream = OpenOptions::new().append(true).create(true).open(&path).unwrap();
+    let named = PathBuf::from(format!("/dev/fd/{}", stream.as_raw_fd()));
+    assert_eq!((record(&named, 3), calls(&path)), (named.clone(), 3));
+    let refused = ClaimedFile::claim(&named).unwrap_err().to_string();
+    assert!(refused.contains("redirected to a file that is not empty"), "{refused}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    assert_eq!(calls(&path), 3);
+}
+
+#[test]
+fn no_recording_is_written_where_the_link_of_another_user_leads() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+    let link = folder.path().join("trace.jfr");
+    std::os::unix::fs::symlink("elsewhere.jfr", &link).unwrap();
+    assert_eq!(record(&link, 1), link, "a link of one's own");
+    // Only root can make it one of another user.
+    if std::os::unix::fs::lchown(&link, Some(12_345), None).is_ok() {
+        let refused = ClaimedFile::claim(&link).unwrap_err().to_string();
+        assert!(refused.contains("another user"), "{refused}");
+    }
+    assert_eq!(calls(&folder.path().join("elsewhere.jfr")), 1);
 }

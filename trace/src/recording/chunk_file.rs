@@ -16,12 +16,15 @@ pub(super) struct ChunkFile {
     released: u64,
     /// A failed write has left a piece of a chunk that could not be cut off yet.
     is_torn: bool,
+    /// Others may write to the file, too, so nothing can be cut off.
+    is_shared: bool,
 }
 
 impl ChunkFile {
-    /// Appends to an open file that is empty.
-    pub(super) fn new(file: File) -> ChunkFile {
-        ChunkFile { file, length: 0, released: 0, is_torn: false }
+    /// Appends to an open file that is empty. Only what this process has written is cut off after a failure, and nothing if others may
+    /// write to the file, too.
+    pub(super) fn new(file: File, is_shared: bool) -> ChunkFile {
+        ChunkFile { file, length: 0, released: 0, is_torn: false, is_shared }
     }
 
     pub(super) fn length(&self) -> u64 {
@@ -74,6 +77,9 @@ impl ChunkFile {
     fn release_cache(&mut self) {}
 
     fn cut(&mut self) -> io::Result<()> {
+        if self.is_shared {
+            return Err(io::Error::other("an earlier write failed, and what others have written cannot be cut off"));
+        }
         self.file.set_len(self.length)?;
         self.file.seek(SeekFrom::Start(self.length))?;
         self.is_torn = false;

@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use crate::kept_files::{keep_earlier, with_suffix, without_links};
+use crate::kept_files::{keep_earlier, with_suffix};
 use crate::repair::{begins_like_a_recording, cut_torn_tail};
+use crate::write_target::WriteTarget;
 
 /// Others may rename or lock the file between two steps; more often than this means that something is wrong.
 const ATTEMPTS: u32 = 100;
@@ -24,24 +25,29 @@ pub struct ClaimedFile {
     file: File,
     path: PathBuf,
     earlier: Option<PathBuf>,
+    is_shared: bool,
 }
 
 impl ClaimedFile {
     /// Claims the file for one recording, or another name beside it if another process writes the file.
     ///
     /// An earlier recording under this name is renamed, after its torn tail (left by a crash) was cut. Files that are not
-    /// recordings are never touched. Devices and pipes are opened as they are. A symbolic link stays: the file is the one that it names.
+    /// recordings are never touched. Devices, pipes and open streams are written to as they are. A symbolic link stays: the file is the
+    /// one that it names.
     ///
     /// # Errors
-    /// When no file can be created or an earlier one cannot be kept.
+    /// When no file can be created, an earlier one cannot be kept, or a symbolic link must not be followed.
     pub fn claim(path: &Path) -> io::Result<ClaimedFile> {
         let named = path;
-        let path = &without_links(named)?;
+        let path = &match WriteTarget::of(named)? {
+            WriteTarget::File(path) | WriteTarget::Special(path) => path,
+            WriteTarget::Stream(file) => return ClaimedFile::of_stream(file, named),
+        };
         let mut earlier = None;
         for _ in 0..ATTEMPTS {
             let mut file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
             if !file.metadata()?.is_file() {
-                return Ok(ClaimedFile { file, path: named.to_owned(), earlier: None });
+                return Ok(ClaimedFile { file, path: named.to_owned(), earlier: None, is_shared: true });
             }
             let lock = Lock::take(&file)?;
             if lock == Lock::HeldByOther {
@@ -59,7 +65,7 @@ impl ClaimedFile {
                 cut_torn_tail(&mut file)?;
             }
             if file.metadata()?.len() == 0 {
-                return Ok(ClaimedFile { file, path: named.to_owned(), earlier });
+                return Ok(ClaimedFile { file, path: named.to_owned(), earlier, is_shared: false });
             }
             earlier = keep_earlier(path)?.or(earlier);
         }
@@ -78,8 +84,20 @@ impl ClaimedFile {
         self.earlier.as_deref()
     }
 
-    pub(super) fn into_file(self) -> File {
-        self.file
+    /// Returns the file and whether others may write to it, too, so that nothing in it may be cut off.
+    pub(super) fn into_file(self) -> (File, bool) {
+        (self.file, self.is_shared)
+    }
+
+    /// Takes a stream that was redirected to a file only if nothing was written to it yet.
+    fn of_stream(file: File, named: &Path) -> io::Result<ClaimedFile> {
+        let found = file.metadata()?;
+        if found.is_file() && found.len() > 0 {
+            let problem =
+                "this stream was redirected to a file that is not empty, so no recording is written to it; name a file";
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, problem));
+        }
+        Ok(ClaimedFile { file, path: named.to_owned(), earlier: None, is_shared: true })
     }
 
     /// A new file `NAME-<pid>.jfr`, or `NAME-<pid>-2.jfr` and so on.
@@ -90,7 +108,7 @@ impl ClaimedFile {
             let path = with_suffix(path, &suffix);
             match File::options().read(true).write(true).create_new(true).open(&path) {
                 Ok(file) if Lock::take(&file)? == Lock::HeldByOther => {}
-                Ok(file) => return Ok(ClaimedFile { file, path, earlier }),
+                Ok(file) => return Ok(ClaimedFile { file, path, earlier, is_shared: false }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }

@@ -18,7 +18,7 @@ fn recording(file: &Path) -> Recording {
 
 #[cfg(target_os = "linux")]
 fn full_disk() -> Destination {
-    Destination::File(ChunkFile::new(std::fs::File::options().write(true).open("/dev/full").unwrap()))
+    Destination::File(ChunkFile::new(std::fs::File::options().write(true).open("/dev/full").unwrap(), true))
 }
 
 #[test]

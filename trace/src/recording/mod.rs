@@ -122,7 +122,8 @@ impl Recording {
     /// # Errors
     /// When the file cannot be written.
     pub fn in_file(file: ClaimedFile, options: RecordingOptions) -> io::Result<Recording> {
-        let mut recording = Recording::new(Destination::File(ChunkFile::new(file.into_file())), options);
+        let (file, is_shared) = file.into_file();
+        let mut recording = Recording::new(Destination::File(ChunkFile::new(file, is_shared)), options);
         recording.write_information();
         recording.flush_chunk()?;
         Ok(recording)
