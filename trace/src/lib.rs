@@ -14,6 +14,11 @@ pub const IN_BURSTS: &str = " in bursts";
 /// time. Readers remove it, because the figures mean the same.
 pub const AT_FULL: &str = " at level full";
 
+/// In an `instr.Claim` of all probes: nothing is recorded from now on.
+pub const PAUSED: &str = "paused";
+/// The opposite of [`PAUSED`].
+pub const RECORDING: &str = "recording";
+
 /// Settings of a recording: what one call of a probe costs, in nanoseconds, within the recorded duration and outside of it.
 pub const PROBE_INSIDE: &str = "probe.inside-ns";
 /// See [`PROBE_INSIDE`]: outside of the duration, at level time.

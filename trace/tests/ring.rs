@@ -7,7 +7,7 @@ use std::path::Path;
 
 use sample::{START, method, options, record};
 use trace::reader::{CodeMap, CodeOwner, Event};
-use trace::{Analysis, AnalysisOptions, MethodInfo, Recording, RecordingOptions, RingOptions, TraceReader};
+use trace::{Analysis, AnalysisOptions, Claim, MethodInfo, Recording, RecordingOptions, RingOptions, TraceReader};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -99,6 +99,31 @@ fn a_dump_begins_with_the_state_at_the_beginning_of_what_it_keeps() {
     assert!(analysis.recording.configuration.contains(&("sampler.engine".to_owned(), "async".to_owned())));
     assert_eq!(analysis.recording.pid, 4711);
     assert_eq!(analysis.warnings, Vec::<String>::new());
+}
+
+fn switch_probes(recording: &mut Recording, at: u64, [from, to]: [&str; 2]) {
+    recording.claim(START + at, None, &Claim { owner: "user", reason: "instr pause and resume", from, to });
+    recording.flush_chunk().unwrap();
+}
+
+#[test]
+fn a_dump_reports_a_pause_that_began_before_what_it_keeps() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recording = ring(Some(10 * SECOND), 1 << 20);
+    recording.start_up_done(START);
+    switch_probes(&mut recording, SECOND, ["recording", "paused"]);
+    // The pause is forgotten as an event, and nothing is recorded any more.
+    let warning = |analysis: Analysis| analysis.warnings.join("; ");
+    let paused = warning(dump(&mut recording, 40 * SECOND, folder.path()));
+    assert!(paused.starts_with("all probes were paused for ") && paused.contains("(100 % of the time)"), "{paused}");
+    switch_probes(&mut recording, 50 * SECOND, ["paused", "recording"]);
+    recording.set_thread(7);
+    for second in 51..70 {
+        recording.calls(&[record(1, second * SECOND, 1_000)]);
+        recording.flush_chunk().unwrap();
+    }
+    // Everything that is kept is later than the end of the pause.
+    assert_eq!(warning(dump(&mut recording, 70 * SECOND, folder.path())), "");
 }
 
 /// The events of threads, classes and phases.

@@ -25,6 +25,7 @@ use instrument_core::level::Level;
 use instrument_core::rules::patterns::ThreadNames;
 use rustc_hash::FxHashSet;
 use settings::TraceMode;
+use trace::{PAUSED, RECORDING};
 
 /// How a recording has ended, perhaps while the session goes on.
 #[derive(Debug, Clone)]
@@ -298,7 +299,7 @@ impl Session {
                 PausedBy::Request => ("user", "instr pause and resume"),
                 PausedBy::Breaker => ("breaker", "the JVM is short of heap, or was"),
             };
-            let levels = if is_on { ["paused", "recording"] } else { ["recording", "paused"] };
+            let levels = if is_on { [PAUSED, RECORDING] } else { [RECORDING, PAUSED] };
             self.events.claim(None, owner, levels);
         }
         changed

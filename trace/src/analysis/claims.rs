@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{AnalysisOptions, Frame};
-use crate::TraceReader;
 use crate::reader::{Chunk, Event, Method};
+use crate::{PAUSED, TraceReader};
 
 const OF_THE_TIME: &str = " of the time";
 
@@ -221,10 +221,10 @@ fn segments(changes: &[Change], span: Span) -> Vec<Segment> {
 
 /// How long all probes were paused.
 fn paused(changes: &[Change], span: Span) -> Option<String> {
-    let mut since = changes.first().filter(|change| change.to != "paused").map(|_| span.begin);
+    let mut since = changes.first().filter(|change| change.to != PAUSED).map(|_| span.begin);
     let mut nanos = 0;
     for change in changes {
-        if change.to == "paused" {
+        if change.to == PAUSED {
             since = since.or(Some(change.at));
         } else if let Some(begin) = since.take() {
             nanos += change.at.saturating_sub(begin.max(span.begin));

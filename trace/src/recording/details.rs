@@ -1,10 +1,10 @@
 //! Calls with details, and events about the recording itself.
 
-use super::live_state::StateChange;
+use super::live_state::{Pause, StateChange};
 use super::payload::{cut_text, push_pooled_text, push_text};
 use super::{Claim, Recording, RecordingStatistics};
 use crate::schema::id;
-use crate::{TaskStep, varint};
+use crate::{PAUSED, TaskStep, varint};
 
 /// Longer texts are cut.
 const LONGEST_TEXT: usize = 32 << 10;
@@ -177,8 +177,18 @@ impl Recording {
 
     /// Notes that the level of a probe changes, or of all if there is no probe (`instr.Claim`).
     pub fn claim(&mut self, at_nanos: u64, probe: Option<u32>, claim: &Claim<'_>) {
+        self.make_room();
+        let (at, _) = self.ticks(at_nanos, 0);
+        self.claim_at(at, probe, claim);
+        if probe.is_none() {
+            let pause = || Pause { owner: claim.owner.into(), reason: claim.reason.into() };
+            self.change(StateChange::Paused((claim.to == PAUSED).then(pause)));
+        }
+    }
+
+    pub(super) fn claim_at(&mut self, at: u64, probe: Option<u32>, claim: &Claim<'_>) {
         let Claim { owner, reason, from, to } = *claim;
-        self.event_now(id::CLAIM, at_nanos, |recording, payload| {
+        self.event(id::CLAIM, at, |recording, payload| {
             let names = probe.map(|probe| recording.probes.use_names(probe, &mut recording.constants));
             let (method, template) = names.unwrap_or_default();
             varint::push(payload, u64::from(method));

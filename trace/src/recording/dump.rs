@@ -12,9 +12,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::chunk_ring::ChunkRing;
-use super::live_state::{CodeOwner, LiveState};
-use super::{Destination, Recording, RecordingOptions, RecordingStatistics};
+use super::live_state::{CodeOwner, LiveState, Pause};
+use super::{Claim, Destination, Recording, RecordingOptions, RecordingStatistics};
 use crate::kept_files::rename_to_free;
+use crate::{PAUSED, RECORDING};
 
 /// Before the first kept chunk there must be room for the starts of the head's chunks, which all differ.
 const HEAD_TICKS: u64 = 1_000_000;
@@ -131,6 +132,10 @@ impl Recording {
         self.write_information();
         for (key, value) in &state.settings {
             self.head_event(&mut chunks, |recording, at| recording.configuration_at(at, key, value));
+        }
+        if let Some(Pause { owner, reason }) = &state.paused {
+            let claim = Claim { owner, reason, from: RECORDING, to: PAUSED };
+            self.head_event(&mut chunks, |recording, at| recording.claim_at(at, None, &claim));
         }
         for (tid, (name, os_id)) in &state.threads {
             self.head_event(&mut chunks, |recording, at| {

@@ -1,4 +1,4 @@
-//! The present state: threads, classes, compiled code. It follows the events, so that the end of something can be recorded
+//! The present state: threads, classes, compiled code, settings, whether all probes are paused. It follows the events, so that the end of something can be recorded
 //! with its name, and so that a ring can begin with the state at the beginning of what it keeps.
 
 use std::collections::BTreeMap;
@@ -42,8 +42,17 @@ pub(super) enum StateChange {
         key: Box<str>,
         value: Box<str>,
     },
+    /// All probes are paused, with owner and reason, or record again.
+    Paused(Option<Pause>),
     /// The initial state has been recorded completely.
     Complete,
+}
+
+/// Who paused all probes, and why.
+#[derive(Debug, Clone)]
+pub(super) struct Pause {
+    pub(super) owner: Box<str>,
+    pub(super) reason: Box<str>,
 }
 
 /// A piece of machine code.
@@ -97,6 +106,7 @@ pub(super) struct LiveState {
     /// By address.
     pub(super) code: BTreeMap<u64, Code>,
     pub(super) settings: BTreeMap<Box<str>, Box<str>>,
+    pub(super) paused: Option<Pause>,
     pub(super) is_complete: bool,
 }
 
@@ -122,6 +132,7 @@ impl LiveState {
             StateChange::Code { address, code } => drop(self.code.insert(address, code)),
             StateChange::CodeGone { address } => drop(self.code.remove(&address)),
             StateChange::Setting { key, value } => drop(self.settings.insert(key, value)),
+            StateChange::Paused(paused) => self.paused = paused,
             StateChange::Complete => self.is_complete = true,
         }
     }
