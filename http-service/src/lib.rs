@@ -1,10 +1,11 @@
 //! A small HTTP/1.1 server (hyper on one thread of tokio) for pages that a program serves beside its work.
 //!
-//! No client can starve the others: a request holds one of a few places only while its body is received and answered, and every step has
-//! a time limit.
+//! No client can starve the others: a request holds one of a few places only while its body is received and answered, every step has a
+//! time limit, and a new client replaces the longest idle one where there are too many.
 
+use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::sync::{Semaphore, oneshot};
+use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 pub use hyper::body::Bytes;
@@ -26,7 +28,8 @@ pub type Reply = hyper::Response<Full<Bytes>>;
 /// How much clients may take of the server.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Connections that are open at once; further clients wait in the queue of the system.
+    /// Connections that are open at once. A further client replaces the one whose request has been missing for the longest time; if all
+    /// requests have arrived, it waits.
     pub connections: usize,
     /// Requests whose bodies are received or answered at once.
     pub requests: usize,
@@ -72,7 +75,12 @@ impl Server {
             .on_thread_start(thread_started)
             .build()?;
         let (stop, stopped) = oneshot::channel();
-        let shared = Arc::new(Shared { limits, places: Semaphore::new(limits.requests), service });
+        let shared = Arc::new(Shared {
+            limits,
+            places: Semaphore::new(limits.requests),
+            idle: IdleConnections::default(),
+            service,
+        });
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
             thread_started();
             runtime.block_on(async {
@@ -110,6 +118,7 @@ impl Server {
 struct Shared<S> {
     limits: Limits,
     places: Semaphore,
+    idle: IdleConnections,
     service: S,
 }
 
@@ -117,17 +126,21 @@ async fn accept<S: Service>(listener: tokio::net::TcpListener, shared: Arc<Share
     /// Too many open files, most likely: trying again at once would not help.
     const AFTER_A_FAILURE: Duration = Duration::from_millis(100);
     let connections = Arc::new(Semaphore::new(shared.limits.connections));
-    loop {
-        let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
+    for number in 0.. {
         let Ok((client, _)) = listener.accept().await else {
             tokio::time::sleep(AFTER_A_FAILURE).await;
             continue;
         };
-        let shared = Arc::clone(&shared);
-        tokio::spawn(async move {
-            let limits = shared.limits;
+        if connections.available_permits() == 0 {
+            shared.idle.close_longest();
+        }
+        let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
+        let serving = Arc::clone(&shared);
+        let connection = tokio::spawn(async move {
+            let (limits, shared) = (serving.limits, Arc::clone(&serving));
             let respond = service_fn(move |request| {
                 let shared = Arc::clone(&shared);
+                shared.idle.remove(number);
                 async move { Ok::<_, std::convert::Infallible>(respond(&shared, request).await) }
             });
             let connection = http1::Builder::new()
@@ -137,8 +150,35 @@ async fn accept<S: Service>(listener: tokio::net::TcpListener, shared: Arc<Share
                 .serve_connection(TokioIo::new(client), respond);
             // A client that disconnects or takes too long loses its answer, nothing else.
             let _ = timeout(limits.exchange, connection).await;
+            serving.idle.remove(number);
             drop(permit);
         });
+        // The connection is served on this thread, so it has not begun yet.
+        shared.idle.add(number, connection.abort_handle());
+    }
+}
+
+/// Connections whose requests have not arrived yet, in the order in which they were accepted.
+#[derive(Debug, Default)]
+struct IdleConnections(Mutex<BTreeMap<u64, AbortHandle>>);
+
+impl IdleConnections {
+    fn add(&self, number: u64, connection: AbortHandle) {
+        self.connections().insert(number, connection);
+    }
+
+    fn remove(&self, number: u64) {
+        self.connections().remove(&number);
+    }
+
+    fn close_longest(&self) {
+        if let Some((_, connection)) = self.connections().pop_first() {
+            connection.abort();
+        }
+    }
+
+    fn connections(&self) -> MutexGuard<'_, BTreeMap<u64, AbortHandle>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -163,6 +203,10 @@ async fn received(mut body: Incoming, most: u64, pause: Duration) -> Result<Byte
     use hyper::body::Body as _;
     if body.size_hint().lower() > most {
         return Err(StatusCode::PAYLOAD_TOO_LARGE);
+    }
+    // A client that announces a body and does not send it would hold its place meanwhile.
+    if most == 0 {
+        return Ok(Bytes::new());
     }
     let mut bytes = Vec::new();
     loop {
@@ -205,7 +249,11 @@ mod tests {
 
     impl Service for Echo {
         fn admit(&self, head: &Parts) -> Result<u64, Box<Reply>> {
-            if head.uri.path() == "/" { Ok(8) } else { Err(Box::new(reply(StatusCode::NOT_FOUND))) }
+            match head.uri.path() {
+                "/" => Ok(8),
+                "/no-body" => Ok(0),
+                _ => Err(Box::new(reply(StatusCode::NOT_FOUND))),
+            }
         }
 
         fn answer(&self, _head: &Parts, body: Bytes) -> Reply {
@@ -225,6 +273,8 @@ mod tests {
     fn ask(address: SocketAddr, request: &str) -> String {
         let mut client = TcpStream::connect(address).unwrap();
         client.write_all(request.as_bytes()).unwrap();
+        // Half of the limits of these tests.
+        client.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         let mut answer = String::new();
         let _ = client.read_to_string(&mut answer);
         answer
@@ -265,6 +315,29 @@ mod tests {
     }
 
     #[test]
+    fn more_idle_clients_than_connections_keep_nobody_waiting() {
+        let server = server(Limits { connections: 8, ..limits() });
+        let idle: Vec<TcpStream> = (0..40)
+            .map(|number| {
+                let mut client = TcpStream::connect(server.address()).unwrap();
+                client.write_all(if number % 2 == 0 { b"GET / HT" } else { b"" }).unwrap();
+                client
+            })
+            .collect();
+        assert!(ask(server.address(), "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 200 "));
+        drop(idle);
+    }
+
+    #[test]
+    fn a_body_is_not_waited_for_where_none_is_allowed() {
+        let server = server(limits());
+        let answer = ask(server.address(), "GET /no-body HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n");
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        let long = ask(server.address(), "GET /no-body HTTP/1.1\r\nContent-Length: 1\r\n\r\nx");
+        assert!(long.starts_with("HTTP/1.1 413 "), "{long}");
+    }
+
+    #[test]
     fn a_client_that_stops_sending_loses_its_place() {
         let server = server(Limits { pause: Duration::from_secs(1), ..limits() });
         let mut slow = TcpStream::connect(server.address()).unwrap();
@@ -279,9 +352,10 @@ mod tests {
     #[test]
     fn a_connection_ends_when_the_exchange_takes_too_long() {
         let server = server(Limits { exchange: Duration::from_secs(1), connections: 1, ..limits() });
-        let silent = TcpStream::connect(server.address()).unwrap();
+        let mut slow = TcpStream::connect(server.address()).unwrap();
+        slow.write_all(b"POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nhe").unwrap();
         // The only connection is taken until the exchange is over.
         assert!(answer_in_time(server.address()).starts_with("HTTP/1.1 200 "));
-        drop(silent);
+        drop(slow);
     }
 }
