@@ -190,7 +190,11 @@ fn totals(snapshot: &MethodSnapshot) -> [Family; 3] {
     let family = |name, help, count| Family::new(name, CALLS, Kind::Counter, help).with(&[], Value::Integer(count));
     [
         family("instr.records", "Calls that were recorded", snapshot.records),
-        family("instr.records.lost", "Calls that were not recorded because there was no memory", snapshot.lost),
+        family(
+            "instr.records.lost",
+            "Calls whose records were lost: no memory was free, or the clock jumped while they ran",
+            snapshot.lost,
+        ),
         Family::new(
             "instr.methods.omitted",
             Unit::Things("{method}"),

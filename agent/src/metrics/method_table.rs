@@ -55,7 +55,7 @@ pub(crate) struct MethodSnapshot {
     pub(crate) omitted: usize,
     /// Records that reached the table.
     pub(crate) records: u64,
-    /// Calls for which there was no memory.
+    /// Calls whose records were lost: no memory was free, or the processor's counter jumped while they ran.
     pub(crate) lost: u64,
 }
 
@@ -142,7 +142,7 @@ impl MethodTable {
 pub(crate) struct MethodSink(pub(crate) Arc<Mutex<MethodTable>>);
 
 impl MethodSink {
-    /// Notes calls for which there was no memory.
+    /// Notes calls whose records were lost.
     pub(crate) fn lost(&self, count: u64) {
         self.0.lock().lost += count;
     }

@@ -188,7 +188,7 @@ impl MetricsSink {
         }
     }
 
-    /// Notes calls for which there was no memory.
+    /// Notes calls whose records were lost.
     pub(crate) fn lost(&self, count: u64) {
         self.methods.lost(count);
     }

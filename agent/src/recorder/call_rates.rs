@@ -27,7 +27,7 @@ pub(crate) struct Calls {
 pub(crate) struct CallsMade {
     /// By the number of the probe.
     pub(crate) by_number: Vec<u64>,
-    /// Calls of unknown probes: no segment was free for their records.
+    /// Calls of unknown probes: no segment was free for their records, or they ended in the future (the processor's counter jumped).
     pub(crate) lost: u64,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct CallRates {
     lengths: SharedLengths,
     /// Calls of threads that the configuration leaves out: they cost as much.
     left_out: Vec<u64>,
-    /// Records for which no segment was free.
+    /// Calls whose records were lost, for the reasons of [`CallsMade::lost`].
     lost: u64,
     /// Only while somebody looks: keeping distributions up costs more than counting.
     watched: Option<Watched>,
@@ -128,7 +128,7 @@ impl CallRates {
         }
     }
 
-    /// Counts records for which no segment was free.
+    /// Counts calls whose records were lost.
     pub(crate) fn add_lost(&mut self, count: u64) {
         self.lost += count;
     }
