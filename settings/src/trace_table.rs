@@ -32,7 +32,8 @@ declare_table! {
         keep_seconds: Option<u32> = key("keep-seconds", number(1..=86_400)),
         /// Mode `ring`: most memory of the ring in MiB; twice as much while a dump is being written.
         keep_mb: u32 = key("keep-mb", number(1..=4096), 64),
-        /// Mode `ring`: a call longer than this many milliseconds causes a dump of the ring.
+        /// Mode `ring`: a call longer than this many milliseconds causes a dump of the ring. At level `watch` what a call
+        /// surely took counts: its recorded length less one tick.
         dump_when_call_ms: Option<u32> = key("dump-when-call-ms", number(1..=86_400_000)),
         /// Mode `ring`: only calls of these methods (`package.Class.method`, with `*` and `**`) do so. Default: all that are recorded.
         dump_when_call: Vec<Spanned<NameGlob>> = key("dump-when-call", list(NameGlob::method), Vec::new()),

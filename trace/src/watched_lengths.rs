@@ -5,7 +5,8 @@
 //! length of a whole tick if a tick passes during it, and not at all otherwise: sums are right on average, single lengths are not.
 //!
 //! The rule: a recorded length counts from two ticks on, where a tick is the longest that is not noted as late. If the call began or
-//! ended during a late tick, it counts from twice the length of that one on.
+//! ended during a late tick, it counts from twice the length of that one on. What such a call took at least is its recorded length less the
+//! tick during which it began.
 
 use std::collections::BTreeMap;
 
@@ -67,6 +68,13 @@ impl WatchedLengths {
         self.shortest().is_some_and(|shortest| nanos >= shortest)
     }
 
+    /// Returns how long the call with this record took at least: it began at the latest when the tick after `start` was published. 0 if
+    /// nothing is known about the ticks.
+    #[must_use]
+    pub fn least(&self, start: u64, nanos: u64) -> u64 {
+        self.limit.map_or(0, |limit| nanos.saturating_sub(limit.max(self.late_at(start))))
+    }
+
     /// Whether late ticks at the start or the end make this record's length useless.
     #[must_use]
     pub fn is_blurred(&self, start: u64, nanos: u64) -> bool {
@@ -116,6 +124,19 @@ mod tests {
         assert!(!blurred(92, 50), "the late tick is in the middle");
         assert!(!blurred(100, 60) && !blurred(101, 8));
         assert!(lengths.may_be_blurred(59 * MILLISECOND) && !lengths.may_be_blurred(60 * MILLISECOND));
+    }
+
+    #[test]
+    fn a_call_took_at_least_what_follows_the_tick_during_which_it_began() {
+        let mut lengths = WatchedLengths::default();
+        assert_eq!(lengths.least(0, 500 * MILLISECOND), 0, "nothing is known about the ticks");
+        lengths.raise_limit(MILLISECOND);
+        lengths.add_late(100 * MILLISECOND, 200 * MILLISECOND);
+        let least =
+            |start: u64, length: u64| lengths.least(start * MILLISECOND + 7, length * MILLISECOND) / MILLISECOND;
+        assert_eq!([least(50, 1), least(50, 2), least(50, 30)], [0, 1, 29]);
+        assert_eq!([least(100, 200), least(100, 230)], [0, 30], "it began during the late tick");
+        assert_eq!(least(90, 210), 209, "the late tick is in the middle or at the end");
     }
 
     #[test]

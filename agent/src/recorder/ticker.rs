@@ -315,11 +315,12 @@ fn tick(
             }
         }
         let kind = counting.as_mut().map_or(TickKind::Ordinary, |counting| counting.kind(now));
-        set(kind, now);
         if let Some(last) = last {
             intervals.add(now.wrapping_sub(last));
+            // Known before a call that ends at this tick can be recorded.
             late.ticked(last, now);
         }
+        set(kind, now);
         last = Some(now);
         if pace.ticked(began.elapsed()) {
             pace.review(Spent { elapsed: began.elapsed(), ticker: thread_cpu_time(), process: process_cpu_time() });

@@ -84,6 +84,14 @@ pub(super) struct TraceDumps {
     writing: Vec<JoinHandle<()>>,
 }
 
+/// How long a call took, in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Took {
+    Exactly(u64),
+    /// At level watch.
+    AtLeast(u64),
+}
+
 /// When calls are slow, and when they may ask for a dump.
 #[derive(Debug)]
 struct SlowCalls {
@@ -115,7 +123,8 @@ impl TraceDumps {
 
     /// A call of this method (`package.Class.method`) took longer than is usual. Nothing happens if none may ask for a dump now: calls
     /// come in runs.
-    pub(super) fn slow_call(&mut self, method: &str, nanos: u64) {
+    pub(super) fn slow_call(&mut self, method: &str, took: Took) {
+        let (Took::Exactly(nanos) | Took::AtLeast(nanos)) = took;
         if self.slow_nanos().is_none_or(|limit| nanos < limit) {
             return;
         }
@@ -124,7 +133,8 @@ impl TraceDumps {
         if slow.methods.is_empty() || slow.methods.iter().any(|glob| glob.matches(name.as_bytes())) {
             slow.left -= 1;
             slow.last = Some(Instant::now());
-            self.wanted = Some(format!("slow call: {method} took {} ms", nanos / 1_000_000));
+            let at_least = if matches!(took, Took::AtLeast(_)) { "at least " } else { "" };
+            self.wanted = Some(format!("slow call: {method} took {at_least}{} ms", nanos / 1_000_000));
         }
     }
 
@@ -245,17 +255,18 @@ mod tests {
     fn a_slow_call_asks_once_until_the_distance_is_over() {
         let mut dumps = dumps("dump-when-call-ms = 5\nmax-dumps = 2");
         assert_eq!(dumps.slow_nanos(), Some(5_000_000));
-        dumps.slow_call("a.B.c", 6_999_999);
+        dumps.slow_call("a.B.c", Took::Exactly(6_999_999));
         assert_eq!(dumps.wanted.as_deref(), Some("slow call: a.B.c took 6 ms"));
         assert_eq!(dumps.slow_nanos(), None, "one is wanted already");
         // Those that were drained together with it.
-        (7..20).for_each(|ms| dumps.slow_call("a.B.c", ms * 1_000_000));
+        (7..20).for_each(|ms| dumps.slow_call("a.B.c", Took::Exactly(ms * 1_000_000)));
         assert_eq!(dumps.wanted.as_deref(), Some("slow call: a.B.c took 6 ms"));
         dumps.wanted = None;
         assert_eq!(dumps.slow_nanos(), None, "too soon");
         dumps.slow.as_mut().unwrap().distance = Duration::ZERO;
         assert_eq!(dumps.slow_nanos(), Some(5_000_000));
-        dumps.slow_call("a.B.c", 6_000_000);
+        dumps.slow_call("a.B.c", Took::AtLeast(6_000_000));
+        assert_eq!(dumps.wanted.as_deref(), Some("slow call: a.B.c took at least 6 ms"));
         dumps.wanted = None;
         assert_eq!(dumps.slow_nanos(), None, "both dumps are used up");
     }
@@ -263,9 +274,9 @@ mod tests {
     #[test]
     fn only_the_named_methods_ask() {
         let mut dumps = dumps("dump-when-call-ms = 5\ndump-when-call = 'com.acme.**.handle'");
-        dumps.slow_call("com.acme.web.Main.main", 9_000_000);
+        dumps.slow_call("com.acme.web.Main.main", Took::Exactly(9_000_000));
         assert_eq!(dumps.wanted, None);
-        dumps.slow_call("com.acme.web.Orders.handle", 9_000_000);
+        dumps.slow_call("com.acme.web.Orders.handle", Took::Exactly(9_000_000));
         assert!(dumps.wanted.is_some());
     }
 

@@ -12,10 +12,11 @@ use super::DumpDesk;
 use super::call_rates::CallRates;
 use super::detail_fields::{RequestFields, StatementFields};
 use super::jvm_event_queue::{JvmEvent, Pause};
+use super::late_ticks::SharedLengths;
 use super::record_stream::{Detail, RecordSink, RecordThread};
 use super::sample_sink::{SampleSink, method_info, ticks_of};
 use super::thread_switches::ThreadSwitches;
-use super::trace_dumps::TraceDumps;
+use super::trace_dumps::{Took, TraceDumps};
 use crate::probe_registry::{Definitions, ProbeRegistry};
 use crate::sampler::{QueuedItem, SampleQueue};
 
@@ -24,7 +25,7 @@ use crate::sampler::{QueuedItem, SampleQueue};
 pub(crate) struct RecordCounts {
     /// Calls that reached the drainer and, if there is a file, could be written.
     pub(crate) records: u64,
-    /// Calls for which no segment was free, or no place in the file.
+    /// Calls for which no segment was free or no place in the file, or that ended in the future because the processor's counter jumped.
     pub(crate) lost: u64,
     /// Calls of threads that the configuration leaves out.
     pub(crate) other_threads: u64,
@@ -52,6 +53,8 @@ pub(crate) struct TraceParts<'a> {
     pub(crate) rates: Option<Arc<Mutex<CallRates>>>,
     /// Where dumps are asked for.
     pub(crate) dumps: Arc<DumpDesk>,
+    /// What is known about the ticks of level watch.
+    pub(crate) lengths: SharedLengths,
     pub(crate) config: &'a TraceConfig,
 }
 
@@ -66,6 +69,7 @@ pub(crate) struct TraceSink {
     samples: SampleSink,
     allocations: SampleSink,
     dumps: TraceDumps,
+    lengths: SharedLengths,
     /// Only if somebody wants to know.
     switches: Option<ThreadSwitches>,
     /// The least duration of a call that has the ring dumped.
@@ -84,7 +88,7 @@ pub(crate) struct TraceSink {
 impl TraceSink {
     /// A sink for a recording.
     pub(crate) fn new(parts: TraceParts<'_>) -> TraceSink {
-        let TraceParts { recording, path, probes, samples, allocations, rates, dumps, config } = parts;
+        let TraceParts { recording, path, probes, samples, allocations, rates, dumps, lengths, config } = parts;
         let dumps = TraceDumps::new(dumps, path.clone(), config);
         TraceSink {
             recording,
@@ -96,6 +100,7 @@ impl TraceSink {
             allocations: SampleSink::new(allocations),
             slow_nanos: dumps.slow_nanos(),
             dumps,
+            lengths,
             switches: config.events.contains(&JvmEvents::Switches).then(ThreadSwitches::default),
             rates,
             os_thread: 0,
@@ -287,24 +292,29 @@ impl TraceSink {
     /// Looks for a call that is so slow that the ring is dumped.
     fn look_for_slow(&mut self, calls: &[[u64; 2]]) {
         let Some(limit) = self.slow_nanos else { return };
-        for [_, word] in calls {
+        for [start, word] in calls {
             if word >> 24 >= limit {
-                self.slow_call((word & 0x00ff_ffff) as u32, word >> 24);
+                self.slow_call((word & 0x00ff_ffff) as u32, *start, word >> 24);
             }
         }
     }
 
+    /// At level watch a short call is recorded with the length of a whole tick, which is long if the process was held up.
     #[cold]
-    fn slow_call(&mut self, probe: u32, nanos: u64) {
-        if let Some(method) = self.probes.describe(probe).map(|probe| probe.method) {
-            self.dumps.slow_call(&method, nanos);
-            self.slow_nanos = self.dumps.slow_nanos();
-        }
+    fn slow_call(&mut self, probe: u32, start: u64, nanos: u64) {
+        let Some(probe) = self.probes.describe(probe) else { return };
+        let took = if probe.level == Level::Watch {
+            Took::AtLeast(self.lengths.lock().least(start, nanos))
+        } else {
+            Took::Exactly(nanos)
+        };
+        self.dumps.slow_call(&probe.method, took);
+        self.slow_nanos = self.dumps.slow_nanos();
     }
 
-    fn look_at(&mut self, probe: u32, nanos: u64) {
+    fn look_at(&mut self, probe: u32, start: u64, nanos: u64) {
         if self.slow_nanos.is_some_and(|limit| nanos >= limit) {
-            self.slow_call(probe, nanos);
+            self.slow_call(probe, start, nanos);
         }
     }
 
@@ -449,7 +459,7 @@ impl RecordSink for TraceSink {
         if let Some(recording) = &mut self.recording {
             recording.call(probe, start, duration);
             self.unwritten = true;
-            self.look_at(probe, duration);
+            self.look_at(probe, start, duration);
         }
     }
 
@@ -474,7 +484,7 @@ impl RecordSink for TraceSink {
             }
             _ => recording.call(probe, start, duration),
         }
-        self.look_at(probe, duration);
+        self.look_at(probe, start, duration);
     }
 
     fn values_of_call(&mut self, detail: Detail<'_>) {
@@ -496,5 +506,57 @@ impl RecordSink for TraceSink {
             recording.task(step, task, at);
             self.unwritten = true;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trace::{ProcessInfo, RecordingOptions, RingOptions};
+
+    use super::*;
+    use crate::probe_registry::ProbeRequest;
+
+    const MILLISECOND: u64 = 1_000_000;
+
+    #[test]
+    fn a_call_at_level_watch_is_slow_if_it_surely_took_as_long() {
+        let probes: &'static ProbeRegistry = Box::leak(Box::default());
+        let request = |level| ProbeRequest {
+            name: b"c",
+            descriptor: b"()V",
+            access_flags: 1,
+            template: "timed",
+            level,
+            live: false,
+        };
+        let numbers = probes.numbers((b"a/B", 1), &[request(Level::Watch), request(Level::Time)]);
+        let Some([watched, timed]) = numbers.as_deref() else { panic!("{numbers:?}") };
+        let text = "[trace]\nmode = 'ring'\ndump-when-call-ms = 100\n[[rule]]\nclass = 'a.B'";
+        let (config, _) = settings::parse(text, "instr.toml").unwrap();
+        let lengths = SharedLengths::default();
+        lengths.lock().raise_limit(MILLISECOND);
+        lengths.lock().add_late(1_000 * MILLISECOND, 200 * MILLISECOND);
+        let asks = |probe: u32, start: u64, length: u64| {
+            let options = RecordingOptions::new(0, 0, ProcessInfo::default());
+            let ring = RingOptions { keep_nanos: None, keep_bytes: 1 << 20 };
+            let mut sink = TraceSink::new(TraceParts {
+                recording: Some(Recording::in_memory(options, ring)),
+                path: PathBuf::from("trace.jfr"),
+                probes,
+                samples: Arc::default(),
+                allocations: Arc::default(),
+                rates: None,
+                dumps: Arc::default(),
+                lengths: Arc::clone(&lengths),
+                config: &config.trace,
+            });
+            sink.define_methods();
+            sink.calls(&[[start * MILLISECOND, (length * MILLISECOND) << 24 | u64::from(probe)]]);
+            sink.slow_nanos.is_none()
+        };
+        assert!(!asks(*watched, 1_000, 200), "a short call while the process was held up for 200 ms");
+        assert!(!asks(*watched, 10, 100), "it took 99 ms at least");
+        assert!(asks(*watched, 10, 102) && asks(*watched, 1_000, 300));
+        assert!(asks(*timed, 1_000, 200));
     }
 }

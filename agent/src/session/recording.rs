@@ -90,6 +90,7 @@ impl Session {
             allocations: Arc::clone(&self.allocated),
             rates: self.rates.clone(),
             dumps: Arc::clone(&self.dumps),
+            lengths: Arc::clone(&self.lengths),
             config: &self.setup.config.trace,
         };
         let metrics_sink = metrics.as_ref().map(Metrics::sink);
