@@ -90,8 +90,8 @@ impl NamedProbe {
     }
 }
 
-/// One number of a method.
-type Reading = fn(&MethodFigures) -> f64;
+/// One number of a method; `None` if there is none yet.
+type Reading = fn(&MethodFigures) -> Option<f64>;
 
 const CALLS: Unit = Unit::Things("{call}");
 
@@ -102,10 +102,10 @@ pub(crate) fn families(snapshot: &MethodSnapshot, names: &MethodNames) -> Vec<Fa
         Family::new("instr.method.duration", Unit::Seconds, Distribution, "Duration of the calls that ended");
     let mut others: Vec<(Family, Reading)> = vec![
         (Family::new("instr.method.duration.min", Unit::Seconds, Gauge, "Shortest call since the start"), |method| {
-            method.durations.min() as f64 / 1e9
+            Some(method.durations.min() as f64 / 1e9)
         }),
         (Family::new("instr.method.duration.max", Unit::Seconds, Gauge, "Longest call since the start"), |method| {
-            method.durations.max() as f64 / 1e9
+            Some(method.durations.max() as f64 / 1e9)
         }),
         (
             Family::new(
@@ -114,7 +114,7 @@ pub(crate) fn families(snapshot: &MethodSnapshot, names: &MethodNames) -> Vec<Fa
                 Gauge,
                 "Mean duration of the last interval's calls",
             ),
-            |method| method.interval.mean,
+            |method| method.interval?.mean,
         ),
         (
             Family::new(
@@ -123,7 +123,7 @@ pub(crate) fn families(snapshot: &MethodSnapshot, names: &MethodNames) -> Vec<Fa
                 Gauge,
                 "Calls a second that ended in the last interval",
             ),
-            |method| method.interval.rate,
+            |method| Some(method.interval?.rate),
         ),
         (
             Family::new(
@@ -132,7 +132,7 @@ pub(crate) fn families(snapshot: &MethodSnapshot, names: &MethodNames) -> Vec<Fa
                 Gauge,
                 "Mean number of calls at work in the last interval, by Little's law from the calls that ended in it",
             ),
-            |method| method.interval.concurrency,
+            |method| Some(method.interval?.concurrency),
         ),
     ];
     for (probe, method) in &snapshot.methods {
@@ -140,8 +140,9 @@ pub(crate) fn families(snapshot: &MethodSnapshot, names: &MethodNames) -> Vec<Fa
         let watched = named.is_estimated().then(|| method.watched());
         let is_of_single_calls = |family: &Family| family.name.starts_with(duration.name);
         for (family, value) in &mut others {
-            if !matches!(watched, Some(None)) || !is_of_single_calls(family) {
-                family.push(Arc::clone(&named.attributes), Value::Number(value(method)));
+            let is_known = !matches!(watched, Some(None)) || !is_of_single_calls(family);
+            if let Some(value) = value(method).filter(|_| is_known) {
+                family.push(Arc::clone(&named.attributes), Value::Number(value));
             }
         }
         let durations = match watched {

@@ -29,21 +29,21 @@ pub(crate) struct MethodFigures {
     shortest: Option<u64>,
     /// Bytes told by the templates for sockets.
     pub(crate) socket_bytes: u64,
-    /// The last complete interval.
-    pub(crate) interval: Interval,
+    /// The last complete interval; `None` until the method's first one has ended.
+    pub(crate) interval: Option<Interval>,
 }
 
 /// What happened between two ticks of the publisher.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Interval {
     /// Calls that ended, a second.
     pub(crate) rate: f64,
-    /// Mean duration in seconds of the calls that ended; 0 without any.
-    pub(crate) mean: f64,
+    /// Mean duration in seconds of the calls that ended; `None` without any.
+    pub(crate) mean: Option<f64>,
     /// Time spent in calls that ended, divided by the length of the interval: by Little's law the mean number of calls at work.
     pub(crate) concurrency: f64,
-    count_before: u64,
-    sum_before: u64,
+    /// Calls and their nanoseconds up to its end.
+    up_to_now: (u64, u64),
 }
 
 /// A copy of the table.
@@ -104,15 +104,15 @@ impl MethodTable {
         let seconds = length.as_secs_f64().max(1e-9);
         for method in self.methods.iter_mut().flatten() {
             let (count, sum) = (method.durations.count(), method.durations.sum());
-            let calls = (count - method.interval.count_before) as f64;
-            let time = (sum - method.interval.sum_before) as f64 / 1e9;
-            method.interval = Interval {
+            let (count_before, sum_before) = method.interval.map_or((0, 0), |interval| interval.up_to_now);
+            let calls = (count - count_before) as f64;
+            let time = (sum - sum_before) as f64 / 1e9;
+            method.interval = Some(Interval {
                 rate: calls / seconds,
-                mean: if calls > 0.0 { time / calls } else { 0.0 },
+                mean: (calls > 0.0).then(|| time / calls),
                 concurrency: time / seconds,
-                count_before: count,
-                sum_before: sum,
-            };
+                up_to_now: (count, sum),
+            });
         }
     }
 
@@ -222,14 +222,15 @@ mod tests {
     fn an_interval_knows_rate_mean_and_concurrency_of_itself_alone() {
         let mut table = MethodTable::default();
         (0..5).for_each(|_| table.add(1, 1_000_000_000, false));
+        assert_eq!(table.snapshot(10).methods[0].1.interval, None, "none has ended");
         table.end_interval(Duration::from_secs(1));
         // 20 calls of half a second within two seconds: five at a time.
         (0..20).for_each(|_| table.add(1, 500_000_000, false));
         table.end_interval(Duration::from_secs(2));
-        let interval = table.snapshot(10).methods[0].1.interval;
-        assert_eq!((interval.rate, interval.mean, interval.concurrency), (10.0, 0.5, 5.0));
+        let interval = table.snapshot(10).methods[0].1.interval.unwrap();
+        assert_eq!((interval.rate, interval.mean, interval.concurrency), (10.0, Some(0.5), 5.0));
         table.end_interval(Duration::from_secs(2));
-        let interval = table.snapshot(10).methods[0].1.interval;
-        assert_eq!((interval.rate, interval.mean, interval.concurrency), (0.0, 0.0, 0.0));
+        let interval = table.snapshot(10).methods[0].1.interval.unwrap();
+        assert_eq!((interval.rate, interval.mean, interval.concurrency), (0.0, None, 0.0));
     }
 }
