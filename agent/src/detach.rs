@@ -68,7 +68,8 @@ fn restore(jvmti: Jvmti, jni: &Jni<'_>, session: &Arc<Session>) {
         });
     }
     if left > 0 {
-        message::say(&format!("{left} classes keep their probes, switched off: this JVM cannot restore them safely"));
+        let classes = trace::report::counted(left as u64, "class");
+        message::say(&format!("probes stay in {classes}, switched off: this JVM cannot restore these safely"));
     }
 }
 

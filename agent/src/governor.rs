@@ -79,7 +79,8 @@ impl Interval<'_> {
 
     /// What all calls cost together, in nanoseconds.
     fn cost(&self) -> f64 {
-        self.calls.iter().map(|calls| calls.nanos).sum()
+        // Not `sum`, which is -0.0 without calls.
+        self.calls.iter().fold(0.0, |sum, calls| sum + calls.nanos)
     }
 
     /// The same in percent of the CPU time.
@@ -217,6 +218,13 @@ mod tests {
             Decision::Promote { probe } => i64::from(*probe),
         };
         decisions.iter().map(number).collect()
+    }
+
+    #[test]
+    fn an_interval_without_calls_costs_nothing_and_not_less() {
+        let mut governor = Governor::new(3, Manner::OF_LEVELS);
+        assert!(decide(&mut governor, 1, 1000, 50.0, &[]).is_empty());
+        assert_eq!(format!("{:.2}", governor.percent()), "0.00");
     }
 
     #[test]

@@ -347,6 +347,8 @@ fn a_method_whose_level_was_changed_is_marked_with_the_part_of_the_time_that_was
     assert_eq!(lines("com.acme.Short.removed [first 5.0 s]"), 1, "{text}");
     assert!(lines("com.acme.Short.kept") > 0 && text.contains("those of this part of the time"), "{text}");
     assert!(text.contains("warning: 2 methods were not at one level all the time"), "{text}");
+    let callers = "the time of calls that were not recorded is part of the own time of their callers";
+    assert!(text.contains(callers), "{text}");
     assert!(text.contains("all probes were paused for 2.0 s (20 % of the time)"), "{text}");
     let json: Value = serde_json::from_str(&report::json(&analysis)).unwrap();
     let frames = json["frames"].as_array().unwrap();

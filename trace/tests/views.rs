@@ -126,6 +126,23 @@ fn every_view_of_random_programs_adds_up_to_the_total() {
     }
 }
 
+/// A tick rounds the caller's time down; the callee took longer than that.
+#[test]
+fn shares_add_up_to_100_percent_where_estimates_of_callees_exceed_their_caller() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("watched.jfr");
+    let mut recording = Recording::create(&file, options()).unwrap();
+    recording.define_method(1, method("com/acme/Shop", "serve", false));
+    recording.define_method(2, method("com/acme/Shop", "pay", true));
+    recording.set_thread(1);
+    recording.calls(&[record(2, 1_000_500, 1_200_000), record(1, 1_000_000, 1_000_000)]);
+    recording.finish().unwrap();
+    let analysis = Analysis::of_file(&file, AnalysisOptions::default()).unwrap();
+    let text = view(&analysis, View::Method, &TerminalOptions::default());
+    assert_eq!(sums(&text), ["~1.20 ms 100.0 2 = sum of all"], "{text}");
+    assert!(text.contains("the sum is more than the 1.00 ms of all calls"), "{text}");
+}
+
 #[test]
 fn modules_come_back_where_the_recorder_knew_them() {
     let analysis = random_recording(7);

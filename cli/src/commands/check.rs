@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use trace::report::counted;
 
 use crate::configuration::Configuration;
 
@@ -16,12 +17,8 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let configuration = Configuration::read(&arguments.config)?;
     configuration.show_warnings();
-    let rules = configuration.config.rules.len();
-    let templates = configuration.library.names().count();
-    println!("{}: ok ({}, {templates} templates known)", arguments.config.display(), counted(rules, "rule"));
+    let rules = counted(configuration.config.rules.len() as u64, "rule");
+    let templates = counted(configuration.library.names().count() as u64, "template");
+    println!("{}: ok ({rules}, {templates} known)", arguments.config.display());
     Ok(())
-}
-
-fn counted(count: usize, thing: &str) -> String {
-    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }

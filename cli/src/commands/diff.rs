@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde_json::json;
 use trace::analysis::{Comparison, Figures, Measure, MethodChange, RecordedPart};
-use trace::report::{TerminalOptions, comparison, diff_html};
+use trace::report::{TerminalOptions, comparison, counted, diff_html};
 use trace::{Analysis, AnalysisOptions, TraceReader};
 
 use super::report::{By, terminal_options};
@@ -119,7 +119,7 @@ fn check(changes: &Comparison, by: Measure, limit: f64, smallest_share: f64) -> 
     if worse.is_empty() {
         return Ok(());
     }
-    let mut text = format!("error: {} got worse by more than {limit} %:", methods(worse.len()));
+    let mut text = format!("error: {} got worse by more than {limit} %:", counted(worse.len() as u64, "method"));
     for method in worse {
         let change = method.percent(by).unwrap_or_default();
         let noise = method.noise_percent(by).unwrap_or_default();
@@ -132,7 +132,7 @@ fn unjudged_text(unjudged: &[&MethodChange], by: Measure, limit: f64) -> String 
     let mut text = format!(
         "warning: {} cannot be judged: they may have got worse by more than {limit} %, but the calls are too few or differ too much \
          to exclude chance, or their figures are unknown or cover a part of the time only:",
-        methods(unjudged.len())
+        counted(unjudged.len() as u64, "method")
     );
     for method in unjudged {
         let change = method.percent(by).map_or("?".to_owned(), |change| format!("{change:+.1} %"));
@@ -140,10 +140,6 @@ fn unjudged_text(unjudged: &[&MethodChange], by: Measure, limit: f64) -> String 
         text.push_str(&format!("\n  {change}{noise}  {}{}", method.marked_name(), method.descriptor));
     }
     text + "\n  record for longer, or compare several recordings of each side: --before A1 A2 A3 --after B1 B2 B3"
-}
-
-fn methods(number: usize) -> String {
-    if number == 1 { "1 method".to_owned() } else { format!("{number} methods") }
 }
 
 fn json(changes: &Comparison, by: Measure) -> String {
@@ -156,7 +152,7 @@ fn json(changes: &Comparison, by: Measure) -> String {
         })
     };
     let part = |part: &Option<RecordedPart>| {
-        part.as_ref().map(|RecordedPart { percent, text, rest_is_estimated }| {
+        part.as_ref().map(|RecordedPart { percent, text, rest_is_estimated, .. }| {
             json!({ "percent": percent, "text": text, "rest_is_estimated": rest_is_estimated })
         })
     };

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use instrument_core::EngineOptions;
 use instrument_core::selection::SkipReason;
 use serde_json::json;
+use trace::report::counted;
 
 use crate::classes::Classes;
 use crate::configuration::Configuration;
@@ -95,15 +96,17 @@ fn nothing_rewritten(totals: &Totals) -> Option<String> {
         reasons.push("the jars hold no classes".to_owned());
     }
     if totals.instrumented_before > 0 {
-        reasons.push(format!("{} classes were instrumented before", totals.instrumented_before));
+        reasons.push(format!("{} had been instrumented before", counted(totals.instrumented_before, "class")));
     }
-    reasons.extend(totals.refused.iter().map(|(reason, count)| format!("{count} methods refused ({reason})")));
+    reasons.extend(
+        totals.refused.iter().map(|(reason, count)| format!("{} refused ({reason})", counted(*count, "method"))),
+    );
     // What a rule matches and something else leaves out; all other methods are matched by none.
     let left_out = totals.skipped.iter().filter(|(reason, _)| **reason != SkipReason::NoRule.key());
     let left_out: Vec<String> = left_out.map(|(reason, count)| format!("{count} {reason}")).collect();
     if reasons.is_empty() {
-        let (classes, methods) = (totals.classes, totals.methods);
-        reasons.push(format!("no rule chooses any of the {methods} methods of {classes} classes"));
+        let (classes, methods) = (counted(totals.classes, "class"), counted(totals.methods, "method"));
+        reasons.push(format!("no rule chooses any of the {methods} of {classes}"));
     }
     if !left_out.is_empty() {
         reasons.push(format!("methods left out by reason: {}", left_out.join(", ")));
@@ -117,6 +120,11 @@ fn copies(arguments: &Arguments) -> Result<Vec<(PathBuf, PathBuf)>> {
         .with_context(|| format!("cannot make the directory {}", arguments.output.display()))?;
     let mut copies: Vec<(PathBuf, PathBuf)> = Vec::new();
     for jar in &arguments.jars {
+        if jar.is_dir() {
+            let what = format!("{} is a directory, but only jars are instrumented ahead of time", jar.display());
+            let help = "pack it first: jar --create --file classes.jar -C DIR .; directories with super types are named by --class-path";
+            return Err(Failure::new(what, help).into());
+        }
         let name = jar.file_name().with_context(|| format!("{} has no file name", jar.display()))?;
         let copy = arguments.output.join(name);
         if same_file(jar, &copy) {
@@ -166,18 +174,21 @@ fn as_json(totals: &Totals) -> serde_json::Value {
 
 fn as_text(totals: &Totals, output: &Path) -> String {
     let mut text = format!(
-        "{} of {} classes rewritten, {} of {} methods instrumented, in {:.2} s of CPU time\n",
+        "{} of {} rewritten, {} of {} instrumented, in {:.2} s of CPU time\n",
         totals.classes_rewritten,
-        totals.classes,
+        counted(totals.classes, "class"),
         totals.methods_instrumented,
-        totals.methods,
+        counted(totals.methods, "method"),
         totals.cpu.as_secs_f64()
     );
     if totals.instrumented_before > 0 {
-        text.push_str(&format!("{} classes hold probes already and stay as they are\n", totals.instrumented_before));
+        text.push_str(&format!(
+            "left as they are because they hold probes already: {}\n",
+            counted(totals.instrumented_before, "class")
+        ));
     }
     for (reason, count) in &totals.refused {
-        text.push_str(&format!("refused: {count} methods: {reason}\n"));
+        text.push_str(&format!("refused: {}: {reason}\n", counted(*count, "method")));
     }
     text.push_str(&format!("the copies and {PROBE_TABLE} are in {}\n", output.display()));
     text

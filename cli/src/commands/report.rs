@@ -190,8 +190,13 @@ fn shift(arguments: &Arguments, analysis: &Analysis, options: AnalysisOptions) -
 
 /// What the terminal looks like that is written to.
 pub(crate) fn terminal_options(rows: usize) -> TerminalOptions {
-    let colours = stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let is_terminal = stdout().is_terminal();
+    let colours = is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    // Shells rarely export COLUMNS.
+    let of_terminal =
+        || ratatui::crossterm::terminal::size().ok().filter(|_| is_terminal).map(|(columns, _)| usize::from(columns));
+    let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).or_else(of_terminal);
+    let width = width.filter(|width| *width > 0);
     let standard = TerminalOptions::default();
     TerminalOptions { width: width.unwrap_or(standard.width), colours, rows, ..standard }
 }

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use serde_json::json;
+use trace::report::counted;
 
 use crate::running_agent::{Bursts, Dumped, Failing, Governor, LiveCounts, Sending, Status, ask, ask_text};
 
@@ -33,13 +34,18 @@ fn text(status: &Status) -> String {
         .map_or(none.to_owned(), |file| format!("{} ({:.1} MB)", file.display(), status.trace_file_bytes as f64 / 1e6));
     let mut lines = vec![
         format!("process {}, instr {}", status.pid, status.agent_version),
-        format!("{} methods of {} classes instrumented", status.methods_instrumented, status.classes_rewritten),
+        format!(
+            "{} of {} instrumented",
+            counted(status.methods_instrumented, "method"),
+            counted(status.classes_rewritten, "class")
+        ),
         format!("{} records, {} lost; trace file: {file}", status.records, status.lost),
     ];
     if status.classes_instrumented_ahead > 0 {
         lines.push(format!(
-            "{} classes were instrumented ahead of time by `instr pre`; {} of their probes record",
-            status.classes_instrumented_ahead, status.probes_instrumented_ahead
+            "instrumented ahead of time by `instr pre`: {}, of which {} record",
+            counted(status.classes_instrumented_ahead, "class"),
+            counted(status.probes_instrumented_ahead, "probe")
         ));
     }
     lines.extend(status.ended.iter().map(|reason| format!("the recording has ended: {reason}")));

@@ -98,8 +98,8 @@ fn what_is_instrumented_already_stays_as_it_is() {
     assert_eq!(pre(&sandbox, &["shop.jar"]).code, 0);
     let again = sandbox.instr(&["pre", "--config", "everything.toml", "--output", "again", "out/shop.jar"]);
     assert_eq!(again.code, 1, "{}", again.stderr);
-    assert!(again.stderr.starts_with("error: no class was rewritten: 3 classes were instrumented before"));
-    assert!(again.stdout.contains("3 classes hold probes already and stay as they are"), "{}", again.stdout);
+    assert!(again.stderr.starts_with("error: no class was rewritten: 3 classes had been instrumented before"));
+    assert!(again.stdout.contains("left as they are because they hold probes already: 3 classes"), "{}", again.stdout);
     assert!(fs::read(sandbox.path("again/shop.jar")).unwrap() == fs::read(sandbox.path("out/shop.jar")).unwrap());
 }
 
@@ -234,6 +234,15 @@ fn a_damaged_jar_is_named() {
     let said = pre(&sandbox, &["broken.jar"]);
     assert_eq!(said.code, 1);
     assert!(said.stderr.starts_with("error: broken.jar: not a readable jar"), "{}", said.stderr);
+}
+
+#[test]
+fn a_directory_is_no_jar_and_the_message_says_what_to_do() {
+    let sandbox = sandbox();
+    fs::create_dir(sandbox.path("classes")).unwrap();
+    let said = pre(&sandbox, &["classes"]);
+    let expected = "error: classes is a directory, but only jars are instrumented ahead of time\n  help: pack it first: jar --create";
+    assert!(said.code == 1 && said.stderr.starts_with(expected), "{}", said.stderr);
 }
 
 fn entry_names(sandbox: &Sandbox, jar: &str) -> Vec<String> {

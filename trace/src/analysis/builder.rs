@@ -23,6 +23,10 @@ use crate::{TICK_LIMIT, WatchedLengths};
 
 /// Notes beyond this number are only counted.
 const MOST_NOTES: usize = 1_000;
+const NO_END: &str = "the recording has no end: the process still runs, was killed, or could not write to the file any more (a full disk; the \
+     agent reports that on standard error); calls after the last part that was written are missing and not among the lost ones";
+/// The time of a call that is missing is part of the own time of its caller.
+const TOO_LOW: &str = "counts and times are too low, own times of callers too high";
 
 /// An analysis under construction.
 #[derive(Debug, Default)]
@@ -310,7 +314,7 @@ fn describe(recording: &mut RecordingInfo, reader: &TraceReader, start_up: Optio
 
 fn add_warnings(analysis: &mut Analysis, notes_left_out: u64) {
     if !analysis.recording.is_finished {
-        analysis.warnings.push("the recording was not ended: the process was killed, or it still runs".to_owned());
+        analysis.warnings.push(NO_END.to_owned());
     }
     // Only a recording of our own promises the mark.
     let is_ours = analysis.recording.configuration.iter().any(|(key, _)| key == "agent.version");
@@ -318,14 +322,11 @@ fn add_warnings(analysis: &mut Analysis, notes_left_out: u64) {
         analysis.warnings.push("no start-up mark: what was there at the beginning may be missing".to_owned());
     }
     let dropped = analysis.recording.notes.iter().filter(|(_, kind, _)| kind == "dropped");
-    let dropped: Vec<String> =
-        dropped.map(|(_, _, message)| format!("{message}: counts and times are too low")).collect();
+    let dropped: Vec<String> = dropped.map(|(_, _, message)| format!("{message}: {TOO_LOW}")).collect();
     analysis.warnings.extend(dropped);
     if analysis.lost > 0 {
         let lost = analysis.lost;
-        analysis
-            .warnings
-            .push(format!("{lost} records were lost: counts and times are too low, callers may be missing"));
+        analysis.warnings.push(format!("{lost} records were lost: {TOO_LOW}, and callers may be missing"));
     }
     if analysis.tree.left_out().is_some() {
         let shown = analysis.tree.nodes().len();

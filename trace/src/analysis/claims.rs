@@ -7,6 +7,8 @@ use crate::reader::{Chunk, Event, Method};
 use crate::{PAUSED, TraceReader};
 
 const OF_THE_TIME: &str = " of the time";
+const CALLERS_CONTAIN_THEM: &str =
+    "; the time of calls that were not recorded is part of the own time of their callers";
 
 /// What a probe records at a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +56,11 @@ pub struct RecordedPart {
     pub percent: f64,
     /// The same in short: `first 0.8 s`, `last 3.0 s`, or `41 % of the time`.
     pub text: String,
-    /// Whether there are estimates of the rest of the time.
+    /// Whether every call was recorded in this part, and not only estimated.
+    pub has_every_call: bool,
+    /// The part of the time, outside of this one, in which calls were estimated.
+    pub estimated_percent: f64,
+    /// Whether that is all the rest of the time.
     pub rest_is_estimated: bool,
 }
 
@@ -66,6 +72,23 @@ impl RecordedPart {
         } else {
             format!("{}, {}{OF_THE_TIME}", self.text, percent(self.percent))
         }
+    }
+
+    /// `the rest is estimated`, or how much of it is.
+    fn rest(&self) -> String {
+        if self.rest_is_estimated {
+            "the rest is estimated".to_owned()
+        } else if self.estimated_percent > 0.0 {
+            format!("a further {} is estimated, of the rest nothing was recorded", percent(self.estimated_percent))
+        } else {
+            "of the rest nothing was recorded".to_owned()
+        }
+    }
+
+    /// Returns a sentence on what was recorded in this part of the time and in the rest.
+    pub(crate) fn explanation(&self) -> String {
+        let what = if self.has_every_call { "every call was recorded" } else { "calls were estimated" };
+        format!("{what} in this part of the time, {}; {}", percent(self.percent), self.rest())
     }
 }
 
@@ -147,23 +170,25 @@ impl Claims {
     /// Marks the methods whose figures apply to a part of the time only, and returns what readers must know of that.
     pub(super) fn mark(mut self, span: Span, frames: &mut [Frame]) -> Vec<String> {
         let mut marked: Vec<(u64, String)> = Vec::new();
+        let mut is_missing = false;
         // Figures of bursts have a template of their own.
         let frames = if self.by_probe.is_empty() { &mut [] } else { frames };
         for frame in frames {
             let Some(changes) = self.by_probe.remove(&probe(frame)) else { continue };
             frame.part = part(&in_order(changes), span);
             if let Some(part) = frame.part.as_ref().filter(|_| frame.calls > 0) {
-                let rest = if part.rest_is_estimated { "the rest is estimated" } else { "nothing of the rest" };
-                let text = format!("{} ({}; {rest})", frame.full_name(), part.with_percent());
+                let text = format!("{} ({}; {})", frame.full_name(), part.with_percent(), part.rest());
                 marked.push((frame.total, text));
+                is_missing |= !part.rest_is_estimated;
             }
         }
         let mut warnings = Vec::new();
         marked.sort_by(|a, b| b.cmp(a));
         if let Some((_, example)) = marked.first() {
             let (count, verb) = (marked.len(), if marked.len() == 1 { "method was" } else { "methods were" });
+            let callers = if is_missing { CALLERS_CONTAIN_THEM } else { "" };
             warnings.push(format!(
-                "{count} {verb} not at one level all the time: their calls are those of a part of it, e.g. {example}"
+                "{count} {verb} not at one level all the time: their calls are those of a part of it, e.g. {example}{callers}"
             ));
         }
         self.pauses.sort();
@@ -189,7 +214,10 @@ fn part(changes: &[Change], span: Span) -> Option<RecordedPart> {
         (Some(only), None) if only.end == span.end => format!("last {}", seconds(covered)),
         _ => format!("{}{OF_THE_TIME}", self::percent(percent)),
     };
-    Some(RecordedPart { percent, text, rest_is_estimated: kind == Recorded::All && all + estimated >= whole })
+    let has_every_call = kind == Recorded::All;
+    let estimated_percent = if has_every_call { 100.0 * estimated as f64 / whole as f64 } else { 0.0 };
+    let rest_is_estimated = has_every_call && all + estimated >= whole;
+    Some(RecordedPart { percent, text, has_every_call, estimated_percent, rest_is_estimated })
 }
 
 #[derive(Debug)]
@@ -274,6 +302,20 @@ mod tests {
         assert_eq!(text(&[change(20, "off", "off")]), None, "nothing was recorded, so nothing can be taken for exact");
         assert_eq!(text(&[change(5, "time", "watch")]), None, "before the part that is looked at");
         assert_eq!(text(&[change(5, "watch", "time")]), None);
+    }
+
+    #[test]
+    fn a_part_of_the_rest_that_is_estimated_is_named() {
+        let explanation = |changes: &[Change]| part(changes, SPAN).map(|part| part.explanation()).unwrap_or_default();
+        assert_eq!(
+            explanation(&[change(20, "time", "watch"), change(70, "watch", "removed")]),
+            "every call was recorded in this part of the time, 10 %; a further 50 % is estimated, of the rest nothing was recorded"
+        );
+        assert!(explanation(&[change(20, "time", "watch")]).ends_with("; the rest is estimated"));
+        assert_eq!(
+            explanation(&[change(60, "watch", "removed")]),
+            "calls were estimated in this part of the time, 50 %; of the rest nothing was recorded"
+        );
     }
 
     #[test]

@@ -89,7 +89,7 @@ pub struct RecordingInfo {
     pub start_epoch_nanos: u64,
     /// Its duration, in nanoseconds.
     pub duration_nanos: u64,
-    /// Whether it was ended properly; otherwise the process was killed, or still runs.
+    /// Whether it was ended properly; otherwise the process still runs, was killed, or could not write any more.
     pub is_finished: bool,
     /// Why it ended, as far as it says so.
     pub end_reason: String,

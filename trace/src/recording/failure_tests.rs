@@ -79,7 +79,8 @@ fn drops_are_reported_even_if_only_the_last_chunk_can_be_written() {
 #[test]
 fn a_recording_whose_last_chunk_has_no_place_counts_it() {
     let folder = tempfile::tempdir().unwrap();
-    let mut recording = recording(&folder.path().join("trace.jfr"));
+    let file = folder.path().join("trace.jfr");
+    let mut recording = recording(&file);
     recording.calls(&[[100, 5 << 24 | 1]; 20]);
     recording.flush_chunk().unwrap();
     recording.destination = full_disk();
@@ -87,4 +88,8 @@ fn a_recording_whose_last_chunk_has_no_place_counts_it() {
     let (statistics, result) = recording.end();
     assert!(result.is_err());
     assert_eq!((statistics.calls, statistics.dropped_calls), (23, 3));
+    let analysis = Analysis::of_file(&file, AnalysisOptions::default()).unwrap();
+    assert_eq!((analysis.calls, analysis.lost), (20, 0));
+    let explains = |warning: &String| warning.contains("full disk") && warning.contains("not among the lost ones");
+    assert!(analysis.warnings.iter().any(explains), "{:?}", analysis.warnings);
 }

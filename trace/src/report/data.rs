@@ -133,6 +133,7 @@ pub(super) struct PartData<'a> {
     text: &'a str,
     /// Whether there are estimates of the rest.
     rest_is_estimated: bool,
+    explanation: String,
 }
 
 #[derive(Serialize, Default)]
@@ -379,7 +380,8 @@ impl<'a> SampledFrame<'a> {
 
 impl<'a> PartData<'a> {
     pub(super) fn of(part: &'a RecordedPart) -> PartData<'a> {
-        PartData { percent: part.percent, text: &part.text, rest_is_estimated: part.rest_is_estimated }
+        let RecordedPart { percent, text, rest_is_estimated, .. } = part;
+        PartData { percent: *percent, text, rest_is_estimated: *rest_is_estimated, explanation: part.explanation() }
     }
 }
 

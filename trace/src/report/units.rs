@@ -39,6 +39,17 @@ pub fn count(number: u64) -> String {
     text
 }
 
+/// A count of things: `1 class`, `1,234 classes`.
+#[must_use]
+pub fn counted(number: u64, thing: &str) -> String {
+    let ending = match number {
+        1 => "",
+        _ if thing.ends_with('s') => "es",
+        _ => "s",
+    };
+    format!("{} {thing}{ending}", count(number))
+}
+
 /// A size: `1.23 MB`.
 #[must_use]
 pub fn bytes(number: u64) -> String {
@@ -105,6 +116,8 @@ mod tests {
     fn counts_sizes_and_shares() {
         assert_eq!((count(0), count(999), count(1_000)), ("0".to_owned(), "999".to_owned(), "1,000".to_owned()));
         assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!([0, 1, 2_000].map(|number| counted(number, "class")), ["0 classes", "1 class", "2,000 classes"]);
+        assert_eq!([1, 3].map(|number| counted(number, "method")), ["1 method", "3 methods"]);
         assert_eq!((bytes(999), bytes(1_500), bytes(8_000_000)), ("999 B".into(), "1.50 kB".into(), "8.00 MB".into()));
         assert_eq!((percent(1, 8), percent(1, 0)), ("12.5".to_owned(), "-".to_owned()));
     }

@@ -73,7 +73,7 @@ function methodDifference(index) {
     ["Own", beforeAfter(...both("own"), time) + chance], ["Total", beforeAfter(...both("total"), time)],
     ["Calls", beforeAfter(...both("calls"), count)],
     ...(row.figures.some((figures) => figures?.per_call === null) ? [] : [["Per call", beforeAfter(...both("per_call"), time)]]),
-    ...sidesOf(row, (part, side) => ["Recorded", `${side}${part.text}; ${partTitle(part)}`]), ...facts,
+    ...sidesOf(row, (part, side) => ["Recorded", `${side}${part.text}: ${part.explanation}`]), ...facts,
   ];
 }
 

@@ -61,11 +61,7 @@ function methodLink(index, isShort) {
 
 /** Marks a method whose level was changed with the part of the time to which its figures apply. */
 function partTag(part, side = "") {
-  return part ? make("span", { class: "tag", title: partTitle(part) }, side + part.text) : null;
-}
-
-function partTitle(part) {
-  return `every call was recorded in this part of the time, ${part.percent.toFixed(1)} %; ${part.rest_is_estimated ? "the rest is estimated" : "of the rest nothing was recorded"}`;
+  return part ? make("span", { class: "tag", title: part.explanation }, side + part.text) : null;
 }
 
 function methodsPanel() {
@@ -210,7 +206,7 @@ function openMethod(index) {
       make("button", { onclick: () => { dialog.close(); showTab("flame"); flame.search.value = fullName(frame); search(fullName(frame)); } }, "Show in the flame graph"),
       make("button", { onclick: () => dialog.close() }, "Close")),
     make("h2", { class: "mono" }, fullName(frame)),
-    frame.part ? make("p", {}, `${frame.part.text}: ${partTitle(frame.part)}`) : null,
+    frame.part ? make("p", {}, `${frame.part.text}: ${frame.part.explanation}`) : null,
     make("dl", { class: "facts" }, ...facts.flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)])),
     side("Called by", callers), side("Calls", callees));
   if (!dialog.open) dialog.showModal();

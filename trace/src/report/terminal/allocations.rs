@@ -1,6 +1,6 @@
 //! What samples of allocations say, as text for a terminal.
 
-use super::super::units::{bytes, count, percent};
+use super::super::units::{bytes, count, counted, percent};
 use super::table::{Cell, Table};
 use super::text::{Style, cut_end, printable, shorten_name};
 use super::tree::{self, TreeView};
@@ -42,7 +42,7 @@ pub(super) fn sections(report: &mut Report<'_>, profile: &AllocationProfile) {
 
 /// Returns the title of a section with the number of samples that it is based on.
 pub(super) fn head(report: &mut Report<'_>, profile: &AllocationProfile, title: &str) {
-    report.title(&format!("{title}, of {} in {} samples", bytes(profile.bytes), count(profile.samples)));
+    report.title(&format!("{title}, of {} in {}", bytes(profile.bytes), counted(profile.samples, "sample")));
 }
 
 /// The call tree of allocated bytes.

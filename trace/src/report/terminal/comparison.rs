@@ -109,6 +109,8 @@ fn change(method: &MethodChange, by: Measure) -> String {
                 Some(false) => "",
                 None => "?",
             };
+            // Not `-0.0 %`.
+            let percent = if percent.abs() < 0.05 { 0.0 } else { percent };
             format!("{mark}{percent:+.1} %")
         }
         _ => "-".to_owned(),

@@ -17,7 +17,7 @@ pub use transactions::transactions;
 pub use views::{View, view};
 
 use super::advice::{NO_CALLS, WHAT_TO_CHECK};
-use super::units::{bytes, count, date, duration, percent};
+use super::units::{bytes, count, counted, date, duration, percent};
 use crate::Analysis;
 use crate::analysis::{DetailRow, Frame, FrameId, Measure, ProbeTime, Relation};
 use table::{Cell, Table};
@@ -155,13 +155,13 @@ impl Report<'_> {
         fact(
             "calls",
             format!(
-                "{} of {} methods, {} lost; {} events, {} in {} chunks",
+                "{} of {}, {} lost; {}, {} in {}",
                 count(analysis.calls),
-                count(analysis.frames.len() as u64),
+                counted(analysis.frames.len() as u64, "method"),
                 count(analysis.lost),
-                count(analysis.events),
+                counted(analysis.events, "event"),
                 bytes(recording.file_bytes),
-                count(recording.chunks as u64),
+                counted(recording.chunks as u64, "chunk"),
             ),
         );
         let probe_time = analysis.probe_time.as_ref().filter(|time| time.advice().is_none());
@@ -310,8 +310,8 @@ impl Report<'_> {
     fn relations(&mut self, analysis: &Analysis, id: FrameId) {
         let Some(frame) = analysis.frame(id) else { return };
         self.title(&printable(&frame_name(frame)));
-        let (calls, total) = (count(frame.calls), duration(frame.total));
-        self.lines.push(format!("  {calls} calls, {total} in total, {} of its own", duration(frame.own)));
+        let (calls, total) = (counted(frame.calls, "call"), duration(frame.total));
+        self.lines.push(format!("  {calls}, {total} in total, {} of its own", duration(frame.own)));
         for (title, relations) in [("called by", analysis.callers(id)), ("calls", analysis.callees(id))] {
             if relations.is_empty() {
                 continue;
@@ -333,6 +333,7 @@ fn frame_name(frame: &Frame) -> String {
 
 /// The columns of the table of methods: narrow terminals show fewer.
 struct MethodColumns {
+    averages: bool,
     percentiles: bool,
     extremes: bool,
     /// How far estimates may be off.
@@ -341,13 +342,15 @@ struct MethodColumns {
 
 impl MethodColumns {
     fn fitting(width: usize, has_estimates: bool) -> MethodColumns {
-        MethodColumns { percentiles: width >= 130, extremes: width >= 100, margins: has_estimates }
+        let (averages, extremes, percentiles) = (width >= 80, width >= 100, width >= 130);
+        MethodColumns { averages, percentiles, extremes, margins: has_estimates }
     }
 
     fn titles(&self) -> Vec<&'static str> {
         let margin = self.margins.then_some("±");
         let mut titles: Vec<_> = ["own"].into_iter().chain(margin).chain(["%", "total"]).chain(margin).collect();
-        titles.extend(["%", "calls", "average"]);
+        titles.extend(["%", "calls"]);
+        titles.extend(self.averages.then_some("average"));
         titles.extend(self.percentiles.then_some("p50"));
         titles.extend(self.extremes.then_some("p95"));
         titles.extend(self.percentiles.then_some("p99"));
@@ -367,11 +370,8 @@ impl MethodColumns {
         cells.extend(margin(frame.own_margin));
         cells.extend([Cell::share(percent(frame.own, total), frame.own, total), time(frame.total)]);
         cells.extend(margin(frame.total_margin));
-        cells.extend([
-            Cell::share(percent(frame.total, total), frame.total, total),
-            Cell::new(count(frame.calls)),
-            length(frame.times.average()),
-        ]);
+        cells.extend([Cell::share(percent(frame.total, total), frame.total, total), Cell::new(count(frame.calls))]);
+        cells.extend(self.averages.then(|| length(frame.times.average())));
         cells.extend(self.percentiles.then(|| percentile(50.0)));
         cells.extend(self.extremes.then(|| percentile(95.0)));
         cells.extend(self.percentiles.then(|| percentile(99.0)));

@@ -5,7 +5,7 @@ use super::text::{cut_end, printable, shorten_name};
 use super::tree::{self, TreeView};
 use super::{Report, TerminalOptions};
 use crate::analysis::{FrameId, SampleProfile};
-use crate::report::units::{count, duration, percent};
+use crate::report::units::{count, counted, duration, percent};
 
 /// What the samples of a recording say, as text for a terminal: methods, lines if wanted, call tree, threads.
 pub(super) fn sections(report: &mut Report<'_>, profile: &SampleProfile) {
@@ -26,7 +26,7 @@ pub(super) fn head(report: &mut Report<'_>, profile: &SampleProfile, title: &str
         let time = duration(profile.ticks.saturating_mul(interval));
         format!(", one each {} of processor time: {time}", duration(interval))
     });
-    report.title(&format!("{title}: {} samples{cpu}", count(profile.ticks)));
+    report.title(&format!("{title}: {}{cpu}", counted(profile.ticks, "sample")));
     let mut fact = |text: String| {
         let text = cut_end(&printable(&text), report.options.width.saturating_sub(2).max(20));
         report.lines.push(format!("  {}", report.style.faint(&text)));

@@ -27,8 +27,24 @@ pub(super) fn cut_end(text: &str, limit: usize) -> String {
     text.chars().take(limit.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// A method name that fits: packages are abbreviated from the left (`c.a.web.Handler.handle`), then the start is cut.
+/// Columns that a name keeps beside its mark.
+const LEAST_OF_MARKED_NAME: usize = 16;
+
+/// A method name that fits: packages are abbreviated from the left (`c.a.web.Handler.handle`), then the start is cut. The mark of a
+/// name (`handle [first 1.0 s]`) becomes `[…]` before it takes the room of the name.
 pub(super) fn shorten_name(name: &str, limit: usize) -> String {
+    if width(name) <= limit {
+        return name.to_owned();
+    }
+    let Some((method, mark)) = name.rsplit_once(" [").filter(|_| name.ends_with(']')) else {
+        return shorten_unmarked_name(name, limit);
+    };
+    let whole = format!(" [{mark}");
+    let mark = if width(&whole) + LEAST_OF_MARKED_NAME <= limit { whole.as_str() } else { " […]" };
+    shorten_unmarked_name(method, limit.saturating_sub(width(mark)).max(1)) + mark
+}
+
+fn shorten_unmarked_name(name: &str, limit: usize) -> String {
     let mut parts: Vec<&str> = name.split('.').collect();
     let mut length = width(name);
     let packages = parts.len().saturating_sub(2);
@@ -100,6 +116,14 @@ mod tests {
         assert_eq!(shorten_name(name, 20), "c.a.w.Handler.handle");
         assert_eq!(shorten_name(name, 10), "…er.handle");
         assert_eq!(shorten_name("ünamed.ärger.Klasse.größe", 18), "ü.ä.Klasse.größe");
+        let marked = "com.acme.web.Handler.handle [first 1.0 s]";
+        assert_eq!(shorten_name(marked, 41), marked);
+        assert_eq!(shorten_name(marked, 35), "c.a.w.Handler.handle [first 1.0 s]");
+        assert_eq!(shorten_name(marked, 28), "c.a.web.Handler.handle […]");
+        assert_eq!(shorten_name(marked, 16), "…dler.handle […]");
+        for limit in 6..40 {
+            assert!(width(&shorten_name(marked, limit)) <= limit);
+        }
         for limit in 1..30 {
             assert!(width(&shorten_name(name, limit)) <= limit);
             assert!(width(&cut_end(name, limit)) <= limit);

@@ -8,7 +8,7 @@ use super::{Report, TerminalOptions, estimated};
 use super::{allocations, samples};
 use crate::Analysis;
 use crate::analysis::{CallTree, Frame, GroupRow, Grouping, InputOutputRow, Measure, groups, package_of, stacks};
-use crate::report::units::{bytes, count, duration, percent};
+use crate::report::units::{bytes, count, counted, duration, percent};
 
 /// By what the figures of a recording are put together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,8 +148,7 @@ impl Line {
         // What is in brackets is no method: samples without a stack.
         let name = match row.methods {
             _ if row.name.starts_with('[') => row.name,
-            1 => format!("{} (1 method)", row.name),
-            methods => format!("{} ({} methods)", row.name, count(methods)),
+            methods => format!("{} ({})", row.name, counted(methods, "method")),
         };
         let is_estimated = row.estimated_calls > 0;
         Line { own: row.own, total: Some(row.total), calls: row.calls, is_estimated, name }
@@ -192,11 +191,10 @@ fn section(report: &mut Report<'_>, title: &str, view: View, source: &Source<'_>
 
 fn table(report: &mut Report<'_>, view: View, source: &Source<'_>, lines: &[Line]) {
     let options = report.options;
-    let whole = match view {
-        // The times of threads are those that were recorded, with the time of probes.
-        View::Thread => lines.iter().map(|line| line.own).fold(0, u64::saturating_add),
-        _ => source.tree.total(),
-    };
+    // Not the total of the tree: the times of threads are recorded ones, with the time of probes, and estimates of callees may be more
+    // than that of their caller.
+    let whole = lines.iter().map(|line| line.own).fold(0, u64::saturating_add);
+    let of_calls = source.tree.total();
     let mut order: Vec<&Line> = lines.iter().collect();
     order.sort_by(|a, b| b.value(options.by).cmp(&a.value(options.by)).then_with(|| a.name.cmp(&b.name)));
     let has_total = lines.iter().any(|line| line.total.is_some());
@@ -211,8 +209,8 @@ fn table(report: &mut Report<'_>, view: View, source: &Source<'_>, lines: &[Line
             vec![Cell::new(value(figures.own)), Cell::share(percent(figures.own, whole), figures.own, whole)];
         if has_total {
             let [text, share] =
-                figures.total.map_or_else(Default::default, |total| [value(total), percent(total, whole)]);
-            cells.extend([Cell::new(text), Cell::share(share, figures.total.unwrap_or(0), whole)]);
+                figures.total.map_or_else(Default::default, |total| [value(total), percent(total, of_calls)]);
+            cells.extend([Cell::new(text), Cell::share(share, figures.total.unwrap_or(0), of_calls)]);
         }
         cells.extend(source.calls.map(|_| Cell::new(count(figures.calls))));
         table.row(cells, name);
@@ -232,6 +230,13 @@ fn table(report: &mut Report<'_>, view: View, source: &Source<'_>, lines: &[Line
     if lines.iter().any(|line| line.is_estimated) {
         let legend = "  ~ level watch: only calls that met a tick are counted, times are estimates from ticks";
         report.lines.push(report.style.faint(legend));
+        if view != View::Thread && whole > of_calls {
+            let legend = format!(
+                "  the sum is more than the {} of all calls: estimates of callees exceed those of their callers",
+                duration(of_calls)
+            );
+            report.lines.push(report.style.faint(&legend));
+        }
     }
     if view == View::Groups(Grouping::Module) && source.frames.iter().any(|frame| frame.module.is_empty()) {
         let legend =
