@@ -60,6 +60,14 @@ pub(crate) struct Status {
     pub(crate) hottest: Vec<Hot>,
 }
 
+impl Status {
+    /// Returns why no probe records at present, in capitals for screens; `None` if they record.
+    pub(crate) fn standstill(&self) -> Option<String> {
+        let paused = || (!self.paused.is_empty()).then(|| format!("PROBES PAUSED ({})", self.paused.join(", ")));
+        self.ended.as_ref().map(|reason| format!("RECORDING ENDED: {reason}")).or_else(paused)
+    }
+}
+
 /// Figures and spans that are sent to a receiver.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Sending {

@@ -105,12 +105,14 @@ impl Watch {
     }
 
     fn last_news(&self, error: anyhow::Error) -> News {
-        if !has_ended(self.pid) {
-            return News::Failed(error);
-        }
-        let file = self.before.trace_file.as_ref().map(|file| format!("; its recording: {}", file.display()));
-        News::Ended(format!("process {} has ended{}", self.pid, file.unwrap_or_default()))
+        end_of(self.pid, &self.before).map_or(News::Failed(error), News::Ended)
     }
+}
+
+/// Returns a sentence on the end of a process that did not answer; `None` if it is alive.
+pub(crate) fn end_of(pid: u32, last: &Status) -> Option<String> {
+    let file = last.trace_file.as_ref().map(|file| format!("; its recording: {}", file.display()));
+    has_ended(pid).then(|| format!("process {pid} has ended{}", file.unwrap_or_default()))
 }
 
 /// Whether a process is no more, or only its parent has not noticed yet. One that is about to end has a moment to do so.

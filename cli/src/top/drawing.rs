@@ -5,16 +5,21 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row as TableRow, Table};
-use trace::report::{bytes, count, duration};
+use trace::report::{bytes, count, counted, duration};
 
 use super::figures::{Column, Interval, Row};
 use super::screen::Screen;
+use crate::running_agent::Status;
 
 /// Decisions of the governor that are shown, on screens with room for them.
 const DECISIONS: usize = 4;
 const ROOM_FOR_DECISIONS: u16 = 16;
 /// Narrower screens show neither the median nor the longest call.
 const ROOM_FOR_ALL_COLUMNS: u16 = 100;
+/// Narrower screens show neither the 99th percentile nor the level.
+const ROOM_FOR_LEVELS: u16 = 60;
+/// Narrower screens show only the time.
+const ROOM_FOR_CALLS: u16 = 40;
 const KEYS: &str = "q quit  ←→ sort  r reverse  ↑↓ mark  t w o level  / filter  p pause";
 
 /// Draws all of it.
@@ -23,7 +28,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, screen: &mut Screen) {
     let below = if decisions.is_empty() { 0 } else { decisions.len() as u16 + 1 };
     let areas = [Constraint::Length(2), Constraint::Min(2), Constraint::Length(below), Constraint::Length(1)];
     let [head, methods, governor, keys] = Layout::vertical(areas).areas(frame.area());
-    frame.render_widget(Paragraph::new(head_lines(screen)), head);
+    frame.render_widget(Paragraph::new(head_lines(screen, usize::from(head.width))), head);
     draw_methods(frame, screen, methods);
     frame.render_widget(Paragraph::new(decisions), governor);
     frame.render_widget(Paragraph::new(last_line(screen)), keys);
@@ -41,32 +46,49 @@ fn alarming(screen: &Screen) -> Style {
     styled(screen, Style::new().fg(Color::Red).add_modifier(Modifier::BOLD))
 }
 
-fn head_lines(screen: &Screen) -> Vec<Line<'static>> {
+fn head_lines(screen: &Screen, width: usize) -> Vec<Line<'static>> {
     let Some(interval) = &screen.interval else {
         return vec![Line::from(format!("process {}: the first figures are on their way", screen.pid))];
     };
     let status = &interval.status;
     let bold = Style::new().add_modifier(Modifier::BOLD);
-    let mut first = vec![
-        Span::styled(format!("process {}", status.pid), bold),
+    let mut first = vec![Span::styled(format!("process {}", status.pid), bold)];
+    first.extend(alerts(screen, status));
+    first.extend([
         Span::raw(format!("  {} calls/s", count(interval.rate.round() as u64))),
         Span::raw(format!(
-            "  {} methods of {} classes",
-            count(status.methods_instrumented),
-            count(status.classes_rewritten)
+            "  {} of {}",
+            counted(status.methods_instrumented, "method"),
+            counted(status.classes_rewritten, "class")
         )),
-    ];
+    ]);
     if let Some(file) = &status.trace_file {
         let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
         first.push(Span::styled(format!("  {name} {}", bytes(status.trace_file_bytes)), faint(screen)));
     }
+    [first, second_line(screen, interval)].map(|spans| Line::from(fitting(spans, width))).into()
+}
+
+/// Returns why figures do not move.
+fn alerts(screen: &Screen, status: &Status) -> Vec<Span<'static>> {
+    let standstill = status.standstill().map(|text| Span::styled(format!("  {text}"), alarming(screen)));
+    let mut alerts: Vec<_> = standstill.into_iter().collect();
     if screen.paused {
-        first.push(Span::styled(
-            "  PAUSED",
-            styled(screen, Style::new().fg(Color::Yellow).add_modifier(Modifier::BOLD)),
-        ));
+        let style = styled(screen, Style::new().fg(Color::Yellow).add_modifier(Modifier::BOLD));
+        alerts.push(Span::styled("  SCREEN PAUSED", style));
     }
-    vec![Line::from(first), Line::from(second_line(screen, interval))]
+    alerts
+}
+
+/// Leaves out what would be cut: a figure without its end misleads.
+fn fitting(spans: Vec<Span<'static>>, width: usize) -> Vec<Span<'static>> {
+    let mut used = 0;
+    let fits = |span: &Span<'static>| {
+        let fits = used == 0 || used + span.width() <= width;
+        used += if fits { span.width() } else { 0 };
+        fits
+    };
+    spans.into_iter().filter(fits).collect()
 }
 
 fn second_line(screen: &Screen, interval: &Interval) -> Vec<Span<'static>> {
@@ -85,12 +107,13 @@ fn second_line(screen: &Screen, interval: &Interval) -> Vec<Span<'static>> {
         let others = ["full", "burst"].into_iter().filter_map(also).collect::<String>();
         format!("live: {others}{} time, {} watch, {} off", at("time"), at("watch"), at("off"))
     };
-    let mut spans = vec![lost, Span::raw(format!("  {live}"))];
+    let mut spans = vec![lost];
     if let Some(governor) = &status.governor {
         let text = format!("  governor: {:.2} of {} %", governor.all_percent(), governor.budget_percent);
         let over = governor.all_percent() > f64::from(governor.budget_percent);
         spans.push(Span::styled(text, if over { alarming(screen) } else { Style::new() }));
     }
+    spans.push(Span::raw(format!("  {live}")));
     spans
 }
 
@@ -105,8 +128,13 @@ fn columns(width: u16) -> Vec<(Column, &'static str, u16)> {
         (Column::Max, "max", 8),
         (Column::Level, "level", 6),
     ];
-    let is_wide = width >= ROOM_FOR_ALL_COLUMNS;
-    all.into_iter().filter(|(column, ..)| is_wide || !matches!(column, Column::Median | Column::Max)).collect()
+    let room = |column: Column| match column {
+        Column::Median | Column::Max => ROOM_FOR_ALL_COLUMNS,
+        Column::P99 | Column::Level => ROOM_FOR_LEVELS,
+        Column::Calls | Column::Mean => ROOM_FOR_CALLS,
+        Column::Time | Column::Method => 0,
+    };
+    all.into_iter().filter(|(column, ..)| width >= room(*column)).collect()
 }
 
 fn draw_methods(frame: &mut Frame<'_>, screen: &mut Screen, area: Rect) {

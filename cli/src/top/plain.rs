@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use trace::report::duration;
 
-use super::background::look;
+use super::background::{end_of, look};
 use super::figures::{Interval, Row};
 
 /// Prints a table after each interval, `looks` times at most, or until the JVM ends.
@@ -15,7 +15,14 @@ pub(crate) fn print_tables(pid: u32, interval: Duration, looks: Option<u32>, met
     let mut at = Instant::now();
     for _ in 0..looks.unwrap_or(u32::MAX) {
         std::thread::sleep(interval);
-        let now = look(pid)?;
+        let now = match look(pid) {
+            Ok(now) => now,
+            Err(error) => {
+                let Some(text) = end_of(pid, &before) else { return Err(error) };
+                eprintln!("{text}");
+                return Ok(());
+            }
+        };
         let elapsed = at.elapsed();
         at = Instant::now();
         let between = Interval::between(&before, now, elapsed);
@@ -31,7 +38,9 @@ fn table(interval: &Interval, most: usize) -> String {
         format!(", {:.1} of {} % for probes", governor.all_percent(), governor.budget_percent)
     });
     let (rate, lost) = (interval.rate, interval.lost);
-    let mut lines = vec![format!("process {}: {rate:.0} records a second, {lost} lost{governor}", status.pid)];
+    let standstill = status.standstill().map_or(String::new(), |text| format!(", {text}"));
+    let pid = status.pid;
+    let mut lines = vec![format!("process {pid}: {rate:.0} records a second, {lost} lost{governor}{standstill}")];
     let titles = ["calls/s", "time/s", "mean", "p50", "p99", "max"].map(|title| format!("{title:>9}"));
     lines.push(format!("{} level  method", titles.join(" ")));
     lines.extend(interval.rows.iter().filter(|row| row.calls > 0).take(most).map(line));

@@ -260,6 +260,23 @@ fn into_a_pipe_goes_a_plain_table() {
 }
 
 #[test]
+fn plain_tables_end_with_the_jvm() {
+    let mut jvm = PretendedJvm::start();
+    let mut instr = Command::new(env!("CARGO_BIN_EXE_instr"))
+        .args(["top", "--plain", "--interval", "0.1", &jvm.process.id().to_string()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    BufReader::new(instr.stdout.as_mut().unwrap()).read_line(&mut first).unwrap();
+    jvm.end();
+    let output = instr.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && text.contains("has ended; its recording: /tmp/shop.jfr"), "{first}{text}");
+}
+
+#[test]
 fn an_agent_of_the_same_number_in_another_container_is_not_asked() {
     let other = PretendedJvm::start_in("1");
     let said = Sandbox::new().instr(&["status", &other.process.id().to_string()]);

@@ -89,6 +89,33 @@ fn a_filter_a_mark_and_another_order() {
 }
 
 #[test]
+fn figures_keep_their_units_on_any_screen() {
+    for width in 20..120 {
+        let text = drawn(&mut screen(0), width, 12);
+        let row = text.lines().find(|line| line.contains("pay")).unwrap_or_else(|| panic!("{width}: {text}"));
+        assert!(row.contains(" 480 ms "), "{width}: {text}");
+        let head = text.lines().take(2).collect::<Vec<_>>().join("\n");
+        assert!(!head.contains("governor") || head.contains("4.50 of 3 %"), "{width}: {text}");
+        assert!(!head.contains("instr-4711") || head.contains("instr-4711.jfr 12.3 MB"), "{width}: {text}");
+    }
+}
+
+#[test]
+fn probes_that_do_not_record_are_named() {
+    let head = |key: &str, value: Value| {
+        let mut now = status(3, 0);
+        now[key] = value;
+        let [before, now] = [status(1, 0), now].map(|status| serde_json::from_value(status).unwrap());
+        let mut screen = Screen::new(4711, true);
+        screen.take(Interval::between(&before, now, Duration::from_secs(2)));
+        drawn(&mut screen, 60, 12).lines().next().unwrap_or_default().to_owned()
+    };
+    assert!(head("paused", json!(["request"])).contains("process 4711  PROBES PAUSED (request)"));
+    assert!(head("ended", json!("asked for by a user")).contains("RECORDING ENDED: asked for by a user"));
+    assert!(!head("paused", json!([])).contains("PAUSED"));
+}
+
+#[test]
 fn nothing_fits_and_still_nothing_breaks() {
     for (width, height) in [(1, 1), (10, 3), (40, 5), (300, 60)] {
         drawn(&mut screen(1), width, height);
