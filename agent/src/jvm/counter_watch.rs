@@ -36,11 +36,10 @@ impl CounterWatch {
         }
         let now = Reading::take();
         let last = self.last.replace(now);
-        let doubt = if counter::is_clock_source() {
-            last.and_then(|last| deviation(scale, last, now))
-        } else {
-            Some("the kernel has chosen another clock source".to_owned())
-        };
+        let doubt = counter::other_clock_source().map_or_else(
+            || last.and_then(|last| deviation(scale, last, now)),
+            |source| Some(format!("the kernel has chosen another clock source, {source}")),
+        );
         let Some(doubt) = doubt else {
             *TRUSTED.lock() = Some(now);
             return None;

@@ -242,6 +242,7 @@ extern "system" fn reading(env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::j
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub(super) mod counter {
     use std::arch::x86_64::{__cpuid, __rdtscp};
+    use std::io;
 
     /// Reads the counter when all instructions before have been executed.
     pub(in crate::jvm) extern "C" fn read() -> u64 {
@@ -259,13 +260,25 @@ pub(super) mod counter {
         }
         let has_rdtscp = __cpuid(EXTENDED + 1).edx >> 27 & 1 == 1;
         let is_invariant = __cpuid(EXTENDED + 7).edx >> 8 & 1 == 1;
-        has_rdtscp && is_invariant && is_clock_source()
+        has_rdtscp && is_invariant && clock_source().is_ok_and(|source| is_the_counter(&source))
     }
 
-    /// Whether the kernel's own clocks read the counter at present.
-    pub(in crate::jvm) fn is_clock_source() -> bool {
-        let source = std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
-        source.is_ok_and(|source| source.trim() == "tsc")
+    /// Returns what the kernel's own clocks read instead of the counter at present; `None` if they read the counter.
+    pub(in crate::jvm) fn other_clock_source() -> Option<String> {
+        other_than_the_counter(clock_source())
+    }
+
+    /// A file that cannot be read says nothing: the process may have opened as many files as it may.
+    pub(super) fn other_than_the_counter(source: io::Result<String>) -> Option<String> {
+        source.ok().filter(|source| !is_the_counter(source)).map(|source| source.trim().to_owned())
+    }
+
+    fn is_the_counter(source: &str) -> bool {
+        source.trim() == "tsc"
+    }
+
+    fn clock_source() -> io::Result<String> {
+        std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource")
     }
 }
 
@@ -279,8 +292,8 @@ pub(super) mod counter {
         false
     }
 
-    pub(in crate::jvm) fn is_clock_source() -> bool {
-        false
+    pub(in crate::jvm) fn other_clock_source() -> Option<String> {
+        None
     }
 }
 
@@ -289,6 +302,15 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+
+    #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+    #[test]
+    fn a_process_without_free_file_descriptors_keeps_its_clock() {
+        let unreadable = std::io::Error::from_raw_os_error(24);
+        assert_eq!(counter::other_than_the_counter(Err(unreadable)), None);
+        assert_eq!(counter::other_than_the_counter(Ok("tsc\n".to_owned())), None);
+        assert_eq!(counter::other_than_the_counter(Ok("hpet\n".to_owned())).as_deref(), Some("hpet"));
+    }
 
     #[test]
     fn ticks_become_nanoseconds_and_back_over_years() {
