@@ -139,9 +139,28 @@ fn a_report_of_samples_alone_shows_them_and_no_calls() {
         assert!(text.contains(expected), "no `{expected}` in\n{text}");
     }
     assert!(!text.contains("Methods by own time") && !text.contains("What to check"), "{text}");
+    assert!(!text.contains("engine = "), "there is no reason to change the engine");
     let data: serde_json::Value = serde_json::from_str(&json(&analysis)).unwrap();
     assert_eq!(data["samples"]["ticks"], 11);
     assert_eq!(data["samples"]["nodes"]["total"][0], 11);
+}
+
+#[test]
+fn where_a_quarter_of_the_samples_has_no_stack_the_report_names_the_other_engine() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("samples.jfr");
+    let mut recording = Recording::create(&file, options()).unwrap();
+    recording.sampler_started(START, settings());
+    recording.define_thread(31, "busy", 4711, false);
+    recording.set_thread(31);
+    let work = recording.sampled_method(method("com/acme/Work", "a", true));
+    let frame = SampleFrame { method: work, line: 10, bytecode_index: 3, is_native: false };
+    recording.sample(START, &[frame], false);
+    recording.failed_sample(START + MILLISECOND, "unknown place in Java");
+    recording.finish().unwrap();
+    let analysis = Analysis::of_file(&file, AnalysisOptions::default()).unwrap();
+    let text = terminal(&analysis, &TerminalOptions::default());
+    assert!(text.contains("[sampler] engine = \"jvmti\" has a stack for nearly all samples"), "{text}");
 }
 
 #[test]

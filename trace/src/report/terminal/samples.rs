@@ -43,7 +43,16 @@ pub(super) fn head(report: &mut Report<'_>, profile: &SampleProfile, title: &str
         let share = percent(profile.failed_ticks(), profile.ticks);
         let failed = count(profile.failed_ticks());
         fact(format!("{failed} samples ({share} %) have no stack: {}", reasons.join(", ")));
+        if profile.engine == "async" && has_too_few_stacks(profile) {
+            fact("[sampler] engine = \"jvmti\" has a stack for nearly all samples, but only at safepoints".to_owned());
+        }
     }
+}
+
+/// Whether so many samples have no stack that the rest may mislead: programs whose time is spent in stubs of the JVM, like those of
+/// `Math.sin`, which the engine `async` cannot look beyond.
+fn has_too_few_stacks(profile: &SampleProfile) -> bool {
+    profile.failed_ticks() > profile.ticks / 4
 }
 
 fn methods(report: &mut Report<'_>, profile: &SampleProfile) {
