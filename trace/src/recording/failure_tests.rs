@@ -92,4 +92,6 @@ fn a_recording_whose_last_chunk_has_no_place_counts_it() {
     assert_eq!((analysis.calls, analysis.lost), (20, 0));
     let explains = |warning: &String| warning.contains("full disk") && warning.contains("not among the lost ones");
     assert!(analysis.warnings.iter().any(explains), "{:?}", analysis.warnings);
+    let text = crate::report::terminal(&analysis, &crate::report::TerminalOptions::default());
+    assert!(text.contains("20 of 1 method, 0 or more lost; "), "{text}");
 }

@@ -155,10 +155,12 @@ impl Report<'_> {
         fact(
             "calls",
             format!(
-                "{} of {}, {} lost; {}, {} in {}",
+                "{} of {}, {}{} lost; {}, {} in {}",
                 count(analysis.calls),
                 counted(analysis.frames.len() as u64, "method"),
                 count(analysis.lost),
+                // How many were lost last is written at the end.
+                if recording.is_finished { "" } else { " or more" },
                 counted(analysis.events, "event"),
                 bytes(recording.file_bytes),
                 counted(recording.chunks as u64, "chunk"),
