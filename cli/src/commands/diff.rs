@@ -117,6 +117,14 @@ fn check(changes: &Comparison, by: Measure, limit: f64, smallest_share: f64) -> 
     }
     let worse = changes.worse_by(by, limit, smallest_share);
     if worse.is_empty() {
+        let hidden = changes.too_little_data_for(by, limit, smallest_share);
+        if hidden > 0 {
+            let methods = counted(hidden as u64, "method");
+            eprintln!(
+                "note: {methods} did not seem to get worse by more than {limit} %, but the recordings could not show it: the calls are too few or \
+                 differ too much"
+            );
+        }
         return Ok(());
     }
     let mut text = format!("error: {} got worse by more than {limit} %:", counted(worse.len() as u64, "method"));
@@ -130,8 +138,8 @@ fn check(changes: &Comparison, by: Measure, limit: f64, smallest_share: f64) -> 
 
 fn unjudged_text(unjudged: &[&MethodChange], by: Measure, limit: f64) -> String {
     let mut text = format!(
-        "warning: {} cannot be judged: they may have got worse by more than {limit} %, but the calls are too few or differ too much \
-         to exclude chance, or their figures are unknown or cover a part of the time only:",
+        "warning: {} cannot be judged. More than {limit} % worse is possible, but the calls are too few or differ too much to exclude \
+         chance, or figures are unknown or cover a part of the time only:",
         counted(unjudged.len() as u64, "method")
     );
     for method in unjudged {

@@ -319,6 +319,12 @@ impl MethodChange {
         change > percent && !self.noise_percent(measure).is_some_and(excludes_chance)
     }
 
+    /// Whether a method that does not seem to have got worse by more than `percent` may have: chance could hide as much.
+    fn may_hide(&self, measure: Measure, percent: f64) -> bool {
+        let hides = self.noise_percent(measure).is_none_or(|noise| noise > percent);
+        hides && self.percent(measure).is_some_and(|change| change <= percent)
+    }
+
     /// Whether the figures of a side apply to a part of the time only.
     #[must_use]
     pub fn is_in_part(&self) -> bool {
@@ -436,6 +442,16 @@ impl Comparison {
             is_on_both_sides && method.is_unjudged_above(measure, percent) && self.matters(method, smallest_share)
         };
         self.by_difference(measure).into_iter().filter(is_unjudged).collect()
+    }
+
+    /// Returns the number of methods of both sides that do not seem to have got worse by more than `percent`, but of which the
+    /// recordings could not show it.
+    #[must_use]
+    pub fn too_little_data_for(&self, measure: Measure, percent: f64, smallest_share: f64) -> usize {
+        let on_both_sides = self.methods.iter().filter(|method| method.before.is_some() && method.after.is_some());
+        let is_hidden =
+            |method: &&MethodChange| method.may_hide(measure, percent) && self.matters(method, smallest_share);
+        on_both_sides.filter(is_hidden).count()
     }
 
     fn matters(&self, method: &MethodChange, smallest_share: f64) -> bool {
