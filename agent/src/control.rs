@@ -1,6 +1,6 @@
 //! The Unix domain socket on which the same user's `instr` commands ask and change what can be changed.
 //!
-//! One request is one line of JSON, the answer one JSON value; then the connection ends. Where the socket is: `control_socket.rs`.
+//! Requests and answers are those of the crate `control`; one a connection. Where the socket is: `control_socket.rs`.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -9,19 +9,17 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use control::{Refusal, Request, Status, Switched};
+use serde::Serialize;
 use settings::TraceMode;
 
-use crate::call_tree::CallTree;
 use crate::control_socket::ControlSocket;
-use crate::hottest::Hot;
-use crate::live_control::{Bursts, Governed, LiveCounts, WantedLevel};
 use crate::live_selection::LiveSelection;
-use crate::metrics::Sending;
 use crate::probe_switch::PausedBy;
-use crate::recorder::{DumpAnswer, Dumped};
+use crate::recorder::DumpAnswer;
 use crate::session::Session;
 use crate::withdrawn_probes::WithdrawnProbes;
+use crate::{call_tree, hottest};
 
 /// Longest request.
 const MOST_BYTES: u64 = 4096;
@@ -29,148 +27,56 @@ const MOST_BYTES: u64 = 4096;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// A dump that takes longer to write is announced, not waited for: the client has less patience than that.
 const DUMP_PATIENCE: Duration = Duration::from_secs(4);
-/// So many methods are told with a status, if nobody asks for another number.
+/// Methods of a status, if nobody asks for another number.
 const HOTTEST: usize = 50;
-/// And so many at most.
+/// The most that a status has.
 const MOST_METHODS: usize = 5_000;
 
-/// What can be asked for.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "ask")]
-enum Request {
-    Status {
-        /// How many methods are told.
-        #[serde(default)]
-        methods: Option<usize>,
-        /// Also how long calls took since the last request of this kind: for those who ask again and again.
-        #[serde(default)]
-        durations: bool,
-    },
-    Level {
-        methods: String,
-        level: WantedLevel,
-    },
-    /// Switches all probes off, whatever their level.
-    Pause,
-    Resume,
-    /// The call tree up to now.
-    CallTree,
-    /// Write what the ring holds.
-    DumpTrace,
-    /// End the recording, let the application go on.
-    Stop,
-}
-
-/// The answer to a request to switch all probes.
-#[derive(Debug, Serialize)]
-struct Switched {
-    /// Whether that changed anything.
-    changed: bool,
-    /// Why probes record nothing all the same.
-    paused: Vec<&'static str>,
-}
-
-/// The answer to a request that has ended the recording.
-#[derive(Debug, Serialize)]
-pub(crate) struct Stopped {
-    pub(crate) reason: String,
-    pub(crate) trace_file: Option<PathBuf>,
-    pub(crate) trace_file_bytes: u64,
-    pub(crate) records: u64,
-    pub(crate) lost: u64,
-}
-
-/// The answer to a request that cannot be fulfilled.
-#[derive(Debug, Serialize)]
-struct Refusal {
-    error: String,
-}
-
-/// What people are told who ask while the program runs.
-#[derive(Debug, Serialize)]
-pub(crate) struct Status {
-    agent_version: &'static str,
-    pid: u32,
+/// Returns the status of a session.
+pub(crate) fn status(
+    session: &Session,
     trace_file: Option<PathBuf>,
-    trace_file_bytes: u64,
-    /// Whether the newest part is kept in memory.
-    ring: bool,
-    /// Why the recording has ended, if it has.
     ended: Option<String>,
-    dumps: Vec<Dumped>,
-    classes_rewritten: u64,
-    methods_instrumented: u64,
-    /// Classes that `instr pre` had instrumented, and their probes that record.
-    classes_instrumented_ahead: u64,
-    probes_instrumented_ahead: u64,
-    records: u64,
-    lost: u64,
-    /// Live probes by category and level.
-    live: Vec<LiveCounts>,
-    bursts: Option<Bursts>,
-    governor: Option<Governed>,
-    /// Why no probe records at present: `request` (`instr pause`), `breaker`; empty if they record.
-    paused: Vec<&'static str>,
-    /// Why the breaker is open.
-    breaker: Option<String>,
-    /// How sending to an OpenTelemetry receiver goes.
-    otlp: Option<Sending>,
-    /// What is probably not as it was meant.
-    warnings: Vec<String>,
-    decisions: Vec<String>,
-    hottest: Vec<Hot>,
-}
-
-impl Status {
-    /// The status of a session.
-    pub(crate) fn of(
-        session: &Session,
-        trace_file: Option<PathBuf>,
-        ended: Option<String>,
-        methods: usize,
-        durations: bool,
-    ) -> Status {
-        let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
-        let records = *session.records.lock();
-        let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |file| file.len());
-        // After the end probes do nothing, whatever level they had.
-        let goes_on = ended.is_none();
-        let withdrawn = || session.withdrawn.as_ref().map(WithdrawnProbes::numbers).unwrap_or_default();
-        Status {
-            agent_version: env!("CARGO_PKG_VERSION"),
-            pid: std::process::id(),
-            trace_file_bytes: trace_file.as_ref().map_or(0, size),
-            trace_file,
-            ring: session.setup.config.trace.mode == TraceMode::Ring,
-            ended,
-            dumps: session.dumps.dumped(),
-            classes_rewritten: count(&session.statistics.classes_rewritten),
-            methods_instrumented: count(&session.statistics.methods_instrumented),
-            classes_instrumented_ahead: count(&session.statistics.classes_ahead),
-            probes_instrumented_ahead: count(&session.statistics.probes_ahead),
-            records: records.records,
-            lost: records.lost,
-            live: if goes_on { session.live.count(&session.setup, &withdrawn()) } else { Vec::new() },
-            bursts: session.live.bursts(&session.setup).filter(|_| goes_on),
-            governor: session
-                .live
-                .governed(session.withdrawn.as_ref().map(WithdrawnProbes::percent))
-                .filter(|_| goes_on),
-            paused: paused(session),
-            breaker: session.health.lock().open_because.clone(),
-            otlp: session.sending(),
-            warnings: [session.doubts.lines(session.setup.rules.rules()), session.live.warnings()].concat(),
-            decisions: session.live.decisions(),
-            hottest: Hot::of(session, methods.min(MOST_METHODS), durations, goes_on),
-        }
+    methods: usize,
+    durations: bool,
+) -> Status {
+    let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+    let records = *session.records.lock();
+    let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |file| file.len());
+    // After the end probes do nothing, whatever level they had.
+    let goes_on = ended.is_none();
+    let withdrawn = || session.withdrawn.as_ref().map(WithdrawnProbes::numbers).unwrap_or_default();
+    Status {
+        agent_version: env!("CARGO_PKG_VERSION").to_owned(),
+        pid: std::process::id(),
+        trace_file_bytes: trace_file.as_ref().map_or(0, size),
+        trace_file,
+        ring: session.setup.config.trace.mode == TraceMode::Ring,
+        ended,
+        dumps: session.dumps.dumped(),
+        classes_rewritten: count(&session.statistics.classes_rewritten),
+        methods_instrumented: count(&session.statistics.methods_instrumented),
+        classes_instrumented_ahead: count(&session.statistics.classes_ahead),
+        probes_instrumented_ahead: count(&session.statistics.probes_ahead),
+        records: records.records,
+        lost: records.lost,
+        live: if goes_on { session.live.count(&session.setup, &withdrawn()) } else { Vec::new() },
+        bursts: session.live.bursts(&session.setup).filter(|_| goes_on),
+        governor: session.live.governed(session.withdrawn.as_ref().map(WithdrawnProbes::percent)).filter(|_| goes_on),
+        paused: paused(session),
+        breaker: session.health.lock().open_because.clone(),
+        otlp: session.sending(),
+        warnings: [session.doubts.lines(session.setup.rules.rules()), session.live.warnings()].concat(),
+        decisions: session.live.decisions(),
+        hottest: hottest::methods(session, methods.min(MOST_METHODS), durations, goes_on),
     }
 }
 
-fn paused(session: &Session) -> Vec<&'static str> {
+fn paused(session: &Session) -> Vec<String> {
     let by = session.switch.paused_by().into_iter();
     by.map(|by| match by {
-        PausedBy::Request => "request",
-        PausedBy::Breaker => "breaker",
+        PausedBy::Request => "request".to_owned(),
+        PausedBy::Breaker => "breaker".to_owned(),
     })
     .collect()
 }
@@ -222,7 +128,7 @@ fn answer(line: &str, session: &Arc<Session>) -> String {
         Ok(Request::Pause) => serde_json::to_string(&switch(session, false)),
         Ok(Request::Resume) => serde_json::to_string(&switch(session, true)),
         Ok(Request::DumpTrace) => as_json(dump_trace(session)),
-        Ok(Request::CallTree) => as_json(CallTree::of(session)),
+        Ok(Request::CallTree) => as_json(call_tree::of(session)),
         Ok(Request::Stop) => as_json(session.stop_recording("asked for by a user")),
         Err(error) => serde_json::to_string(&Refusal { error: format!("not a request: {error}") }),
     };
@@ -255,26 +161,4 @@ fn dump_trace(session: &Session) -> DumpAnswer {
         .ask()
         .recv_timeout(DUMP_PATIENCE)
         .unwrap_or_else(|_| Err("the dump is not written yet; `instr status` shows its name when it is".to_owned()))
-}
-
-#[cfg(test)]
-mod tests {
-    use instrument_core::level::Level;
-
-    use super::*;
-
-    #[test]
-    fn requests_are_read() {
-        assert!(matches!(
-            serde_json::from_str(r#"{"ask":"status"}"#),
-            Ok(Request::Status { methods: None, durations: false })
-        ));
-        let status = serde_json::from_str(r#"{"ask":"status","methods":7,"durations":true}"#);
-        assert!(matches!(status, Ok(Request::Status { methods: Some(7), durations: true })));
-        let level = serde_json::from_str(r#"{"ask":"level","methods":"a.B.*","level":"off"}"#);
-        assert!(matches!(level, Ok(Request::Level { level: WantedLevel::Exact(Level::Off), .. })));
-        let level = serde_json::from_str(r#"{"ask":"level","methods":"a.B.*","level":"auto"}"#);
-        assert!(matches!(level, Ok(Request::Level { level: WantedLevel::Auto, .. })));
-        assert!(serde_json::from_str::<Request>(r#"{"ask":"level","methods":"a","level":"loud"}"#).is_err());
-    }
 }

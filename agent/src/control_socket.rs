@@ -14,6 +14,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use control::{namespace_of, socket_name};
 use rustix::fs::{FlockOperation, flock};
 
 use crate::jvm::block_signals;
@@ -39,7 +40,8 @@ impl ControlSocket {
         let user = std::fs::metadata("/proc/self")?.uid();
         let directory = PathBuf::from(format!("/tmp/instr-{user}"));
         private_directory(&directory, user)?;
-        ControlSocket::open_in(&directory, &own_namespace(), std::process::id(), serve)
+        let namespace = namespace_of(Path::new("/proc/self")).unwrap_or_default();
+        ControlSocket::open_in(&directory, &namespace, std::process::id(), serve)
     }
 
     fn open_in(
@@ -51,7 +53,7 @@ impl ControlSocket {
         let (listener, file) = {
             let _lock = lock(directory);
             remove_abandoned(directory, namespace);
-            listen(&directory.join(name(process, namespace)))?
+            listen(&directory.join(socket_name(process, namespace)))?
         };
         let closed = Arc::new(AtomicBool::new(false));
         let ends = Arc::clone(&closed);
@@ -109,17 +111,6 @@ impl SocketFile {
 
 fn identity(file: &Metadata) -> (u64, u64) {
     (file.dev(), file.ino())
-}
-
-/// The name of the socket of a process in a namespace of process ids, which is empty where /proc does not show it.
-fn name(process: u32, namespace: &str) -> String {
-    if namespace.is_empty() { format!("{process}.sock") } else { format!("{process}-{namespace}.sock") }
-}
-
-/// The number of this process' namespace of process ids.
-fn own_namespace() -> String {
-    let link = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-    link.to_string_lossy().chars().filter(char::is_ascii_digit).collect()
 }
 
 /// Listens, unless another process does. The directory must be locked.
@@ -264,7 +255,7 @@ mod tests {
     fn sockets_of_killed_processes_go_and_all_else_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        let own = name(std::process::id(), "70");
+        let own = socket_name(std::process::id(), "70");
         // No process has such a number; some listeners are gone, some are not.
         let _listening = ["4194305.sock", "1-77.sock"].map(|name| UnixListener::bind(path(name)).unwrap());
         for gone in ["4194306.sock", "1-78.sock", &own] {

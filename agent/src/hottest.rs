@@ -3,12 +3,11 @@
 
 use std::cmp::Reverse;
 
+use control::{Hot, Recent};
 use instrument_core::level::Level;
 use rustc_hash::FxHashMap;
-use serde::Serialize;
 use trace::WatchedLengths;
 
-use crate::level_times::RecordedTime;
 use crate::live_control::REMOVED;
 use crate::live_selection::category_of;
 use crate::metrics::Durations;
@@ -17,42 +16,9 @@ use crate::recorder::{Calls, RecentCalls};
 use crate::session::Session;
 use crate::withdrawn_probes::WithdrawnProbes;
 
-/// A method that was called often or long.
-#[derive(Debug, Serialize)]
-pub(crate) struct Hot {
-    /// The lowest number of its probes.
-    probe: u32,
-    method: String,
-    category: String,
-    /// The level that it has now, or `removed`.
-    level: &'static str,
-    /// How calls were recorded, if a class of this session has the probe.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    recorded: Option<RecordedTime>,
-    descriptor: String,
-    calls: u64,
-    /// Of these: calls at level watch, whose times are estimates.
-    estimated_calls: u64,
-    nanos: u64,
-    /// `nanos / calls` is the mean time of a call: with calls at level watch only if all that were seen were long enough.
-    mean_is_known: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    recent: Option<Recent>,
-}
-
-/// Calls since the last look. Nanoseconds.
-#[derive(Debug, Serialize)]
-struct Recent {
-    p50: u64,
-    p99: u64,
-    max: u64,
-}
-
-impl Recent {
-    fn of(durations: &Durations) -> Recent {
-        let percentile = |percent| (durations.percentile(percent) * 1e9).round() as u64;
-        Recent { p50: percentile(50.0), p99: percentile(99.0), max: durations.max() }
-    }
+fn recent(durations: &Durations) -> Recent {
+    let percentile = |percent| (durations.percentile(percent) * 1e9).round() as u64;
+    Recent { p50: percentile(50.0), p99: percentile(99.0), max: durations.max() }
 }
 
 /// The calls of a method by all its probes of one category.
@@ -91,47 +57,45 @@ impl<'a> ProbeCalls<'a> {
     }
 }
 
-impl Hot {
-    /// The `most` methods that took the most time, all threads together. With `durations`, how long calls took since the last
-    /// time that this was asked for. Unless the recording `goes_on`, no method has a level any more.
-    pub(crate) fn of(session: &Session, most: usize, durations: bool, goes_on: bool) -> Vec<Hot> {
-        let Some(rates) = &session.rates else { return Vec::new() };
-        let (calls, recent) = {
-            let mut rates = rates.lock();
-            (rates.snapshot(), if durations { rates.look() } else { FxHashMap::default() })
+/// The `most` methods that took the most time, all threads together. With `durations`, how long calls took since the last
+/// time that this was asked for. Unless the recording `goes_on`, no method has a level any more.
+pub(crate) fn methods(session: &Session, most: usize, durations: bool, goes_on: bool) -> Vec<Hot> {
+    let Some(rates) = &session.rates else { return Vec::new() };
+    let (calls, recent) = {
+        let mut rates = rates.lock();
+        (rates.snapshot(), if durations { rates.look() } else { FxHashMap::default() })
+    };
+    let lengths = session.lengths.lock().clone();
+    let recent = known_lengths(session.probes, recent, &lengths);
+    let by_probe = by_probe(session.probes, &calls, &recent, &lengths);
+    let category = |template: &str| category_of(template, &session.setup.templates);
+    let removed = session.withdrawn.as_ref().map(WithdrawnProbes::numbers).unwrap_or_default();
+    let row = |method: MethodCalls<'_>| {
+        let MethodCalls { probe, category, fixed, sum } = method;
+        let ProbeDescription { method, descriptor, .. } = session.probes.describe(probe)?;
+        let level = match fixed {
+            _ if !goes_on => Level::Off.name(),
+            _ if removed.contains(&probe) => REMOVED,
+            fixed => fixed.unwrap_or_else(|| session.live.level(probe)).name(),
         };
-        let lengths = session.lengths.lock().clone();
-        let recent = known_lengths(session.probes, recent, &lengths);
-        let by_probe = by_probe(session.probes, &calls, &recent, &lengths);
-        let category = |template: &str| category_of(template, &session.setup.templates);
-        let removed = session.withdrawn.as_ref().map(WithdrawnProbes::numbers).unwrap_or_default();
-        let row = |method: MethodCalls<'_>| {
-            let MethodCalls { probe, category, fixed, sum } = method;
-            let ProbeDescription { method, descriptor, .. } = session.probes.describe(probe)?;
-            let level = match fixed {
-                _ if !goes_on => Level::Off.name(),
-                _ if removed.contains(&probe) => REMOVED,
-                fixed => fixed.unwrap_or_else(|| session.live.level(probe)).name(),
-            };
-            let ProbeCalls { calls, estimated_calls, nanos, has_unknown_lengths, recent } = sum;
-            let (recent, mean_is_known) = (recent.map(Recent::of), !has_unknown_lengths);
-            let (category, recorded) = (category.to_owned(), session.live.recorded_time(probe, fixed));
-            Some(Hot {
-                probe,
-                method,
-                category,
-                level,
-                recorded,
-                descriptor,
-                calls,
-                estimated_calls,
-                nanos,
-                mean_is_known,
-                recent,
-            })
-        };
-        largest(session.probes, by_probe, &category, most).into_iter().filter_map(row).collect()
-    }
+        let ProbeCalls { calls, estimated_calls, nanos, has_unknown_lengths, recent } = sum;
+        let (recent, mean_is_known) = (recent.map(self::recent), !has_unknown_lengths);
+        let (category, recorded) = (category.to_owned(), session.live.recorded_time(probe, fixed));
+        Some(Hot {
+            probe,
+            method,
+            category,
+            level: level.to_owned(),
+            recorded,
+            descriptor,
+            calls,
+            estimated_calls,
+            nanos,
+            mean_is_known,
+            recent,
+        })
+    };
+    largest(session.probes, by_probe, &category, most).into_iter().filter_map(row).collect()
 }
 
 /// Returns the `most` methods with the most time, the first having the most.

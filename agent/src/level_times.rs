@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use control::RecordedTime;
 use instrument_core::level::Level;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
-use serde::Serialize;
 
 /// The probes whose level was changed, or that were removed.
 #[derive(Debug)]
@@ -56,18 +56,6 @@ struct ProbeTimes {
     since: Duration,
     /// The time at earlier levels.
     before: BTreeMap<Level, Duration>,
-    changes: u64,
-}
-
-/// How calls of a probe were recorded. Nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub(crate) struct RecordedTime {
-    /// In which every call was recorded.
-    every_call: u64,
-    /// In which calls were estimated (level watch).
-    estimates: u64,
-    /// Since the probe was inserted.
-    whole: u64,
     changes: u64,
 }
 
@@ -155,15 +143,13 @@ impl ProbeTimes {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    impl RecordedTime {
-        /// Returns every call, estimates and the whole in seconds, and the changes.
-        pub(crate) fn seconds(self) -> [u64; 4] {
-            let RecordedTime { every_call, estimates, whole, changes } = self;
-            [every_call / 1_000_000_000, estimates / 1_000_000_000, whole / 1_000_000_000, changes]
-        }
+    /// Returns every call, estimates and the whole in seconds, and the changes.
+    pub(crate) fn in_seconds(recorded: RecordedTime) -> [u64; 4] {
+        let RecordedTime { every_call, estimates, whole, changes } = recorded;
+        [every_call / 1_000_000_000, estimates / 1_000_000_000, whole / 1_000_000_000, changes]
     }
 
     fn seconds(seconds: u64) -> Duration {
@@ -171,7 +157,7 @@ mod tests {
     }
 
     fn figures(probe: &ProbeTimes, now: u64, pauses: &Pauses) -> [u64; 4] {
-        probe.recorded(seconds(now), pauses).seconds()
+        in_seconds(probe.recorded(seconds(now), pauses))
     }
 
     #[test]

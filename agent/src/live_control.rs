@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use control::{Bursts, Changed, GovernorFigures, LiveCounts, RecordedTime, WantedLevel};
 use instrument_core::level::Level;
 use instrument_core::selection::Chosen;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
-use serde::{Deserialize, Serialize};
 
 use crate::governor::{Decision, Governor, Interval, Manner, ProbeCalls};
-use crate::level_times::{LevelTimes, RecordedTime};
+use crate::level_times::LevelTimes;
 use crate::live_levels::{self, LiveLevels};
-use crate::live_selection::{Fixed, LiveSelection, category_of, fixed};
+use crate::live_selection::{LiveSelection, category_of, fixed};
 use crate::probe_prices::ProbePrices;
 use crate::probe_registry::{ProbeDescription, ProbeRegistry, RecordedAs, SECTION};
 use crate::recorder::CallsMade;
@@ -105,62 +105,15 @@ pub(crate) struct Governing {
     pub(crate) warning: Option<String>,
 }
 
-/// The governor's state, for people.
-#[derive(Debug, Serialize)]
-pub(crate) struct Governed {
-    /// Most of the CPU time that probes may take.
-    pub(crate) budget_percent: u32,
-    /// What the probes took in the last interval whose level the governor changes, at all levels but watch.
-    pub(crate) percent: f64,
-    /// What the others took: those whose level a person set, of rules with `governed = false`, and those that are not live.
-    pub(crate) kept_percent: f64,
-    /// What probes at level watch took when their calls were counted last.
-    pub(crate) watch_percent: Option<f64>,
-    /// What a call at level time costs.
-    pub(crate) nanos_per_call: f64,
-    /// What a call at level full costs.
-    pub(crate) nanos_per_full_call: f64,
-}
-
-/// The level that a request asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum WantedLevel {
-    /// That of the rule, which the governor may lower.
-    Auto,
-    #[serde(untagged)]
-    Exact(Level),
-}
-
-/// What a request changed.
-#[derive(Debug, Serialize)]
-pub(crate) struct Changed {
-    changed: usize,
-    /// All live probes.
-    live: usize,
-    /// What was meant and cannot change.
-    fixed: Vec<Fixed>,
-    /// The changes themselves are recorded.
-    #[serde(skip)]
+/// What a request to set levels did.
+#[derive(Debug)]
+pub(crate) struct LevelsSet {
+    /// What the client is answered.
+    pub(crate) answer: Changed,
+    /// The changes to be recorded.
     pub(crate) changes: Vec<LevelChange>,
-}
-
-/// Live probes of one category.
-#[derive(Debug, Serialize)]
-pub(crate) struct LiveCounts {
-    category: String,
-    /// Methods by level, or removed.
-    levels: BTreeMap<&'static str, usize>,
-}
-
-/// The windows of level burst.
-#[derive(Debug, Serialize)]
-pub(crate) struct Bursts {
-    open_ms: u32,
-    period_ms: u32,
-    /// Since the process started.
-    windows: u64,
-    open_nanos: u64,
+    /// The live probes that were meant.
+    pub(crate) probes: Vec<u32>,
 }
 
 impl LiveControl {
@@ -231,7 +184,7 @@ impl LiveControl {
         wanted: WantedLevel,
         setup: &Setup,
         without: &FxHashSet<u32>,
-    ) -> (Changed, Vec<u32>) {
+    ) -> LevelsSet {
         let described = self.described();
         let meant: Vec<&ProbeDescription> =
             described.iter().filter(|probe| selection.takes(probe, &setup.templates)).collect();
@@ -251,7 +204,7 @@ impl LiveControl {
         state.note(self.began.elapsed(), line);
         let live = described.iter().filter(|probe| probe.live).count();
         let fixed = fixed(meant.into_iter(), &setup.rules, &setup.templates);
-        (Changed { changed, live, fixed, changes }, numbers)
+        LevelsSet { answer: Changed { changed, live, fixed }, changes, probes: numbers }
     }
 
     fn set_one(&self, state: &mut State, probe: u32, wanted: WantedLevel) -> Option<LevelChange> {
@@ -315,14 +268,14 @@ impl LiveControl {
 
     /// How many live probes have which level, or are removed, by category.
     pub(crate) fn count(&self, setup: &Setup, removed: &FxHashSet<u32>) -> Vec<LiveCounts> {
-        let mut counts: BTreeMap<&str, BTreeMap<&'static str, usize>> = BTreeMap::new();
+        let mut counts: BTreeMap<&str, BTreeMap<String, usize>> = BTreeMap::new();
         for probe in self.described().iter().filter(|probe| probe.live) {
             let of_category = counts.entry(category_of(&probe.template, &setup.templates)).or_default();
             let state = if removed.contains(&probe.number) { REMOVED } else { self.levels.get(probe.number).name() };
-            *of_category.entry(state).or_default() += 1;
+            *of_category.entry(state.to_owned()).or_default() += 1;
         }
-        let told = |(category, levels): (&str, _)| LiveCounts { category: category.to_owned(), levels };
-        counts.into_iter().map(told).collect()
+        let of_category = |(category, levels): (&str, _)| LiveCounts { category: category.to_owned(), levels };
+        counts.into_iter().map(of_category).collect()
     }
 
     /// The windows of level burst, if there were some or will be.
@@ -359,10 +312,10 @@ impl LiveControl {
     }
 
     /// The governor, if there is one.
-    pub(crate) fn governed(&self, watch_percent: Option<f64>) -> Option<Governed> {
+    pub(crate) fn governed(&self, watch_percent: Option<f64>) -> Option<GovernorFigures> {
         let state = self.state.lock();
         let nanos = |level| state.prices.of(level).total_nanos;
-        Some(Governed {
+        Some(GovernorFigures {
             budget_percent: self.budget_percent?,
             percent: state.governor.as_ref()?.percent(),
             kept_percent: state.kept.percent,
@@ -518,6 +471,7 @@ mod tests {
     use instrument_core::level::Mode;
 
     use super::*;
+    use crate::level_times::tests::in_seconds;
     use crate::probe_registry::ProbeRequest;
 
     /// A session that began some seconds ago.
@@ -538,12 +492,12 @@ mod tests {
         let control = session_since(100, probes);
         assert!(control.recorded_time(probe, Some(Level::Watch)).is_none(), "no class of this session has it");
         control.begin_fixed(probe);
-        let before = control.recorded_time(probe, Some(Level::Watch)).map(RecordedTime::seconds);
+        let before = control.recorded_time(probe, Some(Level::Watch)).map(in_seconds);
         assert!(matches!(before, Some([0, estimates, whole, 0]) if estimates == whole && whole < 50), "{before:?}");
         control.note_removal(probe, true);
         let at_watch = control.times().at(probe, Level::Watch);
         assert!(at_watch < Some(Duration::from_secs(50)), "it was not there for {at_watch:?}");
-        let after = control.recorded_time(probe, Some(Level::Watch)).map(RecordedTime::seconds);
+        let after = control.recorded_time(probe, Some(Level::Watch)).map(in_seconds);
         assert!(matches!(after, Some([0, _, _, 1])), "`instr top` marks the removal: {after:?}");
     }
 
@@ -569,9 +523,10 @@ mod tests {
         let removed = control.count(&setup, &FxHashSet::from_iter([kept]));
         assert_eq!(removed[0].levels.keys().collect::<Vec<_>>(), [&REMOVED], "the same word as in the list of methods");
         let all = LiveSelection::parse("**").unwrap();
-        let (changed, numbers) = control.set(&all, WantedLevel::Exact(Level::Full), &setup, &FxHashSet::default());
-        assert_eq!((numbers, changed.changed, changed.live), (vec![kept], 1, 1));
-        assert_eq!(changed.fixed.iter().map(|fixed| fixed.methods).collect::<Vec<_>>(), [1, 1], "and the section");
+        let LevelsSet { answer, probes: numbers, .. } =
+            control.set(&all, WantedLevel::Exact(Level::Full), &setup, &FxHashSet::default());
+        assert_eq!((numbers, answer.changed, answer.live), (vec![kept], 1, 1));
+        assert_eq!(answer.fixed.iter().map(|fixed| fixed.methods).collect::<Vec<_>>(), [1, 1], "and the section");
         assert_eq!([kept, unwanted].map(|probe| control.level(probe)), [Level::Full, Level::Off]);
         let next = LiveControl::new(probes, None);
         assert!(next.count(&setup, &FxHashSet::default()).is_empty(), "attached again with other rules");

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use control::Fixed;
 use instrument_core::level::Level;
 use instrument_core::rules::patterns::NameGlob;
 use instrument_core::selection::RuleSet;
 use instrument_core::template::TemplateLibrary;
-use serde::Serialize;
 
 use crate::probe_registry::ProbeDescription;
 
@@ -20,19 +20,6 @@ pub(crate) enum LiveSelection {
     Methods(NameGlob),
     /// Methods whose template has this category.
     Category(String),
-}
-
-/// Probes whose level stays, and why.
-#[derive(Debug, Serialize, PartialEq, Eq)]
-pub(crate) struct Fixed {
-    /// Rules with this template.
-    pub(crate) rules: Vec<String>,
-    pub(crate) template: String,
-    /// Instrumented methods that were meant.
-    pub(crate) methods: usize,
-    /// The level at which they stay.
-    pub(crate) level: Level,
-    pub(crate) reason: String,
 }
 
 impl LiveSelection {
@@ -98,7 +85,7 @@ pub(crate) fn fixed<'p>(
             rules: with_template.map(|rule| rule.name().to_owned()).collect(),
             template: template.to_owned(),
             methods,
-            level,
+            level: level.name().to_owned(),
             reason: reason.to_owned(),
         }
     };
@@ -146,8 +133,9 @@ mod tests {
         let probes =
             [probe("a.B.c", "jdbc-prepare", false), probe("a.B.d", "jdbc-prepare", false), probe("a", "timed", true)];
         let fixed = fixed(probes.iter(), &setup.rules, &setup.templates);
-        let told: Vec<_> = fixed.iter().map(|fixed| (fixed.rules.join(" "), fixed.methods, fixed.level)).collect();
-        assert_eq!(told, [("bills".to_owned(), 2, Level::Time)]);
+        let told: Vec<_> =
+            fixed.iter().map(|fixed| (fixed.rules.join(" "), fixed.methods, fixed.level.as_str())).collect();
+        assert_eq!(told, [("bills".to_owned(), 2, "time")]);
         assert!(fixed[0].reason.contains("live = true"), "{}", fixed[0].reason);
     }
 

@@ -25,6 +25,7 @@ mod spans;
 
 use std::sync::Arc;
 
+use control::Sending;
 use parking_lot::Mutex;
 use settings::MetricsConfig;
 use trace::TaskStep;
@@ -41,7 +42,6 @@ pub(crate) use full_calls::FullCalls;
 use keeper::{IntervalEnd, Keeper, Limits, Sources};
 use method_table::{MethodSink, MethodTable};
 use otlp::ExportCounts;
-pub(crate) use otlp::Sending;
 pub(crate) use perf_counters::PerfCounters;
 use relations::{RelationSink, Relations};
 use scrape_server::ScrapeServer;
@@ -138,7 +138,7 @@ impl Metrics {
 
     /// How sending goes, if figures are sent.
     pub(crate) fn sending(&self) -> Option<Sending> {
-        self.export.as_ref().map(|(url, counts)| Sending::of(url, counts))
+        self.export.as_ref().map(|(url, counts)| otlp::sending(url, counts))
     }
 
     /// Publishes the last figures and stops all threads.

@@ -49,7 +49,7 @@ pub(crate) use record_sinks::RecordSinks;
 pub(crate) use record_stream::{Detail, RecordSink, RecordThread};
 pub(crate) use thread_selection::ThreadSelection;
 pub(crate) use ticker::{LiveTicks, TickIntervals, TickSettings, Ticker};
-pub(crate) use trace_dumps::{DumpAnswer, DumpDesk, Dumped};
+pub(crate) use trace_dumps::{DumpAnswer, DumpDesk};
 pub(crate) use trace_sink::{RecordCounts, TraceParts, TraceSink};
 pub(crate) use watched_calls::{Seen, WatchedCalls};
 

@@ -8,9 +8,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use control::Dumped;
 use instrument_core::rules::patterns::NameGlob;
 use parking_lot::Mutex;
-use serde::Serialize;
 use settings::TraceConfig;
 use trace::{Recording, TraceDump};
 
@@ -21,19 +21,6 @@ use crate::jvm::block_signals;
 const REMEMBERED: usize = 100;
 /// Most dumps with the same time and reason in their names.
 const MOST_OF_A_SECOND: u32 = 1000;
-
-/// A dump that was written.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct Dumped {
-    /// The file.
-    pub(crate) file: PathBuf,
-    /// Its length.
-    pub(crate) bytes: u64,
-    /// From the first moment in it to the last.
-    pub(crate) seconds: f64,
-    /// Why it was written.
-    pub(crate) reason: String,
-}
 
 /// What became of a request.
 pub(crate) type DumpAnswer = Result<Dumped, String>;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::{Session, SessionWatcher};
-use crate::control::{self, Status, Stopped};
+use crate::control as control_service;
 use crate::control_socket::ControlSocket;
 use crate::health::HealthWatch;
 use crate::jvm::{self, Event, Jni, NAME_GATE, NanoClock, block_signals, process_cpu_time};
-use crate::live_control::{Changed, Governing, LevelChange, REMOVED, WantedLevel};
+use crate::live_control::{Governing, LevelChange, LevelsSet, REMOVED};
 use crate::live_selection::LiveSelection;
-use crate::metrics::{Metrics, Origin, Sending};
+use crate::metrics::{Metrics, Origin};
 use crate::probe_switch::PausedBy;
 use crate::recorder::{CallsMade, Drainer, RecordCounts, RecordSinks, Rings, ThreadSelection, TraceParts, TraceSink};
 use crate::runtime_classes::RuntimeClasses;
@@ -21,6 +21,7 @@ use crate::trace_file;
 use crate::unloaded_classes::KeptAboutClasses;
 use crate::withdrawn_probes::{ChangeKind, Changes, WithdrawnProbes};
 use crate::{loaded_before, message};
+use control::{Changed, Sending, Status, Stopped, WantedLevel};
 use instrument_core::level::Level;
 use instrument_core::rules::patterns::ThreadNames;
 use rustc_hash::FxHashSet;
@@ -140,7 +141,7 @@ impl Session {
 
     pub(super) fn start_control(self: &Arc<Self>) {
         if self.setup.config.control.socket {
-            match control::open(Arc::downgrade(self)) {
+            match control_service::open(Arc::downgrade(self)) {
                 Ok(socket) => self.running.lock().control = Some(socket),
                 Err(error) => tracing::info!(%error, "`instr status` and `instr level` cannot reach this process"),
             }
@@ -150,7 +151,7 @@ impl Session {
     /// What people are told who ask while the program runs.
     pub(crate) fn status(&self, methods: usize, durations: bool) -> Status {
         let trace_file = self.running.lock().trace_file.clone();
-        Status::of(self, trace_file, self.status_ended(), methods, durations)
+        control_service::status(self, trace_file, self.status_ended(), methods, durations)
     }
 
     /// How sending to an OpenTelemetry receiver goes, while it does.
@@ -261,12 +262,12 @@ impl Session {
         // A method without a probe cannot be handed back to a level; the governor decides when it gets its probe again.
         let removed = || self.withdrawn.as_ref().map(WithdrawnProbes::numbers).unwrap_or_default();
         let without = if wanted == WantedLevel::Auto { removed() } else { FxHashSet::default() };
-        let (changed, probes) = self.live.set(selection, wanted, &self.setup, &without);
-        self.record_changes(&changed.changes);
-        let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !self.is_leaving()) else { return changed };
+        let LevelsSet { answer, changes, probes } = self.live.set(selection, wanted, &self.setup, &without);
+        self.record_changes(&changes);
+        let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !self.is_leaving()) else { return answer };
         let WantedLevel::Exact(level) = wanted else {
             withdrawn.govern_again(&self.live.removable_among(&probes));
-            return changed;
+            return answer;
         };
         let _guard = withdrawn.one_change_at_a_time();
         let changes = withdrawn.give_back(&probes, level != Level::Off);
@@ -276,7 +277,7 @@ impl Session {
             let refused = self.vm.with_attached_daemon(c"instr-level", retransform).unwrap_or_else(|| classes.clone());
             self.report_changes(&withdrawn.settle(changes, &refused));
         }
-        changed
+        answer
     }
 
     /// Has the governor of levels look. Called by the drainer.

@@ -1,10 +1,10 @@
 //! `instr dump-trace`: has the agent in a running JVM write what it keeps in memory.
 
 use anyhow::Result;
-use serde_json::json;
+use control::{Dumped, Request};
 
 use super::status::describe;
-use crate::running_agent::{Dumped, ask};
+use crate::running_agent::ask;
 
 /// Write the newest part of a recording that is kept in memory (`mode = "ring"` in [trace]) into a file.
 #[derive(Debug, clap::Args)]
@@ -14,7 +14,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let dumped: Dumped = ask(arguments.pid, &json!({"ask": "dump-trace"}))?;
+    let dumped: Dumped = ask(arguments.pid, &Request::DumpTrace)?;
     println!("{}", describe(&dumped));
     Ok(())
 }

@@ -1,10 +1,12 @@
 //! `instr level`: changes the level of methods in a running JVM.
 
 use anyhow::Result;
-use serde_json::json;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use control::{Changed, Fixed, Request, WantedLevel};
+use instrument_core::level::Level;
 
 use crate::failure::Failure;
-use crate::running_agent::{Changed, Fixed, ask};
+use crate::running_agent::ask;
 
 /// Change the level of methods while they run. Works for live probes: all with `live = true` in [control], else those of rules with
 /// level `time` or `full`.
@@ -17,13 +19,13 @@ pub(crate) struct Arguments {
     methods: String,
     /// The new level; `burst` records the calls that begin in a window of a millisecond in every hundred (`[control]`). `auto` hands the
     /// methods back: to the level of their rule, which the governor may lower.
-    #[arg(value_parser = ["off", "watch", "burst", "time", "full", "auto"])]
-    level: String,
+    #[arg(value_parser = PossibleValuesParser::new(["off", "watch", "burst", "time", "full", "auto"]).map(wanted))]
+    level: WantedLevel,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let Arguments { pid, methods, level } = arguments;
-    let changed: Changed = ask(*pid, &json!({"ask": "level", "methods": methods, "level": level}))?;
+    let changed: Changed = ask(*pid, &Request::Level { methods: methods.clone(), level: *level })?;
     let fixed = fixed_lines(&changed.fixed);
     match changed {
         Changed { live: 0, .. } => Err(Failure::new(
@@ -42,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         }
         Changed { changed, .. } => {
             let methods = if changed == 1 { "method is" } else { "methods are" };
-            if level == "auto" {
+            if *level == WantedLevel::Auto {
                 println!("{changed} {methods} at the level of their rule now, and governed");
             } else {
                 println!("{changed} {methods} at level {level} now");
@@ -51,6 +53,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             Ok(())
         }
     }
+}
+
+/// Returns the level of this name, which is one of those that can be given.
+fn wanted(name: String) -> WantedLevel {
+    Level::ALL.into_iter().find(|level| level.name() == name).map_or(WantedLevel::Auto, WantedLevel::Exact)
 }
 
 /// Returns a line for each template that cannot change its level.
@@ -65,6 +72,8 @@ fn fixed_lines(fixed: &[Fixed]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

@@ -1,9 +1,9 @@
 //! `instr pause` and `instr resume`: one switch for all probes of a running JVM.
 
 use anyhow::Result;
-use serde_json::json;
+use control::{Request, Switched};
 
-use crate::running_agent::{Switched, ask};
+use crate::running_agent::ask;
 
 /// Switch all probes of a running JVM off at once, whatever their level; `instr resume` switches them on again. The recording goes
 /// on, without calls. No class is touched.
@@ -21,13 +21,13 @@ pub(crate) struct ResumeArguments {
 }
 
 pub(crate) fn pause(arguments: &PauseArguments) -> Result<()> {
-    let switched: Switched = ask(arguments.pid, &json!({"ask": "pause"}))?;
+    let switched: Switched = ask(arguments.pid, &Request::Pause)?;
     println!("{}", text(&switched, "all probes are off now", "all probes were off already"));
     Ok(())
 }
 
 pub(crate) fn resume(arguments: &ResumeArguments) -> Result<()> {
-    let switched: Switched = ask(arguments.pid, &json!({"ask": "resume"}))?;
+    let switched: Switched = ask(arguments.pid, &Request::Resume)?;
     println!("{}", text(&switched, "the probes are on again", "nobody had paused the probes"));
     Ok(())
 }

@@ -1,10 +1,10 @@
 //! `instr status`: what the agent in a running JVM has done and decided.
 
 use anyhow::Result;
-use serde_json::json;
+use control::{Bursts, Dumped, Failing, GovernorFigures, LiveCounts, Request, Sending, Status};
 use trace::report::counted;
 
-use crate::running_agent::{Bursts, Dumped, Failing, Governor, LiveCounts, Sending, Status, ask, ask_text};
+use crate::running_agent::{ask, ask_text};
 
 /// Show what the agent in a running JVM does: classes, records, levels, and what the governor decided.
 #[derive(Debug, clap::Args)]
@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let request = json!({"ask": "status"});
+    let request = Request::Status { methods: None, durations: false };
     if arguments.json {
         println!("{}", ask_text(arguments.pid, &request)?.trim());
         return Ok(());
@@ -78,8 +78,8 @@ fn live(counts: &LiveCounts) -> String {
 }
 
 /// What probes cost, and how that was computed.
-fn governor(governor: &Governor) -> String {
-    let Governor { budget_percent, percent, kept_percent, watch_percent, nanos_per_call, nanos_per_full_call } =
+fn governor(governor: &GovernorFigures) -> String {
+    let GovernorFigures { budget_percent, percent, kept_percent, watch_percent, nanos_per_call, nanos_per_full_call } =
         governor;
     let watch = watch_percent.map_or(String::new(), |percent| format!(", level watch {percent:.2} %"));
     let kept = if *kept_percent > 0.0 {
@@ -119,6 +119,8 @@ pub(crate) fn describe(dump: &Dumped) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

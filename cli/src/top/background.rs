@@ -4,10 +4,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use serde_json::json;
+use control::{Changed, Request, Status, WantedLevel};
+use instrument_core::level::Level;
 
 use super::figures::Interval;
-use crate::running_agent::{Changed, Status, ask};
+use crate::running_agent::ask;
 
 /// Methods asked for, more than anybody looks at, so that a search finds what is not hot.
 const METHODS: usize = 1_000;
@@ -16,7 +17,7 @@ const METHODS: usize = 1_000;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LevelChange {
     pub(crate) method: String,
-    pub(crate) level: &'static str,
+    pub(crate) level: Level,
 }
 
 /// Results of the background thread.
@@ -39,7 +40,7 @@ pub(crate) struct Background {
 
 /// Asks once.
 pub(crate) fn look(pid: u32) -> Result<Status> {
-    ask(pid, &json!({"ask": "status", "methods": METHODS, "durations": true}))
+    ask(pid, &Request::Status { methods: Some(METHODS), durations: true })
 }
 
 impl Background {
@@ -91,7 +92,8 @@ impl Watch {
     /// What cannot be done is said, too; whether the agent is still there is found out by the next look.
     fn change(&self, change: &LevelChange) -> News {
         let LevelChange { method, level } = change;
-        let changed = match ask(self.pid, &json!({"ask": "level", "methods": method, "level": level})) {
+        let request = Request::Level { methods: method.clone(), level: WantedLevel::Exact(*level) };
+        let changed = match ask(self.pid, &request) {
             Ok(changed) => changed,
             Err(error) => return News::Said(format!("{error:#}")),
         };

@@ -1,5 +1,6 @@
 //! Draws the screen: what the JVM does, its methods, what the governor decided, and which keys there are.
 
+use control::Status;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -9,7 +10,7 @@ use trace::report::{bytes, count, counted, duration};
 
 use super::figures::{Column, Interval, Row};
 use super::screen::Screen;
-use crate::running_agent::Status;
+use crate::running_agent::standstill;
 
 /// Decisions of the governor that are shown, on screens with room for them.
 const DECISIONS: usize = 4;
@@ -71,8 +72,8 @@ fn head_lines(screen: &Screen, width: usize) -> Vec<Line<'static>> {
 
 /// Returns why figures do not move.
 fn alerts(screen: &Screen, status: &Status) -> Vec<Span<'static>> {
-    let standstill = status.standstill().map(|text| Span::styled(format!("  {text}"), alarming(screen)));
-    let mut alerts: Vec<_> = standstill.into_iter().collect();
+    let still = standstill(status).map(|text| Span::styled(format!("  {text}"), alarming(screen)));
+    let mut alerts: Vec<_> = still.into_iter().collect();
     if screen.paused {
         let style = styled(screen, Style::new().fg(Color::Yellow).add_modifier(Modifier::BOLD));
         alerts.push(Span::styled("  SCREEN PAUSED", style));
@@ -173,7 +174,7 @@ fn text(column: Column, row: &Row) -> String {
     let sign = if row.estimated { "~" } else { "" };
     let time =
         |nanos: f64| if row.calls == 0 { String::new() } else { format!("{sign}{}", duration(nanos.round() as u64)) };
-    let recent = |value: fn(&crate::running_agent::Recent) -> u64| {
+    let recent = |value: fn(&control::Recent) -> u64| {
         row.recent.as_ref().map_or(String::new(), |recent| format!("{sign}{}", duration(value(recent))))
     };
     match column {

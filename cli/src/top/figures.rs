@@ -1,13 +1,12 @@
 //! What happened in a JVM between two looks at it.
 
+use control::{Hot, Recent, RecordedTime, Status};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use classfile::descriptor::MethodDescriptor;
 use instrument_core::selection::signature::type_name;
-
-use crate::running_agent::{Hot, Recent, RecordedTime, Status};
 
 /// Calls and time of a method between two looks.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,6 +8,7 @@ use trace::report::duration;
 
 use super::background::{end_of, look};
 use super::figures::{Interval, Row};
+use crate::running_agent::standstill;
 
 /// Prints a table after each interval, `looks` times at most, or until the JVM ends.
 pub(crate) fn print_tables(pid: u32, interval: Duration, looks: Option<u32>, methods: usize) -> Result<()> {
@@ -38,9 +39,9 @@ fn table(interval: &Interval, most: usize) -> String {
         format!(", {:.1} of {} % for probes", governor.all_percent(), governor.budget_percent)
     });
     let (rate, lost) = (interval.rate, interval.lost);
-    let standstill = status.standstill().map_or(String::new(), |text| format!(", {text}"));
+    let still = standstill(status).map_or(String::new(), |text| format!(", {text}"));
     let pid = status.pid;
-    let mut lines = vec![format!("process {pid}: {rate:.0} records a second, {lost} lost{governor}{standstill}")];
+    let mut lines = vec![format!("process {pid}: {rate:.0} records a second, {lost} lost{governor}{still}")];
     let titles = ["calls/s", "time/s", "mean", "p50", "p99", "max"].map(|title| format!("{title:>9}"));
     lines.push(format!("{} level  method", titles.join(" ")));
     lines.extend(interval.rows.iter().filter(|row| row.calls > 0).take(most).map(line));

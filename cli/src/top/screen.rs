@@ -1,5 +1,6 @@
 //! What the screen shows at the moment, and what keys change in it.
 
+use instrument_core::level::Level;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::widgets::TableState;
 
@@ -93,9 +94,9 @@ impl Screen {
             KeyCode::Char('/') => self.typing = true,
             KeyCode::Char('p' | ' ') => self.paused = !self.paused,
             KeyCode::Char('r') => self.reversed = !self.reversed,
-            KeyCode::Char('o') => return self.change("off"),
-            KeyCode::Char('w') => return self.change("watch"),
-            KeyCode::Char('t') => return self.change("time"),
+            KeyCode::Char('o') => return self.change(Level::Off),
+            KeyCode::Char('w') => return self.change(Level::Watch),
+            KeyCode::Char('t') => return self.change(Level::Time),
             KeyCode::Char(digit @ '1'..='8') => self.sort_by(digit as usize - '1' as usize),
             code => self.move_key(code),
         }
@@ -142,7 +143,7 @@ impl Screen {
         }
     }
 
-    fn change(&mut self, level: &'static str) -> Option<Wish> {
+    fn change(&mut self, level: Level) -> Option<Wish> {
         let rows = self.rows();
         let Some(row) = self.position(&rows).and_then(|at| rows.get(at)) else {
             self.message = Some("mark a method with the arrow keys first".to_owned());

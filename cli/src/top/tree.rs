@@ -3,7 +3,7 @@
 use std::io::{Write, stdout};
 
 use anyhow::Result;
-use serde::Deserialize;
+use control::{CallTree, Request};
 use trace::report::{count, duration};
 
 use crate::running_agent::{ask, ask_text};
@@ -12,27 +12,9 @@ use crate::running_agent::{ask, ask_text};
 const SMALLEST_SHARE: f64 = 1.0;
 const MOST_LINES: usize = 150;
 
-/// The agent's answer. Times are nanoseconds; parents stand before their children.
-#[derive(Debug, Deserialize)]
-struct CallTree {
-    nodes: Vec<Node>,
-    left_out: u64,
-    misplaced: u64,
-}
-
-/// All calls of a method by one path.
-#[derive(Debug, Deserialize)]
-struct Node {
-    parent: Option<usize>,
-    method: String,
-    calls: u64,
-    total: u64,
-    own: u64,
-}
-
 /// Prints the tree once, as text or as the agent's JSON.
 pub(crate) fn print_tree(pid: u32, json: bool) -> Result<()> {
-    let request = serde_json::json!({"ask": "call-tree"});
+    let request = Request::CallTree;
     let text = if json { ask_text(pid, &request)? } else { lines(&ask(pid, &request)?).join("\n") + "\n" };
     stdout().write_all(text.as_bytes())?;
     Ok(())
@@ -92,11 +74,14 @@ fn paths(below: &[Vec<usize>], node: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use control::TreeNode;
+
     use super::*;
 
     #[test]
     fn callees_stand_below_their_callers_the_longest_first() {
-        let node = |parent, method: &str, total, own| Node { parent, method: method.to_owned(), calls: 2, total, own };
+        let node =
+            |parent, method: &str, total, own| TreeNode { parent, method: method.to_owned(), calls: 2, total, own };
         let nodes = vec![
             node(None, "a.Other.run", 300, 300),
             node(None, "a.Main.main", 9_700, 700),

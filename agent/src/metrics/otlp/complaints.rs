@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
+use control::Failing;
 use parking_lot::Mutex;
-use serde::Serialize;
 
 /// The same reason is not told again before.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -34,17 +34,6 @@ struct Told {
     attempts: u64,
     /// How long another reason has to wait.
     pause: Duration,
-}
-
-/// The present state of a receiver that fails.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Failing {
-    /// Why the last attempt failed.
-    pub(crate) reason: String,
-    /// Attempts that failed since it last worked.
-    pub(crate) attempts: u64,
-    /// Seconds since the first of them.
-    pub(crate) seconds: f64,
 }
 
 impl Complaints {

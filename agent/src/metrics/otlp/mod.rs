@@ -16,9 +16,9 @@ mod trace_request;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use control::Sending;
 use parking_lot::Mutex;
 use prost::Message as _;
-use serde::Serialize;
 use settings::MetricsConfig;
 
 use super::Origin;
@@ -26,7 +26,6 @@ use super::family::{self, Family, Kind, Unit, Value};
 use super::keeper::IntervalEnd;
 use super::method_families::MethodNames;
 use super::spans::SpanTable;
-use complaints::Failing;
 use destination::Destination;
 pub(crate) use exporter::ExportCounts;
 use exporter::{Exporter, Parcel, Signal};
@@ -36,31 +35,15 @@ use trace_request::SpanWriter;
 /// Series of one request, which then has about a megabyte: receivers refuse large ones.
 const SERIES_PER_REQUEST: usize = 3_000;
 
-/// How sending goes, for people.
-#[derive(Debug, Serialize)]
-pub(crate) struct Sending {
-    /// The receiver.
-    url: String,
-    /// Values of metrics that it took.
-    metrics_sent: u64,
-    metrics_dropped: u64,
-    spans_sent: u64,
-    spans_dropped: u64,
-    /// Set while it does not take what it is sent.
-    failing: Option<Failing>,
-}
-
-impl Sending {
-    /// The present state.
-    pub(crate) fn of(url: &str, counts: &ExportCounts) -> Sending {
-        Sending {
-            url: settings::without_credentials(url).into_owned(),
-            metrics_sent: counts.sent(Signal::Metrics),
-            metrics_dropped: counts.dropped(Signal::Metrics),
-            spans_sent: counts.sent(Signal::Traces),
-            spans_dropped: counts.dropped(Signal::Traces),
-            failing: counts.complaints().failing(),
-        }
+/// Returns how sending to this receiver goes.
+pub(crate) fn sending(url: &str, counts: &ExportCounts) -> Sending {
+    Sending {
+        url: settings::without_credentials(url).into_owned(),
+        metrics_sent: counts.sent(Signal::Metrics),
+        metrics_dropped: counts.dropped(Signal::Metrics),
+        spans_sent: counts.sent(Signal::Traces),
+        spans_dropped: counts.dropped(Signal::Traces),
+        failing: counts.complaints().failing(),
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use expect_test::expect_file;
+use instrument_core::level::Level;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -85,7 +86,7 @@ fn a_filter_a_mark_and_another_order() {
     expect("filtered.txt", &drawn(&mut screen, 120, 12));
     let change = press(&mut screen, [KeyCode::Char('t')]);
     let method = "com.acme.shop.Checkout.pay".to_owned();
-    assert_eq!(change, Some(Wish::Change(LevelChange { method, level: "time" })), "the marked one, by calls");
+    assert_eq!(change, Some(Wish::Change(LevelChange { method, level: Level::Time })), "the marked one, by calls");
 }
 
 #[test]
