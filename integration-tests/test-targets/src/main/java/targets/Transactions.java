@@ -17,7 +17,8 @@ import java.util.stream.IntStream;
 
 /**
  * Several clients at once have work done on other threads, in every way that the JDK has. What {@code viaX} causes is called
- * {@code xWork}, so a call below the wrong transaction shows. All share their pools.
+ * {@code xWork}, so a call below the wrong transaction shows. All share their pools. With the argument {@code stay} the program ends when
+ * it is sent a line.
  */
 public final class Transactions {
 
@@ -57,6 +58,9 @@ public final class Transactions {
             terminated &= executor.awaitTermination(1, TimeUnit.MINUTES);
         }
         System.out.println("done " + DONE + " " + terminated);
+        if (arguments.length > 0) {
+            System.in.read();
+        }
     }
 
     private static void client(int first) {

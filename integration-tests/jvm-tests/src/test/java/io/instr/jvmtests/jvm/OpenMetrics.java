@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -17,6 +18,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
@@ -60,19 +62,28 @@ public record OpenMetrics(String text, Map<String, Double> samples) {
         return ports;
     }
 
-    /** Reads the page. */
+    /** Reads the page; again if the agent, which waits for neither a scraper nor its own figures for long, gave up on a busy machine. */
     public static OpenMetrics scrape(int port) {
+        return Awaiting.await(() -> scrapeOnce(port), Optional::isPresent).orElseThrow();
+    }
+
+    private static Optional<OpenMetrics> scrapeOnce(int port) {
         HttpRequest request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + "/metrics"))
                 .timeout(JvmProcess.LIMIT)
                 .build();
         try {
             HttpResponse<String> response = HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString());
+            if (response.statusCode() == 503) {
+                return Optional.empty();
+            }
             assertEquals(200, response.statusCode(), response.body());
             String type = response.headers().firstValue("content-type").orElseThrow();
             assertTrue(type.startsWith("application/openmetrics-text; version=1.0.0"), type);
-            return parse(response.body());
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
+            return Optional.of(parse(response.body()));
+        } catch (ConnectException nobodyListens) {
+            throw new UncheckedIOException(nobodyListens);
+        } catch (IOException disconnected) {
+            return Optional.empty();
         } catch (InterruptedException e) {
             throw new IllegalStateException(e);
         }

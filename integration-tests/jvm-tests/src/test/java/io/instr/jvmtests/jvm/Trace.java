@@ -17,7 +17,10 @@ import jdk.jfr.consumer.RecordingFile;
 /** A recording, read by the JDK's own reader. */
 public record Trace(Path file, List<Call> calls, List<RecordedEvent> others) {
 
-    /** One {@code instr.MethodCall}. Times in nanoseconds; the start counts from some fixed moment. */
+    /**
+     * One {@code instr.MethodCall}. Times in nanoseconds; the start counts from some fixed moment. A thread that is being attached has no id
+     * yet: then it is 0.
+     */
     public record Call(
             String className,
             String method,
@@ -67,8 +70,8 @@ public record Trace(Path file, List<Call> calls, List<RecordedEvent> others) {
                 method.getDescriptor(),
                 event.getString("template"),
                 event.getBoolean("exact"),
-                thread.getJavaThreadId(),
-                thread.getJavaName(),
+                thread == null ? 0 : thread.getJavaThreadId(),
+                thread == null ? "" : thread.getJavaName(),
                 nanos(start),
                 event.getDuration().toNanos());
     }
