@@ -12,6 +12,8 @@ import java.net.HttpURLConnection;
 import java.net.URI;
 import java.net.URL;
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.TimeUnit;
 import java.util.logging.LogManager;
 import org.apache.catalina.Context;
 import org.apache.catalina.startup.Tomcat;
@@ -29,6 +31,10 @@ public final class MemberService {
         if (arguments[0].equals("jdk")) {
             HttpServer server = JdkHttpServerFactory.createHttpServer(URI.create("http://localhost:0/shop/api/"), application());
             ask(server.getAddress().getPort());
+            // A client may have its answer before the call has ended that gave it.
+            ExecutorService requests = (ExecutorService) server.getExecutor();
+            requests.shutdown();
+            requests.awaitTermination(5, TimeUnit.MINUTES);
             server.stop(0);
         } else {
             Tomcat tomcat = new Tomcat();

@@ -122,7 +122,17 @@ class AttachDetachIT {
     }
 
     private static Path config(Path parent, String name) {
-        return Attachment.prepare(parent, name, AgentConfig.timed("targets.Conversation", "java.util.HashMap"));
+        // Live probes as by default, but none that the governor lowers: calls are counted.
+        return Attachment.prepare(parent, name, AgentConfig.of("""
+                [control]
+                live = true
+                [governor]
+                enabled = false
+                [[rule]]
+                class = ["targets.Conversation", "java.util.HashMap"]
+                level = "time"
+                constructors = true
+                """));
     }
 
     private static void assertQuiet(Finished run) {

@@ -42,9 +42,9 @@ public final class Attachment {
     }
 
     private static void load(Jdk jdk, Dialog program, String options) {
-        // jcmd takes the quotes away once more.
-        List<String> command =
-                List.of(String.valueOf(program.pid()), "JVMTI.agent_load", BuildResult.AGENT.path().toString(), "\"" + options + "\"");
+        // jcmd takes the quotes away once more. By default it waits ten seconds for the threads of the JVM that answer it.
+        List<String> command = List.of("-J-Dsun.tools.attach.attachTimeout=" + JvmProcess.LIMIT.toMillis(), String.valueOf(program.pid()),
+                "JVMTI.agent_load", BuildResult.AGENT.path().toString(), "\"" + options + "\"");
         Finished answer = Tool.run(jdk, "jcmd", command).assertExitCode(0);
         assertTrue(answer.stdout().contains("return code: 0"), answer.stdout() + answer.stderr());
     }

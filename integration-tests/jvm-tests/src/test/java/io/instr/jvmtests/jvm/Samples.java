@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.List;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordedFrame;
-import jdk.jfr.consumer.RecordedThread;
 
 /** The samples of a recording, as the JDK's own reader shows them. */
 public record Samples(Trace trace, List<Sample> taken, List<RecordedEvent> failed) {
@@ -22,14 +21,9 @@ public record Samples(Trace trace, List<Sample> taken, List<RecordedEvent> faile
         List<Sample> taken = new ArrayList<>();
         for (RecordedEvent event : trace.events("jdk.ExecutionSample")) {
             List<String> frames = event.getStackTrace().getFrames().stream().map(Samples::describe).toList();
-            taken.add(new Sample(nameOf(event.getThread("sampledThread")), frames, event.getStackTrace().isTruncated()));
+            taken.add(new Sample(Trace.nameOf(event.getThread("sampledThread")), frames, event.getStackTrace().isTruncated()));
         }
         return new Samples(trace, taken, trace.events("instr.FailedSample"));
-    }
-
-    /** A thread that attaches while it is sampled has no id yet. */
-    private static String nameOf(RecordedThread thread) {
-        return thread == null ? "" : thread.getJavaName();
     }
 
     private static String describe(RecordedFrame frame) {
@@ -43,7 +37,7 @@ public record Samples(Trace trace, List<Sample> taken, List<RecordedEvent> faile
 
     public long ofThread(String name) {
         return taken.stream().filter(sample -> sample.thread().equals(name)).count()
-                + failed.stream().filter(event -> name.equals(nameOf(event.getThread()))).count();
+                + failed.stream().filter(event -> name.equals(Trace.nameOf(event.getThread()))).count();
     }
 
     /** What the recording says about how the samples were taken. */

@@ -71,9 +71,14 @@ public record Trace(Path file, List<Call> calls, List<RecordedEvent> others) {
                 event.getString("template"),
                 event.getBoolean("exact"),
                 thread == null ? 0 : thread.getJavaThreadId(),
-                thread == null ? "" : thread.getJavaName(),
+                nameOf(thread),
                 nanos(start),
                 event.getDuration().toNanos());
+    }
+
+    /** Returns the name of a thread; an empty one for a thread that had no id yet because it was being attached. */
+    public static String nameOf(RecordedThread thread) {
+        return thread == null ? "" : thread.getJavaName();
     }
 
     public static long nanos(Instant time) {
@@ -111,8 +116,12 @@ public record Trace(Path file, List<Call> calls, List<RecordedEvent> others) {
                 .orElse("");
     }
 
-    /** Returns the longest time between two ticks of level watch: each longer call is recorded, and its length is right to this time. */
+    /**
+     * Returns the longest time between two ticks of level watch: each longer call is recorded, and its length is right to this time. On a
+     * busy machine the thread that ticks may not have run at all before the program ended; then it is unbounded.
+     */
     public long longestTick() {
-        return Long.parseLong(setting("watch.tick-max-ns"));
+        String longest = setting("watch.tick-max-ns");
+        return longest.isEmpty() ? Long.MAX_VALUE : Long.parseLong(longest);
     }
 }
