@@ -90,7 +90,9 @@ class ExactnessIT {
         assertEquals(measured.size(), calls.size());
         long total = calls.stream().mapToLong(Call::duration).sum();
         long inside = measured.stream().mapToLong(bounds -> bounds[0]).sum();
-        assertEquals(inside, total, calls.size() * run.trace().longestTick(), "sum of durations");
+        long around = measured.stream().mapToLong(bounds -> bounds[1]).sum();
+        long error = calls.size() * run.trace().longestTick();
+        assertTrue(inside - error <= total && total <= around + error, inside + " <= " + total + " <= " + around + " but for " + error);
         assertTrue(calls.stream().noneMatch(Call::exact), "times of level watch are not exact");
     }
 

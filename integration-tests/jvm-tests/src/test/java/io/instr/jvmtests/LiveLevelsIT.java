@@ -175,7 +175,8 @@ class LiveLevelsIT {
     @EachJdk(oldestAndNewest = true)
     void inBurstsTheCallsThatBeginInAWindowAreRecordedAndNoOthers(Jdk jdk) throws Exception {
         Path directory = RunDirectories.create();
-        String tables = "[control]\nlive = true\nburst-open-ms = 2\nburst-period-ms = 20\n";
+        // Without the governor, who after two seconds of such calls removes the probe.
+        String tables = "[control]\nlive = true\nburst-open-ms = 2\nburst-period-ms = 20\n[governor]\nenabled = false\n";
         long calls = 0;
         String status = "";
         try (Dialog program = conversation(jdk, tables, "burst", directory)) {
@@ -225,7 +226,9 @@ class LiveLevelsIT {
     void aChangeOfLevelThrowsNoCompiledMethodAway(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
         Path log = directory.resolve("jit.txt");
-        try (Dialog program = conversation(jdk, "[control]\nlive = true\n", "off", directory, "-Xlog:jit+compilation=debug:file=" + log)) {
+        // Without the governor: removing a probe throws code away.
+        String tables = "[control]\nlive = true\n[governor]\nenabled = false\n";
+        try (Dialog program = conversation(jdk, tables, "off", directory, "-Xlog:jit+compilation=debug:file=" + log)) {
             for (int i = 0; i < 20; i++) {
                 program.ask("work 100000");
             }
