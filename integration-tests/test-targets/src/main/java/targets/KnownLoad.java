@@ -119,6 +119,7 @@ public final class KnownLoad {
         /** Calls of a known length by a known number of threads; returns calls, time in them, and time altogether. */
         static String steady(int threads, int millis, int calls) throws InterruptedException {
             AtomicLong nanos = new AtomicLong();
+            AtomicLong longest = new AtomicLong();
             List<Thread> all = new ArrayList<>();
             long before = System.nanoTime();
             for (int i = 0; i < threads; i++) {
@@ -126,7 +127,9 @@ public final class KnownLoad {
                     for (int call = 0; call < calls; call++) {
                         long start = System.nanoTime();
                         pacedQuietly(millis);
-                        nanos.addAndGet(System.nanoTime() - start);
+                        long length = System.nanoTime() - start;
+                        nanos.addAndGet(length);
+                        longest.accumulateAndGet(length, Math::max);
                     }
                 });
                 thread.start();
@@ -135,7 +138,7 @@ public final class KnownLoad {
             for (Thread thread : all) {
                 thread.join();
             }
-            return threads * calls + " " + nanos + " " + (System.nanoTime() - before);
+            return threads * calls + " " + nanos + " " + (System.nanoTime() - before) + " " + longest;
         }
 
         /** Starts threads that make the same calls until {@link #end}. */
