@@ -94,6 +94,27 @@ fn every_level_of_a_stack_counts_and_every_view_adds_up() {
 }
 
 #[test]
+fn samples_that_are_written_after_the_end_of_their_thread_have_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ended.jfr");
+    let mut recording = Recording::create(&file, options()).unwrap();
+    recording.sampler_started(START, settings());
+    recording.define_thread(31, "busy", 4711, false);
+    let method = recording.sampled_method(method("com/acme/Work", "a", true));
+    recording.thread_ended(31, START + 9 * MILLISECOND);
+    for tick in 7..9 {
+        recording.set_thread(31);
+        let frame = SampleFrame { method, line: 10, bytecode_index: 3, is_native: false };
+        recording.sample(START + tick * MILLISECOND, &[frame], false);
+        recording.flush_chunk().unwrap();
+    }
+    recording.finish().unwrap();
+    let profile = profile(&file, AnalysisOptions::default());
+    let threads: Vec<_> = profile.threads.iter().map(|row| (row.name.as_str(), row.id, row.ticks)).collect();
+    assert_eq!(threads, [("busy", 31, 2)]);
+}
+
+#[test]
 fn chunks_do_not_change_what_samples_say() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("chunks.jfr");

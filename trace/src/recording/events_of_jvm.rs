@@ -18,10 +18,10 @@ impl Recording {
         self.thread_lives(tid);
     }
 
-    /// Notes that a thread has ended (`jdk.ThreadEnd`) and forgets it: Java never uses its id again.
+    /// Notes that a thread has ended (`jdk.ThreadEnd`). Its name is remembered for a while: samples of it may be under way.
     pub fn thread_ended(&mut self, tid: u64, at_nanos: u64) {
         self.thread_event(id::THREAD_END, tid, at_nanos);
-        self.threads.forget(tid);
+        self.threads.forget_later(tid);
         self.change(StateChange::ThreadEnded { tid });
     }
 

@@ -18,6 +18,8 @@ import io.instr.jvmtests.jvm.Tool;
 import io.instr.jvmtests.jvm.Trace;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
 
 /**
@@ -62,6 +64,10 @@ class SamplerIT {
                 .filter(sample -> sample.frames().size() == 5 && sample.has("targets.Busy.c"))
                 .filter(sample -> sample.frames().subList(isExact ? 0 : 1, 3).equals(chain.subList(isExact ? 0 : 1, 3)))
                 .count();
+        assertEquals(Set.of("main"), samples.taken().stream()
+                .filter(sample -> sample.has("targets.Busy.chain"))
+                .map(Sample::thread)
+                .collect(Collectors.toSet()), "samples that are written after the end of their thread have its name as well");
         long all = samplesOfWork(samples);
         assertTrue(all > 50 && exact >= 0.8 * all, () -> exact + " of " + all + " are " + chain);
         assertClose(run.line("cpu main"), samples.ofThread("main"), 0.15);
