@@ -133,9 +133,12 @@ impl Ticker {
         counted: Option<Arc<WatchedCalls>>,
         late: LateTicks,
     ) -> std::io::Result<Ticker> {
-        // Before the thread is there: a call that begins before the first tick is never recorded, however long it lasts. That of fixed probes is
-        // `Recorder.start`'s.
-        live.levels.tick(clock.as_probes_read(clock.now()));
+        // Before the thread is there: a call that begins before the first tick is never recorded, however long it lasts. Fixed probes have a
+        // tick from `Recorder.start`, but it may be old, and a call that began with it would seem to be as long. A thread that the JVM
+        // does not know starts the ticker for live probes, or right after `Recorder.start`.
+        let first = clock.now();
+        live.levels.tick(clock.as_probes_read(first));
+        vm.with_current_thread(|jni| field.set(jni, tick_word(TickKind::Ordinary, clock.as_probes_read(first))));
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = std::thread::Builder::new().name("instr-ticker".to_owned()).spawn(move || {
@@ -148,12 +151,12 @@ impl Ticker {
             let has_real_time_priority = real_time && is_rare && run_at_once();
             tracing::debug!(has_real_time_priority, "the ticker begins");
             let ran = vm.with_attached_daemon(c"instr-ticker", |jni| {
-                let intervals =
-                    tick(clock, (TickPace::new(longest), late), counted.map(Counting::new), &stopped, |kind, now| {
-                        field.set(jni, tick_word(kind, clock.as_probes_read(now)));
-                        live.tick(clock, now);
-                        live.count_calls(kind == TickKind::Counting);
-                    });
+                let pace = (TickPace::new(longest), late);
+                let intervals = tick((clock, first), pace, counted.map(Counting::new), &stopped, |kind, now| {
+                    field.set(jni, tick_word(kind, clock.as_probes_read(now)));
+                    live.tick(clock, now);
+                    live.count_calls(kind == TickKind::Counting);
+                });
                 // Probes that began before must not record the silence that follows.
                 field.set(jni, 0.0);
                 live.end(clock);
@@ -296,8 +299,9 @@ impl Counting {
     }
 }
 
+/// Ticks until it is `stopped`; the `first` tick was before.
 fn tick(
-    clock: NanoClock,
+    (clock, first): (NanoClock, i64),
     (mut pace, mut late): (TickPace, LateTicks),
     mut counting: Option<Counting>,
     stopped: &AtomicBool,
@@ -315,11 +319,11 @@ fn tick(
             }
         }
         let kind = counting.as_mut().map_or(TickKind::Ordinary, |counting| counting.kind(now));
-        if let Some(last) = last {
-            intervals.add(now.wrapping_sub(last));
-            // Known before a call that ends at this tick can be recorded.
-            late.ticked(last, now);
-        }
+        // On a busy machine this thread may begin late: that is an interval like any other.
+        let before = last.unwrap_or(first);
+        intervals.add(now.wrapping_sub(before));
+        // Known before a call that ends at this tick can be recorded.
+        late.ticked(before, now);
         set(kind, now);
         last = Some(now);
         if pace.ticked(began.elapsed()) {
@@ -358,6 +362,7 @@ fn next(random: &mut u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recorder::late_ticks::SharedLengths;
 
     #[test]
     fn pauses_lie_between_half_a_tick_and_a_whole_one_and_differ() {
@@ -406,6 +411,18 @@ mod tests {
         assert!((1_000_000..=200_000_000).contains(&first), "{first}: at a random moment");
         assert_eq!(late_by(5_000_000, 1_000_000, Duration::from_millis(1)), Duration::from_millis(3));
         assert_eq!(late_by(1_500_000, 1_000_000, Duration::from_millis(1)), Duration::ZERO);
+    }
+
+    #[test]
+    fn the_time_until_the_thread_begins_to_tick_is_an_interval_too() {
+        let (clock, stopped) = (NanoClock::reading(10_000_000_000), AtomicBool::new(false));
+        let lengths = SharedLengths::default();
+        let pace = (TickPace::new(Some(Duration::from_millis(1))), LateTicks::new(Arc::clone(&lengths), None));
+        let intervals =
+            tick((clock, 7_000_000_000), pace, None, &stopped, |_, _| stopped.store(true, Ordering::Release));
+        assert_eq!(intervals.count(), 1);
+        assert!(intervals.longest()[0] >= 3e9, "{intervals:?}");
+        assert!(lengths.lock().is_blurred(7_000_000_000, 2_900_000_000));
     }
 
     #[test]

@@ -1,13 +1,19 @@
 package io.instr.jvmtests;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.instr.jvmtests.jvm.AgentConfig;
 import io.instr.jvmtests.jvm.Awaiting;
+import io.instr.jvmtests.jvm.Dialog;
 import io.instr.jvmtests.jvm.EachJdk;
 import io.instr.jvmtests.jvm.Finished;
 import io.instr.jvmtests.jvm.Jdk;
 import io.instr.jvmtests.jvm.Program;
+import io.instr.jvmtests.jvm.RunDirectories;
+import io.instr.jvmtests.jvm.Trace;
+import java.nio.file.Path;
+import java.util.List;
 
 /** Do the first calls of a program find a runtime that is ready for them? */
 class FirstCallsIT {
@@ -32,6 +38,27 @@ class FirstCallsIT {
         for (int i = 0; i < 4; i++) {
             Finished run = recorded(jdk, "watch", "true");
             assertEquals(1, run.trace().counts().get("targets.EarlyOverflow.main"), "run " + i);
+        }
+    }
+
+    /** Ticks begin with the first class that needs them; until then there is one from the beginning of the recording. */
+    @EachJdk(oldestAndNewest = true)
+    void theFirstCallOfAClassThatIsLoadedLateLastsNoLongerThanItDid(Jdk jdk) {
+        for (int i = 0; i < 4; i++) {
+            Path directory = RunDirectories.create();
+            String file = AgentConfig.atLevel("watch", "targets.Durations").writeTo(directory).getFileName().toString();
+            long around;
+            try (Dialog program = Program.target(jdk, "targets.Conversation").talk(List.of(Program.agentOption(file)), directory)) {
+                assertEquals("ready", program.next());
+                program.ask("work 100000000");
+                around = Long.parseLong(program.ask("busy 50000000").split(" ")[2]);
+                program.send("quit");
+                program.finish().assertExitCode(0);
+            }
+            Trace trace = new Finished(0, "", "", directory, List.of()).trace();
+            for (Trace.Call call : trace.callsOf("targets.Durations.busy")) {
+                assertTrue(call.duration() <= around + trace.longestTick(), call + " in " + around);
+            }
         }
     }
 
