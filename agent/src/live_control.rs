@@ -9,6 +9,7 @@ use instrument_core::level::Level;
 use instrument_core::selection::Chosen;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
+use trace::report::counted;
 
 use crate::governor::{Decision, Governor, Interval, Manner, ProbeCalls};
 use crate::level_times::LevelTimes;
@@ -195,12 +196,12 @@ impl LiveControl {
             changes.extend(self.set_one(&mut state, probe.number, wanted));
         }
         let changed = numbers.len();
-        let line = match wanted {
-            WantedLevel::Auto => {
-                format!("{changed} methods handed back to their rules by request: {}", selection.text())
-            }
-            WantedLevel::Exact(level) => format!("{changed} methods set to {level} by request: {}", selection.text()),
+        let done = match wanted {
+            WantedLevel::Auto => "handed back to their rules".to_owned(),
+            WantedLevel::Exact(level) => format!("set to {level}"),
         };
+        let methods = counted(changed as u64, "method");
+        let line = format!("{methods} {done} by request: {}", selection.text());
         state.note(self.began.elapsed(), line);
         let live = described.iter().filter(|probe| probe.live).count();
         let fixed = fixed(meant.into_iter(), &setup.rules, &setup.templates);

@@ -119,8 +119,13 @@ impl Counted {
             let Some(count) = counters.number(&format!("sun.gc.collector.{number}.invocations")) else { continue };
             collectors += 1;
             counted.collections += count;
-            // The first collects the young generation, where there are several.
-            counted.major_collections += if number == 0 { 0 } else { count };
+            counted.major_collections += match number {
+                // The first collects the young generation, where there are several.
+                0 => 0,
+                // G1, the only one with three, counts both pauses of a concurrent cycle: Remark and Cleanup.
+                2 if collectors == 3 => count.div_ceil(2),
+                _ => count,
+            };
             let seconds = counters.seconds(&format!("sun.gc.collector.{number}.time")).unwrap_or(0.0);
             counted.stopped += Duration::try_from_secs_f64(seconds).unwrap_or_default();
             let [entered, left] = ["lastEntryTime", "lastExitTime"]
@@ -211,6 +216,12 @@ mod tests {
         assert_eq!(Counted::of(&counters), expected);
         let one = PerfCounters::of_numbers(&[("sun.gc.collector.2.invocations", 4)]);
         assert_eq!(Counted::of(&one).major_collections, 4, "a collector without generations");
+        let of_g1 = |pauses| {
+            let [young, full, concurrent] = [0, 1, 2].map(|number| format!("sun.gc.collector.{number}.invocations"));
+            let counters = PerfCounters::of_numbers(&[(&young, 30), (&full, 1), (&concurrent, pauses)]);
+            Counted::of(&counters).major_collections
+        };
+        assert_eq!([of_g1(0), of_g1(1), of_g1(2), of_g1(3)], [1, 2, 2, 3], "a cycle of G1 is one collection");
     }
 
     #[test]
