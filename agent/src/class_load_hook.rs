@@ -19,13 +19,13 @@ use crate::class_plan::{ClassPlan, Coming};
 use crate::hierarchy::{BOOT, LoaderId, LoaderView, Newcomer};
 use crate::jvm;
 use crate::late_decisions::Late;
-use crate::probe_registry::ProbeRequest;
 use crate::safe_retransforms::SAFE_RETRANSFORMS;
 use crate::session::Session;
 use crate::statistics::{RefusedMethod, Statistics};
 use crate::thread_memory::with_memory;
 use crate::unloaded_classes;
 use crate::wrapped_classes::WrappedMethods;
+use records::probe_registry::ProbeRequest;
 
 thread_local! {
     /// Memory of the engine, reused from class to class.

@@ -5,16 +5,16 @@ use std::cmp::Reverse;
 
 use control::{Hot, Recent};
 use instrument_core::level::Level;
+use metrics::Durations;
 use rustc_hash::FxHashMap;
 use trace::WatchedLengths;
 
 use crate::live_control::REMOVED;
 use crate::live_selection::category_of;
-use crate::metrics::Durations;
-use crate::probe_registry::{ProbeDescription, ProbeRegistry};
 use crate::recorder::{Calls, RecentCalls};
 use crate::session::Session;
 use crate::withdrawn_probes::WithdrawnProbes;
+use records::probe_registry::{ProbeDescription, ProbeRegistry};
 
 fn recent(durations: &Durations) -> Recent {
     let percentile = |percent| (durations.percentile(percent) * 1e9).round() as u64;
@@ -164,7 +164,7 @@ fn by_probe<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe_registry::ProbeRequest;
+    use records::probe_registry::ProbeRequest;
 
     #[test]
     fn probes_of_one_method_are_merged_before_the_largest_are_chosen() {

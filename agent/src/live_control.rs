@@ -12,13 +12,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use trace::report::counted;
 
 use crate::governor::{Decision, Governor, Interval, Manner, ProbeCalls};
-use crate::level_times::LevelTimes;
 use crate::live_levels::{self, LiveLevels};
 use crate::live_selection::{LiveSelection, category_of, fixed};
 use crate::probe_prices::ProbePrices;
-use crate::probe_registry::{ProbeDescription, ProbeRegistry, RecordedAs, SECTION};
 use crate::recorder::CallsMade;
 use crate::setup::Setup;
+use records::level_times::LevelTimes;
+use records::probe_registry::{ProbeDescription, ProbeRegistry, RecordedAs, SECTION};
 
 /// So many decisions are remembered.
 const REMEMBERED: usize = 100;
@@ -472,8 +472,7 @@ mod tests {
     use instrument_core::level::Mode;
 
     use super::*;
-    use crate::level_times::tests::in_seconds;
-    use crate::probe_registry::ProbeRequest;
+    use records::probe_registry::ProbeRequest;
 
     /// A session that began some seconds ago.
     fn session_since(seconds: u64, probes: &'static ProbeRegistry) -> LiveControl {
@@ -484,6 +483,12 @@ mod tests {
     fn request<'a>(name: &'a str, live: bool) -> ProbeRequest<'a> {
         let level = if live { Level::Time } else { Level::Watch };
         ProbeRequest { name: name.as_bytes(), descriptor: b"()V", access_flags: 1, template: "timed", level, live }
+    }
+
+    /// Returns every call, estimates and the whole in seconds, and the changes.
+    fn in_seconds(recorded: RecordedTime) -> [u64; 4] {
+        let RecordedTime { every_call, estimates, whole, changes } = recorded;
+        [every_call / 1_000_000_000, estimates / 1_000_000_000, whole / 1_000_000_000, changes]
     }
 
     #[test]

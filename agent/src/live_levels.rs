@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use instrument_core::level::Level;
 
-use crate::probe_registry::HIGHEST_PROBE;
+use records::probe_registry::HIGHEST_PROBE;
 
 /// A level's byte is the offset of its word.
 const OFF: u8 = 0;

@@ -8,7 +8,7 @@ use instrument_core::rules::patterns::NameGlob;
 use instrument_core::selection::RuleSet;
 use instrument_core::template::TemplateLibrary;
 
-use crate::probe_registry::ProbeDescription;
+use records::probe_registry::ProbeDescription;
 
 /// In front of the name of a category. No class has such a name.
 const CATEGORY: &str = "category:";

@@ -8,12 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use records::SharedLengths;
 use settings::WatchConfig;
 
 use crate::jvm::{JavaVm, Jni, NanoClock};
 use crate::jvm_event_recording::JvmEventRecording;
 use crate::recorder::{
-    BurstWindows, JvmEventQueue, LateTicks, LiveTicks, SharedLengths, TickIntervals, TickSettings, Ticker, WatchedCalls,
+    BurstWindows, JvmEventQueue, LateTicks, LiveTicks, TickIntervals, TickSettings, Ticker, WatchedCalls,
 };
 use crate::runtime_classes::RuntimeClasses;
 

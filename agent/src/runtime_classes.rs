@@ -10,7 +10,7 @@ use crate::jvm::{
     self, GlobalClass, Jni, Jvmti, LoadedClass, LoadedClasses, NanoClock, RecorderClasses, RecorderNatives,
     StaticDoubleField, StaticLongField, counter,
 };
-use crate::metrics::{FullCalls, exceptions};
+use crate::jvm_figures::{FullCalls, exceptions};
 
 /// The package of `java.base` that the runtime uses.
 const USED_PACKAGE: &CStr = c"jdk.internal.misc";

@@ -11,6 +11,8 @@ use instrument_core::{Engine, EngineOptions};
 use parking_lot::{Mutex, RwLock};
 use settings::{JvmEvents as EventKind, ProbeClock, WhenFull};
 
+use records::{SharedLengths, probe_registry};
+
 use crate::class_dump::ClassDump;
 use crate::file_names::FileNames;
 use crate::health::Health;
@@ -21,17 +23,15 @@ use crate::jvm::{
     process_cpu_time,
 };
 use crate::jvm_event_recording::JvmEventRecording;
+use crate::jvm_figures::FullCalls;
 use crate::late_decisions::LateDecisions;
 use crate::late_restores::{self, LATE_RESTORES};
 use crate::live_control::LiveControl;
-use crate::metrics::FullCalls;
 use crate::parameter_doubts::ParameterDoubts;
 use crate::probe_prices::ProbePrices;
-use crate::probe_registry::{LIVE_NUMBERS, ProbeRegistry};
 use crate::probe_switch::ProbeSwitch;
 use crate::recorder::{
-    self, BurstWindows, CallRates, DumpDesk, InnerCalls, LiveTree, RecordCounts, Rings, SharedLengths, WatchedCalls,
-    Watcher,
+    self, BurstWindows, CallRates, DumpDesk, InnerCalls, LiveTree, RecordCounts, Rings, WatchedCalls, Watcher,
 };
 use crate::rewritten_classes::RewrittenClasses;
 use crate::runtime_classes::RuntimeClasses;
@@ -41,7 +41,8 @@ use crate::setup::Setup;
 use crate::statistics::Statistics;
 use crate::withdrawn_probes::WithdrawnProbes;
 use crate::wrapped_classes::WrappedClasses;
-use crate::{class_load_hook, initial_state, loaded_before, message, probe_registry};
+use crate::{class_load_hook, initial_state, loaded_before, message};
+use records::probe_registry::{LIVE_NUMBERS, ProbeRegistry};
 
 mod recording;
 

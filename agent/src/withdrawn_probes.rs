@@ -17,8 +17,8 @@ use crate::class_plan::ClassPlan;
 use crate::compiler_time::CompilerTime;
 use crate::governor::{Decision, Governor, Interval, Manner, ProbeCalls};
 use crate::probe_prices::WATCH_NANOS;
-use crate::probe_registry::{ProbeRegistry, ProbedMethod};
 use crate::recorder::{Seen, WatchedCalls};
+use records::probe_registry::{ProbeRegistry, ProbedMethod};
 
 /// What a call costs that counts itself: so much fewer there are while they are counted.
 const NANOS_PER_COUNT: f64 = 15.0;
@@ -392,7 +392,7 @@ mod tests {
     use instrument_core::level::Level;
 
     use super::*;
-    use crate::probe_registry::ProbeRequest;
+    use records::probe_registry::ProbeRequest;
 
     const SECOND: Duration = Duration::from_secs(1);
 

@@ -27,10 +27,12 @@ fn crates_use_only_what_the_design_allows() {
     let allowed: BTreeMap<&str, BTreeSet<&str>> = [
         (
             "agent",
-            &["class-source", "classfile", "control", "http-service", "instrument-core", "settings", "trace"][..],
+            &["class-source", "classfile", "control", "instrument-core", "metrics", "records", "settings", "trace"][..],
         ),
         ("cli", &["class-source", "classfile", "control", "http-service", "instrument-core", "settings", "trace"]),
         ("control", &["instrument-core"]),
+        ("metrics", &["control", "http-service", "instrument-core", "records", "settings", "trace"]),
+        ("records", &["classfile", "control", "instrument-core", "trace"]),
         ("settings", &["instrument-core"]),
         ("instrument-core", &["classfile"]),
         ("xtask", &["class-source", "classfile"]), // classfile: only its tests, which read whole JDKs

@@ -9,11 +9,11 @@ use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use metrics::{Family, Kind, PerfCounters, Unit, Value};
 use parking_lot::Mutex;
 
 use crate::jvm::{VmStructs, block_signals, perf_memory};
 use crate::message;
-use crate::metrics::{Family, Kind, PerfCounters, Unit, Value};
 use crate::probe_switch::PausedBy;
 use crate::session::Session;
 pub(crate) use breaker::Limits;

@@ -44,14 +44,10 @@ use native_paths::NativePaths;
 use overlooked::Overlooked;
 pub(crate) use overlooked::{ClassId, Latecomers};
 
+pub(crate) use records::{BOOT, LoaderId};
+
 use crate::jvm::Jni;
 use crate::thread_memory::with_memory;
-
-/// Identity of a class loader; 0 is the boot loader.
-pub(crate) type LoaderId = i32;
-
-/// The boot loader.
-pub(crate) const BOOT: LoaderId = 0;
 
 thread_local! {
     /// Memory for reading the heads of super types, while that of the class itself is in use.

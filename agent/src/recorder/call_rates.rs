@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use metrics::Durations;
+use records::SharedLengths;
 use rustc_hash::FxHashMap;
-
-use super::late_ticks::SharedLengths;
-use crate::metrics::Durations;
 
 /// Who has not looked for so long does not look any more.
 const PATIENCE: Duration = Duration::from_secs(10);

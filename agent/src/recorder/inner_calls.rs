@@ -2,9 +2,8 @@
 //! its inner calls are recorded as calls only.
 
 use parking_lot::RwLock;
+use records::Detail;
 use rustc_hash::FxHashSet;
-
-use super::record_stream::Detail;
 
 /// The numbers of probes whose inner calls are not counted.
 #[derive(Debug, Default)]

@@ -4,14 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
-use trace::{TICK_LIMIT, WatchedLengths};
+use records::SharedLengths;
+use trace::TICK_LIMIT;
 
 use super::jvm_event_queue::{JvmEvent, JvmEventQueue};
 use super::tick_pace;
-
-/// What is known about the ticks of a session.
-pub(crate) type SharedLengths = Arc<Mutex<WatchedLengths>>;
 
 /// Waking up takes so long now and then; that is not late.
 const ALWAYS_ALLOWED: u64 = 250_000;

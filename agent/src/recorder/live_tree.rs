@@ -7,9 +7,8 @@
 
 use std::collections::VecDeque;
 
+use records::RecordThread;
 use rustc_hash::FxHashMap;
-
-use super::record_stream::RecordThread;
 
 /// Calls of a thread that wait one by one.
 const MOST_WAITING: usize = 512;

@@ -9,7 +9,6 @@
 
 mod burst_windows;
 mod call_rates;
-mod detail_fields;
 mod drainer;
 mod header_table;
 mod inner_calls;
@@ -39,14 +38,12 @@ use parking_lot::Mutex;
 
 pub(crate) use burst_windows::BurstWindows;
 pub(crate) use call_rates::{CallRates, Calls, CallsMade, RecentCalls};
-pub(crate) use detail_fields::{RequestFields, StatementFields};
 pub(crate) use drainer::{Drainer, Watcher};
 pub(crate) use inner_calls::InnerCalls;
 pub(crate) use jvm_event_queue::{JvmEvent, JvmEventQueue, note_freed_loader, note_pause};
-pub(crate) use late_ticks::{LateTicks, SharedLengths};
+pub(crate) use late_ticks::LateTicks;
 pub(crate) use live_tree::{LiveTree, TreeNode, TreeSnapshot};
 pub(crate) use record_sinks::RecordSinks;
-pub(crate) use record_stream::{Detail, RecordSink, RecordThread};
 pub(crate) use thread_selection::ThreadSelection;
 pub(crate) use ticker::{LiveTicks, TickIntervals, TickSettings, Ticker};
 pub(crate) use trace_dumps::{DumpAnswer, DumpDesk};
@@ -54,8 +51,9 @@ pub(crate) use trace_sink::{RecordCounts, TraceParts, TraceSink};
 pub(crate) use watched_calls::{Seen, WatchedCalls};
 
 use crate::jvm::{NanoClock, RecorderNatives, current_thread_id};
-use crate::{live_levels, probe_registry};
+use crate::live_levels;
 use header_table::{Header, HeaderTable};
+use records::probe_registry;
 use ring::Ring;
 use segment_pool::SegmentPool;
 

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use trace::TaskStep;
 
+use metrics::MetricsSink;
+use records::{Detail, RecordSink, RecordThread};
+
 use super::inner_calls::InnerCalls;
 use super::jvm_event_queue::{JvmEvent, Pause};
 use super::live_tree::LiveTree;
-use super::record_stream::{Detail, RecordSink, RecordThread};
 use super::thread_selection::ThreadSelection;
 use super::trace_sink::{RecordCounts, TraceSink};
-use crate::metrics::MetricsSink;
 
 /// All sinks of one recording.
 #[derive(Debug)]

@@ -15,67 +15,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use instrument_core::ahead::SILENT_PROBE;
+use records::{DURATION_BITS, Detail, PROBE_BITS, RecordSink, RecordThread};
 use trace::TaskStep;
 
 use crate::jvm::counter::{self, PresentTime, TickScale};
 use crate::jvm::probe_nanos;
-
-/// Who gets the decoded records.
-pub(crate) trait RecordSink {
-    /// The following calls were made by this thread.
-    fn thread(&mut self, thread: RecordThread);
-    /// A platform thread's name.
-    fn thread_name(&mut self, thread: u64, name: &[u8]);
-    /// A run of ordinary calls: start in nanoseconds, duration in nanoseconds << 24 | probe.
-    fn calls(&mut self, calls: &[[u64; 2]]);
-    /// A call of more than 2^40 ns.
-    fn long_call(&mut self, probe: u32, start: u64, duration: u64);
-    /// A call with a text.
-    fn detail(&mut self, detail: Detail<'_>);
-    /// The values of a call that has come already.
-    fn values_of_call(&mut self, _detail: Detail<'_>) {}
-    /// A step of a task between threads.
-    fn task(&mut self, _step: TaskStep, _task: u32, _at: u64) {}
-}
-
-/// The Java thread to which records belong.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct RecordThread {
-    /// `Thread.getId()`; 0 if the thread had none yet.
-    pub(crate) id: u64,
-    /// Whether it is a virtual thread.
-    pub(crate) is_virtual: bool,
-}
-
-/// A call with a text and a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Detail<'a> {
-    /// What the text is: `J` statement, `H` HTTP request (`detail_fields.rs`), `S` peer, `A` values, `a` values of a call that came before; `j`, `h`
-    /// and `s` the same as in upper case, of a call within another one of its category.
-    pub(crate) kind: u8,
-    /// The probe that was passed.
-    pub(crate) probe: u32,
-    /// Start in nanoseconds.
-    pub(crate) start: u64,
-    /// Duration in nanoseconds.
-    pub(crate) duration: u64,
-    /// HTTP status, number of bytes, or the probe of the driver that executed the statement.
-    pub(crate) number: u32,
-    /// The text behind the kind.
-    pub(crate) text: &'a [u8],
-}
-
-impl Detail<'_> {
-    /// Hands it on as a call without a text.
-    pub(crate) fn as_call(&self, sink: &mut impl RecordSink) {
-        let Detail { probe, start, duration, .. } = *self;
-        if duration >> DURATION_BITS == 0 {
-            sink.calls(&[[start, duration << PROBE_BITS | u64::from(probe)]]);
-        } else {
-            sink.long_call(probe, start, duration);
-        }
-    }
-}
 
 /// The stream broke its own rules at this word; what follows in the segment cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,12 +41,9 @@ const KIND_THREAD_STARTS: u8 = 13;
 /// Kind of a detail that is no call of its own.
 const VALUES_OF_CALL: u8 = b'a';
 
-const PROBE_BITS: u32 = 24;
 const PROBE_MASK: u64 = (1 << PROBE_BITS) - 1;
 /// The probe of calls that are not recorded; its live form writes no record at all.
 const SILENT: u64 = SILENT_PROBE as u64;
-/// What is left of a word for the duration.
-const DURATION_BITS: u32 = 40;
 
 /// Most calls that are handed on at once.
 const RUN: usize = 1024;

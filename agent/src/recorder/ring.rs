@@ -8,9 +8,10 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
+use records::{RecordSink, RecordThread};
 
 use super::header_table::{Header, Word};
-use super::record_stream::{Malformed, RecordSink, RecordThread, StreamState, decode};
+use super::record_stream::{Malformed, StreamState, decode};
 use super::segment_pool::{SEGMENT_BYTES, SegmentIndex, SegmentPool};
 
 /// One ring, with the header that its carrier thread finds in the table.
@@ -212,7 +213,7 @@ fn unpack(packed: u64) -> (u32, Option<SegmentIndex>) {
 mod tests {
     use super::*;
     use crate::recorder::header_table::HeaderTable;
-    use crate::recorder::record_stream::{Detail, RecordThread};
+    use records::{Detail, RecordThread};
 
     /// Writes records as the Java side does, through the header.
     struct Writer<'a> {

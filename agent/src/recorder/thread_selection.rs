@@ -4,9 +4,8 @@
 //! one look-up where the thread of the records changes, and nothing for a call.
 
 use instrument_core::rules::patterns::ThreadNames;
+use records::RecordThread;
 use rustc_hash::FxHashMap;
-
-use super::record_stream::RecordThread;
 
 /// Which threads' records are kept.
 #[derive(Debug)]

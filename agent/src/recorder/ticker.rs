@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use records::probe_registry;
+
 use super::burst_windows::{BurstWindows, Step};
 use super::jvm_event_queue::{JvmEvent, JvmEventQueue};
 use super::late_ticks::LateTicks;
@@ -22,7 +24,6 @@ use crate::jvm::{
     wake_up_in_time,
 };
 use crate::live_levels::{self, LiveLevels};
-use crate::probe_registry;
 
 /// A ticker with shorter pauses takes too much to come before all others.
 const SHORTEST_TO_COME_FIRST: Duration = Duration::from_micros(500);
@@ -362,7 +363,7 @@ fn next(random: &mut u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorder::late_ticks::SharedLengths;
+    use records::SharedLengths;
 
     #[test]
     fn pauses_lie_between_half_a_tick_and_a_whole_one_and_differ() {

@@ -5,20 +5,18 @@ use std::sync::Arc;
 
 use instrument_core::level::Level;
 use parking_lot::Mutex;
+use records::{Detail, RecordSink, RecordThread, RequestFields, SharedLengths, StatementFields};
 use settings::{JvmEvents, TraceConfig};
 use trace::{MethodInfo, Recording, TaskStep};
 
 use super::DumpDesk;
 use super::call_rates::CallRates;
-use super::detail_fields::{RequestFields, StatementFields};
 use super::jvm_event_queue::{JvmEvent, Pause};
-use super::late_ticks::SharedLengths;
-use super::record_stream::{Detail, RecordSink, RecordThread};
 use super::sample_sink::{SampleSink, method_info, ticks_of};
 use super::thread_switches::ThreadSwitches;
 use super::trace_dumps::{Took, TraceDumps};
-use crate::probe_registry::{Definitions, ProbeRegistry};
 use crate::sampler::{QueuedItem, SampleQueue};
+use records::probe_registry::{Definitions, ProbeRegistry};
 
 /// Figures of one recording.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -514,7 +512,7 @@ mod tests {
     use trace::{ProcessInfo, RecordingOptions, RingOptions};
 
     use super::*;
-    use crate::probe_registry::ProbeRequest;
+    use records::probe_registry::ProbeRequest;
 
     const MILLISECOND: u64 = 1_000_000;
 

@@ -9,9 +9,9 @@ use crate::control as control_service;
 use crate::control_socket::ControlSocket;
 use crate::health::HealthWatch;
 use crate::jvm::{self, Event, Jni, NAME_GATE, NanoClock, block_signals, process_cpu_time};
+use crate::jvm_figures::JvmFigures;
 use crate::live_control::{Governing, LevelChange, LevelsSet, REMOVED};
 use crate::live_selection::LiveSelection;
-use crate::metrics::{Metrics, Origin};
 use crate::probe_switch::PausedBy;
 use crate::recorder::{CallsMade, Drainer, RecordCounts, RecordSinks, Rings, ThreadSelection, TraceParts, TraceSink};
 use crate::runtime_classes::RuntimeClasses;
@@ -24,6 +24,7 @@ use crate::{loaded_before, message};
 use control::{Changed, Sending, Status, Stopped, WantedLevel};
 use instrument_core::level::Level;
 use instrument_core::rules::patterns::ThreadNames;
+use metrics::{Host, Metrics};
 use rustc_hash::FxHashSet;
 use settings::TraceMode;
 use trace::{PAUSED, RECORDING};
@@ -78,10 +79,16 @@ impl Session {
         }
         let has_file = recording.is_some() && self.setup.config.trace.mode == TraceMode::Stream;
         let trace_file = has_file.then(|| path.clone());
-        let origin = Origin { vm: self.vm, clock, probes: self.probes };
-        let (name, health) = (trace_file::program_name(self.jvmti), Arc::clone(&self.health));
-        let metrics =
-            Metrics::start(&self.setup.config.metrics, origin, &name, health, self.live.times(), &self.lengths);
+        let config = &self.setup.config.metrics;
+        let host: Arc<dyn Host> = Arc::new(JvmFigures {
+            vm: self.vm,
+            clock,
+            probes: self.probes,
+            health: Arc::clone(&self.health),
+            stalled_after: config.stalled_after,
+        });
+        let name = trace_file::program_name(self.jvmti);
+        let metrics = Metrics::start(config, &host, &name, self.live.times(), &self.lengths);
         let threads = ThreadSelection::new(ThreadNames::of(&self.setup.config.trace.threads));
         let parts = TraceParts {
             recording,

@@ -1,5 +1,6 @@
 //! Spans of requests, statements and transfers by OpenTelemetry's semantic conventions ([`trace::conventions`]), from what templates note.
 
+use records::{RequestFields, StatementFields};
 use trace::conventions::{
     AnsweredRequest, Attribute, AttributeValue, ExecutedStatement, OTHER_DATABASE, RequestNames, SpanSemantics,
     argument_attributes, database_of_class,
@@ -7,8 +8,7 @@ use trace::conventions::{
 
 use super::messages::KeyValue;
 use super::resource::{attribute, whole_number};
-use crate::metrics::spans::{SpanDetail, SpanNode};
-use crate::recorder::{RequestFields, StatementFields};
+use crate::spans::{SpanDetail, SpanNode};
 
 /// Returns what the template has noted of the call. `function_of` returns class and method of a probe.
 pub(super) fn semantics(

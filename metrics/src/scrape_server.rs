@@ -9,7 +9,6 @@ use parking_lot::Mutex;
 
 use super::keeper::Ask;
 use super::openmetrics;
-use crate::jvm::block_signals;
 
 /// A scraper that needs longer has given up itself.
 const LIMITS: Limits =
@@ -21,10 +20,10 @@ pub(crate) struct ScrapeServer(Server);
 
 impl ScrapeServer {
     /// Listens at this address; `asks` leads to the figures.
-    pub(crate) fn start(address: SocketAddr, asks: Sender<Ask>) -> std::io::Result<ScrapeServer> {
+    pub(crate) fn start(address: SocketAddr, asks: Sender<Ask>, thread_started: fn()) -> std::io::Result<ScrapeServer> {
         let listener = TcpListener::bind(address)?;
         let page = MetricsPage { asks: Mutex::new(asks) };
-        let server = Server::start(listener, "instr-openmetrics", LIMITS, block_signals, page)?;
+        let server = Server::start(listener, "instr-openmetrics", LIMITS, thread_started, page)?;
         tracing::info!(address = %server.address(), "metrics can be read at /metrics");
         Ok(ScrapeServer(server))
     }
@@ -76,7 +75,7 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
-    use crate::metrics::family::{Family, Kind, Unit, Value};
+    use crate::family::{Family, Kind, Unit, Value};
 
     fn ask(address: SocketAddr, request: &str) -> String {
         let mut client = TcpStream::connect(address).unwrap();
@@ -89,7 +88,7 @@ mod tests {
     #[test]
     fn the_page_is_served_and_nothing_else() {
         let (asks, questions) = channel();
-        let server = ScrapeServer::start(SocketAddr::from(([127, 0, 0, 1], 0)), asks).unwrap();
+        let server = ScrapeServer::start(SocketAddr::from(([127, 0, 0, 1], 0)), asks, || {}).unwrap();
         let address = server.0.address();
         let keeper = std::thread::spawn(move || {
             while let Ok(Ask::Collect(answer)) = questions.recv() {

@@ -8,9 +8,9 @@ use trace::conventions::{RequestNames, STATUS_ERROR};
 use super::messages::{ExportTraceServiceRequest, ResourceSpans, ScopeSpans, Span, Status};
 use super::resource::{Sender, attribute, whole_number};
 use super::semantics::{message, semantics};
-use crate::metrics::method_families::MethodNames;
-use crate::metrics::span_links::{Above, SpanLinks, SpanPlace};
-use crate::metrics::spans::{SpanNode, ThreadTrees};
+use crate::method_families::MethodNames;
+use crate::span_links::{Above, SpanLinks, SpanPlace};
+use crate::spans::{SpanNode, ThreadTrees};
 
 /// Spans of one request.
 const SPANS_PER_REQUEST: usize = 2_000;
@@ -226,7 +226,7 @@ fn short_name(function: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe_registry::ProbeRegistry;
+    use records::probe_registry::ProbeRegistry;
 
     fn node(probe: u32, start: u64, end: u64, children: Vec<SpanNode>) -> SpanNode {
         SpanNode { probe, start, end, detail: None, children, depth: 1 }
@@ -239,7 +239,7 @@ mod tests {
         let roots = vec![node(1, 10, 40, vec![inner]), node(3, 50, 60, Vec::new())];
         let trees = [ThreadTrees { thread: 5, name: Some("main".into()), roots }];
         let mut writer = SpanWriter::new(1_000, 100);
-        let requests = writer.requests(trees.into(), &names, &Sender::new("shop", &[]), false);
+        let requests = writer.requests(trees.into(), &names, &Sender::new("shop", None, &[]), false);
         assert_eq!((requests.len(), requests[0].1), (1, 3));
         let spans = &requests[0].0.resource_spans[0].scope_spans[0].spans;
         assert_eq!((spans[0].parent_span_id.len(), &spans[1].parent_span_id), (0, &spans[0].span_id));
@@ -250,7 +250,7 @@ mod tests {
         // The clocks have drifted apart.
         writer.follow_clock(1_007);
         let later = [ThreadTrees { thread: 5, name: None, roots: vec![node(3, 70, 80, Vec::new())] }];
-        let requests = writer.requests(later.into(), &names, &Sender::new("shop", &[]), false);
+        let requests = writer.requests(later.into(), &names, &Sender::new("shop", None, &[]), false);
         assert_eq!(requests[0].0.resource_spans[0].scope_spans[0].spans[0].start_time_unix_nano, 1_077);
     }
 
@@ -260,8 +260,11 @@ mod tests {
         let roots = (0..10_000).map(|at| node(1, at, at + 1, Vec::new())).collect();
         let trees = [ThreadTrees { thread: 5, name: None, roots }];
         let mut writer = SpanWriter::new(0, 10);
-        let taken: usize =
-            writer.requests(trees.into(), &names, &Sender::new("shop", &[]), false).iter().map(|part| part.1).sum();
+        let taken: usize = writer
+            .requests(trees.into(), &names, &Sender::new("shop", None, &[]), false)
+            .iter()
+            .map(|part| part.1)
+            .sum();
         assert!((700..1_300).contains(&taken), "{taken} of 10000");
         assert_eq!(taken as u64 + writer.left_out(), 10_000);
     }

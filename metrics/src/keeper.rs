@@ -1,5 +1,4 @@
-//! The thread that keeps the figures: it ends the intervals, reads the environment, and collects everything for whoever
-//! publishes it. It is attached to the JVM, as a daemon, because the size of the heap is asked by JNI.
+//! The thread that keeps the figures: it ends the intervals and collects everything for those who publish it.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
@@ -7,18 +6,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use records::LevelTimes;
 
-use super::Origin;
-use super::environment::Environment;
-use super::exceptions;
 use super::family::Family;
-use super::full_calls::FullCalls;
 use super::method_families::{self, MethodNames};
 use super::method_table::MethodTable;
 use super::relations::Relations;
-use crate::health::Health;
-use crate::jvm::{Jni, NanoClock, block_signals};
-use crate::level_times::LevelTimes;
+use super::{Collect, Host};
 
 /// What the keeper is asked for.
 #[derive(Debug)]
@@ -47,8 +41,6 @@ pub(crate) trait IntervalEnd: Send {
 pub(crate) struct Limits {
     /// Length of an interval.
     pub(crate) interval: Duration,
-    /// Calls that run longer are stalled.
-    pub(crate) stalled_after: Duration,
     /// Methods with series of their own.
     pub(crate) most_methods: usize,
 }
@@ -60,8 +52,6 @@ pub(crate) struct Sources {
     pub(crate) table: Arc<Mutex<MethodTable>>,
     /// Who calls whom, if that is wanted.
     pub(crate) relations: Option<Arc<Mutex<Relations>>>,
-    /// The heap.
-    pub(crate) health: Arc<Mutex<Health>>,
     /// Changes of level.
     pub(crate) level_times: Arc<LevelTimes>,
 }
@@ -70,33 +60,25 @@ pub(crate) struct Sources {
 struct Figures {
     sources: Sources,
     names: MethodNames,
-    environment: Environment,
-    clock: NanoClock,
     limits: Limits,
 }
 
 impl Keeper {
     /// Starts the thread.
     pub(crate) fn start(
-        origin: Origin,
+        host: Arc<dyn Host>,
         limits: Limits,
         sources: Sources,
         mut listener: Box<dyn IntervalEnd>,
     ) -> std::io::Result<Keeper> {
         let (asks, questions) = channel();
         let thread = std::thread::Builder::new().name("instr-metrics".to_owned()).spawn(move || {
-            block_signals();
-            let mut figures = Figures {
-                sources,
-                names: MethodNames::new(origin.probes),
-                environment: Environment::find(),
-                clock: origin.clock,
-                limits,
-            };
-            let ran = origin.vm.with_attached_daemon(c"instr-metrics", |jni| {
-                figures.keep(jni, limits.interval, &questions, &mut *listener);
+            host.thread_started()();
+            let mut figures = Figures { sources, names: MethodNames::new(host.probes()), limits };
+            let ran = host.attached(&mut |others| {
+                figures.keep(others, limits.interval, &questions, &mut *listener);
             });
-            if ran.is_none() {
+            if !ran {
                 tracing::error!("the thread for metrics cannot attach to the JVM; there are none");
             }
         })?;
@@ -119,23 +101,29 @@ impl Keeper {
 }
 
 impl Figures {
-    fn keep(&mut self, jni: &Jni<'_>, interval: Duration, asks: &Receiver<Ask>, listener: &mut dyn IntervalEnd) {
+    fn keep(
+        &mut self,
+        others: &mut Collect<'_>,
+        interval: Duration,
+        asks: &Receiver<Ask>,
+        listener: &mut dyn IntervalEnd,
+    ) {
         let mut begun = Instant::now();
         loop {
             match asks.recv_timeout(interval.saturating_sub(begun.elapsed())) {
                 Ok(Ask::Collect(answer)) => {
                     // Nobody waits any more: then it took too long.
-                    let _ = answer.try_send(self.collect(jni));
+                    let _ = answer.try_send(self.collect(others));
                 }
                 Ok(Ask::Stop) | Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {
                     self.end_interval(&mut begun);
-                    listener.interval_ended(false, &mut || self.collect(jni));
+                    listener.interval_ended(false, &mut || self.collect(others));
                 }
             }
         }
         self.end_interval(&mut begun);
-        listener.interval_ended(true, &mut || self.collect(jni));
+        listener.interval_ended(true, &mut || self.collect(others));
     }
 
     fn end_interval(&mut self, begun: &mut Instant) {
@@ -144,7 +132,7 @@ impl Figures {
         *begun = now;
     }
 
-    fn collect(&mut self, jni: &Jni<'_>) -> Vec<Family> {
+    fn collect(&mut self, others: &mut Collect<'_>) -> Vec<Family> {
         self.names.update();
         let snapshot = self.sources.table.lock().snapshot(self.limits.most_methods);
         let mut families = method_families::families(&snapshot, &self.names);
@@ -152,12 +140,7 @@ impl Figures {
         if let Some(relations) = &self.sources.relations {
             families.extend(relations.lock().families(&self.names, self.limits.most_methods));
         }
-        if let Some(calls) = FullCalls::known() {
-            families.extend(calls.families(&self.names, self.clock.now(), self.limits.stalled_after));
-            families.push(exceptions::family());
-        }
-        families.extend(self.environment.families(jni));
-        families.extend(self.sources.health.lock().families());
+        families.extend(others(&self.names));
         families
     }
 }

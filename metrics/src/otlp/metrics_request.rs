@@ -6,8 +6,8 @@ use super::messages::{
     number_data_point,
 };
 use super::resource::{Sender, attribute};
-use crate::metrics::durations::{Durations, SCALE};
-use crate::metrics::family::{Attributes, Family, Kind, Series, Unit, Value};
+use crate::durations::{Durations, SCALE};
+use crate::family::{Attributes, Family, Kind, Series, Unit, Value};
 
 /// From when and when values are, in nanoseconds since 1970.
 #[derive(Debug, Clone, Copy)]
@@ -164,7 +164,7 @@ mod tests {
             Family::new("c", Unit::Seconds, Kind::Distribution, "").with(&[], Value::CountAndSum(3, 0.5)),
             Family::new("nothing", Unit::Seconds, Kind::Gauge, ""),
         ];
-        let sender = Sender::new("shop", &[]);
+        let sender = Sender::new("shop", None, &[]);
         let bytes = request(&families, &sender, Span { start: 1, now: 2 }).encode_to_vec();
         let read = ExportMetricsServiceRequest::decode(bytes.as_slice()).unwrap();
         let metrics = &read.resource_metrics[0].scope_metrics[0].metrics;

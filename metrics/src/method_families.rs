@@ -6,12 +6,12 @@ use instrument_core::level::Level;
 
 use super::family::{Attributes, Family, Kind, Unit, Value};
 use super::method_table::{MethodFigures, MethodSnapshot};
-use crate::level_times::LevelTimes;
-use crate::probe_registry::{Definitions, ProbeDefinition, ProbeRegistry};
+use records::level_times::LevelTimes;
+use records::probe_registry::{Definitions, ProbeDefinition, ProbeRegistry};
 
 /// Attributes of every probe that came into being up to now.
 #[derive(Debug)]
-pub(crate) struct MethodNames {
+pub struct MethodNames {
     probes: &'static ProbeRegistry,
     definitions: Definitions,
     /// Position `id - 1`.
@@ -20,9 +20,9 @@ pub(crate) struct MethodNames {
 
 /// One probe as it is published.
 #[derive(Debug, Clone)]
-pub(crate) struct NamedProbe {
+pub struct NamedProbe {
     /// Method, descriptor, template, level and how exact times are.
-    pub(crate) attributes: Attributes,
+    pub attributes: Attributes,
     level: Level,
     socket_direction: Option<&'static str>,
     /// The probe's own number.
@@ -31,35 +31,35 @@ pub(crate) struct NamedProbe {
 
 impl MethodNames {
     /// Names of the probes in this registry.
-    pub(crate) fn new(probes: &'static ProbeRegistry) -> MethodNames {
+    pub fn new(probes: &'static ProbeRegistry) -> MethodNames {
         MethodNames { probes, definitions: Definitions::default(), named: Vec::new() }
     }
 
     /// Learns what is new.
-    pub(crate) fn update(&mut self) {
+    pub fn update(&mut self) {
         let named = &mut self.named;
         self.probes.new_definitions(&mut self.definitions, |probe| named.push(NamedProbe::of(&probe)));
     }
 
     /// The probes at this level, with their numbers.
-    pub(crate) fn at_level(&self, level: Level) -> impl Iterator<Item = (u32, &NamedProbe)> {
+    pub fn at_level(&self, level: Level) -> impl Iterator<Item = (u32, &NamedProbe)> {
         (1..).zip(&self.named).filter(move |(_, named)| named.level == level)
     }
 
     /// The probe of this number.
-    pub(crate) fn get(&self, probe: u32) -> Option<&NamedProbe> {
+    pub fn get(&self, probe: u32) -> Option<&NamedProbe> {
         self.named.get((probe as usize).checked_sub(1)?)
     }
 }
 
 impl NamedProbe {
     /// Class and method.
-    pub(crate) fn function(&self) -> &str {
+    pub fn function(&self) -> &str {
         self.attributes.first().map_or("", |(_, function)| function)
     }
 
     /// Whether times are those of ticks (level watch).
-    pub(crate) fn is_estimated(&self) -> bool {
+    pub fn is_estimated(&self) -> bool {
         self.level == Level::Watch
     }
 

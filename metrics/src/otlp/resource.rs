@@ -1,7 +1,6 @@
 //! Who sends: the attributes of the process that stand in each request.
 
 use super::messages::{AnyValue, InstrumentationScope, KeyValue, Resource, any_value};
-use crate::file_names::host_name;
 
 /// The process, as the receiver knows it.
 #[derive(Debug, Clone)]
@@ -14,7 +13,7 @@ pub(crate) struct Sender {
 
 impl Sender {
     /// This process under the name of a service, with further attributes from the configuration.
-    pub(crate) fn new(service: &str, further: &[(String, String)]) -> Sender {
+    pub(crate) fn new(service: &str, host_name: Option<&str>, further: &[(String, String)]) -> Sender {
         let mut attributes = vec![
             attribute("service.name", service),
             attribute("telemetry.sdk.name", "instr"),
@@ -22,8 +21,8 @@ impl Sender {
             attribute("telemetry.sdk.version", env!("CARGO_PKG_VERSION")),
             whole_number("process.pid", i64::from(std::process::id())),
         ];
-        if let Some(host) = host_name() {
-            attributes.push(attribute("host.name", &host));
+        if let Some(host) = host_name {
+            attributes.push(attribute("host.name", host));
         }
         for (name, value) in further {
             // What the user says counts.

@@ -5,18 +5,18 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHasher};
 
-use crate::probe_registry::ProbeRequest;
+use crate::probe_request::ProbeRequest;
 
 /// That many names of a kind, at least, have no living class before others are shared.
-pub(crate) const MOST_OF_A_KIND: usize = 256;
+pub const MOST_OF_A_KIND: usize = 256;
 
 /// What classes of one package with the same probed methods have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub(crate) struct Kind(u64);
+pub struct Kind(u64);
 
 impl Kind {
     /// Returns the kind of a class with these probes.
-    pub(crate) fn of(class: &[u8], requests: &[ProbeRequest<'_>]) -> Kind {
+    pub fn of(class: &[u8], requests: &[ProbeRequest<'_>]) -> Kind {
         let mut hasher = FxHasher::default();
         package(class).hash(&mut hasher);
         for request in requests {
@@ -29,7 +29,7 @@ impl Kind {
 
 /// The kinds of all classes that have or had probes of their own.
 #[derive(Debug, Default)]
-pub(crate) struct ClassKinds {
+pub struct ClassKinds {
     kinds: FxHashMap<Kind, OfKind>,
 }
 
@@ -54,7 +54,7 @@ struct Group {
 
 impl ClassKinds {
     /// Notes that the first living class of a name was loaded; `again` if there were others before it.
-    pub(crate) fn note_loaded(&mut self, class: &[u8], kind: Kind, again: bool) {
+    pub fn note_loaded(&mut self, class: &[u8], kind: Kind, again: bool) {
         let of_kind = self.kinds.entry(kind).or_default();
         of_kind.living += 1;
         of_kind.most_living = of_kind.most_living.max(of_kind.living);
@@ -64,7 +64,7 @@ impl ClassKinds {
     }
 
     /// Notes that no class of a name is left.
-    pub(crate) fn note_unloaded(&mut self, class: &[u8], kind: Kind) {
+    pub fn note_unloaded(&mut self, class: &[u8], kind: Kind) {
         let of_kind = self.kinds.entry(kind).or_default();
         of_kind.living = of_kind.living.saturating_sub(1);
         // A program that is deployed anew unloads all that it has at once, and most of it is loaded again.
@@ -78,7 +78,7 @@ impl ClassKinds {
 
     /// Returns the name under which the probes of a new class are recorded together with those of others, such as `gen/Script*`; `None` if
     /// it has probes of its own.
-    pub(crate) fn shared_name(&mut self, class: &[u8], kind: Kind) -> Option<Vec<u8>> {
+    pub fn shared_name(&mut self, class: &[u8], kind: Kind) -> Option<Vec<u8>> {
         let group = self.kinds.get_mut(&kind)?.group(class).filter(|group| group.is_shared)?;
         // Another package may have the same hash.
         (package(&group.stem) == package(class)).then(|| [&*group.stem, b"*"].concat())

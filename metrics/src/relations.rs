@@ -7,11 +7,11 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use records::{Detail, RecordSink, RecordThread};
 use rustc_hash::FxHashMap;
 
 use super::family::{Family, Kind, Unit, Value};
 use super::method_families::MethodNames;
-use crate::recorder::{Detail, RecordSink, RecordThread};
 
 /// So many pairs are kept; calls of others are counted together.
 const MOST_PAIRS: usize = 10_000;

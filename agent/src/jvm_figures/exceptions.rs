@@ -3,7 +3,7 @@
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use super::family::{Family, Kind, Unit, Value};
+use metrics::{Family, Kind, Unit, Value};
 
 /// So many types are told apart; what comes later counts as [`OTHER`].
 const MOST_TYPES: usize = 200;

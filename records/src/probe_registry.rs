@@ -13,132 +13,118 @@ use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::class_kinds::{ClassKinds, Kind};
-use crate::hierarchy::{BOOT, LoaderId};
+use crate::loader_id::{BOOT, LoaderId};
+pub use crate::probe_request::ProbeRequest;
 
 /// The highest number that fits into a record.
-pub(crate) const HIGHEST_PROBE: usize = SILENT_PROBE as usize - 1;
+pub const HIGHEST_PROBE: usize = SILENT_PROBE as usize - 1;
 
 /// The levels whose records have numbers of their own, directly after that of a live probe: their figures have another meaning.
 const OTHER_LEVELS: [Level; 3] = [Level::Watch, Level::Full, Level::Burst];
 
 /// How many numbers a live probe has.
-pub(crate) const LIVE_NUMBERS: u32 = 1 + OTHER_LEVELS.len() as u32;
+pub const LIVE_NUMBERS: u32 = 1 + OTHER_LEVELS.len() as u32;
 
 /// What sections show as their class and as their template.
-pub(crate) const SECTION: &str = "section";
+pub const SECTION: &str = "section";
 
 static PROBES: OnceLock<ProbeRegistry> = OnceLock::new();
 
 /// The numbers of this process.
-pub(crate) fn of_process() -> &'static ProbeRegistry {
+pub fn of_process() -> &'static ProbeRegistry {
     PROBES.get_or_init(ProbeRegistry::default)
-}
-
-/// What a probe is asked for by.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ProbeRequest<'a> {
-    /// Name of the method.
-    pub(crate) name: &'a [u8],
-    /// Its descriptor.
-    pub(crate) descriptor: &'a [u8],
-    /// Its access flags.
-    pub(crate) access_flags: u16,
-    /// Name of the template.
-    pub(crate) template: &'a str,
-    /// Level of the template's variant.
-    pub(crate) level: Level,
-    /// Whether the variant is live: the next numbers after the probe's own are then its, too, for the records of [`OTHER_LEVELS`].
-    pub(crate) live: bool,
 }
 
 /// A probe as the trace file names it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ProbeDefinition<'a> {
+pub struct ProbeDefinition<'a> {
     /// Its number.
-    pub(crate) id: u32,
+    pub id: u32,
     /// The own number of the probe; another one than `id` if this is one of the others of a live probe.
-    pub(crate) own: u32,
+    pub own: u32,
     /// Internal name of the class.
-    pub(crate) class: &'a [u8],
+    pub class: &'a [u8],
     /// Name of the method.
-    pub(crate) name: &'a [u8],
+    pub name: &'a [u8],
     /// Its descriptor.
-    pub(crate) descriptor: &'a [u8],
+    pub descriptor: &'a [u8],
     /// Its access flags.
-    pub(crate) access_flags: u16,
+    pub access_flags: u16,
     /// Name of the template.
-    pub(crate) template: &'a str,
+    pub template: &'a str,
     /// Level of the template's variant.
-    pub(crate) level: Level,
+    pub level: Level,
 }
 
 /// A probe as people see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ProbeDescription {
+pub struct ProbeDescription {
     /// Its number.
-    pub(crate) number: u32,
+    pub number: u32,
     /// `package.Class.method`
-    pub(crate) method: String,
+    pub method: String,
     /// Descriptor of the method.
-    pub(crate) descriptor: String,
+    pub descriptor: String,
     /// Name of the template.
-    pub(crate) template: Arc<str>,
+    pub template: Arc<str>,
     /// Level of the variant, or of the records of this number.
-    pub(crate) level: Level,
+    pub level: Level,
     /// Whether the level can change.
-    pub(crate) live: bool,
+    pub live: bool,
 }
 
 /// The method of a probe as class files name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ProbedMethod {
+pub struct ProbedMethod {
     /// Internal name of the class.
-    pub(crate) class: Arc<[u8]>,
-    pub(crate) name: Box<[u8]>,
-    pub(crate) descriptor: Box<[u8]>,
+    pub class: Arc<[u8]>,
+    /// Name of the method.
+    pub name: Box<[u8]>,
+    /// Its descriptor.
+    pub descriptor: Box<[u8]>,
 }
 
 /// A probe whose names are compared but not written out.
 #[derive(Debug, Clone)]
-pub(crate) struct KnownProbe(Arc<Probe>);
+pub struct KnownProbe(Arc<Probe>);
 
 impl KnownProbe {
     /// Returns class, name and descriptor of the method.
-    pub(crate) fn method(&self) -> (&[u8], &[u8], &[u8]) {
+    pub fn method(&self) -> (&[u8], &[u8], &[u8]) {
         (&self.0.class, &self.0.name, &self.0.descriptor)
     }
 
     /// Returns the name of the template.
-    pub(crate) fn template(&self) -> &str {
+    pub fn template(&self) -> &str {
         &self.0.template
     }
 
     /// Returns the level, if it cannot change.
-    pub(crate) fn fixed_level(&self) -> Option<Level> {
+    pub fn fixed_level(&self) -> Option<Level> {
         (!self.0.live).then_some(self.0.level)
     }
 }
 
 /// To which probe the records of a number belong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RecordedAs {
+pub struct RecordedAs {
     /// The probe's own number.
-    pub(crate) probe: u32,
+    pub probe: u32,
     /// The level at which these calls were made; `Time` for all exact times of a live probe.
-    pub(crate) level: Level,
+    pub level: Level,
     /// Whether the probe's level can change.
-    pub(crate) live: bool,
+    pub live: bool,
 }
 
 /// How far a reader of definitions has come.
 #[derive(Debug, Default)]
-pub(crate) struct Definitions {
+pub struct Definitions {
     seen: usize,
 }
 
 /// All probes.
 #[derive(Debug, Default)]
-pub(crate) struct ProbeRegistry {
+pub struct ProbeRegistry {
     known: Mutex<Known>,
     /// Length of `Known::probes`, to be read without the lock.
     count: AtomicUsize,
@@ -210,11 +196,7 @@ impl Probe {
 
 impl ProbeRegistry {
     /// Numbers for the probes of a class of this loader, in the order of the requests; `None` if there are no more numbers.
-    pub(crate) fn numbers(
-        &self,
-        (class, loader): (&[u8], LoaderId),
-        requests: &[ProbeRequest<'_>],
-    ) -> Option<Vec<u32>> {
+    pub fn numbers(&self, (class, loader): (&[u8], LoaderId), requests: &[ProbeRequest<'_>]) -> Option<Vec<u32>> {
         let mut known = self.known.lock();
         if known.probes.len() + (1 + OTHER_LEVELS.len()) * requests.len() > HIGHEST_PROBE {
             return None;
@@ -249,7 +231,7 @@ impl ProbeRegistry {
     }
 
     /// Notes that these loaders are gone, and their classes with them.
-    pub(crate) fn note_unloaded(&self, gone: &FxHashSet<LoaderId>) {
+    pub fn note_unloaded(&self, gone: &FxHashSet<LoaderId>) {
         let mut known = self.known.lock();
         let Known { by_class, kinds, .. } = &mut *known;
         for (name, of_class) in by_class.iter_mut().filter(|(_, of_class)| !of_class.loaders.is_empty()) {
@@ -262,13 +244,13 @@ impl ProbeRegistry {
     }
 
     /// How many numbers were given, and under how many names of classes.
-    pub(crate) fn sizes(&self) -> (usize, usize) {
+    pub fn sizes(&self) -> (usize, usize) {
         let known = self.known.lock();
         (known.probes.len(), known.by_class.len())
     }
 
     /// The number of the sections of this name, which the application marks itself; 0 if there are no more numbers.
-    pub(crate) fn section(&self, name: &[u8]) -> u32 {
+    pub fn section(&self, name: &[u8]) -> u32 {
         // The lines and fields of other tools end there.
         let name: String = String::from_utf8_lossy(name)
             .chars()
@@ -291,7 +273,7 @@ impl ProbeRegistry {
     }
 
     /// All probes of loaded classes, each live one once. Probes that classes share are among them in any case.
-    pub(crate) fn described(&self) -> Vec<ProbeDescription> {
+    pub fn described(&self) -> Vec<ProbeDescription> {
         let mut described = Vec::new();
         self.each_described(|probe| described.push(probe));
         described
@@ -310,27 +292,27 @@ impl ProbeRegistry {
     }
 
     /// The probe of a number.
-    pub(crate) fn describe(&self, number: u32) -> Option<ProbeDescription> {
+    pub fn describe(&self, number: u32) -> Option<ProbeDescription> {
         let probe = self.known.lock().probes.get((number as usize).checked_sub(1)?).map(Arc::clone)?;
         Some(probe.describe(number))
     }
 
     /// Returns the probes of these numbers, as far as they were given.
-    pub(crate) fn known(&self, numbers: impl Iterator<Item = u32>) -> Vec<Option<KnownProbe>> {
+    pub fn known(&self, numbers: impl Iterator<Item = u32>) -> Vec<Option<KnownProbe>> {
         let known = self.known.lock();
         let probe = |number: u32| known.probes.get((number as usize).checked_sub(1)?).map(Arc::clone).map(KnownProbe);
         numbers.map(probe).collect()
     }
 
     /// The own number of the probe that records under `number`, and the level of these records.
-    pub(crate) fn own_number(&self, number: u32) -> Option<(u32, Level)> {
+    pub fn own_number(&self, number: u32) -> Option<(u32, Level)> {
         let known = self.known.lock();
         let probe = known.probes.get((number as usize).checked_sub(1)?)?;
         Some((number.checked_sub(probe.numbers_after_own())?, probe.level))
     }
 
     /// Probe and level of the records of each of these numbers, as far as they were given.
-    pub(crate) fn recorded_as(&self, numbers: impl Iterator<Item = u32>) -> Vec<Option<RecordedAs>> {
+    pub fn recorded_as(&self, numbers: impl Iterator<Item = u32>) -> Vec<Option<RecordedAs>> {
         let known = self.known.lock();
         let look_up = |number: u32| {
             let probe = known.probes.get((number as usize).checked_sub(1)?)?;
@@ -342,12 +324,12 @@ impl ProbeRegistry {
     }
 
     /// The highest number that was given; 0 before the first.
-    pub(crate) fn highest(&self) -> u32 {
+    pub fn highest(&self) -> u32 {
         u32::try_from(self.count.load(Ordering::Acquire)).unwrap_or(u32::MAX)
     }
 
     /// The method that has the probe of this number; `None` if classes with several names share it.
-    pub(crate) fn method(&self, number: u32) -> Option<ProbedMethod> {
+    pub fn method(&self, number: u32) -> Option<ProbedMethod> {
         let known = self.known.lock();
         let probe = known.probes.get((number as usize).checked_sub(1)?).map(Arc::clone)?;
         if known.by_class.get(&probe.class).is_some_and(|of_class| of_class.is_shared) {
@@ -358,7 +340,7 @@ impl ProbeRegistry {
     }
 
     /// Calls `each` with the probes that were added since the last time.
-    pub(crate) fn new_definitions(&self, definitions: &mut Definitions, mut each: impl FnMut(ProbeDefinition<'_>)) {
+    pub fn new_definitions(&self, definitions: &mut Definitions, mut each: impl FnMut(ProbeDefinition<'_>)) {
         if self.count.load(Ordering::Acquire) == definitions.seen {
             return;
         }

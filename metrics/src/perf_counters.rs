@@ -6,14 +6,14 @@ const MAGIC: [u8; 4] = [0xca, 0xfe, 0xc0, 0xc0];
 
 /// Counters by name.
 #[derive(Debug, Default)]
-pub(crate) struct PerfCounters {
+pub struct PerfCounters {
     numbers: FxHashMap<String, u64>,
     texts: FxHashMap<String, String>,
 }
 
 impl PerfCounters {
     /// Decodes a copy of the memory; `None` if it is something else.
-    pub(crate) fn decode(memory: &[u8]) -> Option<PerfCounters> {
+    pub fn decode(memory: &[u8]) -> Option<PerfCounters> {
         if memory.get(..4)? != MAGIC {
             return None;
         }
@@ -42,25 +42,25 @@ impl PerfCounters {
     }
 
     /// Counters with these values.
-    #[cfg(test)]
-    pub(crate) fn of_numbers(numbers: &[(&str, u64)]) -> PerfCounters {
+    #[must_use]
+    pub fn of_numbers(numbers: &[(&str, u64)]) -> PerfCounters {
         let numbers = numbers.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
         PerfCounters { numbers, ..PerfCounters::default() }
     }
 
     /// A counter.
-    pub(crate) fn number(&self, name: &str) -> Option<u64> {
+    pub fn number(&self, name: &str) -> Option<u64> {
         self.numbers.get(name).copied()
     }
 
     /// A counter that HotSpot keeps in ticks of its clock, in seconds.
-    pub(crate) fn seconds(&self, name: &str) -> Option<f64> {
+    pub fn seconds(&self, name: &str) -> Option<f64> {
         let frequency = self.number("sun.os.hrt.frequency").filter(|frequency| *frequency > 0)?;
         Some(self.number(name)? as f64 / frequency as f64)
     }
 
     /// A text.
-    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+    pub fn text(&self, name: &str) -> Option<&str> {
         self.texts.get(name).map(String::as_str)
     }
 }

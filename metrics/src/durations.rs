@@ -21,7 +21,7 @@ static THRESHOLDS: LazyLock<[u64; STEPS]> = LazyLock::new(|| {
 
 /// Durations of one method. Memory grows with the powers of two in use (128 bytes each), not with the number of calls.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Durations {
+pub struct Durations {
     rows: Vec<Option<Box<[u64; STEPS]>>>,
     zeros: u64,
     count: u64,
@@ -32,7 +32,7 @@ pub(crate) struct Durations {
 
 impl Durations {
     /// Adds a duration in nanoseconds.
-    pub(crate) fn record(&mut self, nanos: u64) {
+    pub fn record(&mut self, nanos: u64) {
         self.min = if self.count == 0 { nanos } else { self.min.min(nanos) };
         self.max = self.max.max(nanos);
         self.count += 1;
@@ -55,7 +55,7 @@ impl Durations {
     }
 
     /// These durations without some of them. If the shortest or the longest is left out, the new one is as exact as the buckets.
-    pub(crate) fn without(&self, others: &Durations) -> Durations {
+    pub fn without(&self, others: &Durations) -> Durations {
         let mut rest = self.clone();
         if others.count == 0 {
             return rest;
@@ -76,32 +76,32 @@ impl Durations {
     }
 
     /// Number of durations.
-    pub(crate) fn count(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         self.count
     }
 
     /// Of these, durations of 0 ns, which no bucket holds.
-    pub(crate) fn zeros(&self) -> u64 {
+    pub fn zeros(&self) -> u64 {
         self.zeros
     }
 
     /// All durations together, in nanoseconds.
-    pub(crate) fn sum(&self) -> u64 {
+    pub fn sum(&self) -> u64 {
         self.sum
     }
 
     /// The shortest, in nanoseconds; 0 without any.
-    pub(crate) fn min(&self) -> u64 {
+    pub fn min(&self) -> u64 {
         self.min
     }
 
     /// The longest, in nanoseconds; 0 without any.
-    pub(crate) fn max(&self) -> u64 {
+    pub fn max(&self) -> u64 {
         self.max
     }
 
     /// The number of the first bucket in use, and the counts from there to the last one in use.
-    pub(crate) fn buckets(&self) -> (i32, Vec<u64>) {
+    pub fn buckets(&self) -> (i32, Vec<u64>) {
         let counts = self.rows.iter().flat_map(|row| match row {
             Some(steps) => **steps,
             None => [0; STEPS],
@@ -114,7 +114,7 @@ impl Durations {
     }
 
     /// The duration in seconds that `percent` percent of all do not exceed; 0 without any.
-    pub(crate) fn percentile(&self, percent: f64) -> f64 {
+    pub fn percentile(&self, percent: f64) -> f64 {
         let wanted = ((percent / 100.0 * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = self.zeros;
         if seen >= wanted {

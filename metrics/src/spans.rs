@@ -7,11 +7,10 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use records::{Detail, RecordSink, RecordThread};
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::TaskStep;
 use trace::analysis::TaskRecord;
-
-use crate::recorder::{Detail, RecordSink, RecordThread};
 
 /// Calls that wait at the same time; more are left out, and counted.
 const MOST_WAITING: usize = 50_000;

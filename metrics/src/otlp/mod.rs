@@ -21,11 +21,11 @@ use parking_lot::Mutex;
 use prost::Message as _;
 use settings::MetricsConfig;
 
-use super::Origin;
 use super::family::{self, Family, Kind, Unit, Value};
 use super::keeper::IntervalEnd;
 use super::method_families::MethodNames;
 use super::spans::SpanTable;
+use crate::Host;
 use destination::Destination;
 pub(crate) use exporter::ExportCounts;
 use exporter::{Exporter, Parcel, Signal};
@@ -62,7 +62,7 @@ struct SpanPublisher {
     table: Arc<Mutex<SpanTable>>,
     names: MethodNames,
     writer: SpanWriter,
-    origin: Origin,
+    host: Arc<dyn Host>,
     /// How long a call waits for its parent, in nanoseconds.
     wait: u64,
 }
@@ -75,22 +75,23 @@ impl Publisher {
     pub(crate) fn start(
         url: &str,
         config: &MetricsConfig,
-        origin: Origin,
+        host: &Arc<dyn Host>,
         service: &str,
         spans: Option<Arc<Mutex<SpanTable>>>,
         counts: Arc<ExportCounts>,
     ) -> Result<Publisher, String> {
-        let exporter = Exporter::start(Destination::of(url, config)?, Arc::clone(&counts))
+        let exporter = Exporter::start(Destination::of(url, config)?, Arc::clone(&counts), Arc::clone(host))
             .map_err(|error| format!("no thread for `otlp` in [metrics]: {error}"))?;
         let began = unix_nanos();
         let spans = spans.map(|table| SpanPublisher {
             table,
-            names: MethodNames::new(origin.probes),
-            writer: SpanWriter::new(began.wrapping_sub(origin.clock.now() as u64) as i64, config.trace_percent),
-            origin,
+            names: MethodNames::new(host.probes()),
+            writer: SpanWriter::new(began.wrapping_sub(host.now()) as i64, config.trace_percent),
+            host: Arc::clone(host),
             wait: u64::try_from(config.interval.as_nanos()).unwrap_or(u64::MAX),
         });
-        let sender = Sender::new(config.service.as_deref().unwrap_or(service), &config.resource);
+        let sender =
+            Sender::new(config.service.as_deref().unwrap_or(service), host.host_name().as_deref(), &config.resource);
         Ok(Publisher { exporter: Some(exporter), counts, sender, began, spans })
     }
 
@@ -146,7 +147,7 @@ impl IntervalEnd for Publisher {
 
 impl SpanPublisher {
     fn send(&mut self, exporter: &Exporter, sender: &Sender, last: bool) {
-        let now = self.origin.clock.now() as u64;
+        let now = self.host.now();
         let until = if last { u64::MAX } else { now.saturating_sub(self.wait) };
         let (steps, trees) = {
             let mut table = self.table.lock();

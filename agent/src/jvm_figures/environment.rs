@@ -5,8 +5,8 @@
 
 use std::fs;
 
-use super::family::{Family, Kind, Unit, Value};
-use super::perf_counters::PerfCounters;
+use metrics::{Family, Kind, PerfCounters, Unit, Value};
+
 use crate::jvm::{HeapSize, Jni, VmStructs, heap_size, perf_memory, process_cpu_time};
 
 /// Where the readings come from.

@@ -8,10 +8,7 @@
 //! holds up the drainer for longer than a copy of the figures takes, and the application never.
 
 mod durations;
-mod environment;
-pub(crate) mod exceptions;
 mod family;
-mod full_calls;
 mod keeper;
 mod method_families;
 mod method_table;
@@ -23,44 +20,53 @@ mod scrape_server;
 mod span_links;
 mod spans;
 
+use std::fmt;
 use std::sync::Arc;
 
 use control::Sending;
 use parking_lot::Mutex;
+use records::{Detail, LevelTimes, ProbeRegistry, RecordSink, RecordThread, SharedLengths};
 use settings::MetricsConfig;
 use trace::TaskStep;
 
-use crate::health::Health;
-use crate::jvm::{JavaVm, NanoClock};
-use crate::level_times::LevelTimes;
-use crate::message;
-use crate::probe_registry::ProbeRegistry;
-use crate::recorder::{Detail, RecordSink, RecordThread, SharedLengths};
-pub(crate) use durations::Durations;
-pub(crate) use family::{Family, Kind, Unit, Value};
-pub(crate) use full_calls::FullCalls;
+pub use durations::Durations;
+pub use family::{Attributes, Family, Kind, Unit, Value};
 use keeper::{IntervalEnd, Keeper, Limits, Sources};
+pub use method_families::{MethodNames, NamedProbe};
 use method_table::{MethodSink, MethodTable};
 use otlp::ExportCounts;
-pub(crate) use perf_counters::PerfCounters;
+pub use perf_counters::PerfCounters;
 use relations::{RelationSink, Relations};
 use scrape_server::ScrapeServer;
 use spans::{SpanSink, SpanTable};
 
-/// Where the figures come from.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Origin {
-    /// The JVM.
-    pub(crate) vm: JavaVm,
-    /// Its clock.
-    pub(crate) clock: NanoClock,
+/// Returns the families of those who are no part of this crate.
+pub type Collect<'c> = dyn FnMut(&MethodNames) -> Vec<Family> + 'c;
+
+/// The process that the metrics are of.
+pub trait Host: fmt::Debug + Send + Sync {
     /// What probe numbers stand for.
-    pub(crate) probes: &'static ProbeRegistry,
+    fn probes(&self) -> &'static ProbeRegistry;
+
+    /// The time of the probes' clock, in nanoseconds.
+    fn now(&self) -> u64;
+
+    /// The name of the machine, if it has one.
+    fn host_name(&self) -> Option<String>;
+
+    /// Says something to the user.
+    fn say(&self, text: &str);
+
+    /// Returns what each thread calls before anything else.
+    fn thread_started(&self) -> fn();
+
+    /// Runs `work` on this thread, with what collects the figures that only the process knows. Returns false if that is not possible.
+    fn attached(&self, work: &mut dyn FnMut(&mut Collect<'_>)) -> bool;
 }
 
 /// Metrics of one session.
 #[derive(Debug)]
-pub(crate) struct Metrics {
+pub struct Metrics {
     table: Arc<Mutex<MethodTable>>,
     spans: Option<Arc<Mutex<SpanTable>>>,
     relations: Option<Arc<Mutex<Relations>>>,
@@ -73,11 +79,10 @@ pub(crate) struct Metrics {
 impl Metrics {
     /// Starts what the configuration wants; `None` if that is nothing, or if there are no threads for it.
     /// `service` is the name of the program, should the configuration give none.
-    pub(crate) fn start(
+    pub fn start(
         config: &MetricsConfig,
-        origin: Origin,
+        host: &Arc<dyn Host>,
         service: &str,
-        health: Arc<Mutex<Health>>,
         level_times: &Arc<LevelTimes>,
         lengths: &SharedLengths,
     ) -> Option<Metrics> {
@@ -91,34 +96,25 @@ impl Metrics {
         });
         let export = config.otlp.clone().map(|url| (url, Arc::default()));
         let receiver = match &export {
-            Some((url, counts)) => receiver(url, config, origin, service, spans.clone(), counts),
+            Some((url, counts)) => receiver(url, config, host, service, spans.clone(), counts),
             None => Box::new(NoReceiver),
         };
-        let limits = Limits {
-            interval: config.interval,
-            stalled_after: config.stalled_after,
-            most_methods: config.max_methods as usize,
-        };
+        let limits = Limits { interval: config.interval, most_methods: config.max_methods as usize };
         let relations: Option<Arc<Mutex<Relations>>> = config.callers.then(Arc::default);
-        let sources = Sources {
-            table: Arc::clone(&table),
-            relations: relations.clone(),
-            health,
-            level_times: Arc::clone(level_times),
-        };
-        let keeper = Keeper::start(origin, limits, sources, receiver);
-        let keeper = keeper
-            .inspect_err(|error| message::say(&format!("no thread for metrics: {error}; there are none")))
-            .ok()?;
+        let sources =
+            Sources { table: Arc::clone(&table), relations: relations.clone(), level_times: Arc::clone(level_times) };
+        let keeper = Keeper::start(Arc::clone(host), limits, sources, receiver);
+        let keeper =
+            keeper.inspect_err(|error| host.say(&format!("no thread for metrics: {error}; there are none"))).ok()?;
         let page = config.openmetrics.and_then(|address| {
-            let server = ScrapeServer::start(address, keeper.asks());
+            let server = ScrapeServer::start(address, keeper.asks(), host.thread_started());
             let explain = |error: &std::io::Error| {
                 let hint = if error.kind() == std::io::ErrorKind::AddrInUse {
                     "; another process, perhaps another JVM with this configuration, uses the port"
                 } else {
                     ""
                 };
-                message::say(&format!(
+                host.say(&format!(
                     "openmetrics = \"{address}\" in [metrics]: {error}{hint}. The application runs on without this page"
                 ));
             };
@@ -128,7 +124,7 @@ impl Metrics {
     }
 
     /// The end that the drainer writes to.
-    pub(crate) fn sink(&self) -> MetricsSink {
+    pub fn sink(&self) -> MetricsSink {
         MetricsSink {
             methods: MethodSink(Arc::clone(&self.table)),
             spans: self.spans.clone().map(SpanSink::new),
@@ -137,12 +133,12 @@ impl Metrics {
     }
 
     /// How sending goes, if figures are sent.
-    pub(crate) fn sending(&self) -> Option<Sending> {
+    pub fn sending(&self) -> Option<Sending> {
         self.export.as_ref().map(|(url, counts)| otlp::sending(url, counts))
     }
 
     /// Publishes the last figures and stops all threads.
-    pub(crate) fn stop(self) {
+    pub fn stop(self) {
         if let Some(page) = self.page {
             page.stop();
         }
@@ -154,15 +150,15 @@ impl Metrics {
 fn receiver(
     url: &str,
     config: &MetricsConfig,
-    origin: Origin,
+    host: &Arc<dyn Host>,
     service: &str,
     spans: Option<Arc<Mutex<SpanTable>>>,
     counts: &Arc<ExportCounts>,
 ) -> Box<dyn IntervalEnd> {
-    match otlp::Publisher::start(url, config, origin, service, spans, Arc::clone(counts)) {
+    match otlp::Publisher::start(url, config, host, service, spans, Arc::clone(counts)) {
         Ok(publisher) => Box::new(publisher),
         Err(error) => {
-            message::say(&format!("{error}; nothing is sent"));
+            host.say(&format!("{error}; nothing is sent"));
             counts.cannot_send(&error);
             Box::new(NoReceiver)
         }
@@ -171,7 +167,7 @@ fn receiver(
 
 /// What the drainer writes to.
 #[derive(Debug)]
-pub(crate) struct MetricsSink {
+pub struct MetricsSink {
     methods: MethodSink,
     spans: Option<SpanSink>,
     relations: Option<RelationSink>,
@@ -179,7 +175,7 @@ pub(crate) struct MetricsSink {
 
 impl MetricsSink {
     /// A thread has ended and all its records have come.
-    pub(crate) fn thread_gone(&mut self, thread: u64) {
+    pub fn thread_gone(&mut self, thread: u64) {
         if let Some(spans) = &self.spans {
             spans.thread_gone(thread);
         }
@@ -189,7 +185,7 @@ impl MetricsSink {
     }
 
     /// Notes calls whose records were lost.
-    pub(crate) fn lost(&self, count: u64) {
+    pub fn lost(&self, count: u64) {
         self.methods.lost(count);
     }
 }
@@ -261,4 +257,42 @@ struct NoReceiver;
 
 impl IntervalEnd for NoReceiver {
     fn interval_ended(&mut self, _last: bool, _collect: &mut dyn FnMut() -> Vec<Family>) {}
+}
+
+#[cfg(test)]
+mod test_host {
+    use super::*;
+
+    /// A process with no other figures, and with nobody to talk to.
+    #[derive(Debug)]
+    struct TestHost(&'static ProbeRegistry);
+
+    pub(crate) fn test_host() -> Arc<dyn Host> {
+        Arc::new(TestHost(Box::leak(Box::default())))
+    }
+
+    impl Host for TestHost {
+        fn probes(&self) -> &'static ProbeRegistry {
+            self.0
+        }
+
+        fn now(&self) -> u64 {
+            0
+        }
+
+        fn host_name(&self) -> Option<String> {
+            None
+        }
+
+        fn say(&self, _text: &str) {}
+
+        fn thread_started(&self) -> fn() {
+            || {}
+        }
+
+        fn attached(&self, work: &mut dyn FnMut(&mut Collect<'_>)) -> bool {
+            work(&mut |_| Vec::new());
+            true
+        }
+    }
 }

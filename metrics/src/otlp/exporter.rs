@@ -10,8 +10,7 @@ use settings::without_credentials;
 
 use super::complaints::Complaints;
 use super::destination::Destination;
-use crate::jvm::block_signals;
-use crate::message;
+use crate::Host;
 
 /// Requests that wait.
 const QUEUE: usize = 16;
@@ -100,6 +99,7 @@ struct Post {
     to: Destination,
     leaving: Arc<AtomicBool>,
     counts: Arc<ExportCounts>,
+    host: Arc<dyn Host>,
 }
 
 /// Why a request was not taken.
@@ -112,18 +112,18 @@ enum Failure {
 
 impl Exporter {
     /// Starts to send to this receiver.
-    pub(crate) fn start(to: Destination, counts: Arc<ExportCounts>) -> std::io::Result<Exporter> {
+    pub(crate) fn start(to: Destination, counts: Arc<ExportCounts>, host: Arc<dyn Host>) -> std::io::Result<Exporter> {
         let (parcels, queue) = sync_channel(QUEUE);
         let (end, ended) = sync_channel(1);
         let leaving = Arc::new(AtomicBool::new(false));
         let (leaves, counted) = (Arc::clone(&leaving), Arc::clone(&counts));
         std::thread::Builder::new().name("instr-otlp".to_owned()).spawn(move || {
-            block_signals();
+            host.thread_started()();
             // Here, because authorities are read from files.
             match to.client(PATIENCE) {
-                Ok(http) => Post { http, to, leaving: leaves, counts: counted }.work(&queue),
+                Ok(http) => Post { http, to, leaving: leaves, counts: counted, host }.work(&queue),
                 Err(reason) => {
-                    message::say(&format!("{reason}; nothing is sent to {}", without_credentials(&to.url)));
+                    host.say(&format!("{reason}; nothing is sent to {}", without_credentials(&to.url)));
                     counted.cannot_send(&reason);
                     drop_all(&queue, &counted);
                 }
@@ -221,7 +221,7 @@ impl Post {
     fn tell(&self, news: Option<String>) {
         // At the end there is nobody left to do something about it.
         if let Some(news) = news.filter(|_| !self.leaving.load(Ordering::Acquire)) {
-            message::say(&format!("otlp = \"{}\" in [metrics]: {news}", without_credentials(&self.to.url)));
+            self.host.say(&format!("otlp = \"{}\" in [metrics]: {news}", without_credentials(&self.to.url)));
         }
     }
 }
@@ -232,6 +232,7 @@ mod tests {
     use std::net::TcpListener;
 
     use super::*;
+    use crate::test_host::test_host;
 
     fn destination(url: &str, headers: &str) -> Destination {
         let text = format!("[metrics]\notlp = '{url}'\nheaders = {headers}\n[[rule]]\nclass = 'a.B'\n");
@@ -269,7 +270,7 @@ mod tests {
     fn a_receiver_that_is_busy_is_asked_again_and_one_that_refuses_is_not() {
         let (url, thread) = receiver(&[503, 200, 400]);
         let counts = Arc::new(ExportCounts::default());
-        let exporter = Exporter::start(destination(&url, "'x-key=secret'"), Arc::clone(&counts)).unwrap();
+        let exporter = Exporter::start(destination(&url, "'x-key=secret'"), Arc::clone(&counts), test_host()).unwrap();
         exporter.offer(parcel(5));
         exporter.offer(parcel(7));
         let heads = thread.join().unwrap();
@@ -287,7 +288,7 @@ mod tests {
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let counts = Arc::new(ExportCounts::default());
         let url = format!("http://{}", silent.local_addr().unwrap());
-        let exporter = Exporter::start(destination(&url, "[]"), Arc::clone(&counts)).unwrap();
+        let exporter = Exporter::start(destination(&url, "[]"), Arc::clone(&counts), test_host()).unwrap();
         let begun = std::time::Instant::now();
         (0..1_000).for_each(|_| exporter.offer(parcel(1)));
         // To wait for one attempt each time would take most of an hour.

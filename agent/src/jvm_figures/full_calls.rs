@@ -12,8 +12,8 @@ use std::time::Duration;
 use instrument_core::level::Level;
 use rustc_hash::FxHashMap;
 
-use super::family::{Family, Kind, Unit, Value};
-use super::method_families::MethodNames;
+use metrics::{Family, Kind, MethodNames, Unit, Value};
+
 use crate::jvm::{AllocationFields, VmStructs, probe_nanos, zeroed_words};
 
 /// Probe numbers with figures; the others are only timed.

@@ -7,26 +7,26 @@ const INCOMPLETE: u32 = 1 << 16;
 
 /// A request that was answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct RequestFields<'a> {
+pub struct RequestFields<'a> {
     /// GET, POST, ...
-    pub(crate) http_method: &'a str,
+    pub http_method: &'a str,
     /// Path of the URL.
-    pub(crate) path: &'a str,
+    pub path: &'a str,
     /// The pattern by which the framework knows the path; empty if it knows none.
-    pub(crate) route: &'a str,
+    pub route: &'a str,
     /// `http` or `https`; empty if it is not known.
-    pub(crate) scheme: &'a str,
+    pub scheme: &'a str,
     /// Class of the exception with which the request ended; empty if there was none.
-    pub(crate) error: &'a str,
+    pub error: &'a str,
     /// Status of the answer.
-    pub(crate) status: u32,
+    pub status: u32,
     /// Whether all getters have answered.
-    pub(crate) is_complete: bool,
+    pub is_complete: bool,
 }
 
 impl<'a> RequestFields<'a> {
     /// Takes text and number of a detail of kind `H` apart.
-    pub(crate) fn of(text: &'a str, number: u32) -> RequestFields<'a> {
+    pub fn of(text: &'a str, number: u32) -> RequestFields<'a> {
         let mut fields = text.split('\0');
         let mut next = || fields.next().unwrap_or_default();
         RequestFields {
@@ -41,7 +41,7 @@ impl<'a> RequestFields<'a> {
     }
 
     /// What the recording keeps of it.
-    pub(crate) fn recorded(&self) -> HttpRequest<'a> {
+    pub fn recorded(&self) -> HttpRequest<'a> {
         let RequestFields { http_method, path, route, status, .. } = *self;
         HttpRequest { http_method, path, route, status }
     }
@@ -49,16 +49,16 @@ impl<'a> RequestFields<'a> {
 
 /// A statement that was executed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct StatementFields<'a> {
+pub struct StatementFields<'a> {
     /// Class of the exception with which it ended; empty if there was none.
-    pub(crate) error: &'a str,
+    pub error: &'a str,
     /// Its text.
-    pub(crate) text: &'a str,
+    pub text: &'a str,
 }
 
 impl<'a> StatementFields<'a> {
     /// Takes the text of a detail of kind `J` apart.
-    pub(crate) fn of(text: &'a str) -> StatementFields<'a> {
+    pub fn of(text: &'a str) -> StatementFields<'a> {
         // Nobody forbids a NUL in the statement itself.
         let (error, text) = text.split_once('\0').unwrap_or_default();
         StatementFields { error, text }
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!((request.status, request.is_complete), (500, true));
         let unread = RequestFields::of("\0\0\0\0", 500 | INCOMPLETE);
         assert_eq!((unread.path, unread.status, unread.is_complete), ("", 500, false));
-        let java = include_str!("../../../java-runtime/src/main/java/java/instr/Requests.java");
+        let java = include_str!("../../java-runtime/src/main/java/java/instr/Requests.java");
         assert!(java.contains("INCOMPLETE = 1 << 16;"));
         assert_eq!(StatementFields::of("\0select '\0'"), StatementFields { error: "", text: "select '\0'" });
         assert_eq!(StatementFields::of("x.Y\0select 1").error, "x.Y");

@@ -7,34 +7,34 @@ use super::durations::Durations;
 
 /// One metric with all its series.
 #[derive(Debug, Clone)]
-pub(crate) struct Family {
+pub struct Family {
     /// OpenTelemetry's name, with dots.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// What is counted.
-    pub(crate) unit: Unit,
+    pub unit: Unit,
     /// How values of different times belong together.
-    pub(crate) kind: Kind,
+    pub kind: Kind,
     /// One sentence for people.
-    pub(crate) help: &'static str,
+    pub help: &'static str,
     /// The values.
-    pub(crate) series: Vec<Series>,
+    pub series: Vec<Series>,
 }
 
 /// One value and what it belongs to.
 #[derive(Debug, Clone)]
-pub(crate) struct Series {
+pub struct Series {
     /// Names (with dots) and values, in a fixed order.
-    pub(crate) attributes: Attributes,
+    pub attributes: Attributes,
     /// The value.
-    pub(crate) value: Value,
+    pub value: Value,
 }
 
 /// Attributes of a series.
-pub(crate) type Attributes = Arc<[(&'static str, String)]>;
+pub type Attributes = Arc<[(&'static str, String)]>;
 
 /// What a number counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unit {
+pub enum Unit {
     /// Seconds.
     Seconds,
     /// Bytes.
@@ -47,7 +47,7 @@ pub(crate) enum Unit {
 
 /// How values of different times belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// Only grows.
     Counter,
     /// A sum that grows and shrinks.
@@ -60,7 +60,7 @@ pub(crate) enum Kind {
 
 /// A value.
 #[derive(Debug, Clone)]
-pub(crate) enum Value {
+pub enum Value {
     /// A whole number.
     Integer(u64),
     /// A number in the family's unit.
@@ -75,17 +75,17 @@ pub(crate) enum Value {
 
 impl Family {
     /// A family without series.
-    pub(crate) fn new(name: &'static str, unit: Unit, kind: Kind, help: &'static str) -> Family {
+    pub fn new(name: &'static str, unit: Unit, kind: Kind, help: &'static str) -> Family {
         Family { name, unit, kind, help, series: Vec::new() }
     }
 
     /// Adds a series.
-    pub(crate) fn push(&mut self, attributes: Attributes, value: Value) {
+    pub fn push(&mut self, attributes: Attributes, value: Value) {
         self.series.push(Series { attributes, value });
     }
 
     /// The family with one series more, whose attributes are given as words.
-    pub(crate) fn with(mut self, attributes: &[(&'static str, &str)], value: Value) -> Family {
+    pub fn with(mut self, attributes: &[(&'static str, &str)], value: Value) -> Family {
         self.push(attributes.iter().map(|(name, value)| (*name, (*value).to_owned())).collect(), value);
         self
     }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use records::{Detail, RecordSink, RecordThread, SharedLengths};
 
 use super::durations::Durations;
-use crate::recorder::{Detail, RecordSink, RecordThread, SharedLengths};
 
 /// All methods, by probe number.
 #[derive(Debug, Default)]

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 /// The probes whose level was changed, or that were removed.
 #[derive(Debug)]
-pub(crate) struct LevelTimes {
+pub struct LevelTimes {
     began: Instant,
     noted: Mutex<Noted>,
 }
@@ -61,27 +61,27 @@ struct ProbeTimes {
 
 impl LevelTimes {
     /// Returns the times of a session that begins.
-    pub(crate) fn new(began: Instant) -> LevelTimes {
+    pub fn new(began: Instant) -> LevelTimes {
         LevelTimes { began, noted: Mutex::default() }
     }
 
     /// Notes that the level of a probe is another one from now on. The probe was inserted at `begin`.
-    pub(crate) fn change(&self, probe: u32, begin: Duration, from: Level, to: Level) {
+    pub fn change(&self, probe: u32, begin: Duration, from: Level, to: Level) {
         self.note(probe, begin, Some(from), Some(to));
     }
 
     /// Notes that a probe is removed.
-    pub(crate) fn remove(&self, probe: u32, begin: Duration, from: Level) {
+    pub fn remove(&self, probe: u32, begin: Duration, from: Level) {
         self.note(probe, begin, Some(from), None);
     }
 
     /// Notes that a removed probe is inserted again.
-    pub(crate) fn restore(&self, probe: u32, begin: Duration, to: Level) {
+    pub fn restore(&self, probe: u32, begin: Duration, to: Level) {
         self.note(probe, begin, None, Some(to));
     }
 
     /// Notes that all probes are paused or resumed.
-    pub(crate) fn switch(&self, is_on: bool) {
+    pub fn switch(&self, is_on: bool) {
         let now = self.began.elapsed();
         self.noted.lock().pauses.change(is_on, now);
     }
@@ -93,7 +93,7 @@ impl LevelTimes {
     }
 
     /// Returns how calls of a probe were recorded; `unchanged` are begin and level of a probe that nothing has changed.
-    pub(crate) fn recorded(&self, probe: u32, unchanged: (Duration, Level)) -> RecordedTime {
+    pub fn recorded(&self, probe: u32, unchanged: (Duration, Level)) -> RecordedTime {
         let now = self.began.elapsed();
         let (begin, level) = unchanged;
         let Noted { probes, pauses } = &*self.noted.lock();
@@ -105,7 +105,7 @@ impl LevelTimes {
     }
 
     /// Returns for how long a probe was at this level; `None` if its level was never changed.
-    pub(crate) fn at(&self, probe: u32, level: Level) -> Option<Duration> {
+    pub fn at(&self, probe: u32, level: Level) -> Option<Duration> {
         let now = self.began.elapsed();
         let Noted { probes, pauses } = &*self.noted.lock();
         Some(probes.get(&probe)?.at(level, now, pauses))
@@ -143,11 +143,11 @@ impl ProbeTimes {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
 
     /// Returns every call, estimates and the whole in seconds, and the changes.
-    pub(crate) fn in_seconds(recorded: RecordedTime) -> [u64; 4] {
+    fn in_seconds(recorded: RecordedTime) -> [u64; 4] {
         let RecordedTime { every_call, estimates, whole, changes } = recorded;
         [every_call / 1_000_000_000, estimates / 1_000_000_000, whole / 1_000_000_000, changes]
     }
