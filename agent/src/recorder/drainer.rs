@@ -101,6 +101,7 @@ fn run(sources: &Sources<'_>, stop: &OnceLock<String>, sink: &mut RecordSinks, w
     let mut flushed = Instant::now();
     loop {
         let last = stop.get();
+        sink.round_begins();
         let words = sources.drain(sink);
         let has_samples = sink.take_samples();
         watcher.look(sink.counts());

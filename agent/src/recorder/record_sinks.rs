@@ -119,7 +119,12 @@ impl RecordSinks {
         self.trace.flush();
     }
 
-    /// Writes a dump of a recording in memory, if somebody has asked for it.
+    /// A round of the drainer begins.
+    pub(crate) fn round_begins(&mut self) {
+        self.trace.round_begins();
+    }
+
+    /// Writes a dump of a recording in memory for those who asked for it before this round.
     pub(crate) fn serve_dumps(&mut self, at_nanos: u64) {
         self.trace.serve_dumps(at_nanos);
     }

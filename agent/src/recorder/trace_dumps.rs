@@ -68,6 +68,8 @@ pub(super) struct TraceDumps {
     at_exit: bool,
     /// A slow call that asks for a dump.
     wanted: Option<String>,
+    /// Clients that asked for a dump before this round of the drainer.
+    asking: Vec<Sender<DumpAnswer>>,
     writing: Vec<JoinHandle<()>>,
 }
 
@@ -98,7 +100,15 @@ impl TraceDumps {
             left: config.max_dumps,
             last: None,
         });
-        TraceDumps { desk, path, slow, at_exit: config.dump_at_exit, wanted: None, writing: Vec::new() }
+        TraceDumps {
+            desk,
+            path,
+            slow,
+            at_exit: config.dump_at_exit,
+            wanted: None,
+            asking: Vec::new(),
+            writing: Vec::new(),
+        }
     }
 
     /// The least duration of a slow call, if one may ask for a dump now.
@@ -125,13 +135,18 @@ impl TraceDumps {
         }
     }
 
-    /// Dumps the recording if somebody has asked for it.
+    /// A round of the drainer begins. Those who have asked up to now get a dump at its end: all calls that they know of are drained by then.
+    pub(super) fn round_begins(&mut self) {
+        self.asking.extend(self.desk.take());
+    }
+
+    /// Dumps the recording for those who asked before the round.
     pub(super) fn serve(&mut self, recording: &mut Recording, at_nanos: u64) {
         self.writing.retain(|thread| !thread.is_finished());
         if let Some(reason) = self.wanted.take() {
             self.dump(recording, at_nanos, ("slow-call", &reason), Vec::new());
         }
-        let asking = self.desk.take();
+        let asking = std::mem::take(&mut self.asking);
         if !asking.is_empty() {
             self.dump(recording, at_nanos, ("asked", "asked for by a user"), asking);
         }
@@ -139,6 +154,8 @@ impl TraceDumps {
 
     /// The recording ends for this reason: the last dump, if it is wanted. Waits until everything is written.
     pub(super) fn finish(&mut self, recording: &mut Recording, at_nanos: u64, reason: &str) {
+        // Nobody is served later.
+        self.round_begins();
         self.serve(recording, at_nanos);
         if self.at_exit {
             self.dump(recording, at_nanos, ("end", reason), Vec::new());
@@ -230,6 +247,8 @@ impl DumpName {
 mod tests {
     use std::path::Path;
 
+    use trace::{ProcessInfo, RecordingOptions, RingOptions};
+
     use super::*;
 
     fn dumps(keys: &str) -> TraceDumps {
@@ -256,6 +275,23 @@ mod tests {
         assert_eq!(dumps.wanted.as_deref(), Some("slow call: a.B.c took at least 6 ms"));
         dumps.wanted = None;
         assert_eq!(dumps.slow_nanos(), None, "both dumps are used up");
+    }
+
+    #[test]
+    fn a_dump_has_what_was_drained_after_it_was_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut dumps = dumps("");
+        dumps.path = folder.path().join("trace.jfr");
+        let ring = RingOptions { keep_nanos: None, keep_bytes: 1 << 20 };
+        let mut recording = Recording::in_memory(RecordingOptions::new(0, 0, ProcessInfo::default()), ring);
+        dumps.round_begins();
+        // Calls that the client knows of may have been made after this round has drained their ring.
+        let answer = dumps.desk.ask();
+        dumps.serve(&mut recording, 1);
+        assert!(dumps.writing.is_empty(), "too early");
+        dumps.round_begins();
+        dumps.serve(&mut recording, 2);
+        assert!(answer.recv().unwrap().is_ok());
     }
 
     #[test]

@@ -278,7 +278,12 @@ impl TraceSink {
         found
     }
 
-    /// Writes a dump of a recording in memory, if somebody has asked for it. Everything up to now must have been drained.
+    /// A round of the drainer begins.
+    pub(crate) fn round_begins(&mut self) {
+        self.dumps.round_begins();
+    }
+
+    /// Writes a dump of a recording in memory for those who asked for it before this round.
     pub(crate) fn serve_dumps(&mut self, at_nanos: u64) {
         self.define_methods();
         if let Some(recording) = &mut self.recording {
