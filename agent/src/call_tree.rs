@@ -3,22 +3,16 @@
 use std::collections::BTreeMap;
 
 use control::CallTree;
+use records::ProbeRegistry;
 
 use crate::recorder::{TreeNode, TreeSnapshot};
-use crate::session::Session;
 
 /// Nodes of an answer, those with the most time.
 const MOST_NODES: usize = 10_000;
 
-/// Returns the tree of a session up to now.
-///
-/// # Errors
-/// If none is kept.
-pub(crate) fn of(session: &Session) -> Result<CallTree, String> {
-    let tree = session.tree.as_ref().ok_or("no call tree is kept; write `call-tree = true` into [control]")?;
-    let snapshot = tree.lock().snapshot();
-    let name = |probe| session.probes.describe(probe).map_or_else(|| "?".to_owned(), |known| known.method);
-    Ok(largest_nodes(snapshot, &name))
+/// Returns the nodes of a tree under the names of their methods.
+pub(crate) fn of(tree: TreeSnapshot, probes: &ProbeRegistry) -> CallTree {
+    largest_nodes(tree, &|probe| probes.describe(probe).map_or_else(|| "?".to_owned(), |known| known.method))
 }
 
 /// Returns the nodes with the most time; methods that have several probes are one.

@@ -73,7 +73,7 @@ fn examine(session: &Session, class: &jvm::ClassFile<'_>, wanted: bool, coming: 
     if wanted {
         Statistics::add(&session.statistics.classes_examined, 1);
     }
-    unloaded_classes::follow_loader(session, class);
+    unloaded_classes::follow_loader(class, |gone| session.forget(gone));
     // Only questions about super types depend on the loader.
     let loader = if rules.needs_hierarchy() { class.loader_hash() } else { BOOT };
     let newcomer = Newcomer::of(class, loader, session.java_version);

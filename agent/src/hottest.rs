@@ -5,16 +5,17 @@ use std::cmp::Reverse;
 
 use control::{Hot, Recent};
 use instrument_core::level::Level;
+use instrument_core::template::TemplateLibrary;
 use metrics::Durations;
-use rustc_hash::FxHashMap;
+use parking_lot::Mutex;
+use records::SharedLengths;
+use records::probe_registry::{ProbeDescription, ProbeRegistry};
+use rustc_hash::{FxHashMap, FxHashSet};
 use trace::WatchedLengths;
 
-use crate::live_control::REMOVED;
+use crate::live_control::{LiveControl, REMOVED};
 use crate::live_selection::category_of;
-use crate::recorder::{Calls, RecentCalls};
-use crate::session::Session;
-use crate::withdrawn_probes::WithdrawnProbes;
-use records::probe_registry::{ProbeDescription, ProbeRegistry};
+use crate::recorder::{CallRates, Calls, RecentCalls};
 
 fn recent(durations: &Durations) -> Recent {
     let percentile = |percent| (durations.percentile(percent) * 1e9).round() as u64;
@@ -57,30 +58,42 @@ impl<'a> ProbeCalls<'a> {
     }
 }
 
+/// Where the figures come from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HotSources<'a> {
+    pub(crate) probes: &'a ProbeRegistry,
+    /// Calls up to now, if they are counted.
+    pub(crate) rates: Option<&'a Mutex<CallRates>>,
+    pub(crate) lengths: &'a SharedLengths,
+    pub(crate) live: &'a LiveControl,
+    pub(crate) templates: &'a TemplateLibrary,
+    /// Probes that were removed.
+    pub(crate) removed: &'a FxHashSet<u32>,
+}
+
 /// The `most` methods that took the most time, all threads together. With `durations`, how long calls took since the last
 /// time that this was asked for. Unless the recording `goes_on`, no method has a level any more.
-pub(crate) fn methods(session: &Session, most: usize, durations: bool, goes_on: bool) -> Vec<Hot> {
-    let Some(rates) = &session.rates else { return Vec::new() };
+pub(crate) fn methods(sources: &HotSources<'_>, most: usize, durations: bool, goes_on: bool) -> Vec<Hot> {
+    let Some(rates) = sources.rates else { return Vec::new() };
     let (calls, recent) = {
         let mut rates = rates.lock();
         (rates.snapshot(), if durations { rates.look() } else { FxHashMap::default() })
     };
-    let lengths = session.lengths.lock().clone();
-    let recent = known_lengths(session.probes, recent, &lengths);
-    let by_probe = by_probe(session.probes, &calls, &recent, &lengths);
-    let category = |template: &str| category_of(template, &session.setup.templates);
-    let removed = session.withdrawn.as_ref().map(WithdrawnProbes::numbers).unwrap_or_default();
+    let lengths = sources.lengths.lock().clone();
+    let recent = known_lengths(sources.probes, recent, &lengths);
+    let by_probe = by_probe(sources.probes, &calls, &recent, &lengths);
+    let category = |template: &str| category_of(template, sources.templates);
     let row = |method: MethodCalls<'_>| {
         let MethodCalls { probe, category, fixed, sum } = method;
-        let ProbeDescription { method, descriptor, .. } = session.probes.describe(probe)?;
+        let ProbeDescription { method, descriptor, .. } = sources.probes.describe(probe)?;
         let level = match fixed {
             _ if !goes_on => Level::Off.name(),
-            _ if removed.contains(&probe) => REMOVED,
-            fixed => fixed.unwrap_or_else(|| session.live.level(probe)).name(),
+            _ if sources.removed.contains(&probe) => REMOVED,
+            fixed => fixed.unwrap_or_else(|| sources.live.level(probe)).name(),
         };
         let ProbeCalls { calls, estimated_calls, nanos, has_unknown_lengths, recent } = sum;
         let (recent, mean_is_known) = (recent.map(self::recent), !has_unknown_lengths);
-        let (category, recorded) = (category.to_owned(), session.live.recorded_time(probe, fixed));
+        let (category, recorded) = (category.to_owned(), sources.live.recorded_time(probe, fixed));
         Some(Hot {
             probe,
             method,
@@ -95,7 +108,7 @@ pub(crate) fn methods(session: &Session, most: usize, durations: bool, goes_on: 
             recent,
         })
     };
-    largest(session.probes, by_probe, &category, most).into_iter().filter_map(row).collect()
+    largest(sources.probes, by_probe, &category, most).into_iter().filter_map(row).collect()
 }
 
 /// Returns the `most` methods with the most time, the first having the most.

@@ -20,7 +20,6 @@ mod class_load_hook;
 mod class_plan;
 mod compiler_time;
 mod control;
-mod control_socket;
 mod detach;
 mod embedded;
 mod entry;

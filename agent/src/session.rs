@@ -11,7 +11,8 @@ use instrument_core::{Engine, EngineOptions};
 use parking_lot::{Mutex, RwLock};
 use settings::{JvmEvents as EventKind, ProbeClock, WhenFull};
 
-use records::{SharedLengths, probe_registry};
+use records::{LoaderId, SharedLengths, probe_registry};
+use rustc_hash::FxHashSet;
 
 use crate::class_dump::ClassDump;
 use crate::file_names::FileNames;
@@ -44,6 +45,7 @@ use crate::wrapped_classes::WrappedClasses;
 use crate::{class_load_hook, initial_state, loaded_before, message};
 use records::probe_registry::{LIVE_NUMBERS, ProbeRegistry};
 
+mod answers;
 mod recording;
 
 use recording::{Ended, Running};
@@ -505,6 +507,14 @@ impl Session {
         }
         let untouchable = self.untouchable.get_or_init(|| self.setup.untouchable(&|name| self.types.jdk_class(name)));
         untouchable.contains(class, method, descriptor)
+    }
+
+    /// Forgets the classes of loaders that are gone.
+    pub(crate) fn forget(&self, gone: &FxHashSet<LoaderId>) {
+        self.types.forget(gone);
+        self.probes.note_unloaded(gone);
+        self.rewritten.forget(gone);
+        self.wrapped.forget(gone);
     }
 
     /// From now on classes are given no probes.

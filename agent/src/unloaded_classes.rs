@@ -2,14 +2,15 @@
 //! how many ever were (decision 038).
 
 use parking_lot::Mutex;
+use records::ProbeRegistry;
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 use crate::followed_loaders::FollowedLoaders;
-use crate::hierarchy::LoaderId;
+use crate::hierarchy::{LoaderId, TypeIndex};
 use crate::jvm;
+use crate::rewritten_classes::RewrittenClasses;
 use crate::safe_retransforms::SAFE_RETRANSFORMS;
-use crate::session::Session;
 
 /// The loaders of all classes that were examined, beyond the session: probes have their numbers for ever.
 static LOADERS: Mutex<Option<FollowedLoaders>> = Mutex::new(None);
@@ -33,22 +34,22 @@ pub(crate) struct KeptAboutClasses {
 
 impl KeptAboutClasses {
     /// Counts the entries.
-    pub(crate) fn count(session: &Session) -> KeptAboutClasses {
-        let (probe_numbers, probed_classes) = session.probes.sizes();
+    pub(crate) fn count(probes: &ProbeRegistry, types: &TypeIndex, rewritten: &RewrittenClasses) -> KeptAboutClasses {
+        let (probe_numbers, probed_classes) = probes.sizes();
         KeptAboutClasses {
             probe_numbers,
             probed_classes,
-            known_types: session.types.size(),
-            rewritten_classes: session.rewritten.size(),
+            known_types: types.size(),
+            rewritten_classes: rewritten.size(),
             safe_retransforms: SAFE_RETRANSFORMS.size(),
             followed_loaders: LOADERS.lock().as_ref().map_or(0, FollowedLoaders::len),
         }
     }
 }
 
-/// Follows the loader of a class, and forgets the classes of those that are gone. Must run before anything is kept about the class: a new
+/// Follows the loader of a class, and has everything about the classes of loaders that are gone forgotten. Must run before anything is kept about the class: a new
 /// loader may have the number of an old one.
-pub(crate) fn follow_loader(session: &Session, class: &jvm::ClassFile<'_>) {
+pub(crate) fn follow_loader(class: &jvm::ClassFile<'_>, forget: impl FnOnce(&FxHashSet<LoaderId>)) {
     let Some(loader) = class.loader else { return };
     // Locked to the end, for the same reason: another thread may define a class by the same new loader.
     let mut loaders = LOADERS.lock();
@@ -57,9 +58,6 @@ pub(crate) fn follow_loader(session: &Session, class: &jvm::ClassFile<'_>) {
         return;
     }
     let gone: FxHashSet<LoaderId> = gone.into_iter().collect();
-    session.types.forget(&gone);
-    session.probes.note_unloaded(&gone);
-    session.rewritten.forget(&gone);
-    session.wrapped.forget(&gone);
+    forget(&gone);
     SAFE_RETRANSFORMS.forget(&gone);
 }

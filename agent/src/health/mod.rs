@@ -4,8 +4,8 @@
 mod breaker;
 mod leak;
 
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -14,8 +14,6 @@ use parking_lot::Mutex;
 
 use crate::jvm::{VmStructs, block_signals, perf_memory};
 use crate::message;
-use crate::probe_switch::PausedBy;
-use crate::session::Session;
 pub(crate) use breaker::Limits;
 use breaker::{Breaker, Change, Reading};
 use leak::LeakWatch;
@@ -54,6 +52,15 @@ impl Health {
     }
 }
 
+/// What is done when the health of the JVM changes.
+pub(crate) trait Reactions: Send + 'static {
+    /// The breaker opens (false) or closes.
+    fn switch_probes(&self, on: bool);
+
+    /// Records a note of this kind.
+    fn note(&self, kind: &'static str, text: &str);
+}
+
 /// The running thread.
 #[derive(Debug)]
 pub(crate) struct HealthWatch {
@@ -64,7 +71,7 @@ pub(crate) struct HealthWatch {
 impl HealthWatch {
     /// Starts to look; `None` where the JVM counts nothing (`-XX:-UsePerfData`) or there is no thread.
     pub(crate) fn start(
-        session: Weak<Session>,
+        reactions: impl Reactions,
         health: Arc<Mutex<Health>>,
         limits: Option<Limits>,
         heap_limit: u64,
@@ -76,8 +83,12 @@ impl HealthWatch {
         let (stop, stopped) = channel::<()>();
         let thread = std::thread::Builder::new().name("instr-health".to_owned()).spawn(move || {
             block_signals();
-            let mut watcher =
-                Watcher { session, health, breaker: limits.map(Breaker::new), leak: LeakWatch::default() };
+            let mut watcher = Watcher {
+                reactions: Box::new(reactions),
+                health,
+                breaker: limits.map(Breaker::new),
+                leak: LeakWatch::default(),
+            };
             let began = Instant::now();
             while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
                 let memory = VmStructs::find().and_then(perf_memory);
@@ -146,7 +157,7 @@ impl Counted {
 }
 
 struct Watcher {
-    session: Weak<Session>,
+    reactions: Box<dyn Reactions>,
     health: Arc<Mutex<Health>>,
     breaker: Option<Breaker>,
     leak: LeakWatch,
@@ -169,35 +180,34 @@ impl Watcher {
         }
         match change {
             Some(Change::Open(reason)) => {
-                self.switch(false);
+                self.reactions.switch_probes(false);
                 self.tell("breaker", &format!("breaker open, nothing is recorded: {reason}"));
             }
             Some(Change::Close) => {
-                self.switch(true);
+                self.reactions.switch_probes(true);
                 self.tell("breaker", "breaker closed, probes record again: the heap has been well for a while");
             }
             None => {}
         }
     }
 
-    fn switch(&self, on: bool) {
-        if let Some(session) = self.session.upgrade() {
-            session.switch_probes(PausedBy::Breaker, on);
-        }
-    }
-
     fn tell(&self, kind: &'static str, text: &str) {
         message::say(text);
-        if let Some(session) = self.session.upgrade() {
-            session.live.note(text);
-            session.events.note(kind, text);
-        }
+        self.reactions.note(kind, text);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    struct Nothing;
+
+    impl Reactions for Nothing {
+        fn switch_probes(&self, _on: bool) {}
+
+        fn note(&self, _kind: &'static str, _text: &str) {}
+    }
 
     #[test]
     fn collections_beyond_those_of_the_young_generation_are_major_ones() {
@@ -238,8 +248,12 @@ mod tests {
             ]))
         };
         let health = Arc::new(Mutex::new(Health::default()));
-        let mut watcher =
-            Watcher { session: Weak::new(), health: Arc::clone(&health), breaker: None, leak: LeakWatch::default() };
+        let mut watcher = Watcher {
+            reactions: Box::new(Nothing),
+            health: Arc::clone(&health),
+            breaker: None,
+            leak: LeakWatch::default(),
+        };
         let mut lowest_after = |counted: &Counted| {
             watcher.look(counted, Duration::ZERO, 1_000);
             health.lock().lowest

@@ -46,7 +46,7 @@ pub(crate) use live_tree::{LiveTree, TreeNode, TreeSnapshot};
 pub(crate) use record_sinks::RecordSinks;
 pub(crate) use thread_selection::ThreadSelection;
 pub(crate) use ticker::{LiveTicks, TickIntervals, TickSettings, Ticker};
-pub(crate) use trace_dumps::{DumpAnswer, DumpDesk};
+pub(crate) use trace_dumps::DumpDesk;
 pub(crate) use trace_sink::{RecordCounts, TraceParts, TraceSink};
 pub(crate) use watched_calls::{Seen, WatchedCalls};
 

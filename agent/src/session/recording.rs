@@ -1,13 +1,12 @@
 //! The recording of a session: its begin, its end, and the threads that work for it. It may end before the session does.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 
 use super::{Session, SessionWatcher};
-use crate::control as control_service;
-use crate::control_socket::ControlSocket;
-use crate::health::HealthWatch;
+use crate::control::{self as control_service, ControlSocket, Controlled};
+use crate::health::{HealthWatch, Reactions};
 use crate::jvm::{self, Event, Jni, NAME_GATE, NanoClock, block_signals, process_cpu_time};
 use crate::jvm_figures::JvmFigures;
 use crate::live_control::{Governing, LevelChange, LevelsSet, REMOVED};
@@ -21,7 +20,7 @@ use crate::trace_file;
 use crate::unloaded_classes::KeptAboutClasses;
 use crate::withdrawn_probes::{ChangeKind, Changes, WithdrawnProbes};
 use crate::{loaded_before, message};
-use control::{Changed, Sending, Status, Stopped, WantedLevel};
+use control::{Changed, Sending, Stopped, WantedLevel};
 use instrument_core::level::Level;
 use instrument_core::rules::patterns::ThreadNames;
 use metrics::{Host, Metrics};
@@ -141,38 +140,39 @@ impl Session {
         let limits = self.setup.breaker();
         if limits.is_some() || self.setup.config.metrics.is_wanted() {
             let heap = jvm::heap_size(jni).map_or(u64::MAX, |heap| heap.limit);
-            let watch = HealthWatch::start(Arc::downgrade(self), Arc::clone(&self.health), limits, heap);
+            let watch =
+                HealthWatch::start(HealthReactions(Arc::downgrade(self)), Arc::clone(&self.health), limits, heap);
             self.running.lock().health = watch;
         }
     }
 
     pub(super) fn start_control(self: &Arc<Self>) {
         if self.setup.config.control.socket {
-            match control_service::open(Arc::downgrade(self)) {
+            let controlled: Weak<dyn Controlled> = Arc::<Session>::downgrade(self);
+            match control_service::open(controlled) {
                 Ok(socket) => self.running.lock().control = Some(socket),
                 Err(error) => tracing::info!(%error, "`instr status` and `instr level` cannot reach this process"),
             }
         }
     }
 
-    /// What people are told who ask while the program runs.
-    pub(crate) fn status(&self, methods: usize, durations: bool) -> Status {
-        let trace_file = self.running.lock().trace_file.clone();
-        control_service::status(self, trace_file, self.status_ended(), methods, durations)
+    /// The trace file, while there is one.
+    pub(super) fn trace_file(&self) -> Option<PathBuf> {
+        self.running.lock().trace_file.clone()
     }
 
     /// How sending to an OpenTelemetry receiver goes, while it does.
-    pub(crate) fn sending(&self) -> Option<Sending> {
+    pub(super) fn sending(&self) -> Option<Sending> {
         self.running.lock().metrics.as_ref().and_then(Metrics::sending)
     }
 
     /// Why the recording has ended, if it has.
-    pub(crate) fn status_ended(&self) -> Option<String> {
+    pub(super) fn status_ended(&self) -> Option<String> {
         self.ended.lock().as_ref().map(|ended| ended.reason.clone())
     }
 
     /// Ends the recording while the application goes on: the probes do nothing any more, the file is complete.
-    pub(crate) fn stop_recording(&self, reason: &str) -> Result<Stopped, String> {
+    pub(super) fn stop_recording(&self, reason: &str) -> Result<Stopped, String> {
         let stopped = self.vm.with_attached_daemon(c"instr-stop", |jni| {
             // Held until all is written: who asks again waits and is told.
             let mut ended = self.ended.lock();
@@ -265,7 +265,7 @@ impl Session {
     }
 
     /// A person sets the level of live probes; methods that have lost theirs get it back, unless the level is off.
-    pub(crate) fn set_level(&self, selection: &LiveSelection, wanted: WantedLevel) -> Changed {
+    pub(super) fn set_levels(&self, selection: &LiveSelection, wanted: WantedLevel) -> Changed {
         // A method without a probe cannot be handed back to a level; the governor decides when it gets its probe again.
         let removed = || self.withdrawn.as_ref().map(WithdrawnProbes::numbers).unwrap_or_default();
         let without = if wanted == WantedLevel::Auto { removed() } else { FxHashSet::default() };
@@ -298,7 +298,7 @@ impl Session {
     }
 
     /// Switches all probes on or off, as far as nobody else wants them off. Returns whether that was a change.
-    pub(crate) fn switch_probes(&self, by: PausedBy, on: bool) -> bool {
+    pub(super) fn switch_probes(&self, by: PausedBy, on: bool) -> bool {
         let was_on = self.switch.paused_by().is_empty();
         let changed = if on { self.switch.resume(by) } else { self.switch.pause(by) };
         let is_on = self.switch.paused_by().is_empty();
@@ -398,7 +398,7 @@ impl Session {
             samples,
             trace_file,
             wrapped_classes: self.wrapped.count(),
-            kept: Some(KeptAboutClasses::count(self)),
+            kept: Some(KeptAboutClasses::count(self.probes, &self.types, &self.rewritten)),
             discard: agent.discard,
             warnings: &warnings,
         };
@@ -409,6 +409,25 @@ impl Session {
                 message::say(&format!("{} was there already, it is kept as {}", path.display(), earlier.display()));
             }
             Err(error) => message::say(&format!("cannot write the statistics file {}: {error}", path.display())),
+        }
+    }
+}
+
+/// What a session does when the health of the JVM changes.
+#[derive(Debug)]
+struct HealthReactions(Weak<Session>);
+
+impl Reactions for HealthReactions {
+    fn switch_probes(&self, on: bool) {
+        if let Some(session) = self.0.upgrade() {
+            session.switch_probes(PausedBy::Breaker, on);
+        }
+    }
+
+    fn note(&self, kind: &'static str, text: &str) {
+        if let Some(session) = self.0.upgrade() {
+            session.live.note(text);
+            session.events.note(kind, text);
         }
     }
 }

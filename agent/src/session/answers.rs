@@ -1,0 +1,121 @@
+//! What a session answers to clients of the control socket.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use control::{CallTree, Changed, Dumped, Status, Stopped, Switched, WantedLevel};
+use settings::TraceMode;
+
+use super::Session;
+use crate::call_tree;
+use crate::control::Controlled;
+use crate::hottest::{self, HotSources};
+use crate::live_selection::LiveSelection;
+use crate::probe_switch::PausedBy;
+use crate::withdrawn_probes::WithdrawnProbes;
+
+/// A dump that takes longer to write is announced, not waited for: the client has less patience than that.
+const DUMP_PATIENCE: Duration = Duration::from_secs(4);
+
+impl Controlled for Session {
+    fn status(&self, methods: usize, durations: bool) -> Status {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let records = *self.records.lock();
+        let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |file| file.len());
+        let (trace_file, ended) = (self.trace_file(), self.status_ended());
+        // After the end probes do nothing, whatever level they had.
+        let goes_on = ended.is_none();
+        let removed = self.withdrawn.as_ref().map(WithdrawnProbes::numbers).unwrap_or_default();
+        let sources = HotSources {
+            probes: self.probes,
+            rates: self.rates.as_deref(),
+            lengths: &self.lengths,
+            live: &self.live,
+            templates: &self.setup.templates,
+            removed: &removed,
+        };
+        Status {
+            agent_version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            trace_file_bytes: trace_file.as_ref().map_or(0, size),
+            trace_file,
+            ring: self.setup.config.trace.mode == TraceMode::Ring,
+            ended,
+            dumps: self.dumps.dumped(),
+            classes_rewritten: count(&self.statistics.classes_rewritten),
+            methods_instrumented: count(&self.statistics.methods_instrumented),
+            classes_instrumented_ahead: count(&self.statistics.classes_ahead),
+            probes_instrumented_ahead: count(&self.statistics.probes_ahead),
+            records: records.records,
+            lost: records.lost,
+            live: if goes_on { self.live.count(&self.setup, &removed) } else { Vec::new() },
+            bursts: self.live.bursts(&self.setup).filter(|_| goes_on),
+            governor: self.live.governed(self.withdrawn.as_ref().map(WithdrawnProbes::percent)).filter(|_| goes_on),
+            paused: paused(self),
+            breaker: self.health.lock().open_because.clone(),
+            otlp: self.sending(),
+            warnings: [self.doubts.lines(self.setup.rules.rules()), self.live.warnings()].concat(),
+            decisions: self.live.decisions(),
+            hottest: hottest::methods(&sources, methods, durations, goes_on),
+        }
+    }
+
+    fn set_level(&self, methods: &str, level: WantedLevel) -> Result<Changed, String> {
+        self.check_that_probes_record()?;
+        let selection = LiveSelection::parse(methods)?;
+        match selection.unknown(&self.setup.templates) {
+            Some(unknown) => Err(unknown),
+            None => Ok(self.set_levels(&selection, level)),
+        }
+    }
+
+    fn switch(&self, on: bool) -> Result<Switched, String> {
+        self.check_that_probes_record()?;
+        let changed = self.switch_probes(PausedBy::Request, on);
+        if changed {
+            let line = if on { "all probes resumed by request" } else { "all probes paused by request" };
+            self.live.note(line);
+            self.events.note("switch", line);
+        }
+        Ok(Switched { changed, paused: paused(self) })
+    }
+
+    fn call_tree(&self) -> Result<CallTree, String> {
+        let tree = self.tree.as_ref().ok_or("no call tree is kept; write `call-tree = true` into [control]")?;
+        Ok(call_tree::of(tree.lock().snapshot(), self.probes))
+    }
+
+    fn dump_trace(&self) -> Result<Dumped, String> {
+        if self.setup.config.trace.mode == TraceMode::Stream {
+            return Err("there is nothing to dump: the recording is written as it goes (mode = \"stream\" in [trace])"
+                .to_owned());
+        }
+        if let Some(reason) = self.status_ended() {
+            return Err(format!("the recording has ended: {reason}"));
+        }
+        let written = self.dumps.ask().recv_timeout(DUMP_PATIENCE);
+        written
+            .unwrap_or_else(|_| Err("the dump is not written yet; `instr status` shows its name when it is".to_owned()))
+    }
+
+    fn stop(&self) -> Result<Stopped, String> {
+        self.stop_recording("asked for by a user")
+    }
+}
+
+impl Session {
+    fn check_that_probes_record(&self) -> Result<(), String> {
+        self.status_ended()
+            .map_or(Ok(()), |reason| Err(format!("the recording has ended, no probe records any more: {reason}")))
+    }
+}
+
+fn paused(session: &Session) -> Vec<String> {
+    let by = session.switch.paused_by().into_iter();
+    by.map(|by| match by {
+        PausedBy::Request => "request".to_owned(),
+        PausedBy::Breaker => "breaker".to_owned(),
+    })
+    .collect()
+}
