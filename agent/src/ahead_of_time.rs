@@ -9,7 +9,7 @@ use instrument_core::selection::ClassDecision;
 use instrument_core::{ProbeSlot, Rewritten};
 
 use crate::class_plan::{ClassPlan, Coming};
-use crate::session::Session;
+use crate::instrumentation::Instrumentation;
 use crate::statistics::{RefusedMethod, Statistics};
 
 /// What such a class is refused under where a rule asks for more than it holds.
@@ -24,22 +24,22 @@ pub(crate) enum Inserted {
 
 impl Inserted {
     /// Returns what the class holds; `None` for one that holds no probe.
-    pub(crate) fn of(session: &Session, file: &ClassFile<'_>) -> Option<Inserted> {
-        let listed = ahead::probes(file, session.engine.library()).map(Inserted::Listed);
+    pub(crate) fn of(instrumentation: &Instrumentation, file: &ClassFile<'_>) -> Option<Inserted> {
+        let listed = ahead::probes(file, instrumentation.engine.library()).map(Inserted::Listed);
         listed.or_else(|| ahead::holds_probes(file).then_some(Inserted::Unlisted))
     }
 
     /// Returns the class with the probes that are to record, which have no numbers yet; `None` if there are none.
     pub(crate) fn claimed(
         &self,
-        session: &Session,
+        instrumentation: &Instrumentation,
         file: &ClassFile<'_>,
         decision: &ClassDecision,
         is_counted: bool,
     ) -> Option<Rewritten> {
         let Inserted::Listed(ahead) = self else {
             refuse(
-                session,
+                instrumentation,
                 file,
                 "",
                 "it holds probes of another version of instr or of a dump: instrument the original jar again",
@@ -49,13 +49,13 @@ impl Inserted {
         warn_of_other_version(&ahead.version);
         // As if the class were new: whether a method has a wrapper was decided when the probes were inserted.
         let mut plan = ClassPlan::new(file, decision, &Coming::First);
-        if let Some(withdrawn) = &session.withdrawn {
+        if let Some(withdrawn) = &instrumentation.withdrawn {
             withdrawn.strip(file, &mut plan);
         }
         let probes: Vec<ProbeSlot> =
             ahead.probes.iter().filter(|slot| plan.has_templates(slot.method_index)).copied().collect();
         if is_counted {
-            self.count(session, file, &plan, &probes);
+            self.count(instrumentation, file, &plan, &probes);
         }
         if probes.is_empty() {
             return None;
@@ -63,7 +63,7 @@ impl Inserted {
         Some(Rewritten { bytes: file.bytes().to_vec(), probes, methods: Vec::new(), refused: Vec::new() })
     }
 
-    fn count(&self, session: &Session, file: &ClassFile<'_>, plan: &ClassPlan, probes: &[ProbeSlot]) {
+    fn count(&self, instrumentation: &Instrumentation, file: &ClassFile<'_>, plan: &ClassPlan, probes: &[ProbeSlot]) {
         let has_probe = |method: usize| probes.iter().any(|slot| slot.method_index == method);
         let mut methods = 0;
         for planned in &plan.methods {
@@ -72,14 +72,14 @@ impl Inserted {
             } else if let Some(method) = file.methods().get(planned.method_index) {
                 let method = format!("{}{}", method.name, method.descriptor);
                 refuse(
-                    session,
+                    instrumentation,
                     file,
                     &method,
                     "`instr pre` inserted no probe here: instrument the original jar again with these rules",
                 );
             }
         }
-        let statistics = &session.statistics;
+        let statistics = &instrumentation.statistics;
         for (counter, amount) in [
             (&statistics.classes_ahead, 1),
             (&statistics.probes_ahead, probes.len()),
@@ -91,9 +91,9 @@ impl Inserted {
     }
 }
 
-fn refuse(session: &Session, file: &ClassFile<'_>, method: &str, why: &str) {
+fn refuse(instrumentation: &Instrumentation, file: &ClassFile<'_>, method: &str, why: &str) {
     let reason = format!("the class was instrumented ahead of time, and {why}");
-    session
+    instrumentation
         .statistics
         .refuse(KEY, RefusedMethod { class: file.this_class().to_string(), method: method.to_owned(), reason });
 }

@@ -17,10 +17,10 @@ use instrument_core::{Insertion, MethodPlan, Outcome, ProbeSlot, Refused, Rewrit
 use crate::ahead_of_time::Inserted;
 use crate::class_plan::{ClassPlan, Coming};
 use crate::hierarchy::{BOOT, LoaderId, LoaderView, Newcomer};
+use crate::instrumentation::Instrumentation;
 use crate::jvm;
-use crate::late_decisions::Late;
+use crate::linked_classes::Late;
 use crate::safe_retransforms::SAFE_RETRANSFORMS;
-use crate::session::Session;
 use crate::statistics::{RefusedMethod, Statistics};
 use crate::thread_memory::with_memory;
 use crate::unloaded_classes;
@@ -35,26 +35,27 @@ thread_local! {
 }
 
 /// Whether nothing but the name is needed to leave the class alone. Calls nobody, as the session is locked meanwhile.
-pub(crate) fn ends_at_its_name(session: &Session, class: &jvm::ClassFile<'_>) -> bool {
-    Statistics::add(&session.statistics.classes_seen, 1);
-    let rules = &session.setup.rules;
+pub(crate) fn ends_at_its_name(instrumentation: &Instrumentation, class: &jvm::ClassFile<'_>) -> bool {
+    Statistics::add(&instrumentation.statistics.classes_seen, 1);
+    let rules = &instrumentation.setup.rules;
     let unwanted = || class.name.is_some_and(|name| !rules.wants_name(name));
     class.is_new() && !rules.needs_hierarchy() && unwanted()
 }
 
 /// Decides about a class that did not end at its name and rewrites it; `None` leaves it as it is.
-pub(crate) fn class_file(session: &Session, class: &jvm::ClassFile<'_>) -> Option<Vec<u8>> {
-    let rules = &session.setup.rules;
-    let coming = Coming::of(class, session.wrapped);
+pub(crate) fn class_file(instrumentation: &Instrumentation, class: &jvm::ClassFile<'_>) -> Option<Vec<u8>> {
+    let rules = &instrumentation.setup.rules;
+    let coming = Coming::of(class, instrumentation.wrapped);
     let wanted = class.name.is_none_or(|name| rules.wants_name(name)) || coming.has_wrappers();
     if !wanted && !rules.needs_hierarchy() {
         return None;
     }
     // Not the CPU time of the thread: asking for that is a system call, and takes longer than most classes.
     let start = Instant::now();
-    let rewritten = fenced(&session.statistics, class.name, || examine(session, class, wanted, &coming));
-    Statistics::add(&session.statistics.hook_nanos, usize::try_from(start.elapsed().as_nanos()).unwrap_or(0));
-    rewritten.filter(|_| !session.setup.config.agent.discard)
+    let rewritten =
+        fenced(&instrumentation.statistics, class.name, || examine(instrumentation, class, wanted, &coming));
+    Statistics::add(&instrumentation.statistics.hook_nanos, usize::try_from(start.elapsed().as_nanos()).unwrap_or(0));
+    rewritten.filter(|_| !instrumentation.setup.config.agent.discard)
 }
 
 /// What becomes of a class. If that panics, the class stays as it is and is counted and named in the statistics file; the log's panic hook
@@ -68,78 +69,86 @@ fn fenced(statistics: &Statistics, name: Option<&[u8]>, examine: impl FnOnce() -
     })
 }
 
-fn examine(session: &Session, class: &jvm::ClassFile<'_>, wanted: bool, coming: &Coming) -> Option<Vec<u8>> {
-    let rules = &session.setup.rules;
+fn examine(
+    instrumentation: &Instrumentation,
+    class: &jvm::ClassFile<'_>,
+    wanted: bool,
+    coming: &Coming,
+) -> Option<Vec<u8>> {
+    let rules = &instrumentation.setup.rules;
     if wanted {
-        Statistics::add(&session.statistics.classes_examined, 1);
+        Statistics::add(&instrumentation.statistics.classes_examined, 1);
     }
-    unloaded_classes::follow_loader(class, |gone| session.forget(gone));
+    unloaded_classes::follow_loader(class, |gone| instrumentation.forget(gone));
     // Only questions about super types depend on the loader.
     let loader = if rules.needs_hierarchy() { class.loader_hash() } else { BOOT };
-    let newcomer = Newcomer::of(class, loader, session.java_version);
-    let view = LoaderView::of_class(&session.types, loader, class, newcomer.as_ref());
-    if !passes_first_look(session, class, &view, wanted, coming) {
+    let newcomer = Newcomer::of(class, loader, instrumentation.java_version, |version, class, bytes, is_record| {
+        SAFE_RETRANSFORMS.may_come_again(version, class, bytes, is_record)
+    });
+    let view = LoaderView::of_class(&instrumentation.types, loader, class, newcomer.as_ref());
+    if !passes_first_look(instrumentation, class, &view, wanted, coming) {
         return None;
     }
     let file = match ClassFile::parse(class.bytes) {
         Ok(file) => file,
         Err(error) => {
             let class = text(class.name.unwrap_or(b"?"));
-            session
+            instrumentation
                 .statistics
                 .refuse("class-format", RefusedMethod { class, method: String::new(), reason: error.to_string() });
             return None;
         }
     };
-    let never = |class: &[u8], method: &[u8], descriptor: &[u8]| session.is_untouchable(class, method, descriptor);
+    let never =
+        |class: &[u8], method: &[u8], descriptor: &[u8]| instrumentation.is_untouchable(class, method, descriptor);
     let decision = rules.decide(&file, &view, &never);
     if decision.unresolved.is_empty() && decision.chosen().next().is_some() {
         view.note_wanted(file.super_class().into_iter().chain(file.interfaces()).map(|name| name.0));
     }
     if !decision.unresolved.is_empty() {
-        session.late.remember(class.jvmti, file.this_class().as_bytes(), loader);
+        instrumentation.late.remember(class.jvmti, file.this_class().as_bytes(), loader);
     }
-    let rewritten = instrument(session, class, &file, &decision, coming)?;
+    let rewritten = instrument(instrumentation, class, &file, &decision, coming)?;
     let name = file.this_class().as_bytes();
     let is_first = matches!(coming, Coming::First);
-    if is_first && !session.setup.config.agent.discard {
+    if is_first && !instrumentation.setup.config.agent.discard {
         let renamed = rewritten.methods.iter().filter(|method| method.renamed.is_some());
         let wrapped: WrappedMethods = renamed.filter_map(|method| file.methods().get(method.method_index)).collect();
-        session.wrapped.note(name, class, wrapped);
+        instrumentation.wrapped.note(name, class, wrapped);
     }
-    session.rewritten.note(name, class, is_first);
+    instrumentation.rewritten.note(name, class, is_first);
     // Asked after it was noted: a detach that did not find it there finds the class as it was.
-    if session.is_leaving() {
+    if instrumentation.is_leaving() {
         if is_first {
-            session.wrapped.note(name, class, WrappedMethods::default());
+            instrumentation.wrapped.note(name, class, WrappedMethods::default());
         }
-        return session.wrapped.without_templates(class);
+        return instrumentation.wrapped.without_templates(class);
     }
-    if is_first && !session.setup.config.agent.discard {
-        SAFE_RETRANSFORMS.note_changed(session.java_version, name, class);
+    if is_first && !instrumentation.setup.config.agent.discard {
+        SAFE_RETRANSFORMS.note_changed(instrumentation.java_version, name, class);
     }
     Some(rewritten.bytes)
 }
 
 /// Learns the super types of the class, if rules ask for any, and says whether the rest of it must be looked at.
 fn passes_first_look(
-    session: &Session,
+    instrumentation: &Instrumentation,
     class: &jvm::ClassFile<'_>,
     view: &LoaderView<'_>,
     wanted: bool,
     coming: &Coming,
 ) -> bool {
-    let rules = &session.setup.rules;
+    let rules = &instrumentation.setup.rules;
     let look = |memory: &mut HeadMemory| {
         // A class that cannot be read is counted below, if a rule wants it.
         let Ok(head) = rules.first_look(class.bytes, memory) else { return wanted };
         if rules.needs_hierarchy() {
-            view.arrive(&head, &Late { session, jvmti: class.jvmti, jni: class.jni });
+            view.arrive(&head, &Late { instrumentation, jvmti: class.jvmti, jni: class.jni });
         }
         // The log at level debug holds the reason for each method.
         let is_told = tracing::enabled!(tracing::Level::DEBUG);
         let is_taken = wanted && (is_told || coming.has_wrappers() || rules.may_take(&head, &view.without_asking()));
-        Statistics::add(&session.statistics.classes_unmatched, usize::from(wanted && !is_taken));
+        Statistics::add(&instrumentation.statistics.classes_unmatched, usize::from(wanted && !is_taken));
         is_taken
     };
     with_memory(&HEAD, look)
@@ -147,52 +156,53 @@ fn passes_first_look(
 
 /// Merges the templates and gives the probes their numbers.
 fn instrument(
-    session: &Session,
+    instrumentation: &Instrumentation,
     class: &jvm::ClassFile<'_>,
     file: &ClassFile<'_>,
     decision: &ClassDecision,
     coming: &Coming,
 ) -> Option<Rewritten> {
-    let refuse_all = |refused: &[Refused]| session.statistics.refuse_methods(file, refused);
-    count_skipped(session, decision);
-    log_decisions(session, file, decision);
+    let refuse_all = |refused: &[Refused]| instrumentation.statistics.refuse_methods(file, refused);
+    count_skipped(instrumentation, decision);
+    log_decisions(instrumentation, file, decision);
     if decision.chosen().next().is_some()
-        && let Some(inserted) = Inserted::of(session, file)
+        && let Some(inserted) = Inserted::of(instrumentation, file)
     {
         // Loaded before this session, or the rules did not want it then; not one that is retransformed for the governor.
-        let is_new = || !session.rewritten.has(file.this_class().as_bytes(), class.loader_hash());
+        let is_new = || !instrumentation.rewritten.has(file.this_class().as_bytes(), class.loader_hash());
         let is_counted = matches!(coming, Coming::First) || is_new();
-        let mut rewritten = inserted.claimed(session, file, decision, is_counted)?;
-        numbered(session, (file, class.loader_hash()), decision, &mut rewritten)?;
-        session.dump.write(&file.this_class().to_string(), &rewritten.bytes);
+        let mut rewritten = inserted.claimed(instrumentation, file, decision, is_counted)?;
+        numbered(instrumentation, (file, class.loader_hash()), decision, &mut rewritten)?;
+        instrumentation.dump.write(&file.this_class().to_string(), &rewritten.bytes);
         return Some(rewritten);
     }
     let mut plan = ClassPlan::new(file, decision, coming);
     refuse_all(&plan.refused);
-    session.doubts.note(file, decision);
-    if let Some(withdrawn) = &session.withdrawn {
+    instrumentation.doubts.note(file, decision);
+    if let Some(withdrawn) = &instrumentation.withdrawn {
         withdrawn.strip(file, &mut plan);
     }
     if plan.methods.is_empty() {
         return None;
     }
-    let mut outcome = run_engine(session, file, &plan.methods);
+    let mut outcome = run_engine(instrumentation, file, &plan.methods);
     // A wrapper that has no room for the templates any more must stay all the same.
     if coming.has_wrappers() && !refused_of(&outcome).is_empty() {
         refuse_all(refused_of(&outcome));
         let refused = refused_of(&outcome);
         plan.strip(|method_index| refused.iter().any(|refused| refused.method_index == method_index));
-        outcome = run_engine(session, file, &plan.methods);
+        outcome = run_engine(instrumentation, file, &plan.methods);
     }
     refuse_all(refused_of(&outcome));
     let Outcome::Rewritten(mut rewritten) = outcome else { return None };
-    numbered(session, (file, class.loader_hash()), decision, &mut rewritten)?;
-    let is_counted = session.withdrawn.as_ref().is_some_and(|probes| probes.has_touched(file.this_class().as_bytes()));
+    numbered(instrumentation, (file, class.loader_hash()), decision, &mut rewritten)?;
+    let is_counted =
+        instrumentation.withdrawn.as_ref().is_some_and(|probes| probes.has_touched(file.this_class().as_bytes()));
     if !is_counted {
-        count_rewritten(session, file, &rewritten, &plan);
+        count_rewritten(instrumentation, file, &rewritten, &plan);
     }
-    log_insertions(session, file, &plan.methods, &rewritten);
-    session.dump.write(&file.this_class().to_string(), &rewritten.bytes);
+    log_insertions(instrumentation, file, &plan.methods, &rewritten);
+    instrumentation.dump.write(&file.this_class().to_string(), &rewritten.bytes);
     Some(rewritten)
 }
 
@@ -203,12 +213,12 @@ fn refused_of(outcome: &Outcome) -> &[Refused] {
     }
 }
 
-fn run_engine(session: &Session, file: &ClassFile<'_>, plan: &[MethodPlan]) -> Outcome {
-    with_memory(&WORKSPACE, |workspace| session.engine.instrument(workspace, file, plan))
+fn run_engine(instrumentation: &Instrumentation, file: &ClassFile<'_>, plan: &[MethodPlan]) -> Outcome {
+    with_memory(&WORKSPACE, |workspace| instrumentation.engine.instrument(workspace, file, plan))
 }
 
 /// One line for each method, for those who ask for `log = "debug"`.
-fn log_decisions(session: &Session, file: &ClassFile<'_>, decision: &ClassDecision) {
+fn log_decisions(instrumentation: &Instrumentation, file: &ClassFile<'_>, decision: &ClassDecision) {
     if !tracing::enabled!(tracing::Level::DEBUG) {
         return;
     }
@@ -217,7 +227,7 @@ fn log_decisions(session: &Session, file: &ClassFile<'_>, decision: &ClassDecisi
         match decided {
             MethodDecision::Skipped(reason) => tracing::debug!("{name}: left alone: {reason}"),
             MethodDecision::Chosen(chosen) => {
-                let rule = session.setup.rules.rules().get(chosen.rule).map_or("?", |rule| rule.name());
+                let rule = instrumentation.setup.rules.rules().get(chosen.rule).map_or("?", |rule| rule.name());
                 tracing::debug!("{name}: instrumented at level {} (rule {rule})", chosen.level);
             }
         }
@@ -225,7 +235,7 @@ fn log_decisions(session: &Session, file: &ClassFile<'_>, decision: &ClassDecisi
 }
 
 /// One line for each rewritten method, for those who ask for `log = "debug"`.
-fn log_insertions(session: &Session, file: &ClassFile<'_>, plan: &[MethodPlan], rewritten: &Rewritten) {
+fn log_insertions(instrumentation: &Instrumentation, file: &ClassFile<'_>, plan: &[MethodPlan], rewritten: &Rewritten) {
     if !tracing::enabled!(tracing::Level::DEBUG) {
         return;
     }
@@ -233,12 +243,13 @@ fn log_insertions(session: &Session, file: &ClassFile<'_>, plan: &[MethodPlan], 
         let Some(method) = file.methods().get(done.method_index) else { continue };
         let planned = plan.iter().find(|planned| planned.method_index == done.method_index);
         let Some(planned) = planned else { continue };
-        let insertion = Insertion { class: file, method, plan: planned, done, library: session.engine.library() };
+        let insertion =
+            Insertion { class: file, method, plan: planned, done, library: instrumentation.engine.library() };
         tracing::debug!("{insertion}");
     }
 }
 
-fn count_skipped(session: &Session, decision: &ClassDecision) {
+fn count_skipped(instrumentation: &Instrumentation, decision: &ClassDecision) {
     let mut counts: Vec<(&str, u64)> = Vec::new();
     for method in &decision.methods {
         let MethodDecision::Skipped(reason) = method else { continue };
@@ -247,32 +258,34 @@ fn count_skipped(session: &Session, decision: &ClassDecision) {
             None => counts.push((reason.key(), 1)),
         }
     }
-    session.statistics.skip(counts.into_iter());
+    instrumentation.statistics.skip(counts.into_iter());
 }
 
 /// Gives the probes their numbers; `None`, with the reason counted, if there are none left.
 fn numbered(
-    session: &Session,
+    instrumentation: &Instrumentation,
     (file, loader): (&ClassFile<'_>, LoaderId),
     decision: &ClassDecision,
     rewritten: &mut Rewritten,
 ) -> Option<()> {
-    let numbered = number_probes(session, (file, loader), decision, rewritten);
+    let numbered = number_probes(instrumentation, (file, loader), decision, rewritten);
     if numbered.is_none() {
         let (class, reason) = (file.this_class().to_string(), "there are no more probe numbers".to_owned());
-        session.statistics.refuse("probe-numbers-exhausted", RefusedMethod { class, method: String::new(), reason });
+        instrumentation
+            .statistics
+            .refuse("probe-numbers-exhausted", RefusedMethod { class, method: String::new(), reason });
     }
     numbered
 }
 
 /// Replaces the engine's numbers by those of the process.
 fn number_probes(
-    session: &Session,
+    instrumentation: &Instrumentation,
     (file, loader): (&ClassFile<'_>, LoaderId),
     decision: &ClassDecision,
     rewritten: &mut Rewritten,
 ) -> Option<()> {
-    let templates = &session.setup.templates;
+    let templates = &instrumentation.setup.templates;
     let mut watches = false;
     let requests = rewritten.probes.iter().map(|slot: &ProbeSlot| {
         let method = file.methods().get(slot.method_index);
@@ -290,18 +303,18 @@ fn number_probes(
         }
     });
     let requests: Vec<ProbeRequest<'_>> = requests.collect();
-    let numbers = session.probes.numbers((file.this_class().as_bytes(), loader), &requests)?;
+    let numbers = instrumentation.probes.numbers((file.this_class().as_bytes(), loader), &requests)?;
     for (slot, number) in rewritten.probes.iter().zip(&numbers) {
         write_number(&mut rewritten.bytes, slot.offset, *number)?;
         let Some(MethodDecision::Chosen(chosen)) = decision.methods.get(slot.method_index) else { continue };
         if templates.get(slot.template).is_some_and(|template| template.live) {
-            session.begin_live(*number, chosen);
+            instrumentation.begin_live(*number, chosen);
         } else {
-            session.begin_fixed(*number, chosen);
+            instrumentation.begin_fixed(*number, chosen);
         }
     }
     if watches {
-        session.need_ticker();
+        instrumentation.need_ticker();
     }
     Some(())
 }
@@ -313,7 +326,7 @@ fn write_number(bytes: &mut [u8], offset: usize, number: u32) -> Option<()> {
     Some(())
 }
 
-fn count_rewritten(session: &Session, file: &ClassFile<'_>, rewritten: &Rewritten, plan: &ClassPlan) {
+fn count_rewritten(instrumentation: &Instrumentation, file: &ClassFile<'_>, rewritten: &Rewritten, plan: &ClassPlan) {
     let (mut instrumented, mut wrapped, mut past_max, mut past_freq) = (0, 0, 0, 0);
     let (mut code_before, mut code_after) = (0, 0);
     for method in rewritten.methods.iter().filter(|method| plan.has_templates(method.method_index)) {
@@ -327,7 +340,7 @@ fn count_rewritten(session: &Session, file: &ClassFile<'_>, rewritten: &Rewritte
         past_max += usize::from(method.grew_past(MAX_INLINE_SIZE));
         past_freq += usize::from(method.grew_past(FREQ_INLINE_SIZE));
     }
-    let statistics = &session.statistics;
+    let statistics = &instrumentation.statistics;
     for (counter, amount) in [
         (&statistics.classes_rewritten, 1),
         (&statistics.methods_instrumented, instrumented),

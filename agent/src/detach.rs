@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::hierarchy::class_id;
 use crate::jvm::{self, Event, Jni, Jvmti, LoadedClass, LoadedClasses};
 use crate::late_restores::{self, LATE_RESTORES};
 use crate::message;
@@ -16,7 +17,7 @@ const BATCH: usize = 100;
 pub(crate) fn detach(agent: &Agent, jni: &Jni<'_>) {
     let Some(session) = agent.session() else { return };
     agent.stop_probes(jni);
-    session.leave();
+    session.instrumentation.leave();
     // The hook leaves classes as they are by now, but puts names of parameters back that the JVM loses. It is off if the recording was
     // stopped before.
     if let Err(error) = agent.jvmti.set_event(Event::ClassFileLoad, true) {
@@ -24,18 +25,18 @@ pub(crate) fn detach(agent: &Agent, jni: &Jni<'_>) {
     }
     restore(agent.jvmti, jni, &session);
     // A class with wrappers must keep them whenever it is retransformed, so the hook stays on for those.
-    if session.wrapped.is_empty()
+    if session.instrumentation.wrapped.is_empty()
         && let Err(error) = agent.jvmti.set_event(Event::ClassFileLoad, false)
     {
         tracing::error!(%error, "the class hook cannot be switched off");
     }
-    session.events.listen(agent.jvmti, false);
-    session.types.close(jni);
+    session.instrumentation.events.listen(agent.jvmti, false);
+    session.instrumentation.types.close(jni);
     agent.end_session("the agent was detached");
 }
 
 fn restore(jvmti: Jvmti, jni: &Jni<'_>, session: &Arc<Session>) {
-    let noted = session.rewritten.take();
+    let noted = session.instrumentation.rewritten.take();
     // The event first, then the list: a class that is linked from now on is restored by the event.
     if let Err(error) = jvmti.set_event(Event::ClassPrepare, true) {
         tracing::error!(%error, "classes that are being loaded keep their probes, switched off");
@@ -75,14 +76,14 @@ fn restore(jvmti: Jvmti, jni: &Jni<'_>, session: &Arc<Session>) {
 
 /// Whether the class has to wait until it is linked: retransforming it while another thread does that could corrupt it (JDK-8277444).
 fn waits(jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>) -> bool {
-    let Some(of_loader) = late_restores::of_loader(jvmti, jni, class) else { return false };
+    let Some(id) = class_id(jvmti, jni, class) else { return false };
     if !class.is_prepared(jvmti) {
-        LATE_RESTORES.add(std::iter::once(of_loader.clone()));
+        LATE_RESTORES.add(std::iter::once(id.clone()));
         // It may have been linked before it was noted.
         if !class.is_prepared(jvmti) {
             return true;
         }
     }
-    LATE_RESTORES.take(&of_loader);
+    LATE_RESTORES.take(&id);
     false
 }

@@ -1,6 +1,6 @@
 //! Classes that could not be decided or rewritten when they came: their super types were unknown, or a type that a rule asks for turned up
 //! above them, or they were not linked.
-//! They are presented to the class hook once more when the JVM has linked them.
+//! They are presented to the class hook once more when the JVM has linked them (`linked_classes.rs`).
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,10 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::hierarchy::{ClassId, Latecomers, LoaderId, TypeIndex};
-use crate::jvm::{Event, Jni, Jvmti, LoadedClass, LoadedClasses};
-use crate::loaded_before::{self, MayRead};
-use crate::session::Session;
+use crate::hierarchy::{ClassId, LoaderId};
+use crate::jvm::{Event, Jni, Jvmti, LoadedClass};
 
 /// So many classes are remembered at most.
 const MOST: usize = 10_000;
@@ -91,7 +89,7 @@ impl LateDecisions {
     }
 
     /// The same for a class that only matters if it is below a type that rules ask for: whether it is can be told when it is linked.
-    fn remember_doubtful(&self, jvmti: Jvmti, name: &[u8], loader: LoaderId) {
+    pub(crate) fn remember_doubtful(&self, jvmti: Jvmti, name: &[u8], loader: LoaderId) {
         let mut waiting = self.classes.lock();
         waiting.add_doubtful(name, loader);
         self.note_change(jvmti, &waiting);
@@ -135,93 +133,19 @@ impl LateDecisions {
         }
     }
 
-    /// A class has been linked: if it is one of ours, its super types are known now.
-    pub(crate) fn class_prepared(&self, jvmti: Jvmti, jni: &Jni<'_>, session: &Session, class: LoadedClass<'_>) {
-        if self.count.load(Ordering::Relaxed) == 0 {
-            return;
-        }
-        let Some(name) = class.internal_name(jvmti) else { return };
-        let loader = class.with_loader(jvmti, jni, |loader| jvmti.identity_hash(loader));
-        let Some(is_doubtful) = self.forget(jvmti, &name, loader) else { return };
-        if session.setup.rules.needs_hierarchy() {
-            learn_super_types(jvmti, jni, &session.types, class, loader, 0);
-        }
-        if is_doubtful && !session.types.is_below_asked(&name, loader) {
-            return;
-        }
-        loaded_before::retransform_classes(jvmti, jni, session, &[class], MayRead::Nothing);
+    /// Whether any class is waiting.
+    pub(crate) fn are_waiting(&self) -> bool {
+        self.count.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether the class was a doubtful one; `None` if it was not waiting.
-    fn forget(&self, jvmti: Jvmti, name: &[u8], loader: LoaderId) -> Option<bool> {
+    /// Takes a class that was linked. Returns whether it was a doubtful one; `None` if it was not waiting.
+    pub(crate) fn forget(&self, jvmti: Jvmti, name: &[u8], loader: LoaderId) -> Option<bool> {
         let mut waiting = self.classes.lock();
         let was_waiting = waiting.take(name, loader);
         let was_doubtful = !waiting.doubtful.is_empty() && waiting.doubtful.remove(&(Box::from(name), loader));
         self.note_change(jvmti, &waiting);
         was_waiting.then_some(was_doubtful)
     }
-}
-
-/// Where classes come from that were decided too early.
-pub(crate) struct Late<'a> {
-    pub(crate) session: &'a Session,
-    pub(crate) jvmti: Jvmti,
-    pub(crate) jni: &'a Jni<'a>,
-}
-
-impl Latecomers for Late<'_> {
-    fn keep_unfinished(&self, classes: &mut FxHashSet<ClassId>) {
-        let Ok(loaded) = LoadedClasses::all(self.jvmti, self.jni) else { return };
-        let names: FxHashSet<Box<[u8]>> = classes.iter().map(|(name, _)| name.clone()).collect();
-        for class in loaded.as_slice() {
-            let Some(name) = class.internal_name(self.jvmti).filter(|name| names.contains(name.as_slice())) else {
-                continue;
-            };
-            let loader = class.with_loader(self.jvmti, self.jni, |loader| self.jvmti.identity_hash(loader));
-            classes.remove(&(name.into(), loader));
-        }
-    }
-
-    fn note(&self, (name, loader): &ClassId) {
-        if self.session.setup.rules.wants_name(name) {
-            self.session.late.remember(self.jvmti, name, *loader);
-        }
-    }
-
-    fn note_doubtful(&self, (name, loader): &ClassId) {
-        if self.session.setup.rules.wants_name(name) {
-            self.session.late.remember_doubtful(self.jvmti, name, *loader);
-        }
-    }
-}
-
-/// Deeper hierarchies do not exist; a limit keeps the recursion off the end of a small stack.
-const DEEPEST: usize = 128;
-
-/// Notes the super types of a linked class, up to those that are known already.
-fn learn_super_types(
-    jvmti: Jvmti,
-    jni: &Jni<'_>,
-    types: &TypeIndex,
-    class: LoadedClass<'_>,
-    seen_by: LoaderId,
-    depth: usize,
-) {
-    let Some(name) = class.internal_name(jvmti) else { return };
-    if depth >= DEEPEST || name == b"java/lang/Object" {
-        return;
-    }
-    class.with_super_types(jvmti, jni, |super_class, interfaces| {
-        let super_name = super_class.and_then(|class| class.internal_name(jvmti));
-        let super_name = super_name.unwrap_or_else(|| b"java/lang/Object".to_vec());
-        let interface_names: Vec<_> = interfaces.iter().filter_map(|class| class.internal_name(jvmti)).collect();
-        let names = std::iter::once(&super_name).chain(&interface_names).map(Vec::as_slice);
-        // Known under the loader whose class asks: that is how the JVM resolved the name for it.
-        types.learn_loaded(&name, seen_by, names);
-        for class in super_class.into_iter().chain(interfaces.iter().copied()) {
-            learn_super_types(jvmti, jni, types, class, seen_by, depth + 1);
-        }
-    });
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
 
 use crate::followed_loaders::FollowedLoaders;
-use crate::hierarchy::{ClassId, LoaderId};
+use crate::hierarchy::{ClassId, LoaderId, class_id};
 use crate::jvm::{self, Event, Jni, Jvmti, LoadedClass};
 use crate::safe_retransforms::SAFE_RETRANSFORMS;
 
@@ -95,7 +95,7 @@ impl LateRestores {
         if !self.are_waiting() {
             return;
         }
-        let is_meant = of_loader(jvmti, jni, class).is_some_and(|class| self.take(&class));
+        let is_meant = class_id(jvmti, jni, class).is_some_and(|class| self.take(&class));
         if is_meant && SAFE_RETRANSFORMS.hazard(jvmti, jni, class, None).is_none() {
             jvm::retransform(jvmti, &[class], &mut |_, error| tracing::warn!(%error, "a class cannot be restored"));
         }
@@ -103,12 +103,6 @@ impl LateRestores {
             self.forget_gone(jni);
         }
     }
-}
-
-/// The class by its name and its loader; `None` for those that nobody can rewrite.
-pub(crate) fn of_loader(jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>) -> Option<ClassId> {
-    let name = class.internal_name(jvmti)?;
-    Some((name.into(), class.with_loader(jvmti, jni, |loader| jvmti.identity_hash(loader))))
 }
 
 /// Switches the event of linked classes off.

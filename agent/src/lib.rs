@@ -8,7 +8,7 @@
 //! 3. `class_load_hook`: each class passes by; most end at their name. `hierarchy` knows super types without loading.
 //! 4. The JVM goes down, or the agent is detached (`detach`): probes off, bodies restored, trace completed, statistics written.
 //!
-//! Only `jvm` touches the JVM's C interfaces.
+//! Only `jvm` touches the JVM's C interfaces; `ffi` has the functions that the JVM looks up in the library.
 
 #[cfg(panic = "abort")]
 compile_error!("the agent must be built with panic = \"unwind\": an abort would take the application with it");
@@ -23,6 +23,7 @@ mod control;
 mod detach;
 mod embedded;
 mod entry;
+mod ffi;
 mod file_names;
 mod followed_loaders;
 mod governor;
@@ -31,11 +32,13 @@ mod hierarchy;
 mod hotspot_hazards;
 mod hottest;
 mod initial_state;
+mod instrumentation;
 mod jvm;
 mod jvm_event_recording;
 mod jvm_figures;
 mod late_decisions;
 mod late_restores;
+mod linked_classes;
 mod live_control;
 mod live_levels;
 mod live_selection;
@@ -57,6 +60,5 @@ mod statistics;
 mod thread_memory;
 mod trace_file;
 mod unloaded_classes;
-
 mod withdrawn_probes;
 mod wrapped_classes;

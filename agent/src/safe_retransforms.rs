@@ -16,10 +16,9 @@ use classfile::{ClassFile, ParameterNames};
 use parking_lot::Mutex;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
-use crate::hierarchy::{BOOT, ClassId, LoaderId, TypeIndex};
+use crate::hierarchy::{BOOT, ClassId, LoaderId, TypeIndex, class_id};
 use crate::hotspot_hazards::{self, Hazard};
 use crate::jvm::{self, Jni, Jvmti, LoadedClass, read_class_resource};
-use crate::late_restores::of_loader;
 
 /// The classes of the process.
 pub(crate) static SAFE_RETRANSFORMS: SafeRetransforms = SafeRetransforms::new();
@@ -132,7 +131,7 @@ impl SafeRetransforms {
         if !hazard.loses_parameters {
             return Some(hazard);
         }
-        let Some(id) = of_loader(jvmti, jni, class) else { return Some(hazard) };
+        let Some(id) = class_id(jvmti, jni, class) else { return Some(hazard) };
         let is_known = self.with(|known| known.changed_at_load.contains(&id) || known.names.contains_key(&id));
         // What is not in the pool are names of another version of the class.
         let fits =

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -79,6 +80,51 @@ fn folders_use_only_what_the_design_allows() {
         LAYERS.iter().find_map(forbidden)
     });
     assert!(found.is_empty(), "a folder that uses one listed after it in LAYERS:\n{}", found.join("\n"));
+}
+
+#[test]
+fn modules_of_the_agent_import_each_other_in_no_circle() {
+    let found: RefCell<BTreeMap<String, BTreeSet<String>>> = RefCell::default();
+    // Nothing is a violation here: every file is only read.
+    violations(&["rs"], |path, text| {
+        let inside =
+            path.strip_prefix("agent/src/").filter(|inside| !inside.ends_with("tests.rs") && *inside != "lib.rs")?;
+        let module = inside.split(['/', '.']).next()?;
+        let production = text.split(concat!("#[cfg(", "test)]")).next().unwrap_or(text);
+        let code: String = code_lines(production).map(|(_, line)| line).collect();
+        found.borrow_mut().entry(module.to_owned()).or_default().extend(imported(&code));
+        None
+    });
+    let mut uses = found.into_inner();
+    let circle = in_circles(&uses);
+    assert!(circle.is_empty(), "modules in a circle, and those that need them: {circle:?}");
+    uses.entry("jvm".to_owned()).or_default().insert("session".to_owned());
+    assert!(in_circles(&uses).contains("session"), "a circle is found");
+}
+
+/// The modules of the crate that this code names.
+fn imported(code: &str) -> BTreeSet<String> {
+    let first_word = |path: &str| path.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    let of = |path: &str| -> Vec<String> {
+        match path.strip_prefix('{').and_then(|list| list.split_once('}')) {
+            Some((list, _)) => list.split(',').map(first_word).collect(),
+            None => vec![first_word(path)],
+        }
+    };
+    code.split("crate::").skip(1).flat_map(of).collect()
+}
+
+/// What is left when those that need nobody any more are taken away, again and again.
+fn in_circles(uses: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<String> {
+    let mut left: BTreeSet<String> = uses.keys().cloned().collect();
+    loop {
+        let needs = |module: &String| uses[module].iter().any(|used| used != module && left.contains(used));
+        let (kept, gone): (BTreeSet<_>, BTreeSet<_>) = left.iter().cloned().partition(needs);
+        left = kept;
+        if gone.is_empty() {
+            return left;
+        }
+    }
 }
 
 #[test]

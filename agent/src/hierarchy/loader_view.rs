@@ -8,7 +8,6 @@ use instrument_core::selection::{AskedTypes, FirstLook, Hierarchy, Supertypes};
 use super::native_paths::Asking;
 use super::{BOOT, Latecomers, LoaderId, TypeIndex};
 use crate::jvm::{self, Jni, Jvmti, ObjectRef, read_class_resource};
-use crate::safe_retransforms::SAFE_RETRANSFORMS;
 
 /// Super types as the loader of a class would find them.
 #[derive(Debug)]
@@ -23,6 +22,9 @@ pub(crate) struct LoaderView<'a> {
     newcomer: Option<&'a Newcomer<'a>>,
 }
 
+/// Whether HotSpot of this version can retransform a class later, by its name and loader, its bytes, and whether it may be a record.
+pub(crate) type IsSafe = fn(u32, (&[u8], LoaderId), &[u8], bool) -> bool;
+
 /// A class that comes for the first time.
 #[derive(Debug)]
 pub(crate) struct Newcomer<'a> {
@@ -31,6 +33,7 @@ pub(crate) struct Newcomer<'a> {
     loader: LoaderId,
     bytes: &'a [u8],
     java_version: u32,
+    is_safe: IsSafe,
     /// Supposed, until its super types are known.
     is_record: Cell<bool>,
     may_come_again: OnceCell<bool>,
@@ -41,12 +44,18 @@ pub(crate) struct Newcomer<'a> {
 
 impl<'a> Newcomer<'a> {
     /// This class, if it is a new one.
-    pub(crate) fn of(class: &jvm::ClassFile<'a>, loader: LoaderId, java_version: u32) -> Option<Newcomer<'a>> {
+    pub(crate) fn of(
+        class: &jvm::ClassFile<'a>,
+        loader: LoaderId,
+        java_version: u32,
+        is_safe: IsSafe,
+    ) -> Option<Newcomer<'a>> {
         class.is_new().then(|| Newcomer {
             name: class.name,
             loader,
             bytes: class.bytes,
             java_version,
+            is_safe,
             is_record: Cell::new(true),
             may_come_again: OnceCell::new(),
             has_unseen: Cell::new(false),
@@ -58,9 +67,7 @@ impl<'a> Newcomer<'a> {
     fn may_come_again(&self) -> bool {
         *self.may_come_again.get_or_init(|| {
             let class = self.name.map(|name| (name, self.loader));
-            let is_safe =
-                |class| SAFE_RETRANSFORMS.may_come_again(self.java_version, class, self.bytes, self.is_record.get());
-            class.is_some_and(is_safe)
+            class.is_some_and(|class| (self.is_safe)(self.java_version, class, self.bytes, self.is_record.get()))
         })
     }
 }

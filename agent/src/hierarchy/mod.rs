@@ -6,7 +6,7 @@
 //! 3. for the application's own loader and for URL class loaders: the jars and directories of the class path, read natively;
 //! 4. what the hook saw other loaders define, if they all agree;
 //! 5. the loader's resources, over JNI, never from inside another such question;
-//! 6. nobody: [`LateDecisions`](crate::late_decisions) asks again when the class is linked.
+//! 6. nobody: the class is decided again when it is linked (`late_decisions.rs`).
 //!
 //! Most questions are not asked at all: a type whose whole ancestry holds nothing that a rule asks for is marked so, and the next
 //! class that extends it needs one look. And a question that would have to be answered from a class file (3. to 6.) is only asked if the
@@ -18,6 +18,7 @@
 //! same name with different super types would be confused, which costs at worst a probe too many or too few.
 
 mod asked;
+mod class_id;
 mod experience;
 mod known;
 mod loader_view;
@@ -37,12 +38,13 @@ use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::FxHashSet;
 
 use asked::{Asked, Expected};
+pub(crate) use class_id::{ClassId, class_id};
 use experience::Experience;
 use known::Known;
 pub(crate) use loader_view::{LoaderView, Newcomer};
 use native_paths::NativePaths;
+pub(crate) use overlooked::Latecomers;
 use overlooked::Overlooked;
-pub(crate) use overlooked::{ClassId, Latecomers};
 
 pub(crate) use records::{BOOT, LoaderId};
 

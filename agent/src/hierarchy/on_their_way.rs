@@ -3,7 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use super::BOOT;
-use super::overlooked::{Came, ClassId};
+use super::class_id::ClassId;
+use super::overlooked::Came;
 
 #[derive(Debug, Default)]
 pub(super) struct Sorted {

@@ -12,11 +12,9 @@ use instrument_core::selection::{AskedTypes, Supertypes};
 use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
 
+use super::class_id::ClassId;
 use super::on_their_way::{Sorted, sort_out};
 use super::{LoaderId, TypeIndex};
-
-/// A class by its name and the loader that defines it.
-pub(crate) type ClassId = (Box<[u8]>, LoaderId);
 
 /// Takes classes that must be looked at once more when they are linked.
 pub(crate) trait Latecomers {

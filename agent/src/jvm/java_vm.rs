@@ -22,7 +22,7 @@ unsafe impl Sync for JavaVm {}
 impl JavaVm {
     /// # Safety
     /// `vm` must be the JVM that called the agent's entry point.
-    pub(super) unsafe fn from_raw(vm: *mut jni::JavaVM) -> Option<JavaVm> {
+    pub(crate) unsafe fn from_raw(vm: *mut jni::JavaVM) -> Option<JavaVm> {
         NonNull::new(vm).map(|vm| JavaVm { vm })
     }
 

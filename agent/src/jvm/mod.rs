@@ -1,4 +1,4 @@
-//! The safe layer over the JVM's two native interfaces, JVMTI and JNI, and the only place of the agent with `unsafe` code.
+//! The safe layer over the JVM's two native interfaces, JVMTI and JNI, and with `ffi` the only place of the agent with `unsafe` code.
 //!
 //! Raw tables come from `jvmti_bindings::sys`. Rules that every function here keeps:
 //! * JNI is called only in the LIVE phase and only on a thread that the JVM knows ([`Jni`] is proof of that);
@@ -18,7 +18,6 @@ mod environment;
 mod error;
 mod event_guard;
 mod events;
-mod exports;
 mod heap_size;
 mod java_vm;
 mod jni;
@@ -67,6 +66,10 @@ pub(crate) mod counter {
     //! The processor's counter as the clock of the probes.
     pub(crate) use super::counter_watch::{CounterWatch, PresentTime};
     pub(crate) use super::processor_clock::{TickScale, is_read, note_beginning, prepare, read_system, scale_in_use};
+}
+/// What every call from the JVM into the agent passes.
+pub(crate) mod guard {
+    pub(crate) use super::event_guard::{Event, run};
 }
 pub(crate) mod signal {
     //! Samples by signals.

@@ -26,13 +26,13 @@ impl Controlled for Session {
         let (trace_file, ended) = (self.trace_file(), self.status_ended());
         // After the end probes do nothing, whatever level they had.
         let goes_on = ended.is_none();
-        let removed = self.withdrawn.as_ref().map(WithdrawnProbes::numbers).unwrap_or_default();
+        let removed = self.instrumentation.withdrawn.as_ref().map(WithdrawnProbes::numbers).unwrap_or_default();
         let sources = HotSources {
-            probes: self.probes,
+            probes: self.instrumentation.probes,
             rates: self.rates.as_deref(),
             lengths: &self.lengths,
-            live: &self.live,
-            templates: &self.setup.templates,
+            live: &self.instrumentation.live,
+            templates: &self.instrumentation.setup.templates,
             removed: &removed,
         };
         Status {
@@ -40,23 +40,35 @@ impl Controlled for Session {
             pid: std::process::id(),
             trace_file_bytes: trace_file.as_ref().map_or(0, size),
             trace_file,
-            ring: self.setup.config.trace.mode == TraceMode::Ring,
+            ring: self.instrumentation.setup.config.trace.mode == TraceMode::Ring,
             ended,
             dumps: self.dumps.dumped(),
-            classes_rewritten: count(&self.statistics.classes_rewritten),
-            methods_instrumented: count(&self.statistics.methods_instrumented),
-            classes_instrumented_ahead: count(&self.statistics.classes_ahead),
-            probes_instrumented_ahead: count(&self.statistics.probes_ahead),
+            classes_rewritten: count(&self.instrumentation.statistics.classes_rewritten),
+            methods_instrumented: count(&self.instrumentation.statistics.methods_instrumented),
+            classes_instrumented_ahead: count(&self.instrumentation.statistics.classes_ahead),
+            probes_instrumented_ahead: count(&self.instrumentation.statistics.probes_ahead),
             records: records.records,
             lost: records.lost,
-            live: if goes_on { self.live.count(&self.setup, &removed) } else { Vec::new() },
-            bursts: self.live.bursts(&self.setup).filter(|_| goes_on),
-            governor: self.live.governed(self.withdrawn.as_ref().map(WithdrawnProbes::percent)).filter(|_| goes_on),
+            live: if goes_on {
+                self.instrumentation.live.count(&self.instrumentation.setup, &removed)
+            } else {
+                Vec::new()
+            },
+            bursts: self.instrumentation.live.bursts(&self.instrumentation.setup).filter(|_| goes_on),
+            governor: self
+                .instrumentation
+                .live
+                .governed(self.instrumentation.withdrawn.as_ref().map(WithdrawnProbes::percent))
+                .filter(|_| goes_on),
             paused: paused(self),
             breaker: self.health.lock().open_because.clone(),
             otlp: self.sending(),
-            warnings: [self.doubts.lines(self.setup.rules.rules()), self.live.warnings()].concat(),
-            decisions: self.live.decisions(),
+            warnings: [
+                self.instrumentation.doubts.lines(self.instrumentation.setup.rules.rules()),
+                self.instrumentation.live.warnings(),
+            ]
+            .concat(),
+            decisions: self.instrumentation.live.decisions(),
             hottest: hottest::methods(&sources, methods, durations, goes_on),
         }
     }
@@ -64,7 +76,7 @@ impl Controlled for Session {
     fn set_level(&self, methods: &str, level: WantedLevel) -> Result<Changed, String> {
         self.check_that_probes_record()?;
         let selection = LiveSelection::parse(methods)?;
-        match selection.unknown(&self.setup.templates) {
+        match selection.unknown(&self.instrumentation.setup.templates) {
             Some(unknown) => Err(unknown),
             None => Ok(self.set_levels(&selection, level)),
         }
@@ -75,19 +87,19 @@ impl Controlled for Session {
         let changed = self.switch_probes(PausedBy::Request, on);
         if changed {
             let line = if on { "all probes resumed by request" } else { "all probes paused by request" };
-            self.live.note(line);
-            self.events.note("switch", line);
+            self.instrumentation.live.note(line);
+            self.instrumentation.events.note("switch", line);
         }
         Ok(Switched { changed, paused: paused(self) })
     }
 
     fn call_tree(&self) -> Result<CallTree, String> {
         let tree = self.tree.as_ref().ok_or("no call tree is kept; write `call-tree = true` into [control]")?;
-        Ok(call_tree::of(tree.lock().snapshot(), self.probes))
+        Ok(call_tree::of(tree.lock().snapshot(), self.instrumentation.probes))
     }
 
     fn dump_trace(&self) -> Result<Dumped, String> {
-        if self.setup.config.trace.mode == TraceMode::Stream {
+        if self.instrumentation.setup.config.trace.mode == TraceMode::Stream {
             return Err("there is nothing to dump: the recording is written as it goes (mode = \"stream\" in [trace])"
                 .to_owned());
         }
@@ -112,7 +124,7 @@ impl Session {
 }
 
 fn paused(session: &Session) -> Vec<String> {
-    let by = session.switch.paused_by().into_iter();
+    let by = session.instrumentation.switch.paused_by().into_iter();
     by.map(|by| match by {
         PausedBy::Request => "request".to_owned(),
         PausedBy::Breaker => "breaker".to_owned(),

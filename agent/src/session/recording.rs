@@ -62,43 +62,44 @@ impl Session {
         runtime: &RuntimeClasses,
     ) -> Result<NanoClock, String> {
         let clock = NanoClock::calibrate(jni).map_err(|error| error.to_string())?;
-        let path = trace_file::path(&self.setup.config.trace, &self.file_names);
-        let (mut recording, path) = if self.setup.config.trace.write {
-            trace_file::create(path, self.jvmti, clock, &self.setup.config)
+        let path = trace_file::path(&self.instrumentation.setup.config.trace, &self.file_names);
+        let (mut recording, path) = if self.instrumentation.setup.config.trace.write {
+            trace_file::create(path, self.jvmti, clock, &self.instrumentation.setup.config)
         } else {
             (None, path)
         };
         if let Some(recording) = &mut recording {
             let session = Arc::downgrade(self);
-            recording.take_modules_from(Box::new(move |class| session.upgrade()?.types.jdk_module(class)));
+            recording
+                .take_modules_from(Box::new(move |class| session.upgrade()?.instrumentation.types.jdk_module(class)));
             if let Some(prices) = self.prices.get() {
                 prices.write(recording, clock.now() as u64);
             }
             recording.phase(clock.now() as u64, "initialisation", "the agent starts");
         }
-        let has_file = recording.is_some() && self.setup.config.trace.mode == TraceMode::Stream;
+        let has_file = recording.is_some() && self.instrumentation.setup.config.trace.mode == TraceMode::Stream;
         let trace_file = has_file.then(|| path.clone());
-        let config = &self.setup.config.metrics;
+        let config = &self.instrumentation.setup.config.metrics;
         let host: Arc<dyn Host> = Arc::new(JvmFigures {
             vm: self.vm,
             clock,
-            probes: self.probes,
+            probes: self.instrumentation.probes,
             health: Arc::clone(&self.health),
             stalled_after: config.stalled_after,
         });
         let name = trace_file::program_name(self.jvmti);
-        let metrics = Metrics::start(config, &host, &name, self.live.times(), &self.lengths);
-        let threads = ThreadSelection::new(ThreadNames::of(&self.setup.config.trace.threads));
+        let metrics = Metrics::start(config, &host, &name, self.instrumentation.live.times(), &self.lengths);
+        let threads = ThreadSelection::new(ThreadNames::of(&self.instrumentation.setup.config.trace.threads));
         let parts = TraceParts {
             recording,
             path,
-            probes: self.probes,
+            probes: self.instrumentation.probes,
             samples: Arc::clone(&self.samples),
             allocations: Arc::clone(&self.allocated),
             rates: self.rates.clone(),
             dumps: Arc::clone(&self.dumps),
             lengths: Arc::clone(&self.lengths),
-            config: &self.setup.config.trace,
+            config: &self.instrumentation.setup.config.trace,
         };
         let metrics_sink = metrics.as_ref().map(Metrics::sink);
         let sink = RecordSinks::new(
@@ -106,30 +107,30 @@ impl Session {
             metrics_sink,
             threads,
             self.tree.clone(),
-            Arc::clone(&self.inner_calls),
+            Arc::clone(&self.instrumentation.inner_calls),
         );
         // Known before anything can fail: who takes the start back ends what is there.
         let mut running = self.running.lock();
         *running = Running { clock: Some(clock), metrics, runtime: Some(*runtime), trace_file, ..Running::default() };
         let watcher = SessionWatcher::new(self);
-        let drainer = Drainer::start(rings, clock, self.events.queue(clock), sink, watcher);
+        let drainer = Drainer::start(rings, clock, self.instrumentation.events.queue(clock), sink, watcher);
         running.drainer = Some(drainer.map_err(|error| format!("no thread for the recorder: {error}"))?);
         Ok(clock)
     }
 
     /// Takes samples if the configuration asks for them.
     pub(super) fn start_sampler(&self, jni: &Jni<'_>) {
-        let Some(config) = &self.setup.config.sampler else { return };
+        let Some(config) = &self.instrumentation.setup.config.sampler else { return };
         let Some(clock) = self.running.lock().clock else { return };
-        let (vm, jvmti, java_version) = (self.vm, self.jvmti, self.java_version);
+        let (vm, jvmti, java_version) = (self.vm, self.jvmti, self.instrumentation.java_version);
         let surroundings = Surroundings { vm, jvmti, clock, java_version };
-        let listen = || self.late.keep_listening(jvmti);
+        let listen = || self.instrumentation.late.keep_listening(jvmti);
         self.running.lock().sampler = Sampler::start(surroundings, jni, config, Arc::clone(&self.samples), listen);
     }
 
     /// Takes samples of allocations if the configuration asks for them.
     pub(super) fn start_allocation_samples(&self) {
-        let Some(config) = &self.setup.config.allocation else { return };
+        let Some(config) = &self.instrumentation.setup.config.allocation else { return };
         let Some(clock) = self.running.lock().clock else { return };
         let listen = |sampler| drop(self.allocations.set(sampler));
         AllocationSampler::start(self.jvmti, clock, config, Arc::clone(&self.allocated), listen);
@@ -137,8 +138,8 @@ impl Session {
 
     /// Looks at the heap if that may stop the probes, or if somebody wants figures of it.
     pub(super) fn start_health(self: &Arc<Self>, jni: &Jni<'_>) {
-        let limits = self.setup.breaker();
-        if limits.is_some() || self.setup.config.metrics.is_wanted() {
+        let limits = self.instrumentation.setup.breaker();
+        if limits.is_some() || self.instrumentation.setup.config.metrics.is_wanted() {
             let heap = jvm::heap_size(jni).map_or(u64::MAX, |heap| heap.limit);
             let watch =
                 HealthWatch::start(HealthReactions(Arc::downgrade(self)), Arc::clone(&self.health), limits, heap);
@@ -147,7 +148,7 @@ impl Session {
     }
 
     pub(super) fn start_control(self: &Arc<Self>) {
-        if self.setup.config.control.socket {
+        if self.instrumentation.setup.config.control.socket {
             let controlled: Weak<dyn Controlled> = Arc::<Session>::downgrade(self);
             match control_service::open(controlled) {
                 Ok(socket) => self.running.lock().control = Some(socket),
@@ -194,7 +195,7 @@ impl Session {
     /// Called by the drainer, which cannot wait for its own end.
     pub(super) fn stop_because_full(self: &Arc<Self>) {
         let mut running = self.running.lock();
-        if running.stopper.is_some() || running.drainer.is_none() || self.is_leaving() {
+        if running.stopper.is_some() || running.drainer.is_none() || self.instrumentation.is_leaving() {
             return;
         }
         let session = Arc::clone(self);
@@ -212,16 +213,20 @@ impl Session {
 
     /// Removes probes that cost too much, and inserts others again. Called by the drainer, to which the JVM is unknown.
     pub(super) fn withdraw_probes(self: &Arc<Self>) {
-        let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !self.is_leaving()) else { return };
+        let Some(withdrawn) = self.instrumentation.withdrawn.as_ref().filter(|_| !self.instrumentation.is_leaving())
+        else {
+            return;
+        };
         let Some(decisions) = withdrawn.decide(process_cpu_time()) else { return };
         let session = Arc::clone(self);
         let change = move || {
             block_signals();
-            let Some(withdrawn) = &session.withdrawn else { return };
+            let Some(withdrawn) = &session.instrumentation.withdrawn else { return };
             let changed = session.vm.with_attached_daemon(c"instr-governor", |jni| {
                 let _guard = withdrawn.one_change_at_a_time();
                 let changes = withdrawn.note(&decisions);
-                let refused = loaded_before::instrument_again(session.jvmti, jni, &session, &changes.classes());
+                let refused =
+                    loaded_before::instrument_again(session.jvmti, jni, &session.instrumentation, &changes.classes());
                 session.report_changes(&withdrawn.settle(changes, &refused));
             });
             if changed.is_none() {
@@ -241,24 +246,28 @@ impl Session {
     fn report_changes(&self, changes: &Changes) {
         for line in &changes.unchanged {
             tracing::warn!("{line}");
-            self.live.note(line);
-            self.events.note("governor", line);
+            self.instrumentation.live.note(line);
+            self.instrumentation.events.note("governor", line);
         }
         for change in &changes.of_probes {
             let (line, probe) = (change.line(), change.probe);
             tracing::info!("{line}");
-            self.live.note(&line);
-            self.events.note("governor", &line);
-            let level = self.live.recorded_level(probe);
+            self.instrumentation.live.note(&line);
+            self.instrumentation.events.note("governor", &line);
+            let level = self.instrumentation.live.recorded_level(probe);
             match change.kind {
                 ChangeKind::Removed(_) => {
-                    self.live.forget(&[probe]);
-                    self.live.note_removal(probe, true);
-                    self.events.claim(Some(probe), ("governor", "called too often"), [level, REMOVED]);
+                    self.instrumentation.live.forget(&[probe]);
+                    self.instrumentation.live.note_removal(probe, true);
+                    self.instrumentation.events.claim(Some(probe), ("governor", "called too often"), [level, REMOVED]);
                 }
                 ChangeKind::Restored(owner) => {
-                    self.live.note_removal(probe, false);
-                    self.events.claim(Some(probe), (owner, "the probe is inserted again"), [REMOVED, level]);
+                    self.instrumentation.live.note_removal(probe, false);
+                    self.instrumentation.events.claim(
+                        Some(probe),
+                        (owner, "the probe is inserted again"),
+                        [REMOVED, level],
+                    );
                 }
             }
         }
@@ -267,20 +276,25 @@ impl Session {
     /// A person sets the level of live probes; methods that have lost theirs get it back, unless the level is off.
     pub(super) fn set_levels(&self, selection: &LiveSelection, wanted: WantedLevel) -> Changed {
         // A method without a probe cannot be handed back to a level; the governor decides when it gets its probe again.
-        let removed = || self.withdrawn.as_ref().map(WithdrawnProbes::numbers).unwrap_or_default();
+        let removed = || self.instrumentation.withdrawn.as_ref().map(WithdrawnProbes::numbers).unwrap_or_default();
         let without = if wanted == WantedLevel::Auto { removed() } else { FxHashSet::default() };
-        let LevelsSet { answer, changes, probes } = self.live.set(selection, wanted, &self.setup, &without);
+        let LevelsSet { answer, changes, probes } =
+            self.instrumentation.live.set(selection, wanted, &self.instrumentation.setup, &without);
         self.record_changes(&changes);
-        let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !self.is_leaving()) else { return answer };
+        let Some(withdrawn) = self.instrumentation.withdrawn.as_ref().filter(|_| !self.instrumentation.is_leaving())
+        else {
+            return answer;
+        };
         let WantedLevel::Exact(level) = wanted else {
-            withdrawn.govern_again(&self.live.removable_among(&probes));
+            withdrawn.govern_again(&self.instrumentation.live.removable_among(&probes));
             return answer;
         };
         let _guard = withdrawn.one_change_at_a_time();
         let changes = withdrawn.give_back(&probes, level != Level::Off);
         let classes = changes.classes();
         if !classes.is_empty() {
-            let retransform = |jni: &Jni<'_>| loaded_before::instrument_again(self.jvmti, jni, self, &classes);
+            let retransform =
+                |jni: &Jni<'_>| loaded_before::instrument_again(self.jvmti, jni, &self.instrumentation, &classes);
             let refused = self.vm.with_attached_daemon(c"instr-level", retransform).unwrap_or_else(|| classes.clone());
             self.report_changes(&withdrawn.settle(changes, &refused));
         }
@@ -289,49 +303,49 @@ impl Session {
 
     /// Has the governor of levels look. Called by the drainer.
     pub(super) fn govern(&self, made: CallsMade) {
-        let Governing { changes, warning } = self.live.govern(made, process_cpu_time());
+        let Governing { changes, warning } = self.instrumentation.live.govern(made, process_cpu_time());
         self.record_changes(&changes);
         if let Some(warning) = warning {
             tracing::warn!("{warning}");
-            self.events.note("governor", &warning);
+            self.instrumentation.events.note("governor", &warning);
         }
     }
 
     /// Switches all probes on or off, as far as nobody else wants them off. Returns whether that was a change.
     pub(super) fn switch_probes(&self, by: PausedBy, on: bool) -> bool {
-        let was_on = self.switch.paused_by().is_empty();
-        let changed = if on { self.switch.resume(by) } else { self.switch.pause(by) };
-        let is_on = self.switch.paused_by().is_empty();
+        let was_on = self.instrumentation.switch.paused_by().is_empty();
+        let changed = if on { self.instrumentation.switch.resume(by) } else { self.instrumentation.switch.pause(by) };
+        let is_on = self.instrumentation.switch.paused_by().is_empty();
         if was_on != is_on {
-            self.live.times().switch(is_on);
+            self.instrumentation.live.times().switch(is_on);
             let owner = match by {
                 PausedBy::Request => ("user", "instr pause and resume"),
                 PausedBy::Breaker => ("breaker", "the JVM is short of heap, or was"),
             };
             let levels = if is_on { [PAUSED, RECORDING] } else { [RECORDING, PAUSED] };
-            self.events.claim(None, owner, levels);
+            self.instrumentation.events.claim(None, owner, levels);
         }
         changed
     }
 
     fn record_changes(&self, changes: &[LevelChange]) {
         for LevelChange { probe, owner, reason, from, to } in changes {
-            self.tick_for(*to);
-            self.events.claim(Some(*probe), (*owner, reason), [from.name(), to.name()]);
+            self.instrumentation.tick_for(*to);
+            self.instrumentation.events.claim(Some(*probe), (*owner, reason), [from.name(), to.name()]);
         }
     }
 
     /// Switches off whatever would be recorded.
     fn silence(&self, jni: &Jni<'_>) {
-        self.switch.close();
+        self.instrumentation.switch.close();
         let runtime = self.running.lock().runtime;
         if let Some(runtime) = runtime {
             runtime.stop(jni);
         }
-        self.leave();
-        self.events.listen(self.jvmti, false);
+        self.instrumentation.leave();
+        self.instrumentation.events.listen(self.jvmti, false);
         // A class with wrappers must keep them whenever it is retransformed, so the hook stays on for those.
-        if self.wrapped.is_empty()
+        if self.instrumentation.wrapped.is_empty()
             && let Err(error) = self.jvmti.set_event(Event::ClassFileLoad, false)
         {
             tracing::error!(%error, "the class hook cannot be switched off");
@@ -350,9 +364,9 @@ impl Session {
         if let Some(health) = health {
             health.stop();
         }
-        self.switch.end(&self.events);
+        self.instrumentation.switch.end(&self.instrumentation.events);
         // Those that came while it was made.
-        self.events.native_libraries();
+        self.instrumentation.events.native_libraries();
         let samples = sampler.map(Sampler::stop);
         let records = drainer.map(|drainer| drainer.stop(reason)).unwrap_or_default();
         // After the drainer, which starts it.
@@ -370,8 +384,8 @@ impl Session {
     /// The session ends: completes the trace file unless that was done before, writes the statistics.
     pub(super) fn end(&self, reason: &str) {
         let turned_away = NAME_GATE.reopen();
-        Statistics::add(&self.statistics.classes_seen, usize::try_from(turned_away).unwrap_or(0));
-        self.leave();
+        Statistics::add(&self.instrumentation.statistics.classes_seen, usize::try_from(turned_away).unwrap_or(0));
+        self.instrumentation.leave();
         let (control, stopper) = {
             let mut running = self.running.lock();
             (running.control.take(), running.stopper.take())
@@ -388,22 +402,26 @@ impl Session {
     }
 
     fn write_statistics(&self, ended: &Ended, trace_file: Option<&str>) {
-        let agent = &self.setup.config.agent;
-        let rules = self.setup.rules.rules();
-        self.doubts.tell(rules, true);
-        let warnings = [self.setup.warnings.clone(), self.doubts.lines(rules)].concat();
+        let agent = &self.instrumentation.setup.config.agent;
+        let rules = self.instrumentation.setup.rules.rules();
+        self.instrumentation.doubts.tell(rules, true);
+        let warnings = [self.instrumentation.setup.warnings.clone(), self.instrumentation.doubts.lines(rules)].concat();
         let samples = ended.samples.as_ref();
         let end = End {
             records: ended.records,
             samples,
             trace_file,
-            wrapped_classes: self.wrapped.count(),
-            kept: Some(KeptAboutClasses::count(self.probes, &self.types, &self.rewritten)),
+            wrapped_classes: self.instrumentation.wrapped.count(),
+            kept: Some(KeptAboutClasses::count(
+                self.instrumentation.probes,
+                &self.instrumentation.types,
+                &self.instrumentation.rewritten,
+            )),
             discard: agent.discard,
             warnings: &warnings,
         };
         let Some(path) = agent.stats.as_ref().map(|pattern| self.file_names.path(pattern)) else { return };
-        match self.statistics.write(&path, &end) {
+        match self.instrumentation.statistics.write(&path, &end) {
             Ok(None) => {}
             Ok(Some(earlier)) => {
                 message::say(&format!("{} was there already, it is kept as {}", path.display(), earlier.display()));
@@ -426,8 +444,8 @@ impl Reactions for HealthReactions {
 
     fn note(&self, kind: &'static str, text: &str) {
         if let Some(session) = self.0.upgrade() {
-            session.live.note(text);
-            session.events.note(kind, text);
+            session.instrumentation.live.note(text);
+            session.instrumentation.events.note(kind, text);
         }
     }
 }

@@ -1,12 +1,13 @@
-//! The functions that the JVM looks up in `libinstr.so`.
+//! The functions that the JVM looks up in `libinstr.so`. They call the agent, so they are no part of `jvm`, which knows nothing of it.
+#![allow(unsafe_code, reason = "the border to the JVM's C interfaces; every block says why it is sound")]
 
 use std::ffi::{CStr, c_char, c_void};
 
 use jvmti_bindings::sys::jni;
 
-use super::event_guard::{self, Event};
-use super::java_vm::JavaVm;
 use crate::entry;
+use crate::jvm::JavaVm;
+use crate::jvm::guard::{self, Event};
 
 /// Called for `-agentpath:libinstr.so=OPTIONS`, before the JVM is initialised.
 #[unsafe(no_mangle)]
@@ -23,11 +24,11 @@ extern "system" fn Agent_OnAttach(vm: *mut jni::JavaVM, options: *const c_char, 
 /// Called when the JVM gives the library up, at its very end.
 #[unsafe(no_mangle)]
 extern "system" fn Agent_OnUnload(_vm: *mut jni::JavaVM) {
-    event_guard::run(Event::Entry, entry::on_unload);
+    guard::run(Event::Entry, entry::on_unload);
 }
 
 fn start(vm: *mut jni::JavaVM, options: *const c_char, body: fn(JavaVm, &[u8]) -> entry::Answer) -> jni::jint {
-    let answer = event_guard::run(Event::Entry, || {
+    let answer = guard::run(Event::Entry, || {
         // SAFETY: the JVM passes itself.
         let vm = unsafe { JavaVm::from_raw(vm) };
         // SAFETY: null or a NUL-terminated string that lives through the call.

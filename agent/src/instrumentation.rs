@@ -1,0 +1,189 @@
+//! What a session inserts into classes, and what it keeps about them for that: rules, engine, super types, probes.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
+
+use instrument_core::level::Level;
+use instrument_core::selection::{Chosen, CompiledRule, Untouchable};
+use instrument_core::{Engine, EngineOptions};
+use records::probe_registry::{self, LIVE_NUMBERS, ProbeRegistry};
+use records::{LoaderId, SharedLengths};
+use rustc_hash::FxHashSet;
+
+use crate::class_dump::ClassDump;
+use crate::file_names::FileNames;
+use crate::hierarchy::TypeIndex;
+use crate::jvm::{JavaVm, Jvmti};
+use crate::jvm_event_recording::JvmEventRecording;
+use crate::late_decisions::LateDecisions;
+use crate::live_control::LiveControl;
+use crate::parameter_doubts::ParameterDoubts;
+use crate::probe_switch::ProbeSwitch;
+use crate::recorder::{BurstWindows, InnerCalls, WatchedCalls};
+use crate::rewritten_classes::RewrittenClasses;
+use crate::setup::Setup;
+use crate::statistics::Statistics;
+use crate::withdrawn_probes::WithdrawnProbes;
+use crate::wrapped_classes::WrappedClasses;
+
+/// The JVM in which a session begins.
+#[derive(Debug)]
+pub(crate) struct Beginning {
+    pub(crate) vm: JavaVm,
+    pub(crate) jvmti: Jvmti,
+    /// The JVM was started then, or later.
+    pub(crate) jvm_started: SystemTime,
+}
+
+/// What is inserted into classes, from the start of a session to its end.
+#[derive(Debug)]
+pub(crate) struct Instrumentation {
+    /// Configuration, templates and rules.
+    pub(crate) setup: Setup,
+    /// The engine with these templates.
+    pub(crate) engine: Engine,
+    /// Numbers of probes.
+    pub(crate) probes: &'static ProbeRegistry,
+    /// Classes that were given wrappers, in this session or an earlier one.
+    pub(crate) wrapped: &'static WrappedClasses,
+    /// Set when the session is about to end: classes get no probes any more.
+    leaving: AtomicBool,
+    /// Known super types.
+    pub(crate) types: TypeIndex,
+    /// Methods that are never instrumented, computed when a class of the JDK is first decided.
+    untouchable: OnceLock<Untouchable>,
+    /// Classes whose decision needs super types that were unknown.
+    pub(crate) late: LateDecisions,
+    /// What can be changed while the program runs.
+    pub(crate) live: LiveControl,
+    /// Methods that are called too often for a probe, where probes of level watch are governed.
+    pub(crate) withdrawn: Option<WithdrawnProbes>,
+    /// Which calls within others of their category are not counted again.
+    pub(crate) inner_calls: Arc<InnerCalls>,
+    /// Where rewritten classes are written to, for people.
+    pub(crate) dump: ClassDump,
+    /// Counters.
+    pub(crate) statistics: Statistics,
+    /// Feature release of the JDK.
+    pub(crate) java_version: u32,
+    /// What rules ask for and no method has.
+    pub(crate) doubts: ParameterDoubts,
+    /// Classes that were handed back changed.
+    pub(crate) rewritten: RewrittenClasses,
+    /// Switches all probes off and on.
+    pub(crate) switch: ProbeSwitch,
+    /// What of the JVM is recorded besides calls.
+    pub(crate) events: JvmEventRecording,
+}
+
+impl Instrumentation {
+    /// What a session with this configuration inserts; nothing has been inserted yet.
+    pub(crate) fn new(
+        beginning: &Beginning,
+        setup: Setup,
+        wrapped: &'static WrappedClasses,
+        file_names: &FileNames,
+        lengths: &SharedLengths,
+    ) -> Instrumentation {
+        let java_home = beginning.jvmti.system_property(c"java.home").unwrap_or_default();
+        let probes = probe_registry::of_process();
+        let counted = Arc::new(WatchedCalls::of_process());
+        let withdrawn = setup.watch_budget().map(|percent| WithdrawnProbes::new(probes, percent, Arc::clone(&counted)));
+        Instrumentation {
+            engine: Engine::new(Arc::clone(&setup.templates), EngineOptions::default()),
+            probes,
+            wrapped,
+            leaving: AtomicBool::new(false),
+            types: TypeIndex::new(PathBuf::from(java_home), beginning.jvm_started, &setup.rules),
+            untouchable: OnceLock::new(),
+            late: LateDecisions::default(),
+            live: LiveControl::new(probes, setup.budget()),
+            inner_calls: Arc::default(),
+            dump: ClassDump::into_directory(setup.config.agent.dump.as_ref().map(|pattern| file_names.path(pattern))),
+            statistics: Statistics::default(),
+            java_version: beginning.jvmti.java_version(),
+            doubts: ParameterDoubts::new(),
+            rewritten: RewrittenClasses::default(),
+            switch: ProbeSwitch::new(
+                beginning.vm,
+                setup.config.watch.clone(),
+                withdrawn.is_some().then_some(counted),
+                BurstWindows::new(&setup.config.control),
+                Arc::clone(lengths),
+            ),
+            events: JvmEventRecording::new(&setup.config.trace, setup.config.sampler.is_some()),
+            withdrawn,
+            setup,
+        }
+    }
+
+    /// A method got a live probe of this number.
+    pub(crate) fn begin_live(&self, probe: u32, chosen: &Chosen) {
+        self.note_category(probe, LIVE_NUMBERS, chosen);
+        let is_governed = self.setup.rules.rules().get(chosen.rule).is_none_or(CompiledRule::is_governed);
+        self.live.begin(probe, chosen, is_governed);
+        // Where levels are set by people, level watch must work from the first moment on.
+        self.tick_for(if self.setup.wants_live() { Level::Watch } else { chosen.level });
+        // Without its probe a method has no template at all, and another one may be at another level.
+        if let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !is_governed || chosen.templates.len() > 1) {
+            withdrawn.spare(probe);
+        }
+    }
+
+    /// A method got a probe of this number, whose level stays.
+    pub(crate) fn begin_fixed(&self, probe: u32, chosen: &Chosen) {
+        self.note_category(probe, 1, chosen);
+        self.live.begin_fixed(probe);
+        let is_governed = self.setup.rules.rules().get(chosen.rule).is_none_or(CompiledRule::is_governed);
+        if let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !is_governed) {
+            withdrawn.spare(probe);
+        }
+    }
+
+    fn note_category(&self, probe: u32, numbers: u32, chosen: &Chosen) {
+        if self.setup.rules.rules().get(chosen.rule).is_some_and(CompiledRule::counts_outermost) {
+            self.inner_calls.count_outermost_only(probe, numbers);
+        }
+    }
+
+    /// Some probe is at this level from now on.
+    pub(crate) fn tick_for(&self, level: Level) {
+        if matches!(level, Level::Watch | Level::Burst) {
+            self.need_ticker();
+        }
+    }
+
+    /// Some class got a probe of level watch: there must be a tick.
+    pub(crate) fn need_ticker(&self) {
+        self.switch.need_ticks(&self.events);
+    }
+
+    /// Whether a method that the rules want must be left alone all the same.
+    pub(crate) fn is_untouchable(&self, class: &[u8], method: &[u8], descriptor: &[u8]) -> bool {
+        if !Untouchable::concerns(class) {
+            return false;
+        }
+        let untouchable = self.untouchable.get_or_init(|| self.setup.untouchable(&|name| self.types.jdk_class(name)));
+        untouchable.contains(class, method, descriptor)
+    }
+
+    /// Forgets the classes of loaders that are gone.
+    pub(crate) fn forget(&self, gone: &FxHashSet<LoaderId>) {
+        self.types.forget(gone);
+        self.probes.note_unloaded(gone);
+        self.rewritten.forget(gone);
+        self.wrapped.forget(gone);
+    }
+
+    /// From now on classes are given no probes.
+    pub(crate) fn leave(&self) {
+        self.leaving.store(true, Ordering::Release);
+    }
+
+    /// Whether that has been said.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.leaving.load(Ordering::Acquire)
+    }
+}

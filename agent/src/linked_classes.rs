@@ -1,0 +1,87 @@
+//! Classes that have waited until the JVM linked them: decided again, now that their super types are known.
+
+use rustc_hash::FxHashSet;
+
+use crate::hierarchy::{ClassId, Latecomers, LoaderId, TypeIndex};
+use crate::instrumentation::Instrumentation;
+use crate::jvm::{Jni, Jvmti, LoadedClass, LoadedClasses};
+use crate::loaded_before::{self, MayRead};
+
+/// A class has been linked: if it is one of ours, its super types are known now.
+pub(crate) fn class_prepared(instrumentation: &Instrumentation, jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>) {
+    if !instrumentation.late.are_waiting() {
+        return;
+    }
+    let Some(name) = class.internal_name(jvmti) else { return };
+    let loader = class.with_loader(jvmti, jni, |loader| jvmti.identity_hash(loader));
+    let Some(is_doubtful) = instrumentation.late.forget(jvmti, &name, loader) else { return };
+    if instrumentation.setup.rules.needs_hierarchy() {
+        learn_super_types(jvmti, jni, &instrumentation.types, class, loader, 0);
+    }
+    if is_doubtful && !instrumentation.types.is_below_asked(&name, loader) {
+        return;
+    }
+    loaded_before::retransform_classes(jvmti, jni, instrumentation, &[class], MayRead::Nothing);
+}
+
+/// Where classes come from that were decided too early.
+pub(crate) struct Late<'a> {
+    pub(crate) instrumentation: &'a Instrumentation,
+    pub(crate) jvmti: Jvmti,
+    pub(crate) jni: &'a Jni<'a>,
+}
+
+impl Latecomers for Late<'_> {
+    fn keep_unfinished(&self, classes: &mut FxHashSet<ClassId>) {
+        let Ok(loaded) = LoadedClasses::all(self.jvmti, self.jni) else { return };
+        let names: FxHashSet<Box<[u8]>> = classes.iter().map(|(name, _)| name.clone()).collect();
+        for class in loaded.as_slice() {
+            let Some(name) = class.internal_name(self.jvmti).filter(|name| names.contains(name.as_slice())) else {
+                continue;
+            };
+            let loader = class.with_loader(self.jvmti, self.jni, |loader| self.jvmti.identity_hash(loader));
+            classes.remove(&(name.into(), loader));
+        }
+    }
+
+    fn note(&self, (name, loader): &ClassId) {
+        if self.instrumentation.setup.rules.wants_name(name) {
+            self.instrumentation.late.remember(self.jvmti, name, *loader);
+        }
+    }
+
+    fn note_doubtful(&self, (name, loader): &ClassId) {
+        if self.instrumentation.setup.rules.wants_name(name) {
+            self.instrumentation.late.remember_doubtful(self.jvmti, name, *loader);
+        }
+    }
+}
+
+/// Deeper hierarchies do not exist; a limit keeps the recursion off the end of a small stack.
+const DEEPEST: usize = 128;
+
+/// Notes the super types of a linked class, up to those that are known already.
+fn learn_super_types(
+    jvmti: Jvmti,
+    jni: &Jni<'_>,
+    types: &TypeIndex,
+    class: LoadedClass<'_>,
+    seen_by: LoaderId,
+    depth: usize,
+) {
+    let Some(name) = class.internal_name(jvmti) else { return };
+    if depth >= DEEPEST || name == b"java/lang/Object" {
+        return;
+    }
+    class.with_super_types(jvmti, jni, |super_class, interfaces| {
+        let super_name = super_class.and_then(|class| class.internal_name(jvmti));
+        let super_name = super_name.unwrap_or_else(|| b"java/lang/Object".to_vec());
+        let interface_names: Vec<_> = interfaces.iter().filter_map(|class| class.internal_name(jvmti)).collect();
+        let names = std::iter::once(&super_name).chain(&interface_names).map(Vec::as_slice);
+        // Known under the loader whose class asks: that is how the JVM resolved the name for it.
+        types.learn_loaded(&name, seen_by, names);
+        for class in super_class.into_iter().chain(interfaces.iter().copied()) {
+            learn_super_types(jvmti, jni, types, class, seen_by, depth + 1);
+        }
+    });
+}
