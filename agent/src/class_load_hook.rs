@@ -13,6 +13,7 @@ use instrument_core::level::Level;
 use instrument_core::outcome::{FREQ_INLINE_SIZE, MAX_INLINE_SIZE};
 use instrument_core::selection::{ClassDecision, MethodDecision};
 use instrument_core::{Insertion, MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, Workspace};
+use records::probe_registry::ProbeRequest;
 
 use crate::ahead_of_time::Inserted;
 use crate::class_plan::{ClassPlan, Coming};
@@ -25,7 +26,6 @@ use crate::statistics::{RefusedMethod, Statistics};
 use crate::thread_memory::with_memory;
 use crate::unloaded_classes;
 use crate::wrapped_classes::WrappedMethods;
-use records::probe_registry::ProbeRequest;
 
 thread_local! {
     /// Memory of the engine, reused from class to class.

@@ -8,6 +8,8 @@ use control::{Bursts, Changed, GovernorFigures, LiveCounts, RecordedTime, Wanted
 use instrument_core::level::Level;
 use instrument_core::selection::Chosen;
 use parking_lot::Mutex;
+use records::level_times::LevelTimes;
+use records::probe_registry::{ProbeDescription, ProbeRegistry, RecordedAs, SECTION};
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::report::counted;
 
@@ -17,8 +19,6 @@ use crate::live_selection::{LiveSelection, category_of, fixed};
 use crate::probe_prices::ProbePrices;
 use crate::recorder::CallsMade;
 use crate::setup::Setup;
-use records::level_times::LevelTimes;
-use records::probe_registry::{ProbeDescription, ProbeRegistry, RecordedAs, SECTION};
 
 /// So many decisions are remembered.
 const REMEMBERED: usize = 100;

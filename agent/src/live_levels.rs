@@ -5,7 +5,6 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use instrument_core::level::Level;
-
 use records::probe_registry::HIGHEST_PROBE;
 
 /// A level's byte is the offset of its word.

@@ -7,7 +7,6 @@ use instrument_core::level::Level;
 use instrument_core::rules::patterns::NameGlob;
 use instrument_core::selection::RuleSet;
 use instrument_core::template::TemplateLibrary;
-
 use records::probe_registry::ProbeDescription;
 
 /// In front of the name of a category. No class has such a name.
@@ -127,15 +126,15 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_change_is_told_by_template_with_its_rules() {
+    fn what_cannot_change_is_listed_by_template_with_its_rules() {
         let text = "[[rule]]\nname = 'bills'\nclass = 'a.B'\ntemplate = 'jdbc-prepare'\n";
         let setup = setup::from_text(text, "c.toml").unwrap();
         let probes =
             [probe("a.B.c", "jdbc-prepare", false), probe("a.B.d", "jdbc-prepare", false), probe("a", "timed", true)];
         let fixed = fixed(probes.iter(), &setup.rules, &setup.templates);
-        let told: Vec<_> =
+        let kept: Vec<_> =
             fixed.iter().map(|fixed| (fixed.rules.join(" "), fixed.methods, fixed.level.as_str())).collect();
-        assert_eq!(told, [("bills".to_owned(), 2, "time")]);
+        assert_eq!(kept, [("bills".to_owned(), 2, "time")]);
         assert!(fixed[0].reason.contains("live = true"), "{}", fixed[0].reason);
     }
 

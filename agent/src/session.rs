@@ -5,9 +5,8 @@ use std::time::SystemTime;
 
 use instrument_core::level::Level;
 use parking_lot::{Mutex, RwLock};
-use settings::{JvmEvents as EventKind, ProbeClock, WhenFull};
-
 use records::SharedLengths;
+use settings::{JvmEvents as EventKind, ProbeClock, WhenFull};
 
 use crate::file_names::FileNames;
 use crate::health::Health;

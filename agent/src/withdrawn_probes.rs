@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use classfile::ClassFile;
 use parking_lot::{Mutex, MutexGuard, RwLock};
+use records::probe_registry::{ProbeRegistry, ProbedMethod};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::class_plan::ClassPlan;
@@ -18,7 +19,6 @@ use crate::compiler_time::CompilerTime;
 use crate::governor::{Decision, Governor, Interval, Manner, ProbeCalls};
 use crate::probe_prices::WATCH_NANOS;
 use crate::recorder::{Seen, WatchedCalls};
-use records::probe_registry::{ProbeRegistry, ProbedMethod};
 
 /// What a call costs that counts itself: so much fewer there are while they are counted.
 const NANOS_PER_COUNT: f64 = 15.0;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use instrument_core::level::Level;
+use records::level_times::LevelTimes;
+use records::probe_registry::{Definitions, ProbeDefinition, ProbeRegistry};
 
 use super::family::{Attributes, Family, Kind, Unit, Value};
 use super::method_table::{MethodFigures, MethodSnapshot};
-use records::level_times::LevelTimes;
-use records::probe_registry::{Definitions, ProbeDefinition, ProbeRegistry};
 
 /// Attributes of every probe that came into being up to now.
 #[derive(Debug)]

@@ -1,25 +1,16 @@
 //! The texts of a detail taken apart: what `java.instr.Requests` and `java.instr.Statements` write with NULs between them.
 
+use trace::conventions::AnsweredRequest;
 use trace::recording::HttpRequest;
 
 /// Added to the status if a getter of the request has thrown.
 const INCOMPLETE: u32 = 1 << 16;
 
 /// A request that was answered.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct RequestFields<'a> {
-    /// GET, POST, ...
-    pub http_method: &'a str,
-    /// Path of the URL.
-    pub path: &'a str,
-    /// The pattern by which the framework knows the path; empty if it knows none.
-    pub route: &'a str,
-    /// `http` or `https`; empty if it is not known.
-    pub scheme: &'a str,
-    /// Class of the exception with which the request ended; empty if there was none.
-    pub error: &'a str,
-    /// Status of the answer.
-    pub status: u32,
+    /// What is known of it.
+    pub request: AnsweredRequest<'a>,
     /// Whether all getters have answered.
     pub is_complete: bool,
 }
@@ -29,20 +20,20 @@ impl<'a> RequestFields<'a> {
     pub fn of(text: &'a str, number: u32) -> RequestFields<'a> {
         let mut fields = text.split('\0');
         let mut next = || fields.next().unwrap_or_default();
-        RequestFields {
+        let request = AnsweredRequest {
             http_method: next(),
             path: next(),
             route: next(),
             scheme: next(),
             error: next(),
             status: number & 0xffff,
-            is_complete: number & INCOMPLETE == 0,
-        }
+        };
+        RequestFields { request, is_complete: number & INCOMPLETE == 0 }
     }
 
     /// What the recording keeps of it.
     pub fn recorded(&self) -> HttpRequest<'a> {
-        let RequestFields { http_method, path, route, status, .. } = *self;
+        let AnsweredRequest { http_method, path, route, status, .. } = self.request;
         HttpRequest { http_method, path, route, status }
     }
 }
@@ -71,11 +62,12 @@ mod tests {
 
     #[test]
     fn fields_are_those_that_java_writes_and_absent_ones_are_empty() {
-        let request = RequestFields::of("GET\0/members/17\0/members/{id}\0https\0java.io.IOException", 500);
+        let RequestFields { request, is_complete } =
+            RequestFields::of("GET\0/members/17\0/members/{id}\0https\0java.io.IOException", 500);
         assert_eq!((request.route, request.scheme, request.error), ("/members/{id}", "https", "java.io.IOException"));
-        assert_eq!((request.status, request.is_complete), (500, true));
+        assert_eq!((request.status, is_complete), (500, true));
         let unread = RequestFields::of("\0\0\0\0", 500 | INCOMPLETE);
-        assert_eq!((unread.path, unread.status, unread.is_complete), ("", 500, false));
+        assert_eq!((unread.request.path, unread.request.status, unread.is_complete), ("", 500, false));
         let java = include_str!("../../java-runtime/src/main/java/java/instr/Requests.java");
         assert!(java.contains("INCOMPLETE = 1 << 16;"));
         assert_eq!(StatementFields::of("\0select '\0'"), StatementFields { error: "", text: "select '\0'" });

@@ -19,7 +19,7 @@ pub trait RecordSink {
     fn long_call(&mut self, probe: u32, start: u64, duration: u64);
     /// A call with a text.
     fn detail(&mut self, detail: Detail<'_>);
-    /// The values of a call that has come already.
+    /// The values of a call that was handed on before.
     fn values_of_call(&mut self, _detail: Detail<'_>) {}
     /// A step of a task between threads.
     fn task(&mut self, _step: TaskStep, _task: u32, _at: u64) {}
@@ -37,7 +37,7 @@ pub struct RecordThread {
 /// A call with a text and a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Detail<'a> {
-    /// What the text is: `J` statement, `H` HTTP request (`detail_fields.rs`), `S` peer, `A` values, `a` values of a call that came before; `j`, `h`
+    /// What the text is: `J` statement, `H` HTTP request (`detail_fields.rs`), `S` peer, `A` values, `a` values of a call that was recorded before; `j`, `h`
     /// and `s` the same as in upper case, of a call within another one of its category.
     pub kind: u8,
     /// The probe that was passed.
@@ -48,7 +48,7 @@ pub struct Detail<'a> {
     pub duration: u64,
     /// HTTP status, number of bytes, or the probe of the driver that executed the statement.
     pub number: u32,
-    /// The text behind the kind.
+    /// The text after the kind.
     pub text: &'a [u8],
 }
 

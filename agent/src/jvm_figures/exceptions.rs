@@ -1,9 +1,8 @@
 //! Exceptions by type: how many calls at level full ended with each.
 
+use metrics::{Family, Kind, Unit, Value};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
-
-use metrics::{Family, Kind, Unit, Value};
 
 /// So many types are told apart; what comes later counts as [`OTHER`].
 const MOST_TYPES: usize = 200;

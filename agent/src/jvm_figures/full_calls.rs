@@ -10,9 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use instrument_core::level::Level;
-use rustc_hash::FxHashMap;
-
 use metrics::{Family, Kind, MethodNames, Unit, Value};
+use rustc_hash::FxHashMap;
 
 use crate::jvm::{AllocationFields, VmStructs, probe_nanos, zeroed_words};
 

@@ -35,6 +35,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::Thread;
 
 use parking_lot::Mutex;
+use records::probe_registry;
 
 pub(crate) use burst_windows::BurstWindows;
 pub(crate) use call_rates::{CallRates, Calls, CallsMade, RecentCalls};
@@ -53,7 +54,6 @@ pub(crate) use watched_calls::{Seen, WatchedCalls};
 use crate::jvm::{NanoClock, RecorderNatives, current_thread_id};
 use crate::live_levels;
 use header_table::{Header, HeaderTable};
-use records::probe_registry;
 use ring::Ring;
 use segment_pool::SegmentPool;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use instrument_core::level::Level;
 use parking_lot::Mutex;
+use records::probe_registry::{Definitions, ProbeRegistry};
 use records::{Detail, RecordSink, RecordThread, RequestFields, SharedLengths, StatementFields};
 use settings::{JvmEvents, TraceConfig};
 use trace::{MethodInfo, Recording, TaskStep};
@@ -16,7 +17,6 @@ use super::sample_sink::{SampleSink, method_info, ticks_of};
 use super::thread_switches::ThreadSwitches;
 use super::trace_dumps::{Took, TraceDumps};
 use crate::sampler::{QueuedItem, SampleQueue};
-use records::probe_registry::{Definitions, ProbeRegistry};
 
 /// Figures of one recording.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]

@@ -4,6 +4,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 
+use control::{Changed, Sending, Stopped, WantedLevel};
+use instrument_core::level::Level;
+use instrument_core::rules::patterns::ThreadNames;
+use metrics::{Host, Metrics};
+use rustc_hash::FxHashSet;
+use settings::TraceMode;
+use trace::{PAUSED, RECORDING};
+
 use super::{Session, SessionWatcher};
 use crate::control::{self as control_service, ControlSocket, Controlled};
 use crate::health::{HealthWatch, Reactions};
@@ -20,13 +28,6 @@ use crate::trace_file;
 use crate::unloaded_classes::KeptAboutClasses;
 use crate::withdrawn_probes::{ChangeKind, Changes, WithdrawnProbes};
 use crate::{loaded_before, message};
-use control::{Changed, Sending, Stopped, WantedLevel};
-use instrument_core::level::Level;
-use instrument_core::rules::patterns::ThreadNames;
-use metrics::{Host, Metrics};
-use rustc_hash::FxHashSet;
-use settings::TraceMode;
-use trace::{PAUSED, RECORDING};
 
 /// How a recording has ended, perhaps while the session goes on.
 #[derive(Debug, Clone)]

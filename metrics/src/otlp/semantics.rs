@@ -2,8 +2,8 @@
 
 use records::{RequestFields, StatementFields};
 use trace::conventions::{
-    AnsweredRequest, Attribute, AttributeValue, ExecutedStatement, OTHER_DATABASE, RequestNames, SpanSemantics,
-    argument_attributes, database_of_class,
+    Attribute, AttributeValue, ExecutedStatement, OTHER_DATABASE, RequestNames, SpanSemantics, argument_attributes,
+    database_of_class,
 };
 
 use super::messages::KeyValue;
@@ -25,11 +25,7 @@ pub(super) fn semantics(
             let StatementFields { error, text } = StatementFields::of(text);
             SpanSemantics::of_statement(&ExecutedStatement { text, database, error })
         }
-        b'H' => {
-            let RequestFields { http_method, path, route, scheme, error, status, .. } =
-                RequestFields::of(text, *number);
-            SpanSemantics::of_request(&AnsweredRequest { http_method, path, route, scheme, error, status }, names)
-        }
+        b'H' => SpanSemantics::of_request(&RequestFields::of(text, *number).request, names),
         b'S' => SpanSemantics::of_transfer(text, u64::from(*number)),
         b'A' => SpanSemantics { attributes: argument_attributes(text).collect(), ..SpanSemantics::default() },
         _ => SpanSemantics::default(),
