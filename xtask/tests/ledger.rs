@@ -23,8 +23,8 @@ struct Sources {
     root: PathBuf,
     /// Class and method: `MetricsIT.callersAndCalleesAreReported`.
     java: BTreeSet<String>,
-    /// Functions, modules and files.
-    rust: BTreeSet<String>,
+    /// Functions, modules and files, with the crate that they belong to.
+    rust: BTreeSet<(String, String)>,
 }
 
 impl Sources {
@@ -35,23 +35,26 @@ impl Sources {
             for entry in fs::read_dir(directory).unwrap() {
                 let path = entry.unwrap().path();
                 let name = path.file_name().unwrap().to_string_lossy().into_owned();
+                // A crate is a folder at the top, and has its name.
+                let top = path.strip_prefix(root).unwrap().components().next().unwrap();
+                let of_crate = top.as_os_str().to_string_lossy().into_owned();
                 if path.is_dir() && !path.is_symlink() && name != "target" && !name.starts_with('.') {
-                    sources.rust.insert(name);
+                    sources.rust.insert((of_crate, name));
                     pending.push(path);
                 } else if let Some((stem, ending @ ("java" | "rs"))) = name.rsplit_once('.') {
-                    sources.add(stem, ending, &fs::read_to_string(&path).unwrap());
+                    sources.add(&of_crate, (stem, ending), &fs::read_to_string(&path).unwrap());
                 }
             }
         }
         sources
     }
 
-    fn add(&mut self, stem: &str, ending: &str, text: &str) {
+    fn add(&mut self, of_crate: &str, (stem, ending): (&str, &str), text: &str) {
         if ending == "java" {
             self.java.extend(names_after(text, "void ").map(|method| format!("{stem}.{method}")));
         } else {
-            self.rust.insert(stem.to_owned());
-            self.rust.extend(["fn ", "mod "].into_iter().flat_map(|word| names_after(text, word)).map(str::to_owned));
+            let names = ["fn ", "mod "].into_iter().flat_map(|word| names_after(text, word));
+            self.rust.extend(names.chain([stem]).map(|name| (of_crate.to_owned(), name.to_owned())));
         }
     }
 
@@ -65,15 +68,20 @@ impl Sources {
         }
         let Some(arguments) = name.strip_prefix("cargo test ") else {
             let is_path = name.contains("::") && name.chars().all(|c| c.is_ascii_lowercase() || "_:".contains(c));
-            return !is_path || self.have_in_rust(name);
+            return !is_path || self.have_in_rust(name, None);
         };
         let mut words = arguments.split(' ');
+        let mut of_crate = None;
         while let Some(word) = words.next() {
             let is_there = match word {
-                "-p" | "--example" => words.next().is_some(),
+                "-p" => {
+                    of_crate = words.next();
+                    of_crate.is_some()
+                }
+                "--example" => words.next().is_some(),
                 "--test" => words.next().is_some_and(|target| self.have_target(target)),
                 option if option.starts_with('-') => true,
-                filter => self.have_in_rust(filter),
+                filter => self.have_in_rust(filter, of_crate),
             };
             if !is_there {
                 return false;
@@ -82,10 +90,11 @@ impl Sources {
         true
     }
 
-    /// Whether a filter could match: its last part is a part of some name.
-    fn have_in_rust(&self, filter: &str) -> bool {
+    /// Whether a filter could match in this crate, or in any: its last part is a part of some name.
+    fn have_in_rust(&self, filter: &str, of_crate: Option<&str>) -> bool {
         let last = filter.split("::").filter(|part| !part.is_empty()).last();
-        last.is_some_and(|last| self.rust.iter().any(|name| name.contains(last)))
+        let is_asked = |found: &str| of_crate.is_none_or(|asked| asked == found);
+        last.is_some_and(|last| self.rust.iter().any(|(found, name)| is_asked(found) && name.contains(last)))
     }
 
     fn have_target(&self, target: &str) -> bool {
