@@ -58,7 +58,7 @@ impl<'a> ProbeCalls<'a> {
     }
 }
 
-/// Where the figures come from.
+/// The sources of the figures.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HotSources<'a> {
     pub(crate) probes: &'a ProbeRegistry,

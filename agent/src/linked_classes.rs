@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::hierarchy::{ClassId, Latecomers, LoaderId, TypeIndex};
+use crate::hierarchy::{ClassId, Latecomers, LoaderId, TypeIndex, class_id};
 use crate::instrumentation::Instrumentation;
 use crate::jvm::{Jni, Jvmti, LoadedClass, LoadedClasses};
 use crate::loaded_before::{self, MayRead};
@@ -12,8 +12,7 @@ pub(crate) fn class_prepared(instrumentation: &Instrumentation, jvmti: Jvmti, jn
     if !instrumentation.late.are_waiting() {
         return;
     }
-    let Some(name) = class.internal_name(jvmti) else { return };
-    let loader = class.with_loader(jvmti, jni, |loader| jvmti.identity_hash(loader));
+    let Some((name, loader)) = class_id(jvmti, jni, class) else { return };
     let Some(is_doubtful) = instrumentation.late.forget(jvmti, &name, loader) else { return };
     if instrumentation.setup.rules.needs_hierarchy() {
         learn_super_types(jvmti, jni, &instrumentation.types, class, loader, 0);
@@ -24,7 +23,7 @@ pub(crate) fn class_prepared(instrumentation: &Instrumentation, jvmti: Jvmti, jn
     loaded_before::retransform_classes(jvmti, jni, instrumentation, &[class], MayRead::Nothing);
 }
 
-/// Where classes come from that were decided too early.
+/// Has classes that were decided too early wait until they are linked.
 pub(crate) struct Late<'a> {
     pub(crate) instrumentation: &'a Instrumentation,
     pub(crate) jvmti: Jvmti,
@@ -36,11 +35,11 @@ impl Latecomers for Late<'_> {
         let Ok(loaded) = LoadedClasses::all(self.jvmti, self.jni) else { return };
         let names: FxHashSet<Box<[u8]>> = classes.iter().map(|(name, _)| name.clone()).collect();
         for class in loaded.as_slice() {
-            let Some(name) = class.internal_name(self.jvmti).filter(|name| names.contains(name.as_slice())) else {
-                continue;
-            };
-            let loader = class.with_loader(self.jvmti, self.jni, |loader| self.jvmti.identity_hash(loader));
-            classes.remove(&(name.into(), loader));
+            if class.internal_name(self.jvmti).is_some_and(|name| names.contains(name.as_slice()))
+                && let Some(id) = class_id(self.jvmti, self.jni, *class)
+            {
+                classes.remove(&id);
+            }
         }
     }
 

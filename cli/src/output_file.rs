@@ -31,8 +31,11 @@ pub(crate) fn create(path: &Path) -> Result<File> {
 /// When a recording has this name.
 pub(crate) fn refuse_recording(path: &Path) -> Result<()> {
     // A pipe or a device is not read: that may wait for ever.
-    let is_recording = path.is_file() && trace::is_recording(path).unwrap_or(false);
-    if is_recording {
+    if !path.is_file() {
+        return Ok(());
+    }
+    let is_recording = trace::is_recording(path);
+    if is_recording.with_context(|| format!("cannot read {}, which may be a recording", path.display()))? {
         let what = format!("the output would overwrite the recording {}", path.display());
         return Err(Failure::new(what, "give another name for the output, or move the recording first").into());
     }

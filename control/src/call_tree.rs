@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The answer to a request for the call tree. Times are nanoseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallTree {
-    /// Each caller is in front of its callees.
+    /// Each caller is before its callees.
     pub nodes: Vec<TreeNode>,
     /// Calls without a node: too deep, too many, or with too little time.
     pub left_out: u64,

@@ -132,6 +132,8 @@ async fn accept<S: Service>(listener: tokio::net::TcpListener, shared: Arc<Share
             continue;
         };
         if connections.available_permits() == 0 {
+            // First those whose requests have arrived meanwhile are served, so that none of them is closed.
+            tokio::task::yield_now().await;
             shared.idle.close_longest();
         }
         let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };

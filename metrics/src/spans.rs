@@ -44,7 +44,7 @@ pub(crate) struct SpanNode {
 /// A text and a number from a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SpanDetail {
-    /// `J` statement, `H` HTTP request, `S` peer, `A` values; the text as `recorder/detail_fields.rs` takes it apart.
+    /// `J` statement, `H` HTTP request, `S` peer, `A` values; the text as `records/src/detail_fields.rs` takes it apart.
     pub(crate) kind: u8,
     /// The text.
     pub(crate) text: String,

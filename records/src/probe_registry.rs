@@ -316,9 +316,7 @@ impl ProbeRegistry {
         let known = self.known.lock();
         let look_up = |number: u32| {
             let probe = known.probes.get((number as usize).checked_sub(1)?)?;
-            let other = OTHER_LEVELS.iter().position(|level| probe.live && *level == probe.level);
-            let own = other.map_or(number, |position| number - 1 - position as u32);
-            Some(RecordedAs { probe: own, level: probe.level, live: probe.live })
+            Some(RecordedAs { probe: number - probe.numbers_after_own(), level: probe.level, live: probe.live })
         };
         numbers.map(look_up).collect()
     }

@@ -92,6 +92,8 @@ fn modules_of_the_agent_import_each_other_in_no_circle() {
         let module = inside.split(['/', '.']).next()?;
         let production = text.split(concat!("#[cfg(", "test)]")).next().unwrap_or(text);
         let code: String = code_lines(production).map(|(_, line)| line).collect();
+        // Of a file beside `lib.rs` the parent is the crate.
+        let code = if inside.contains('/') { code } else { code.replace("super::", "crate::") };
         found.borrow_mut().entry(module.to_owned()).or_default().extend(imported(&code));
         None
     });
@@ -100,16 +102,26 @@ fn modules_of_the_agent_import_each_other_in_no_circle() {
     assert!(circle.is_empty(), "modules in a circle, and those that need them: {circle:?}");
     uses.entry("jvm".to_owned()).or_default().insert("session".to_owned());
     assert!(in_circles(&uses).contains("session"), "a circle is found");
+    let names = imported("use crate::{a::{X, Y}, session}; fn f() { crate::message::say() }");
+    assert_eq!(names.iter().map(String::as_str).collect::<Vec<_>>(), ["a", "message", "session"]);
 }
 
-/// The modules of the crate that this code names.
+/// The modules of the crate that this code names: what follows `crate::`, alone or in braces, which may hold braces themselves.
 fn imported(code: &str) -> BTreeSet<String> {
     let first_word = |path: &str| path.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
     let of = |path: &str| -> Vec<String> {
-        match path.strip_prefix('{').and_then(|list| list.split_once('}')) {
-            Some((list, _)) => list.split(',').map(first_word).collect(),
-            None => vec![first_word(path)],
+        let Some(list) = path.strip_prefix('{') else { return vec![first_word(path)] };
+        let mut depth = 0;
+        let mut names = vec![String::new()];
+        for c in list.chars() {
+            depth += i32::from(c == '{') - i32::from(c == '}');
+            match c {
+                _ if depth < 0 => break,
+                ',' if depth == 0 => names.push(String::new()),
+                _ => names.last_mut().unwrap().push(c),
+            }
         }
+        names.iter().map(|name| first_word(name)).collect()
     };
     code.split("crate::").skip(1).flat_map(of).collect()
 }

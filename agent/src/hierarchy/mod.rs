@@ -6,7 +6,7 @@
 //! 3. for the application's own loader and for URL class loaders: the jars and directories of the class path, read natively;
 //! 4. what the hook saw other loaders define, if they all agree;
 //! 5. the loader's resources, over JNI, never from inside another such question;
-//! 6. nobody: the class is decided again when it is linked (`late_decisions.rs`).
+//! 6. nobody: the class is decided again when it is linked (`linked_classes.rs`).
 //!
 //! Most questions are not asked at all: a type whose whole ancestry holds nothing that a rule asks for is marked so, and the next
 //! class that extends it needs one look. And a question that would have to be answered from a class file (3. to 6.) is only asked if the

@@ -103,6 +103,9 @@ impl Controlled for Session {
             return Err("there is nothing to dump: the recording is written as it goes (mode = \"stream\" in [trace])"
                 .to_owned());
         }
+        if !self.instrumentation.setup.config.trace.write {
+            return Err("there is nothing to dump: no recording is written (`write = false` in [trace])".to_owned());
+        }
         if let Some(reason) = self.status_ended() {
             return Err(format!("the recording has ended: {reason}"));
         }

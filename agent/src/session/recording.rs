@@ -298,6 +298,16 @@ impl Session {
                 |jni: &Jni<'_>| loaded_before::instrument_again(self.jvmti, jni, &self.instrumentation, &classes);
             let refused = self.vm.with_attached_daemon(c"instr-level", retransform).unwrap_or_else(|| classes.clone());
             self.report_changes(&withdrawn.settle(changes, &refused));
+            // Their level was set, but their classes were not retransformed.
+            let still_removed = withdrawn.numbers();
+            for probe in probes.iter().filter(|probe| still_removed.contains(probe)) {
+                self.instrumentation.live.note_removal(*probe, true);
+                self.instrumentation.events.claim(
+                    Some(*probe),
+                    ("governor", "the JVM cannot insert the probe again"),
+                    [level.name(), REMOVED],
+                );
+            }
         }
         answer
     }
