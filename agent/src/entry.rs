@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use crate::jvm::{JavaVm, Jvmti};
 use crate::session::Agent;
 use crate::setup::{self, Setup, SetupError};
-use crate::{detach, jvm, logging, message};
+use crate::{jvm, logging, message};
 
 /// What the JVM is told after loading the agent.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub(crate) fn on_attach(vm: JavaVm, options: &[u8]) -> Answer {
     if matches!(options.trim_ascii(), b"detach" | b"stop") {
         match AGENT.get() {
             Some(agent) if active => {
-                vm.with_current_thread(|jni| detach::detach(agent, jni));
+                vm.with_current_thread(|jni| agent.detach(jni));
             }
             _ => message::say("there is nothing to detach"),
         }

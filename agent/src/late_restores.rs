@@ -1,5 +1,5 @@
 //! Classes that a detach cannot restore at once: they were rewritten, but the JVM has not defined or not linked them yet. They get their
-//! own bodies back when they are linked, which is before they run.
+//! own bodies back when they are linked, which is before they run (`reconcile/restoring.rs`).
 //!
 //! Kept beyond the session: a loader may look for a super type for as long as it likes. Another session may begin meanwhile; then they
 //! get what that one wants.
@@ -10,9 +10,8 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
 
 use crate::followed_loaders::FollowedLoaders;
-use crate::hierarchy::{ClassId, LoaderId, class_id};
-use crate::jvm::{self, Event, Jni, Jvmti, LoadedClass};
-use crate::safe_retransforms::SAFE_RETRANSFORMS;
+use crate::hierarchy::{ClassId, LoaderId};
+use crate::jvm::{Event, Jni, Jvmti};
 
 /// The waiting classes of the process.
 pub(crate) static LATE_RESTORES: LateRestores = LateRestores::new();
@@ -90,15 +89,8 @@ impl LateRestores {
         result
     }
 
-    /// A class has been linked.
-    pub(crate) fn class_prepared(&self, jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>) {
-        if !self.are_waiting() {
-            return;
-        }
-        let is_meant = class_id(jvmti, jni, class).is_some_and(|class| self.take(&class));
-        if is_meant && SAFE_RETRANSFORMS.hazard(jvmti, jni, class, None).is_none() {
-            jvm::retransform(jvmti, &[class], &mut |_, error| tracing::warn!(%error, "a class cannot be restored"));
-        }
+    /// Some class has been linked: now and then the JVM is asked whose loader is gone.
+    pub(crate) fn one_was_linked(&self, jni: &Jni<'_>) {
         if !self.are_waiting() || self.linked.fetch_add(1, Ordering::Relaxed) % LINKED == LINKED - 1 {
             self.forget_gone(jni);
         }

@@ -4,23 +4,19 @@
 //! 1. `entry`: the JVM loads the library; `setup` reads the configuration. Any mistake in it is told on stderr, and the
 //!    application runs un-instrumented.
 //! 2. The JVM is up (or the agent was attached): `session` defines the runtime's Java classes from memory, starts the
-//!    `recorder`, switches the class hook on and has the classes loaded before rewritten (`loaded_before`).
-//! 3. `class_load_hook`: each class passes by; most end at their name. `hierarchy` knows super types without loading.
-//! 4. The JVM goes down, or the agent is detached (`detach`): probes off, bodies restored, trace completed, statistics written.
+//!    `recorder`, switches the class hook on and has the classes loaded before rewritten (`reconcile`).
+//! 3. `transform`: each class passes by; most end at their name. `hierarchy` knows super types without loading.
+//! 4. The JVM goes down, or the agent is detached: probes off, bodies restored, trace completed, statistics written.
 //!
 //! Only `jvm` touches the JVM's C interfaces; `ffi` has the functions that the JVM looks up in the library.
 
 #[cfg(panic = "abort")]
 compile_error!("the agent must be built with panic = \"unwind\": an abort would take the application with it");
 
-mod ahead_of_time;
 mod call_tree;
 mod class_dump;
-mod class_load_hook;
-mod class_plan;
 mod compiler_time;
 mod control;
-mod detach;
 mod embedded;
 mod entry;
 mod ffi;
@@ -38,17 +34,16 @@ mod jvm_event_recording;
 mod jvm_figures;
 mod late_decisions;
 mod late_restores;
-mod linked_classes;
 mod live_control;
 mod live_levels;
 mod live_selection;
-mod loaded_before;
 mod logging;
 mod message;
 mod native_libraries;
 mod parameter_doubts;
 mod probe_prices;
 mod probe_switch;
+mod reconcile;
 mod recorder;
 mod rewritten_classes;
 mod runtime_classes;
@@ -59,6 +54,7 @@ mod setup;
 mod statistics;
 mod thread_memory;
 mod trace_file;
+mod transform;
 mod unloaded_classes;
 mod withdrawn_probes;
 mod wrapped_classes;

@@ -19,13 +19,14 @@ use crate::jvm::{
 use crate::jvm_figures::FullCalls;
 use crate::late_restores::{self, LATE_RESTORES};
 use crate::probe_prices::ProbePrices;
+use crate::reconcile::{self, Change, Outcome, Reconciler};
 use crate::recorder::{self, CallRates, DumpDesk, LiveTree, RecordCounts, Rings, Watcher};
 use crate::runtime_classes::RuntimeClasses;
 use crate::safe_retransforms::SAFE_RETRANSFORMS;
 use crate::sampler::{self, AllocationSampler, SampleQueue};
 use crate::setup::Setup;
 use crate::wrapped_classes::WrappedClasses;
-use crate::{class_load_hook, initial_state, linked_classes, loaded_before, message};
+use crate::{initial_state, message, transform};
 
 mod answers;
 mod recording;
@@ -42,6 +43,8 @@ pub(crate) struct Agent {
     runtime: OnceLock<RuntimeClasses>,
     rings: OnceLock<&'static Rings>,
     session: RwLock<Option<Arc<Session>>>,
+    /// Changes loaded classes.
+    reconciler: Arc<Reconciler>,
 }
 
 static WRAPPED: OnceLock<WrappedClasses> = OnceLock::new();
@@ -50,7 +53,9 @@ static WRAPPED: OnceLock<WrappedClasses> = OnceLock::new();
 #[derive(Debug)]
 pub(crate) struct Session {
     /// What is inserted into classes.
-    pub(crate) instrumentation: Instrumentation,
+    pub(crate) instrumentation: Arc<Instrumentation>,
+    /// Changes loaded classes.
+    pub(crate) reconciler: Arc<Reconciler>,
     /// What one call costs, measured when the recording begins.
     pub(crate) prices: OnceLock<ProbePrices>,
     /// Calls up to now, if somebody may ask.
@@ -79,7 +84,15 @@ pub(crate) struct Session {
 impl Agent {
     /// An agent without a session.
     pub(crate) fn new(vm: JavaVm, jvmti: Jvmti, started: SystemTime) -> Agent {
-        Agent { vm, jvmti, started, runtime: OnceLock::new(), rings: OnceLock::new(), session: RwLock::new(None) }
+        Agent {
+            vm,
+            jvmti,
+            started,
+            runtime: OnceLock::new(),
+            rings: OnceLock::new(),
+            session: RwLock::new(None),
+            reconciler: Arc::new(Reconciler::new(vm, jvmti)),
+        }
     }
 
     /// Whether there is a session.
@@ -105,7 +118,7 @@ impl Agent {
     pub(crate) fn start_now(&self, jni: &Jni<'_>, setup: Setup) -> Result<(), String> {
         let session = Arc::new(Session::new(self, setup));
         *self.session.write() = Some(Arc::clone(&session));
-        let started = self.start(jni, &session);
+        let started = self.start(jni, &session, false);
         if started.is_err() {
             self.abandon(jni);
         }
@@ -131,6 +144,37 @@ impl Agent {
         }
     }
 
+    /// Leaves a running JVM: probes off at once, every body restored, trace and statistics written. The agent stays in memory and can be attached
+    /// again with another configuration.
+    pub(crate) fn detach(&self, jni: &Jni<'_>) {
+        let Some(session) = self.session() else { return };
+        let instrumentation = &session.instrumentation;
+        self.stop_probes(jni);
+        instrumentation.leave();
+        // The hook leaves classes as they are by now, but puts names of parameters back that the JVM loses. It is off if the recording was
+        // stopped before.
+        if let Err(error) = self.jvmti.set_event(Event::ClassFileLoad, true) {
+            tracing::error!(%error, "the class hook cannot be switched on, names of parameters may be lost");
+        }
+        match self.reconciler.carry_out(instrumentation, Change::Restore) {
+            Some(Outcome { kept: 0, .. }) => {}
+            Some(Outcome { kept, .. }) => {
+                let classes = trace::report::counted(kept as u64, "class");
+                message::say(&format!("probes stay in {classes}, switched off: this JVM cannot restore these safely"));
+            }
+            None => message::say("the probes stay in place, switched off: the JVM attaches no more threads"),
+        }
+        // A class with wrappers must keep them whenever it is retransformed, so the hook stays on for those.
+        if instrumentation.wrapped.is_empty()
+            && let Err(error) = self.jvmti.set_event(Event::ClassFileLoad, false)
+        {
+            tracing::error!(%error, "the class hook cannot be switched off");
+        }
+        instrumentation.events.listen(self.jvmti, false);
+        instrumentation.types.close(jni);
+        self.end_session("the agent was detached");
+    }
+
     /// Switches all probes off.
     pub(crate) fn stop_probes(&self, jni: &Jni<'_>) {
         if let Some(session) = self.session() {
@@ -142,7 +186,7 @@ impl Agent {
     }
 
     /// Starts a session in a JVM that is up: runtime classes, recorder, hook, and the classes that were loaded before.
-    fn start(&self, jni: &Jni<'_>, session: &Arc<Session>) -> Result<(), String> {
+    fn start(&self, jni: &Jni<'_>, session: &Arc<Session>, jvm_starts: bool) -> Result<(), String> {
         let rings = *self.rings.get_or_init(|| {
             Rings::of_process(session.instrumentation.setup.config.trace.buffer_mb as usize * (1 << 20))
         });
@@ -177,7 +221,9 @@ impl Agent {
         }
         session.instrumentation.events.listen(self.jvmti, true);
         initial_state::record(self.jvmti, jni, &session.instrumentation.events);
-        loaded_before::instrument(self.jvmti, jni, &session.instrumentation);
+        let insert = Change::InsertIntoLoaded { jvm_starts };
+        // Without a thread for that the log says so, and classes that are loaded from now on get what is wanted all the same.
+        let _ = self.reconciler.carry_out(&session.instrumentation, insert);
         session.start_sampler(jni);
         session.start_allocation_samples();
         Ok(())
@@ -189,7 +235,7 @@ impl Agent {
             Some(session) if session.instrumentation.is_leaving() => None,
             // Most classes end here, before the session is shared once more.
             Some(session)
-                if class_load_hook::ends_at_its_name(&session.instrumentation, class)
+                if transform::ends_at_its_name(&session.instrumentation, class)
                     && !session.instrumentation.events.has(EventKind::Classes) =>
             {
                 return None;
@@ -199,7 +245,7 @@ impl Agent {
         match present {
             Some(session) => {
                 session.instrumentation.events.class_file(class);
-                class_load_hook::class_file(&session.instrumentation, class)
+                transform::class_file(&session.instrumentation, class)
             }
             None => WRAPPED.get()?.without_templates(class),
         }
@@ -209,7 +255,7 @@ impl Agent {
 impl JvmEvents for Agent {
     fn vm_init(&self, _jvmti: Jvmti, jni: &Jni<'_>) {
         let Some(session) = self.session() else { return };
-        if let Err(reason) = self.start(jni, &session) {
+        if let Err(reason) = self.start(jni, &session, true) {
             message::say(&format!("{reason}; the application goes on without this agent"));
             self.abandon(jni);
         }
@@ -236,9 +282,9 @@ impl JvmEvents for Agent {
 
     fn class_prepared(&self, jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>) {
         sampler::class_prepared(jvmti, class);
-        LATE_RESTORES.class_prepared(jvmti, jni, class);
+        reconcile::class_linked(jvmti, jni, class);
         if let Some(session) = self.session() {
-            linked_classes::class_prepared(&session.instrumentation, jvmti, jni, class);
+            reconcile::class_prepared(&session.instrumentation, jvmti, jni, class);
         } else if !LATE_RESTORES.are_waiting() {
             // Locked: a session that begins may need the event.
             let session = self.session.read();
@@ -352,7 +398,8 @@ impl Session {
         let beginning = Beginning { vm: agent.vm, jvmti: agent.jvmti, jvm_started: agent.started };
         let wrapped = WRAPPED.get_or_init(WrappedClasses::default);
         Session {
-            instrumentation: Instrumentation::new(&beginning, setup, wrapped, &file_names, &lengths),
+            instrumentation: Arc::new(Instrumentation::new(&beginning, setup, wrapped, &file_names, &lengths)),
+            reconciler: Arc::clone(&agent.reconciler),
             prices: OnceLock::new(),
             rates,
             lengths,

@@ -9,12 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use classfile::ClassFile;
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use records::probe_registry::{ProbeRegistry, ProbedMethod};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::class_plan::ClassPlan;
 use crate::compiler_time::CompilerTime;
 use crate::governor::{Decision, Governor, Interval, Manner, ProbeCalls};
 use crate::probe_prices::WATCH_NANOS;
@@ -36,8 +34,8 @@ const AT_LEAST: Duration = Duration::from_secs(1);
 /// So long calls must have been counted, or chance decides.
 const ENOUGH: Duration = Duration::from_millis(15);
 
-/// Name and descriptor.
-type Signature = (Box<[u8]>, Box<[u8]>);
+/// Name and descriptor of a method.
+pub(crate) type Signature = (Box<[u8]>, Box<[u8]>);
 
 /// A method without its probe, and the probe's number.
 #[derive(Debug)]
@@ -368,17 +366,10 @@ impl WithdrawnProbes {
         was_removed.then_some(class)
     }
 
-    /// Takes the templates off the methods of this class that are to have no probe.
-    pub(crate) fn strip(&self, file: &ClassFile<'_>, plan: &mut ClassPlan) {
+    /// Returns the methods of this class that are to have no probe.
+    pub(crate) fn methods_of(&self, class: &[u8]) -> Vec<Signature> {
         let methods = self.methods.read();
-        let Some(withdrawn) = methods.get(file.this_class().as_bytes()) else { return };
-        plan.strip(|method_index| {
-            let signature =
-                file.methods().get(method_index).map(|method| (method.name.as_bytes(), method.descriptor.as_bytes()));
-            withdrawn
-                .iter()
-                .any(|Withdrawn { signature: (name, descriptor), .. }| Some((&**name, &**descriptor)) == signature)
-        });
+        methods.get(class).into_iter().flatten().map(|withdrawn| withdrawn.signature.clone()).collect()
     }
 
     /// Whether a class of this name was retransformed for that, so that its methods are counted already.

@@ -15,4 +15,6 @@ pub use call_tree::{CallTree, TreeNode};
 pub use changes::{Changed, Fixed, Refusal, Stopped, Switched};
 pub use request::{Request, WantedLevel};
 pub use socket_name::{namespace_of, socket_name};
-pub use status::{Bursts, Dumped, Failing, GovernorFigures, Hot, LiveCounts, Recent, RecordedTime, Sending, Status};
+pub use status::{
+    Bursts, Dumped, Failing, GovernorFigures, Hot, LiveCounts, Recent, RecordedTime, Retransforms, Sending, Status,
+};

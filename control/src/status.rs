@@ -57,10 +57,29 @@ pub struct Status {
     /// What is probably not as the user meant it.
     #[serde(default)]
     pub warnings: Vec<String>,
+    /// What was done to loaded classes.
+    #[serde(default)]
+    pub retransforms: Retransforms,
     /// The latest changes of levels, with reasons.
     pub decisions: Vec<String>,
     /// The methods that took the most time.
     pub hottest: Vec<Hot>,
+}
+
+/// What was done to loaded classes in this process.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Retransforms {
+    /// Calls of `RetransformClasses`.
+    pub batches: u64,
+    /// Classes that were retransformed, each as often as that happened.
+    pub classes: u64,
+    /// Batches that the JVM rejected.
+    pub rejected: u64,
+    /// The longest batch, without the time in the agent: the application stood still for no longer. Milliseconds.
+    pub longest_stop_ms: f64,
+    /// Classes that wait, with the reason.
+    #[serde(default)]
+    pub waiting: Vec<String>,
 }
 
 /// Live probes of one category.

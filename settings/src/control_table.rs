@@ -16,6 +16,9 @@ declare_table! {
         burst_period_ms: u32 = key("burst-period-ms", number(2..=60_000), 100),
         /// Listen to the same user's `instr` commands on a Unix domain socket in `/tmp/instr-<user id>`.
         socket: bool = key("socket", Boolean, true),
+        /// Classes that are changed while the program runs are retransformed in batches that stop it for no longer than this, in milliseconds
+        /// (a single class may take longer); two batches are at least 200 ms apart.
+        stop_ms: u32 = key("stop-ms", number(1..=10_000), 20),
         /// Keep the call tree of all calls up to now in memory, for `instr top PID --tree`. Costs the recorder's thread some 50 ns a
         /// call, the application nothing.
         call_tree: bool = key("call-tree", Boolean, false),

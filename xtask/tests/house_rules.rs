@@ -106,6 +106,21 @@ fn modules_of_the_agent_import_each_other_in_no_circle() {
     assert_eq!(names.iter().map(String::as_str).collect::<Vec<_>>(), ["a", "message", "session"]);
 }
 
+#[test]
+fn loaded_classes_are_retransformed_in_one_place() {
+    let function = concat!("jvm::", "retransform(");
+    let callers = violations(&["rs"], |path, text| {
+        let inside = path.starts_with("agent/src/") && code_lines(text).any(|(_, line)| line.contains(function));
+        inside.then(String::new)
+    });
+    assert_eq!(callers, ["  agent/src/reconcile/retransforming.rs: "], "all else asks the reconciler");
+    let of_jvmti = violations(&["rs"], |path, text| {
+        let calls = |line: &str| line.contains(concat!("jvmti_call!(jvmti, Retransform", "Classes"));
+        code_lines(text).any(|(_, line)| path.starts_with("agent/src/") && calls(line)).then(String::new)
+    });
+    assert_eq!(of_jvmti, ["  agent/src/jvm/loaded_classes.rs: "]);
+}
+
 /// The modules of the crate that this code names: what follows `crate::`, alone or in braces, which may hold braces themselves.
 fn imported(code: &str) -> BTreeSet<String> {
     let first_word = |path: &str| path.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();

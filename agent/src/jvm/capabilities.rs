@@ -21,6 +21,8 @@ pub(crate) enum Wish {
     FreedLoaders,
     /// To be told of some allocations.
     Allocations,
+    /// To find frames that do not return: processor time of threads, bytecode of methods.
+    StandingFrames,
 }
 
 /// Asks for a capability; whether the JVM gives it.
@@ -45,6 +47,11 @@ pub(crate) fn ask_for(jvmti: Jvmti, wish: Wish) -> bool {
             wanted.set_can_generate_sampled_object_alloc_events(true);
             wanted.set_can_get_line_numbers(potential.can_get_line_numbers());
             potential.can_generate_sampled_object_alloc_events()
+        }
+        Wish::StandingFrames => {
+            wanted.set_can_get_thread_cpu_time(true);
+            wanted.set_can_get_bytecodes(true);
+            potential.can_get_thread_cpu_time() && potential.can_get_bytecodes()
         }
     };
     // SAFETY: valid environment, the structure lives through the call.

@@ -24,6 +24,19 @@ impl JvmtiError {
         self.code == jvmti::jvmtiError::THREAD_NOT_ALIVE.raw()
     }
 
+    /// Whether a call about several classes could succeed for a part of them.
+    pub(crate) fn is_about_one_class(&self) -> bool {
+        use jvmti::jvmtiError as Code;
+        let general = [
+            Code::WRONG_PHASE,
+            Code::MUST_POSSESS_CAPABILITY,
+            Code::NOT_AVAILABLE,
+            Code::UNATTACHED_THREAD,
+            Code::INVALID_ENVIRONMENT,
+        ];
+        !general.iter().any(|code| code.raw() == self.code)
+    }
+
     /// The JVM's table has no such function.
     pub(super) fn missing(function: &'static str) -> JvmtiError {
         JvmtiError { function, code: jvmti::jvmtiError::NOT_AVAILABLE.raw() }

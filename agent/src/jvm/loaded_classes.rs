@@ -193,38 +193,11 @@ impl<'jni> LoadedClass<'jni> {
     }
 }
 
-/// Has the JVM present the classes to the class hook again, all in one batch because that is several times cheaper than one
-/// by one. If the JVM rejects the batch, it is halved until the culprits are found; `rejected` hears of them, the rest is done.
-pub(crate) fn retransform<'jni>(
-    jvmti: Jvmti,
-    classes: &[LoadedClass<'jni>],
-    rejected: &mut dyn FnMut(LoadedClass<'jni>, JvmtiError),
-) {
-    if classes.is_empty() {
-        return;
-    }
+/// Has the JVM present the classes to the class hook again: `RetransformClasses` (JVMTI), all of them or none. Called by
+/// `reconcile/retransforming.rs` only (a house rule).
+pub(crate) fn retransform(jvmti: Jvmti, classes: &[LoadedClass<'_>]) -> Result<(), JvmtiError> {
     let raw: Vec<jni::jclass> = classes.iter().map(|class| class.class.raw()).collect();
     let count = jni::jint::try_from(raw.len()).unwrap_or(jni::jint::MAX);
     // SAFETY: valid environment, `count` live class references.
-    let Err(error) = (unsafe { jvmti_call!(jvmti, RetransformClasses, count, raw.as_ptr()) }) else { return };
-    if classes.len() == 1 || !is_about_one_class(error) {
-        classes.iter().for_each(|class| rejected(*class, error));
-        return;
-    }
-    let (first, second) = classes.split_at(classes.len() / 2);
-    retransform(jvmti, first, rejected);
-    retransform(jvmti, second, rejected);
-}
-
-/// Whether a smaller batch could succeed.
-fn is_about_one_class(error: JvmtiError) -> bool {
-    use jvmti::jvmtiError as Code;
-    let general = [
-        Code::WRONG_PHASE,
-        Code::MUST_POSSESS_CAPABILITY,
-        Code::NOT_AVAILABLE,
-        Code::UNATTACHED_THREAD,
-        Code::INVALID_ENVIRONMENT,
-    ];
-    !general.iter().any(|code| code.raw() == error.code)
+    unsafe { jvmti_call!(jvmti, RetransformClasses, count, raw.as_ptr()) }
 }

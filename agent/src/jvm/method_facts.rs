@@ -48,13 +48,51 @@ impl MethodId {
         NonNull::new(method).map(MethodId)
     }
 
+    /// An id that no JVM gave; it must not reach one.
+    #[cfg(test)]
+    pub(crate) fn of_number(number: usize) -> MethodId {
+        MethodId(NonNull::without_provenance(std::num::NonZeroUsize::MIN.saturating_add(number)))
+    }
+
     /// Asks the JVM; `None` if the class was unloaded.
     pub(crate) fn facts(self, jvmti: Jvmti, jni: &Jni<'_>) -> Option<MethodFacts> {
         let facts = self.facts_without_lines(jvmti, jni)?;
         Some(MethodFacts { lines: self.lines(jvmti).unwrap_or_default(), ..facts })
     }
 
-    /// The same without lines.
+    /// Runs `body` with the class that declares the method; `None` if it was unloaded.
+    pub(crate) fn with_class<R>(
+        self,
+        jvmti: Jvmti,
+        jni: &Jni<'_>,
+        body: impl FnOnce(LoadedClass<'_>) -> Option<R>,
+    ) -> Option<R> {
+        let mut class: jni::jclass = null_mut();
+        // SAFETY: valid environment, out-parameter on our stack. HotSpot checks the id, also one of an unloaded class.
+        unsafe { jvmti_call!(jvmti, GetMethodDeclaringClass, self.0.as_ptr(), &mut class) }.ok()?;
+        // SAFETY: JVMTI gave a new local reference, which keeps the class until `body` has returned.
+        let class = unsafe { jni.own(class) }?;
+        // SAFETY: the reference lives as long as `class`.
+        body(unsafe { LoadedClass::from_raw(class.raw()) }?)
+    }
+
+    /// The bytecode of the method, whose class the caller keeps; needs [`Wish::StandingFrames`](super::Wish::StandingFrames).
+    pub(crate) fn bytecode(self, jvmti: Jvmti) -> Option<Vec<u8>> {
+        let (mut length, mut bytes) = (0, null_mut());
+        // SAFETY: valid environment and id (its class is kept), out-parameters on our stack.
+        unsafe { jvmti_call!(jvmti, GetBytecodes, self.0.as_ptr(), &mut length, &mut bytes) }.ok()?;
+        if bytes.is_null() {
+            return None;
+        }
+        // SAFETY: JVMTI gave `length` bytes, which are copied and given back once.
+        unsafe {
+            let copy = std::slice::from_raw_parts(bytes, usize::try_from(length).unwrap_or(0)).to_vec();
+            jvmti.deallocate(bytes);
+            Some(copy)
+        }
+    }
+
+    /// The same as [`MethodId::facts`], without lines.
     pub(crate) fn facts_without_lines(self, jvmti: Jvmti, jni: &Jni<'_>) -> Option<MethodFacts> {
         let id: jni::jmethodID = self.0.as_ptr();
         let mut class: jni::jclass = null_mut();

@@ -68,6 +68,7 @@ impl Controlled for Session {
                 self.instrumentation.live.warnings(),
             ]
             .concat(),
+            retransforms: self.reconciler.counts(),
             decisions: self.instrumentation.live.decisions(),
             hottest: hottest::methods(&sources, methods, durations, goes_on),
         }

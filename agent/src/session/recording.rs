@@ -19,7 +19,9 @@ use crate::jvm::{self, Event, Jni, NAME_GATE, NanoClock, block_signals, process_
 use crate::jvm_figures::JvmFigures;
 use crate::live_control::{Governing, LevelChange, LevelsSet, REMOVED};
 use crate::live_selection::LiveSelection;
+use crate::message;
 use crate::probe_switch::PausedBy;
+use crate::reconcile::Change;
 use crate::recorder::{CallsMade, Drainer, RecordCounts, RecordSinks, Rings, ThreadSelection, TraceParts, TraceSink};
 use crate::runtime_classes::RuntimeClasses;
 use crate::sampler::{AllocationSampler, SampleCounts, Sampler, Surroundings};
@@ -27,7 +29,6 @@ use crate::statistics::{End, Statistics};
 use crate::trace_file;
 use crate::unloaded_classes::KeptAboutClasses;
 use crate::withdrawn_probes::{ChangeKind, Changes, WithdrawnProbes};
-use crate::{loaded_before, message};
 
 /// How a recording has ended, perhaps while the session goes on.
 #[derive(Debug, Clone)]
@@ -223,16 +224,11 @@ impl Session {
         let change = move || {
             block_signals();
             let Some(withdrawn) = &session.instrumentation.withdrawn else { return };
-            let changed = session.vm.with_attached_daemon(c"instr-governor", |jni| {
-                let _guard = withdrawn.one_change_at_a_time();
-                let changes = withdrawn.note(&decisions);
-                let refused =
-                    loaded_before::instrument_again(session.jvmti, jni, &session.instrumentation, &changes.classes());
-                session.report_changes(&withdrawn.settle(changes, &refused));
-            });
-            if changed.is_none() {
-                tracing::error!("probes that cost too much stay: the JVM attaches no more threads");
-            }
+            let guard = withdrawn.one_change_at_a_time();
+            let changes = withdrawn.note(&decisions);
+            let refused = session.change_classes(Change::Remove(changes.classes()));
+            session.report_changes(&withdrawn.settle(changes, &refused));
+            drop(guard);
             withdrawn.carried_out();
         };
         match std::thread::Builder::new().name("instr-governor".to_owned()).spawn(change) {
@@ -242,6 +238,13 @@ impl Session {
                 withdrawn.carried_out();
             }
         }
+    }
+
+    /// Changes loaded classes, and returns the names of those that stay as they are.
+    fn change_classes(&self, change: Change) -> FxHashSet<Arc<[u8]>> {
+        let all = change.names();
+        let outcome = self.reconciler.carry_out(&self.instrumentation, change);
+        outcome.map_or(all, |outcome| outcome.refused)
     }
 
     fn report_changes(&self, changes: &Changes) {
@@ -294,9 +297,7 @@ impl Session {
         let changes = withdrawn.give_back(&probes, level != Level::Off);
         let classes = changes.classes();
         if !classes.is_empty() {
-            let retransform =
-                |jni: &Jni<'_>| loaded_before::instrument_again(self.jvmti, jni, &self.instrumentation, &classes);
-            let refused = self.vm.with_attached_daemon(c"instr-level", retransform).unwrap_or_else(|| classes.clone());
+            let refused = self.change_classes(Change::Insert(classes));
             self.report_changes(&withdrawn.settle(changes, &refused));
             // Their level was set, but their classes were not retransformed.
             let still_removed = withdrawn.numbers();
@@ -407,6 +408,7 @@ impl Session {
         }
         let mut ended = self.ended.lock();
         let ended = ended.get_or_insert_with(|| self.end_threads(reason));
+        self.reconciler.come_to_rest();
         let trace_file = self.running.lock().trace_file.take();
         let trace_file = trace_file.as_deref().map(|path| path.to_string_lossy());
         self.write_statistics(ended, trace_file.as_deref());

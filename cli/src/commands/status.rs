@@ -1,7 +1,7 @@
 //! `instr status`: what the agent in a running JVM has done and decided.
 
 use anyhow::Result;
-use control::{Bursts, Dumped, Failing, GovernorFigures, LiveCounts, Request, Sending, Status};
+use control::{Bursts, Dumped, Failing, GovernorFigures, LiveCounts, Request, Retransforms, Sending, Status};
 use trace::report::counted;
 
 use crate::running_agent::{ask, ask_text};
@@ -65,6 +65,7 @@ fn text(status: &Status) -> String {
         lines.push(format!("breaker open, nothing is recorded: {reason}"));
     }
     lines.extend(status.otlp.iter().flat_map(sending));
+    lines.extend(retransforms(&status.retransforms));
     lines.extend(status.warnings.iter().map(|warning| format!("warning: {warning}")));
     lines.extend(status.decisions.iter().map(|decision| format!("  {decision}")));
     lines.push(String::new());
@@ -97,6 +98,22 @@ fn bursts(bursts: &Bursts) -> String {
     let Bursts { open_ms, period_ms, windows, open_nanos } = bursts;
     let open = *open_nanos as f64 / 1e6;
     format!("bursts: {open_ms} ms in {period_ms} ms; {windows} windows up to now, {open:.1} ms together")
+}
+
+/// What was done to loaded classes, and which wait.
+fn retransforms(done: &Retransforms) -> Vec<String> {
+    let Retransforms { batches, classes, rejected, longest_stop_ms, waiting } = done;
+    let mut lines = Vec::new();
+    if *batches > 0 {
+        let rejected = if *rejected > 0 { format!(", {rejected} rejected") } else { String::new() };
+        let batches = if *batches == 1 { "1 batch".to_owned() } else { format!("{batches} batches") };
+        let classes = counted(*classes, "class");
+        lines.push(format!(
+            "retransformed: {classes} in {batches}{rejected}; the application stood still for at most {longest_stop_ms:.1} ms"
+        ));
+    }
+    lines.extend(waiting.iter().map(|reason| format!("waits: {reason}")));
+    lines
 }
 
 /// What was sent, and why no more is.
@@ -136,6 +153,7 @@ mod tests {
                 "failing": {"reason": "it answers 401", "attempts": 12, "seconds": 69.7}},
             "warnings": ["rule 1 (c.toml:1): its only method has no parameter `al`; did you mean `all`?"],
             "decisions": ["1.0 s: a.B.c set to watch"], "hottest": [], "ended": "the trace file is full",
+            "retransforms": {"batches": 2, "classes": 31, "rejected": 1, "longest_stop_ms": 3.26, "waiting": ["a.Main waits"]},
             "dumps": [{"file": "t-1.jfr", "bytes": 1_500_000, "seconds": 10.0, "reason": "asked for by a user"}],
         });
         let expected = "process 7, instr 0.1.0\n\
@@ -151,6 +169,8 @@ mod tests {
             the budget is 3 % (a call costs 55 ns at level time, 1300 ns at level full)\n\
             otlp http://h:4318: sent 20 values and 1 spans, dropped 3 and 0\n\
             otlp fails: it answers 401 (12 attempts in 70 s)\n\
+            retransformed: 31 classes in 2 batches, 1 rejected; the application stood still for at most 3.3 ms\n\
+            waits: a.Main waits\n\
             warning: rule 1 (c.toml:1): its only method has no parameter `al`; did you mean `all`?\n\
             \x20 1.0 s: a.B.c set to watch\n";
         assert_eq!(text(&serde_json::from_value(answer.clone()).unwrap()), expected);

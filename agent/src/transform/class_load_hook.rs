@@ -4,9 +4,9 @@
 //! Runs on the loading thread, on several threads at once, and nested when a class loader is asked for a resource. A
 //! retransform hands us the class as it was before our own rewrite, so everything that is still wanted is applied again.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use classfile::{ClassFile, HeadMemory};
 use instrument_core::level::Level;
@@ -15,12 +15,12 @@ use instrument_core::selection::{ClassDecision, MethodDecision};
 use instrument_core::{Insertion, MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, Workspace};
 use records::probe_registry::ProbeRequest;
 
-use crate::ahead_of_time::Inserted;
-use crate::class_plan::{ClassPlan, Coming};
+use super::ahead_of_time::Inserted;
+use super::class_plan::{ClassPlan, Coming};
+use super::undecided::Undecided;
 use crate::hierarchy::{BOOT, LoaderId, LoaderView, Newcomer};
 use crate::instrumentation::Instrumentation;
 use crate::jvm;
-use crate::linked_classes::Late;
 use crate::safe_retransforms::SAFE_RETRANSFORMS;
 use crate::statistics::{RefusedMethod, Statistics};
 use crate::thread_memory::with_memory;
@@ -32,6 +32,13 @@ thread_local! {
     static WORKSPACE: RefCell<Workspace> = RefCell::new(Workspace::default());
     /// Memory for reading the heads of classes.
     static HEAD: RefCell<HeadMemory> = RefCell::new(HeadMemory::default());
+    /// How long this thread was in the hook up to now.
+    static IN_HOOK: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+}
+
+/// Returns how long this thread was in the hook up to now, with classes that some rule may want.
+pub(crate) fn time_in_hook() -> Duration {
+    IN_HOOK.try_with(Cell::get).unwrap_or_default()
 }
 
 /// Whether nothing but the name is needed to leave the class alone. Calls nobody, as the session is locked meanwhile.
@@ -51,10 +58,13 @@ pub(crate) fn class_file(instrumentation: &Instrumentation, class: &jvm::ClassFi
         return None;
     }
     // Not the CPU time of the thread: asking for that is a system call, and takes longer than most classes.
-    let start = Instant::now();
+    let (start, before) = (Instant::now(), time_in_hook());
     let rewritten =
         fenced(&instrumentation.statistics, class.name, || examine(instrumentation, class, wanted, &coming));
-    Statistics::add(&instrumentation.statistics.hook_nanos, usize::try_from(start.elapsed().as_nanos()).unwrap_or(0));
+    let time = start.elapsed();
+    // Of classes within this one nothing is added twice.
+    let _ = IN_HOOK.try_with(|in_hook| in_hook.set(before + time));
+    Statistics::add(&instrumentation.statistics.hook_nanos, usize::try_from(time.as_nanos()).unwrap_or(0));
     rewritten.filter(|_| !instrumentation.setup.config.agent.discard)
 }
 
@@ -143,7 +153,7 @@ fn passes_first_look(
         // A class that cannot be read is counted below, if a rule wants it.
         let Ok(head) = rules.first_look(class.bytes, memory) else { return wanted };
         if rules.needs_hierarchy() {
-            view.arrive(&head, &Late { instrumentation, jvmti: class.jvmti, jni: class.jni });
+            view.arrive(&head, &Undecided { instrumentation, jvmti: class.jvmti, jni: class.jni });
         }
         // The log at level debug holds the reason for each method.
         let is_told = tracing::enabled!(tracing::Level::DEBUG);
@@ -180,7 +190,8 @@ fn instrument(
     refuse_all(&plan.refused);
     instrumentation.doubts.note(file, decision);
     if let Some(withdrawn) = &instrumentation.withdrawn {
-        withdrawn.strip(file, &mut plan);
+        let methods = withdrawn.methods_of(file.this_class().as_bytes());
+        plan.strip_methods(file, &methods);
     }
     if plan.methods.is_empty() {
         return None;

@@ -1,11 +1,10 @@
-//! Classes that have waited until the JVM linked them: decided again, now that their super types are known.
+//! Classes that have waited until the JVM linked them: decided again, now that their super types are known. They pass on the thread that links
+//! them, before anything of theirs runs.
 
-use rustc_hash::FxHashSet;
-
-use crate::hierarchy::{ClassId, Latecomers, LoaderId, TypeIndex, class_id};
+use super::retransforming::{MayRead, Refused};
+use crate::hierarchy::{LoaderId, TypeIndex, class_id};
 use crate::instrumentation::Instrumentation;
-use crate::jvm::{Jni, Jvmti, LoadedClass, LoadedClasses};
-use crate::loaded_before::{self, MayRead};
+use crate::jvm::{Jni, Jvmti, LoadedClass};
 
 /// A class has been linked: if it is one of ours, its super types are known now.
 pub(crate) fn class_prepared(instrumentation: &Instrumentation, jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>) {
@@ -20,40 +19,9 @@ pub(crate) fn class_prepared(instrumentation: &Instrumentation, jvmti: Jvmti, jn
     if is_doubtful && !instrumentation.types.is_below_asked(&name, loader) {
         return;
     }
-    loaded_before::retransform_classes(jvmti, jni, instrumentation, &[class], MayRead::Nothing);
-}
-
-/// Has classes that were decided too early wait until they are linked.
-pub(crate) struct Late<'a> {
-    pub(crate) instrumentation: &'a Instrumentation,
-    pub(crate) jvmti: Jvmti,
-    pub(crate) jni: &'a Jni<'a>,
-}
-
-impl Latecomers for Late<'_> {
-    fn keep_unfinished(&self, classes: &mut FxHashSet<ClassId>) {
-        let Ok(loaded) = LoadedClasses::all(self.jvmti, self.jni) else { return };
-        let names: FxHashSet<Box<[u8]>> = classes.iter().map(|(name, _)| name.clone()).collect();
-        for class in loaded.as_slice() {
-            if class.internal_name(self.jvmti).is_some_and(|name| names.contains(name.as_slice()))
-                && let Some(id) = class_id(self.jvmti, self.jni, *class)
-            {
-                classes.remove(&id);
-            }
-        }
-    }
-
-    fn note(&self, (name, loader): &ClassId) {
-        if self.instrumentation.setup.rules.wants_name(name) {
-            self.instrumentation.late.remember(self.jvmti, name, *loader);
-        }
-    }
-
-    fn note_doubtful(&self, (name, loader): &ClassId) {
-        if self.instrumentation.setup.rules.wants_name(name) {
-            self.instrumentation.late.remember_doubtful(self.jvmti, name, *loader);
-        }
-    }
+    let mut refused = Refused::new(jvmti, instrumentation);
+    let safe = refused.safe_among(jni, &[class], MayRead::Nothing);
+    refused.retransform(&safe, None);
 }
 
 /// Deeper hierarchies do not exist; a limit keeps the recursion off the end of a small stack.

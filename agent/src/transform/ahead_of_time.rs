@@ -8,7 +8,7 @@ use instrument_core::ahead::{self, AheadProbes};
 use instrument_core::selection::ClassDecision;
 use instrument_core::{ProbeSlot, Rewritten};
 
-use crate::class_plan::{ClassPlan, Coming};
+use super::class_plan::{ClassPlan, Coming};
 use crate::instrumentation::Instrumentation;
 use crate::statistics::{RefusedMethod, Statistics};
 
@@ -50,7 +50,7 @@ impl Inserted {
         // As if the class were new: whether a method has a wrapper was decided when the probes were inserted.
         let mut plan = ClassPlan::new(file, decision, &Coming::First);
         if let Some(withdrawn) = &instrumentation.withdrawn {
-            withdrawn.strip(file, &mut plan);
+            plan.strip_methods(file, &withdrawn.methods_of(file.this_class().as_bytes()));
         }
         let probes: Vec<ProbeSlot> =
             ahead.probes.iter().filter(|slot| plan.has_templates(slot.method_index)).copied().collect();

@@ -1,0 +1,17 @@
+//! Loaded classes are made to carry what is wanted. All retransforming is done here: by one thread that works off one queue
+//! ([`reconciler`]), except for a class that is being linked, which its own thread retransforms before the class runs
+//! ([`linked_classes`]).
+//!
+//! What is wanted is not known here: the class hook (`transform/`) is presented with the class and decides.
+
+mod batches;
+mod linked_classes;
+mod loaded_before;
+mod reconciler;
+mod restoring;
+mod retransforming;
+mod standing_frames;
+
+pub(crate) use linked_classes::class_prepared;
+pub(crate) use reconciler::{Change, Outcome, Reconciler};
+pub(crate) use restoring::class_linked;

@@ -1,0 +1,198 @@
+//! The only caller of `RetransformClasses` (JVMTI): in batches whose length the application can bear, and around what the JVM rejects.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use control::Retransforms;
+use parking_lot::Mutex;
+use rustc_hash::FxHashSet;
+
+use super::batches::Batches;
+use crate::hierarchy::TypeIndex;
+use crate::instrumentation::Instrumentation;
+use crate::jvm::{self, Jni, Jvmti, JvmtiError, LoadedClass};
+use crate::safe_retransforms::SAFE_RETRANSFORMS;
+use crate::statistics::{RefusedMethod, Statistics};
+use crate::transform;
+
+/// Counts of the process. A class that is retransformed again counts again.
+static COUNTS: Mutex<Retransforms> =
+    Mutex::new(Retransforms { batches: 0, classes: 0, rejected: 0, longest_stop_ms: 0.0, waiting: Vec::new() });
+
+/// Returns what was retransformed up to now.
+pub(super) fn counts() -> Retransforms {
+    COUNTS.lock().clone()
+}
+
+/// Retransforms these classes, without batches and without regard to anybody who waits.
+pub(super) fn at_once<'jni>(
+    jvmti: Jvmti,
+    classes: &[LoadedClass<'jni>],
+    rejected: &mut dyn FnMut(LoadedClass<'jni>, JvmtiError),
+) {
+    divided(classes, &mut |batch| batch_of(jvmti, batch).map(drop), &is_about_one_class, rejected);
+}
+
+/// Retransforms these classes one batch after the other.
+pub(super) fn in_batches<'jni>(
+    jvmti: Jvmti,
+    batches: &mut Batches,
+    classes: &[LoadedClass<'jni>],
+    rejected: &mut dyn FnMut(LoadedClass<'jni>, JvmtiError),
+) {
+    let mut left = classes;
+    while !left.is_empty() {
+        let (batch, others) = left.split_at(batches.size().min(left.len()));
+        left = others;
+        std::thread::sleep(batches.wait());
+        let mut was_rejected = false;
+        let mut retransform = |part: &[LoadedClass<'jni>]| {
+            let took = batch_of(jvmti, part);
+            match took {
+                Ok(time) => batches.took(part.len(), time),
+                Err(_) => was_rejected = true,
+            }
+            took.map(drop)
+        };
+        divided(batch, &mut retransform, &is_about_one_class, rejected);
+        if was_rejected {
+            batches.rejected();
+        }
+    }
+}
+
+/// Presents one batch to the JVM, and returns for how long the application stood still at most.
+fn batch_of(jvmti: Jvmti, classes: &[LoadedClass<'_>]) -> Result<Duration, JvmtiError> {
+    let (start, in_hook) = (Instant::now(), transform::time_in_hook());
+    let result = jvm::retransform(jvmti, classes);
+    // The hook runs on this thread, before the JVM stops the others.
+    let time = start.elapsed().saturating_sub(transform::time_in_hook().saturating_sub(in_hook));
+    let mut counts = COUNTS.lock();
+    counts.batches += 1;
+    match result {
+        Ok(()) => {
+            counts.classes += classes.len() as u64;
+            counts.longest_stop_ms = counts.longest_stop_ms.max(time.as_secs_f64() * 1e3);
+        }
+        Err(_) => counts.rejected += 1,
+    }
+    result.map(|()| time)
+}
+
+/// Carries out a batch; if that fails, each half of it, until the culprits are found. `rejected` gets these, the rest is done.
+fn divided<T: Copy, E: Copy>(
+    batch: &[T],
+    carry_out: &mut dyn FnMut(&[T]) -> Result<(), E>,
+    could_be_less: &dyn Fn(E) -> bool,
+    rejected: &mut dyn FnMut(T, E),
+) {
+    if batch.is_empty() {
+        return;
+    }
+    let Err(error) = carry_out(batch) else { return };
+    if batch.len() == 1 || !could_be_less(error) {
+        batch.iter().for_each(|one| rejected(*one, error));
+        return;
+    }
+    let (first, second) = batch.split_at(batch.len() / 2);
+    divided(first, carry_out, could_be_less, rejected);
+    divided(second, carry_out, could_be_less, rejected);
+}
+
+fn is_about_one_class(error: JvmtiError) -> bool {
+    error.is_about_one_class()
+}
+
+/// Whether loaders may be asked for files of classes that the JVM has damaged.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum MayRead {
+    ClassFiles,
+    /// A class is being linked, which others may wait for: no time for Java code of a loader.
+    Nothing,
+}
+
+/// Classes that are not retransformed, by their internal names. Each is counted.
+pub(super) struct Refused<'a> {
+    pub(super) jvmti: Jvmti,
+    pub(super) instrumentation: &'a Instrumentation,
+    pub(super) names: FxHashSet<Arc<[u8]>>,
+}
+
+impl<'a> Refused<'a> {
+    /// None yet.
+    pub(super) fn new(jvmti: Jvmti, instrumentation: &'a Instrumentation) -> Refused<'a> {
+        Refused { jvmti, instrumentation, names: FxHashSet::default() }
+    }
+
+    fn add(&mut self, class: LoadedClass<'_>, key: &str, reason: String) {
+        let name = class.internal_name(self.jvmti).unwrap_or_default();
+        let class = String::from_utf8_lossy(&name).into_owned();
+        self.instrumentation.statistics.refuse(key, RefusedMethod { class, method: String::new(), reason });
+        self.names.insert(name.into());
+    }
+
+    /// Returns the classes that the JVM can retransform safely.
+    pub(super) fn safe_among<'jni>(
+        &mut self,
+        jni: &Jni<'_>,
+        classes: &[LoadedClass<'jni>],
+        may_read: MayRead,
+    ) -> Vec<LoadedClass<'jni>> {
+        let mut safe = Vec::with_capacity(classes.len());
+        let types: Option<&TypeIndex> = matches!(may_read, MayRead::ClassFiles).then_some(&self.instrumentation.types);
+        for class in classes {
+            match SAFE_RETRANSFORMS.hazard(self.jvmti, jni, *class, types) {
+                Some(hazard) => self.add(*class, hazard.key, hazard.reason.to_owned()),
+                None => safe.push(*class),
+            }
+        }
+        safe
+    }
+
+    /// Retransforms the classes, which are safe: in batches if the application runs, else at once.
+    pub(super) fn retransform(&mut self, classes: &[LoadedClass<'_>], batches: Option<&mut Batches>) {
+        Statistics::add(&self.instrumentation.statistics.classes_retransformed, classes.len());
+        let jvmti = self.jvmti;
+        let mut rejected = |class: LoadedClass<'_>, error: JvmtiError| {
+            self.add(class, "retransform-rejected", format!("the JVM rejects the rewritten class: {error}"));
+        };
+        match batches {
+            Some(batches) => in_batches(jvmti, batches, classes, &mut rejected),
+            None => at_once(jvmti, classes, &mut rejected),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_that_is_rejected_is_halved_until_the_culprits_are_found() {
+        let (mut calls, mut done, mut rejected) = (Vec::new(), Vec::new(), Vec::new());
+        let classes: Vec<u32> = (0..16).collect();
+        let mut carry_out = |batch: &[u32]| {
+            calls.push(batch.len());
+            if batch.contains(&5) || batch.contains(&12) {
+                return Err("unsupported");
+            }
+            done.extend_from_slice(batch);
+            Ok(())
+        };
+        divided(&classes, &mut carry_out, &|_| true, &mut |class, error| rejected.push((class, error)));
+        assert_eq!(rejected, [(5, "unsupported"), (12, "unsupported")]);
+        assert_eq!(done.len(), 14);
+        assert_eq!(calls, [16, 8, 4, 4, 2, 1, 1, 2, 8, 4, 4, 2, 1, 1, 2]);
+    }
+
+    #[test]
+    fn an_error_that_is_not_about_a_class_rejects_all_at_once() {
+        let (mut calls, mut rejected) = (0, 0);
+        let mut carry_out = |_: &[u32]| {
+            calls += 1;
+            Err("wrong phase")
+        };
+        divided(&[1, 2, 3, 4], &mut carry_out, &|_| false, &mut |_, _| rejected += 1);
+        assert_eq!((calls, rejected), (1, 4));
+    }
+}

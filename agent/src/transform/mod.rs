@@ -1,0 +1,9 @@
+//! A class in the class hook: what is wanted of it becomes a plan, and the engine rewrites it.
+
+mod ahead_of_time;
+mod class_load_hook;
+mod class_plan;
+mod undecided;
+
+pub(crate) use class_load_hook::{class_file, ends_at_its_name, time_in_hook};
+pub(crate) use class_plan::{ClassPlan, Coming};

@@ -1,0 +1,56 @@
+package io.instr.jvmtests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.Attachment;
+import io.instr.jvmtests.jvm.ControlSocket;
+import io.instr.jvmtests.jvm.Dialog;
+import io.instr.jvmtests.jvm.EachJdk;
+import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.Program;
+import io.instr.jvmtests.jvm.RunDirectories;
+import java.nio.file.Path;
+import java.util.List;
+
+/** A loop that never returns keeps its compiled code, whatever is asked for its class. */
+class StandingFramesIT {
+
+    private static final String WAITS = "targets.MainLoop$Spinner waits for its probes: targets.MainLoop$Spinner.spin runs in a loop in thread spinner";
+
+    /** HotSpot interprets a frame of an old version of a method for ever: a tenth of the passes. */
+    @EachJdk(having = "jcmd")
+    void aClassWhoseLoopRunsWaitsUntilItReturns(Jdk jdk) {
+        Path directory = RunDirectories.create();
+        try (Dialog program = Program.target(jdk, "targets.MainLoop").with("-XX:+EnableDynamicAgentLoading").talk(List.of(), directory)) {
+            assertEquals("ready", program.next());
+            passes(program);
+            long before = passes(program);
+            Attachment.attach(jdk, program, Attachment.prepare(directory, "first", AgentConfig.of("""
+                    [control]
+                    live = true
+                    [governor]
+                    enabled = false
+                    [[rule]]
+                    class = "targets.MainLoop*"
+                    level = "time"
+                    """)));
+            long attached = passes(program);
+            assertTrue(attached > before / 2, attached + " passes after an attach, " + before + " before");
+            ControlSocket.await(program, status -> status.contains(WAITS));
+            assertEquals("returned", program.ask("return"));
+            ControlSocket.await(program, status -> !status.contains("\"waiting\":[\""));
+            assertEquals("sum 2001", program.ask("help 1000"));
+            ControlSocket.awaitCalls(program, 1001);
+            Attachment.detach(jdk, program);
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+        assertEquals(1000, Attachment.leftBehind(directory, "first").trace().count("targets.MainLoop$Spinner.step"));
+    }
+
+    private static long passes(Dialog program) {
+        return Long.parseLong(program.ask("passes 300").split(" ")[1]);
+    }
+}
