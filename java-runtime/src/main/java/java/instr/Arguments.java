@@ -24,11 +24,13 @@ public final class Arguments {
     private Arguments() {}
 
     /**
-     * The end of a call.
+     * Ends and records a call.
      *
+     * @param start the time at which it began
      * @param end the time; 0 if the call is not to be recorded
-     * @param values what {@link Target#captured()} gave; may be null
-     * @param form what {@link Target#captureForm()} gave
+     * @param id the number of the probe, {@link Target#id()}
+     * @param values what {@link Target#captured()} returned; may be null
+     * @param form what {@link Target#captureForm()} returned
      * @param thrown what the call threw; may be null
      */
     @DontInline
@@ -47,7 +49,17 @@ public final class Arguments {
         }
     }
 
-    /** The end of a call that {@link Full#enter} began. */
+    /**
+     * Ends a call that level full began.
+     *
+     * @param call what {@code Full.enter} returned
+     * @param start the time at which it began
+     * @param end the time; 0 if the call is not to be recorded
+     * @param id the number of the probe, {@link Target#id()}
+     * @param values what {@link Target#captured()} returned; may be null
+     * @param form what {@link Target#captureForm()} returned
+     * @param thrown what the call threw; may be null
+     */
     @DontInline
     public static void exitFull(
             long call, long start, long end, int id, Object[] values, String form, Throwable thrown) {
@@ -59,7 +71,16 @@ public final class Arguments {
         }
     }
 
-    /** The end of a call that {@link Live} began. */
+    /**
+     * Ends a call that {@link Live} began.
+     *
+     * @param start what {@link Live#enter} returned
+     * @param end what {@link Live#end} returned
+     * @param id the number of the probe, {@link Target#id()}
+     * @param values what {@link Target#captured()} returned; may be null
+     * @param form what {@link Target#captureForm()} returned
+     * @param thrown what the call threw; may be null
+     */
     @DontInline
     public static void exitLive(long start, long end, int id, Object[] values, String form, Throwable thrown) {
         long began = Live.began(start);

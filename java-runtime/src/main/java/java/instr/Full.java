@@ -63,6 +63,9 @@ public final class Full {
     /**
      * Begins a call before the clock is read, so that the cost of this method is not counted as time of the call. Steps that need
      * much stack run first: if the stack overflows, nothing has been counted yet.
+     *
+     * @param id the number of the probe, {@link Target#id()}
+     * @return the call, for {@link #exit}
      */
     @DontInline
     public static long enter(int id) {
@@ -78,7 +81,14 @@ public final class Full {
         return place;
     }
 
-    /** The end of a call that {@link #enter} and then {@link Timer#enter()} began. */
+    /**
+     * Ends and records a call that {@link #enter} and then {@link Timer#enter()} began.
+     *
+     * @param call what {@link #enter} returned
+     * @param start what {@link Timer#enter()} returned
+     * @param id the number of the probe, {@link Target#id()}
+     * @param thrown what the call threw; may be null
+     */
     @DontInline
     public static void exit(long call, long start, int id, Throwable thrown) {
         try {

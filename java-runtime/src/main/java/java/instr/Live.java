@@ -52,7 +52,12 @@ public final class Live {
     /** The address of the words; a level is the offset of its word. */
     private static native long words();
 
-    /** The start of a call. */
+    /**
+     * Begins a call.
+     *
+     * @param id the number of the probe, {@link Target#id()}
+     * @return how it began, for {@link #exit}; 0 at level off
+     */
     public static long enter(int id) {
         long word = word(id);
         return word >= 0L ? word : begin(word, id);
@@ -68,21 +73,35 @@ public final class Live {
     }
 
     /**
-     * The end of a call that {@link #enter} began. The fence costs no instruction on x86; without it C2 reads the tick once for
+     * Ends a call that {@link #enter} began. The fence costs no instruction on x86; without it C2 reads the tick once for
      * both ends of a body without stores, and long calls go missing.
+     *
+     * @param start what {@link #enter} returned
+     * @param id the number of the probe, {@link Target#id()}
      */
     public static void exit(long start, int id) {
         U.loadFence();
         if (U.getLong(TICK) != start && start != 0L) ended(start, id, null);
     }
 
-    /** Returns whether the end of the call has to be recorded: never at level off, and at watch only if a tick has passed. */
+    /**
+     * Returns whether the end of the call has to be recorded: never at level off, and at watch only if a tick has passed.
+     *
+     * @param start what {@link #enter} returned
+     * @return whether to call {@link #exit} or {@link #end}
+     */
     public static boolean mustEnd(long start) {
         U.loadFence();
         return U.getLong(TICK) != start && start != 0L;
     }
 
-    /** The end of a call with an exception. */
+    /**
+     * Ends a call that threw.
+     *
+     * @param start what {@link #enter} returned
+     * @param id the number of the probe, {@link Target#id()}
+     * @param thrown what the call threw; may be null
+     */
     public static void exitThrown(long start, int id, Throwable thrown) {
         U.loadFence();
         if (U.getLong(TICK) != start && start != 0L) ended(start, id, thrown);
@@ -147,8 +166,11 @@ public final class Live {
     }
 
     /**
-     * Returns the end time of a call with this start; 0 if nothing is to be recorded. Called once for each call. Ticks and times
-     * are distinguished without a branch: the JIT would not compile the side that it has not seen yet.
+     * Returns the end time of a call with this start. Called once for each call. Ticks and times are distinguished without a
+     * branch: the JIT would not compile the side that it has not seen yet.
+     *
+     * @param start what {@link #enter} returned
+     * @return the time; 0 if nothing is to be recorded
      */
     public static long end(long start) {
         if (start == 0L || !Timer.on) return 0L;

@@ -40,7 +40,11 @@ public final class Nesting {
 
     private Nesting() {}
 
-    /** The state of the present thread; never null. Called before the call is counted anywhere, because it may need much stack. */
+    /**
+     * Returns the state of the present thread. Called before the call is counted anywhere, because it may need much stack.
+     *
+     * @return the state; never null
+     */
     public static Nesting current() {
         try {
             Nesting known = OF_THREAD.get();
@@ -53,7 +57,11 @@ public final class Nesting {
         }
     }
 
-    /** Returns the status that Jersey was about to write in the present thread; 0 if it is unknown. */
+    /**
+     * Returns the status that Jersey was about to write in the present thread.
+     *
+     * @return the status; 0 if it is unknown
+     */
     public int answered() {
         return this == UNKNOWN ? 0 : status;
     }

@@ -5,9 +5,13 @@ public final class Request {
     /** The attribute under which Spring MVC leaves the pattern of the handler, {@code /members/{id}}. */
     public static final String SPRING_PATTERN = "org.springframework.web.servlet.HandlerMapping.bestMatchingPattern";
 
+    /** {@code GET} and its like. */
     public String method;
+    /** The path as it was sent, without the query. */
     public String path;
+    /** The status of the answer. */
     public int status;
+    /** {@code http} or {@code https}. */
     public String scheme;
     /** What is under {@link #SPRING_PATTERN}. */
     public Object pattern;
@@ -15,20 +19,31 @@ public final class Request {
     public Object patternAtBegin;
     /** The parts of the route that JAX-RS has matched; "" if there are none. */
     private String matched = "";
+    /** The beginning of the path that leads to the application. */
     public String contextPath;
+    /** The part after it that leads to the servlet. */
     public String servletPath;
+    /** The rest of the path; null if there is none. */
     public String pathInfo;
     /** Set last, when no getter has thrown. */
     public boolean isComplete;
 
     private Request() {}
 
-    /** A request of which nothing has been read yet. */
+    /**
+     * Returns a request of which nothing has been read yet.
+     *
+     * @return a new object
+     */
     public static Request unread() {
         return new Request();
     }
 
-    /** Adds the template of a resource of JAX-RS, within that of which the earlier ones are. */
+    /**
+     * Adds the template of a resource of JAX-RS, within that of which the earlier ones are.
+     *
+     * @param template a part of the route
+     */
     public void matchedWithin(String template) {
         if (template.isEmpty()) return;
         String inner = template.endsWith("/") && matched.startsWith("/") ? matched.substring(1) : matched;

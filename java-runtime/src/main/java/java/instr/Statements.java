@@ -12,7 +12,12 @@ public final class Statements {
 
     private Statements() {}
 
-    /** Remembers what a prepared statement will execute, as long as the application keeps the statement. */
+    /**
+     * Remembers what a prepared statement will execute, as long as the application keeps the statement.
+     *
+     * @param statement the prepared statement
+     * @param text the SQL text; anything but a String is unknown
+     */
     public static void remember(Object statement, Object text) {
         forgetGone();
         if (statement != null && text instanceof String && TEXTS.size() < MAX_REMEMBERED) {
@@ -20,20 +25,47 @@ public final class Statements {
         }
     }
 
-    /** The end of a call that was given its text; {@code found} is what {@code nesting.statements} was at its begin. */
+    /**
+     * Ends and records a call that has its text.
+     *
+     * @param start what {@link Timer#enter} returned
+     * @param id the number of the probe, {@link Target#id()}
+     * @param text the SQL text; anything but a String is unknown
+     * @param thrown what the call threw; may be null
+     * @param nesting the state of the thread
+     * @param found what {@code nesting.statements} was when the call began
+     */
     public static void exit(long start, int id, Object text, Throwable thrown, Nesting nesting, int found) {
         String known = nesting.textOf(text, found);
         int driver = nesting.driverOf(id, found);
         if (start != 0L && Timer.on) record(start, Clock.now(), id, kind(nesting, found), driver, thrown, known);
     }
 
-    /** The end of a call of a prepared statement. */
+    /**
+     * Ends and records a call of a prepared statement.
+     *
+     * @param start what {@link Timer#enter} returned
+     * @param id the number of the probe, {@link Target#id()}
+     * @param statement the prepared statement
+     * @param thrown what the call threw; may be null
+     * @param nesting the state of the thread
+     * @param found what {@code nesting.statements} was when the call began
+     */
     public static void exitPrepared(
             long start, int id, Object statement, Throwable thrown, Nesting nesting, int found) {
         exit(start, id, prepared(statement), thrown, nesting, found);
     }
 
-    /** The end of a call that {@link Live} began and that was given its text. */
+    /**
+     * Ends a call that {@link Live} began and that has its text.
+     *
+     * @param start what {@link Live#enter} returned
+     * @param id the number of the probe, {@link Target#id()}
+     * @param text the SQL text; anything but a String is unknown
+     * @param thrown what the call threw; may be null
+     * @param nesting the state of the thread
+     * @param found what {@code nesting.statements} was when the call began
+     */
     public static void exitLive(long start, int id, Object text, Throwable thrown, Nesting nesting, int found) {
         if (start == 0L) return;
         try {
@@ -49,7 +81,16 @@ public final class Statements {
         }
     }
 
-    /** The end of a call of a prepared statement that {@link Live} began. */
+    /**
+     * Ends a call of a prepared statement that {@link Live} began.
+     *
+     * @param start what {@link Live#enter} returned
+     * @param id the number of the probe, {@link Target#id()}
+     * @param statement the prepared statement
+     * @param thrown what the call threw; may be null
+     * @param nesting the state of the thread
+     * @param found what {@code nesting.statements} was when the call began
+     */
     public static void exitPreparedLive(
             long start, int id, Object statement, Throwable thrown, Nesting nesting, int found) {
         if (start != 0L) exitLive(start, id, prepared(statement), thrown, nesting, found);

@@ -1,7 +1,7 @@
 package java.instr;
 
 /**
- * What a template can ask about the method that it is merged into. The calls are replaced when the template is merged;
+ * What a template can read of the method that it is merged into. The calls are replaced when the template is merged;
  * none of them is ever executed.
  */
 public final class Target {
@@ -11,71 +11,121 @@ public final class Target {
         return new IllegalStateError();
     }
 
-    /** The body of the selected method. Exactly once in a template, with nothing on the operand stack. */
+    /**
+     * Runs the body of the selected method. Exactly once in a template, as a statement of its own.
+     *
+     * @throws Throwable whatever the body throws
+     */
     public static void proceed() throws Throwable {
         throw notMerged();
     }
 
-    /** The number under which calls of this method are recorded. */
+    /**
+     * Returns the number under which calls of this method are recorded.
+     *
+     * @return the number of the probe
+     */
     public static int id() {
         throw notMerged();
     }
 
-    /** Binary name of the method's class, e.g. {@code com.acme.Order$Line}. */
+    /**
+     * Returns the binary name of the method's class, e.g. {@code com.acme.Order$Line}.
+     *
+     * @return the name of the class
+     */
     public static String className() {
         throw notMerged();
     }
 
-    /** The method's name. */
+    /**
+     * Returns the name of the method.
+     *
+     * @return the name without class and parameters
+     */
     public static String methodName() {
         throw notMerged();
     }
 
-    /** The method's descriptor, e.g. {@code (ILjava/lang/String;)V}. */
+    /**
+     * Returns the descriptor of the method, e.g. {@code (ILjava/lang/String;)V}.
+     *
+     * @return the descriptor
+     */
     public static String methodDescriptor() {
         throw notMerged();
     }
 
-    /** Class and method in one string, e.g. {@code com.acme.Order$Line.total}. */
+    /**
+     * Returns class and method in one string, e.g. {@code com.acme.Order$Line.total}.
+     *
+     * @return the name of the method after that of its class
+     */
     public static String qualifiedName() {
         throw notMerged();
     }
 
-    /** The receiver; null in a static method. Not for constructors. */
+    /**
+     * Returns the receiver. Not for constructors.
+     *
+     * @return the receiver; null in a static method
+     */
     public static Object self() {
         throw notMerged();
     }
 
-    /** The argument at a constant index from 0, boxed if primitive, as it was when the method was called. */
+    /**
+     * Returns an argument as it was when the method was called, boxed if primitive.
+     *
+     * @param index a constant, from 0
+     * @return the argument
+     */
     public static Object arg(int index) {
         throw notMerged();
     }
 
-    /** All arguments, as they were when the method was called. */
+    /**
+     * Returns all arguments as they were when the method was called, boxed if primitive.
+     *
+     * @return a new array
+     */
     public static Object[] args() {
         throw notMerged();
     }
 
-    /** The result, boxed if primitive; null for void, before the method has returned, and if it threw. */
+    /**
+     * Returns the result, boxed if primitive. Only after {@link #proceed()}.
+     *
+     * @return the result; null for void and if the method threw
+     */
     public static Object result() {
         throw notMerged();
     }
 
-    /** What the method threw; null if it returned or has not ended yet. */
+    /**
+     * Returns what the method threw. Only after {@link #proceed()}.
+     *
+     * @return the exception; null if the method returned
+     */
     public static Throwable thrown() {
         throw notMerged();
     }
 
     /**
-     * The values that the rule chooses with {@code arguments} and {@code result}, boxed only where the template calls this; null if
-     * there are none. Arguments are as they were when the method was called. The result is null before the method has returned,
-     * and if it threw.
+     * Returns the values that the rule chooses with {@code arguments} and {@code result}, boxed only where the template calls this.
+     * Arguments are as they were when the method was called. The result is null before the method has returned, and if it threw.
+     *
+     * @return the values; null if there are none
      */
     public static Object[] captured() {
         throw notMerged();
     }
 
-    /** How {@link #captured()} is shown, for {@link Arguments}; null if there is nothing to show. */
+    /**
+     * Returns how {@link #captured()} is shown, for {@link Arguments}.
+     *
+     * @return names and formats; null if there is nothing to show
+     */
     public static String captureForm() {
         throw notMerged();
     }

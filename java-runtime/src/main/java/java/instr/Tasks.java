@@ -19,19 +19,29 @@ public final class Tasks {
 
     private Tasks() {}
 
-    /** The present thread gives away a task that somebody will run. */
+    /**
+     * Records that the present thread gives away a task that somebody will run.
+     *
+     * @param task the task
+     */
     public static void handedOver(Object task) {
         if (Timer.on && task != null) Recorder.recordTask(Recorder.TASK_HANDED_OVER, System.identityHashCode(task));
     }
 
-    /** The present thread gives a task to a fork-join pool. */
+    /**
+     * Records that the present thread gives a task to a fork-join pool.
+     *
+     * @param pool the pool
+     * @param task the task
+     */
     public static void handedOver(Object pool, Object task) {
         if (pool != virtualThreadScheduler || pool == null) handedOver(task);
     }
 
     /**
-     * The present thread begins to run a task.
+     * Records that the present thread begins to run a task.
      *
+     * @param task the task
      * @return whether the caller has to report its end with {@link #ends}
      */
     public static boolean begins(Object task) {
@@ -40,7 +50,12 @@ public final class Tasks {
         return true;
     }
 
-    /** As {@link #begins}, for a task of a fork-join pool. */
+    /**
+     * Does what {@link #begins} does, for a task of a fork-join pool.
+     *
+     * @param task the task
+     * @return whether the caller has to report its end with {@link #ends}
+     */
     public static boolean forkedBegins(Object task) {
         if (CARRIER_THREAD != null && Thread.currentThread().getClass() == CARRIER_THREAD) {
             virtualThreadScheduler = ((ForkJoinWorkerThread) Thread.currentThread()).getPool();
@@ -52,6 +67,8 @@ public final class Tasks {
     /**
      * A worker of a pool starts, perhaps with a task in its field {@code firstTask}. The worker is recorded as started by itself,
      * because it runs tasks of any thread, not only of the thread that made the pool start it.
+     *
+     * @param worker the worker
      */
     public static void workerBegins(Object worker) {
         threadStarts(Thread.currentThread());
@@ -72,6 +89,8 @@ public final class Tasks {
     /**
      * The present thread makes or starts a thread: all that it does belongs together with what the present thread does now.
      * Workers of a fork-join pool work for everybody.
+     *
+     * @param thread the other thread
      */
     public static void threadStarts(Object thread) {
         if (!Timer.on || !(thread instanceof Thread) || thread instanceof ForkJoinWorkerThread) return;

@@ -32,8 +32,11 @@ public final class Watch {
     private static native long counts();
 
     /**
-     * The end of a call that began at this tick. The fence costs no instruction on x86; without it C2 of JDK 21 compiles the
+     * Ends a call that began at this tick. The fence costs no instruction on x86; without it C2 of JDK 21 compiles the
      * two volatile readings around a loop without stores as one, and long calls go missing.
+     *
+     * @param start {@link #tick} when the call began
+     * @param id the number of the probe, {@link Target#id()}
      */
     public static void exit(double start, int id) {
         U.loadFence();
@@ -43,6 +46,9 @@ public final class Watch {
     /**
      * The same where an exception leaves the method: not a comparison in place, because the JIT would copy that into each caller for a
      * case that is rare, and callers that grow are compiled into theirs less often.
+     *
+     * @param start {@link #tick} when the call began
+     * @param id the number of the probe, {@link Target#id()}
      */
     @DontInline
     public static void thrown(double start, int id) {
@@ -57,8 +63,11 @@ public final class Watch {
     }
 
     /**
-     * The time at which a call ended that began at this tick; 0 if it is not to be recorded. For templates that have something to add
-     * to what they record.
+     * Returns the time at which a call ended that began at this tick. For templates that have something to add to what they record.
+     *
+     * @param start {@link #tick} when the call began
+     * @param id the number of the probe, {@link Target#id()}
+     * @return the time; 0 if the call is not to be recorded
      */
     public static long end(double start, int id) {
         U.loadFence();
@@ -66,7 +75,13 @@ public final class Watch {
         return now == start ? 0L : time(start, now, id);
     }
 
-    /** The time of the tick at which a call began that ended then. */
+    /**
+     * Returns the time of the tick at which a call began.
+     *
+     * @param start {@link #tick} when the call began
+     * @param end what {@link #end} returned
+     * @return the time
+     */
     public static long began(double start, long end) {
         return Double.isNaN(start) ? time(start, end) : (long) start;
     }
