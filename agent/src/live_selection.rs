@@ -7,24 +7,22 @@ use instrument_core::level::Level;
 use instrument_core::rules::patterns::NameGlob;
 use instrument_core::selection::RuleSet;
 use instrument_core::template::TemplateLibrary;
+use instrument_core::template::category::{self, is_within};
 use records::probe_registry::ProbeDescription;
-
-/// In front of the name of a category. No class has such a name.
-const CATEGORY: &str = "category:";
 
 /// The probes that a request means.
 #[derive(Debug)]
 pub(crate) enum LiveSelection {
     /// Methods, as `package.Class.method` with `*`.
     Methods(NameGlob),
-    /// Methods whose template has this category.
+    /// Methods whose template has this category or one that refines it.
     Category(String),
 }
 
 impl LiveSelection {
     /// Reads a request: `category:database`, or a pattern of methods.
     pub(crate) fn parse(text: &str) -> Result<LiveSelection, String> {
-        match text.strip_prefix(CATEGORY) {
+        match text.strip_prefix(category::PREFIX) {
             Some("") => Err("no category after `category:`".to_owned()),
             Some(category) => Ok(LiveSelection::Category(category.to_owned())),
             None => NameGlob::method(text).map(LiveSelection::Methods).map_err(|error| error.message),
@@ -35,7 +33,7 @@ impl LiveSelection {
     pub(crate) fn text(&self) -> String {
         match self {
             LiveSelection::Methods(methods) => methods.text().replace('/', "."),
-            LiveSelection::Category(category) => format!("{CATEGORY}{category}"),
+            LiveSelection::Category(category) => format!("{}{category}", category::PREFIX),
         }
     }
 
@@ -43,17 +41,15 @@ impl LiveSelection {
     pub(crate) fn takes(&self, probe: &ProbeDescription, templates: &TemplateLibrary) -> bool {
         match self {
             LiveSelection::Methods(methods) => methods.matches(probe.method.replace('.', "/").as_bytes()),
-            LiveSelection::Category(category) => category_of(&probe.template, templates) == category,
+            LiveSelection::Category(category) => is_within(category_of(&probe.template, templates), category),
         }
     }
 
     /// Why nothing can be meant at all: there is no such category.
     pub(crate) fn unknown(&self, templates: &TemplateLibrary) -> Option<String> {
         let LiveSelection::Category(category) = self else { return None };
-        let mut known: Vec<&str> = templates.iter().map(|(_, template)| template.category.as_str()).collect();
-        known.sort_unstable();
-        known.dedup();
-        (!known.contains(&category.as_str()))
+        let known = templates.categories();
+        (!known.iter().any(|known| is_within(known, category)))
             .then(|| format!("no template has the category `{category}`; there are {}", known.join(", ")))
     }
 }
@@ -111,6 +107,9 @@ mod tests {
         assert!(takes("a.B.<init>", &probe("a.B.<init>", "timed", true)) && !takes("a.B.<init>", &timed));
         assert!(takes("category:database", &jdbc) && !takes("category:database", &timed));
         assert!(takes("category:catch-all", &timed) && !takes("category:catch-all", &jdbc));
+        let oracle = LiveSelection::parse("category:database/oracle").unwrap();
+        assert!(!oracle.takes(&jdbc, &setup.templates), "a category is not one that refines it");
+        assert!(oracle.unknown(&setup.templates).is_some());
         assert_eq!(LiveSelection::parse("category:database").unwrap().text(), "category:database");
         assert_eq!(LiveSelection::parse("a.**").unwrap().text(), "a.**");
         for wrong in ["category:", "a..b"] {

@@ -185,6 +185,7 @@ fn load_templates(config: &Config, folder: &Path) -> Result<(TemplateLibrary, Ve
     for (_, bytes) in embedded::TEMPLATE_CLASSES {
         problems.extend(library.add_class(bytes, "built-in").err().into_iter().flatten());
     }
+    library.check_against(embedded::RUNTIME_CLASSES);
     for jar in &config.agent.templates {
         let name = jar.get_ref();
         let classes =

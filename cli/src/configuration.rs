@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::fmt::Display;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -78,6 +78,7 @@ pub(crate) fn built_in_templates() -> Result<TemplateLibrary> {
             .map_err(|problems| complete(&problems))
             .with_context(|| (*name).to_owned())?;
     }
+    library.check_against(RUNTIME_CLASSES);
     Ok(library)
 }
 
@@ -89,25 +90,29 @@ fn library(config: &Config, folder: &Path) -> Result<(TemplateLibrary, Vec<Vec<u
     for jar in &config.agent.templates {
         let jar = jar.get_ref();
         let beside = folder.join(jar);
-        let path = if beside.exists() { beside } else { jar.into() };
-        let classes = ClassPath::open(&[path]).map_err(|error| {
-            Failure::new(
-                format!("cannot open the templates: {error}"),
-                "[agent] templates names jars, as seen from the configuration file or from here",
-            )
-        })?;
-        classes.for_each(|class| -> Result<(), SourceError> {
-            if class.release.is_none() && !class.path.ends_with("module-info.class") {
-                match library.add_class(class.bytes, jar) {
-                    Ok(0) => {}
-                    Ok(_) => own.push(class.bytes.to_vec()),
-                    Err(found) => problems.extend(found),
-                }
-            }
-            Ok(())
+        let path = if beside.exists() { beside } else { PathBuf::from(jar) };
+        let help = "[agent] templates names jars, as seen from the configuration file or from here";
+        for_each_template_class(&path, help, |bytes| match library.add_class(bytes, jar) {
+            Ok(0) => {}
+            Ok(_) => own.push(bytes.to_vec()),
+            Err(found) => problems.extend(found),
         })?;
     }
     if problems.is_empty() { Ok((library, own)) } else { Err(complete(&problems).into()) }
+}
+
+/// Passes every class of a jar or directory that may hold templates to `visit`: those that every JVM can use. `help` says what to do if
+/// it cannot be opened.
+pub(crate) fn for_each_template_class(path: &Path, help: &str, mut visit: impl FnMut(&[u8])) -> Result<()> {
+    let classes = ClassPath::open(&[path.to_owned()])
+        .map_err(|error| Failure::new(format!("cannot open the templates: {error}"), help))?;
+    classes.for_each(|class| -> Result<(), SourceError> {
+        if class.release.is_none() && !class.path.ends_with("module-info.class") {
+            visit(class.bytes);
+        }
+        Ok(())
+    })?;
+    Ok(())
 }
 
 fn complete(problems: &[impl Display]) -> Complete {

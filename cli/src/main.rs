@@ -26,7 +26,7 @@ use clap::{Parser, Subcommand};
 
 use commands::{
     check, diff, dump, dump_trace, explain, export, level, pause, pre, receive, report, schema, send, status, stop,
-    templates, transactions,
+    template, templates, transactions,
 };
 
 /// Exact times from inside a running JVM: checks configurations, explains decisions, instruments jars, prints reports.
@@ -55,6 +55,7 @@ enum Command {
     Send(send::Arguments),
     Status(status::Arguments),
     Stop(stop::Arguments),
+    Template(template::Arguments),
     Templates(templates::Arguments),
     Top(commands::top::Arguments),
     Transactions(transactions::Arguments),
@@ -79,6 +80,7 @@ fn main() -> ExitCode {
         Command::Send(arguments) => send::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
         Command::Stop(arguments) => stop::run(&arguments),
+        Command::Template(arguments) => template::run(&arguments),
         Command::Templates(arguments) => templates::run(&arguments),
         Command::Top(arguments) => commands::top::run(&arguments),
         Command::Transactions(arguments) => transactions::run(&arguments),

@@ -56,4 +56,12 @@ impl TemplateCatalog for LiveVariants<'_> {
     fn names(&self) -> Vec<String> {
         TemplateCatalog::names(self.library)
     }
+
+    fn of_category(&self, category: &str) -> Option<String> {
+        TemplateCatalog::of_category(self.library, category)
+    }
+
+    fn categories(&self) -> Vec<String> {
+        TemplateCatalog::categories(self.library)
+    }
 }

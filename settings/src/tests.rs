@@ -8,6 +8,7 @@ use expect_test::expect_file;
 use instrument_core::level::{Level, Mode};
 use instrument_core::selection::{RuleSet, TemplateCatalog};
 use instrument_core::template::TemplateId;
+use instrument_core::template::category::with_parents;
 
 use super::{Config, FilePattern, LogLevel, OnError, ProbeClock, asks_to_abort, parse, schema};
 
@@ -24,6 +25,14 @@ impl TemplateCatalog for Catalog {
 
     fn names(&self) -> Vec<String> {
         vec!["timed".to_owned(), "jdbc".to_owned()]
+    }
+
+    fn of_category(&self, category: &str) -> Option<String> {
+        with_parents(category).any(|known| known == "database").then(|| "jdbc".to_owned())
+    }
+
+    fn categories(&self) -> Vec<String> {
+        vec!["database".to_owned()]
     }
 }
 

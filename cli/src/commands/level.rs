@@ -15,7 +15,7 @@ pub(crate) struct Arguments {
     /// Process id of the JVM.
     pid: u32,
     /// The methods as `package.Class.method`; `*` matches any text inside a package, `**` across packages. Or all whose
-    /// template has a category, as `category:database` (`instr templates` shows them).
+    /// template has a category or one that refines it: `category:database` means `database/oracle`, too (`instr templates` shows them).
     methods: String,
     /// The new level; `burst` records the calls that begin in a window of a millisecond in every hundred (`[control]`). `auto` hands the
     /// methods back: to the level of their rule, which the governor may lower.

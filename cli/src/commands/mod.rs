@@ -15,6 +15,7 @@ pub(crate) mod schema;
 pub(crate) mod send;
 pub(crate) mod status;
 pub(crate) mod stop;
+pub(crate) mod template;
 pub(crate) mod templates;
 pub(crate) mod top;
 pub(crate) mod transactions;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Result;
+use instrument_core::level::Level;
 use instrument_core::template::{Template, TemplateLibrary};
 use serde_json::json;
 
@@ -44,21 +45,31 @@ fn as_json(library: &TemplateLibrary) -> Result<String> {
     Ok(serde_json::to_string_pretty(&templates)? + "\n")
 }
 
+/// Returns how the level of a variant is shown. A live variant is for all levels.
+pub(crate) fn level_name(live: bool, level: Level) -> &'static str {
+    if live { "live" } else { level.name() }
+}
+
+/// Returns rows as lines, with the columns below each other.
+pub(crate) fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    for row in rows {
+        let cells = row.iter().enumerate().map(|(column, cell)| format!("{cell:0$}", width(column)));
+        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
 fn as_table(library: &TemplateLibrary) -> String {
     let head = ["template", "category", "level", "source", "from"].map(str::to_owned);
     let rows: Vec<_> = std::iter::once(head).chain(library.iter().map(|(_, template)| row(template))).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths = [width(0), width(1), width(2), width(3)];
-    let line = |[name, category, level, source, origin]: &[String; 5]| {
-        let [a, b, c, d] = widths;
-        format!("{name:a$}  {category:b$}  {level:c$}  {source:d$}  {origin}\n")
-    };
-    rows.iter().map(line).collect()
+    aligned(&rows)
 }
 
-/// A live variant is for all levels.
 fn level(template: &Template) -> &'static str {
-    if template.live { "live" } else { template.level.name() }
+    level_name(template.live, template.level)
 }
 
 fn row(template: &Template) -> [String; 5] {

@@ -13,5 +13,6 @@ mod pre;
 mod report;
 mod sandbox;
 mod send;
+mod template_lint;
 mod top;
 mod usage;

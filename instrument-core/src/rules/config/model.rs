@@ -76,7 +76,8 @@ declare_table! {
         /// Of the methods this rule takes, those that are not instrumented, not by a later rule either: a class glob
         /// (`com.acme.dto.**`), or a class glob, `#` and a method pattern (`com.acme.**#toString()`).
         exclude: Vec<Spanned<ExcludePattern>> = key("exclude", list(ExcludePattern::parse), Vec::new()),
-        /// The template, or several, outermost first. Default: `timed`.
+        /// The template, or several, outermost first; `category:database/oracle` is the one for this category or, if there is none, for
+        /// `database` (docs/templates.md). Default: `timed`.
         template: Vec<Spanned<String>> = key("template", texts().not_empty(), Vec::new()),
         /// What a probe does; `burst` is for live probes only. A template without a variant for the level uses its live one, which serves all
         /// levels; if it has none either, a warning names the level that is used. Default: `watch`.

@@ -15,6 +15,7 @@ use crate::level::Level;
 use crate::rules::config::{Diagnostic, Rule, RuleFile, RuleTables};
 use crate::rules::nearest_name::suggest;
 use crate::rules::patterns::class_pattern::TypeName;
+use crate::weave::template::category;
 
 /// The catch-all, used by rules that name no template.
 const DEFAULT_TEMPLATE: &str = "timed";
@@ -102,6 +103,8 @@ impl Compiler<'_> {
         let level = stated.unwrap_or(Level::Watch);
         let default = [Spanned::new(rule.span.clone(), DEFAULT_TEMPLATE.to_owned())];
         let templates = if rule.template.is_empty() { &default } else { rule.template.as_slice() };
+        let templates: Vec<_> = templates.iter().filter_map(|template| self.of_category(rule, template)).collect();
+        let templates = templates.as_slice();
         let mut ids = Vec::with_capacity(templates.len());
         let capture = rule.capture().map(Arc::new);
         let mut captures = false;
@@ -113,7 +116,7 @@ impl Compiler<'_> {
                 None => self.problems.push(self.no_template(rule, template, level)),
             }
         }
-        if capture.is_some() && !captures && ids.len() == templates.len() {
+        if capture.is_some() && !captures && !ids.is_empty() && ids.len() == templates.len() {
             self.problems.push(no_capture(rule, templates));
         }
         let types = |names: &[Spanned<TypeName>]| names.iter().map(|name| name.get_ref().internal().to_vec()).collect();
@@ -140,6 +143,20 @@ impl Compiler<'_> {
             capture,
         };
         self.rules.push(compiled);
+    }
+
+    /// Returns the template itself, or the one that `category:NAME` means; `None` after the problem was noted.
+    fn of_category(&mut self, rule: &Rule, template: &Spanned<String>) -> Option<Spanned<String>> {
+        let Some(category) = template.get_ref().strip_prefix(category::PREFIX) else { return Some(template.clone()) };
+        if let Some(name) = self.catalog.of_category(category) {
+            return Some(Spanned::new(template.span(), name));
+        }
+        let known = self.catalog.categories();
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let message = format!("no template has the category `{category}`, nor one that it refines");
+        let suggestion = suggest(category, &known);
+        self.problems.push(Diagnostic { suggestion, ..rule.source.error(template.span(), message) });
+        None
     }
 
     fn no_template(&self, rule: &Rule, template: &Spanned<String>, level: Level) -> Diagnostic {

@@ -15,6 +15,12 @@ pub trait TemplateCatalog {
 
     /// All names.
     fn names(&self) -> Vec<String>;
+
+    /// The name of the template for a category, or for the nearest category that it refines and that has one.
+    fn of_category(&self, category: &str) -> Option<String>;
+
+    /// All categories.
+    fn categories(&self) -> Vec<String>;
 }
 
 impl TemplateCatalog for TemplateLibrary {
@@ -28,5 +34,13 @@ impl TemplateCatalog for TemplateLibrary {
 
     fn names(&self) -> Vec<String> {
         TemplateLibrary::names(self).map(str::to_owned).collect()
+    }
+
+    fn of_category(&self, category: &str) -> Option<String> {
+        TemplateLibrary::of_category(self, category).map(str::to_owned)
+    }
+
+    fn categories(&self) -> Vec<String> {
+        TemplateLibrary::categories(self).into_iter().map(str::to_owned).collect()
     }
 }

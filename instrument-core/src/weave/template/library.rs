@@ -1,13 +1,15 @@
 //! The templates of one configuration, found by name and level.
 
 use super::problem::TemplateProblem;
-use super::{Template, TemplateId, read};
+use super::runtime_members::RuntimeClasses;
+use super::{Template, TemplateId, category, read};
 use crate::level::Level;
 
 /// All templates, built-in and the user's own. Immutable once built, shared by all threads.
 #[derive(Debug, Default)]
 pub struct TemplateLibrary {
     templates: Vec<Template>,
+    runtime: RuntimeClasses,
 }
 
 impl TemplateLibrary {
@@ -16,11 +18,16 @@ impl TemplateLibrary {
         TemplateLibrary::default()
     }
 
+    /// From now on, a template that uses what these classes of the Java runtime do not have is refused.
+    pub fn check_against(&mut self, runtime: RuntimeClasses) {
+        self.runtime = runtime;
+    }
+
     /// Adds every method of the class that carries `@java.instr.Template`, and returns their number. If one of them is faulty none
     /// is added, and every fault is returned. A template of the same name and level as an earlier one takes its place; one that asks for the
     /// values which a rule chooses is a variant of its own.
     pub fn add_class(&mut self, bytes: &[u8], origin: &str) -> Result<usize, Vec<TemplateProblem>> {
-        let templates = read::templates(bytes, origin)?;
+        let templates = read::templates(bytes, origin, self.runtime)?;
         let count = templates.len();
         for template in templates {
             let same = |known: &&mut Template| {
@@ -47,6 +54,24 @@ impl TemplateLibrary {
     /// All variants.
     pub fn iter(&self) -> impl Iterator<Item = (TemplateId, &Template)> {
         self.templates.iter().enumerate().map(|(at, template)| (TemplateId(at as u32), template))
+    }
+
+    /// Returns the name of the template for a category, or for the nearest category that it refines and that has one. Of several it is the
+    /// first in the origin that was added last.
+    pub fn of_category(&self, category: &str) -> Option<&str> {
+        category::with_parents(category).find_map(|category| {
+            let of_it = || self.templates.iter().filter(|template| template.category == category);
+            let origin = &of_it().next_back()?.origin;
+            of_it().find(|template| template.origin == *origin).map(|template| template.name.as_str())
+        })
+    }
+
+    /// Returns the categories of all templates, sorted, each once.
+    pub fn categories(&self) -> Vec<&str> {
+        let mut known: Vec<&str> = self.templates.iter().map(|template| template.category.as_str()).collect();
+        known.sort_unstable();
+        known.dedup();
+        known
     }
 
     /// The variant for this level; if there is none, the live one, which is for all levels; then the most telling one below it, else the

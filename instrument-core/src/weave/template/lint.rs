@@ -2,14 +2,15 @@
 //!
 //! Rules: exactly one sentinel, on an empty operand stack; no jump around or back over it; what it throws is thrown on; no
 //! value of `Target` that is not there yet; no reference that the target's loader may not see (anything outside `java.*`
-//! that `requires` does not name, and the template's own class); no jsr, ret or lambda.
+//! that `requires` does not name, and the template's own class), nor one that this version of the Java runtime does not have; no jsr, ret
+//! or lambda.
 
 use classfile::opcode;
 
 use super::intrinsic::{Intrinsic, TARGET_CLASS};
 use super::read::Place;
 use super::symbol::{MemberSymbol, Symbol};
-use super::{Needs, Operation, OperationKind, Template, TemplateProblem, Use, type_walk};
+use super::{Needs, Operation, OperationKind, Template, TemplateProblem, Use, runtime_members, type_walk};
 
 pub(super) const CONSTANT_INDEX: &str = "Target.arg needs a constant index, e.g. Target.arg(0)";
 
@@ -258,7 +259,8 @@ fn check_references(template: &Template, place: &Place<'_>, report: &mut dyn FnM
         let OperationKind::Constant { symbol, .. } = &operation.kind else { continue };
         if let Some(symbol) = template.symbols.get(*symbol) {
             let own = place.class.this_class().as_bytes();
-            if let Some(message) = reference_problem(symbol, own, &template.requires) {
+            let problem = reference_problem(symbol, own, &template.requires);
+            if let Some(message) = problem.or_else(|| runtime_members::problem(symbol, place.runtime)) {
                 report(at, message);
             }
         }

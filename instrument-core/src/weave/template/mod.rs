@@ -1,22 +1,28 @@
 //! Templates: ordinary compiled Java methods of three parts, prolog, sentinel and epilog, that are merged into others.
 //!
 //! [`read`] reads them out of classes, [`lint`] checks them, [`type_walk`] finds the types at the sentinel, [`symbol`] holds their
-//! constants free of any pool, [`library`] finds them by name and level. [`single_pass_form`] says which of them one walk can merge.
+//! constants free of any pool, [`library`] finds them by name and level. [`runtime_members`] checks what they use of the Java runtime,
+//! [`examined`] is what `instr template lint` prints. [`single_pass_form`] says which of them one walk can merge.
 
+pub mod category;
+mod examined;
 mod exit_block;
 mod intrinsic;
 mod library;
 mod lint;
 mod problem;
 mod read;
+mod runtime_members;
 mod single_pass_form;
 pub mod symbol;
 mod template_id;
 mod type_walk;
 
+pub use examined::ExaminedTemplate;
 pub use intrinsic::Intrinsic;
 pub use library::TemplateLibrary;
 pub use problem::TemplateProblem;
+pub use runtime_members::RuntimeClasses;
 pub(crate) use single_pass_form::SinglePassForm;
 pub use template_id::TemplateId;
 
@@ -28,7 +34,7 @@ use symbol::Symbol;
 pub struct Template {
     /// The name that rules use.
     pub name: String,
-    /// What kind of code it is for.
+    /// What kind of code it is for; see [`category`].
     pub category: String,
     /// The level that this variant is for.
     pub level: Level,

@@ -6,8 +6,11 @@ use classfile::opcode::{self, Form};
 use classfile::stack_map::{FrameDecoder, VerificationType};
 use classfile::{ClassFile, Code, ConstantPool, Member, ModifiedUtf8, access};
 
+use super::category;
+use super::examined::ExaminedTemplate;
 use super::exit_block;
 use super::intrinsic::{Intrinsic, TARGET_CLASS};
+use super::runtime_members::RuntimeClasses;
 use super::symbol::{BootstrapRow, Symbol, SymbolReader};
 use super::type_walk::class_symbol;
 use super::{Operation, OperationKind, Template, TemplateFrame, TemplateHandler, TemplateProblem, TemplateType, lint};
@@ -30,6 +33,7 @@ pub(super) struct Place<'a> {
     origin: &'a str,
     source_file: Option<String>,
     lines: Vec<(u32, u32)>,
+    pub(super) runtime: RuntimeClasses,
 }
 
 impl Place<'_> {
@@ -55,34 +59,47 @@ impl Place<'_> {
 type Problems = Vec<TemplateProblem>;
 
 /// All templates of a class, checked.
-pub(super) fn templates(bytes: &[u8], origin: &str) -> Result<Vec<Template>, Problems> {
-    let unreadable = |error: classfile::Error| {
-        vec![TemplateProblem {
-            template: "(class)".to_owned(),
-            origin: origin.to_owned(),
-            source_file: None,
-            line: None,
-            message: format!("cannot read the class file: {error}"),
-        }]
-    };
-    let class = ClassFile::parse(bytes).map_err(unreadable)?;
-    let source_file = source_file(&class);
+pub(super) fn templates(bytes: &[u8], origin: &str, runtime: RuntimeClasses) -> Result<Vec<Template>, Problems> {
     let (mut templates, mut problems) = (Vec::new(), Vec::new());
-    for method in class.methods() {
-        match marks(&class, method) {
-            Ok(None) => {}
-            Err(error) => return Err(unreadable(error)),
-            Ok(Some(marks)) => {
-                let mut place =
-                    Place { class: &class, method, origin, source_file: source_file.clone(), lines: vec![] };
-                match template(&mut place, marks) {
-                    Ok(template) => templates.push(template),
-                    Err(mut found) => problems.append(&mut found),
-                }
-            }
+    for examined in examine(bytes, origin, runtime).map_err(|problem| vec![problem])? {
+        match examined.outcome {
+            Ok(template) => templates.push(template),
+            Err(mut found) => problems.append(&mut found),
         }
     }
     if problems.is_empty() { Ok(templates) } else { Err(problems) }
+}
+
+/// Each template of a class, with the outcome of its check.
+pub(super) fn examine(
+    bytes: &[u8],
+    origin: &str,
+    runtime: RuntimeClasses,
+) -> Result<Vec<ExaminedTemplate>, TemplateProblem> {
+    let unreadable = |error: classfile::Error| TemplateProblem {
+        template: "(class)".to_owned(),
+        origin: origin.to_owned(),
+        source_file: None,
+        line: None,
+        message: format!("cannot read the class file: {error}"),
+    };
+    let class = ClassFile::parse(bytes).map_err(unreadable)?;
+    let source_file = source_file(&class);
+    let mut examined = Vec::new();
+    for method in class.methods() {
+        let Some(marks) = marks(&class, method).map_err(unreadable)? else { continue };
+        let source_file = source_file.clone();
+        let mut place = Place { class: &class, method, origin, source_file, lines: vec![], runtime };
+        examined.push(ExaminedTemplate {
+            name: marks.name.clone().unwrap_or_else(|| method.name.to_string()),
+            category: marks.category.clone(),
+            level: marks.level,
+            live: marks.live,
+            source: place.source(),
+            outcome: template(&mut place, marks),
+        });
+    }
+    Ok(examined)
 }
 
 fn source_file(class: &ClassFile<'_>) -> Option<String> {
@@ -160,6 +177,9 @@ fn template(place: &mut Place<'_>, marks: Marks) -> Result<Template, Problems> {
     place.lines = line_numbers(place.class, &code).unwrap_or_default();
     if !place.method.has(access::STATIC) || place.method.descriptor != "()V" {
         return Err(vec![place.problem(0, "must be static, without parameters and void")]);
+    }
+    if let Some(message) = category::problem(&marks.category) {
+        return Err(vec![place.problem(0, message)]);
     }
     let mut lifted = lift(place, &code)?;
     lifted.read_tables(place, &code).map_err(|error| unreadable(place, error))?;

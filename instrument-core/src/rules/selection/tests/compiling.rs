@@ -48,6 +48,17 @@ fn presets_that_cannot_be_used() {
 }
 
 #[test]
+fn a_category_falls_back_to_the_one_it_refines() {
+    let rules =
+        compile("[[rule]]\ntemplate = ['category:log/audit/daily', 'timed']\n[[rule]]\ntemplate = 'category:log'")
+            .unwrap();
+    let names: Vec<_> = rules.rules().iter().map(|rule| rule.template_names().join(" ")).collect();
+    assert_eq!(names, ["logged timed", "logged"]);
+    let unknown = with_presets("[[rule]]\ntemplate = 'category:lg/audit'\narguments = 'all'").unwrap_err();
+    assert!(unknown.contains("no template has the category `lg/audit`, nor one that it refines"), "{unknown}");
+}
+
+#[test]
 fn all_missing_templates_are_reported() {
     let problems =
         compile("[[rule]]\ntemplate = ['tmed', 'logged', 'nope']\n[[rule]]\ntemplate = 'no-full'\nlevel = 'full'");

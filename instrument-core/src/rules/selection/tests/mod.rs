@@ -16,7 +16,7 @@ use super::class_builder::ClassBuilder;
 use super::{ClassDecision, Hierarchy, MethodDecision, RuleSet, Supertypes, TemplateCatalog};
 use crate::level::Level;
 use crate::rules::config::{Diagnostic, RuleFile};
-use crate::weave::template::TemplateId;
+use crate::weave::template::{TemplateId, category};
 
 /// Some templates, each for all levels except `no-full`.
 pub(super) struct Catalog(pub(super) &'static [&'static str]);
@@ -31,6 +31,14 @@ impl TemplateCatalog for Catalog {
 
     fn names(&self) -> Vec<String> {
         self.0.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    fn of_category(&self, category: &str) -> Option<String> {
+        category::with_parents(category).find(|known| *known == "log").map(|_| "logged".to_owned())
+    }
+
+    fn categories(&self) -> Vec<String> {
+        vec!["log".to_owned()]
     }
 }
 

@@ -6,6 +6,7 @@ import java.nio.file.Path;
 /** What the builds of Cargo and Maven left for the tests. */
 public enum BuildResult {
     AGENT("instr.agent", "cargo build --release --package agent"),
+    CHECKOUT("instr.checkout", "git clone"),
     API("instr.api", "mvn -pl instr-api package"),
     JAVA_RUNTIME("instr.java-runtime", "mvn -pl java-runtime package"),
     SAMPLE_WEBAPP("instr.sample-webapp", "mvn -pl integration-tests/sample-webapp package"),

@@ -15,6 +15,13 @@ public final class Tool {
         return JvmProcess.start(command, RunDirectories.create(), false).finish();
     }
 
+    /** Any command, in a directory of its own. */
+    public static Finished run(String name, List<String> arguments) {
+        List<String> command = new ArrayList<>(List.of(name));
+        command.addAll(arguments);
+        return JvmProcess.start(command, RunDirectories.create(), false).finish();
+    }
+
     /** Any command, in this directory; it must succeed. */
     public static void run(Path directory, List<String> command) {
         JvmProcess.start(command, directory, false).finish().assertExitCode(0);
