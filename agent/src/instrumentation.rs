@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use instrument_core::level::Level;
-use instrument_core::selection::{Chosen, CompiledRule, Untouchable};
+use instrument_core::selection::{Chosen, CompiledRule, RuleReach, Untouchable};
 use instrument_core::{Engine, EngineOptions};
 use records::probe_registry::{self, LIVE_NUMBERS, ProbeRegistry};
 use records::{LoaderId, SharedLengths};
@@ -70,6 +70,8 @@ pub(crate) struct Instrumentation {
     pub(crate) java_version: u32,
     /// What rules ask for and no method has.
     pub(crate) doubts: ParameterDoubts,
+    /// How far each rule got with the classes up to now.
+    pub(crate) reach: RuleReach,
     /// Classes that were handed back changed.
     pub(crate) rewritten: RewrittenClasses,
     /// Switches all probes off and on.
@@ -105,6 +107,7 @@ impl Instrumentation {
             statistics: Statistics::default(),
             java_version: beginning.jvmti.java_version(),
             doubts: ParameterDoubts::new(),
+            reach: RuleReach::new(&setup.rules),
             rewritten: RewrittenClasses::default(),
             switch: ProbeSwitch::new(
                 beginning.vm,

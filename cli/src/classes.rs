@@ -12,6 +12,7 @@ use instrument_core::rules::nearest_name::nearest_name;
 use instrument_core::selection::{Hierarchy, Supertypes};
 
 use crate::failure::Failure;
+use crate::file_origin::FileOrigin;
 
 /// Looks for classes where a JVM with these jars on its class path would find them.
 #[derive(Debug)]
@@ -65,7 +66,7 @@ impl Classes {
 
     /// The name of a class that is nearest to a mistyped one: first one of the jars, then one of the JDK. A name without its
     /// package is near, too.
-    fn nearest(&self, name: &str) -> Result<Option<String>> {
+    pub(crate) fn nearest(&self, name: &str) -> Result<Option<String>> {
         let mut names = Vec::new();
         self.jars.for_each(|entry| -> Result<(), SourceError> {
             if let Ok(class) = ClassFile::parse(entry.bytes) {
@@ -80,6 +81,59 @@ impl Classes {
         let names: Vec<String> =
             jdk.classes().filter_map(Result::ok).map(|class| class.name().replace('/', ".")).collect();
         Ok(near(name, &names))
+    }
+
+    /// Returns where the class with this internal name is read from.
+    pub(crate) fn origin_of(&self, internal_name: &[u8]) -> FileOrigin {
+        if let Some(container) = self.jars.container_of(internal_name) {
+            let descriptor = self.jars.module_descriptor(container).ok().flatten();
+            return FileOrigin::of_container(container, descriptor.as_deref());
+        }
+        let module = self.jdk.as_ref().and_then(|jdk| jdk.module_of(internal_name).ok().flatten());
+        module.map_or_else(FileOrigin::unknown, FileOrigin::of_jdk)
+    }
+
+    /// Visits every class of the jars with its origin. An error of `visit` ends it.
+    pub(crate) fn for_each_in_jars<E: From<SourceError>>(
+        &self,
+        mut visit: impl FnMut(&ClassFile<'_>, &FileOrigin) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut last: Option<(String, FileOrigin)> = None;
+        self.jars.for_each(|entry| {
+            let Ok(class) = ClassFile::parse(entry.bytes) else { return Ok(()) };
+            if entry.release.is_some() || entry.path.ends_with("module-info.class") {
+                return Ok(());
+            }
+            match &last {
+                Some((container, origin)) if container == entry.container => visit(&class, origin),
+                _ => {
+                    let descriptor = self.jars.module_descriptor(entry.container).ok().flatten();
+                    let origin = FileOrigin::of_container(entry.container, descriptor.as_deref());
+                    let (_, origin) = last.insert((entry.container.to_owned(), origin));
+                    visit(&class, origin)
+                }
+            }
+        })
+    }
+
+    /// Visits the classes of the JDK of these names with their origin. An error of `visit` ends it.
+    pub(crate) fn for_each_in_jdk<E: From<SourceError>>(
+        &self,
+        wants: impl Fn(&[u8]) -> bool,
+        mut visit: impl FnMut(&ClassFile<'_>, &FileOrigin) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Some(jdk) = &self.jdk else { return Ok(()) };
+        for class in jdk.classes() {
+            let class = class?;
+            if class.name() == "module-info" || !wants(class.name().as_bytes()) {
+                continue;
+            }
+            let bytes = jdk.read(&class)?;
+            if let Ok(file) = ClassFile::parse(&bytes) {
+                visit(&file, &FileOrigin::of_jdk(class.module()))?;
+            }
+        }
+        Ok(())
     }
 
     /// A class file of the JDK.

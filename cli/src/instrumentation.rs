@@ -8,7 +8,7 @@ use classfile::ClassFile;
 use instrument_core::ahead;
 use instrument_core::capture::CapturedValues;
 use instrument_core::internal_name::to_source;
-use instrument_core::selection::{Chosen, MethodDecision, MissingParameters, Never};
+use instrument_core::selection::{Chosen, ClassContext, MethodDecision, MissingParameters, Never};
 use instrument_core::{
     Engine, EngineOptions, Insertion, MethodPlan, Outcome, Refusal, Refused, Rewritten, Templates, Workspace,
 };
@@ -16,6 +16,7 @@ use instrument_core::{
 use crate::classes::Classes;
 use crate::configuration::Configuration;
 use crate::cpu_clock::CpuClock;
+use crate::file_origin::FileOrigin;
 use crate::probe_table::{Probe, ProbeTable};
 use crate::progress::Counting;
 
@@ -24,6 +25,8 @@ pub(crate) struct Instrumentation<'a> {
     configuration: &'a Configuration,
     classes: &'a Classes,
     never: Box<Never<'a>>,
+    /// Where the classes are from.
+    pub(crate) origin: FileOrigin,
     /// Tell about each method.
     pub(crate) verbose: bool,
     engine: Engine,
@@ -63,7 +66,14 @@ impl<'a> Instrumentation<'a> {
         let (workspace, probes, totals) = (Workspace::default(), ProbeTable::default(), Totals::default());
         let never = Box::new(configuration.never(classes));
         let missing = MissingParameters::default();
-        Instrumentation { configuration, classes, never, verbose: false, engine, workspace, probes, totals, missing }
+        let origin = FileOrigin::unknown();
+        let verbose = false;
+        Instrumentation { configuration, classes, never, origin, verbose, engine, workspace, probes, totals, missing }
+    }
+
+    /// Returns what the rules ask about a class besides its bytes.
+    pub(crate) fn context(&self) -> ClassContext<'_> {
+        ClassContext { hierarchy: self.classes, origin: &self.origin, never: &*self.never, reach: None }
     }
 
     /// The new bytes of each class, `None` for one that stays as it is.
@@ -150,7 +160,7 @@ impl<'a> Instrumentation<'a> {
     }
 
     fn plan(&mut self, class: &ClassFile<'_>) -> Vec<MethodPlan> {
-        let decision = self.configuration.rules.decide(class, self.classes, &*self.never);
+        let decision = self.configuration.rules.decide(class, &self.context());
         for method in &decision.methods {
             if let MethodDecision::Skipped(reason) = method {
                 *self.totals.skipped.entry(reason.key()).or_default() += 1;

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
+use crate::file_origin::FileOrigin;
 use crate::instrumentation::Instrumentation;
 
 /// What became of a jar.
@@ -23,11 +24,18 @@ struct Replacement {
     bytes: Vec<u8>,
 }
 
-/// Instruments every class in the jar.
-pub(crate) fn rewrite(input: impl Read + Seek, instrumentation: &mut Instrumentation<'_>) -> Result<RewrittenJar> {
+/// Instruments every class in the jar of this name.
+pub(crate) fn rewrite(
+    name: &str,
+    input: impl Read + Seek,
+    instrumentation: &mut Instrumentation<'_>,
+) -> Result<RewrittenJar> {
     let mut jar = ZipArchive::new(input).context("not a readable jar")?;
     let mut dropped_signatures = Vec::new();
     let mut replacements = libraries(&mut jar, instrumentation, &mut dropped_signatures)?;
+    let descriptors = contents(&mut jar, |name| name.ends_with("module-info.class"))?;
+    instrumentation.origin =
+        FileOrigin::of_container(name, descriptors.first().map(|(_, descriptor)| descriptor.as_slice()));
     replacements.extend(classes(&mut jar, instrumentation)?);
     if replacements.is_empty() {
         return Ok(RewrittenJar::default());
@@ -54,7 +62,8 @@ fn libraries(
 ) -> Result<Vec<Replacement>> {
     let mut replacements = Vec::new();
     for (entry, bytes) in contents(jar, is_library)? {
-        let library = rewrite(Cursor::new(bytes), instrumentation)?;
+        let name = jar.name_for_index(entry).and_then(Result::ok).unwrap_or_default().into_owned();
+        let library = rewrite(&name, Cursor::new(bytes), instrumentation)?;
         dropped_signatures.extend(library.dropped_signatures);
         replacements.extend(library.bytes.map(|bytes| Replacement { entry, bytes }));
     }

@@ -154,7 +154,7 @@ fn list_length(jni: &Jni<'_>, list: ObjectRef<'_>) -> Option<usize> {
 }
 
 /// A string, empty if it is null.
-fn string_field(jni: &Jni<'_>, object: ObjectRef<'_>, name: &std::ffi::CStr) -> Option<Vec<u8>> {
+pub(super) fn string_field(jni: &Jni<'_>, object: ObjectRef<'_>, name: &std::ffi::CStr) -> Option<Vec<u8>> {
     match object_field(jni, object, name, STRING).ok()? {
         // SAFETY: the descriptor says that it is a string.
         Some(text) => unsafe { jni.string_bytes(text.raw()) },
@@ -163,9 +163,9 @@ fn string_field(jni: &Jni<'_>, object: ObjectRef<'_>, name: &std::ffi::CStr) -> 
 }
 
 /// There is no such field.
-struct NoField;
+pub(super) struct NoField;
 
-fn object_field<'jni>(
+pub(super) fn object_field<'jni>(
     jni: &'jni Jni<'_>,
     object: ObjectRef<'_>,
     name: &CStr,

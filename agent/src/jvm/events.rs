@@ -29,6 +29,8 @@ pub(crate) struct ClassFile<'callback> {
     pub(crate) name: Option<&'callback [u8]>,
     /// Defining loader; `None` for the boot loader.
     pub(crate) loader: Option<ObjectRef<'callback>>,
+    /// Where its code is from and what it may do; `None` for classes of the boot loader.
+    pub(crate) protection_domain: Option<ObjectRef<'callback>>,
     /// The class file.
     pub(crate) bytes: &'callback [u8],
     /// What the JVM says is being redefined; see [`ClassFile::is_loaded`].
@@ -250,7 +252,7 @@ unsafe extern "system" fn class_file_load_hook(
     class_being_redefined: jni::jclass,
     loader: jni::jobject,
     name: *const c_char,
-    _protection_domain: jni::jobject,
+    protection_domain: jni::jobject,
     length: jni::jint,
     data: *const u8,
     new_length: *mut jni::jint,
@@ -273,6 +275,8 @@ unsafe extern "system" fn class_file_load_hook(
             name: (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_bytes()),
             // SAFETY: null or a reference that lives through the callback.
             loader: unsafe { ObjectRef::from_raw(loader) },
+            // SAFETY: null or a reference that lives through the callback.
+            protection_domain: unsafe { ObjectRef::from_raw(protection_domain) },
             // SAFETY: the JVM passes `length` bytes that do not change during the callback.
             bytes: unsafe { std::slice::from_raw_parts(data, length) },
             // SAFETY: null or a reference that lives through the callback.

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use classfile::ClassFile;
+use instrument_core::selection::ClassContext;
 use rustc_hash::FxHashSet;
 
 use super::retransforming::{MayRead, Refused};
 use crate::hierarchy::LoaderView;
 use crate::instrumentation::Instrumentation;
 use crate::jvm::{Jni, Jvmti, LoadedClass};
-use crate::transform::{ClassPlan, Coming};
+use crate::transform::{ClassPlan, Coming, JvmOrigin};
 
 /// Returns the loaded classes that a rule may want.
 pub(super) fn wanted<'jni>(
@@ -84,7 +85,14 @@ impl Scan<'_> {
         let never = |class: &[u8], method: &[u8], descriptor: &[u8]| {
             self.instrumentation.is_untouchable(class, method, descriptor)
         };
-        let decision = self.instrumentation.setup.rules.decide(&class, &LoaderView::of_boot(types), &never);
+        let decision = loaded.with_loader(self.jvmti, self.jni, |loader| {
+            let (jvmti, jni, name) = (self.jvmti, self.jni, Some(name));
+            let origin = JvmOrigin { jvmti, jni, name, loader, protection_domain: None };
+            let reach = Some(&self.instrumentation.reach);
+            let context =
+                ClassContext { hierarchy: &LoaderView::of_boot(types), origin: &origin, never: &never, reach };
+            self.instrumentation.setup.rules.decide(&class, &context)
+        });
         let loader = || loaded.with_loader(self.jvmti, self.jni, |loader| self.jvmti.identity_hash(loader));
         let wrapped = &self.instrumentation.wrapped;
         let wrapped = if wrapped.is_empty() { None } else { wrapped.of_class(name, loader()) };

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use control::{CallTree, Changed, Dumped, Status, Stopped, Switched, WantedLevel};
+use instrument_core::selection::Figures;
 use settings::TraceMode;
 
 use super::Session;
@@ -65,6 +66,7 @@ impl Controlled for Session {
             otlp: self.sending(),
             warnings: [
                 self.instrumentation.doubts.lines(self.instrumentation.setup.rules.rules()),
+                self.instrumentation.reach.lines(&self.instrumentation.setup.rules, Figures::Omitted, &|_| None),
                 self.instrumentation.live.warnings(),
             ]
             .concat(),

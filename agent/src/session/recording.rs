@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use control::{Changed, Sending, Stopped, WantedLevel};
 use instrument_core::level::Level;
 use instrument_core::rules::patterns::ThreadNames;
+use instrument_core::selection::Figures;
 use metrics::{Host, Metrics};
 use rustc_hash::FxHashSet;
 use settings::TraceMode;
@@ -416,9 +417,14 @@ impl Session {
 
     fn write_statistics(&self, ended: &Ended, trace_file: Option<&str>) {
         let agent = &self.instrumentation.setup.config.agent;
-        let rules = self.instrumentation.setup.rules.rules();
-        self.instrumentation.doubts.tell(rules, true);
-        let warnings = [self.instrumentation.setup.warnings.clone(), self.instrumentation.doubts.lines(rules)].concat();
+        let rules = &self.instrumentation.setup.rules;
+        self.instrumentation.doubts.tell(rules.rules(), true);
+        let warnings = [
+            self.instrumentation.setup.warnings.clone(),
+            self.instrumentation.doubts.lines(rules.rules()),
+            self.instrumentation.reach.lines(rules, Figures::Omitted, &|_| None),
+        ]
+        .concat();
         let samples = ended.samples.as_ref();
         let end = End {
             records: ended.records,

@@ -11,11 +11,12 @@ use std::time::{Duration, Instant};
 use classfile::{ClassFile, HeadMemory};
 use instrument_core::level::Level;
 use instrument_core::outcome::{FREQ_INLINE_SIZE, MAX_INLINE_SIZE};
-use instrument_core::selection::{ClassDecision, MethodDecision};
+use instrument_core::selection::{ClassContext, ClassDecision, MethodDecision};
 use instrument_core::{Insertion, MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, Workspace};
 use records::probe_registry::ProbeRequest;
 
 use super::ahead_of_time::Inserted;
+use super::class_origin::JvmOrigin;
 use super::class_plan::{ClassPlan, Coming};
 use super::undecided::Undecided;
 use crate::hierarchy::{BOOT, LoaderId, LoaderView, Newcomer};
@@ -96,7 +97,12 @@ fn examine(
         SAFE_RETRANSFORMS.may_come_again(version, class, bytes, is_record)
     });
     let view = LoaderView::of_class(&instrumentation.types, loader, class, newcomer.as_ref());
-    if !passes_first_look(instrumentation, class, &view, wanted, coming) {
+    let origin = JvmOrigin::of(class);
+    let never =
+        |class: &[u8], method: &[u8], descriptor: &[u8]| instrumentation.is_untouchable(class, method, descriptor);
+    let context =
+        ClassContext { hierarchy: &view, origin: &origin, never: &never, reach: Some(&instrumentation.reach) };
+    if !passes_first_look(instrumentation, class, (&view, &context), wanted, coming) {
         return None;
     }
     let file = match ClassFile::parse(class.bytes) {
@@ -109,9 +115,7 @@ fn examine(
             return None;
         }
     };
-    let never =
-        |class: &[u8], method: &[u8], descriptor: &[u8]| instrumentation.is_untouchable(class, method, descriptor);
-    let decision = rules.decide(&file, &view, &never);
+    let decision = rules.decide(&file, &context);
     if decision.unresolved.is_empty() && decision.chosen().next().is_some() {
         view.note_wanted(file.super_class().into_iter().chain(file.interfaces()).map(|name| name.0));
     }
@@ -144,7 +148,7 @@ fn examine(
 fn passes_first_look(
     instrumentation: &Instrumentation,
     class: &jvm::ClassFile<'_>,
-    view: &LoaderView<'_>,
+    (view, context): (&LoaderView<'_>, &ClassContext<'_>),
     wanted: bool,
     coming: &Coming,
 ) -> bool {
@@ -157,7 +161,8 @@ fn passes_first_look(
         }
         // The log at level debug holds the reason for each method.
         let is_told = tracing::enabled!(tracing::Level::DEBUG);
-        let is_taken = wanted && (is_told || coming.has_wrappers() || rules.may_take(&head, &view.without_asking()));
+        let context = ClassContext { hierarchy: &view.without_asking(), ..*context };
+        let is_taken = wanted && (is_told || coming.has_wrappers() || rules.may_take(&head, &context));
         Statistics::add(&instrumentation.statistics.classes_unmatched, usize::from(wanted && !is_taken));
         is_taken
     };

@@ -2,8 +2,10 @@
 
 mod ahead_of_time;
 mod class_load_hook;
+mod class_origin;
 mod class_plan;
 mod undecided;
 
 pub(crate) use class_load_hook::{class_file, ends_at_its_name, time_in_hook};
+pub(crate) use class_origin::JvmOrigin;
 pub(crate) use class_plan::{ClassPlan, Coming};

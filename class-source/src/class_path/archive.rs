@@ -63,6 +63,20 @@ impl Archive {
         self.base_classes.get(internal_name).map(|&entry| self.content(entry)).transpose()
     }
 
+    pub(super) fn has(&self, internal_name: &str) -> bool {
+        self.base_classes.contains_key(internal_name)
+    }
+
+    /// The descriptor of the module; that of a multi-release jar may be in one of its versions only.
+    pub(super) fn module_descriptor(&self) -> Result<Option<Vec<u8>>, Error> {
+        if let Some(descriptor) = self.find("module-info")? {
+            return Ok(Some(descriptor));
+        }
+        let is_descriptor = |name: &str| class_name(name).is_some_and(|class| class.internal_name == "module-info");
+        let entry = self.entry_names().into_iter().find(|(_, name)| is_descriptor(name));
+        entry.map(|(entry, _)| self.content(entry)).transpose()
+    }
+
     pub(super) fn for_each<E: From<Error>>(
         &self,
         visit: &mut impl FnMut(&ClassEntry<'_>) -> Result<(), E>,

@@ -22,13 +22,19 @@ impl Directory {
         &self.label
     }
 
-    pub(super) fn find(&self, internal_name: &str) -> Result<Option<Vec<u8>>, Error> {
+    pub(super) fn has(&self, internal_name: &str) -> bool {
+        self.path_of(internal_name).is_some_and(|path| path.is_file())
+    }
+
+    /// `None` if no class has this name: one with `..` or a leading `/` would lead out of the directory.
+    fn path_of(&self, internal_name: &str) -> Option<PathBuf> {
         let relative = PathBuf::from(format!("{internal_name}.class"));
-        // A name with `..` or a leading `/` would lead out of the directory; no class is called so.
-        if !relative.components().all(|component| matches!(component, Component::Normal(_))) {
-            return Ok(None);
-        }
-        let path = self.root.join(relative);
+        let is_inside = relative.components().all(|component| matches!(component, Component::Normal(_)));
+        is_inside.then(|| self.root.join(relative))
+    }
+
+    pub(super) fn find(&self, internal_name: &str) -> Result<Option<Vec<u8>>, Error> {
+        let Some(path) = self.path_of(internal_name) else { return Ok(None) };
         match fs::read(&path) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),

@@ -68,6 +68,29 @@ impl ClassPath {
         Ok(None)
     }
 
+    /// Returns the label of the first container that has the class with this internal name, as [`ClassPath::containers`] gives it.
+    pub fn container_of(&self, internal_name: impl AsRef<[u8]>) -> Option<&str> {
+        let name = std::str::from_utf8(internal_name.as_ref()).ok()?;
+        self.containers.iter().find_map(|container| match container {
+            Container::Archive(archive) => archive.has(name).then(|| archive.label()),
+            Container::Directory(directory) => directory.has(name).then(|| directory.label()),
+        })
+    }
+
+    /// Returns the `module-info.class` of the container with this label.
+    pub fn module_descriptor(&self, container: &str) -> Result<Option<Vec<u8>>, Error> {
+        for candidate in &self.containers {
+            match candidate {
+                Container::Archive(archive) if archive.label() == container => return archive.module_descriptor(),
+                Container::Directory(directory) if directory.label() == container => {
+                    return directory.find("module-info");
+                }
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+
     /// Visits every class of every container, those that another one hides included. An error of `visit` ends it.
     pub fn for_each<E: From<Error>>(&self, mut visit: impl FnMut(&ClassEntry<'_>) -> Result<(), E>) -> Result<(), E> {
         for container in &self.containers {

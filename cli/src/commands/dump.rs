@@ -101,8 +101,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         after: arguments.after || !arguments.before,
         offset_map: arguments.offset_map,
     };
-    let explanation = configuration.rules.explain(&class, &classes, &configuration.never(&classes));
     let mut instrumentation = Instrumentation::new(&configuration, &classes, engine_options(arguments));
+    instrumentation.origin = classes.origin_of(class.this_class().as_bytes());
+    let explanation = configuration.rules.explain(&class, &instrumentation.context());
     let (_, outcome) = instrumentation.examine(&class);
     let dump = ClassDump::new(&class, explanation, outcome, &wanted)?;
     let text = if arguments.json { serde_json::to_string_pretty(&dump)? + "\n" } else { dump.text(paint())? };

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use classfile::ClassFile;
+use instrument_core::selection::ClassContext;
 
 use crate::classes::Classes;
 use crate::configuration::Configuration;
@@ -34,7 +35,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let classes = Classes::open(&arguments.jars, arguments.java_home.as_deref())?;
     let bytes = classes.named(&arguments.class)?;
     let class = ClassFile::parse(&bytes).with_context(|| format!("cannot read the class {}", arguments.class))?;
-    let explanation = configuration.rules.explain(&class, &classes, &configuration.never(&classes));
+    let origin = classes.origin_of(class.this_class().as_bytes());
+    let never = configuration.never(&classes);
+    let context = ClassContext { hierarchy: &classes, origin: &origin, never: &never, reach: None };
+    let explanation = configuration.rules.explain(&class, &context);
     let text =
         if arguments.json { serde_json::to_string_pretty(&explanation)? + "\n" } else { explanation.to_string() };
     stdout().write_all(text.as_bytes())?;

@@ -147,7 +147,8 @@ fn same_file(jar: &Path, copy: &Path) -> bool {
 
 fn write_copy(jar: &Path, copy: &Path, instrumentation: &mut Instrumentation<'_>) -> Result<()> {
     let file = File::open(jar).with_context(|| format!("cannot open {}", jar.display()))?;
-    let rewritten = jar::rewrite(BufReader::new(file), instrumentation).with_context(|| jar.display().to_string())?;
+    let rewritten = jar::rewrite(&jar.display().to_string(), BufReader::new(file), instrumentation)
+        .with_context(|| jar.display().to_string())?;
     if !rewritten.dropped_signatures.is_empty() {
         let files = rewritten.dropped_signatures.join(", ");
         eprintln!("note: the copy of {} is not signed any more: {files} left out", jar.display());

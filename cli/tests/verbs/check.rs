@@ -36,3 +36,51 @@ fn a_file_that_is_not_there_is_named() {
     assert_eq!(said.code, 1);
     expect("check-absent.txt", &said.stderr);
 }
+
+#[test]
+fn each_file_of_a_directory_has_its_own_result() {
+    let sandbox = Sandbox::new();
+    for (name, text) in [
+        ("b.toml", EVERYTHING),
+        ("a.toml", "[[rule]]\nclass = \"com..acme\"\n"),
+        ("c.toml", "[[rule]]\nclas = \"x.**\"\n"),
+        ("note.txt", "no TOML ["),
+    ] {
+        sandbox.write(name, text);
+    }
+    std::fs::create_dir(sandbox.path("deeper.toml")).unwrap();
+    let said = sandbox.instr(&["check", "."]);
+    assert_eq!(said.code, 1);
+    let lines: Vec<&str> = said.stdout.lines().map(|line| line.split(" (").next().unwrap()).collect();
+    assert_eq!(lines, ["./a.toml: has mistakes", "./b.toml: ok", "./c.toml: has mistakes"]);
+    expect("check-directory.txt", &said.stderr);
+    std::fs::remove_file(sandbox.path("a.toml")).unwrap();
+    std::fs::remove_file(sandbox.path("c.toml")).unwrap();
+    assert_eq!(sandbox.instr(&["check", "."]).code, 0);
+}
+
+#[test]
+fn a_directory_without_configurations_is_an_error() {
+    let sandbox = Sandbox::new();
+    let said = sandbox.instr(&["check", "."]);
+    assert_eq!(said.code, 1);
+    assert!(said.stderr.starts_with("error: there is no file *.toml in ."), "{}", said.stderr);
+}
+
+#[test]
+fn a_rule_that_takes_no_method_is_reported_with_its_nearest_reason() {
+    let sandbox = Sandbox::new();
+    sandbox.jar("shop.jar", &[]);
+    let rules = "[[rule]]\nname = \"orders\"\nclass = \"shop.Order\"\n\
+                 [[rule]]\nname = \"misspelt\"\nclass = \"shop.Odrer\"\n\
+                 [[rule]]\nname = \"servlets\"\nclass = \"shop.**\"\nextends = \"jakarta.servlet.Servlet\"\n\
+                 [[rule]]\nname = \"driver\"\nclass = \"shop.**\"\njar = \"ojdbc*.jar\"\n\
+                 [[rule]]\nname = \"queries\"\nclass = \"shop.**\"\ncalls = \"java.sql.Statement.execute*\"\n\
+                 [[rule]]\nname = \"lists\"\nclass = \"java.util.ArrayList\"\nmethod = \"grwo\"\n\
+                 [[rule]]\npreset = \"servlet\"\n";
+    sandbox.write("rules.toml", rules);
+    let said = sandbox.instr(&["check", "rules.toml", "shop.jar"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(said.stdout.starts_with("rules.toml: ok (7 rules, 6 without a method, "), "{}", said.stdout);
+    expect("check-idle.txt", &said.stderr);
+}

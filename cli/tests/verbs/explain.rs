@@ -67,3 +67,22 @@ fn a_class_that_is_nowhere_is_an_error_with_help() {
     assert!(said.stderr.starts_with("error: there is no class shop.Odrer in 1 jar and "), "{}", said.stderr);
     assert!(said.stderr.contains("  help: "), "{}", said.stderr);
 }
+
+#[test]
+fn conditions_on_origin_and_bodies_are_explained() {
+    let sandbox = sandbox();
+    sandbox.write(
+        "origin.toml",
+        "[[rule]]\nname = \"driver\"\njar = \"ojdbc*.jar\"\n\n\
+         [[rule]]\nname = \"webapp\"\nloader = \"*WebappClassLoader\"\n\n\
+         [[rule]]\nname = \"modular\"\nmodule = \"com.acme.*\"\n\n\
+         [[rule]]\nname = \"printing\"\njar = \"shop*.jar\"\ncalls = \"java.io.PrintStream.*\"\nflags = [\"public\", \"!static\"]\n\n\
+         [[rule]]\nname = \"large\"\nclass = \"shop.*\"\nsize = \">=100\"\n",
+    );
+    let said = sandbox.instr(&["explain", "--config", "origin.toml", "shop.Order", "shop.jar"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    expect("explain-origin.txt", &said.stdout);
+    sandbox.write("sql.toml", "[[rule]]\nname = \"sql\"\nmodule = \"java.sql\"\n");
+    let said = sandbox.instr(&["explain", "--config", "sql.toml", "java.sql.DriverManager"]);
+    assert!(said.stdout.contains("yes sql  `java.sql` names its module `java.sql`"), "{}", said.stdout);
+}

@@ -7,12 +7,16 @@ use serde_spanned::Spanned;
 
 use super::capture_keys::Arguments;
 use super::source_text::SourceText;
-use super::value_kind::{Boolean, list, located, number, text, texts, word};
+use super::value_kind::{Boolean, list, located, number, parsed, text, texts, word};
 use crate::declare_table;
 use crate::level::{Level, Mode};
 use crate::rules::capture::{ArgumentKey, DEFAULT_VALUE_LENGTH, LONGEST_VALUE, Render};
+use crate::rules::patterns::call_pattern::CallPattern;
 use crate::rules::patterns::class_pattern::{ClassPattern, ExcludePattern, TypeName};
+use crate::rules::patterns::flag_pattern::FlagPattern;
 use crate::rules::patterns::method_pattern::MethodPattern;
+use crate::rules::patterns::size_range::SizeRange;
+use crate::rules::patterns::text_pattern::TextPattern;
 
 /// What selection compiles.
 #[derive(Clone, Copy, Debug)]
@@ -41,8 +45,8 @@ declare_table! {
         /// Leave out methods with at most this many bytes of bytecode, unless they call a part of the JDK that may wait (files,
         /// sockets, locks, sleep); 0 switches this off.
         max_bytes: u32 = key("max-bytes", number(0..=65_535), DEFAULT_MAX_BYTES),
-        /// The same where a rule names neither packages nor methods (no `class`, `extends`, `annotated` or `method`, or only `class = "**"`).
-        /// A rule whose `class` names a package takes its methods as `max-bytes` says, and so do all rules
+        /// The same where a rule names neither packages nor methods (no `class`, `extends`, `annotated`, `module`, `jar`, `method` or `calls`,
+        /// or only `class = "**"`). A rule whose `class` names a package takes its methods as `max-bytes` says, and so do all rules
         /// where this is 0, as it is by default with `max-bytes = 0`.
         wildcard_max_bytes: u32 = key("wildcard-max-bytes", number(0..=65_535), DEFAULT_WILDCARD_MAX_BYTES),
     }
@@ -57,7 +61,8 @@ declare_table! {
 }
 
 declare_table! {
-    /// A rule takes the methods that fulfil all conditions it states. Without `class` it takes every class outside the JDK.
+    /// A rule takes the methods that fulfil all conditions it states. Without `class` it takes every class outside the JDK, or those of
+    /// the JDK's modules that `module` names.
     pub struct Rule = "rule" {
         /// Name of the rule in reports and explanations. Default: `rule-<number>`.
         name: Option<Spanned<String>> = key("name", located(text())),
@@ -68,11 +73,30 @@ declare_table! {
         extends: Vec<Spanned<TypeName>> = key("extends", list(TypeName::parse).not_empty(), Vec::new()),
         /// Classes that carry one of these annotations themselves.
         annotated: Vec<Spanned<TypeName>> = key("annotated", list(TypeName::parse).not_empty(), Vec::new()),
+        /// Classes in one of these named modules; `*` is any text, a leading `!` excludes modules. A class that is loaded from the class
+        /// path is in no named module. A module of the JDK must be named up to its first dot at least (`java.sql`, `jdk.*`).
+        module: Vec<Spanned<TextPattern>> = key("module", list(TextPattern::module).not_empty(), Vec::new()),
+        /// Classes from a jar with one of these file names, or from a directory of this name; `*` is any text, a leading `!` excludes jars.
+        /// A library within an executable jar has its own file name. Classes of the JDK are in no jar.
+        jar: Vec<Spanned<TextPattern>> = key("jar", list(TextPattern::jar).not_empty(), Vec::new()),
+        /// Classes defined by one of these class loaders: `boot`, `platform`, `app`, another loader's name, or the class of the loader; `*` is
+        /// any text, a leading `!` excludes loaders. Known only in a running program.
+        loader: Vec<Spanned<TextPattern>> = key("loader", list(TextPattern::loader).not_empty(), Vec::new()),
         /// Methods that carry one of these annotations themselves.
         method_annotated: Vec<Spanned<TypeName>> = key("method-annotated", list(TypeName::parse).not_empty(), Vec::new()),
         /// Methods: a name with `*`, or `name(type, *) return` where `*` is one type and `..` any number of types; a
         /// leading `!` excludes methods. A type without a package is that class in any package (`String`).
         method: Vec<Spanned<MethodPattern>> = key("method", list(MethodPattern::parse).not_empty(), Vec::new()),
+        /// Methods that have all of these flags, or with a leading `!` do not have them: `public`, `protected`, `private`, `static`, `final`,
+        /// `synchronized`, `bridge`, `varargs`, `strictfp`, `synthetic`. The flag `bridge` takes bridge methods as `bridges = true` does.
+        flags: Vec<Spanned<FlagPattern>> = key("flags", list(FlagPattern::parse).not_empty().of(FlagPattern::words), Vec::new()),
+        /// Methods with so many bytes of bytecode: `>=200`, `>200`, `<=50`, `<50`, or `50-200` with both ends in it. For this rule
+        /// `max-bytes` and `wildcard-max-bytes` of `[filter]` do not apply.
+        size: Option<SizeRange> = key("size", parsed(SizeRange::parse).form(SizeRange::FORM)),
+        /// Methods whose body calls one of these methods: `package.Class.method` with `*` inside a name and `**` across names, a leading `!`
+        /// excludes calls. The class is the one on which the source calls the method, as the class file names it: a call of
+        /// `PreparedStatement.execute` is no call of `Statement.execute`. `[filter]` does not apply to this rule.
+        calls: Vec<Spanned<CallPattern>> = key("calls", list(CallPattern::parse).not_empty(), Vec::new()),
         /// Of the methods this rule takes, those that are not instrumented, not by a later rule either: a class glob
         /// (`com.acme.dto.**`), or a class glob, `#` and a method pattern (`com.acme.**#toString()`).
         exclude: Vec<Spanned<ExcludePattern>> = key("exclude", list(ExcludePattern::parse), Vec::new()),

@@ -14,6 +14,7 @@ use super::problems::Problems;
 use super::source_text::SourceText;
 use super::table_reader::TableReader;
 use crate::rules::patterns::class_pattern::ClassPattern;
+use crate::rules::patterns::flag_pattern::FlagPattern;
 use crate::rules::patterns::method_pattern::MethodPattern;
 
 pub(super) fn read_rule(
@@ -41,21 +42,24 @@ fn refuse_beside_preset(table: &TableReader<'_, '_>, problems: &mut Problems) {
 }
 
 fn check_patterns(rule: &Rule, problems: &mut Problems) {
-    if let Some(first) = rule.class.first()
-        && rule.class.iter().all(|pattern| pattern.get_ref().negated)
-    {
-        let help = "say first what is taken, for example `\"**\"`, and then what is not";
-        problems.error(first.span(), "`class` only takes classes away, so the rule selects nothing", Some(help.into()));
+    refuse_only_negated("class", rule.class.iter().map(|p| (p.get_ref().negated, p.span())), "\"**\"", problems);
+    refuse_only_negated("method", rule.method.iter().map(|p| (p.get_ref().negated, p.span())), "\"*\"", problems);
+    refuse_only_negated(
+        "calls",
+        rule.calls.iter().map(|p| (p.get_ref().negated, p.span())),
+        "\"java.sql.**\"",
+        problems,
+    );
+    for (key, patterns) in [("module", &rule.module), ("jar", &rule.jar), ("loader", &rule.loader)] {
+        refuse_only_negated(key, patterns.iter().map(|p| (p.get_ref().negated, p.span())), "\"*\"", problems);
     }
-    if let Some(first) = rule.method.first()
-        && rule.method.iter().all(|pattern| pattern.get_ref().negated)
+    let flags: Vec<&FlagPattern> = rule.flags.iter().map(Spanned::get_ref).collect();
+    if let Some((earlier, later)) = FlagPattern::contradiction(&flags)
+        && let (Some(earlier), Some(later)) = (rule.flags.get(earlier), rule.flags.get(later))
     {
-        let help = "say first what is taken, for example `\"*\"`, and then what is not";
-        problems.error(
-            first.span(),
-            "`method` only takes methods away, so the rule selects nothing",
-            Some(help.into()),
-        );
+        let message = format!("no method is both `{}` and `{}`", earlier.get_ref().text(), later.get_ref().text());
+        let help = "a method must have all of `flags`; for a choice write two rules".to_owned();
+        problems.error(later.span(), message, Some(help));
     }
     doubt_class_patterns(&rule.class, problems);
     for pattern in &rule.exclude {
@@ -63,6 +67,29 @@ fn check_patterns(rule: &Rule, problems: &mut Problems) {
     }
     for name in rule.extends.iter().chain(&rule.annotated).chain(&rule.method_annotated) {
         doubt(name.get_ref().text(), name.span(), true, problems);
+    }
+}
+
+/// A list with nothing but `!` patterns has no first word about what is taken.
+fn refuse_only_negated(
+    key: &str,
+    mut patterns: impl Iterator<Item = (bool, Range<usize>)>,
+    example: &str,
+    problems: &mut Problems,
+) {
+    let Some((true, first)) = patterns.next() else { return };
+    if patterns.all(|(negated, _)| negated) {
+        let help = format!("say first what is taken, for example `{example}`, and then what is not");
+        let noun = match key {
+            "class" => "classes",
+            "method" => "methods",
+            "calls" => "calls",
+            "module" => "modules",
+            "jar" => "jars",
+            _ => "loaders",
+        };
+        let message = format!("`{key}` only takes {noun} away, so the rule selects nothing");
+        problems.error(first, message, Some(help));
     }
 }
 
@@ -109,8 +136,10 @@ fn takes_all(rule: &Rule) -> bool {
     let all_classes = rule.class.iter().any(|pattern| pattern.get_ref().glob.is_everything())
         && rule.class.iter().all(|pattern| !pattern.get_ref().negated);
     let all_methods = rule.method.iter().all(|pattern| !pattern.get_ref().negated && pattern.get_ref().is_everything());
-    let unconditional = rule.extends.is_empty() && rule.annotated.is_empty() && rule.method_annotated.is_empty();
-    all_classes && all_methods && unconditional && rule.preset.is_none()
+    let any_type = rule.extends.is_empty() && rule.annotated.is_empty() && rule.method_annotated.is_empty();
+    let any_origin = rule.module.is_empty() && rule.jar.is_empty() && rule.loader.is_empty();
+    let any_body = rule.flags.is_empty() && rule.size.is_none() && rule.calls.is_empty();
+    all_classes && all_methods && any_type && any_origin && any_body && rule.preset.is_none()
 }
 
 /// True for a rule that asks for constructors, class initialisers or bridges, which other rules leave to it.
@@ -118,5 +147,6 @@ fn takes_special_kinds(rule: &Rule) -> bool {
     let kinds = [rule.constructors, rule.class_initialisers, rule.bridges];
     let named =
         |pattern: &Spanned<MethodPattern>| matches!(pattern.get_ref().literal_name(), Some(b"<clinit>" | b"<init>"));
-    kinds.contains(&true) || rule.method.iter().any(named)
+    let bridge = |flag: &Spanned<FlagPattern>| flag.get_ref().asks_for_bridges();
+    kinds.contains(&true) || rule.method.iter().any(named) || rule.flags.iter().any(bridge)
 }

@@ -255,16 +255,27 @@ type Parse<P> = fn(&str) -> Result<P, PatternError>;
 
 /// A string that is not empty, and what is made of it.
 #[derive(Debug)]
-pub struct Parsed<P>(Parse<P>);
+pub struct Parsed<P> {
+    parse: Parse<P>,
+    form: Option<&'static str>,
+}
 
 /// Returns the kind of strings from which `parse` makes something.
 pub fn parsed<P>(parse: Parse<P>) -> Parsed<P> {
-    Parsed(parse)
+    Parsed { parse, form: None }
 }
 
 /// Returns the kind of strings.
 pub fn text() -> Parsed<String> {
-    Parsed(|text| Ok(text.to_owned()))
+    parsed(|text| Ok(text.to_owned()))
+}
+
+impl<P> Parsed<P> {
+    /// Returns the same kind; a regular expression describes its strings in the JSON Schema.
+    #[must_use]
+    pub fn form(self, form: &'static str) -> Parsed<P> {
+        Parsed { form: Some(form), ..self }
+    }
 }
 
 impl<P> ValueKind for Parsed<P> {
@@ -272,11 +283,14 @@ impl<P> ValueKind for Parsed<P> {
 
     fn read(&self, key: &'static str, table: &TableReader<'_, '_>, problems: &mut Problems) -> Option<P> {
         let text = table.string(key, "a string", problems)?;
-        (self.0)(text.get_ref()).map_err(|error| problems.pattern(text.span(), text.get_ref(), error)).ok()
+        (self.parse)(text.get_ref()).map_err(|error| problems.pattern(text.span(), text.get_ref(), error)).ok()
     }
 
     fn schema(&self) -> Json {
-        json!({ "type": "string", "minLength": 1 })
+        match self.form {
+            Some(form) => json!({ "type": "string", "pattern": form }),
+            None => json!({ "type": "string", "minLength": 1 }),
+        }
     }
 
     fn summary(&self) -> String {
@@ -289,11 +303,12 @@ impl<P> ValueKind for Parsed<P> {
 pub struct List<P> {
     parse: Parse<P>,
     least: usize,
+    words: Option<fn() -> Vec<String>>,
 }
 
 /// Returns the kind of lists of strings from each of which `parse` makes something.
 pub fn list<P>(parse: Parse<P>) -> List<P> {
-    List { parse, least: 0 }
+    List { parse, least: 0, words: None }
 }
 
 /// Returns the kind of lists of strings.
@@ -306,6 +321,12 @@ impl<P> List<P> {
     #[must_use]
     pub fn not_empty(self) -> List<P> {
         List { least: 1, ..self }
+    }
+
+    /// Returns the same kind; the JSON Schema lists all strings that `parse` reads.
+    #[must_use]
+    pub fn of(self, words: fn() -> Vec<String>) -> List<P> {
+        List { words: Some(words), ..self }
     }
 
     /// Returns the same kind, read without the places of the items.
@@ -333,7 +354,10 @@ impl<P> ValueKind for List<P> {
     }
 
     fn schema(&self) -> Json {
-        let item = json!({ "type": "string" });
+        let item = match self.words {
+            Some(words) => json!({ "type": "string", "enum": words() }),
+            None => json!({ "type": "string" }),
+        };
         json!({ "anyOf": [item, { "type": "array", "items": item, "minItems": self.least }] })
     }
 

@@ -3,6 +3,7 @@
 use classfile::access;
 
 /// A class file under construction. Bodies are given as bytecode.
+#[derive(Clone)]
 pub(super) struct ClassBuilder {
     pool: Vec<u8>,
     pool_count: u16,
@@ -76,6 +77,22 @@ impl ClassBuilder {
         self.member(access::PUBLIC, name.as_bytes(), "()V", Some(RETURNS), &[annotation])
     }
 
+    /// A public method that calls these static methods, each `a/B.c`.
+    pub(super) fn calling(mut self, name: &str, calls: &[&str]) -> ClassBuilder {
+        let mut code = Vec::new();
+        for call in calls {
+            let (owner, method) = call.rsplit_once('.').unwrap_or((call, ""));
+            let (owner, method, descriptor) =
+                (self.class(owner.as_bytes()), self.utf8(method.as_bytes()), self.utf8(b"()V"));
+            let name_and_type = self.pair(12, method, descriptor);
+            let index = self.pair(10, owner, name_and_type);
+            code.push(0xb8);
+            code.extend(index.to_be_bytes());
+        }
+        code.extend(RETURNS);
+        self.method(name, "()V", &code)
+    }
+
     pub(super) fn member(
         mut self,
         flags: u16,
@@ -146,6 +163,13 @@ impl ClassBuilder {
         let index = self.utf8(name);
         self.pool.push(7);
         self.pool.extend(index.to_be_bytes());
+        self.added()
+    }
+
+    fn pair(&mut self, tag: u8, first: u16, second: u16) -> u16 {
+        self.pool.push(tag);
+        self.pool.extend(first.to_be_bytes());
+        self.pool.extend(second.to_be_bytes());
         self.added()
     }
 

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use classfile::ClassFile;
 
 use super::annotations::collect_annotation_types;
+use super::class_context::ClassContext;
+use super::conditions::origin::OriginFacts;
 use super::hierarchy::{Hierarchy, SupertypeFacts, Supertypes, WantedTypes};
 
 /// One class with what is known about it.
@@ -15,15 +17,22 @@ pub(super) struct ClassFacts<'f, 'a> {
     wanted: &'f WantedTypes,
     supertypes: OnceCell<SupertypeFacts>,
     annotations: OnceCell<Vec<&'a [u8]>>,
+    origin: OriginFacts<'f>,
 }
 
 impl<'f, 'a> ClassFacts<'f, 'a> {
     pub(super) fn new(
         class: &'f ClassFile<'a>,
-        hierarchy: &'f dyn Hierarchy,
+        context: &ClassContext<'f>,
         wanted: &'f WantedTypes,
     ) -> ClassFacts<'f, 'a> {
-        ClassFacts { class, hierarchy, wanted, supertypes: OnceCell::new(), annotations: OnceCell::new() }
+        let origin = OriginFacts::new(context.origin);
+        let (supertypes, annotations) = (OnceCell::new(), OnceCell::new());
+        ClassFacts { class, hierarchy: context.hierarchy, wanted, supertypes, annotations, origin }
+    }
+
+    pub(super) fn origin(&self) -> &OriginFacts<'f> {
+        &self.origin
     }
 
     pub(super) fn name(&self) -> &'a [u8] {

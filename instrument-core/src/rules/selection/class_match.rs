@@ -2,6 +2,8 @@
 
 use super::annotations::carries;
 use super::class_facts::ClassFacts;
+use super::conditions::called_methods::class_names_one;
+use super::conditions::origin::OriginKey;
 use super::jdk_packages::is_jdk_class;
 use super::rule::CompiledRule;
 
@@ -10,7 +12,7 @@ use super::rule::CompiledRule;
 pub(super) enum ClassMatch {
     /// All conditions on the class hold.
     Matches,
-    /// The rule names no classes and this one belongs to the JDK.
+    /// The rule names neither classes nor modules of the JDK, to which this one belongs.
     Jdk,
     /// No pattern of `class` matches.
     NotNamed,
@@ -22,12 +24,16 @@ pub(super) enum ClassMatch {
     Unresolved,
     /// None of the annotations is there.
     NotAnnotated,
+    /// Its loader, module or jar is another one.
+    OtherOrigin(OriginKey),
+    /// Its constants name no method that matches `calls`.
+    CallsNothing,
 }
 
 pub(super) fn match_class(rule: &CompiledRule, facts: &ClassFacts<'_, '_>) -> ClassMatch {
     let name = facts.name();
     if rule.names_no_class() {
-        if is_jdk_class(name) {
+        if rule.leaves_jdk_alone() && is_jdk_class(name) {
             return ClassMatch::Jdk;
         }
     } else if !rule.class.iter().any(|pattern| !pattern.negated && pattern.glob.matches(name)) {
@@ -39,13 +45,19 @@ pub(super) fn match_class(rule: &CompiledRule, facts: &ClassFacts<'_, '_>) -> Cl
     if !rule.annotated.is_empty() && !rule.annotated.iter().any(|wanted| carries(facts.annotations(), wanted)) {
         return ClassMatch::NotAnnotated;
     }
-    if rule.extends.is_empty() {
-        return ClassMatch::Matches;
+    if !rule.extends.is_empty() {
+        let supertypes = facts.supertypes();
+        if !rule.extends.iter().any(|(_, number)| supertypes.has(*number)) {
+            let is_known = supertypes.unresolved.is_empty();
+            return if is_known { ClassMatch::DoesNotExtend } else { ClassMatch::Unresolved };
+        }
     }
-    let supertypes = facts.supertypes();
-    match rule.extends.iter().any(|(_, number)| supertypes.has(*number)) {
-        true => ClassMatch::Matches,
-        false if supertypes.unresolved.is_empty() => ClassMatch::DoesNotExtend,
-        false => ClassMatch::Unresolved,
+    // What the JVM must be asked for, and what needs all constants, comes last: few classes get here.
+    if let Some(key) = facts.origin().failing(rule) {
+        return ClassMatch::OtherOrigin(key);
     }
+    if !rule.calls.is_empty() && !class_names_one(facts.class, &rule.calls) {
+        return ClassMatch::CallsNothing;
+    }
+    ClassMatch::Matches
 }

@@ -33,8 +33,8 @@ impl RuleSet {
         for (number, rule) in config.rules.iter().enumerate() {
             let name = rule.name.as_ref().map_or_else(|| format!("rule-{}", number + 1), |name| name.get_ref().clone());
             match &rule.preset {
-                Some(preset) => compiler.expand(rule, preset),
-                None => compiler.compile(rule, name, rule),
+                Some(preset) => compiler.expand(number, rule, preset),
+                None => compiler.compile(number, rule, name, rule),
             }
         }
         if !compiler.problems.is_empty() {
@@ -50,10 +50,15 @@ fn rule_set(config: RuleTables<'_>, rules: Vec<CompiledRule>, wanted: WantedType
         positive.map(|pattern| (number, pattern.glob.clone())).collect()
     };
     let patterns: Vec<_> = rules.iter().enumerate().flat_map(named).collect();
+    let unnamed: Vec<usize> =
+        (0..rules.len()).filter(|at| rules.get(*at).is_some_and(CompiledRule::names_no_class)).collect();
+    let takes_jdk = |at: &usize| rules.get(*at).is_some_and(|rule| !rule.leaves_jdk_alone());
+    let unnamed_of_jdk: Vec<usize> = unnamed.iter().copied().filter(takes_jdk).collect();
     RuleSet {
-        may_match_jdk: patterns.iter().any(|(_, glob)| may_match_jdk(glob)),
+        may_match_jdk: !unnamed_of_jdk.is_empty() || patterns.iter().any(|(_, glob)| may_match_jdk(glob)),
         index: NameIndex::new(patterns),
-        unnamed: (0..rules.len()).filter(|at| rules.get(*at).is_some_and(CompiledRule::names_no_class)).collect(),
+        unnamed,
+        unnamed_of_jdk,
         exclude: config.exclude.class.iter().map(|pattern| pattern.get_ref().glob.clone()).collect(),
         filter: config.filter.clone(),
         annotations: AskedAnnotations::of(&rules),
@@ -71,7 +76,7 @@ struct Compiler<'p> {
 }
 
 impl Compiler<'_> {
-    fn expand(&mut self, rule: &Rule, preset: &Spanned<String>) {
+    fn expand(&mut self, number_in_file: usize, rule: &Rule, preset: &Spanned<String>) {
         let Some((name, text)) = self.presets.iter().find(|(name, _)| name == preset.get_ref()) else {
             let names: Vec<&str> = self.presets.iter().map(|(name, _)| *name).collect();
             let message = format!("unknown preset `{}`", preset.get_ref());
@@ -91,14 +96,14 @@ impl Compiler<'_> {
                         self.problems.push(inner.source.error(nested.span(), message));
                         continue;
                     }
-                    self.compile(inner, format!("{prefix}/{own}"), rule);
+                    self.compile(number_in_file, inner, format!("{prefix}/{own}"), rule);
                 }
             }
         }
     }
 
     /// Compiles a rule. What `user` states, the rule that names the preset or this rule itself, has precedence.
-    fn compile(&mut self, rule: &Rule, name: String, user: &Rule) {
+    fn compile(&mut self, number_in_file: usize, rule: &Rule, name: String, user: &Rule) {
         let stated = user.level.as_ref().or(rule.level.as_ref()).map(|level| *level.get_ref());
         let level = stated.unwrap_or(Level::Watch);
         let default = [Spanned::new(rule.span.clone(), DEFAULT_TEMPLATE.to_owned())];
@@ -123,14 +128,22 @@ impl Compiler<'_> {
         let extends = rule.extends.iter().map(Spanned::get_ref);
         let compiled = CompiledRule {
             name,
-            origin: format!("{}:{}", rule.source.file(), rule.source.line_at(rule.span.start)),
-            class: rule.class.iter().map(|pattern| pattern.get_ref().clone()).collect(),
+            origin: place(rule),
+            number_in_file,
+            place_in_file: place(user),
+            class: plain(&rule.class),
             extends: extends.map(|name| (name.text().to_owned(), self.wanted.number(name.internal()))).collect(),
             annotated: types(&rule.annotated),
             method_annotated: types(&rule.method_annotated),
-            method: rule.method.iter().map(|pattern| pattern.get_ref().clone()).collect(),
-            exclude: rule.exclude.iter().map(|pattern| pattern.get_ref().clone()).collect(),
-            template_names: templates.iter().map(|template| template.get_ref().clone()).collect(),
+            module: plain(&rule.module),
+            jar: plain(&rule.jar),
+            loader: plain(&rule.loader),
+            method: plain(&rule.method),
+            flags: plain(&rule.flags),
+            size: rule.size.clone(),
+            calls: plain(&rule.calls),
+            exclude: plain(&rule.exclude),
+            template_names: plain(templates),
             templates: Arc::from(ids),
             level,
             states_level: stated.is_some(),
@@ -172,6 +185,15 @@ impl Compiler<'_> {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         Diagnostic { suggestion: suggest(name, &names), ..error(format!("unknown template `{name}`")) }
     }
+}
+
+/// File and line.
+fn place(rule: &Rule) -> String {
+    format!("{}:{}", rule.source.file(), rule.source.line_at(rule.span.start))
+}
+
+fn plain<P: Clone>(items: &[Spanned<P>]) -> Vec<P> {
+    items.iter().map(|item| item.get_ref().clone()).collect()
 }
 
 /// None of the templates takes values.

@@ -5,18 +5,18 @@
 use classfile::{ClassFile, Member};
 use serde::Serialize;
 
+use super::answer_text::{class_answer, method_answer};
+use super::class_context::{ClassContext, Never};
 use super::class_facts::ClassFacts;
 use super::class_match::{ClassMatch, match_class};
 use super::decision::{MethodDecision, SkipReason};
-use super::hierarchy::Hierarchy;
 use super::method_match::{MethodFacts, MethodMatch, match_method};
 use super::rule::CompiledRule;
-use super::rule_set::{Never, RuleSet};
+use super::rule_set::RuleSet;
 use super::signature::signature;
 use crate::internal_name::to_source;
 use crate::level::{Level, Mode};
 use crate::rules::capture::CapturedMethod;
-use crate::rules::nearest_name::quoted_list;
 use crate::weave::ahead;
 use crate::weave::refusal::Refusal;
 use crate::weave::wrapper::NotWrapped;
@@ -98,8 +98,8 @@ pub struct Instrumentation {
 impl RuleSet {
     /// Says for each rule why it matches the class or not, and for each method which rule decided and why the ones
     /// before it did not.
-    pub fn explain(&self, class: &ClassFile<'_>, hierarchy: &dyn Hierarchy, never: &Never<'_>) -> ClassExplanation {
-        let facts = ClassFacts::new(class, hierarchy, &self.wanted);
+    pub fn explain(&self, class: &ClassFile<'_>, context: &ClassContext<'_>) -> ClassExplanation {
+        let facts = ClassFacts::new(class, context, &self.wanted);
         let refused = self.refuse_class(facts.name());
         let answers: Vec<(&CompiledRule, ClassMatch)> =
             self.rules.iter().map(|rule| (rule, match_class(rule, &facts))).collect();
@@ -109,7 +109,7 @@ impl RuleSet {
         };
         let waits = answers.iter().any(|(_, answer)| *answer == ClassMatch::Unresolved);
         let unresolved = if waits { facts.supertypes().unresolved.as_slice() } else { &[] };
-        let decision = self.decide(class, hierarchy, never);
+        let decision = self.decide(class, context);
         let methods = class.methods().iter().zip(decision.methods);
         ClassExplanation {
             class: to_source(facts.name()),
@@ -118,7 +118,7 @@ impl RuleSet {
             rules: answers.iter().map(|(rule, answer)| class_answer(rule, *answer, &facts)).collect(),
             unresolved: unresolved.iter().map(|name| to_source(name)).collect(),
             methods: methods
-                .map(|(method, decision)| self.explain_method(&matching, class, method, decision, never))
+                .map(|(method, decision)| self.explain_method(&matching, class, method, decision, context.never))
                 .collect(),
         }
     }
@@ -176,80 +176,4 @@ fn instrumentation(rule: &CompiledRule, class: &ClassFile<'_>, method: &Member<'
         level: rule.level,
         mode: rule.mode,
     }
-}
-
-fn class_answer(rule: &CompiledRule, answer: ClassMatch, facts: &ClassFacts<'_, '_>) -> RuleAnswer {
-    let name = facts.name();
-    let extended = || quoted(&rule.extends, |(name, _)| name.clone());
-    let reason = match answer {
-        ClassMatch::Matches => why_class_matches(rule, facts),
-        ClassMatch::Jdk => "it names no classes, so it leaves those of the JDK alone".to_owned(),
-        ClassMatch::NotNamed => "no pattern of `class` matches".to_owned(),
-        ClassMatch::TakenAway => {
-            let pattern = rule.class_taken_away(name).map(|pattern| pattern.glob.text()).unwrap_or_default();
-            format!("`!{pattern}` takes the class away")
-        }
-        ClassMatch::NotAnnotated => format!("the class is not annotated with {}", annotations(&rule.annotated)),
-        ClassMatch::DoesNotExtend => format!("the class does not extend or implement {}", extended()),
-        ClassMatch::Unresolved => {
-            let missing = quoted(&facts.supertypes().unresolved, |name| to_source(name));
-            format!("unknown whether it extends or implements {}: cannot find {missing}", extended())
-        }
-    };
-    answer_of(rule, answer == ClassMatch::Matches, reason)
-}
-
-fn why_class_matches(rule: &CompiledRule, facts: &ClassFacts<'_, '_>) -> String {
-    let mut reasons = Vec::new();
-    if let Some(pattern) = rule.class.iter().find(|pattern| !pattern.negated && pattern.glob.matches(facts.name())) {
-        reasons.push(format!("`{}` names the class", pattern.glob.text()));
-    }
-    if let Some((name, _)) = rule.extends.iter().find(|(_, number)| facts.supertypes().has(*number)) {
-        reasons.push(format!("it extends or implements `{name}`"));
-    }
-    if !rule.annotated.is_empty() {
-        reasons.push(format!("it is annotated with {}", annotations(&rule.annotated)));
-    }
-    if reasons.is_empty() {
-        reasons.push("it takes every class outside the JDK".to_owned());
-    }
-    reasons.join(", ")
-}
-
-fn method_answer(rule: &CompiledRule, answer: MethodMatch, facts: &MethodFacts<'_, '_>) -> RuleAnswer {
-    let (name, descriptor) = (facts.method.name.0, facts.method.descriptor.0);
-    let pattern = |negated: bool| {
-        let matching = |pattern: &&crate::rules::patterns::method_pattern::MethodPattern| {
-            pattern.negated == negated && pattern.matches(name, descriptor)
-        };
-        rule.method.iter().find(matching).map(|pattern| pattern.text().to_owned())
-    };
-    let reason = match answer {
-        MethodMatch::Takes => match pattern(false) {
-            Some(pattern) => format!("`{pattern}` names the method"),
-            None if rule.method_annotated.is_empty() => "it takes every method".to_owned(),
-            None => format!("the method is annotated with {}", annotations(&rule.method_annotated)),
-        },
-        MethodMatch::NotNamed => "no pattern of `method` matches".to_owned(),
-        MethodMatch::TakenAway => format!("`{}` takes the method away", pattern(true).unwrap_or_default()),
-        MethodMatch::NotAnnotated => {
-            format!("the method is not annotated with {}", annotations(&rule.method_annotated))
-        }
-        MethodMatch::NotThisKind(reason) | MethodMatch::Skips(reason) => reason.to_string(),
-    };
-    answer_of(rule, answer == MethodMatch::Takes, reason)
-}
-
-fn answer_of(rule: &CompiledRule, matches: bool, reason: String) -> RuleAnswer {
-    RuleAnswer { rule: rule.name.clone(), origin: rule.origin.clone(), matches, reason }
-}
-
-fn annotations(names: &[Vec<u8>]) -> String {
-    quoted(names, |name| format!("@{}", to_source(name)))
-}
-
-/// "`a`, `b` or `c`"
-fn quoted<T>(items: &[T], shown: impl Fn(&T) -> String) -> String {
-    let names: Vec<String> = items.iter().map(shown).collect();
-    quoted_list(&names.iter().map(String::as_str).collect::<Vec<_>>(), "or")
 }

@@ -6,9 +6,12 @@ use std::sync::Arc;
 
 use classfile::{ClassHead, HeadMemory, Result};
 
+use super::class_context::ClassContext;
+use super::class_match::ClassMatch;
+use super::conditions::origin::OriginFacts;
 use super::hierarchy::{Hierarchy, SupertypeFacts, Supertypes};
-use super::jdk_packages::is_jdk_class;
 use super::rule::CompiledRule;
+use super::rule_reach::Stage;
 use super::rule_set::{RuleSet, wants_class};
 
 /// The annotations that rules ask for.
@@ -90,31 +93,23 @@ impl RuleSet {
 
     /// Returns false only if no rule can match a method of the class, whatever the rest of the class contains. True includes
     /// "perhaps", especially if `hierarchy` does not know all super types.
-    pub fn may_take(&self, class: &FirstLook<'_, '_>, hierarchy: &dyn Hierarchy) -> bool {
+    pub fn may_take(&self, class: &FirstLook<'_, '_>, context: &ClassContext<'_>) -> bool {
         let name = class.name();
         if self.refuse_class(name).is_some() {
             return false;
         }
-        let super_types = OnceCell::new();
-        let may_take = |at: usize| {
-            self.rules.get(at).is_some_and(|rule| {
-                let mentions =
-                    |names: &Vec<Vec<u8>>| names.is_empty() || self.annotations.mentions_one(class.mentioned, names);
-                let found = || super_types.get_or_init(|| self.find_super_types(class, hierarchy));
-                let extends = || match found() {
-                    Some(found) => {
-                        !found.unresolved.is_empty() || rule.extends.iter().any(|(_, number)| found.has(*number))
-                    }
-                    None => false,
-                };
-                wants_class(rule, name)
-                    && mentions(&rule.annotated)
-                    && mentions(&rule.method_annotated)
-                    && (rule.extends.is_empty() || extends())
-            })
+        let looking = Looking { rules: self, class, context, super_types: OnceCell::new(), origin: OnceCell::new() };
+        let may_take = |at: usize| match self.rules.get(at).filter(|rule| wants_class(rule, name)) {
+            None => false,
+            Some(rule) => match looking.failing(rule) {
+                None => true,
+                Some(stage) => {
+                    context.reach.inspect(|reach| reach.note(at, stage));
+                    false
+                }
+            },
         };
-        let unnamed = !self.unnamed.is_empty() && !is_jdk_class(name) && self.unnamed.iter().any(|at| may_take(*at));
-        unnamed || self.index.rules(name).any(may_take)
+        self.unnamed_for(name).iter().any(|at| may_take(*at)) || self.index.rules(name).any(may_take)
     }
 
     /// `None` if no rule asks for the class or one of its super types.
@@ -137,5 +132,43 @@ impl RuleSet {
         }
         let direct = Arc::new(Supertypes::named(class.super_types()));
         Some(SupertypeFacts::walk(class.name(), direct, hierarchy, &self.wanted))
+    }
+}
+
+/// The questions of all rules about the head of one class.
+struct Looking<'l, 'a, 'm, 'c> {
+    rules: &'l RuleSet,
+    class: &'l FirstLook<'a, 'm>,
+    context: &'l ClassContext<'c>,
+    super_types: OnceCell<Option<SupertypeFacts>>,
+    origin: OnceCell<OriginFacts<'c>>,
+}
+
+impl Looking<'_, '_, '_, '_> {
+    /// The first condition of the rule that cannot hold.
+    fn failing(&self, rule: &CompiledRule) -> Option<Stage> {
+        let mentions =
+            |names: &Vec<Vec<u8>>| names.is_empty() || self.rules.annotations.mentions_one(self.class.mentioned, names);
+        if !mentions(&rule.annotated) {
+            return Some(Stage::ClassNotAnnotated);
+        }
+        if !mentions(&rule.method_annotated) {
+            return Some(Stage::NoAnnotatedMethod);
+        }
+        if !rule.extends.is_empty() && !self.may_extend(rule) {
+            return Some(Stage::DoesNotExtend);
+        }
+        if !rule.asks_for_origin() {
+            return None;
+        }
+        let origin = self.origin.get_or_init(|| OriginFacts::new(self.context.origin));
+        origin.failing(rule).and_then(|key| Stage::of_class(ClassMatch::OtherOrigin(key)))
+    }
+
+    fn may_extend(&self, rule: &CompiledRule) -> bool {
+        let found = || self.rules.find_super_types(self.class, self.context.hierarchy);
+        self.super_types.get_or_init(found).as_ref().is_some_and(|found| {
+            !found.unresolved.is_empty() || rule.extends.iter().any(|(_, number)| found.has(*number))
+        })
     }
 }

@@ -7,11 +7,13 @@ use classfile::{ClassFile, Member, access};
 use super::annotations::{carries, collect_annotation_types};
 use super::blocking_calls::may_wait;
 use super::body_facts::is_leaf_without_loop;
+use super::class_context::Never;
+use super::conditions::called_methods::first_call;
 use super::decision::SkipReason;
 use super::rule::CompiledRule;
-use super::rule_set::Never;
 use crate::level::Level;
 use crate::rules::config::FilterConfig;
+use crate::rules::patterns::flag_pattern::FlagPattern;
 
 /// What a rule says to a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +26,12 @@ pub(super) enum MethodMatch {
     TakenAway,
     /// None of the annotations is there; the next rule is asked.
     NotAnnotated,
+    /// It does not have all flags that `flags` asks for; the next rule is asked.
+    OtherFlags,
+    /// It does not have the `size`; the next rule is asked.
+    OtherSize,
+    /// It calls no method that matches `calls`; the next rule is asked.
+    CallsNothing,
     /// The rule does not take this kind of method; the next rule is asked.
     NotThisKind(SkipReason),
     /// The rule decides that it is left alone; no other rule is asked.
@@ -40,6 +48,16 @@ pub(super) struct MethodFacts<'f, 'a> {
 impl<'f, 'a> MethodFacts<'f, 'a> {
     pub(super) fn new(class: &'f ClassFile<'a>, method: &'f Member<'a>) -> MethodFacts<'f, 'a> {
         MethodFacts { class, method, annotations: OnceCell::new() }
+    }
+
+    /// The bytecode, if there is some that can be read.
+    pub(super) fn bytecode(&self) -> Option<&'a [u8]> {
+        self.method.code(self.class).ok().flatten().map(|code| code.bytecode)
+    }
+
+    /// The first call of the body that `calls` of the rule matches: class and method.
+    pub(super) fn first_call(&self, rule: &CompiledRule) -> Option<(&'a [u8], &'a [u8])> {
+        first_call(self.class, self.bytecode()?, &rule.calls)
     }
 
     fn annotations(&self) -> &[&'a [u8]] {
@@ -66,22 +84,42 @@ pub(super) fn match_method(
     if !rule.method_annotated.is_empty() && !rule.method_annotated.iter().any(annotated) {
         return MethodMatch::NotAnnotated;
     }
+    if !rule.flags.iter().all(|flag| flag.matches(facts.method.access_flags)) {
+        return MethodMatch::OtherFlags;
+    }
     if let Some(kind) = refused_kind(rule, facts.method, named_in_full) {
         return MethodMatch::NotThisKind(kind);
+    }
+    if let Some(no) = other_body(rule, facts) {
+        return no;
     }
     let class = facts.class.this_class().0;
     if is_excluded(rule, class, name, descriptor) {
         return MethodMatch::Skips(SkipReason::ExcludedByRule);
     }
     // A probe on a method asked for by name or annotation is wanted for itself; the filter is for what a wildcard sweeps in.
-    let swept_in = !named_in_full && rule.method_annotated.is_empty() && rule.level <= Level::Watch;
-    if let Some(reason) = unfit_body(facts, swept_in.then_some(filter), rule.sweeps()) {
+    let chosen_one_by_one = named_in_full || !rule.method_annotated.is_empty() || !rule.calls.is_empty();
+    let swept_in = !chosen_one_by_one && rule.level <= Level::Watch;
+    if let Some(reason) = unfit_body(facts, swept_in.then_some(filter), rule) {
         return MethodMatch::Skips(reason);
     }
     if never(class, name, descriptor) {
         return MethodMatch::Skips(SkipReason::UsedByRuntime);
     }
     MethodMatch::Takes
+}
+
+/// Why a body that can be read is not what `size` and `calls` ask for.
+fn other_body(rule: &CompiledRule, facts: &MethodFacts<'_, '_>) -> Option<MethodMatch> {
+    if rule.size.is_none() && rule.calls.is_empty() {
+        return None;
+    }
+    let bytecode = facts.bytecode()?;
+    if rule.size.as_ref().is_some_and(|size| !size.contains(bytecode.len())) {
+        return Some(MethodMatch::OtherSize);
+    }
+    let is_called = || first_call(facts.class, bytecode, &rule.calls).is_some();
+    (!rule.calls.is_empty() && !is_called()).then_some(MethodMatch::CallsNothing)
 }
 
 /// Whether the rule's `method` can hold for some method of the class.
@@ -112,9 +150,13 @@ fn refused_kind(rule: &CompiledRule, method: &Member<'_>, named_in_full: bool) -
         b"<clinit>" if !rule.class_initialisers && !named_in_full => Some(SkipReason::ClassInitialiser),
         b"<init>" if !rule.constructors && !named_in_full => Some(SkipReason::Constructor),
         b"<init>" | b"<clinit>" => None,
-        _ if method.has(access::BRIDGE) && !rule.bridges => Some(SkipReason::Bridge),
+        _ if method.has(access::BRIDGE) && !rule.bridges && !asks_for_bridges(rule) => Some(SkipReason::Bridge),
         _ => None,
     }
+}
+
+fn asks_for_bridges(rule: &CompiledRule) -> bool {
+    rule.flags.iter().any(FlagPattern::asks_for_bridges)
 }
 
 fn is_excluded(rule: &CompiledRule, class: &[u8], name: &[u8], descriptor: &[u8]) -> bool {
@@ -123,8 +165,8 @@ fn is_excluded(rule: &CompiledRule, class: &[u8], name: &[u8], descriptor: &[u8]
     })
 }
 
-/// Why the body cannot get or is not worth a probe. `sweeping`: nothing says what the rule is about.
-fn unfit_body(facts: &MethodFacts<'_, '_>, filter: Option<&FilterConfig>, sweeping: bool) -> Option<SkipReason> {
+/// Why the body cannot get or is not worth a probe.
+fn unfit_body(facts: &MethodFacts<'_, '_>, filter: Option<&FilterConfig>, rule: &CompiledRule) -> Option<SkipReason> {
     if facts.method.has(access::ABSTRACT) {
         return Some(SkipReason::Abstract);
     }
@@ -136,11 +178,13 @@ fn unfit_body(facts: &MethodFacts<'_, '_>, filter: Option<&FilterConfig>, sweepi
     let filter = filter.filter(|_| !facts.method.has(access::SYNCHRONIZED))?;
     let (bytes, class) = (code.bytecode.len(), facts.class);
     let waits = || may_wait(code.bytecode, class.constant_pool());
-    if bytes <= filter.max_bytes as usize {
+    // A rule that states a size says itself what is too small.
+    let by_size = rule.size.is_none();
+    if by_size && bytes <= filter.max_bytes as usize {
         (!waits()).then_some(SkipReason::Tiny)
     } else if filter.leaf && is_leaf_without_loop(code.bytecode) {
         Some(SkipReason::Leaf)
-    } else if sweeping && bytes <= filter.wildcard_max_bytes as usize {
+    } else if by_size && rule.sweeps() && bytes <= filter.wildcard_max_bytes as usize {
         (!waits()).then_some(SkipReason::SmallByWildcard)
     } else {
         None

@@ -7,18 +7,22 @@
 //!
 //! [`compile`] makes rules of the configuration, [`name_index`] finds the rules for a name, [`first_look`] says no from the head of a class
 //! alone, [`rule_set`] decides with [`class_match`], [`method_match`], [`hierarchy`] and [`annotations`], [`explain`] says why.
+//! [`conditions`] are those on origin and called methods; [`class_context`] is what a decision asks besides the bytes of a class.
 //! [`body_facts`] and [`blocking_calls`] are the filter of small methods; [`untouchable`] and [`used_by_runtime`] what of the JDK is
-//! never instrumented; [`unmet_level`] and [`missing_parameters`] what rules ask for in vain.
+//! never instrumented; [`unmet_level`], [`missing_parameters`] and [`rule_reach`] what rules ask for in vain.
 //!
 //! A rule with `extends` whose answer is unknown, because a super type cannot be found yet, counts as not matching; the
 //! decision then names the missing types, and deciding again with them known may put an earlier rule in its place.
 
 mod annotations;
+mod answer_text;
 pub mod blocking_calls;
 pub mod body_facts;
+mod class_context;
 mod class_facts;
 mod class_match;
 mod compile;
+mod conditions;
 mod decision;
 mod explain;
 mod explain_text;
@@ -29,6 +33,7 @@ mod method_match;
 mod missing_parameters;
 mod name_index;
 mod rule;
+mod rule_reach;
 mod rule_set;
 pub mod signature;
 mod template_catalog;
@@ -41,13 +46,16 @@ mod class_builder;
 #[cfg(test)]
 mod tests;
 
+pub use class_context::{ClassContext, Never};
+pub use conditions::origin::{ClassOrigin, OriginAnswer, UnknownOrigin};
 pub use decision::{Chosen, ClassDecision, MethodDecision, SkipReason};
 pub use explain::{ClassExplanation, Instrumentation, MethodExplanation, RuleAnswer};
 pub use first_look::FirstLook;
 pub use hierarchy::{AskedTypes, Hierarchy, Supertypes};
 pub use missing_parameters::MissingParameters;
 pub use rule::CompiledRule;
-pub use rule_set::{Never, RuleSet};
+pub use rule_reach::{Figures, RuleReach};
+pub use rule_set::RuleSet;
 pub use template_catalog::TemplateCatalog;
 pub use unmet_level::UnmetLevel;
 pub use untouchable::Untouchable;

@@ -4,8 +4,12 @@ use std::sync::Arc;
 
 use crate::level::{Level, Mode};
 use crate::rules::capture::Capture;
+use crate::rules::patterns::call_pattern::CallPattern;
 use crate::rules::patterns::class_pattern::{ClassPattern, ExcludePattern};
+use crate::rules::patterns::flag_pattern::FlagPattern;
 use crate::rules::patterns::method_pattern::MethodPattern;
+use crate::rules::patterns::size_range::SizeRange;
+use crate::rules::patterns::text_pattern::TextPattern;
 use crate::weave::template::TemplateId;
 
 /// A rule with its names looked up, presets expanded.
@@ -13,13 +17,22 @@ use crate::weave::template::TemplateId;
 pub struct CompiledRule {
     pub(super) name: String,
     pub(super) origin: String,
+    /// Number of the `[[rule]]` of the file that states it or its preset, and the place of that one.
+    pub(super) number_in_file: usize,
+    pub(super) place_in_file: String,
     pub(super) class: Vec<ClassPattern>,
     /// Names of super types, with the numbers under which the walk of the hierarchy reports them.
     pub(super) extends: Vec<(String, usize)>,
     /// Internal names of annotations.
     pub(super) annotated: Vec<Vec<u8>>,
+    pub(super) module: Vec<TextPattern>,
+    pub(super) jar: Vec<TextPattern>,
+    pub(super) loader: Vec<TextPattern>,
     pub(super) method_annotated: Vec<Vec<u8>>,
     pub(super) method: Vec<MethodPattern>,
+    pub(super) flags: Vec<FlagPattern>,
+    pub(super) size: Option<SizeRange>,
+    pub(super) calls: Vec<CallPattern>,
     pub(super) exclude: Vec<ExcludePattern>,
     pub(super) template_names: Vec<String>,
     pub(super) templates: Arc<[TemplateId]>,
@@ -44,6 +57,11 @@ impl CompiledRule {
     /// File and line of the rule.
     pub fn origin(&self) -> &str {
         &self.origin
+    }
+
+    /// Number of the `[[rule]]` of the file that states it or its preset, from 0.
+    pub fn number_in_file(&self) -> usize {
+        self.number_in_file
     }
 
     /// The templates by name, outermost first.
@@ -86,15 +104,30 @@ impl CompiledRule {
         self.capture.as_ref()
     }
 
-    /// True if the rule does not say by name which classes it is about; it then leaves the JDK's alone.
+    /// True if the rule does not say by name which classes it is about.
     pub(super) fn names_no_class(&self) -> bool {
         self.class.is_empty()
+    }
+
+    /// True if the rule has no class patterns and names no module of the JDK, whose classes it then leaves alone.
+    pub(super) fn leaves_jdk_alone(&self) -> bool {
+        let is_jdk = |name: &[u8]| name.starts_with(b"java.") || name.starts_with(b"jdk.");
+        let names_jdk = |pattern: &TextPattern| !pattern.negated && is_jdk(pattern.glob.literal_prefix());
+        self.class.is_empty() && !self.module.iter().any(names_jdk)
+    }
+
+    /// True if the rule depends on the module, the jar or the loader of a class.
+    pub(super) fn asks_for_origin(&self) -> bool {
+        !self.module.is_empty() || !self.jar.is_empty() || !self.loader.is_empty()
     }
 
     /// True if the rule takes whatever there is, and says nothing of what it is about.
     pub(super) fn sweeps(&self) -> bool {
         let names_nothing = |pattern: &ClassPattern| pattern.negated || pattern.glob.literal_prefix().is_empty();
+        let is_any = |pattern: &TextPattern| pattern.negated || pattern.glob.text() == "*";
         self.class.iter().all(names_nothing)
+            && self.module.iter().chain(&self.jar).all(is_any)
+            && self.calls.is_empty()
             && self.extends.is_empty()
             && self.annotated.is_empty()
             && self.method.is_empty()

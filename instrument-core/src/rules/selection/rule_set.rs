@@ -3,21 +3,20 @@
 
 use classfile::ClassFile;
 
+use super::class_context::ClassContext;
 use super::class_facts::ClassFacts;
 use super::class_match::{ClassMatch, match_class};
 use super::decision::{Chosen, ClassDecision, MethodDecision, SkipReason};
 use super::first_look::AskedAnnotations;
-use super::hierarchy::{Hierarchy, WantedTypes};
+use super::hierarchy::WantedTypes;
 use super::jdk_packages::is_jdk_class;
 use super::method_match::{MethodFacts, MethodMatch, match_method, names_some_method};
 use super::name_index::NameIndex;
 use super::rule::CompiledRule;
+use super::rule_reach::Stage;
 use crate::level::Mode;
 use crate::rules::config::FilterConfig;
 use crate::rules::patterns::name_glob::NameGlob;
-
-/// Tells whether a method must never be instrumented: class, name and descriptor as in the class file.
-pub type Never<'n> = dyn Fn(&[u8], &[u8], &[u8]) -> bool + 'n;
 
 /// All rules of a configuration, in order: the first that takes a method decides.
 #[derive(Debug)]
@@ -26,6 +25,8 @@ pub struct RuleSet {
     pub(super) index: NameIndex,
     /// Rules without class patterns, in order.
     pub(super) unnamed: Vec<usize>,
+    /// Those of them that name modules of the JDK.
+    pub(super) unnamed_of_jdk: Vec<usize>,
     pub(super) exclude: Vec<NameGlob>,
     pub(super) filter: FilterConfig,
     pub(super) wanted: WantedTypes,
@@ -42,8 +43,14 @@ impl RuleSet {
     /// False if no rule can ever take a method of a class of this name. Cheap, so ask it before parsing the class.
     pub fn wants_name(&self, internal_name: &[u8]) -> bool {
         let wanted = |at: &usize| self.rules.get(*at).is_some_and(|rule| wants_class(rule, internal_name));
-        let unnamed = !self.unnamed.is_empty() && !is_jdk_class(internal_name) && self.unnamed.iter().any(wanted);
-        (unnamed || self.index.rules(internal_name).any(|at| wanted(&at))) && self.refuse_class(internal_name).is_none()
+        (self.unnamed_for(internal_name).iter().any(wanted) || self.index.rules(internal_name).any(|at| wanted(&at)))
+            && self.refuse_class(internal_name).is_none()
+    }
+
+    /// Rules without class patterns that may take a class of this name.
+    pub(super) fn unnamed_for(&self, internal_name: &[u8]) -> &[usize] {
+        let leaves_alone = !self.unnamed.is_empty() && is_jdk_class(internal_name);
+        if leaves_alone { &self.unnamed_of_jdk } else { &self.unnamed }
     }
 
     /// What the name of a class must begin with if a rule is to take a method of it; `None` if it may be any name.
@@ -72,28 +79,38 @@ impl RuleSet {
     }
 
     /// Decides for each method of a class.
-    pub fn decide(&self, class: &ClassFile<'_>, hierarchy: &dyn Hierarchy, never: &Never<'_>) -> ClassDecision {
+    pub fn decide(&self, class: &ClassFile<'_>, context: &ClassContext<'_>) -> ClassDecision {
         let name = class.this_class().0;
         let all = |reason| vec![MethodDecision::Skipped(reason); class.methods().len()];
         if let Some(reason) = self.refuse_class(name) {
             return ClassDecision { methods: all(reason), unresolved: Vec::new() };
         }
-        let facts = ClassFacts::new(class, hierarchy, &self.wanted);
+        let facts = ClassFacts::new(class, context, &self.wanted);
         let mut unresolved = false;
         let mut matching = self.candidates(name);
         matching.retain(|at| {
-            // A class without a method that the rule names is not worth a look at its super types.
-            let names_one = |rule: &&CompiledRule| rule.extends.is_empty() || names_some_method(rule, class);
-            let matched = self.rules.get(*at).filter(names_one).map(|rule| match_class(rule, &facts));
-            unresolved |= matched == Some(ClassMatch::Unresolved);
-            matched == Some(ClassMatch::Matches)
+            let Some(rule) = self.rules.get(*at) else { return false };
+            // A class without a method that the rule names is not worth a look at its super types and its origin.
+            let asks = !rule.extends.is_empty() || rule.asks_for_origin();
+            if asks && !names_some_method(rule, class) {
+                context.reach.inspect(|reach| reach.note(*at, Stage::NoSuchMethod));
+                return false;
+            }
+            let matched = match_class(rule, &facts);
+            if let (Some(reach), Some(stage)) = (context.reach, Stage::of_class(matched)) {
+                reach.note(*at, stage);
+            }
+            unresolved |= matched == ClassMatch::Unresolved;
+            matched == ClassMatch::Matches
         });
         let unresolved = if unresolved { facts.supertypes().unresolved.clone() } else { Vec::new() };
         if matching.is_empty() {
             return ClassDecision { methods: all(SkipReason::NoRule), unresolved };
         }
-        let methods =
-            class.methods().iter().map(|method| self.decide_method(&matching, &MethodFacts::new(class, method), never));
+        let methods = class
+            .methods()
+            .iter()
+            .map(|method| self.decide_method(&matching, &MethodFacts::new(class, method), context));
         ClassDecision { methods: methods.collect(), unresolved }
     }
 
@@ -108,33 +125,56 @@ impl RuleSet {
     /// Rules whose class patterns match the name (`!` not considered), in order.
     fn candidates(&self, name: &[u8]) -> Vec<usize> {
         let mut candidates: Vec<usize> = self.index.rules(name).collect();
-        if !self.unnamed.is_empty() && !is_jdk_class(name) {
-            candidates.extend(&self.unnamed);
-        }
+        candidates.extend(self.unnamed_for(name));
         candidates.sort_unstable();
         candidates.dedup();
         candidates
     }
 
-    fn decide_method(&self, rules: &[usize], method: &MethodFacts<'_, '_>, never: &Never<'_>) -> MethodDecision {
+    fn decide_method(
+        &self,
+        rules: &[usize],
+        method: &MethodFacts<'_, '_>,
+        context: &ClassContext<'_>,
+    ) -> MethodDecision {
         let mut reason = SkipReason::NoRule;
-        for (number, rule) in rules.iter().filter_map(|at| Some((*at, self.rules.get(*at)?))) {
-            match match_method(rule, method, &self.filter, never) {
-                MethodMatch::Takes => {
-                    return MethodDecision::Chosen(Chosen {
-                        rule: number,
-                        templates: rule.templates.clone(),
-                        level: rule.level,
-                        mode: rule.mode,
-                        capture: rule.capture.clone(),
-                    });
+        let mut rules = rules.iter().filter_map(|at| Some((*at, self.rules.get(*at)?)));
+        while let Some((number, rule)) = rules.next() {
+            let answer = match_method(rule, method, &self.filter, context.never);
+            context.reach.inspect(|reach| reach.note(number, Stage::of_method(answer)));
+            let decided = match answer {
+                MethodMatch::Takes => MethodDecision::Chosen(Chosen {
+                    rule: number,
+                    templates: rule.templates.clone(),
+                    level: rule.level,
+                    mode: rule.mode,
+                    capture: rule.capture.clone(),
+                }),
+                MethodMatch::Skips(final_reason) => MethodDecision::Skipped(final_reason),
+                MethodMatch::NotThisKind(kind) if reason == SkipReason::NoRule => {
+                    reason = kind;
+                    continue;
                 }
-                MethodMatch::Skips(final_reason) => return MethodDecision::Skipped(final_reason),
-                MethodMatch::NotThisKind(kind) if reason == SkipReason::NoRule => reason = kind,
-                _ => {}
-            }
+                _ => continue,
+            };
+            self.note_later(rules, method, context);
+            return decided;
         }
         MethodDecision::Skipped(reason)
+    }
+
+    /// Notes how far the rules after the one that decided would have got, of those that took nothing so far.
+    fn note_later<'r>(
+        &self,
+        later: impl Iterator<Item = (usize, &'r CompiledRule)>,
+        method: &MethodFacts<'_, '_>,
+        context: &ClassContext<'_>,
+    ) {
+        let Some(reach) = context.reach else { return };
+        for (number, rule) in later.filter(|(number, _)| reach.is_open(*number)) {
+            let stage = Stage::of_method(match_method(rule, method, &self.filter, context.never));
+            reach.note(number, stage.min(Stage::TakenBefore));
+        }
     }
 }
 

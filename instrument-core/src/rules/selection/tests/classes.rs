@@ -2,7 +2,7 @@
 
 use classfile::ClassFile;
 
-use super::{Types, decide, never_never, rules, takes};
+use super::{Types, context, decide, rules, takes};
 use crate::rules::selection::class_builder::{CALLS, ClassBuilder, RETURNS};
 
 fn plain(name: &str) -> ClassBuilder {
@@ -64,7 +64,7 @@ fn cycles_and_diamonds_end() {
     assert!(!takes("extends = 'a.None'", ClassBuilder::new("a/X", "a/A"), &types));
     let own_parent = ClassBuilder::new("a/X", "a/X").build();
     let decision =
-        rules("[[rule]]\nextends = 'a.None'").decide(&ClassFile::parse(&own_parent).unwrap(), &types, &never_never);
+        rules("[[rule]]\nextends = 'a.None'").decide(&ClassFile::parse(&own_parent).unwrap(), &context(&types));
     assert_eq!(decision.unresolved, Vec::<Vec<u8>>::new(), "the class itself needs no looking up");
 }
 
@@ -86,7 +86,7 @@ fn unresolved_types_are_named_only_if_they_matter() {
     let types = Types::new(&["a/Known: java/lang/Object", "a/Half: a/Lost, a/Wanted", "a/Wanted: java/lang/Object"]);
     let unresolved = |class: ClassBuilder| {
         let bytes = class.method("f", "()V", RETURNS).build();
-        let decision = rules.decide(&ClassFile::parse(&bytes).unwrap(), &types, &never_never);
+        let decision = rules.decide(&ClassFile::parse(&bytes).unwrap(), &context(&types));
         let names: Vec<String> = decision.unresolved.iter().map(|name| String::from_utf8_lossy(name).into()).collect();
         (names.join(" "), decision.chosen().count())
     };
@@ -111,9 +111,9 @@ fn the_hierarchy_is_asked_once_per_type_and_only_if_needed() {
         "[[rule]]\nclass = 'x.*'\nextends = 'a.I'\n[[rule]]\nclass = 'a.*'\nextends = 'z.Z'\n[[rule]]\nclass = 'a.*'\nextends = 'a.I'",
     );
     let class = |name: &str| ClassBuilder::new(name, "a/B").method("f", "()V", CALLS).build();
-    rules.decide(&ClassFile::parse(&class("other/X")).unwrap(), &counting, &never_never);
+    rules.decide(&ClassFile::parse(&class("other/X")).unwrap(), &context(&counting));
     assert_eq!(counting.1.get(), 0, "no rule names the class, so nobody needs its super types");
-    rules.decide(&ClassFile::parse(&class("a/X")).unwrap(), &counting, &never_never);
+    rules.decide(&ClassFile::parse(&class("a/X")).unwrap(), &context(&counting));
     assert_eq!(counting.1.get(), 3, "a/B, a/C and a/I once each, for two rules");
 }
 
@@ -124,7 +124,7 @@ fn the_first_look_says_no_to_what_has_nothing_that_rules_ask_for() {
         let (rules, bytes) = (rules(text), class.method("f", "()V", RETURNS).build());
         let mut memory = classfile::HeadMemory::default();
         let look = rules.first_look(&bytes, &mut memory).unwrap();
-        rules.may_take(&look, &types)
+        rules.may_take(&look, &context(&types))
     };
     let extends = "[[rule]]\nextends = 'a.Wanted'";
     assert!(!looks_on(extends, ClassBuilder::new("a/X", "a/B")));
@@ -160,7 +160,7 @@ fn a_type_noted_as_unasked_is_not_walked_again() {
     let rules = rules("[[rule]]\nextends = 'a.W'\nlevel = 'time'");
     let chosen = |class: ClassBuilder| {
         let bytes = class.method("f", "()V", CALLS).build();
-        rules.decide(&ClassFile::parse(&bytes).unwrap(), &noting, &never_never).chosen().count()
+        rules.decide(&ClassFile::parse(&bytes).unwrap(), &context(&noting)).chosen().count()
     };
     assert_eq!(chosen(ClassBuilder::new("a/X", "a/Lost").interface("a/C")), 0);
     assert!(noting.1.borrow().is_empty(), "a part is unknown");

@@ -2,7 +2,7 @@
 
 use classfile::{ClassFile, access};
 
-use super::{Types, never_never, rules};
+use super::{Types, context, rules};
 use crate::rules::selection::class_builder::{CALLS, ClassBuilder, LONG_LEAF};
 use crate::rules::selection::{ClassExplanation, MethodDecision};
 
@@ -32,8 +32,8 @@ fn explain(class: ClassBuilder) -> ClassExplanation {
     let class = ClassFile::parse(&bytes).unwrap();
     let types = Types::new(&["a/Base: java/lang/Object, a/Servlet", "a/Servlet: java/lang/Object"]);
     let rules = rules(RULES);
-    let explanation = rules.explain(&class, &types, &never_never);
-    for (decision, method) in rules.decide(&class, &types, &never_never).methods.iter().zip(&explanation.methods) {
+    let explanation = rules.explain(&class, &context(&types));
+    for (decision, method) in rules.decide(&class, &context(&types)).methods.iter().zip(&explanation.methods) {
         match decision {
             MethodDecision::Chosen(chosen) => {
                 let shown = method.instrumented.as_ref().unwrap();

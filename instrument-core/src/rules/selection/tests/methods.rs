@@ -5,7 +5,7 @@ use classfile::{ClassFile, access};
 use super::{Types, decide, rules};
 use crate::level::{Level, Mode};
 use crate::rules::selection::class_builder::{CALLS, ClassBuilder, LONG_LEAF, RETURNS};
-use crate::rules::selection::{MethodDecision, SkipReason};
+use crate::rules::selection::{ClassContext, MethodDecision, SkipReason};
 use crate::weave::template::TemplateId;
 
 fn class() -> ClassBuilder {
@@ -48,7 +48,7 @@ fn exclude_wins_over_later_rules() {
 fn chosen_methods_carry_templates_level_and_mode() {
     let rules = rules("[[rule]]\ntemplate = ['logged', 'timed']\nlevel = 'full'\nmode = 'wrapper'\n");
     let bytes = class().method("f", "()V", CALLS).build();
-    let decision = rules.decide(&ClassFile::parse(&bytes).unwrap(), &Types::default(), &super::never_never);
+    let decision = rules.decide(&ClassFile::parse(&bytes).unwrap(), &super::context(&Types::default()));
     let (index, chosen) = decision.chosen().next().unwrap();
     assert_eq!((index, chosen.rule, chosen.level, chosen.mode), (0, 0, Level::Full, Mode::Wrapper));
     assert_eq!(chosen.templates[..], [TemplateId(1), TemplateId(0)], "outermost first");
@@ -184,7 +184,10 @@ fn what_the_runtime_uses_is_left_alone() {
         asked.borrow_mut().push(method.to_vec());
         (class, method, descriptor) == (b"java/lang/ThreadLocal", b"get", b"()V")
     };
-    let decision = rules.decide(&ClassFile::parse(&bytes).unwrap(), &Types::default(), &never);
+    let decision = rules.decide(
+        &ClassFile::parse(&bytes).unwrap(),
+        &ClassContext { never: &never, ..super::context(&Types::default()) },
+    );
     assert_eq!(decision.methods[0], MethodDecision::Skipped(SkipReason::UsedByRuntime));
     assert!(matches!(decision.methods[1], MethodDecision::Chosen(_)));
     assert_eq!(asked.into_inner(), [b"get", b"set"], "only methods that a rule takes are looked up");

@@ -2,9 +2,11 @@
 
 mod classes;
 mod compiling;
+mod conditions;
 mod explaining;
 mod methods;
 mod presets;
+mod reach;
 mod unread;
 
 use std::collections::HashMap;
@@ -13,7 +15,9 @@ use std::sync::Arc;
 use classfile::{ClassFile, HeadMemory};
 
 use super::class_builder::ClassBuilder;
-use super::{ClassDecision, Hierarchy, MethodDecision, RuleSet, Supertypes, TemplateCatalog};
+use super::{
+    ClassContext, ClassDecision, Hierarchy, MethodDecision, RuleSet, Supertypes, TemplateCatalog, UnknownOrigin,
+};
 use crate::level::Level;
 use crate::rules::config::{Diagnostic, RuleFile};
 use crate::weave::template::{TemplateId, category};
@@ -80,12 +84,17 @@ pub(super) fn never_never(_: &[u8], _: &[u8], _: &[u8]) -> bool {
     false
 }
 
+/// A class with these super types of which nothing else is known.
+pub(super) fn context(hierarchy: &dyn Hierarchy) -> ClassContext<'_> {
+    ClassContext { hierarchy, origin: &UnknownOrigin, never: &never_never, reach: None }
+}
+
 /// The decision; a class that does not pass the first look must have none.
 fn decision_of(rules: &RuleSet, class: &ClassFile<'_>, types: &Types) -> ClassDecision {
-    let decision = rules.decide(class, types, &never_never);
+    let decision = rules.decide(class, &context(types));
     let mut memory = HeadMemory::default();
     let look = rules.first_look(class.bytes(), &mut memory).unwrap();
-    let may_take = rules.may_take(&look, types);
+    let may_take = rules.may_take(&look, &context(types));
     let is_none = decision.chosen().next().is_none() && decision.unresolved.is_empty();
     assert!(may_take || is_none, "the first look must not lose {}", class.this_class());
     decision

@@ -71,9 +71,9 @@ fn takes(loader: &Loader, wanted: &str, super_class: &str, interfaces: &[&str]) 
     let bytes = interfaces.iter().fold(class, |class, name| class.interface(name)).build();
     let class = ClassFile::parse(&bytes).unwrap();
     let mut memory = HeadMemory::default();
-    let may_take = rules.may_take(&rules.first_look(&bytes, &mut memory).unwrap(), loader);
+    let may_take = rules.may_take(&rules.first_look(&bytes, &mut memory).unwrap(), &super::context(loader));
     let read = loader.read.borrow().clone();
-    let decision = rules.decide(&class, loader, &|_, _, _| false);
+    let decision = rules.decide(&class, &super::context(loader));
     assert!(decision.unresolved.is_empty(), "what cannot matter is not waited for");
     let is_taken = decision.chosen().next().is_some();
     assert_eq!(may_take, is_taken);
