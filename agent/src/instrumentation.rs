@@ -1,25 +1,25 @@
-//! What a session inserts into classes, and what it keeps about them for that: rules, engine, super types, probes.
+//! What a session inserts into classes, and what it keeps about them for that.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use instrument_core::level::Level;
-use instrument_core::selection::{Chosen, CompiledRule, RuleReach, Untouchable};
-use instrument_core::{Engine, EngineOptions};
+use instrument_core::selection::{Chosen, CompiledRule};
+use parking_lot::RwLock;
 use records::probe_registry::{self, LIVE_NUMBERS, ProbeRegistry};
 use records::{LoaderId, SharedLengths};
 use rustc_hash::FxHashSet;
+use settings::Config;
 
 use crate::class_dump::ClassDump;
 use crate::file_names::FileNames;
-use crate::hierarchy::TypeIndex;
+use crate::generation::Generation;
 use crate::jvm::{JavaVm, Jvmti};
 use crate::jvm_event_recording::JvmEventRecording;
 use crate::late_decisions::LateDecisions;
 use crate::live_control::LiveControl;
-use crate::parameter_doubts::ParameterDoubts;
 use crate::probe_switch::ProbeSwitch;
 use crate::recorder::{BurstWindows, InnerCalls, WatchedCalls};
 use crate::rewritten_classes::RewrittenClasses;
@@ -40,20 +40,16 @@ pub(crate) struct Beginning {
 /// What is inserted into classes, from the start of a session to its end.
 #[derive(Debug)]
 pub(crate) struct Instrumentation {
-    /// Configuration, templates and rules.
-    pub(crate) setup: Setup,
-    /// The engine with these templates.
-    pub(crate) engine: Engine,
+    /// The configuration, of which a reload replaces the rules only.
+    pub(crate) config: Config,
+    /// Rules and templates, as they were read last.
+    generation: RwLock<Arc<Generation>>,
     /// Numbers of probes.
     pub(crate) probes: &'static ProbeRegistry,
     /// Classes that were given wrappers, in this session or an earlier one.
     pub(crate) wrapped: &'static WrappedClasses,
     /// Set when the session is about to end: classes get no probes any more.
     leaving: AtomicBool,
-    /// Known super types.
-    pub(crate) types: TypeIndex,
-    /// Methods that are never instrumented, computed when a class of the JDK is first decided.
-    untouchable: OnceLock<Untouchable>,
     /// Classes whose decision needs super types that were unknown.
     pub(crate) late: LateDecisions,
     /// What can be changed while the program runs.
@@ -68,10 +64,6 @@ pub(crate) struct Instrumentation {
     pub(crate) statistics: Statistics,
     /// Feature release of the JDK.
     pub(crate) java_version: u32,
-    /// What rules ask for and no method has.
-    pub(crate) doubts: ParameterDoubts,
-    /// How far each rule got with the classes up to now.
-    pub(crate) reach: RuleReach,
     /// Classes that were handed back changed.
     pub(crate) rewritten: RewrittenClasses,
     /// Switches all probes off and on.
@@ -94,20 +86,15 @@ impl Instrumentation {
         let counted = Arc::new(WatchedCalls::of_process());
         let withdrawn = setup.watch_budget().map(|percent| WithdrawnProbes::new(probes, percent, Arc::clone(&counted)));
         Instrumentation {
-            engine: Engine::new(Arc::clone(&setup.templates), EngineOptions::default()),
             probes,
             wrapped,
             leaving: AtomicBool::new(false),
-            types: TypeIndex::new(PathBuf::from(java_home), beginning.jvm_started, &setup.rules),
-            untouchable: OnceLock::new(),
             late: LateDecisions::default(),
-            live: LiveControl::new(probes, setup.budget()),
+            live: LiveControl::new(probes),
             inner_calls: Arc::default(),
             dump: ClassDump::into_directory(setup.config.agent.dump.as_ref().map(|pattern| file_names.path(pattern))),
             statistics: Statistics::default(),
             java_version: beginning.jvmti.java_version(),
-            doubts: ParameterDoubts::new(),
-            reach: RuleReach::new(&setup.rules),
             rewritten: RewrittenClasses::default(),
             switch: ProbeSwitch::new(
                 beginning.vm,
@@ -118,17 +105,33 @@ impl Instrumentation {
             ),
             events: JvmEventRecording::new(&setup.config.trace, setup.config.sampler.is_some()),
             withdrawn,
-            setup,
+            config: setup.config.clone(),
+            generation: RwLock::new(Arc::new(Generation::first(
+                PathBuf::from(java_home),
+                beginning.jvm_started,
+                setup,
+            ))),
         }
     }
 
+    /// Rules and templates, as they were read last.
+    pub(crate) fn generation(&self) -> Arc<Generation> {
+        Arc::clone(&self.generation.read())
+    }
+
+    /// From now on classes get what this generation wants.
+    pub(crate) fn replace_generation(&self, generation: Generation) {
+        *self.generation.write() = Arc::new(generation);
+    }
+
     /// A method got a live probe of this number.
-    pub(crate) fn begin_live(&self, probe: u32, chosen: &Chosen) {
-        self.note_category(probe, LIVE_NUMBERS, chosen);
-        let is_governed = self.setup.rules.rules().get(chosen.rule).is_none_or(CompiledRule::is_governed);
-        self.live.begin(probe, chosen, is_governed);
+    pub(crate) fn begin_live(&self, generation: &Generation, probe: u32, chosen: &Chosen) {
+        let rule = generation.rule_of(chosen);
+        self.note_category(probe, LIVE_NUMBERS, rule);
+        let is_governed = rule.is_none_or(CompiledRule::is_governed);
+        self.live.begin(probe, chosen, is_governed, generation.number);
         // Where levels are set by people, level watch must work from the first moment on.
-        self.tick_for(if self.setup.wants_live() { Level::Watch } else { chosen.level });
+        self.tick_for(if self.config.wants_live() { Level::Watch } else { chosen.level });
         // Without its probe a method has no template at all, and another one may be at another level.
         if let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !is_governed || chosen.templates.len() > 1) {
             withdrawn.spare(probe);
@@ -136,17 +139,18 @@ impl Instrumentation {
     }
 
     /// A method got a probe of this number, whose level stays.
-    pub(crate) fn begin_fixed(&self, probe: u32, chosen: &Chosen) {
-        self.note_category(probe, 1, chosen);
-        self.live.begin_fixed(probe);
-        let is_governed = self.setup.rules.rules().get(chosen.rule).is_none_or(CompiledRule::is_governed);
+    pub(crate) fn begin_fixed(&self, generation: &Generation, probe: u32, chosen: &Chosen) {
+        let rule = generation.rule_of(chosen);
+        self.note_category(probe, 1, rule);
+        self.live.begin_fixed(probe, generation.number);
+        let is_governed = rule.is_none_or(CompiledRule::is_governed);
         if let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !is_governed) {
             withdrawn.spare(probe);
         }
     }
 
-    fn note_category(&self, probe: u32, numbers: u32, chosen: &Chosen) {
-        if self.setup.rules.rules().get(chosen.rule).is_some_and(CompiledRule::counts_outermost) {
+    fn note_category(&self, probe: u32, numbers: u32, rule: Option<&CompiledRule>) {
+        if rule.is_some_and(CompiledRule::counts_outermost) {
             self.inner_calls.count_outermost_only(probe, numbers);
         }
     }
@@ -163,18 +167,9 @@ impl Instrumentation {
         self.switch.need_ticks(&self.events);
     }
 
-    /// Whether a method that the rules want must be left alone all the same.
-    pub(crate) fn is_untouchable(&self, class: &[u8], method: &[u8], descriptor: &[u8]) -> bool {
-        if !Untouchable::concerns(class) {
-            return false;
-        }
-        let untouchable = self.untouchable.get_or_init(|| self.setup.untouchable(&|name| self.types.jdk_class(name)));
-        untouchable.contains(class, method, descriptor)
-    }
-
     /// Forgets the classes of loaders that are gone.
     pub(crate) fn forget(&self, gone: &FxHashSet<LoaderId>) {
-        self.types.forget(gone);
+        self.generation().types.forget(gone);
         self.probes.note_unloaded(gone);
         self.rewritten.forget(gone);
         self.wrapped.forget(gone);

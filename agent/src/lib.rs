@@ -22,6 +22,7 @@ mod entry;
 mod ffi;
 mod file_names;
 mod followed_loaders;
+mod generation;
 mod governor;
 mod health;
 mod hierarchy;

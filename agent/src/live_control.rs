@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 use control::{Bursts, Changed, GovernorFigures, LiveCounts, RecordedTime, WantedLevel};
 use instrument_core::level::Level;
 use instrument_core::selection::Chosen;
+use instrument_core::template::TemplateLibrary;
 use parking_lot::Mutex;
 use records::level_times::LevelTimes;
 use records::probe_registry::{ProbeDescription, ProbeRegistry, RecordedAs, SECTION};
 use rustc_hash::{FxHashMap, FxHashSet};
+use settings::ControlConfig;
 use trace::report::counted;
 
 use crate::governor::{Decision, Governor, Interval, Manner, ProbeCalls};
@@ -38,19 +40,19 @@ pub(crate) struct LiveControl {
     levels: &'static LiveLevels,
     probes: &'static ProbeRegistry,
     began: Instant,
-    budget_percent: Option<u32>,
     times: Arc<LevelTimes>,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
+    budget_percent: Option<u32>,
     governor: Option<Governor>,
     prices: ProbePrices,
     /// What the rule of each live probe says.
     ruled: FxHashMap<u32, Ruled>,
-    /// When each probe of a fixed level was inserted, in milliseconds since the session began.
-    fixed: FxHashMap<u32, u32>,
+    /// When each probe of a fixed level was inserted, in milliseconds since the session began, and the generation whose rules wanted it last.
+    fixed: FxHashMap<u32, (u32, u32)>,
     /// Live probes whose level a person set: the governor leaves them alone.
     set_by_person: FxHashSet<u32>,
     decisions: VecDeque<String>,
@@ -69,6 +71,8 @@ struct Ruled {
     is_only_template: bool,
     /// When the method got the probe, since the session began.
     begin: Duration,
+    /// The generation whose rules wanted it last.
+    generation: u32,
 }
 
 /// What the governor saw last.
@@ -119,35 +123,78 @@ pub(crate) struct LevelsSet {
 
 impl LiveControl {
     /// The control of a session that begins.
-    pub(crate) fn new(probes: &'static ProbeRegistry, budget_percent: Option<u32>) -> LiveControl {
+    pub(crate) fn new(probes: &'static ProbeRegistry) -> LiveControl {
         let levels = live_levels::of_process();
         levels.forget(1..=probes.highest());
         let began = Instant::now();
         let times = Arc::new(LevelTimes::new(began));
-        LiveControl { levels, probes, began, budget_percent, times, state: Mutex::default() }
+        LiveControl { levels, probes, began, times, state: Mutex::default() }
     }
 
-    /// Starts the governor, if there is a budget; when it is known what calls cost.
-    pub(crate) fn start(&self, prices: ProbePrices, cpu: Duration) {
+    /// Starts the governor unless it runs, if there is a budget; when it is known what calls cost.
+    pub(crate) fn start(&self, prices: ProbePrices, budget_percent: Option<u32>, cpu: Duration) {
         let mut state = self.state.lock();
         state.prices = prices;
-        state.governor = self.budget_percent.map(|percent| Governor::new(percent, Manner::OF_LEVELS));
+        if state.governor.is_some() {
+            return;
+        }
+        state.budget_percent = budget_percent;
+        state.governor = budget_percent.map(|percent| Governor::new(percent, Manner::OF_LEVELS));
         state.last = Some(Last { at: self.began.elapsed(), cpu, made: CallsMade::default() });
     }
 
     /// A method got this live probe.
-    pub(crate) fn begin(&self, probe: u32, chosen: &Chosen, is_governed: bool) {
+    pub(crate) fn begin(&self, probe: u32, chosen: &Chosen, is_governed: bool, generation: u32) {
         self.levels.begin(probe, chosen.level);
         let is_only_template = chosen.templates.len() == 1;
         let mut state = self.state.lock();
-        let begin = state.ruled.get(&probe).map_or_else(|| self.began.elapsed(), |earlier| earlier.begin);
-        state.ruled.insert(probe, Ruled { level: chosen.level, is_governed, is_only_template, begin });
+        let earlier = state.ruled.get(&probe).copied();
+        let begin = earlier.map_or_else(|| self.began.elapsed(), |earlier| earlier.begin);
+        state.ruled.insert(probe, Ruled { level: chosen.level, is_governed, is_only_template, begin, generation });
+        // Its rule says something else since a reload; what a person has set goes before.
+        if earlier.is_some_and(|earlier| earlier.level != chosen.level) && !state.set_by_person.contains(&probe) {
+            let from = self.levels.get(probe);
+            self.levels.set(probe, chosen.level);
+            self.times.change(probe, begin, from, chosen.level);
+            if let Some(governor) = &mut state.governor {
+                governor.forget(probe);
+            }
+        }
+    }
+
+    /// Forgets probes that their classes have lost with a reload: their numbers are given again if a method is wanted again.
+    pub(crate) fn lose(&self, lost: &FxHashSet<u32>) {
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        for probe in lost {
+            if state.ruled.remove(probe).is_some() || state.fixed.remove(probe).is_some() {
+                state.set_by_person.remove(probe);
+                state.warned.remove(probe);
+                if let Some(governor) = &mut state.governor {
+                    governor.forget(*probe);
+                }
+            }
+        }
+        self.levels.forget(lost.iter().copied());
+    }
+
+    /// Returns the probes that classes of this session hold.
+    pub(crate) fn numbers(&self) -> FxHashSet<u32> {
+        let state = self.state.lock();
+        state.ruled.keys().chain(state.fixed.keys()).copied().collect()
     }
 
     /// A method got this probe, whose level stays.
-    pub(crate) fn begin_fixed(&self, probe: u32) {
+    pub(crate) fn begin_fixed(&self, probe: u32, generation: u32) {
         let begin = u32::try_from(self.began.elapsed().as_millis()).unwrap_or(u32::MAX);
-        self.state.lock().fixed.entry(probe).or_insert(begin);
+        self.state.lock().fixed.entry(probe).or_insert((begin, generation)).1 = generation;
+    }
+
+    /// The generation whose rules wanted a probe last.
+    pub(crate) fn generation_of(&self, probe: u32) -> Option<u32> {
+        let state = self.state.lock();
+        let fixed = state.fixed.get(&probe).map(|(_, generation)| *generation);
+        fixed.into_iter().chain(state.ruled.get(&probe).map(|ruled| ruled.generation)).max()
     }
 
     /// For how long probes were at each level.
@@ -268,10 +315,10 @@ impl LiveControl {
     }
 
     /// How many live probes have which level, or are removed, by category.
-    pub(crate) fn count(&self, setup: &Setup, removed: &FxHashSet<u32>) -> Vec<LiveCounts> {
+    pub(crate) fn count(&self, templates: &TemplateLibrary, removed: &FxHashSet<u32>) -> Vec<LiveCounts> {
         let mut counts: BTreeMap<&str, BTreeMap<String, usize>> = BTreeMap::new();
         for probe in self.described().iter().filter(|probe| probe.live) {
-            let of_category = counts.entry(category_of(&probe.template, &setup.templates)).or_default();
+            let of_category = counts.entry(category_of(&probe.template, templates)).or_default();
             let state = if removed.contains(&probe.number) { REMOVED } else { self.levels.get(probe.number).name() };
             *of_category.entry(state.to_owned()).or_default() += 1;
         }
@@ -280,9 +327,8 @@ impl LiveControl {
     }
 
     /// The windows of level burst, if there were some or will be.
-    pub(crate) fn bursts(&self, setup: &Setup) -> Option<Bursts> {
+    pub(crate) fn bursts(&self, control: &ControlConfig) -> Option<Bursts> {
         let (windows, open_nanos) = self.levels.windows();
-        let control = &setup.config.control;
         (windows > 0 || self.levels.is_bursting()).then_some(Bursts {
             open_ms: control.burst_open_ms,
             period_ms: control.burst_period_ms,
@@ -317,7 +363,7 @@ impl LiveControl {
         let state = self.state.lock();
         let nanos = |level| state.prices.of(level).total_nanos;
         Some(GovernorFigures {
-            budget_percent: self.budget_percent?,
+            budget_percent: state.budget_percent?,
             percent: state.governor.as_ref()?.percent(),
             kept_percent: state.kept.percent,
             watch_percent,
@@ -333,7 +379,7 @@ impl LiveControl {
 
     /// The probe that takes most of the CPU time although nobody may lower it, if all of these take more than the budget.
     fn warning(&self, state: &State) -> Option<(u32, String)> {
-        let budget = self.budget_percent.filter(|budget| state.kept.percent > f64::from(*budget))?;
+        let budget = state.budget_percent.filter(|budget| state.kept.percent > f64::from(*budget))?;
         let (probe, percent) = state.kept.dearest?;
         let name = self.name(probe);
         let why = if state.set_by_person.contains(&probe) {
@@ -437,7 +483,7 @@ impl LiveControl {
                 let prices = &state.prices;
                 let timed = percent * prices.of(Level::Time).total_nanos / prices.of(Level::Full).total_nanos.max(1.0);
                 let is_full = self.levels.get(probe) == Level::Full;
-                let budget = f64::from(self.budget_percent?);
+                let budget = f64::from(state.budget_percent?);
                 let to = if is_full && timed < budget * MOST_OF_ONE { Level::Time } else { Level::Watch };
                 let reason = format!("{calls_per_second:.0} calls a second took {percent:.1} % of the CPU time");
                 let line = format!("{} set to {to}: {reason}", self.name(probe));
@@ -456,7 +502,7 @@ impl State {
     /// Returns when a method got this probe, since the session began.
     fn begin(&self, probe: u32) -> Option<Duration> {
         let live = self.ruled.get(&probe).map(|ruled| ruled.begin);
-        live.or_else(|| Some(Duration::from_millis(u64::from(*self.fixed.get(&probe)?))))
+        live.or_else(|| Some(Duration::from_millis(u64::from(self.fixed.get(&probe)?.0))))
     }
 
     fn note(&mut self, at: Duration, line: String) {
@@ -477,7 +523,7 @@ mod tests {
     /// A session that began some seconds ago.
     fn session_since(seconds: u64, probes: &'static ProbeRegistry) -> LiveControl {
         let began = Instant::now() - Duration::from_secs(seconds);
-        LiveControl { began, times: Arc::new(LevelTimes::new(began)), ..LiveControl::new(probes, None) }
+        LiveControl { began, times: Arc::new(LevelTimes::new(began)), ..LiveControl::new(probes) }
     }
 
     fn request<'a>(name: &'a str, live: bool) -> ProbeRequest<'a> {
@@ -497,7 +543,7 @@ mod tests {
         let probe = probes.numbers((b"p/Late", 1), &[request("a", false)]).unwrap()[0];
         let control = session_since(100, probes);
         assert!(control.recorded_time(probe, Some(Level::Watch)).is_none(), "no class of this session has it");
-        control.begin_fixed(probe);
+        control.begin_fixed(probe, 1);
         let before = control.recorded_time(probe, Some(Level::Watch)).map(in_seconds);
         assert!(matches!(before, Some([0, estimates, whole, 0]) if estimates == whole && whole < 50), "{before:?}");
         control.note_removal(probe, true);
@@ -519,14 +565,14 @@ mod tests {
         probes.section(b"part");
         let templates = Arc::from(setup.rules.rules()[0].templates());
         let chosen = Chosen { rule: 0, templates, level: Level::Time, mode: Mode::Inline, capture: None };
-        let control = LiveControl::new(probes, None);
-        [kept, script].iter().for_each(|probe| control.begin(*probe, &chosen, true));
-        control.begin_fixed(fixed);
+        let control = LiveControl::new(probes);
+        [kept, script].iter().for_each(|probe| control.begin(*probe, &chosen, true, 1));
+        control.begin_fixed(fixed, 1);
         probes.note_unloaded(&FxHashSet::from_iter([2]));
-        let counts = control.count(&setup, &FxHashSet::default());
+        let counts = control.count(&setup.templates, &FxHashSet::default());
         let levels: Vec<_> = counts.iter().map(|counts| format!("{} {:?}", counts.category, counts.levels)).collect();
         assert_eq!(levels, ["catch-all {\"time\": 1}"]);
-        let removed = control.count(&setup, &FxHashSet::from_iter([kept]));
+        let removed = control.count(&setup.templates, &FxHashSet::from_iter([kept]));
         assert_eq!(removed[0].levels.keys().collect::<Vec<_>>(), [&REMOVED], "the same word as in the list of methods");
         let all = LiveSelection::parse("**").unwrap();
         let LevelsSet { answer, probes: numbers, .. } =
@@ -534,8 +580,8 @@ mod tests {
         assert_eq!((numbers, answer.changed, answer.live), (vec![kept], 1, 1));
         assert_eq!(answer.fixed.iter().map(|fixed| fixed.methods).collect::<Vec<_>>(), [1, 1], "and the section");
         assert_eq!([kept, unwanted].map(|probe| control.level(probe)), [Level::Full, Level::Off]);
-        let next = LiveControl::new(probes, None);
-        assert!(next.count(&setup, &FxHashSet::default()).is_empty(), "attached again with other rules");
+        let next = LiveControl::new(probes);
+        assert!(next.count(&setup.templates, &FxHashSet::default()).is_empty(), "attached again with other rules");
         assert_eq!(next.level(kept), Level::Off);
     }
 }

@@ -89,6 +89,14 @@ impl ProbeSwitch {
         Ok(())
     }
 
+    /// From now on there may be probes at level full whose figures are wanted.
+    pub(crate) fn count_full(&self, jni: &Jni<'_>) -> Result<(), String> {
+        let mut state = self.state.lock();
+        let Some((runtime, _)) = state.recording.filter(|_| !state.counts_full) else { return Ok(()) };
+        state.counts_full = true;
+        if state.paused_by.is_empty() { runtime.switch(jni, true, true) } else { Ok(()) }
+    }
+
     /// Some class got a probe that reads the tick.
     pub(crate) fn need_ticks(&self, events: &JvmEventRecording) {
         if self.needs_ticks.load(Ordering::Acquire) {

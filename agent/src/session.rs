@@ -30,6 +30,7 @@ use crate::{initial_state, message, transform};
 
 mod answers;
 mod recording;
+mod reload;
 
 use recording::{Ended, Running};
 
@@ -56,8 +57,12 @@ pub(crate) struct Session {
     pub(crate) instrumentation: Arc<Instrumentation>,
     /// Changes loaded classes.
     pub(crate) reconciler: Arc<Reconciler>,
-    /// What one call costs, measured when the recording begins.
-    pub(crate) prices: OnceLock<ProbePrices>,
+    /// What one call costs, measured before there are probes whose price matters.
+    pub(crate) prices: Mutex<Option<ProbePrices>>,
+    /// Which kinds of probes the session is ready for.
+    ready_for: Mutex<Kinds>,
+    /// One reload at a time.
+    reloading: Mutex<()>,
     /// Calls up to now, if somebody may ask.
     pub(crate) rates: Option<Arc<Mutex<CallRates>>>,
     /// Which lengths of calls at level watch count.
@@ -171,7 +176,7 @@ impl Agent {
             tracing::error!(%error, "the class hook cannot be switched off");
         }
         instrumentation.events.listen(self.jvmti, false);
-        instrumentation.types.close(jni);
+        instrumentation.generation().types.close(jni);
         self.end_session("the agent was detached");
     }
 
@@ -187,31 +192,23 @@ impl Agent {
 
     /// Starts a session in a JVM that is up: runtime classes, recorder, hook, and the classes that were loaded before.
     fn start(&self, jni: &Jni<'_>, session: &Arc<Session>, jvm_starts: bool) -> Result<(), String> {
-        let rings = *self.rings.get_or_init(|| {
-            Rings::of_process(session.instrumentation.setup.config.trace.buffer_mb as usize * (1 << 20))
-        });
+        let generation = session.instrumentation.generation();
+        let setup = &generation.setup;
+        let rings = *self
+            .rings
+            .get_or_init(|| Rings::of_process(session.instrumentation.config.trace.buffer_mb as usize * (1 << 20)));
         let runtime = match self.runtime.get() {
             Some(runtime) => *runtime,
             None => {
-                let defined =
-                    RuntimeClasses::define(self.jvmti, jni, rings, session.instrumentation.setup.counts_ticks())?;
+                let defined = RuntimeClasses::define(self.jvmti, jni, rings, setup.counts_ticks())?;
                 *self.runtime.get_or_init(|| defined)
             }
         };
-        runtime.start_clock(jni, session.instrumentation.setup.config.trace.clock == ProbeClock::System)?;
-        if session.instrumentation.setup.has_live_probes() {
-            runtime.warm_up(jni)?;
-        }
-        let metrics = &session.instrumentation.setup.config.metrics;
-        let counts_full = metrics.is_wanted()
-            && (session.instrumentation.setup.uses_level(Level::Full)
-                || session.instrumentation.setup.has_live_probes());
-        session.measure_prices(counts_full);
+        runtime.start_clock(jni, session.instrumentation.config.trace.clock == ProbeClock::System)?;
+        let kinds = Kinds::of(setup);
+        session.make_ready_for(jni, runtime, kinds)?;
         let clock = session.start_recording(jni, rings, &runtime)?;
-        if counts_full {
-            FullCalls::of_process().map_or(Ok(()), |calls| runtime.start_full(jni, calls, metrics.cpu_time))?;
-        }
-        session.instrumentation.switch.begin(jni, runtime, clock, counts_full)?;
+        session.instrumentation.switch.begin(jni, runtime, clock, kinds.full_is_counted)?;
         session.start_control();
         session.start_health(jni);
         session.close_gate();
@@ -373,7 +370,7 @@ impl Watcher for SessionWatcher {
             tracing::warn!("{doubt}");
             session.instrumentation.events.note("clock", &doubt);
         }
-        if counts.full && session.instrumentation.setup.config.trace.when_full == WhenFull::Stop {
+        if counts.full && session.instrumentation.config.trace.when_full == WhenFull::Stop {
             session.stop_because_full();
         }
         if session.instrumentation.live.is_due()
@@ -383,7 +380,8 @@ impl Watcher for SessionWatcher {
             session.govern(made);
         }
         session.withdraw_probes();
-        session.instrumentation.doubts.tell(session.instrumentation.setup.rules.rules(), false);
+        let generation = session.instrumentation.generation();
+        generation.doubts.tell(generation.rules().rules(), false);
     }
 }
 
@@ -400,7 +398,9 @@ impl Session {
         Session {
             instrumentation: Arc::new(Instrumentation::new(&beginning, setup, wrapped, &file_names, &lengths)),
             reconciler: Arc::clone(&agent.reconciler),
-            prices: OnceLock::new(),
+            prices: Mutex::default(),
+            ready_for: Mutex::default(),
+            reloading: Mutex::default(),
             rates,
             lengths,
             tree,
@@ -420,17 +420,63 @@ impl Session {
 
     /// Turns away classes whose names tell that no rule wants them, if the rules go by names and nobody else wants to hear of classes.
     fn close_gate(&self) {
-        let rules = &self.instrumentation.setup.rules;
+        let generation = self.instrumentation.generation();
+        let rules = generation.rules();
         let by_name = !rules.needs_hierarchy() && !self.instrumentation.events.has(EventKind::Classes);
         NAME_GATE.let_in(if by_name { rules.beginnings() } else { None });
     }
 
-    /// Measures what calls cost, if there are probes that read a clock. The clock must be ready.
-    fn measure_prices(&self, counts_full: bool) {
-        if self.instrumentation.setup.reads_clock() {
-            let cpu_times = self.instrumentation.setup.config.metrics.cpu_time;
-            let prices = self.prices.get_or_init(|| ProbePrices::measure(counts_full, cpu_times));
-            self.instrumentation.live.start(*prices, process_cpu_time());
+    /// Does what probes of these kinds need before the first class has one. The clock must be ready.
+    fn make_ready_for(&self, jni: &Jni<'_>, runtime: RuntimeClasses, kinds: Kinds) -> Result<(), String> {
+        let mut ready_for = self.ready_for.lock();
+        if kinds.live && !ready_for.live {
+            runtime.warm_up(jni)?;
+        }
+        let full_is_new = kinds.full_is_counted && !ready_for.full_is_counted;
+        if kinds.read_clock && (!ready_for.read_clock || full_is_new) {
+            let cpu_times = self.instrumentation.config.metrics.cpu_time;
+            let prices = ProbePrices::measure(kinds.full_is_counted, cpu_times);
+            *self.prices.lock() = Some(prices);
+            self.instrumentation.live.start(prices, kinds.budget_percent, process_cpu_time());
+        }
+        if full_is_new && let Some(calls) = FullCalls::of_process() {
+            runtime.start_full(jni, calls, self.instrumentation.config.metrics.cpu_time)?;
+        }
+        *ready_for = ready_for.and(kinds);
+        Ok(())
+    }
+}
+
+/// Kinds of probes that rules may lead to.
+#[derive(Debug, Clone, Copy, Default)]
+struct Kinds {
+    /// Their level can change.
+    live: bool,
+    /// They read a clock.
+    read_clock: bool,
+    /// They are at level full, and its figures are wanted.
+    full_is_counted: bool,
+    /// The governor's budget for these.
+    budget_percent: Option<u32>,
+}
+
+impl Kinds {
+    fn of(setup: &Setup) -> Kinds {
+        let live = setup.has_live_probes();
+        Kinds {
+            live,
+            read_clock: setup.reads_clock(),
+            full_is_counted: setup.config.metrics.is_wanted() && (live || setup.uses_level(Level::Full)),
+            budget_percent: setup.budget(),
+        }
+    }
+
+    fn and(self, other: Kinds) -> Kinds {
+        Kinds {
+            live: self.live || other.live,
+            read_clock: self.read_clock || other.read_clock,
+            full_is_counted: self.full_is_counted || other.full_is_counted,
+            budget_percent: self.budget_percent.or(other.budget_percent),
         }
     }
 }

@@ -17,6 +17,8 @@ use crate::health::Limits;
 /// What the configuration asks for, checked.
 #[derive(Debug)]
 pub(crate) struct Setup {
+    /// The configuration file, for reading it again.
+    pub(crate) file: PathBuf,
     /// The configuration.
     pub(crate) config: Config,
     /// Warnings, as text.
@@ -45,9 +47,9 @@ impl Setup {
         self.config.wants_live() || self.templates_in_use().any(|template| template.live)
     }
 
-    /// Whether the configuration asks for probes whose level can be set to any other one at any time.
-    pub(crate) fn wants_live(&self) -> bool {
-        self.config.wants_live()
+    /// Class files of the user's templates.
+    pub(crate) fn own_templates(&self) -> &[Vec<u8>] {
+        &self.own_templates
     }
 
     /// Whether the probes may count ticks of the processor; false if none of them reads a clock.
@@ -65,10 +67,9 @@ impl Setup {
         self.config.governor.budget().filter(|_| self.has_live_probes())
     }
 
-    /// What probes of level watch may take of the CPU time in percent before some are removed, if there are some or may be.
+    /// What probes of level watch may take of the CPU time in percent before some are removed, if the configuration has such a budget.
     pub(crate) fn watch_budget(&self) -> Option<u32> {
-        let is_watched = self.has_live_probes() || self.uses_level(Level::Watch);
-        self.config.governor.budget().filter(|_| is_watched)
+        self.config.governor.budget()
     }
 
     /// What opens the breaker: with probes that can be governed, or where the configuration says so.
@@ -112,7 +113,11 @@ pub(crate) fn from_options(options: &[u8]) -> Result<Setup, SetupError> {
     if path.is_empty() {
         return Err(hopeless("no configuration file given; use -agentpath:/path/to/libinstr.so=instr.toml"));
     }
-    let path = path.strip_prefix("config=").unwrap_or(path);
+    from_file(path.strip_prefix("config=").unwrap_or(path))
+}
+
+/// Reads this configuration file.
+pub(crate) fn from_file(path: &str) -> Result<Setup, SetupError> {
     let bytes = std::fs::read(path).map_err(|error| hopeless(&unreadable(path, &error)))?;
     match String::from_utf8(bytes) {
         Ok(text) => from_text(&text, path),
@@ -153,7 +158,7 @@ pub(crate) fn from_text(text: &str, file_name: &str) -> Result<Setup, SetupError
     let rules = compiled.map_err(|problems| SetupError { text: list(&problems), abort })?;
     let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     warnings.extend(UnmetLevel::find(&rules, &templates).iter().map(ToString::to_string));
-    Ok(Setup { config, warnings, templates: Arc::new(templates), own_templates, rules })
+    Ok(Setup { file: PathBuf::from(file_name), config, warnings, templates: Arc::new(templates), own_templates, rules })
 }
 
 fn list(problems: &[Diagnostic]) -> String {

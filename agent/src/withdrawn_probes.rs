@@ -371,11 +371,6 @@ impl WithdrawnProbes {
         let methods = self.methods.read();
         methods.get(class).into_iter().flatten().map(|withdrawn| withdrawn.signature.clone()).collect()
     }
-
-    /// Whether a class of this name was retransformed for that, so that its methods are counted already.
-    pub(crate) fn has_touched(&self, class: &[u8]) -> bool {
-        self.methods.read().contains_key(class)
-    }
 }
 
 #[cfg(test)]
@@ -425,7 +420,7 @@ mod tests {
         let withdrawn = withdrawn();
         let decisions = decide(&withdrawn, 1, &[(1, 30_000), (2, 1_000), (3, 100)]).unwrap();
         let changes = withdrawn.note(&decisions);
-        assert!(withdrawn.has_touched(b"p/C"));
+        assert!(!withdrawn.methods_of(b"p/C").is_empty());
         assert!(changes.classes().contains(b"p/C".as_slice()), "{changes:?}");
         let changes = withdrawn.settle(changes, &refused(&[]));
         let lines = lines(&changes);
@@ -444,7 +439,7 @@ mod tests {
             changes.unchanged.len() == 1 && changes.unchanged[0].starts_with("p.C.a keeps its probe, although "),
             "{changes:?}"
         );
-        assert!(withdrawn.numbers().is_empty() && !withdrawn.has_touched(b"p/C"));
+        assert!(withdrawn.numbers().is_empty() && withdrawn.methods_of(b"p/C").is_empty());
         assert_eq!(decide(&withdrawn, 2, &[(1, 30_000)]), None, "it would be refused again");
         assert_eq!(decide(&withdrawn, 400, &[]), None, "nothing can be inserted again");
         assert!(decide(&withdrawn, 401, &[(1, 30_000), (2, 40_000)]).is_some(), "others go");
@@ -483,7 +478,7 @@ mod tests {
         let withdrawn = withdrawn();
         assert!(decide(&withdrawn, 1, &[(1, 30_000)]).is_some());
         withdrawn.carried_out();
-        assert!(withdrawn.numbers().is_empty() && !withdrawn.has_touched(b"p/C"), "nothing was removed");
+        assert!(withdrawn.numbers().is_empty() && withdrawn.methods_of(b"p/C").is_empty(), "nothing was removed");
         assert!(decide(&withdrawn, 2, &[(1, 30_000)]).is_some());
     }
 

@@ -27,8 +27,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    check, diff, dump, dump_trace, explain, export, level, pause, pre, receive, report, schema, send, status, stop,
-    template, templates, transactions,
+    check, diff, dump, dump_trace, explain, export, level, pause, pre, receive, reload, report, schema, send, status,
+    stop, template, templates, transactions,
 };
 
 /// Exact times from inside a running JVM: checks configurations, explains decisions, instruments jars, prints reports.
@@ -57,6 +57,7 @@ enum Command {
     Send(send::Arguments),
     Status(status::Arguments),
     Stop(stop::Arguments),
+    Reload(reload::Arguments),
     Template(template::Arguments),
     Templates(templates::Arguments),
     Top(commands::top::Arguments),
@@ -82,6 +83,7 @@ fn main() -> ExitCode {
         Command::Send(arguments) => send::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
         Command::Stop(arguments) => stop::run(&arguments),
+        Command::Reload(arguments) => reload::run(&arguments),
         Command::Template(arguments) => template::run(&arguments),
         Command::Templates(arguments) => templates::run(&arguments),
         Command::Top(arguments) => commands::top::run(&arguments),

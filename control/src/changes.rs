@@ -15,6 +15,21 @@ pub struct Changed {
     pub fixed: Vec<Fixed>,
 }
 
+/// What reading the configuration again did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reloaded {
+    /// The number of the generation of rules that is in force now: 1 at the start of the agent.
+    pub generation: u32,
+    /// Its rules, those of presets each.
+    pub rules: usize,
+    /// Loaded classes of which something else is wanted; each was retransformed or waits.
+    pub classes_changed: usize,
+    /// Classes that wait, with the reason.
+    pub waiting: Vec<String>,
+    /// Warnings about the configuration.
+    pub warnings: Vec<String>,
+}
+
 /// Methods that keep their level, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fixed {

@@ -12,7 +12,7 @@ mod socket_name;
 mod status;
 
 pub use call_tree::{CallTree, TreeNode};
-pub use changes::{Changed, Fixed, Refusal, Stopped, Switched};
+pub use changes::{Changed, Fixed, Refusal, Reloaded, Stopped, Switched};
 pub use request::{Request, WantedLevel};
 pub use socket_name::{namespace_of, socket_name};
 pub use status::{

@@ -33,6 +33,8 @@ pub enum Request {
     CallTree,
     /// Writes what the ring holds. The answer is a [`Dumped`](crate::Dumped).
     DumpTrace,
+    /// Reads the configuration file again: rules and templates are replaced. The answer is [`Reloaded`](crate::Reloaded).
+    Reload,
     /// Ends the recording; the application goes on. The answer is a [`Stopped`](crate::Stopped).
     Stop,
 }

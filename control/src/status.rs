@@ -57,6 +57,9 @@ pub struct Status {
     /// What is probably not as the user meant it.
     #[serde(default)]
     pub warnings: Vec<String>,
+    /// The number of the generation of rules that is in force: 1 at the start of the agent, one more after each reload.
+    #[serde(default)]
+    pub generation: u32,
     /// What was done to loaded classes.
     #[serde(default)]
     pub retransforms: Retransforms,

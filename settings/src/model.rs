@@ -68,6 +68,23 @@ impl Config {
         secrets::without(&self.secrets, self.source.text())
     }
 
+    /// Returns the names of the tables that differ and that a running agent cannot change: all but the rules, what they leave out, and the jars with
+    /// templates.
+    pub fn fixed_tables_that_differ(&self, other: &Config) -> Vec<&'static str> {
+        let without_templates = |agent: &AgentConfig| AgentConfig { templates: Vec::new(), ..agent.clone() };
+        let tables = [
+            ("trace", self.trace == other.trace),
+            ("metrics", self.metrics == other.metrics),
+            ("agent", without_templates(&self.agent) == without_templates(&other.agent)),
+            ("sampler", self.sampler == other.sampler),
+            ("allocation", self.allocation == other.allocation),
+            ("control", self.control == other.control),
+            ("watch", self.watch == other.watch),
+            ("governor", self.governor == other.governor),
+        ];
+        tables.into_iter().filter(|(_, is_same)| !is_same).map(|(name, _)| name).collect()
+    }
+
     /// Returns the part that selection compiles.
     pub fn rule_tables(&self) -> RuleTables<'_> {
         RuleTables { rules: &self.rules, filter: &self.filter, exclude: &self.exclude }

@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Weak;
 use std::time::Duration;
 
-use control::{CallTree, Changed, Dumped, Refusal, Request, Status, Stopped, Switched, WantedLevel};
+use control::{CallTree, Changed, Dumped, Refusal, Reloaded, Request, Status, Stopped, Switched, WantedLevel};
 use serde::Serialize;
 
 use super::socket::ControlSocket;
@@ -36,6 +36,9 @@ pub(crate) trait Controlled: Send + Sync {
     /// Has the ring written.
     fn dump_trace(&self) -> Result<Dumped, String>;
 
+    /// Reads the configuration file again.
+    fn reload(&self) -> Result<Reloaded, String>;
+
     /// Ends the recording.
     fn stop(&self) -> Result<Stopped, String>;
 }
@@ -65,6 +68,7 @@ fn answer(line: &str, controlled: &dyn Controlled) -> String {
         Ok(Request::Level { methods, level }) => as_json(controlled.set_level(&methods, level)),
         Ok(Request::Pause) => as_json(controlled.switch(false)),
         Ok(Request::Resume) => as_json(controlled.switch(true)),
+        Ok(Request::Reload) => as_json(controlled.reload()),
         Ok(Request::DumpTrace) => as_json(controlled.dump_trace()),
         Ok(Request::CallTree) => as_json(controlled.call_tree()),
         Ok(Request::Stop) => as_json(controlled.stop()),

@@ -62,6 +62,12 @@ impl Asked {
         }
     }
 
+    /// Whether the same types are asked for in the same way.
+    pub(super) fn is_for_the_same(&self, other: &Asked) -> bool {
+        let names = |asked: &Asked| asked.names.iter().cloned().collect::<FxHashSet<_>>();
+        self.may_be_late == other.may_be_late && names(self) == names(other)
+    }
+
     /// Notes a class of which nothing but its name is known, if it is not one of the JDK's own, which [`in_jdk`](Self::in_jdk) finds.
     pub(super) fn note_loaded(&self, name: &[u8], is_shipped: impl FnOnce() -> bool) {
         self.loaded.lock().insert(FxBuildHasher.hash_one(name));

@@ -77,6 +77,13 @@ impl TypeIndex {
         TypeIndex::asking(java_home, started, asked)
     }
 
+    /// An empty index for these rules; `None` if this one serves them: they ask for the same types.
+    pub(crate) fn for_rules(&self, rules: &RuleSet) -> Option<TypeIndex> {
+        let asked = Asked::new(rules.asked_types(), !rules.needs_hierarchy_at_load());
+        let (java_home, started) = (self.java_home.clone(), self.paths.started());
+        (!asked.is_for_the_same(&self.asked)).then(|| TypeIndex::asking(java_home, started, asked))
+    }
+
     fn asking(java_home: PathBuf, started: SystemTime, asked: Asked) -> TypeIndex {
         TypeIndex {
             java_home,

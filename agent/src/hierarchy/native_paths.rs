@@ -73,6 +73,11 @@ pub(super) struct Asking<'a> {
 }
 
 impl NativePaths {
+    /// No loader has opened a file before.
+    pub(super) fn started(&self) -> SystemTime {
+        self.started
+    }
+
     /// Of a JVM that was started at this moment or later.
     pub(super) fn new(started: SystemTime) -> NativePaths {
         NativePaths { started, boot: OnceLock::new(), known: Mutex::default() }

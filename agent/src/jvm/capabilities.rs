@@ -21,8 +21,8 @@ pub(crate) enum Wish {
     FreedLoaders,
     /// To be told of some allocations.
     Allocations,
-    /// To find frames that do not return: processor time of threads, bytecode of methods.
-    StandingFrames,
+    /// To be given the bytecode of methods.
+    Bytecodes,
 }
 
 /// Asks for a capability; whether the JVM gives it.
@@ -48,10 +48,9 @@ pub(crate) fn ask_for(jvmti: Jvmti, wish: Wish) -> bool {
             wanted.set_can_get_line_numbers(potential.can_get_line_numbers());
             potential.can_generate_sampled_object_alloc_events()
         }
-        Wish::StandingFrames => {
-            wanted.set_can_get_thread_cpu_time(true);
+        Wish::Bytecodes => {
             wanted.set_can_get_bytecodes(true);
-            potential.can_get_thread_cpu_time() && potential.can_get_bytecodes()
+            potential.can_get_bytecodes()
         }
     };
     // SAFETY: valid environment, the structure lives through the call.

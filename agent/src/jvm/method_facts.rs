@@ -76,7 +76,7 @@ impl MethodId {
         body(unsafe { LoadedClass::from_raw(class.raw()) }?)
     }
 
-    /// The bytecode of the method, whose class the caller keeps; needs [`Wish::StandingFrames`](super::Wish::StandingFrames).
+    /// The bytecode of the method, whose class the caller keeps; needs [`Wish::Bytecodes`](super::Wish::Bytecodes).
     pub(crate) fn bytecode(self, jvmti: Jvmti) -> Option<Vec<u8>> {
         let (mut length, mut bytes) = (0, null_mut());
         // SAFETY: valid environment and id (its class is kept), out-parameters on our stack.

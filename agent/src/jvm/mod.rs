@@ -82,7 +82,7 @@ pub(crate) mod signal {
 pub(crate) use static_members::{StaticDoubleField, StaticLongField, call_static_void, call_static_void_with_class};
 pub(crate) use threads::{
     AllThreads, ThreadFacts, WalkedStack, ask_for_sampling, current_java_thread_id, is_virtual_thread, java_thread_id,
-    thread_cpu_nanos, thread_facts, threads_by_environment, threads_have_ids, walk_stacks,
+    thread_cpu_nanos, thread_facts, threads_by_environment, threads_have_ids, walk_stacks, walk_stacks_with_states,
 };
 pub(crate) use vm_structs::{AllocationFields, VmStructs, perf_memory};
 pub(crate) use weak_object::WeakObject;

@@ -201,6 +201,15 @@ pub(crate) fn walk_stacks(
     threads: &[ObjectRef<'_>],
     depth: usize,
 ) -> Result<Vec<WalkedStack>, JvmtiError> {
+    Ok(walk_stacks_with_states(jvmti, threads, depth)?.into_iter().map(|(_, stack)| stack).collect())
+}
+
+/// The same, and whether each thread was runnable: it waited for no monitor, no event and no time.
+pub(crate) fn walk_stacks_with_states(
+    jvmti: Jvmti,
+    threads: &[ObjectRef<'_>],
+    depth: usize,
+) -> Result<Vec<(bool, WalkedStack)>, JvmtiError> {
     let raw: Vec<jni::jthread> = threads.iter().map(|thread| thread.raw()).collect();
     let number = |size: usize| jni::jint::try_from(size).unwrap_or(jni::jint::MAX);
     let mut infos: *mut jvmti::jvmtiStackInfo = null_mut();
@@ -213,7 +222,8 @@ pub(crate) fn walk_stacks(
     // back once, after everything was copied.
     unsafe {
         let entries = std::slice::from_raw_parts(infos.as_ptr(), raw.len());
-        let stacks = entries.iter().map(|entry| walked_stack(entry)).collect();
+        let is_runnable = |entry: &jvmti::jvmtiStackInfo| entry.state & jvmti::JVMTI_THREAD_STATE_RUNNABLE != 0;
+        let stacks = entries.iter().map(|entry| (is_runnable(entry), walked_stack(entry))).collect();
         jvmti.deallocate(infos.as_ptr().cast());
         Ok(stacks)
     }

@@ -1,22 +1,30 @@
 //! Classes that have waited until the JVM linked them: decided again, now that their super types are known. They pass on the thread that links
 //! them, before anything of theirs runs.
 
+use std::sync::Arc;
+
 use super::retransforming::{MayRead, Refused};
 use crate::hierarchy::{LoaderId, TypeIndex, class_id};
 use crate::instrumentation::Instrumentation;
 use crate::jvm::{Jni, Jvmti, LoadedClass};
 
 /// A class has been linked: if it is one of ours, its super types are known now.
-pub(crate) fn class_prepared(instrumentation: &Instrumentation, jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>) {
+pub(crate) fn class_prepared(
+    instrumentation: &Arc<Instrumentation>,
+    jvmti: Jvmti,
+    jni: &Jni<'_>,
+    class: LoadedClass<'_>,
+) {
     if !instrumentation.late.are_waiting() {
         return;
     }
     let Some((name, loader)) = class_id(jvmti, jni, class) else { return };
     let Some(is_doubtful) = instrumentation.late.forget(jvmti, &name, loader) else { return };
-    if instrumentation.setup.rules.needs_hierarchy() {
-        learn_super_types(jvmti, jni, &instrumentation.types, class, loader, 0);
+    let generation = instrumentation.generation();
+    if generation.rules().needs_hierarchy() {
+        learn_super_types(jvmti, jni, &generation.types, class, loader, 0);
     }
-    if is_doubtful && !instrumentation.types.is_below_asked(&name, loader) {
+    if is_doubtful && !generation.types.is_below_asked(&name, loader) {
         return;
     }
     let mut refused = Refused::new(jvmti, instrumentation);

@@ -7,7 +7,8 @@ use instrument_core::selection::ClassContext;
 use rustc_hash::FxHashSet;
 
 use super::retransforming::{MayRead, Refused};
-use crate::hierarchy::LoaderView;
+use crate::generation::Generation;
+use crate::hierarchy::{ClassId, LoaderView, class_id};
 use crate::instrumentation::Instrumentation;
 use crate::jvm::{Jni, Jvmti, LoadedClass};
 use crate::transform::{ClassPlan, Coming, JvmOrigin};
@@ -19,9 +20,10 @@ pub(super) fn wanted<'jni>(
     instrumentation: &Instrumentation,
     loaded: &[LoadedClass<'jni>],
 ) -> Vec<LoadedClass<'jni>> {
-    let scan = Scan { jvmti, jni, instrumentation };
+    let generation = instrumentation.generation();
+    let scan = Scan { jvmti, jni, instrumentation, generation: &generation };
     let wanted: Vec<LoadedClass<'_>> = loaded.iter().copied().filter(|class| scan.wants(*class)).collect();
-    instrumentation.types.all_loaded_are_noted();
+    generation.types.all_loaded_are_noted();
     tracing::info!(loaded = loaded.len(), wanted = wanted.len(), "classes loaded before the hook");
     wanted
 }
@@ -47,21 +49,84 @@ pub(super) fn safe_of_names<'jni>(
     safe
 }
 
+/// Loaded classes of which something else is wanted than by the generation before.
+pub(super) struct Replan<'a> {
+    scan: Scan<'a>,
+    before: &'a Generation,
+    /// The classes that were found, of all calls.
+    pub(super) names: FxHashSet<Arc<[u8]>>,
+    seen: FxHashSet<ClassId>,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Differing<'jni> {
+    /// Classes that get something.
+    pub(super) inserted: Vec<LoadedClass<'jni>>,
+    /// Classes of which nothing is wanted any more.
+    pub(super) removed: Vec<LoadedClass<'jni>>,
+}
+
+impl<'a> Replan<'a> {
+    /// For the present generation in comparison with this one.
+    pub(super) fn new(
+        jvmti: Jvmti,
+        jni: &'a Jni<'a>,
+        (instrumentation, now): (&'a Instrumentation, &'a Generation),
+        before: &'a Generation,
+    ) -> Replan<'a> {
+        let scan = Scan { jvmti, jni, instrumentation, generation: now };
+        Replan { scan, before, names: FxHashSet::default(), seen: FxHashSet::default() }
+    }
+
+    /// Returns those of the loaded classes that differ and were not returned before.
+    pub(super) fn differing<'jni>(&mut self, loaded: &[LoadedClass<'jni>]) -> Differing<'jni> {
+        let Scan { jvmti, jni, instrumentation, generation } = self.scan;
+        let (before, now) = (self.before.rules().digests(), generation.rules().digests());
+        let has_other_templates = generation.has_other_templates(self.before);
+        let mut differing = Differing::default();
+        for class in loaded {
+            let Some(id) = class_id(jvmti, jni, *class) else { continue };
+            if generation.rules().needs_hierarchy() {
+                generation.types.note_loaded(&id.0);
+            }
+            let (wanted_before, wanted_now) = (before.of(&id.0), now.of(&id.0));
+            let is_same = wanted_before == wanted_now && !(has_other_templates && wanted_now.is_some());
+            if is_same || !self.seen.insert(id.clone()) {
+                continue;
+            }
+            let is_rewritten = instrumentation.rewritten.has(&id.0, id.1);
+            if is_rewritten && wanted_now.is_none() {
+                differing.removed.push(*class);
+            } else if (is_rewritten || self.scan.wants(*class)) && class.is_prepared(jvmti) {
+                differing.inserted.push(*class);
+            } else {
+                continue;
+            }
+            self.names.insert(id.0.into());
+        }
+        generation.types.all_loaded_are_noted();
+        differing
+    }
+}
+
+#[derive(Clone, Copy)]
 struct Scan<'a> {
     jvmti: Jvmti,
     jni: &'a Jni<'a>,
     instrumentation: &'a Instrumentation,
+    generation: &'a Generation,
 }
 
 impl Scan<'_> {
     /// Whether it is worth to retransform the class. Cheap questions first: there are hundreds of classes at start-up, and
     /// thousands when attaching.
     fn wants(&self, class: LoadedClass<'_>) -> bool {
-        let rules = &self.instrumentation.setup.rules;
+        let rules = self.generation.rules();
         if rules.needs_hierarchy()
             && let Some(name) = class.internal_name(self.jvmti)
         {
-            self.instrumentation.types.note_loaded(&name);
+            self.generation.types.note_loaded(&name);
         }
         if !rules.may_match_jdk() && class.is_boot(self.jvmti, self.jni) {
             return false;
@@ -79,19 +144,18 @@ impl Scan<'_> {
     /// A class of the JDK can be decided by its file, which is far cheaper than retransforming it for nothing, or only to learn
     /// that it is too late for a wrapper.
     fn shipped_class_is_unwanted(&self, loaded: LoadedClass<'_>, name: &[u8]) -> bool {
-        let types = &self.instrumentation.types;
+        let types = &self.generation.types;
         let Some(bytes) = types.jdk_class(name) else { return false };
         let Ok(class) = ClassFile::parse(&bytes) else { return false };
-        let never = |class: &[u8], method: &[u8], descriptor: &[u8]| {
-            self.instrumentation.is_untouchable(class, method, descriptor)
-        };
+        let never =
+            |class: &[u8], method: &[u8], descriptor: &[u8]| self.generation.is_untouchable(class, method, descriptor);
         let decision = loaded.with_loader(self.jvmti, self.jni, |loader| {
             let (jvmti, jni, name) = (self.jvmti, self.jni, Some(name));
             let origin = JvmOrigin { jvmti, jni, name, loader, protection_domain: None };
-            let reach = Some(&self.instrumentation.reach);
+            let reach = Some(&self.generation.reach);
             let context =
                 ClassContext { hierarchy: &LoaderView::of_boot(types), origin: &origin, never: &never, reach };
-            self.instrumentation.setup.rules.decide(&class, &context)
+            self.generation.rules().decide(&class, &context)
         });
         let loader = || loaded.with_loader(self.jvmti, self.jni, |loader| self.jvmti.identity_hash(loader));
         let wrapped = &self.instrumentation.wrapped;

@@ -13,8 +13,10 @@ use parking_lot::{Condvar, Mutex};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::batches::Batches;
+use super::loaded_before::{self, Differing, Replan};
 use super::retransforming::{self, MayRead, Refused};
-use super::{loaded_before, restoring, standing_frames};
+use super::{restoring, standing_frames};
+use crate::generation::Generation;
 use crate::hierarchy::{ClassId, class_id};
 use crate::instrumentation::Instrumentation;
 use crate::jvm::{JavaVm, Jni, Jvmti, LoadedClass, LoadedClasses, block_signals};
@@ -36,6 +38,8 @@ pub(crate) enum Change {
         /// The application does not run yet: nobody stands still, and no frame does.
         jvm_starts: bool,
     },
+    /// All of which something else is wanted than before get that.
+    Replan { before: Arc<Generation> },
     /// The classes of these names get probes that they do not have.
     Insert(Names),
     /// The classes of these names lose probes.
@@ -49,6 +53,8 @@ pub(crate) enum Change {
 pub(crate) struct Outcome {
     /// Classes that stay as they are: none of a name is retransformed if the JVM cannot retransform one of them.
     pub(crate) refused: Names,
+    /// Classes that were presented to the class hook because something else is wanted of them.
+    pub(crate) changed: Names,
     /// How many classes were to be restored and keep their probes, switched off.
     pub(crate) kept: usize,
 }
@@ -191,23 +197,21 @@ impl Shared {
 
     fn carry_out(&self, jvmti: Jvmti, jni: &Jni<'_>, request: &Request, batches: &mut Batches) -> Outcome {
         let instrumentation = &request.instrumentation;
-        batches.keep_within(Duration::from_millis(instrumentation.setup.config.control.stop_ms.into()));
+        batches.keep_within(Duration::from_millis(instrumentation.config.control.stop_ms.into()));
         if matches!(request.change, Change::Restore) {
             self.state.lock().waiting = None;
-            return Outcome {
-                refused: Names::default(),
-                kept: restoring::restore(jvmti, jni, instrumentation, batches),
-            };
+            return Outcome { kept: restoring::restore(jvmti, jni, instrumentation, batches), ..Outcome::default() };
         }
         let loaded = match LoadedClasses::all(jvmti, jni) {
             Ok(loaded) => loaded,
             Err(error) => {
                 tracing::error!(%error, "the loaded classes cannot be listed; they stay as they are");
-                return Outcome { refused: request.change.names(), kept: 0 };
+                return Outcome { refused: request.change.names(), ..Outcome::default() };
             }
         };
         let loaded = loaded.as_slice();
         let mut refused = Refused::new(jvmti, instrumentation);
+        let mut changed = Names::default();
         match &request.change {
             Change::InsertIntoLoaded { jvm_starts } => {
                 let wanted = loaded_before::wanted(jvmti, jni, instrumentation, loaded);
@@ -218,6 +222,18 @@ impl Shared {
                     let ready = self.without_standing(jvmti, jni, instrumentation, safe);
                     refused.retransform(&ready, Some(batches));
                 }
+            }
+            Change::Replan { before } => {
+                let now = instrumentation.generation();
+                let mut replan = Replan::new(jvmti, jni, (instrumentation, &now), before);
+                let differing = replan.differing(loaded);
+                self.replan(jni, &mut refused, differing, batches);
+                // Classes that were on their way past the hook when the rules were replaced.
+                if let Ok(more) = LoadedClasses::all(jvmti, jni) {
+                    let differing = replan.differing(more.as_slice());
+                    self.replan(jni, &mut refused, differing, batches);
+                }
+                changed = std::mem::take(&mut replan.names);
             }
             Change::Insert(names) => {
                 let safe = loaded_before::safe_of_names(jni, &mut refused, loaded, names);
@@ -230,7 +246,15 @@ impl Shared {
             }
             Change::Restore => {}
         }
-        Outcome { refused: refused.names, kept: 0 }
+        Outcome { refused: refused.names, changed, kept: 0 }
+    }
+
+    fn replan(&self, jni: &Jni<'_>, refused: &mut Refused<'_>, differing: Differing<'_>, batches: &mut Batches) {
+        let (jvmti, instrumentation) = (refused.jvmti, Arc::clone(refused.instrumentation));
+        let inserted = refused.safe_among(jni, &differing.inserted, MayRead::ClassFiles);
+        let ready = self.without_standing(jvmti, jni, &instrumentation, inserted);
+        let removed = refused.safe_among(jni, &differing.removed, MayRead::ClassFiles);
+        refused.retransform(&[ready, removed].concat(), Some(batches));
     }
 
     /// Returns the classes that can be changed now; the others wait.
@@ -316,7 +340,7 @@ impl Change {
     pub(crate) fn names(&self) -> Names {
         match self {
             Change::Insert(names) | Change::Remove(names) => names.clone(),
-            Change::InsertIntoLoaded { .. } | Change::Restore => Names::default(),
+            Change::InsertIntoLoaded { .. } | Change::Replan { .. } | Change::Restore => Names::default(),
         }
     }
 }

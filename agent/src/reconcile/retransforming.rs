@@ -114,13 +114,13 @@ pub(super) enum MayRead {
 /// Classes that are not retransformed, by their internal names. Each is counted.
 pub(super) struct Refused<'a> {
     pub(super) jvmti: Jvmti,
-    pub(super) instrumentation: &'a Instrumentation,
+    pub(super) instrumentation: &'a Arc<Instrumentation>,
     pub(super) names: FxHashSet<Arc<[u8]>>,
 }
 
 impl<'a> Refused<'a> {
     /// None yet.
-    pub(super) fn new(jvmti: Jvmti, instrumentation: &'a Instrumentation) -> Refused<'a> {
+    pub(super) fn new(jvmti: Jvmti, instrumentation: &'a Arc<Instrumentation>) -> Refused<'a> {
         Refused { jvmti, instrumentation, names: FxHashSet::default() }
     }
 
@@ -139,7 +139,8 @@ impl<'a> Refused<'a> {
         may_read: MayRead,
     ) -> Vec<LoadedClass<'jni>> {
         let mut safe = Vec::with_capacity(classes.len());
-        let types: Option<&TypeIndex> = matches!(may_read, MayRead::ClassFiles).then_some(&self.instrumentation.types);
+        let generation = self.instrumentation.generation();
+        let types: Option<&TypeIndex> = matches!(may_read, MayRead::ClassFiles).then_some(&generation.types);
         for class in classes {
             match SAFE_RETRANSFORMS.hazard(self.jvmti, jni, *class, types) {
                 Some(hazard) => self.add(*class, hazard.key, hazard.reason.to_owned()),

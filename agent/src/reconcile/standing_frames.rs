@@ -2,29 +2,29 @@
 //!
 //! HotSpot compiles nothing for old versions of methods. A frame that runs when its class is retransformed goes on in the interpreter until
 //! it returns: a loop that never ends becomes ten times slower for ever (measured on JDK 17 and 25). Frames that wait, or only call, lose nothing
-//! that can be felt: what counts is the processor time in the bytecode of the frame itself.
+//! that can be felt: what counts is how often a frame itself runs.
 //!
 //! JVMTI does not tell a frame that stays from one that is called again and again, so two things are looked at. A frame stays if it is seen in
 //! all samples while every frame below it is at the same instruction; and none of those may be in a loop that could call it again, unless
 //! the loop is the JDK's: pools of threads call tasks in a loop, and a task that lasts is a worker. A loop of the application around another
 //! loop of the application is therefore not recognised; nor are virtual threads, which JVMTI does not list.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use classfile::instruction::Instructions;
 use rustc_hash::FxHashMap;
 
 use crate::hierarchy::{ClassId, class_id};
 use crate::jvm::{
-    AllThreads, Jni, Jvmti, LoadedClass, MethodFacts, MethodId, ObjectRef, WalkedStack, Wish, ask_for,
-    thread_cpu_nanos, thread_facts, walk_stacks,
+    AllThreads, Jni, Jvmti, LoadedClass, MethodFacts, MethodId, ObjectRef, WalkedStack, Wish, ask_for, thread_facts,
+    walk_stacks_with_states,
 };
 
-/// A frame that uses less of a processor loses nothing that can be felt.
-const LEAST_SHARE: f64 = 0.01;
-/// For so long the processor time of all threads is looked at first.
-const FIRST_LOOK: Duration = Duration::from_millis(50);
-/// Samples of the threads that used some, and how far they are apart.
+/// A frame that is on top in fewer of the samples loses nothing that can be felt.
+const LEAST_PART: f64 = 0.01;
+/// First all threads are looked at a few times: which of them run?
+const LOOKS: usize = 5;
+/// Then the stacks of these are taken this often.
 const SAMPLES: usize = 20;
 const APART: Duration = Duration::from_millis(10);
 /// Deeper stacks are left out: their outermost frames are not seen.
@@ -44,40 +44,70 @@ impl StandingFrame {
         let StandingFrame { method, thread, percent } = self;
         let class = method.rsplit_once('.').map_or(method.as_str(), |(class, _)| class);
         format!(
-            "{class} waits for its probes: {method} runs in a loop in thread {thread} ({percent:.0} % of a processor), and HotSpot would \
+            "{class} waits for its probes: {method} runs in a loop in thread {thread} ({percent:.0} % of the time), and HotSpot would \
              interpret it from then on; start the application with the agent, or wait until the method returns"
         )
     }
 }
 
-/// Returns the classes of frames that do not return and use at least a hundredth of a processor. Takes 50 ms if no thread is busy, else
-/// a quarter of a second.
+/// Returns the classes of frames that do not return and run. Takes 50 ms if no thread runs, else a quarter of a second.
+///
+/// Whether a frame runs is seen by the state of its thread, not by its processor time: on a machine that has too few processors, a thread that
+/// never waits may get none for as long.
 pub(super) fn find(jvmti: Jvmti, jni: &Jni<'_>) -> FxHashMap<ClassId, StandingFrame> {
     let mut found = FxHashMap::default();
-    if !ask_for(jvmti, Wish::StandingFrames) {
-        tracing::debug!("this JVM does not say which frames run: none is looked for");
+    if !ask_for(jvmti, Wish::Bytecodes) {
+        tracing::debug!("this JVM does not show bytecode: no frame is looked for that does not return");
         return found;
     }
     let Ok(threads) = AllThreads::of_jvm(jvmti, jni) else { return found };
-    let busy = busy_threads(jvmti, threads.as_slice());
-    if busy.is_empty() {
-        return found;
-    }
-    let (stacks, shares) = sample(jvmti, &busy);
-    for ((thread, stacks), share) in busy.iter().zip(&stacks).zip(shares) {
+    let running = running_threads(jvmti, threads.as_slice());
+    for (thread, samples) in running.iter().zip(sample(jvmti, &running)) {
         let is_repeated = |method: MethodId, at: u32| is_in_own_loop(jvmti, jni, method, at);
-        for (method, part) in standing(stacks, &is_repeated) {
-            let share = share * part;
-            if share < LEAST_SHARE {
+        for (method, part) in standing(&samples, &is_repeated) {
+            if part < LEAST_PART {
                 continue;
             }
             let Some(class) = method.with_class(jvmti, jni, |class| class_id(jvmti, jni, class)) else { continue };
-            let name = method.facts_without_lines(jvmti, jni).map_or_else(String::new, |facts| name(&facts));
+            let method = method.facts_without_lines(jvmti, jni).map_or_else(String::new, |facts| name(&facts));
             let thread = thread_facts(jvmti, jni, *thread).name;
-            found.insert(class, StandingFrame { method: name, thread, percent: share * 100.0 });
+            found.insert(class, StandingFrame { method, thread, percent: part * 100.0 });
         }
     }
     found
+}
+
+/// Returns the threads that were seen running Java code.
+fn running_threads<'jni>(jvmti: Jvmti, threads: &[ObjectRef<'jni>]) -> Vec<ObjectRef<'jni>> {
+    let mut runs = vec![false; threads.len()];
+    for _ in 0..LOOKS {
+        for (runs, (is_runnable, stack)) in runs.iter_mut().zip(stacks(jvmti, threads, 1)) {
+            *runs |= is_runnable && stack.first().is_some_and(|(_, place)| place.is_some());
+        }
+        std::thread::sleep(APART);
+    }
+    threads.iter().zip(runs).filter(|(_, runs)| *runs).map(|(thread, _)| *thread).collect()
+}
+
+/// Returns samples of each of the threads.
+fn sample(jvmti: Jvmti, threads: &[ObjectRef<'_>]) -> Vec<Vec<Sample>> {
+    let mut samples = vec![Vec::with_capacity(SAMPLES); threads.len()];
+    if threads.is_empty() {
+        return samples;
+    }
+    for _ in 0..SAMPLES {
+        samples.iter_mut().zip(stacks(jvmti, threads, DEEPEST)).for_each(|(all, sample)| all.push(sample));
+        std::thread::sleep(APART);
+    }
+    samples
+}
+
+/// Whether the thread was runnable, and its stack.
+type Sample = (bool, WalkedStack);
+
+fn stacks(jvmti: Jvmti, threads: &[ObjectRef<'_>], depth: usize) -> Vec<Sample> {
+    let stacks = walk_stacks_with_states(jvmti, threads, depth);
+    stacks.inspect_err(|error| tracing::debug!(%error, "the stacks of threads cannot be read")).unwrap_or_default()
 }
 
 fn name(method: &MethodFacts) -> String {
@@ -85,62 +115,29 @@ fn name(method: &MethodFacts) -> String {
     format!("{class}.{}", trace::text_of_modified_utf8(&method.name))
 }
 
-/// Returns the threads that use processor time.
-fn busy_threads<'jni>(jvmti: Jvmti, threads: &[ObjectRef<'jni>]) -> Vec<ObjectRef<'jni>> {
-    let times = || threads.iter().map(|thread| thread_cpu_nanos(jvmti, *thread)).collect::<Vec<_>>();
-    let (start, before) = (Instant::now(), times());
-    std::thread::sleep(FIRST_LOOK);
-    let least = start.elapsed().as_nanos() as f64 * LEAST_SHARE;
-    let used = before.iter().zip(times()).map(|(before, after)| Some(after?.saturating_sub((*before)?)));
-    threads
-        .iter()
-        .zip(used)
-        .filter(|(_, used)| used.is_some_and(|used| used as f64 >= least))
-        .map(|(t, _)| *t)
-        .collect()
-}
-
-/// Returns the stacks of each of the threads, and which part of a processor it used meanwhile.
-fn sample(jvmti: Jvmti, threads: &[ObjectRef<'_>]) -> (Vec<Vec<WalkedStack>>, Vec<f64>) {
-    let times = || threads.iter().map(|thread| thread_cpu_nanos(jvmti, *thread)).collect::<Vec<_>>();
-    let mut stacks = vec![Vec::with_capacity(SAMPLES); threads.len()];
-    let (start, before) = (Instant::now(), times());
-    for _ in 0..SAMPLES {
-        if let Ok(now) = walk_stacks(jvmti, threads, DEEPEST) {
-            stacks.iter_mut().zip(now).for_each(|(all, stack)| all.push(stack));
-        }
-        std::thread::sleep(APART);
-    }
-    let length = start.elapsed().as_nanos() as f64;
-    let share = |(before, after): (&Option<u64>, Option<u64>)| match (before, after) {
-        (Some(before), Some(after)) => after.saturating_sub(*before) as f64 / length,
-        // The thread has ended.
-        _ => 0.0,
-    };
-    let shares = before.iter().zip(times()).map(share).collect();
-    (stacks, shares)
-}
-
 /// Returns the methods whose frames were there in all of these samples of one thread, and in which part of the samples each was on top.
 /// `is_repeated` says whether a frame at this instruction may call the next one again.
-fn standing(stacks: &[WalkedStack], is_repeated: &dyn Fn(MethodId, u32) -> bool) -> Vec<(MethodId, f64)> {
-    let Some(first) = stacks.first() else { return Vec::new() };
+fn standing(samples: &[Sample], is_repeated: &dyn Fn(MethodId, u32) -> bool) -> Vec<(MethodId, f64)> {
+    let Some((_, first)) = samples.first() else { return Vec::new() };
     let mut found = Vec::new();
     // The outermost frame is the last one of a stack.
     for depth in 0..first.len() {
         let frame = |stack: &WalkedStack| stack.len().checked_sub(depth + 1).and_then(|at| stack.get(at).copied());
         let Some((method, _)) = frame(first) else { break };
-        if !stacks.iter().all(|stack| frame(stack).is_some_and(|(other, _)| other == method)) {
+        if !samples.iter().all(|(_, stack)| frame(stack).is_some_and(|(other, _)| other == method)) {
             break;
         }
-        let on_top = stacks.iter().filter(|stack| stack.len() == depth + 1).count();
-        if let Some(method) = method.filter(|_| on_top > 0) {
-            found.push((method, on_top as f64 / stacks.len() as f64));
+        let on_top = |sample: &&Sample| sample.1.len() == depth + 1;
+        let running = samples.iter().filter(|sample| on_top(sample) && sample.0).count();
+        if let Some(method) = method.filter(|_| running > 0) {
+            found.push((method, running as f64 / samples.len() as f64));
         }
         // What this frame calls is the same call only if it is at the same instruction each time, and not in a loop.
-        let mut places = stacks.iter().filter(|stack| stack.len() > depth + 1).filter_map(frame).map(|(_, at)| at);
+        let calls = samples.iter().filter(|sample| !on_top(sample));
+        let mut places = calls.filter_map(|(_, stack)| frame(stack)).map(|(_, at)| at);
         let place = places.next();
-        let same = on_top == 0 && place.is_some_and(|place| places.all(|other| other == place));
+        let same = !samples.iter().any(|sample| on_top(&sample))
+            && place.is_some_and(|place| places.all(|other| other == place));
         let repeats = match (method, place.flatten()) {
             (Some(method), Some(place)) => is_repeated(method, place),
             _ => false,
@@ -186,10 +183,10 @@ mod tests {
     }
 
     fn found(stacks: &[&[(usize, u32)]], repeats: &[(usize, u32)]) -> Vec<(MethodId, f64)> {
-        let stacks: Vec<WalkedStack> = stacks.iter().map(|frames| stack(frames)).collect();
+        let samples: Vec<Sample> = stacks.iter().map(|frames| (true, stack(frames))).collect();
         let is_repeated =
             |of: MethodId, at: u32| repeats.iter().any(|(number, place)| (method(*number), *place) == (of, at));
-        standing(&stacks, &is_repeated)
+        standing(&samples, &is_repeated)
     }
 
     #[test]
@@ -215,6 +212,13 @@ mod tests {
         assert_eq!(found(&[&[(1, 20), (2, 3)], &[(1, 20), (3, 3)]], &[]), []);
         assert_eq!(found(&[&[(1, 20)], &[]], &[]), []);
         assert_eq!(found(&[], &[]), []);
+    }
+
+    #[test]
+    fn a_frame_that_waits_for_a_monitor_does_not_run() {
+        let samples = [(true, stack(&[(1, 8)])), (false, stack(&[(1, 8)]))];
+        assert_eq!(standing(&samples, &|_, _| false), [(method(1), 0.5)]);
+        assert_eq!(standing(&samples[1..], &|_, _| false), []);
     }
 
     #[test]

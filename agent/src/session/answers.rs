@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use control::{CallTree, Changed, Dumped, Status, Stopped, Switched, WantedLevel};
+use control::{CallTree, Changed, Dumped, Reloaded, Status, Stopped, Switched, WantedLevel};
 use instrument_core::selection::Figures;
 use settings::TraceMode;
 
@@ -28,12 +28,13 @@ impl Controlled for Session {
         // After the end probes do nothing, whatever level they had.
         let goes_on = ended.is_none();
         let removed = self.instrumentation.withdrawn.as_ref().map(WithdrawnProbes::numbers).unwrap_or_default();
+        let generation = self.instrumentation.generation();
         let sources = HotSources {
             probes: self.instrumentation.probes,
             rates: self.rates.as_deref(),
             lengths: &self.lengths,
             live: &self.instrumentation.live,
-            templates: &self.instrumentation.setup.templates,
+            templates: generation.templates(),
             removed: &removed,
         };
         Status {
@@ -41,7 +42,7 @@ impl Controlled for Session {
             pid: std::process::id(),
             trace_file_bytes: trace_file.as_ref().map_or(0, size),
             trace_file,
-            ring: self.instrumentation.setup.config.trace.mode == TraceMode::Ring,
+            ring: self.instrumentation.config.trace.mode == TraceMode::Ring,
             ended,
             dumps: self.dumps.dumped(),
             classes_rewritten: count(&self.instrumentation.statistics.classes_rewritten),
@@ -50,12 +51,8 @@ impl Controlled for Session {
             probes_instrumented_ahead: count(&self.instrumentation.statistics.probes_ahead),
             records: records.records,
             lost: records.lost,
-            live: if goes_on {
-                self.instrumentation.live.count(&self.instrumentation.setup, &removed)
-            } else {
-                Vec::new()
-            },
-            bursts: self.instrumentation.live.bursts(&self.instrumentation.setup).filter(|_| goes_on),
+            live: if goes_on { self.instrumentation.live.count(generation.templates(), &removed) } else { Vec::new() },
+            bursts: self.instrumentation.live.bursts(&self.instrumentation.config.control).filter(|_| goes_on),
             governor: self
                 .instrumentation
                 .live
@@ -65,11 +62,12 @@ impl Controlled for Session {
             breaker: self.health.lock().open_because.clone(),
             otlp: self.sending(),
             warnings: [
-                self.instrumentation.doubts.lines(self.instrumentation.setup.rules.rules()),
-                self.instrumentation.reach.lines(&self.instrumentation.setup.rules, Figures::Omitted, &|_| None),
+                generation.doubts.lines(generation.rules().rules()),
+                generation.reach.lines(generation.rules(), Figures::Omitted, &|_| None),
                 self.instrumentation.live.warnings(),
             ]
             .concat(),
+            generation: generation.number,
             retransforms: self.reconciler.counts(),
             decisions: self.instrumentation.live.decisions(),
             hottest: hottest::methods(&sources, methods, durations, goes_on),
@@ -79,7 +77,7 @@ impl Controlled for Session {
     fn set_level(&self, methods: &str, level: WantedLevel) -> Result<Changed, String> {
         self.check_that_probes_record()?;
         let selection = LiveSelection::parse(methods)?;
-        match selection.unknown(&self.instrumentation.setup.templates) {
+        match selection.unknown(self.instrumentation.generation().templates()) {
             Some(unknown) => Err(unknown),
             None => Ok(self.set_levels(&selection, level)),
         }
@@ -102,11 +100,11 @@ impl Controlled for Session {
     }
 
     fn dump_trace(&self) -> Result<Dumped, String> {
-        if self.instrumentation.setup.config.trace.mode == TraceMode::Stream {
+        if self.instrumentation.config.trace.mode == TraceMode::Stream {
             return Err("there is nothing to dump: the recording is written as it goes (mode = \"stream\" in [trace])"
                 .to_owned());
         }
-        if !self.instrumentation.setup.config.trace.write {
+        if !self.instrumentation.config.trace.write {
             return Err("there is nothing to dump: no recording is written (`write = false` in [trace])".to_owned());
         }
         if let Some(reason) = self.status_ended() {
@@ -115,6 +113,11 @@ impl Controlled for Session {
         let written = self.dumps.ask().recv_timeout(DUMP_PATIENCE);
         written
             .unwrap_or_else(|_| Err("the dump is not written yet; `instr status` shows its name when it is".to_owned()))
+    }
+
+    fn reload(&self) -> Result<Reloaded, String> {
+        self.check_that_probes_record()?;
+        Session::reload(self)
     }
 
     fn stop(&self) -> Result<Stopped, String> {

@@ -65,24 +65,25 @@ impl Session {
         runtime: &RuntimeClasses,
     ) -> Result<NanoClock, String> {
         let clock = NanoClock::calibrate(jni).map_err(|error| error.to_string())?;
-        let path = trace_file::path(&self.instrumentation.setup.config.trace, &self.file_names);
-        let (mut recording, path) = if self.instrumentation.setup.config.trace.write {
-            trace_file::create(path, self.jvmti, clock, &self.instrumentation.setup.config)
+        let path = trace_file::path(&self.instrumentation.config.trace, &self.file_names);
+        let (mut recording, path) = if self.instrumentation.config.trace.write {
+            trace_file::create(path, self.jvmti, clock, &self.instrumentation.config)
         } else {
             (None, path)
         };
         if let Some(recording) = &mut recording {
             let session = Arc::downgrade(self);
-            recording
-                .take_modules_from(Box::new(move |class| session.upgrade()?.instrumentation.types.jdk_module(class)));
-            if let Some(prices) = self.prices.get() {
+            recording.take_modules_from(Box::new(move |class| {
+                session.upgrade()?.instrumentation.generation().types.jdk_module(class)
+            }));
+            if let Some(prices) = *self.prices.lock() {
                 prices.write(recording, clock.now() as u64);
             }
             recording.phase(clock.now() as u64, "initialisation", "the agent starts");
         }
-        let has_file = recording.is_some() && self.instrumentation.setup.config.trace.mode == TraceMode::Stream;
+        let has_file = recording.is_some() && self.instrumentation.config.trace.mode == TraceMode::Stream;
         let trace_file = has_file.then(|| path.clone());
-        let config = &self.instrumentation.setup.config.metrics;
+        let config = &self.instrumentation.config.metrics;
         let host: Arc<dyn Host> = Arc::new(JvmFigures {
             vm: self.vm,
             clock,
@@ -92,7 +93,7 @@ impl Session {
         });
         let name = trace_file::program_name(self.jvmti);
         let metrics = Metrics::start(config, &host, &name, self.instrumentation.live.times(), &self.lengths);
-        let threads = ThreadSelection::new(ThreadNames::of(&self.instrumentation.setup.config.trace.threads));
+        let threads = ThreadSelection::new(ThreadNames::of(&self.instrumentation.config.trace.threads));
         let parts = TraceParts {
             recording,
             path,
@@ -102,7 +103,7 @@ impl Session {
             rates: self.rates.clone(),
             dumps: Arc::clone(&self.dumps),
             lengths: Arc::clone(&self.lengths),
-            config: &self.instrumentation.setup.config.trace,
+            config: &self.instrumentation.config.trace,
         };
         let metrics_sink = metrics.as_ref().map(Metrics::sink);
         let sink = RecordSinks::new(
@@ -123,7 +124,7 @@ impl Session {
 
     /// Takes samples if the configuration asks for them.
     pub(super) fn start_sampler(&self, jni: &Jni<'_>) {
-        let Some(config) = &self.instrumentation.setup.config.sampler else { return };
+        let Some(config) = &self.instrumentation.config.sampler else { return };
         let Some(clock) = self.running.lock().clock else { return };
         let (vm, jvmti, java_version) = (self.vm, self.jvmti, self.instrumentation.java_version);
         let surroundings = Surroundings { vm, jvmti, clock, java_version };
@@ -133,7 +134,7 @@ impl Session {
 
     /// Takes samples of allocations if the configuration asks for them.
     pub(super) fn start_allocation_samples(&self) {
-        let Some(config) = &self.instrumentation.setup.config.allocation else { return };
+        let Some(config) = &self.instrumentation.config.allocation else { return };
         let Some(clock) = self.running.lock().clock else { return };
         let listen = |sampler| drop(self.allocations.set(sampler));
         AllocationSampler::start(self.jvmti, clock, config, Arc::clone(&self.allocated), listen);
@@ -141,8 +142,8 @@ impl Session {
 
     /// Looks at the heap if that may stop the probes, or if somebody wants figures of it.
     pub(super) fn start_health(self: &Arc<Self>, jni: &Jni<'_>) {
-        let limits = self.instrumentation.setup.breaker();
-        if limits.is_some() || self.instrumentation.setup.config.metrics.is_wanted() {
+        let limits = self.instrumentation.generation().setup.breaker();
+        if limits.is_some() || self.instrumentation.config.metrics.is_wanted() {
             let heap = jvm::heap_size(jni).map_or(u64::MAX, |heap| heap.limit);
             let watch =
                 HealthWatch::start(HealthReactions(Arc::downgrade(self)), Arc::clone(&self.health), limits, heap);
@@ -151,7 +152,7 @@ impl Session {
     }
 
     pub(super) fn start_control(self: &Arc<Self>) {
-        if self.instrumentation.setup.config.control.socket {
+        if self.instrumentation.config.control.socket {
             let controlled: Weak<dyn Controlled> = Arc::<Session>::downgrade(self);
             match control_service::open(controlled) {
                 Ok(socket) => self.running.lock().control = Some(socket),
@@ -284,7 +285,7 @@ impl Session {
         let removed = || self.instrumentation.withdrawn.as_ref().map(WithdrawnProbes::numbers).unwrap_or_default();
         let without = if wanted == WantedLevel::Auto { removed() } else { FxHashSet::default() };
         let LevelsSet { answer, changes, probes } =
-            self.instrumentation.live.set(selection, wanted, &self.instrumentation.setup, &without);
+            self.instrumentation.live.set(selection, wanted, &self.instrumentation.generation().setup, &without);
         self.record_changes(&changes);
         let Some(withdrawn) = self.instrumentation.withdrawn.as_ref().filter(|_| !self.instrumentation.is_leaving())
         else {
@@ -416,13 +417,14 @@ impl Session {
     }
 
     fn write_statistics(&self, ended: &Ended, trace_file: Option<&str>) {
-        let agent = &self.instrumentation.setup.config.agent;
-        let rules = &self.instrumentation.setup.rules;
-        self.instrumentation.doubts.tell(rules.rules(), true);
+        let agent = &self.instrumentation.config.agent;
+        let generation = self.instrumentation.generation();
+        let rules = generation.rules();
+        generation.doubts.tell(rules.rules(), true);
         let warnings = [
-            self.instrumentation.setup.warnings.clone(),
-            self.instrumentation.doubts.lines(rules.rules()),
-            self.instrumentation.reach.lines(rules, Figures::Omitted, &|_| None),
+            generation.setup.warnings.clone(),
+            generation.doubts.lines(rules.rules()),
+            generation.reach.lines(rules, Figures::Omitted, &|_| None),
         ]
         .concat();
         let samples = ended.samples.as_ref();
@@ -433,7 +435,7 @@ impl Session {
             wrapped_classes: self.instrumentation.wrapped.count(),
             kept: Some(KeptAboutClasses::count(
                 self.instrumentation.probes,
-                &self.instrumentation.types,
+                &generation.types,
                 &self.instrumentation.rewritten,
             )),
             discard: agent.discard,

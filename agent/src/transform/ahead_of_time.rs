@@ -9,6 +9,7 @@ use instrument_core::selection::ClassDecision;
 use instrument_core::{ProbeSlot, Rewritten};
 
 use super::class_plan::{ClassPlan, Coming};
+use crate::generation::Generation;
 use crate::instrumentation::Instrumentation;
 use crate::statistics::{RefusedMethod, Statistics};
 
@@ -24,8 +25,8 @@ pub(crate) enum Inserted {
 
 impl Inserted {
     /// Returns what the class holds; `None` for one that holds no probe.
-    pub(crate) fn of(instrumentation: &Instrumentation, file: &ClassFile<'_>) -> Option<Inserted> {
-        let listed = ahead::probes(file, instrumentation.engine.library()).map(Inserted::Listed);
+    pub(crate) fn of(generation: &Generation, file: &ClassFile<'_>) -> Option<Inserted> {
+        let listed = ahead::probes(file, generation.engine.library()).map(Inserted::Listed);
         listed.or_else(|| ahead::holds_probes(file).then_some(Inserted::Unlisted))
     }
 

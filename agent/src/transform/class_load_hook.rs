@@ -19,6 +19,7 @@ use super::ahead_of_time::Inserted;
 use super::class_origin::JvmOrigin;
 use super::class_plan::{ClassPlan, Coming};
 use super::undecided::Undecided;
+use crate::generation::Generation;
 use crate::hierarchy::{BOOT, LoaderId, LoaderView, Newcomer};
 use crate::instrumentation::Instrumentation;
 use crate::jvm;
@@ -45,14 +46,17 @@ pub(crate) fn time_in_hook() -> Duration {
 /// Whether nothing but the name is needed to leave the class alone. Calls nobody, as the session is locked meanwhile.
 pub(crate) fn ends_at_its_name(instrumentation: &Instrumentation, class: &jvm::ClassFile<'_>) -> bool {
     Statistics::add(&instrumentation.statistics.classes_seen, 1);
-    let rules = &instrumentation.setup.rules;
+    let generation = instrumentation.generation();
+    let rules = generation.rules();
     let unwanted = || class.name.is_some_and(|name| !rules.wants_name(name));
     class.is_new() && !rules.needs_hierarchy() && unwanted()
 }
 
 /// Decides about a class that did not end at its name and rewrites it; `None` leaves it as it is.
 pub(crate) fn class_file(instrumentation: &Instrumentation, class: &jvm::ClassFile<'_>) -> Option<Vec<u8>> {
-    let rules = &instrumentation.setup.rules;
+    // To the end that of the beginning, whatever is reloaded meanwhile.
+    let generation = instrumentation.generation();
+    let rules = generation.rules();
     let coming = Coming::of(class, instrumentation.wrapped);
     let wanted = class.name.is_none_or(|name| rules.wants_name(name)) || coming.has_wrappers();
     if !wanted && !rules.needs_hierarchy() {
@@ -60,13 +64,14 @@ pub(crate) fn class_file(instrumentation: &Instrumentation, class: &jvm::ClassFi
     }
     // Not the CPU time of the thread: asking for that is a system call, and takes longer than most classes.
     let (start, before) = (Instant::now(), time_in_hook());
-    let rewritten =
-        fenced(&instrumentation.statistics, class.name, || examine(instrumentation, class, wanted, &coming));
+    let rewritten = fenced(&instrumentation.statistics, class.name, || {
+        examine(instrumentation, &generation, class, wanted, &coming)
+    });
     let time = start.elapsed();
     // Of classes within this one nothing is added twice.
     let _ = IN_HOOK.try_with(|in_hook| in_hook.set(before + time));
     Statistics::add(&instrumentation.statistics.hook_nanos, usize::try_from(time.as_nanos()).unwrap_or(0));
-    rewritten.filter(|_| !instrumentation.setup.config.agent.discard)
+    rewritten.filter(|_| !instrumentation.config.agent.discard)
 }
 
 /// What becomes of a class. If that panics, the class stays as it is and is counted and named in the statistics file; the log's panic hook
@@ -82,11 +87,12 @@ fn fenced(statistics: &Statistics, name: Option<&[u8]>, examine: impl FnOnce() -
 
 fn examine(
     instrumentation: &Instrumentation,
+    generation: &Generation,
     class: &jvm::ClassFile<'_>,
     wanted: bool,
     coming: &Coming,
 ) -> Option<Vec<u8>> {
-    let rules = &instrumentation.setup.rules;
+    let rules = generation.rules();
     if wanted {
         Statistics::add(&instrumentation.statistics.classes_examined, 1);
     }
@@ -96,13 +102,11 @@ fn examine(
     let newcomer = Newcomer::of(class, loader, instrumentation.java_version, |version, class, bytes, is_record| {
         SAFE_RETRANSFORMS.may_come_again(version, class, bytes, is_record)
     });
-    let view = LoaderView::of_class(&instrumentation.types, loader, class, newcomer.as_ref());
+    let view = LoaderView::of_class(&generation.types, loader, class, newcomer.as_ref());
     let origin = JvmOrigin::of(class);
-    let never =
-        |class: &[u8], method: &[u8], descriptor: &[u8]| instrumentation.is_untouchable(class, method, descriptor);
-    let context =
-        ClassContext { hierarchy: &view, origin: &origin, never: &never, reach: Some(&instrumentation.reach) };
-    if !passes_first_look(instrumentation, class, (&view, &context), wanted, coming) {
+    let never = |class: &[u8], method: &[u8], descriptor: &[u8]| generation.is_untouchable(class, method, descriptor);
+    let context = ClassContext { hierarchy: &view, origin: &origin, never: &never, reach: Some(&generation.reach) };
+    if !passes_first_look((instrumentation, generation), class, (&view, &context), wanted, coming) {
         return None;
     }
     let file = match ClassFile::parse(class.bytes) {
@@ -122,10 +126,10 @@ fn examine(
     if !decision.unresolved.is_empty() {
         instrumentation.late.remember(class.jvmti, file.this_class().as_bytes(), loader);
     }
-    let rewritten = instrument(instrumentation, class, &file, &decision, coming)?;
+    let rewritten = instrument((instrumentation, generation), class, &file, &decision, coming)?;
     let name = file.this_class().as_bytes();
     let is_first = matches!(coming, Coming::First);
-    if is_first && !instrumentation.setup.config.agent.discard {
+    if is_first && !instrumentation.config.agent.discard {
         let renamed = rewritten.methods.iter().filter(|method| method.renamed.is_some());
         let wrapped: WrappedMethods = renamed.filter_map(|method| file.methods().get(method.method_index)).collect();
         instrumentation.wrapped.note(name, class, wrapped);
@@ -138,7 +142,7 @@ fn examine(
         }
         return instrumentation.wrapped.without_templates(class);
     }
-    if is_first && !instrumentation.setup.config.agent.discard {
+    if is_first && !instrumentation.config.agent.discard {
         SAFE_RETRANSFORMS.note_changed(instrumentation.java_version, name, class);
     }
     Some(rewritten.bytes)
@@ -146,18 +150,18 @@ fn examine(
 
 /// Learns the super types of the class, if rules ask for any, and says whether the rest of it must be looked at.
 fn passes_first_look(
-    instrumentation: &Instrumentation,
+    (instrumentation, generation): (&Instrumentation, &Generation),
     class: &jvm::ClassFile<'_>,
     (view, context): (&LoaderView<'_>, &ClassContext<'_>),
     wanted: bool,
     coming: &Coming,
 ) -> bool {
-    let rules = &instrumentation.setup.rules;
+    let rules = generation.rules();
     let look = |memory: &mut HeadMemory| {
         // A class that cannot be read is counted below, if a rule wants it.
         let Ok(head) = rules.first_look(class.bytes, memory) else { return wanted };
         if rules.needs_hierarchy() {
-            view.arrive(&head, &Undecided { instrumentation, jvmti: class.jvmti, jni: class.jni });
+            view.arrive(&head, &Undecided { instrumentation, generation, jvmti: class.jvmti, jni: class.jni });
         }
         // The log at level debug holds the reason for each method.
         let is_told = tracing::enabled!(tracing::Level::DEBUG);
@@ -171,29 +175,29 @@ fn passes_first_look(
 
 /// Merges the templates and gives the probes their numbers.
 fn instrument(
-    instrumentation: &Instrumentation,
+    (instrumentation, generation): (&Instrumentation, &Generation),
     class: &jvm::ClassFile<'_>,
     file: &ClassFile<'_>,
     decision: &ClassDecision,
     coming: &Coming,
 ) -> Option<Rewritten> {
+    // Loaded before this session, or the rules did not want it then; not one that is retransformed for the governor or after a reload.
+    let is_new = || !instrumentation.rewritten.has(file.this_class().as_bytes(), class.loader_hash());
+    let is_counted = matches!(coming, Coming::First) || is_new();
     let refuse_all = |refused: &[Refused]| instrumentation.statistics.refuse_methods(file, refused);
     count_skipped(instrumentation, decision);
-    log_decisions(instrumentation, file, decision);
+    log_decisions(generation, file, decision);
     if decision.chosen().next().is_some()
-        && let Some(inserted) = Inserted::of(instrumentation, file)
+        && let Some(inserted) = Inserted::of(generation, file)
     {
-        // Loaded before this session, or the rules did not want it then; not one that is retransformed for the governor.
-        let is_new = || !instrumentation.rewritten.has(file.this_class().as_bytes(), class.loader_hash());
-        let is_counted = matches!(coming, Coming::First) || is_new();
         let mut rewritten = inserted.claimed(instrumentation, file, decision, is_counted)?;
-        numbered(instrumentation, (file, class.loader_hash()), decision, &mut rewritten)?;
+        numbered((instrumentation, generation), (file, class.loader_hash()), decision, &mut rewritten)?;
         instrumentation.dump.write(&file.this_class().to_string(), &rewritten.bytes);
         return Some(rewritten);
     }
     let mut plan = ClassPlan::new(file, decision, coming);
     refuse_all(&plan.refused);
-    instrumentation.doubts.note(file, decision);
+    generation.doubts.note(file, decision);
     if let Some(withdrawn) = &instrumentation.withdrawn {
         let methods = withdrawn.methods_of(file.this_class().as_bytes());
         plan.strip_methods(file, &methods);
@@ -201,23 +205,21 @@ fn instrument(
     if plan.methods.is_empty() {
         return None;
     }
-    let mut outcome = run_engine(instrumentation, file, &plan.methods);
+    let mut outcome = run_engine(generation, file, &plan.methods);
     // A wrapper that has no room for the templates any more must stay all the same.
     if coming.has_wrappers() && !refused_of(&outcome).is_empty() {
         refuse_all(refused_of(&outcome));
         let refused = refused_of(&outcome);
         plan.strip(|method_index| refused.iter().any(|refused| refused.method_index == method_index));
-        outcome = run_engine(instrumentation, file, &plan.methods);
+        outcome = run_engine(generation, file, &plan.methods);
     }
     refuse_all(refused_of(&outcome));
     let Outcome::Rewritten(mut rewritten) = outcome else { return None };
-    numbered(instrumentation, (file, class.loader_hash()), decision, &mut rewritten)?;
-    let is_counted =
-        instrumentation.withdrawn.as_ref().is_some_and(|probes| probes.has_touched(file.this_class().as_bytes()));
-    if !is_counted {
+    numbered((instrumentation, generation), (file, class.loader_hash()), decision, &mut rewritten)?;
+    if is_counted {
         count_rewritten(instrumentation, file, &rewritten, &plan);
     }
-    log_insertions(instrumentation, file, &plan.methods, &rewritten);
+    log_insertions(generation, file, &plan.methods, &rewritten);
     instrumentation.dump.write(&file.this_class().to_string(), &rewritten.bytes);
     Some(rewritten)
 }
@@ -229,12 +231,12 @@ fn refused_of(outcome: &Outcome) -> &[Refused] {
     }
 }
 
-fn run_engine(instrumentation: &Instrumentation, file: &ClassFile<'_>, plan: &[MethodPlan]) -> Outcome {
-    with_memory(&WORKSPACE, |workspace| instrumentation.engine.instrument(workspace, file, plan))
+fn run_engine(generation: &Generation, file: &ClassFile<'_>, plan: &[MethodPlan]) -> Outcome {
+    with_memory(&WORKSPACE, |workspace| generation.engine.instrument(workspace, file, plan))
 }
 
 /// One line for each method, for those who ask for `log = "debug"`.
-fn log_decisions(instrumentation: &Instrumentation, file: &ClassFile<'_>, decision: &ClassDecision) {
+fn log_decisions(generation: &Generation, file: &ClassFile<'_>, decision: &ClassDecision) {
     if !tracing::enabled!(tracing::Level::DEBUG) {
         return;
     }
@@ -243,7 +245,7 @@ fn log_decisions(instrumentation: &Instrumentation, file: &ClassFile<'_>, decisi
         match decided {
             MethodDecision::Skipped(reason) => tracing::debug!("{name}: left alone: {reason}"),
             MethodDecision::Chosen(chosen) => {
-                let rule = instrumentation.setup.rules.rules().get(chosen.rule).map_or("?", |rule| rule.name());
+                let rule = generation.rule_of(chosen).map_or("?", |rule| rule.name());
                 tracing::debug!("{name}: instrumented at level {} (rule {rule})", chosen.level);
             }
         }
@@ -251,7 +253,7 @@ fn log_decisions(instrumentation: &Instrumentation, file: &ClassFile<'_>, decisi
 }
 
 /// One line for each rewritten method, for those who ask for `log = "debug"`.
-fn log_insertions(instrumentation: &Instrumentation, file: &ClassFile<'_>, plan: &[MethodPlan], rewritten: &Rewritten) {
+fn log_insertions(generation: &Generation, file: &ClassFile<'_>, plan: &[MethodPlan], rewritten: &Rewritten) {
     if !tracing::enabled!(tracing::Level::DEBUG) {
         return;
     }
@@ -259,8 +261,7 @@ fn log_insertions(instrumentation: &Instrumentation, file: &ClassFile<'_>, plan:
         let Some(method) = file.methods().get(done.method_index) else { continue };
         let planned = plan.iter().find(|planned| planned.method_index == done.method_index);
         let Some(planned) = planned else { continue };
-        let insertion =
-            Insertion { class: file, method, plan: planned, done, library: instrumentation.engine.library() };
+        let insertion = Insertion { class: file, method, plan: planned, done, library: generation.engine.library() };
         tracing::debug!("{insertion}");
     }
 }
@@ -279,12 +280,12 @@ fn count_skipped(instrumentation: &Instrumentation, decision: &ClassDecision) {
 
 /// Gives the probes their numbers; `None`, with the reason counted, if there are none left.
 fn numbered(
-    instrumentation: &Instrumentation,
+    (instrumentation, generation): (&Instrumentation, &Generation),
     (file, loader): (&ClassFile<'_>, LoaderId),
     decision: &ClassDecision,
     rewritten: &mut Rewritten,
 ) -> Option<()> {
-    let numbered = number_probes(instrumentation, (file, loader), decision, rewritten);
+    let numbered = number_probes((instrumentation, generation), (file, loader), decision, rewritten);
     if numbered.is_none() {
         let (class, reason) = (file.this_class().to_string(), "there are no more probe numbers".to_owned());
         instrumentation
@@ -296,12 +297,12 @@ fn numbered(
 
 /// Replaces the engine's numbers by those of the process.
 fn number_probes(
-    instrumentation: &Instrumentation,
+    (instrumentation, generation): (&Instrumentation, &Generation),
     (file, loader): (&ClassFile<'_>, LoaderId),
     decision: &ClassDecision,
     rewritten: &mut Rewritten,
 ) -> Option<()> {
-    let templates = &instrumentation.setup.templates;
+    let templates = generation.templates();
     let mut watches = false;
     let requests = rewritten.probes.iter().map(|slot: &ProbeSlot| {
         let method = file.methods().get(slot.method_index);
@@ -324,9 +325,9 @@ fn number_probes(
         write_number(&mut rewritten.bytes, slot.offset, *number)?;
         let Some(MethodDecision::Chosen(chosen)) = decision.methods.get(slot.method_index) else { continue };
         if templates.get(slot.template).is_some_and(|template| template.live) {
-            instrumentation.begin_live(*number, chosen);
+            instrumentation.begin_live(generation, *number, chosen);
         } else {
-            instrumentation.begin_fixed(*number, chosen);
+            instrumentation.begin_fixed(generation, *number, chosen);
         }
     }
     if watches {

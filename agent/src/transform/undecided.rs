@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
+use crate::generation::Generation;
 use crate::hierarchy::{ClassId, Latecomers, class_id};
 use crate::instrumentation::Instrumentation;
 use crate::jvm::{Jni, Jvmti, LoadedClasses};
@@ -9,6 +10,7 @@ use crate::jvm::{Jni, Jvmti, LoadedClasses};
 /// Has classes that were decided too early wait until they are linked.
 pub(crate) struct Undecided<'a> {
     pub(crate) instrumentation: &'a Instrumentation,
+    pub(crate) generation: &'a Generation,
     pub(crate) jvmti: Jvmti,
     pub(crate) jni: &'a Jni<'a>,
 }
@@ -27,13 +29,13 @@ impl Latecomers for Undecided<'_> {
     }
 
     fn note(&self, (name, loader): &ClassId) {
-        if self.instrumentation.setup.rules.wants_name(name) {
+        if self.generation.rules().wants_name(name) {
             self.instrumentation.late.remember(self.jvmti, name, *loader);
         }
     }
 
     fn note_doubtful(&self, (name, loader): &ClassId) {
-        if self.instrumentation.setup.rules.wants_name(name) {
+        if self.generation.rules().wants_name(name) {
             self.instrumentation.late.remember_doubtful(self.jvmti, name, *loader);
         }
     }

@@ -10,6 +10,7 @@ pub(crate) mod level;
 pub(crate) mod pause;
 pub(crate) mod pre;
 pub(crate) mod receive;
+pub(crate) mod reload;
 pub(crate) mod report;
 pub(crate) mod schema;
 pub(crate) mod send;

@@ -1,6 +1,9 @@
 //! A rule as it is applied.
 
+use std::hash::BuildHasher;
 use std::sync::Arc;
+
+use rustc_hash::FxBuildHasher;
 
 use crate::level::{Level, Mode};
 use crate::rules::capture::Capture;
@@ -104,7 +107,47 @@ impl CompiledRule {
         self.capture.as_ref()
     }
 
-    /// True if the rule does not say by name which classes it is about.
+    /// Returns a number that differs, as good as certainly, for rules that take other methods or do something else to them. Names and places do
+    /// not count.
+    pub(super) fn digest(&self) -> u64 {
+        // All fields by name: one that is added must be thought of here.
+        let CompiledRule {
+            name: _,
+            origin: _,
+            number_in_file: _,
+            place_in_file: _,
+            class,
+            extends,
+            annotated,
+            module,
+            jar,
+            loader,
+            method_annotated,
+            method,
+            flags,
+            size,
+            calls,
+            exclude,
+            template_names,
+            templates: _,
+            level,
+            states_level,
+            mode,
+            constructors,
+            class_initialisers,
+            bridges,
+            governed,
+            outermost,
+            capture,
+        } = self;
+        let extends: Vec<&str> = extends.iter().map(|(name, _)| name.as_str()).collect();
+        let classes = format!("{class:?} {extends:?} {annotated:?} {module:?} {jar:?} {loader:?}");
+        let methods = format!("{method_annotated:?} {method:?} {flags:?} {size:?} {calls:?} {exclude:?}");
+        let done = format!("{template_names:?} {level} {states_level} {mode:?} {governed} {outermost} {capture:?}");
+        FxBuildHasher.hash_one((classes, methods, done, constructors, class_initialisers, bridges))
+    }
+
+    /// True if the rule does not say by name which classes it is about; it then leaves the JDK's alone.
     pub(super) fn names_no_class(&self) -> bool {
         self.class.is_empty()
     }

@@ -1,7 +1,10 @@
 //! Decides class by class. Everything here runs once for each class that the application loads, so: names first, then
 //! what needs the class, then what needs the hierarchy, and no text before somebody asks for it.
 
+use std::hash::BuildHasher;
+
 use classfile::ClassFile;
+use rustc_hash::FxBuildHasher;
 
 use super::class_context::ClassContext;
 use super::class_facts::ClassFacts;
@@ -34,6 +37,27 @@ pub struct RuleSet {
     pub(super) may_match_jdk: bool,
 }
 
+/// What rules want of classes, as far as the name of a class says.
+#[derive(Debug)]
+pub struct RuleDigests<'r> {
+    rules: &'r RuleSet,
+    filter: u64,
+    of_rules: Vec<u64>,
+}
+
+impl RuleDigests<'_> {
+    /// Returns the digest of what may be wanted of a class of this name: that of the rules that may take it, in their order. `None` if no rule
+    /// takes it.
+    pub fn of(&self, internal_name: &[u8]) -> Option<u64> {
+        if !self.rules.wants_name(internal_name) {
+            return None;
+        }
+        let candidates = self.rules.candidates(internal_name);
+        let digests: Vec<u64> = candidates.iter().filter_map(|at| self.of_rules.get(*at).copied()).collect();
+        Some(FxBuildHasher.hash_one((digests, self.filter)))
+    }
+}
+
 impl RuleSet {
     /// The rules in order; [`Chosen::rule`] is an index into them.
     pub fn rules(&self) -> &[CompiledRule] {
@@ -51,6 +75,12 @@ impl RuleSet {
     pub(super) fn unnamed_for(&self, internal_name: &[u8]) -> &[usize] {
         let leaves_alone = !self.unnamed.is_empty() && is_jdk_class(internal_name);
         if leaves_alone { &self.unnamed_of_jdk } else { &self.unnamed }
+    }
+
+    /// Returns digests of what the rules want of classes, to be compared with those of other rules. Templates are compared by their names.
+    pub fn digests(&self) -> RuleDigests<'_> {
+        let filter = FxBuildHasher.hash_one(format!("{:?}", self.filter));
+        RuleDigests { rules: self, filter, of_rules: self.rules.iter().map(CompiledRule::digest).collect() }
     }
 
     /// What the name of a class must begin with if a rule is to take a method of it; `None` if it may be any name.

@@ -1,0 +1,104 @@
+//! The configuration file is read again while the application runs: rules and templates are replaced, and the classes of which another
+//! thing is wanted are retransformed.
+
+use std::sync::Arc;
+
+use control::Reloaded;
+use rustc_hash::FxHashSet;
+use trace::report::counted;
+
+use super::{Kinds, Session};
+use crate::generation::Generation;
+use crate::jvm::NAME_GATE;
+use crate::reconcile::Change;
+use crate::setup::{self, Setup};
+use crate::statistics::Statistics;
+
+impl Session {
+    /// Reads the configuration file again and carries out what is different. Whatever is wrong with it leaves the present rules in force.
+    pub(super) fn reload(&self) -> Result<Reloaded, String> {
+        let _one_at_a_time = self.reloading.lock();
+        if self.instrumentation.is_leaving() {
+            return Err("the agent is about to leave this JVM".to_owned());
+        }
+        let before = self.instrumentation.generation();
+        let in_force = || format!("generation {} stays in force", before.number);
+        let setup = setup::from_file(&before.setup.file.to_string_lossy())
+            .map_err(|error| format!("{}\n{}", error.text.trim_end(), in_force()))?;
+        refuse_fixed_tables(&before.setup, &setup).map_err(|reason| format!("{reason}; {}", in_force()))?;
+        self.get_ready(&setup).map_err(|reason| format!("{reason}; {}", in_force()))?;
+        let (warnings, rules) = (setup.warnings.clone(), setup.rules.rules().len());
+        let number = self.replace_generation(&before, setup);
+        let change = Change::Replan { before: Arc::clone(&before) };
+        let outcome = self.reconciler.carry_out(&self.instrumentation, change).unwrap_or_default();
+        self.close_gate();
+        self.forget_lost_probes(&outcome.changed);
+        let classes = outcome.changed.len();
+        let line = format!(
+            "generation {number}: {} from {}, {}",
+            counted(rules as u64, "rule"),
+            before.setup.file.display(),
+            changed(classes)
+        );
+        tracing::info!("{line}");
+        self.instrumentation.live.note(&line);
+        self.instrumentation.events.note("reload", &line);
+        let waiting = self.reconciler.counts().waiting;
+        Ok(Reloaded { generation: number, rules, classes_changed: classes, waiting, warnings })
+    }
+
+    /// Does what the new kinds of probes need.
+    fn get_ready(&self, setup: &Setup) -> Result<(), String> {
+        let Some(runtime) = self.running.lock().runtime else { return Err("nothing is recorded yet".to_owned()) };
+        let kinds = Kinds::of(setup);
+        let ready = self.vm.with_attached_daemon(c"instr-reload", |jni| {
+            self.make_ready_for(jni, runtime, kinds)?;
+            if kinds.full_is_counted { self.instrumentation.switch.count_full(jni) } else { Ok(()) }
+        });
+        ready.unwrap_or_else(|| Err("the JVM attaches no more threads".to_owned()))
+    }
+
+    /// From now on classes get what the new rules want; returns the number of the generation.
+    fn replace_generation(&self, before: &Arc<Generation>, setup: Setup) -> u32 {
+        // Open until the loaded classes are done: a class whose name the old rules do not want is let in.
+        let turned_away = NAME_GATE.reopen();
+        Statistics::add(&self.instrumentation.statistics.classes_seen, usize::try_from(turned_away).unwrap_or(0));
+        let next = before.next(setup);
+        let number = next.number;
+        let keeps_types = Arc::ptr_eq(&next.types, &before.types);
+        self.instrumentation.replace_generation(next);
+        if !keeps_types {
+            self.vm.with_attached_daemon(c"instr-reload", |jni| before.types.close(jni));
+        }
+        number
+    }
+
+    /// Probes of changed classes that the new rules do not want are no longer there.
+    fn forget_lost_probes(&self, changed: &FxHashSet<Arc<[u8]>>) {
+        let generation = self.instrumentation.generation();
+        let is_lost = |probe: &u32| {
+            let of_class = self.instrumentation.probes.method(*probe).map(|method| method.class);
+            of_class.is_some_and(|class| changed.contains(&class))
+                && self.instrumentation.live.generation_of(*probe) != Some(generation.number)
+        };
+        let lost: FxHashSet<u32> = self.instrumentation.live.numbers().into_iter().filter(is_lost).collect();
+        self.instrumentation.live.lose(&lost);
+    }
+}
+
+fn changed(classes: usize) -> String {
+    if classes == 0 { "no class changed".to_owned() } else { format!("{} changed", counted(classes as u64, "class")) }
+}
+
+/// Refuses what only a new session can change.
+fn refuse_fixed_tables(before: &Setup, now: &Setup) -> Result<(), String> {
+    let tables = before.config.fixed_tables_that_differ(&now.config);
+    if tables.is_empty() {
+        return Ok(());
+    }
+    let list = tables.iter().map(|table| format!("[{table}]")).collect::<Vec<_>>().join(" and ");
+    Err(format!(
+        "{}: {list} cannot change while the agent runs: detach it and attach it again, or take that change back",
+        now.file.display()
+    ))
+}

@@ -1,0 +1,158 @@
+package io.instr.jvmtests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.ControlSocket;
+import io.instr.jvmtests.jvm.Dialog;
+import io.instr.jvmtests.jvm.EachJdk;
+import io.instr.jvmtests.jvm.Finished;
+import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.Program;
+import io.instr.jvmtests.jvm.RunDirectories;
+import io.instr.jvmtests.jvm.Trace;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/** The configuration file is read again while the program runs. */
+class ReloadIT {
+
+    private static final String STEP = "targets.Conversation.step";
+    private static final String QUERY = "targets.Conversation.query";
+    private static final String PUT = "java.util.HashMap.put";
+    private static final String STEPS = """
+            [[rule]]
+            class = "targets.Conversation"
+            method = "step"
+            level = "time"
+            """;
+    private static final String QUERIES = STEPS.replace("step", "query");
+    private static final String RUNS = """
+            [[rule]]
+            extends = "java.util.Map"
+            class = "java.util.HashMap"
+            method = "put"
+            level = "time"
+            """;
+
+    private final Path directory = RunDirectories.create();
+
+    @EachJdk
+    void rulesAreReplacedAndOnlyClassesThatDifferAreTouched(Jdk jdk) throws IOException {
+        try (Dialog program = start(jdk, STEPS)) {
+            String original = program.ask("position");
+            program.ask("work 100");
+            program.ask("query abc");
+            program.ask("map 300");
+            write(QUERIES);
+            assertEquals("{\"generation\":2,\"rules\":1,\"classes_changed\":1,\"waiting\":[],\"warnings\":[]}", reload(program));
+            program.ask("work 10");
+            program.ask("query abc");
+            long touched = touched(program);
+            // Other lines, another name, the same wishes.
+            write("# a comment\n\n" + QUERIES + "name = \"queries\"\n");
+            assertTrue(reload(program).contains("\"generation\":3,\"rules\":1,\"classes_changed\":0,"));
+            assertEquals(touched, touched(program), "no class differs");
+            // Super types are asked for the first time, of a class that was loaded before.
+            write(QUERIES + RUNS);
+            assertTrue(reload(program).contains("\"generation\":4,\"rules\":2,\"classes_changed\":1,"));
+            program.ask("map 500");
+            assertEquals(original, program.ask("position"), "this method has never had a probe");
+            write("");
+            assertTrue(reload(program).contains("\"generation\":5,\"rules\":0,\"classes_changed\":2,"));
+            program.ask("work 10");
+            program.ask("query abc");
+            String status = ControlSocket.status(program);
+            assertTrue(status.contains("\"live\":[]") && status.contains("\"generation\":5"), status);
+            program.send("quit");
+            assertQuiet(program.finish());
+        }
+        Trace trace = trace();
+        assertEquals(100, trace.count(STEP), "calls in the first generation");
+        assertEquals(1, trace.count(QUERY), "calls in the second, third and fourth");
+        assertTrue(trace.count(PUT) >= 500, "calls in the fourth");
+    }
+
+    @EachJdk(oldestAndNewest = true)
+    void aFileThatCannotBeUsedLeavesTheRulesInForce(Jdk jdk) throws IOException {
+        try (Dialog program = start(jdk, STEPS)) {
+            program.ask("work 1");
+            write(QUERIES.replace("method", "metod"));
+            String typo = reload(program);
+            assertTrue(typo.contains("did you mean `method`?") && typo.contains("instr.toml:") && typo.contains("generation 1 stays in force"), typo);
+            write("[watch]\ntick-us = 1000\n" + QUERIES);
+            String fixed = reload(program);
+            assertTrue(fixed.contains("[watch] cannot change while the agent runs"), fixed);
+            Files.delete(directory.resolve("instr.toml"));
+            String gone = reload(program);
+            assertTrue(gone.contains("cannot read the configuration file") && gone.contains("generation 1 stays in force"), gone);
+            program.ask("work 9");
+            write(QUERIES);
+            assertTrue(reload(program).contains("\"generation\":2,"));
+            program.ask("work 5");
+            program.send("quit");
+            assertQuiet(program.finish());
+        }
+        assertEquals(10, trace().count(STEP));
+    }
+
+    /** Level watch, live probes and their governor were not foreseen at the start. */
+    @EachJdk(oldestAndNewest = true)
+    void kindsOfProbesThatTheStartDidNotForeseeWork(Jdk jdk) throws IOException {
+        try (Dialog program = start(jdk, "")) {
+            write(STEPS + QUERIES.replace("time", "full"));
+            assertTrue(reload(program).contains("\"classes_changed\":1,"));
+            program.ask("work 40");
+            program.ask("query abc");
+            ControlSocket.awaitCalls(program, 41);
+            write(STEPS.replace("time", "watch") + QUERIES.replace("time", "watch"));
+            assertTrue(reload(program).contains("\"classes_changed\":1,"));
+            for (int i = 0; i < 20; i++) {
+                program.ask("query abc");
+            }
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+        Trace trace = trace();
+        assertEquals(40, trace.callsOf(STEP).stream().filter(Trace.Call::exact).count());
+        assertTrue(trace.callsOf(QUERY).stream().anyMatch(call -> !call.exact()), "calls of 5 ms are longer than a tick");
+    }
+
+    private Dialog start(Jdk jdk, String rules) throws IOException {
+        String file = config(rules).writeTo(directory).getFileName().toString();
+        Dialog program = Program.target(jdk, "targets.Conversation").with("-Xverify:all").talk(List.of(Program.agentOption(file)), directory);
+        assertEquals("ready", program.next());
+        return program;
+    }
+
+    /** Live probes as by default, but none that the governor lowers: calls are counted. */
+    private static AgentConfig config(String rules) {
+        return AgentConfig.of(rules).ungoverned();
+    }
+
+    private void write(String rules) throws IOException {
+        Files.writeString(directory.resolve("instr.toml"), config(rules).text());
+    }
+
+    private static String reload(Dialog program) {
+        return ControlSocket.ask(program, "{\"ask\":\"reload\"}").trim();
+    }
+
+    /** Classes that were retransformed up to now. */
+    private static long touched(Dialog program) {
+        String status = ControlSocket.status(program);
+        return (long) ControlSocket.number(status.substring(status.indexOf("\"retransforms\"")), "classes");
+    }
+
+    private Trace trace() {
+        return new Finished(0, "", "", directory, List.of()).trace();
+    }
+
+    private static void assertQuiet(Finished run) {
+        run.assertExitCode(0);
+        assertEquals("", run.stderr());
+    }
+}
