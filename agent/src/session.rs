@@ -81,7 +81,7 @@ pub(crate) struct Session {
     samples: Arc<SampleQueue>,
     allocated: Arc<SampleQueue>,
     allocations: OnceLock<AllocationSampler>,
-    ended: Mutex<Option<Ended>>,
+    ended: RwLock<Option<Ended>>,
     vm: JavaVm,
     jvmti: Jvmti,
 }
@@ -412,7 +412,7 @@ impl Session {
             samples: Arc::default(),
             allocated: Arc::default(),
             allocations: OnceLock::new(),
-            ended: Mutex::new(None),
+            ended: RwLock::new(None),
             vm: agent.vm,
             jvmti: agent.jvmti,
         }

@@ -14,6 +14,7 @@ mod idle_rules;
 mod inert_runtime;
 mod instrumentation;
 mod jar;
+mod java_process;
 mod listing;
 mod method_dump;
 mod output_file;
@@ -27,8 +28,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    check, diff, dump, dump_trace, explain, export, level, pause, pre, receive, reload, report, schema, send, status,
-    stop, template, templates, transactions,
+    attach, check, detach, diff, dump, dump_trace, explain, export, level, pause, pre, ps, receive, reload, report,
+    schema, send, status, stop, template, templates, transactions,
 };
 
 /// Exact times from inside a running JVM: checks configurations, explains decisions, instruments jars, prints reports.
@@ -41,7 +42,9 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Attach(attach::Arguments),
     Check(check::Arguments),
+    Detach(detach::Arguments),
     Diff(diff::Arguments),
     Dump(dump::Arguments),
     DumpTrace(dump_trace::Arguments),
@@ -50,6 +53,7 @@ enum Command {
     Level(level::Arguments),
     Pause(pause::PauseArguments),
     Pre(pre::Arguments),
+    Ps(ps::Arguments),
     Receive(receive::Arguments),
     Report(report::Arguments),
     Resume(pause::ResumeArguments),
@@ -67,7 +71,9 @@ enum Command {
 /// 0: done. 1: it failed, or what was checked has errors. 2: the command line is wrong (clap's own code).
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
+        Command::Attach(arguments) => attach::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Detach(arguments) => detach::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Dump(arguments) => dump::run(&arguments),
         Command::DumpTrace(arguments) => dump_trace::run(&arguments),
@@ -76,6 +82,7 @@ fn main() -> ExitCode {
         Command::Level(arguments) => level::run(&arguments),
         Command::Pause(arguments) => pause::pause(&arguments),
         Command::Pre(arguments) => pre::run(&arguments),
+        Command::Ps(arguments) => ps::run(&arguments),
         Command::Receive(arguments) => receive::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Resume(arguments) => pause::resume(&arguments),

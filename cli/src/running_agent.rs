@@ -1,20 +1,21 @@
 //! The agent in a running JVM, as it answers on its socket.
 
-use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::fs::MetadataExt;
+use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use control::{Refusal, Request, Status, namespace_of, socket_name};
+use control::{CallTree, CallTreeDone, CallTreePart, ErrorCode, Refusal, Request, Status, socket_name};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::failure::Failure;
+use crate::java_process::Process;
 
 /// An agent that is not answering for so long is taken for dead.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Changes may take long, and wait for each other.
+const PATIENCE_FOR_CHANGES: Duration = Duration::from_secs(30);
 
 /// Returns why no probe records at present, in capitals for screens; `None` if they record.
 pub(crate) fn standstill(status: &Status) -> Option<String> {
@@ -29,65 +30,104 @@ enum Answer<T> {
     Given(T),
 }
 
-/// Asks the agent in the JVM with this process id; the text of the answer.
+/// Asks the agent in the JVM with this process id. Returns the text of the answer.
 pub(crate) fn ask_text(pid: u32, request: &Request) -> Result<String> {
-    let mut stream = connect(pid)?;
-    stream.set_read_timeout(Some(PATIENCE)).and_then(|()| stream.set_write_timeout(Some(PATIENCE)))?;
-    let silent = || format!("the agent in process {pid} does not answer");
-    writeln!(stream, "{}", serde_json::to_string(request)?).with_context(silent)?;
-    let mut answer = String::new();
-    BufReader::new(stream).read_line(&mut answer).with_context(silent)?;
-    if answer.trim().is_empty() {
-        return Err(Failure::new(silent(), "the process may be about to end, or the agent has been detached").into());
-    }
-    Ok(answer)
+    let patience = if request.is_slow() { PATIENCE_FOR_CHANGES } else { PATIENCE };
+    ask_process(&Process::find(pid)?, request, patience)
 }
 
 /// Asks the agent in the JVM with this process id.
 pub(crate) fn ask<T: DeserializeOwned>(pid: u32, request: &Request) -> Result<T> {
-    let answer = ask_text(pid, request)?;
-    match serde_json::from_str(&answer).with_context(|| format!("process {pid} answers something strange"))? {
-        Answer::Given(answer) => Ok(answer),
-        Answer::Refused(Refusal { error }) => {
-            Err(Failure::new(error, "`instr status` shows what the agent does").into())
+    read(pid, &ask_text(pid, request)?)
+}
+
+/// Returns the status of the agent in a process, without its methods.
+pub(crate) fn brief_status(process: &Process, patience: Duration) -> Result<Status> {
+    let request = Request::Status { methods: Some(0), durations: false };
+    read(process.pid, &ask_process(process, &request, patience)?)
+}
+
+/// Asks for the call tree, which may be answered in parts.
+pub(crate) fn ask_call_tree(pid: u32) -> Result<CallTree> {
+    let text = ask_text(pid, &Request::CallTree { stream: true })?;
+    let mut nodes = Vec::new();
+    for line in text.lines() {
+        match read(pid, line)? {
+            CallTreeLine::Part(CallTreePart { part }) => nodes.extend(part),
+            CallTreeLine::Done(CallTreeDone { left_out, misplaced, .. }) => {
+                return Ok(CallTree { nodes, left_out, misplaced });
+            }
+            CallTreeLine::Whole(tree) => return Ok(tree),
         }
+    }
+    anyhow::bail!("the agent in process {pid} has left before its answer was complete")
+}
+
+/// Agents before version 1 of the protocol answer in one line.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum CallTreeLine {
+    Part(CallTreePart),
+    Done(CallTreeDone),
+    Whole(CallTree),
+}
+
+fn read<T: DeserializeOwned>(pid: u32, answer: &str) -> Result<T> {
+    match serde_json::from_str(answer).with_context(|| format!("process {pid} answers something strange"))? {
+        Answer::Given(answer) => Ok(answer),
+        Answer::Refused(refusal) => Err(failure(refusal).into()),
     }
 }
 
-fn connect(pid: u32) -> Result<UnixStream> {
-    let process = PathBuf::from(format!("/proc/{pid}"));
-    let Ok(found) = std::fs::metadata(&process) else {
-        return Err(Failure::new(format!("there is no process {pid}"), "`jps -l` lists the JVMs").into());
+fn failure(Refusal { error, code, help }: Refusal) -> Failure {
+    let help = help.unwrap_or_else(|| match code {
+        ErrorCode::UnknownRequest => "take the `instr` of the same version as the agent".to_owned(),
+        _ => "`instr status` shows what the agent does".to_owned(),
+    });
+    Failure::new(error, help)
+}
+
+fn ask_process(process: &Process, request: &Request, patience: Duration) -> Result<String> {
+    let pid = process.pid;
+    let mut stream = connect(process)?;
+    stream.set_read_timeout(Some(patience)).and_then(|()| stream.set_write_timeout(Some(patience)))?;
+    let silent = |error: io::Error| {
+        let help = if process.is_stopped() {
+            format!("the process is stopped; `kill -CONT {pid}` lets it go on")
+        } else {
+            format!("it has {} s for an answer ({error})", patience.as_secs_f64())
+        };
+        Failure::new(format!("the agent in process {pid} does not answer"), help)
     };
+    let sent = writeln!(stream, "{}", serde_json::to_string(request)?);
+    // An agent that refuses a client may disconnect before it has read the request. After the answer it disconnects, too.
+    let mut answer = String::new();
+    let read = stream.read_to_string(&mut answer);
+    match sent.and(read.map(drop)) {
+        Err(error) if answer.is_empty() => Err(silent(error).into()),
+        _ if answer.trim().is_empty() => {
+            let reason = format!("the agent in process {pid} does not answer");
+            Err(Failure::new(reason, "the process may be about to end, or the agent has been detached").into())
+        }
+        _ => Ok(answer),
+    }
+}
+
+fn connect(process: &Process) -> Result<UnixStream> {
     // In a container the process has another number and another /tmp.
-    let inner = inner_pid(pid).unwrap_or(pid);
-    let directory = format!("tmp/instr-{}", found.uid());
-    let directories = [process.join("root").join(&directory), PathBuf::from("/").join(&directory)];
+    let directory = process.owner().map(|owner| format!("instr-{owner}")).unwrap_or_default();
     // Containers may share the directory: the same number in another namespace is another process.
-    let name = socket_name(inner, &pid_namespace(&process));
+    let name = socket_name(process.inner_pid(), &process.pid_namespace());
     let mut last = None;
-    for directory in directories {
-        match UnixStream::connect(directory.join(&name)) {
+    for tmp in process.temporary_directories() {
+        match UnixStream::connect(tmp.join(&directory).join(&name)) {
             Ok(stream) => return Ok(stream),
             Err(error) => last = Some(error),
         }
     }
     let help = match last.map(|error| error.kind()) {
         Some(io::ErrorKind::PermissionDenied) => "only the user that the JVM runs as can ask it",
-        _ => "it must be a JVM with instr's agent, without `socket = false` in `[control]`",
+        _ => "it must be a JVM with instr's agent (`instr attach`), without `socket = false` in `[control]`",
     };
-    Err(Failure::new(format!("process {pid} does not listen to instr"), help).into())
-}
-
-/// The number of a process' namespace of process ids. Where that of the process is not visible (its program has file capabilities), it is taken
-/// to be that of `instr`; empty if /proc shows neither.
-fn pid_namespace(process: &Path) -> String {
-    namespace_of(process).or_else(|_| namespace_of(Path::new("/proc/self"))).unwrap_or_default()
-}
-
-/// The number that a process has inside its own container.
-fn inner_pid(pid: u32) -> Option<u32> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
-    line.split_whitespace().last()?.parse().ok()
+    Err(Failure::new(format!("process {} does not listen to instr", process.pid), help).into())
 }

@@ -1,19 +1,29 @@
-//! The protocol of the control socket, as agent and command line both use it.
+//! The protocol of the control socket, as agent and command line both use it (docs/protocol.md).
 //!
 //! A client connects to the socket of a JVM ([`socket_name`]), writes one line of JSON, a [`Request`], and reads one line of JSON: the answer that
-//! belongs to the request, or a [`Refusal`]. Fields that an older agent does not send have defaults; a client ignores those that it does not know.
+//! belongs to the request, or a [`Refusal`]. With a [`RequestId`] it may go on to ask. Fields that an older agent does not send have
+//! defaults; a client ignores those that it does not know.
 //!
 //! Times are nanoseconds unless the name of a field says otherwise.
 
 mod call_tree;
 mod changes;
+mod hello;
+mod line;
+mod message;
+mod refusal;
 mod request;
+mod schema;
 mod socket_name;
 mod status;
 
-pub use call_tree::{CallTree, TreeNode};
-pub use changes::{Changed, Fixed, Refusal, Reloaded, Stopped, Switched};
+pub use call_tree::{CallTree, CallTreeDone, CallTreePart, TreeNode};
+pub use changes::{Changed, Fixed, Reloaded, Stopped, Switched};
+pub use hello::{Hello, PROTOCOL};
+pub use line::{LONGEST_REQUEST, RequestId, RequestLine, answer_line};
+pub use refusal::{ErrorCode, Refusal};
 pub use request::{Request, WantedLevel};
+pub use schema::protocol_schema;
 pub use socket_name::{namespace_of, socket_name};
 pub use status::{
     Bursts, Dumped, Failing, GovernorFigures, Hot, LiveCounts, Recent, RecordedTime, Retransforms, Sending, Status,

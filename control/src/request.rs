@@ -3,13 +3,78 @@
 use std::fmt;
 
 use instrument_core::level::Level;
+use instrument_core::words::Words;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
 
-/// A request: one line of JSON.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "ask")]
-pub enum Request {
-    /// What the agent has done and decided. The answer is a [`Status`](crate::Status).
+use crate::message::{Described, Field, Types, object};
+use crate::{CallTree, CallTreeDone, CallTreePart, Changed, Dumped, Hello, Reloaded, Status, Stopped, Switched};
+
+/// Declares the requests: each with its fields, its verb and the message that answers it, in one line or also in parts.
+macro_rules! requests {
+    ($(
+        $(#[doc = $about:literal])+
+        $request:ident $({ $(
+            $(#[doc = $what:literal])+
+            $(#[serde($($serde:tt)+)])?
+            $field:ident: $type:ty,
+        )+ })? = $verb:literal, answered by $answer:ty $(, in parts by $part:ty, then $done:ty)?;
+    )+) => {
+        /// A request: one line of JSON.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(tag = "ask")]
+        pub enum Request { $(
+            $(#[doc = $about])+
+            #[serde(rename = $verb)]
+            $request $({ $(
+                $(#[doc = $what])+
+                $(#[serde($($serde)+)])?
+                $field: $type,
+            )+ })?,
+        )+ }
+
+        impl Request {
+            /// The verbs of all requests.
+            pub const VERBS: [&str; [$($verb),+].len()] = [$($verb),+];
+
+            /// Returns the verb of the request.
+            #[must_use]
+            pub fn verb(&self) -> &'static str {
+                match self {
+                    $( Request::$request { .. } => $verb, )+
+                }
+            }
+
+            /// Returns the descriptions of all requests and their answers by verb.
+            pub(crate) fn describe_all(types: &mut Types) -> Json {
+                let requests = [$({
+                    let fields = [$($(Field {
+                        name: stringify!($field),
+                        about: concat!($($what),+),
+                        serde: concat!($(stringify!($($serde)+))?),
+                        describe: <$type as Described>::describe,
+                    }),+)?];
+                    let request = object(concat!($($about),+), &fields, types);
+                    let answer = <$answer as Described>::describe(types);
+                    #[allow(unused_mut, reason = "only some answers have parts")]
+                    let mut parts = json!({});
+                    $( parts = json!({
+                        "part": <$part as Described>::describe(types),
+                        "done": <$done as Described>::describe(types),
+                    }); )?
+                    describe($verb, request, answer, parts)
+                }),+];
+                requests.into_iter().collect()
+            }
+        }
+    };
+}
+
+requests! {
+    /// What the agent can do.
+    Hello = "hello", answered by Hello;
+
+    /// What the agent has done and decided.
     Status {
         /// Most methods in the answer; without it the agent chooses.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -17,37 +82,77 @@ pub enum Request {
         /// Whether the answer has how long calls took since the last request of this kind: for clients that ask again and again.
         #[serde(default)]
         durations: bool,
-    },
-    /// Changes the level of live probes. The answer is a [`Changed`](crate::Changed).
+    } = "status", answered by Status;
+
+    /// Changes the level of live probes.
     Level {
         /// Methods as `package.Class.method` with `*` and `**`, or `category:NAME`.
         methods: String,
         /// Their new level.
         level: WantedLevel,
-    },
-    /// Switches all probes off, whatever their level. The answer is a [`Switched`](crate::Switched).
-    Pause,
-    /// Takes a [`Request::Pause`] back.
-    Resume,
-    /// The call tree up to now: a [`CallTree`](crate::CallTree).
-    CallTree,
-    /// Writes what the ring holds. The answer is a [`Dumped`](crate::Dumped).
-    DumpTrace,
-    /// Reads the configuration file again: rules and templates are replaced. The answer is [`Reloaded`](crate::Reloaded).
-    Reload,
-    /// Ends the recording; the application goes on. The answer is a [`Stopped`](crate::Stopped).
-    Stop,
+    } = "level", answered by Changed;
+
+    /// Switches all probes off, whatever their level.
+    Pause = "pause", answered by Switched;
+
+    /// Reverses `pause`.
+    Resume = "resume", answered by Switched;
+
+    /// The call tree up to now.
+    CallTree {
+        /// Whether the answer may have several lines.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        stream: bool,
+    } = "call-tree", answered by CallTree, in parts by CallTreePart, then CallTreeDone;
+
+    /// Writes what the ring holds.
+    DumpTrace = "dump-trace", answered by Dumped;
+
+    /// Reads the configuration file again: rules and templates are replaced.
+    Reload = "reload", answered by Reloaded;
+
+    /// Ends the recording; the application goes on.
+    Stop = "stop", answered by Stopped;
+}
+
+impl Request {
+    /// Whether it may take long or changes something. An agent carries out one such request at a time and answers others meanwhile.
+    #[must_use]
+    pub fn is_slow(&self) -> bool {
+        !matches!(self, Request::Hello | Request::Status { .. } | Request::CallTree { .. })
+    }
+}
+
+fn describe(verb: &str, mut request: Json, answer: Json, parts: Json) -> (String, Json) {
+    if let Some(properties) = request.get_mut("properties").and_then(Json::as_object_mut) {
+        properties.insert("ask".to_owned(), json!({ "const": verb }));
+    }
+    if let Some(required) = request.get_mut("required").and_then(Json::as_array_mut) {
+        required.insert(0, "ask".into());
+    }
+    let mut described = json!({ "request": request, "answer": answer });
+    if let (Some(described), Json::Object(parts)) = (described.as_object_mut(), parts) {
+        described.extend(parts);
+    }
+    (verb.to_owned(), described)
 }
 
 /// The level that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", expecting = "a level is `off`, `watch`, `burst`, `time`, `full` or `auto`")]
 pub enum WantedLevel {
     /// That of the rule, which the governor may lower.
     Auto,
     /// This one.
     #[serde(untagged)]
     Exact(Level),
+}
+
+impl Described for WantedLevel {
+    fn describe(_: &mut Types) -> Json {
+        let levels = Level::WORDS.iter().map(|(_, word, _)| *word);
+        json!({ "enum": levels.chain(["auto"]).collect::<Vec<_>>() })
+    }
 }
 
 impl fmt::Display for WantedLevel {
@@ -70,11 +175,13 @@ mod tests {
             (r#"{"ask":"status","methods":7,"durations":true}"#, Request::Status { methods: Some(7), durations: true }),
             (r#"{"ask":"level","methods":"a.B.*","level":"off"}"#, level(WantedLevel::Exact(Level::Off))),
             (r#"{"ask":"level","methods":"a.B.*","level":"auto"}"#, level(WantedLevel::Auto)),
-            (r#"{"ask":"call-tree"}"#, Request::CallTree),
+            (r#"{"ask":"call-tree"}"#, Request::CallTree { stream: false }),
+            (r#"{"ask":"pause"}"#, Request::Pause),
         ];
         for (text, request) in requests {
             assert_eq!(serde_json::to_string(&request).unwrap(), text);
             assert_eq!(serde_json::from_str::<Request>(text).unwrap(), request);
+            assert!(text.contains(&format!("\"{}\"", request.verb())));
         }
     }
 

@@ -1,5 +1,8 @@
-//! The control socket: who listens ([`socket`]), and who answers there ([`service`]). Requests and answers are those of the crate `control`.
+//! The control socket: the file of the socket and the thread that accepts ([`socket`]), the threads of the connections ([`connections`]), and what
+//! is answered on each ([`service`]). Requests and answers are those of the crate `control`; docs/protocol.md describes them.
 
+mod connections;
+mod request_reader;
 mod service;
 mod socket;
 

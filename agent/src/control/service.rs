@@ -1,85 +1,240 @@
-//! Answers requests on the control socket, one a connection.
+//! Answers requests on the control socket.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::Weak;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use control::{CallTree, Changed, Dumped, Refusal, Reloaded, Request, Status, Stopped, Switched, WantedLevel};
+use control::{
+    CallTree, CallTreeDone, CallTreePart, Changed, Dumped, ErrorCode, Hello, LONGEST_REQUEST, PROTOCOL, Refusal,
+    Reloaded, Request, RequestId, RequestLine, Status, Stopped, Switched, WantedLevel, answer_line,
+};
+use parking_lot::Mutex;
 use serde::Serialize;
 
-use super::socket::ControlSocket;
+use super::connections::{Connection, MOST};
+use super::request_reader::{Received, RequestReader};
+use super::socket::{Clients, ControlSocket};
+use crate::jvm::{effective_user, socket_peer};
 
-/// Longest request.
-const MOST_BYTES: u64 = 4096;
-/// A client that says nothing for so long is forgotten.
+/// A client that does not take its answer for so long is disconnected.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Methods of a status, if nobody asks for another number.
 const HOTTEST: usize = 50;
 /// The most that a status has.
 const MOST_METHODS: usize = 5_000;
+/// Nodes of a call tree in a line of an answer that is streamed.
+const NODES_A_PART: usize = 1_000;
+/// Most slow requests, the one that is carried out included. The other places are for those that only ask.
+const MOST_SLOW: usize = MOST / 2;
 
-/// What clients can ask of. A reason is one sentence for the user.
+/// What clients can ask of.
 pub(crate) trait Controlled: Send + Sync {
     /// What has been done and decided, with this many methods at most.
     fn status(&self, methods: usize, durations: bool) -> Status;
 
     /// Sets the level of methods (`package.Class.method` with `*`, or `category:NAME`).
-    fn set_level(&self, methods: &str, level: WantedLevel) -> Result<Changed, String>;
+    fn set_level(&self, methods: &str, level: WantedLevel) -> Result<Changed, Refusal>;
 
     /// Switches all probes on or off.
-    fn switch(&self, on: bool) -> Result<Switched, String>;
+    fn switch(&self, on: bool) -> Result<Switched, Refusal>;
 
     /// The call tree up to now.
-    fn call_tree(&self) -> Result<CallTree, String>;
+    fn call_tree(&self) -> Result<CallTree, Refusal>;
 
     /// Has the ring written.
-    fn dump_trace(&self) -> Result<Dumped, String>;
+    fn dump_trace(&self) -> Result<Dumped, Refusal>;
 
     /// Reads the configuration file again.
-    fn reload(&self) -> Result<Reloaded, String>;
+    fn reload(&self) -> Result<Reloaded, Refusal>;
 
     /// Ends the recording.
-    fn stop(&self) -> Result<Stopped, String>;
+    fn stop(&self) -> Result<Stopped, Refusal>;
 }
 
 /// Answers until the socket is dropped.
 pub(crate) fn open(controlled: Weak<dyn Controlled>) -> io::Result<ControlSocket> {
-    ControlSocket::open(move |stream| {
-        // Who has asked and does not listen to the answer loses only that.
-        let _ = serve(stream, &controlled);
+    ControlSocket::open(Service {
+        controlled,
+        owner: effective_user(),
+        peer: socket_peer,
+        slow: SlowRequests::default(),
     })
 }
 
-fn serve(mut stream: UnixStream, controlled: &Weak<dyn Controlled>) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut line = String::new();
-    BufReader::new((&stream).take(MOST_BYTES)).read_line(&mut line)?;
-    let Some(controlled) = controlled.upgrade() else { return Ok(()) };
-    stream.write_all(answer(&line, &*controlled).as_bytes())
+struct Service {
+    controlled: Weak<dyn Controlled>,
+    /// The user of this process.
+    owner: u32,
+    /// Returns user and process of a client.
+    peer: fn(&UnixStream) -> io::Result<(u32, u32)>,
+    slow: SlowRequests,
 }
 
-fn answer(line: &str, controlled: &dyn Controlled) -> String {
-    let json = match serde_json::from_str(line) {
-        Ok(Request::Status { methods, durations }) => {
-            as_json(Ok(controlled.status(methods.unwrap_or(HOTTEST).min(MOST_METHODS), durations)))
-        }
-        Ok(Request::Level { methods, level }) => as_json(controlled.set_level(&methods, level)),
-        Ok(Request::Pause) => as_json(controlled.switch(false)),
-        Ok(Request::Resume) => as_json(controlled.switch(true)),
-        Ok(Request::Reload) => as_json(controlled.reload()),
-        Ok(Request::DumpTrace) => as_json(controlled.dump_trace()),
-        Ok(Request::CallTree) => as_json(controlled.call_tree()),
-        Ok(Request::Stop) => as_json(controlled.stop()),
-        Err(error) => as_json::<Status>(Err(format!("not a request: {error}"))),
-    };
-    json.unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
-}
+impl Clients for Service {
+    fn allow(&self, client: &UnixStream) -> bool {
+        let refusal = match (self.peer)(client) {
+            Ok((user, _)) if user == self.owner => return true,
+            Ok((0, process)) => {
+                tracing::info!(process, "the control socket is used by root");
+                return true;
+            }
+            Ok((user, process)) => {
+                tracing::warn!(user, process, "a user who may not ask has connected to the control socket");
+                Refusal::new(ErrorCode::NotAllowed, format!("user {user} may not ask the agent of user {}", self.owner))
+                    .help("ask as the user that the JVM runs as, or as root")
+            }
+            Err(error) => Refusal::new(ErrorCode::NotAllowed, format!("the client's user is unknown: {error}")),
+        };
+        refuse(client, &refusal);
+        false
+    }
 
-fn as_json<T: Serialize>(answer: Result<T, String>) -> serde_json::Result<String> {
-    match answer {
-        Ok(answer) => serde_json::to_string(&answer),
-        Err(error) => serde_json::to_string(&Refusal { error }),
+    fn refuse_busy(&self, client: &UnixStream) {
+        refuse(client, &busy(&format!("the agent has {MOST} connections already")));
+    }
+
+    fn serve(&self, client: &UnixStream, connection: &Connection) {
+        // Who has asked and does not listen to the answer loses only that.
+        let _ = self.answer_all(client, connection);
     }
 }
+
+impl Service {
+    fn answer_all(&self, mut client: &UnixStream, connection: &Connection) -> io::Result<()> {
+        client.set_write_timeout(Some(PATIENCE))?;
+        let mut requests = RequestReader::new(client);
+        loop {
+            connection.reads();
+            let line = match requests.receive()? {
+                Received::Line(line) => line,
+                Received::End => return Ok(()),
+                Received::TooLong => {
+                    let reason = format!("the request is longer than {LONGEST_REQUEST} bytes");
+                    refuse(client, &Refusal::new(ErrorCode::TooLong, reason));
+                    return Ok(());
+                }
+            };
+            connection.works();
+            let RequestLine { id, request } = RequestLine::read(&line);
+            let mut answer = Answer { id, lines: String::new() };
+            match request {
+                Ok(request) if request.is_slow() => match self.slow.one_at_a_time(|| self.answer(request, &mut answer))
+                {
+                    Some(Some(())) => {}
+                    Some(None) => return Ok(()),
+                    None => answer.refuse(&busy(&format!("the agent has {MOST_SLOW} such requests to carry out"))),
+                },
+                Ok(request) => {
+                    if self.answer(request, &mut answer).is_none() {
+                        return Ok(());
+                    }
+                }
+                Err(refusal) => answer.refuse(&refusal),
+            }
+            connection.writes();
+            client.write_all(answer.lines.as_bytes())?;
+            // As before version 1 of the protocol: clients may wait for the end of the connection.
+            if answer.id.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Carries out a request; nothing if the agent has left meanwhile.
+    fn answer(&self, request: Request, answer: &mut Answer) -> Option<()> {
+        let controlled = self.controlled.upgrade()?;
+        match request {
+            Request::Hello => answer.line(&hello()),
+            Request::Status { methods, durations } => {
+                answer.line(&controlled.status(methods.unwrap_or(HOTTEST).min(MOST_METHODS), durations));
+            }
+            Request::Level { methods, level } => answer.give(controlled.set_level(&methods, level)),
+            Request::Pause => answer.give(controlled.switch(false)),
+            Request::Resume => answer.give(controlled.switch(true)),
+            Request::Reload => answer.give(controlled.reload()),
+            Request::DumpTrace => answer.give(controlled.dump_trace()),
+            Request::CallTree { stream: false } => answer.give(controlled.call_tree()),
+            Request::CallTree { stream: true } => match controlled.call_tree() {
+                Ok(tree) => answer.stream(&tree),
+                Err(refusal) => answer.refuse(&refusal),
+            },
+            Request::Stop => answer.give(controlled.stop()),
+        }
+        Some(())
+    }
+}
+
+/// The lines that answer a request.
+struct Answer {
+    id: Option<RequestId>,
+    lines: String,
+}
+
+impl Answer {
+    fn line<T: Serialize>(&mut self, message: &T) {
+        self.lines.push_str(&answer_line(self.id.as_ref(), message));
+    }
+
+    fn refuse(&mut self, refusal: &Refusal) {
+        self.line(refusal);
+    }
+
+    fn give<T: Serialize>(&mut self, outcome: Result<T, Refusal>) {
+        match outcome {
+            Ok(message) => self.line(&message),
+            Err(refusal) => self.refuse(&refusal),
+        }
+    }
+
+    fn stream(&mut self, tree: &CallTree) {
+        for nodes in tree.nodes.chunks(NODES_A_PART) {
+            self.line(&CallTreePart { part: nodes.to_vec() });
+        }
+        self.line(&CallTreeDone { done: true, left_out: tree.left_out, misplaced: tree.misplaced });
+    }
+}
+
+/// Requests that may take long are carried out one after the other.
+#[derive(Debug, Default)]
+struct SlowRequests {
+    turn: Mutex<()>,
+    accepted: AtomicUsize,
+}
+
+impl SlowRequests {
+    /// Does the work when it is its turn; nothing if too many wait already.
+    fn one_at_a_time<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
+        let before = self.accepted.fetch_add(1, Ordering::Relaxed);
+        let done = (before < MOST_SLOW).then(|| {
+            let _turn = self.turn.lock();
+            work()
+        });
+        self.accepted.fetch_sub(1, Ordering::Relaxed);
+        done
+    }
+}
+
+fn hello() -> Hello {
+    Hello {
+        agent_version: env!("CARGO_PKG_VERSION").to_owned(),
+        protocol: vec![PROTOCOL],
+        abilities: Request::VERBS.map(str::to_owned).to_vec(),
+        pid: std::process::id(),
+        longest_request: LONGEST_REQUEST,
+    }
+}
+
+fn busy(reason: &str) -> Refusal {
+    Refusal::new(ErrorCode::Busy, reason).help("ask again in a moment")
+}
+
+/// Sends a refusal to a client that is disconnected then.
+fn refuse(mut client: &UnixStream, refusal: &Refusal) {
+    // A line always fits into an empty socket, so this does not wait.
+    let _ = client.write_all(answer_line(None, refusal).as_bytes());
+}
+
+#[cfg(test)]
+mod tests;

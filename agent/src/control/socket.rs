@@ -1,11 +1,12 @@
-//! The file of the control socket: `/tmp/instr-<user id>/<process id>-<pid namespace>.sock`, in a directory that nobody else can enter.
+//! The file of the control socket: `/tmp/instr-<user id>/<process id>-<pid namespace>.sock`, in a directory that nobody else can enter; and the
+//! thread that accepts connections there.
 //!
 //! Containers may share the directory and have the same process ids: the namespace keeps `instr` from asking the agent of another container.
 //! A socket that somebody listens to is never removed.
 
 use std::fs::{File, Metadata};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,38 +18,54 @@ use std::time::{Duration, Instant};
 use control::{namespace_of, socket_name};
 use rustix::fs::{FlockOperation, flock};
 
+use super::connections::{Connection, Connections};
 use crate::jvm::block_signals;
 
-/// The end of an answer is waited for no longer than this when the agent ends: the application must not hang.
-const LAST_ANSWER: Duration = Duration::from_secs(10);
+/// The thread that accepts is waited for no longer than this when the agent ends: the application must not hang.
+const LAST_ACCEPT: Duration = Duration::from_secs(10);
+/// After a connection could not be accepted: the process may have no more file descriptors.
+const PAUSE: Duration = Duration::from_millis(100);
 /// Others hold the directory's lock for the time of a few system calls.
 const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Serves the clients of a socket.
+pub(super) trait Clients: Send + Sync + 'static {
+    /// Returns whether a client may ask. If not, it has been refused.
+    fn allow(&self, client: &UnixStream) -> bool;
+
+    /// Refuses a client for which there is no place.
+    fn refuse_busy(&self, client: &UnixStream);
+
+    /// Answers requests until the client has no more.
+    fn serve(&self, client: &UnixStream, connection: &Connection);
+}
 
 /// A socket that is listened to.
 #[derive(Debug)]
 pub(crate) struct ControlSocket {
     file: SocketFile,
     closed: Arc<AtomicBool>,
+    connections: Arc<Connections>,
     /// Disconnected when the thread has ended.
     ended: Receiver<()>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl ControlSocket {
-    /// Opens the socket and has `serve` answer until this value is dropped.
-    pub(crate) fn open(serve: impl Fn(UnixStream) + Send + 'static) -> io::Result<ControlSocket> {
+    /// Opens the socket and has clients served until this value is dropped.
+    pub(super) fn open(clients: impl Clients) -> io::Result<ControlSocket> {
         let user = std::fs::metadata("/proc/self")?.uid();
         let directory = PathBuf::from(format!("/tmp/instr-{user}"));
         private_directory(&directory, user)?;
         let namespace = namespace_of(Path::new("/proc/self")).unwrap_or_default();
-        ControlSocket::open_in(&directory, &namespace, std::process::id(), serve)
+        ControlSocket::open_in(&directory, &namespace, std::process::id(), clients)
     }
 
-    fn open_in(
+    pub(super) fn open_in(
         directory: &Path,
         namespace: &str,
         process: u32,
-        serve: impl Fn(UnixStream) + Send + 'static,
+        clients: impl Clients,
     ) -> io::Result<ControlSocket> {
         let (listener, file) = {
             let _lock = lock(directory);
@@ -56,21 +73,40 @@ impl ControlSocket {
             listen(&directory.join(socket_name(process, namespace)))?
         };
         let closed = Arc::new(AtomicBool::new(false));
-        let ends = Arc::clone(&closed);
+        let connections = Arc::new(Connections::default());
+        let (ends, accepted, clients) = (Arc::clone(&closed), Arc::clone(&connections), Arc::new(clients));
         let (alive, ended) = channel();
         let thread = std::thread::Builder::new().name("instr-control".to_owned()).spawn(move || {
             let _alive = alive;
             block_signals();
-            for stream in listener.incoming() {
+            for client in listener.incoming() {
                 if ends.load(Ordering::Acquire) {
                     break;
                 }
-                if let Ok(stream) = stream {
-                    serve(stream);
+                match client {
+                    Ok(client) => receive(client, &accepted, &clients),
+                    Err(_) => std::thread::sleep(PAUSE),
                 }
             }
         })?;
-        Ok(ControlSocket { file, closed, ended, thread: Some(thread) })
+        Ok(ControlSocket { file, closed, connections, ended, thread: Some(thread) })
+    }
+}
+
+/// Has a client served by a thread of its own.
+fn receive<C: Clients>(client: UnixStream, connections: &Arc<Connections>, clients: &Arc<C>) {
+    if !clients.allow(&client) {
+        return;
+    }
+    let Ok(Some(connection)) = connections.admit(&client) else { return clients.refuse_busy(&client) };
+    let clients = Arc::clone(clients);
+    let serve = move || {
+        block_signals();
+        clients.serve(&client, &connection);
+    };
+    // Without a thread the client is disconnected.
+    if let Err(error) = std::thread::Builder::new().name("instr-client".to_owned()).spawn(serve) {
+        tracing::debug!(%error, "no thread for a client of the control socket");
     }
 }
 
@@ -80,7 +116,8 @@ impl Drop for ControlSocket {
         // Wakes the thread, which waits for somebody to connect. Nobody can wake it once its file is gone.
         let woken = self.file.is_ours() && UnixStream::connect(&self.file.path).is_ok();
         self.file.remove();
-        let has_ended = || self.ended.recv_timeout(LAST_ANSWER) == Err(RecvTimeoutError::Disconnected);
+        self.connections.end();
+        let has_ended = || self.ended.recv_timeout(LAST_ACCEPT) == Err(RecvTimeoutError::Disconnected);
         if woken
             && has_ended()
             && let Some(thread) = self.thread.take()
@@ -119,6 +156,8 @@ fn listen(path: &Path) -> io::Result<(UnixListener, SocketFile)> {
         let _ = std::fs::remove_file(path);
     }
     let listener = UnixListener::bind(path)?;
+    // Nobody else can enter the directory; the file says the same to those who look at it.
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
     let identity = identity(&std::fs::symlink_metadata(path)?);
     Ok((listener, SocketFile { path: path.to_owned(), identity }))
 }
@@ -179,13 +218,25 @@ mod tests {
 
     use super::*;
 
+    /// Answers each client with the number of a namespace.
+    struct Namespace(&'static str);
+
+    impl Clients for Namespace {
+        fn allow(&self, _: &UnixStream) -> bool {
+            true
+        }
+
+        fn refuse_busy(&self, _: &UnixStream) {}
+
+        fn serve(&self, mut client: &UnixStream, _: &Connection) {
+            // An agent that checks whether the socket is used disconnects at once.
+            let _ = client.write_all(self.0.as_bytes());
+        }
+    }
+
     /// The agent of process 1 in a namespace, which answers with it.
     fn open(directory: &Path, namespace: &'static str) -> ControlSocket {
-        ControlSocket::open_in(directory, namespace, 1, move |mut stream| {
-            // An agent that checks whether the socket is used disconnects at once.
-            let _ = stream.write_all(namespace.as_bytes());
-        })
-        .unwrap()
+        ControlSocket::open_in(directory, namespace, 1, Namespace(namespace)).unwrap()
     }
 
     fn answer(path: &Path) -> String {
@@ -201,10 +252,11 @@ mod tests {
         let first = open(folder.path(), "70");
         let second = open(folder.path(), "71");
         assert_eq!((answer(&at_70), answer(&at_71)), ("70".to_owned(), "71".to_owned()));
+        assert_eq!(at_70.metadata().unwrap().mode() & 0o777, 0o600);
         // The first ends without hanging, and the second goes on.
         drop(first);
         assert_eq!((at_70.exists(), answer(&at_71)), (false, "71".to_owned()));
-        let taken = ControlSocket::open_in(folder.path(), "71", 1, drop);
+        let taken = ControlSocket::open_in(folder.path(), "71", 1, Namespace("71"));
         assert_eq!(taken.unwrap_err().kind(), io::ErrorKind::AddrInUse);
         assert_eq!(answer(&at_71), "71");
         drop(second);
@@ -220,7 +272,7 @@ mod tests {
         let second = open(folder.path(), "70");
         let begin = Instant::now();
         drop(first);
-        assert!(begin.elapsed() < LAST_ANSWER);
+        assert!(begin.elapsed() < LAST_ACCEPT);
         assert_eq!(answer(&path), "70");
         drop(second);
         assert!(!path.exists());

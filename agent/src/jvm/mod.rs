@@ -33,6 +33,7 @@ mod operating_system;
 mod processor_clock;
 mod sample_buffer;
 mod sample_signal;
+mod socket_peer;
 mod static_members;
 mod system_properties;
 mod threads;
@@ -79,6 +80,7 @@ pub(crate) mod signal {
         has_signal, kernel_tick, monotonic_nanos, prepare, slot, switch_off, switch_on,
     };
 }
+pub(crate) use socket_peer::{effective_user, socket_peer};
 pub(crate) use static_members::{StaticDoubleField, StaticLongField, call_static_void, call_static_void_with_class};
 pub(crate) use threads::{
     AllThreads, ThreadFacts, WalkedStack, ask_for_sampling, current_java_thread_id, is_virtual_thread, java_thread_id,

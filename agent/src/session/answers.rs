@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use control::{CallTree, Changed, Dumped, Reloaded, Status, Stopped, Switched, WantedLevel};
+use control::{CallTree, Changed, Dumped, ErrorCode, Refusal, Reloaded, Status, Stopped, Switched, WantedLevel};
 use instrument_core::selection::Figures;
 use settings::TraceMode;
 
@@ -74,16 +74,16 @@ impl Controlled for Session {
         }
     }
 
-    fn set_level(&self, methods: &str, level: WantedLevel) -> Result<Changed, String> {
+    fn set_level(&self, methods: &str, level: WantedLevel) -> Result<Changed, Refusal> {
         self.check_that_probes_record()?;
         let selection = LiveSelection::parse(methods)?;
         match selection.unknown(self.instrumentation.generation().templates()) {
-            Some(unknown) => Err(unknown),
+            Some(unknown) => Err(Refusal::new(ErrorCode::UnknownName, unknown)),
             None => Ok(self.set_levels(&selection, level)),
         }
     }
 
-    fn switch(&self, on: bool) -> Result<Switched, String> {
+    fn switch(&self, on: bool) -> Result<Switched, Refusal> {
         self.check_that_probes_record()?;
         let changed = self.switch_probes(PausedBy::Request, on);
         if changed {
@@ -94,41 +94,51 @@ impl Controlled for Session {
         Ok(Switched { changed, paused: paused(self) })
     }
 
-    fn call_tree(&self) -> Result<CallTree, String> {
-        let tree = self.tree.as_ref().ok_or("no call tree is kept; write `call-tree = true` into [control]")?;
+    fn call_tree(&self) -> Result<CallTree, Refusal> {
+        let tree = self.tree.as_ref().ok_or_else(|| {
+            Refusal::new(ErrorCode::NotConfigured, "no call tree is kept")
+                .help("write `call-tree = true` into [control]")
+        })?;
         Ok(call_tree::of(tree.lock().snapshot(), self.instrumentation.probes))
     }
 
-    fn dump_trace(&self) -> Result<Dumped, String> {
+    fn dump_trace(&self) -> Result<Dumped, Refusal> {
+        let nothing = |reason: &str| {
+            Err(Refusal::new(ErrorCode::NotConfigured, format!("there is nothing to dump: {reason}"))
+                .help("`mode = \"ring\"` in [trace] keeps the newest part of a recording in memory"))
+        };
         if self.instrumentation.config.trace.mode == TraceMode::Stream {
-            return Err("there is nothing to dump: the recording is written as it goes (mode = \"stream\" in [trace])"
-                .to_owned());
+            return nothing("the recording is written as it goes (mode = \"stream\" in [trace])");
         }
         if !self.instrumentation.config.trace.write {
-            return Err("there is nothing to dump: no recording is written (`write = false` in [trace])".to_owned());
+            return nothing("no recording is written (`write = false` in [trace])");
         }
         if let Some(reason) = self.status_ended() {
-            return Err(format!("the recording has ended: {reason}"));
+            return Err(Refusal::new(ErrorCode::Ended, format!("the recording has ended: {reason}")));
         }
-        let written = self.dumps.ask().recv_timeout(DUMP_PATIENCE);
-        written
-            .unwrap_or_else(|_| Err("the dump is not written yet; `instr status` shows its name when it is".to_owned()))
+        let pending = |_| {
+            let refusal = Refusal::new(ErrorCode::Pending, "the dump is not written yet");
+            Err(refusal.help("`instr status` shows its name when it is"))
+        };
+        self.dumps.ask().recv_timeout(DUMP_PATIENCE).map_or_else(pending, |written| written.map_err(Refusal::from))
     }
 
-    fn reload(&self) -> Result<Reloaded, String> {
+    fn reload(&self) -> Result<Reloaded, Refusal> {
         self.check_that_probes_record()?;
-        Session::reload(self)
+        Ok(Session::reload(self)?)
     }
 
-    fn stop(&self) -> Result<Stopped, String> {
-        self.stop_recording("asked for by a user")
+    fn stop(&self) -> Result<Stopped, Refusal> {
+        self.stop_recording("asked for by a user").map_err(|reason| Refusal::new(ErrorCode::Ended, reason))
     }
 }
 
 impl Session {
-    fn check_that_probes_record(&self) -> Result<(), String> {
-        self.status_ended()
-            .map_or(Ok(()), |reason| Err(format!("the recording has ended, no probe records any more: {reason}")))
+    fn check_that_probes_record(&self) -> Result<(), Refusal> {
+        self.status_ended().map_or(Ok(()), |reason| {
+            let text = format!("the recording has ended, no probe records any more: {reason}");
+            Err(Refusal::new(ErrorCode::Ended, text))
+        })
     }
 }
 

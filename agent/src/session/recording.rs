@@ -173,14 +173,18 @@ impl Session {
 
     /// Why the recording has ended, if it has.
     pub(super) fn status_ended(&self) -> Option<String> {
-        self.ended.lock().as_ref().map(|ended| ended.reason.clone())
+        // The lock is held while the recording is completed. A status must not wait for that.
+        self.ended.try_read().map_or_else(
+            || Some("it is being completed".to_owned()),
+            |ended| ended.as_ref().map(|ended| ended.reason.clone()),
+        )
     }
 
     /// Ends the recording while the application goes on: the probes do nothing any more, the file is complete.
     pub(super) fn stop_recording(&self, reason: &str) -> Result<Stopped, String> {
         let stopped = self.vm.with_attached_daemon(c"instr-stop", |jni| {
             // Held until all is written: who asks again waits and is told.
-            let mut ended = self.ended.lock();
+            let mut ended = self.ended.write();
             if let Some(ended) = &*ended {
                 return Err(format!("the recording has ended already: {}", ended.reason));
             }
@@ -408,7 +412,7 @@ impl Session {
         if stopper.is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("ending the recording failed");
         }
-        let mut ended = self.ended.lock();
+        let mut ended = self.ended.write();
         let ended = ended.get_or_insert_with(|| self.end_threads(reason));
         self.reconciler.come_to_rest();
         let trace_file = self.running.lock().trace_file.take();

@@ -1,6 +1,8 @@
 //! One file for each verb of the command line.
 
+pub(crate) mod attach;
 pub(crate) mod check;
+pub(crate) mod detach;
 pub(crate) mod diff;
 pub(crate) mod dump;
 pub(crate) mod dump_trace;
@@ -9,6 +11,7 @@ pub(crate) mod export;
 pub(crate) mod level;
 pub(crate) mod pause;
 pub(crate) mod pre;
+pub(crate) mod ps;
 pub(crate) mod receive;
 pub(crate) mod reload;
 pub(crate) mod report;

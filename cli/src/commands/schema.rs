@@ -1,4 +1,4 @@
-//! `instr schema`: the JSON Schema of configurations.
+//! `instr schema`: the JSON Schema of configurations, or of the control protocol.
 
 use std::io::{Write, stdout};
 
@@ -6,9 +6,14 @@ use anyhow::Result;
 
 /// Print the JSON Schema of the configuration, for editors.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {}
+pub(crate) struct Arguments {
+    /// Print that of the requests and answers on the control socket instead (docs/protocol.md).
+    #[arg(long)]
+    protocol: bool,
+}
 
-pub(crate) fn run(_: &Arguments) -> Result<()> {
-    stdout().write_all(settings::schema().as_bytes())?;
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let schema = if arguments.protocol { control::protocol_schema() } else { settings::schema() };
+    stdout().write_all(schema.as_bytes())?;
     Ok(())
 }

@@ -8,6 +8,7 @@ use control::{Changed, Request, Status, WantedLevel};
 use instrument_core::level::Level;
 
 use super::figures::Interval;
+use crate::java_process::Process;
 use crate::running_agent::ask;
 
 /// Methods asked for, more than anybody looks at, so that a search finds what is not hot.
@@ -117,15 +118,10 @@ pub(crate) fn end_of(pid: u32, last: &Status) -> Option<String> {
     has_ended(pid).then(|| format!("process {pid} has ended{}", file.unwrap_or_default()))
 }
 
-/// Whether a process is no more, or only its parent has not noticed yet. One that is about to end has a moment to do so.
+/// Whether a process has ended. One that is about to end has a moment to do so.
 fn has_ended(pid: u32) -> bool {
-    let is_gone = || match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
-        // The name is in brackets and may contain anything; the state is the next word.
-        Ok(line) => line.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['Z', 'X'])),
-        Err(_) => true,
-    };
     let patience = Instant::now() + Duration::from_secs(1);
-    while !is_gone() {
+    while Process::find(pid).is_ok_and(|process| !process.has_ended()) {
         if Instant::now() >= patience {
             return false;
         }

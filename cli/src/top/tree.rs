@@ -6,7 +6,7 @@ use anyhow::Result;
 use control::{CallTree, Request};
 use trace::report::{count, duration};
 
-use crate::running_agent::{ask, ask_text};
+use crate::running_agent::{ask_call_tree, ask_text};
 
 /// Calls with a smaller share of the time, in percent, are not printed.
 const SMALLEST_SHARE: f64 = 1.0;
@@ -14,9 +14,12 @@ const MOST_LINES: usize = 150;
 
 /// Prints the tree once, as text or as the agent's JSON.
 pub(crate) fn print_tree(pid: u32, json: bool) -> Result<()> {
-    let request = Request::CallTree;
-    let text = if json { ask_text(pid, &request)? } else { lines(&ask(pid, &request)?).join("\n") + "\n" };
-    stdout().write_all(text.as_bytes())?;
+    let text = if json {
+        ask_text(pid, &Request::CallTree { stream: false })?.trim_end().to_owned()
+    } else {
+        lines(&ask_call_tree(pid)?).join("\n")
+    };
+    writeln!(stdout(), "{text}")?;
     Ok(())
 }
 

@@ -34,3 +34,14 @@ fn the_schema_knows_every_table_of_the_configuration() {
         assert!(tables.iter().any(|known| known == table), "{table} is not in {tables:?}");
     }
 }
+
+#[test]
+fn the_protocol_is_described_with_every_request() {
+    let said = Sandbox::new().instr(&["schema", "--protocol"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    let schema: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(schema["protocol"], 1);
+    for verb in ["hello", "status", "level", "stop"] {
+        assert!(schema["requests"][verb]["answer"].is_object(), "{verb}");
+    }
+}

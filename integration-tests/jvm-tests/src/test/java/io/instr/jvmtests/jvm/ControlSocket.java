@@ -24,7 +24,7 @@ public final class ControlSocket {
         return ask(program, "{\"ask\":\"level\",\"methods\":\"" + methods + "\",\"level\":\"" + level + "\"}");
     }
 
-    /** Returns the first answer: the agent disconnects a client that takes seconds to send its request, as a test may on a busy machine. */
+    /** Returns the first answer: the agent may disconnect a client that takes a second to send its request, as a test may on a busy machine. */
     public static String ask(Dialog program, String request) {
         return Awaiting.await(() -> askOnce(program, request), answer -> !answer.isEmpty());
     }
@@ -45,7 +45,7 @@ public final class ControlSocket {
         } catch (IOException disconnected) {
             return "";
         }
-        return StandardCharsets.UTF_8.decode(answer.flip()).toString();
+        return StandardCharsets.UTF_8.decode(answer.flip()).toString().strip();
     }
 
     /** Asks for the status until it is as wanted, and returns it. */

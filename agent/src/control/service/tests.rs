@@ -1,0 +1,267 @@
+//! Clients of a socket whose agent is made up: its slow requests last until the test lets them go on.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::Shutdown;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Instant;
+
+use control::TreeNode;
+use serde_json::{Value as Json, json};
+use tempfile::TempDir;
+
+use super::*;
+
+/// An agent that does nothing. `level` says that it begins, and lasts until it may end.
+struct MadeUp {
+    begins: Mutex<Sender<()>>,
+    may_end: Mutex<Receiver<()>>,
+    nodes: usize,
+}
+
+impl Controlled for MadeUp {
+    fn status(&self, methods: usize, _: bool) -> Status {
+        serde_json::from_value(json!({
+            "agent_version": "1", "pid": methods, "trace_file": null, "trace_file_bytes": 0, "classes_rewritten": 0,
+            "methods_instrumented": 0, "records": 0, "lost": 0, "live": [], "bursts": null, "governor": null,
+            "decisions": [], "hottest": [],
+        }))
+        .unwrap()
+    }
+
+    fn set_level(&self, _: &str, _: WantedLevel) -> Result<Changed, Refusal> {
+        self.begins.lock().send(()).unwrap();
+        self.may_end.lock().recv().unwrap();
+        Ok(Changed { changed: 1, live: 1, fixed: Vec::new() })
+    }
+
+    fn switch(&self, _: bool) -> Result<Switched, Refusal> {
+        Err(Refusal::new(ErrorCode::Ended, "it has ended"))
+    }
+
+    fn call_tree(&self) -> Result<CallTree, Refusal> {
+        let node = TreeNode { parent: None, method: "a.B.c".repeat(20), calls: 1, total: 1, own: 1 };
+        Ok(CallTree { nodes: vec![node; self.nodes], left_out: 5, misplaced: 0 })
+    }
+
+    fn dump_trace(&self) -> Result<Dumped, Refusal> {
+        unreachable!("no test asks for it")
+    }
+
+    fn reload(&self) -> Result<Reloaded, Refusal> {
+        unreachable!("no test asks for it")
+    }
+
+    fn stop(&self) -> Result<Stopped, Refusal> {
+        unreachable!("no test asks for it")
+    }
+}
+
+struct Agent {
+    folder: TempDir,
+    socket: Option<ControlSocket>,
+    controlled: Arc<MadeUp>,
+    begun: Receiver<()>,
+    end_one: Sender<()>,
+}
+
+impl Agent {
+    fn new() -> Agent {
+        Agent::with_peer(socket_peer)
+    }
+
+    fn with_peer(peer: fn(&UnixStream) -> io::Result<(u32, u32)>) -> Agent {
+        let ((begins, begun), (end_one, may_end)) = (channel(), channel());
+        let controlled = Arc::new(MadeUp { begins: Mutex::new(begins), may_end: Mutex::new(may_end), nodes: 2_500 });
+        let folder = tempfile::tempdir().unwrap();
+        let weak: Weak<dyn Controlled> = Arc::<MadeUp>::downgrade(&controlled);
+        let service = Service { controlled: weak, owner: effective_user(), peer, slow: SlowRequests::default() };
+        let socket = Some(ControlSocket::open_in(folder.path(), "", 1, service).unwrap());
+        Agent { folder, socket, controlled, begun, end_one }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("1.sock")
+    }
+
+    fn client(&self) -> UnixStream {
+        UnixStream::connect(self.path()).unwrap()
+    }
+
+    fn ask(&self, request: &str) -> Json {
+        ask(self.client(), request)
+    }
+}
+
+/// Asks as clients before version 1 do, which read to the end of the connection.
+fn ask(mut client: UnixStream, request: &str) -> Json {
+    let _ = client.write_all(format!("{request}\n").as_bytes());
+    let mut answer = String::new();
+    // A client that has sent more than is read is disconnected after the answer.
+    let _ = client.read_to_string(&mut answer);
+    serde_json::from_str(&answer).unwrap_or_else(|error| panic!("{error}: {answer}"))
+}
+
+const LEVEL: &str = r#"{"ask":"level","methods":"a.*","level":"off"}"#;
+const STATUS: &str = r#"{"ask":"status","methods":7}"#;
+
+fn next(lines: &mut impl BufRead) -> Json {
+    let mut line = String::new();
+    lines.read_line(&mut line).unwrap();
+    serde_json::from_str(&line).unwrap_or(Json::Null)
+}
+
+#[test]
+fn a_status_is_answered_while_a_slow_request_is_carried_out_and_slow_ones_wait_for_each_other() {
+    let agent = Agent::new();
+    let mut slow: Vec<UnixStream> = Vec::new();
+    for _ in 0..MOST_SLOW {
+        let mut client = agent.client();
+        client.write_all(format!("{LEVEL}\n").as_bytes()).unwrap();
+        slow.push(client);
+    }
+    agent.begun.recv().unwrap();
+    let times = (0..5).map(|_| {
+        let begin = Instant::now();
+        assert_eq!(agent.ask(STATUS)["pid"], 7);
+        begin.elapsed()
+    });
+    // On a machine that has other things to do, one of them is undisturbed.
+    let shortest = times.min().unwrap();
+    assert!(shortest < Duration::from_millis(100), "{shortest:?}");
+    // As soon as the others are in the queue; until then this one takes part in it.
+    let refusal = loop {
+        let mut client = agent.client();
+        client.write_all(format!("{LEVEL}\n").as_bytes()).unwrap();
+        client.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        let mut answer = String::new();
+        match client.read_to_string(&mut answer) {
+            Ok(_) => break serde_json::from_str::<Json>(&answer).unwrap(),
+            Err(_) => drop(client),
+        }
+    };
+    assert_eq!(refusal["code"], "busy");
+    assert!(agent.begun.try_recv().is_err(), "one at a time");
+    // Those that took part in the queue end, too.
+    (0..100).for_each(|_| agent.end_one.send(()).unwrap());
+    for client in &mut slow {
+        assert_eq!(next(&mut BufReader::new(client))["changed"], 1);
+    }
+}
+
+#[test]
+fn a_client_that_is_stopped_keeps_neither_others_nor_the_end_of_the_agent_waiting() {
+    let mut agent = Agent::new();
+    let mut stopped = Vec::new();
+    for _ in 0..=MOST {
+        let mut client = agent.client();
+        // Half of a request, or a long answer that nobody reads.
+        let text = if stopped.len() % 2 == 0 { "{\"ask\":" } else { "{\"ask\":\"call-tree\"}\n" };
+        client.write_all(text.as_bytes()).unwrap();
+        stopped.push(client);
+    }
+    // The last of them may still have its second; nobody waits longer.
+    let begin = Instant::now();
+    while agent.ask(STATUS)["pid"] != 7 {
+        assert!(begin.elapsed() < Duration::from_secs(5));
+    }
+    let begin = Instant::now();
+    drop(agent.socket.take());
+    assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+    assert!(UnixStream::connect(agent.path()).is_err());
+}
+
+#[test]
+fn the_end_of_the_agent_waits_for_the_answer_to_what_is_carried_out() {
+    let mut agent = Agent::new();
+    let mut client = agent.client();
+    client.write_all(format!("{LEVEL}\n").as_bytes()).unwrap();
+    agent.begun.recv().unwrap();
+    let end_one = agent.end_one.clone();
+    let ending = agent.socket.take();
+    std::thread::scope(|scope| {
+        let end = scope.spawn(|| drop(ending));
+        while agent.path().exists() {
+            std::thread::yield_now();
+        }
+        assert!(!end.is_finished());
+        end_one.send(()).unwrap();
+    });
+    assert_eq!(next(&mut BufReader::new(client))["changed"], 1);
+}
+
+#[test]
+fn a_connection_takes_further_requests_if_they_have_ids() {
+    let agent = Agent::new();
+    let mut client = agent.client();
+    let requests = r#"{"id":1,"ask":"hello"}
+{"id":"two","ask":"pause"}
+{"id":3,"ask":"dance"}
+{"id":4,"ask":"call-tree","stream":true}
+{"ask":"hello"}
+{"id":5,"ask":"hello"}
+"#;
+    client.write_all(requests.as_bytes()).unwrap();
+    let mut lines = BufReader::new(client);
+    let hello = next(&mut lines);
+    assert_eq!((&hello["id"], &hello["protocol"]), (&json!(1), &json!([PROTOCOL])));
+    assert!(hello["abilities"].as_array().unwrap().contains(&json!("dump-trace")));
+    assert_eq!(next(&mut lines), json!({"id": "two", "error": "it has ended", "code": "ended"}));
+    let unknown = next(&mut lines);
+    assert_eq!((&unknown["id"], &unknown["code"]), (&json!(3), &json!("unknown-request")));
+    let parts: Vec<usize> = (0..3).map(|_| next(&mut lines)["part"].as_array().unwrap().len()).collect();
+    assert_eq!(parts, [1_000, 1_000, 500]);
+    assert_eq!(next(&mut lines), json!({"id": 4, "done": true, "left_out": 5, "misplaced": 0}));
+    assert_eq!(next(&mut lines)["pid"], std::process::id());
+    assert_eq!(next(&mut lines), Json::Null, "a request without an id is the last one");
+}
+
+#[test]
+fn what_is_no_request_is_answered_with_its_reason() {
+    let agent = Agent::new();
+    assert_eq!(agent.ask("GET / HTTP/1.1")["code"], "malformed");
+    let wrong = agent.ask(r#"{"ask":"level","methods":"a"}"#);
+    assert!(wrong["error"].as_str().unwrap().contains("missing field `level`"), "{wrong}");
+    let blank = " ".repeat(LONGEST_REQUEST);
+    assert_eq!(agent.ask(&blank)["code"], "too-long");
+    // The longest request of all, and one whose end is that of the connection.
+    let long = format!("{}{STATUS}", &blank[STATUS.len() + 1..]);
+    assert_eq!(agent.ask(&long)["pid"], 7);
+    let mut client = agent.client();
+    client.write_all(STATUS.as_bytes()).unwrap();
+    client.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(next(&mut BufReader::new(client))["pid"], 7);
+}
+
+#[test]
+fn only_root_and_the_user_of_the_process_may_ask() {
+    let of_another = Agent::with_peer(|_| Ok((effective_user() + 1, 1)));
+    let refusal = of_another.ask(STATUS);
+    assert_eq!(refusal["code"], "not-allowed", "{refusal}");
+    assert_eq!(Agent::with_peer(|_| Ok((0, 1))).ask(STATUS)["pid"], 7);
+    assert_eq!(Agent::with_peer(|_| Err(io::ErrorKind::Other.into())).ask(STATUS)["code"], "not-allowed");
+}
+
+#[test]
+fn nobody_answers_for_an_agent_that_has_left() {
+    let Agent { socket, controlled, folder, .. } = Agent::new();
+    drop(controlled);
+    let mut client = UnixStream::connect(folder.path().join("1.sock")).unwrap();
+    client.write_all(format!("{STATUS}\n").as_bytes()).unwrap();
+    assert_eq!(client.read(&mut [0]).unwrap(), 0);
+    drop(socket);
+}
+
+#[test]
+fn many_clients_at_once_are_answered_or_refused() {
+    let agent = Agent::new();
+    let path = &agent.path();
+    let codes: Vec<Json> = std::thread::scope(|scope| {
+        let client = || ask(UnixStream::connect(path).unwrap(), STATUS);
+        let clients: Vec<_> = (0..50).map(|_| scope.spawn(client)).collect();
+        clients.into_iter().map(|client| client.join().unwrap()).collect()
+    });
+    assert!(codes.iter().all(|answer| answer["pid"] == 7 || answer["code"] == "busy"), "{codes:?}");
+    assert!(codes.iter().any(|answer| answer["pid"] == 7));
+}
