@@ -9,27 +9,39 @@ use instrument_core::selection::{Chosen, CompiledRule, RuleReach, RuleSet, Untou
 use instrument_core::template::TemplateLibrary;
 use instrument_core::{Engine, EngineOptions};
 
+use crate::desired::Claim;
 use crate::hierarchy::TypeIndex;
 use crate::parameter_doubts::ParameterDoubts;
 use crate::setup::Setup;
 
-/// One generation.
+/// Methods that get probes because somebody asked for them.
 #[derive(Debug)]
+pub(crate) struct ClaimedProbes {
+    /// The number of the claim.
+    pub(crate) claim: u32,
+    /// What takes the methods.
+    pub(crate) rules: RuleSet,
+}
+
+/// One generation. Claims on probes change more often than the file: they make a copy that shares all else.
+#[derive(Debug, Clone)]
 pub(crate) struct Generation {
     /// 1 for that of the start.
     pub(crate) number: u32,
     /// Configuration, templates and rules.
-    pub(crate) setup: Setup,
+    pub(crate) setup: Arc<Setup>,
     /// The engine with these templates.
-    pub(crate) engine: Engine,
+    pub(crate) engine: Arc<Engine>,
     /// Known super types, as far as these rules need them.
     pub(crate) types: Arc<TypeIndex>,
     /// What rules ask for and no method has.
-    pub(crate) doubts: ParameterDoubts,
+    pub(crate) doubts: Arc<ParameterDoubts>,
     /// How far each rule got with the classes up to now.
-    pub(crate) reach: RuleReach,
+    pub(crate) reach: Arc<RuleReach>,
     /// Methods that are never instrumented, computed when a class of the JDK is first decided.
-    untouchable: OnceLock<Untouchable>,
+    untouchable: Arc<OnceLock<Untouchable>>,
+    /// Claims on probes, the oldest first.
+    pub(crate) claimed: Arc<[ClaimedProbes]>,
 }
 
 impl Generation {
@@ -40,9 +52,43 @@ impl Generation {
     }
 
     fn new(number: u32, setup: Setup, types: Arc<TypeIndex>) -> Generation {
-        let engine = Engine::new(Arc::clone(&setup.templates), EngineOptions::default());
-        let reach = RuleReach::new(&setup.rules);
-        Generation { number, setup, engine, types, reach, doubts: ParameterDoubts::new(), untouchable: OnceLock::new() }
+        Generation {
+            number,
+            engine: Arc::new(Engine::new(Arc::clone(&setup.templates), EngineOptions::default())),
+            types,
+            doubts: Arc::new(ParameterDoubts::new()),
+            reach: Arc::new(RuleReach::new(&setup.rules)),
+            untouchable: Arc::default(),
+            claimed: Arc::new([]),
+            setup: Arc::new(setup),
+        }
+    }
+
+    /// The same with these claims on probes. One that its templates do not allow any more is left out, with the reason.
+    pub(crate) fn with_claims(&self, claims: &[Claim]) -> (Generation, Vec<(u32, String)>) {
+        let (mut claimed, mut refused) = (Vec::new(), Vec::new());
+        for Claim { id, probes, .. } in claims {
+            match probes.rules(self.templates(), &self.setup.config.exclude) {
+                Ok(rules) => claimed.push(ClaimedProbes { claim: *id, rules }),
+                Err(reason) => refused.push((*id, reason)),
+            }
+        }
+        (Generation { claimed: claimed.into(), ..self.clone() }, refused)
+    }
+
+    /// Whether some rule or claim may want a class of this name.
+    pub(crate) fn wants_name(&self, name: &[u8]) -> bool {
+        self.rules().wants_name(name) || self.is_claimed(name)
+    }
+
+    /// Whether some claim may want a class of this name.
+    pub(crate) fn is_claimed(&self, name: &[u8]) -> bool {
+        self.claimed.iter().any(|claimed| claimed.rules.wants_name(name))
+    }
+
+    /// Whether some rule or claim may want classes of the JDK.
+    pub(crate) fn may_match_jdk(&self) -> bool {
+        self.rules().may_match_jdk() || self.claimed.iter().any(|claimed| claimed.rules.may_match_jdk())
     }
 
     /// The next one, with this configuration. What is known of super types is kept if the rules ask for the same types.

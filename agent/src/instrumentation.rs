@@ -14,12 +14,13 @@ use rustc_hash::FxHashSet;
 use settings::Config;
 
 use crate::class_dump::ClassDump;
+use crate::desired::{ClaimIds, Claims};
 use crate::file_names::FileNames;
 use crate::generation::Generation;
 use crate::jvm::{JavaVm, Jvmti};
 use crate::jvm_event_recording::JvmEventRecording;
 use crate::late_decisions::LateDecisions;
-use crate::live_control::LiveControl;
+use crate::live_control::{LiveControl, WantedBy};
 use crate::probe_switch::ProbeSwitch;
 use crate::recorder::{BurstWindows, InnerCalls, WatchedCalls};
 use crate::rewritten_classes::RewrittenClasses;
@@ -60,6 +61,10 @@ pub(crate) struct Instrumentation {
     pub(crate) inner_calls: Arc<InnerCalls>,
     /// Where rewritten classes are written to, for people.
     pub(crate) dump: ClassDump,
+    /// Probes that persons asked for.
+    pub(crate) claims: Claims,
+    /// Numbers of all claims.
+    pub(crate) claim_ids: Arc<ClaimIds>,
     /// Counters.
     pub(crate) statistics: Statistics,
     /// Feature release of the JDK.
@@ -85,14 +90,17 @@ impl Instrumentation {
         let probes = probe_registry::of_process();
         let counted = Arc::new(WatchedCalls::of_process());
         let withdrawn = setup.watch_budget().map(|percent| WithdrawnProbes::new(probes, percent, Arc::clone(&counted)));
+        let claim_ids = Arc::new(ClaimIds::default());
         Instrumentation {
             probes,
             wrapped,
             leaving: AtomicBool::new(false),
             late: LateDecisions::default(),
-            live: LiveControl::new(probes),
+            live: LiveControl::new(probes, Arc::clone(&claim_ids)),
             inner_calls: Arc::default(),
             dump: ClassDump::into_directory(setup.config.agent.dump.as_ref().map(|pattern| file_names.path(pattern))),
+            claims: Claims::default(),
+            claim_ids,
             statistics: Statistics::default(),
             java_version: beginning.jvmti.java_version(),
             rewritten: RewrittenClasses::default(),
@@ -124,12 +132,13 @@ impl Instrumentation {
         *self.generation.write() = Arc::new(generation);
     }
 
-    /// A method got a live probe of this number.
-    pub(crate) fn begin_live(&self, generation: &Generation, probe: u32, chosen: &Chosen) {
+    /// A method got a live probe of this number; a person may have asked for that.
+    pub(crate) fn begin_live(&self, generation: &Generation, probe: u32, chosen: &Chosen, by_person: bool) {
         let rule = generation.rule_of(chosen);
         self.note_category(probe, LIVE_NUMBERS, rule);
-        let is_governed = rule.is_none_or(CompiledRule::is_governed);
-        self.live.begin(probe, chosen, is_governed, generation.number);
+        let is_governed = !by_person && rule.is_none_or(CompiledRule::is_governed);
+        let wanted = WantedBy { generation: generation.number, is_governed, by_person };
+        self.live.begin(probe, chosen, wanted);
         // Where levels are set by people, level watch must work from the first moment on.
         self.tick_for(if self.config.wants_live() { Level::Watch } else { chosen.level });
         // Without its probe a method has no template at all, and another one may be at another level.

@@ -17,6 +17,7 @@ mod call_tree;
 mod class_dump;
 mod compiler_time;
 mod control;
+mod desired;
 mod embedded;
 mod entry;
 mod ffi;

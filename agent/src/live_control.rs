@@ -15,12 +15,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use settings::ControlConfig;
 use trace::report::counted;
 
+use crate::desired::ClaimIds;
 use crate::governor::{Decision, Governor, Interval, Manner, ProbeCalls};
 use crate::live_levels::{self, LiveLevels};
 use crate::live_selection::{LiveSelection, category_of, fixed};
 use crate::probe_prices::ProbePrices;
 use crate::recorder::CallsMade;
 use crate::setup::Setup;
+
+mod claimed;
 
 /// So many decisions are remembered.
 const REMEMBERED: usize = 100;
@@ -41,6 +44,7 @@ pub(crate) struct LiveControl {
     probes: &'static ProbeRegistry,
     began: Instant,
     times: Arc<LevelTimes>,
+    claim_ids: Arc<ClaimIds>,
     state: Mutex<State>,
 }
 
@@ -53,8 +57,10 @@ struct State {
     ruled: FxHashMap<u32, Ruled>,
     /// When each probe of a fixed level was inserted, in milliseconds since the session began, and the generation whose rules wanted it last.
     fixed: FxHashMap<u32, (u32, u32)>,
-    /// Live probes whose level a person set: the governor leaves them alone.
-    set_by_person: FxHashSet<u32>,
+    /// Live probes whose level a person set, and the claim: the governor leaves them alone.
+    set_by_person: FxHashMap<u32, u32>,
+    /// What these claims are about, and the level.
+    level_claims: BTreeMap<u32, (String, Level)>,
     decisions: VecDeque<String>,
     last: Option<Last>,
     kept: Kept,
@@ -66,13 +72,22 @@ struct State {
 #[derive(Debug, Clone, Copy)]
 struct Ruled {
     level: Level,
-    is_governed: bool,
     /// Whether the governor may take the probe away: without it a method has no template at all.
     is_only_template: bool,
     /// When the method got the probe, since the session began.
     begin: Duration,
-    /// The generation whose rules wanted it last.
-    generation: u32,
+    wanted: WantedBy,
+}
+
+/// Who wants a live probe.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WantedBy {
+    /// The generation that wanted it last.
+    pub(crate) generation: u32,
+    /// Whether the governor may change its level.
+    pub(crate) is_governed: bool,
+    /// Whether a person's claim decides about its level.
+    pub(crate) by_person: bool,
 }
 
 /// What the governor saw last.
@@ -123,12 +138,12 @@ pub(crate) struct LevelsSet {
 
 impl LiveControl {
     /// The control of a session that begins.
-    pub(crate) fn new(probes: &'static ProbeRegistry) -> LiveControl {
+    pub(crate) fn new(probes: &'static ProbeRegistry, claim_ids: Arc<ClaimIds>) -> LiveControl {
         let levels = live_levels::of_process();
         levels.forget(1..=probes.highest());
         let began = Instant::now();
         let times = Arc::new(LevelTimes::new(began));
-        LiveControl { levels, probes, began, times, state: Mutex::default() }
+        LiveControl { levels, probes, began, times, claim_ids, state: Mutex::default() }
     }
 
     /// Starts the governor unless it runs, if there is a budget; when it is known what calls cost.
@@ -144,15 +159,16 @@ impl LiveControl {
     }
 
     /// A method got this live probe.
-    pub(crate) fn begin(&self, probe: u32, chosen: &Chosen, is_governed: bool, generation: u32) {
+    pub(crate) fn begin(&self, probe: u32, chosen: &Chosen, wanted: WantedBy) {
         self.levels.begin(probe, chosen.level);
         let is_only_template = chosen.templates.len() == 1;
         let mut state = self.state.lock();
         let earlier = state.ruled.get(&probe).copied();
         let begin = earlier.map_or_else(|| self.began.elapsed(), |earlier| earlier.begin);
-        state.ruled.insert(probe, Ruled { level: chosen.level, is_governed, is_only_template, begin, generation });
-        // Its rule says something else since a reload; what a person has set goes before.
-        if earlier.is_some_and(|earlier| earlier.level != chosen.level) && !state.set_by_person.contains(&probe) {
+        state.ruled.insert(probe, Ruled { level: chosen.level, is_only_template, begin, wanted });
+        // Something else is wanted since a reload, or since a claim was made or has ended; what `instr level` has set goes before.
+        let is_other = |earlier: Ruled| earlier.level != chosen.level || earlier.wanted.by_person != wanted.by_person;
+        if earlier.is_some_and(is_other) && !state.set_by_person.contains_key(&probe) {
             let from = self.levels.get(probe);
             self.levels.set(probe, chosen.level);
             self.times.change(probe, begin, from, chosen.level);
@@ -160,22 +176,6 @@ impl LiveControl {
                 governor.forget(probe);
             }
         }
-    }
-
-    /// Forgets probes that their classes have lost with a reload: their numbers are given again if a method is wanted again.
-    pub(crate) fn lose(&self, lost: &FxHashSet<u32>) {
-        let mut state = self.state.lock();
-        let state = &mut *state;
-        for probe in lost {
-            if state.ruled.remove(probe).is_some() || state.fixed.remove(probe).is_some() {
-                state.set_by_person.remove(probe);
-                state.warned.remove(probe);
-                if let Some(governor) = &mut state.governor {
-                    governor.forget(*probe);
-                }
-            }
-        }
-        self.levels.forget(lost.iter().copied());
     }
 
     /// Returns the probes that classes of this session hold.
@@ -194,7 +194,7 @@ impl LiveControl {
     pub(crate) fn generation_of(&self, probe: u32) -> Option<u32> {
         let state = self.state.lock();
         let fixed = state.fixed.get(&probe).map(|(_, generation)| *generation);
-        fixed.into_iter().chain(state.ruled.get(&probe).map(|ruled| ruled.generation)).max()
+        fixed.into_iter().chain(state.ruled.get(&probe).map(|ruled| ruled.wanted.generation)).max()
     }
 
     /// For how long probes were at each level.
@@ -238,10 +238,15 @@ impl LiveControl {
             described.iter().filter(|probe| selection.takes(probe, &setup.templates)).collect();
         let mut state = self.state.lock();
         let (mut numbers, mut changes) = (Vec::new(), Vec::new());
+        let claim = self.claim_ids.next();
         for probe in meant.iter().filter(|probe| probe.live && !without.contains(&probe.number)) {
             numbers.push(probe.number);
-            changes.extend(self.set_one(&mut state, probe.number, wanted));
+            changes.extend(self.set_one(&mut state, probe.number, wanted, claim));
         }
+        if let (WantedLevel::Exact(level), false) = (wanted, numbers.is_empty()) {
+            state.level_claims.insert(claim, (selection.text(), level));
+        }
+        state.drop_empty_level_claims();
         let changed = numbers.len();
         let done = match wanted {
             WantedLevel::Auto => "handed back to their rules".to_owned(),
@@ -255,10 +260,10 @@ impl LiveControl {
         LevelsSet { answer: Changed { changed, live, fixed }, changes, probes: numbers }
     }
 
-    fn set_one(&self, state: &mut State, probe: u32, wanted: WantedLevel) -> Option<LevelChange> {
+    fn set_one(&self, state: &mut State, probe: u32, wanted: WantedLevel, claim: u32) -> Option<LevelChange> {
         let (to, owner, reason) = match wanted {
             WantedLevel::Exact(level) => {
-                state.set_by_person.insert(probe);
+                state.set_by_person.insert(probe, claim);
                 (level, "user", "instr level")
             }
             WantedLevel::Auto => {
@@ -294,7 +299,7 @@ impl LiveControl {
     /// Those of the probes that the governor may take away.
     pub(crate) fn removable_among(&self, probes: &[u32]) -> Vec<u32> {
         let state = self.state.lock();
-        let is_removable = |ruled: &Ruled| ruled.is_governed && ruled.is_only_template;
+        let is_removable = |ruled: &Ruled| ruled.wanted.is_governed && ruled.is_only_template;
         probes.iter().filter(|probe| state.ruled.get(probe).is_some_and(is_removable)).copied().collect()
     }
 
@@ -382,7 +387,7 @@ impl LiveControl {
         let budget = state.budget_percent.filter(|budget| state.kept.percent > f64::from(*budget))?;
         let (probe, percent) = state.kept.dearest?;
         let name = self.name(probe);
-        let why = if state.set_by_person.contains(&probe) {
+        let why = if state.set_by_person.contains_key(&probe) {
             format!("its level was set by request (`instr level PID {name} auto` hands it back)")
         } else if self.levels.get(probe) == Level::Burst {
             "its windows of level burst are long (`burst-open-ms` in [control])".to_owned()
@@ -466,8 +471,8 @@ impl LiveControl {
         let is_governed = |probe: u32, live: bool| {
             // What a burst costs is bounded by its windows.
             live && self.levels.get(probe) != Level::Burst
-                && !state.set_by_person.contains(&probe)
-                && state.ruled.get(&probe).is_some_and(|ruled| ruled.is_governed)
+                && !state.set_by_person.contains_key(&probe)
+                && state.ruled.get(&probe).is_some_and(|ruled| ruled.wanted.is_governed)
         };
         let (governed, kept): (Vec<_>, Vec<_>) =
             by_probe.into_values().partition(|(live, calls)| is_governed(calls.probe, *live));
@@ -523,7 +528,7 @@ mod tests {
     /// A session that began some seconds ago.
     fn session_since(seconds: u64, probes: &'static ProbeRegistry) -> LiveControl {
         let began = Instant::now() - Duration::from_secs(seconds);
-        LiveControl { began, times: Arc::new(LevelTimes::new(began)), ..LiveControl::new(probes) }
+        LiveControl { began, times: Arc::new(LevelTimes::new(began)), ..LiveControl::new(probes, Arc::default()) }
     }
 
     fn request<'a>(name: &'a str, live: bool) -> ProbeRequest<'a> {
@@ -565,8 +570,9 @@ mod tests {
         probes.section(b"part");
         let templates = Arc::from(setup.rules.rules()[0].templates());
         let chosen = Chosen { rule: 0, templates, level: Level::Time, mode: Mode::Inline, capture: None };
-        let control = LiveControl::new(probes);
-        [kept, script].iter().for_each(|probe| control.begin(*probe, &chosen, true, 1));
+        let control = LiveControl::new(probes, Arc::default());
+        let wanted = WantedBy { generation: 1, is_governed: true, by_person: false };
+        [kept, script].iter().for_each(|probe| control.begin(*probe, &chosen, wanted));
         control.begin_fixed(fixed, 1);
         probes.note_unloaded(&FxHashSet::from_iter([2]));
         let counts = control.count(&setup.templates, &FxHashSet::default());
@@ -580,7 +586,7 @@ mod tests {
         assert_eq!((numbers, answer.changed, answer.live), (vec![kept], 1, 1));
         assert_eq!(answer.fixed.iter().map(|fixed| fixed.methods).collect::<Vec<_>>(), [1, 1], "and the section");
         assert_eq!([kept, unwanted].map(|probe| control.level(probe)), [Level::Full, Level::Off]);
-        let next = LiveControl::new(probes);
+        let next = LiveControl::new(probes, Arc::default());
         assert!(next.count(&setup.templates, &FxHashSet::default()).is_empty(), "attached again with other rules");
         assert_eq!(next.level(kept), Level::Off);
     }

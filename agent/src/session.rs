@@ -25,10 +25,12 @@ use crate::runtime_classes::RuntimeClasses;
 use crate::safe_retransforms::SAFE_RETRANSFORMS;
 use crate::sampler::{self, AllocationSampler, SampleQueue};
 use crate::setup::Setup;
+use crate::statistics::Statistics;
 use crate::wrapped_classes::WrappedClasses;
 use crate::{initial_state, message, transform};
 
 mod answers;
+mod claims;
 mod recording;
 mod reload;
 
@@ -379,6 +381,7 @@ impl Watcher for SessionWatcher {
             let made = rates.lock().made();
             session.govern(made);
         }
+        session.end_reached_claims();
         session.withdraw_probes();
         let generation = session.instrumentation.generation();
         generation.doubts.tell(generation.rules().rules(), false);
@@ -418,11 +421,19 @@ impl Session {
         }
     }
 
+    /// Lets all classes in.
+    fn open_gate(&self) {
+        let turned_away = NAME_GATE.reopen();
+        Statistics::add(&self.instrumentation.statistics.classes_seen, usize::try_from(turned_away).unwrap_or(0));
+    }
+
     /// Turns away classes whose names tell that no rule wants them, if the rules go by names and nobody else wants to hear of classes.
     fn close_gate(&self) {
         let generation = self.instrumentation.generation();
         let rules = generation.rules();
-        let by_name = !rules.needs_hierarchy() && !self.instrumentation.events.has(EventKind::Classes);
+        let by_name = generation.claimed.is_empty()
+            && !rules.needs_hierarchy()
+            && !self.instrumentation.events.has(EventKind::Classes);
         NAME_GATE.let_in(if by_name { rules.beginnings() } else { None });
     }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use control::ClaimRow;
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use records::probe_registry::{ProbeRegistry, ProbedMethod};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -199,6 +200,30 @@ impl WithdrawnProbes {
     /// What calls of probes at level watch took of the CPU time when they were counted last.
     pub(crate) fn percent(&self) -> f64 {
         self.deciding.lock().percent
+    }
+
+    /// Returns the claims of the governor: methods that have no probe because of it.
+    pub(crate) fn claim_rows(&self) -> Vec<ClaimRow> {
+        let methods = self.methods.read();
+        let row = |withdrawn: &Withdrawn| {
+            let name = self.name(withdrawn.probe);
+            let (class, method) = name.rsplit_once('.').unwrap_or((&name, ""));
+            ClaimRow {
+                id: None,
+                owner: "governor".to_owned(),
+                role: "suppress".to_owned(),
+                class: class.to_owned(),
+                method: method.to_owned(),
+                level: None,
+                state: "active".to_owned(),
+                reason: "called too often; `instr level` inserts the probe again".to_owned(),
+                hits: None,
+                expires: None,
+            }
+        };
+        let mut rows: Vec<ClaimRow> = methods.values().flatten().map(row).collect();
+        rows.sort_by(|a, b| (&a.class, &a.method).cmp(&(&b.class, &b.method)));
+        rows
     }
 
     /// Returns the probes that are removed at present.

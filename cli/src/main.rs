@@ -28,8 +28,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    attach, check, detach, diff, dump, dump_trace, explain, export, level, pause, pre, ps, receive, reload, report,
-    schema, send, status, stop, template, templates, transactions,
+    attach, check, detach, diff, dump, dump_trace, explain, export, level, pause, pre, probe, ps, receive, reload,
+    report, schema, send, status, stop, template, templates, transactions,
 };
 
 /// Exact times from inside a running JVM: checks configurations, explains decisions, instruments jars, prints reports.
@@ -61,6 +61,9 @@ enum Command {
     Send(send::Arguments),
     Status(status::Arguments),
     Stop(stop::Arguments),
+    Probe(probe::ProbeArguments),
+    Claims(probe::ClaimsArguments),
+    Remove(probe::RemoveArguments),
     Reload(reload::Arguments),
     Template(template::Arguments),
     Templates(templates::Arguments),
@@ -90,6 +93,9 @@ fn main() -> ExitCode {
         Command::Send(arguments) => send::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
         Command::Stop(arguments) => stop::run(&arguments),
+        Command::Probe(arguments) => probe::probe(&arguments),
+        Command::Claims(arguments) => probe::claims(&arguments),
+        Command::Remove(arguments) => probe::remove(&arguments),
         Command::Reload(arguments) => reload::run(&arguments),
         Command::Template(arguments) => template::run(&arguments),
         Command::Templates(arguments) => templates::run(&arguments),

@@ -8,6 +8,7 @@
 
 mod call_tree;
 mod changes;
+mod claims;
 mod hello;
 mod line;
 mod message;
@@ -19,6 +20,7 @@ mod status;
 
 pub use call_tree::{CallTree, CallTreeDone, CallTreePart, TreeNode};
 pub use changes::{Changed, Fixed, Reloaded, Stopped, Switched};
+pub use claims::{ClaimList, ClaimRow, ProbeRequest, Probed, Removed};
 pub use hello::{Hello, PROTOCOL};
 pub use line::{LONGEST_REQUEST, RequestId, RequestLine, answer_line};
 pub use refusal::{ErrorCode, Refusal};

@@ -7,8 +7,11 @@ use instrument_core::words::Words;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use crate::message::{Described, Field, Types, object};
-use crate::{CallTree, CallTreeDone, CallTreePart, Changed, Dumped, Hello, Reloaded, Status, Stopped, Switched};
+use crate::message::{Described, Field, Types, object, words};
+use crate::{
+    CallTree, CallTreeDone, CallTreePart, Changed, ClaimList, Dumped, Hello, Probed, Reloaded, Removed, Status,
+    Stopped, Switched,
+};
 
 /// Declares the requests: each with its fields, its verb and the message that answers it, in one line or also in parts.
 macro_rules! requests {
@@ -108,6 +111,36 @@ requests! {
     /// Writes what the ring holds.
     DumpTrace = "dump-trace", answered by Dumped;
 
+    /// Inserts probes for a while, whether a rule takes the methods or not.
+    Probe {
+        /// Methods as `package.Class.method` with `*` and `**`.
+        methods: String,
+        /// Their level; time unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        level: Option<Level>,
+        /// The template; `timed` unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        template: Option<String>,
+        /// The claim ends after this time. Without it and `calls`, after 10 minutes and 1,000 calls.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seconds: Option<u64>,
+        /// The claim ends after this number of recorded calls.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        calls: Option<u64>,
+        /// Most methods of loaded classes that the pattern may match; 1,000 unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        most: Option<usize>,
+    } = "probe", answered by Probed;
+
+    /// Who wants which probes.
+    Claims = "claims", answered by ClaimList;
+
+    /// Ends a claim.
+    Remove {
+        /// Its number.
+        claim: u32,
+    } = "remove", answered by Removed;
+
     /// Reads the configuration file again: rules and templates are replaced.
     Reload = "reload", answered by Reloaded;
 
@@ -119,7 +152,7 @@ impl Request {
     /// Whether it may take long or changes something. An agent carries out one such request at a time and answers others meanwhile.
     #[must_use]
     pub fn is_slow(&self) -> bool {
-        !matches!(self, Request::Hello | Request::Status { .. } | Request::CallTree { .. })
+        !matches!(self, Request::Hello | Request::Status { .. } | Request::CallTree { .. } | Request::Claims)
     }
 }
 
@@ -146,6 +179,12 @@ pub enum WantedLevel {
     /// This one.
     #[serde(untagged)]
     Exact(Level),
+}
+
+impl Described for Level {
+    fn describe(_: &mut Types) -> Json {
+        words::<Level>()
+    }
 }
 
 impl Described for WantedLevel {

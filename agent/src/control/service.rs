@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use control::{
-    CallTree, CallTreeDone, CallTreePart, Changed, Dumped, ErrorCode, Hello, LONGEST_REQUEST, PROTOCOL, Refusal,
-    Reloaded, Request, RequestId, RequestLine, Status, Stopped, Switched, WantedLevel, answer_line,
+    CallTree, CallTreeDone, CallTreePart, Changed, ClaimList, Dumped, ErrorCode, Hello, LONGEST_REQUEST, PROTOCOL,
+    ProbeRequest, Probed, Refusal, Reloaded, Removed, Request, RequestId, RequestLine, Status, Stopped, Switched,
+    WantedLevel, answer_line,
 };
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -45,6 +46,15 @@ pub(crate) trait Controlled: Send + Sync {
 
     /// Has the ring written.
     fn dump_trace(&self) -> Result<Dumped, Refusal>;
+
+    /// Inserts probes for a while.
+    fn probe(&self, request: &ProbeRequest) -> Result<Probed, Refusal>;
+
+    /// Who wants which probes.
+    fn claims(&self) -> ClaimList;
+
+    /// Ends a claim.
+    fn remove(&self, claim: u32) -> Result<Removed, Refusal>;
 
     /// Reads the configuration file again.
     fn reload(&self) -> Result<Reloaded, Refusal>;
@@ -153,6 +163,12 @@ impl Service {
             Request::Level { methods, level } => answer.give(controlled.set_level(&methods, level)),
             Request::Pause => answer.give(controlled.switch(false)),
             Request::Resume => answer.give(controlled.switch(true)),
+            Request::Probe { methods, level, template, seconds, calls, most } => {
+                let request = ProbeRequest { methods, level, template, seconds, calls, most };
+                answer.give(controlled.probe(&request));
+            }
+            Request::Claims => answer.line(&controlled.claims()),
+            Request::Remove { claim } => answer.give(controlled.remove(claim)),
             Request::Reload => answer.give(controlled.reload()),
             Request::DumpTrace => answer.give(controlled.dump_trace()),
             Request::CallTree { stream: false } => answer.give(controlled.call_tree()),

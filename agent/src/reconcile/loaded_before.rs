@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use classfile::ClassFile;
-use instrument_core::selection::ClassContext;
+use instrument_core::selection::{ClassContext, RuleSet};
 use rustc_hash::FxHashSet;
 
 use super::retransforming::{MayRead, Refused};
@@ -26,6 +26,12 @@ pub(super) fn wanted<'jni>(
     generation.types.all_loaded_are_noted();
     tracing::info!(loaded = loaded.len(), wanted = wanted.len(), "classes loaded before the hook");
     wanted
+}
+
+/// Returns the names of the loaded classes that this claim may want.
+pub(super) fn claimed_names(jvmti: Jvmti, loaded: &[LoadedClass<'_>], rules: &RuleSet) -> FxHashSet<Arc<[u8]>> {
+    let name = |class: &LoadedClass<'_>| class.internal_name(jvmti).filter(|name| rules.wants_name(name));
+    loaded.iter().filter(|class| class.is_modifiable(jvmti)).filter_map(name).map(Into::into).collect()
 }
 
 /// Returns the loaded classes of these names that can be retransformed: none of a name of which one cannot.
@@ -128,14 +134,14 @@ impl Scan<'_> {
         {
             self.generation.types.note_loaded(&name);
         }
-        if !rules.may_match_jdk() && class.is_boot(self.jvmti, self.jni) {
+        if !self.generation.may_match_jdk() && class.is_boot(self.jvmti, self.jni) {
             return false;
         }
         let Some(name) = class.internal_name(self.jvmti) else { return false };
-        if !rules.wants_name(&name) || !class.is_modifiable(self.jvmti) {
+        if !self.generation.wants_name(&name) || !class.is_modifiable(self.jvmti) {
             return false;
         }
-        if self.shipped_class_is_unwanted(class, &name) {
+        if !self.generation.is_claimed(&name) && self.shipped_class_is_unwanted(class, &name) {
             return false;
         }
         !self.instrumentation.late.waits_for_linking(self.jvmti, self.jni, class, &name)
@@ -152,7 +158,7 @@ impl Scan<'_> {
         let decision = loaded.with_loader(self.jvmti, self.jni, |loader| {
             let (jvmti, jni, name) = (self.jvmti, self.jni, Some(name));
             let origin = JvmOrigin { jvmti, jni, name, loader, protection_domain: None };
-            let reach = Some(&self.generation.reach);
+            let reach = Some(&*self.generation.reach);
             let context =
                 ClassContext { hierarchy: &LoaderView::of_boot(types), origin: &origin, never: &never, reach };
             self.generation.rules().decide(&class, &context)

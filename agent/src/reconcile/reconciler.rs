@@ -40,6 +40,8 @@ pub(crate) enum Change {
     },
     /// All of which something else is wanted than before get that.
     Replan { before: Arc<Generation> },
+    /// Those that a claim on probes may want are decided again: it was made, or has ended. The generation is one that has it.
+    Claimed { generation: Arc<Generation>, claim: u32, is_made: bool },
     /// The classes of these names get probes that they do not have.
     Insert(Names),
     /// The classes of these names lose probes.
@@ -235,6 +237,15 @@ impl Shared {
                 }
                 changed = std::mem::take(&mut replan.names);
             }
+            Change::Claimed { generation, claim, is_made } => {
+                let claimed = generation.claimed.iter().find(|claimed| claimed.claim == *claim);
+                changed = claimed
+                    .map(|claimed| loaded_before::claimed_names(jvmti, loaded, &claimed.rules))
+                    .unwrap_or_default();
+                let safe = loaded_before::safe_of_names(jni, &mut refused, loaded, &changed);
+                let ready = if *is_made { self.without_standing(jvmti, jni, instrumentation, safe) } else { safe };
+                refused.retransform(&ready, Some(batches));
+            }
             Change::Insert(names) => {
                 let safe = loaded_before::safe_of_names(jni, &mut refused, loaded, names);
                 let ready = self.without_standing(jvmti, jni, instrumentation, safe);
@@ -340,7 +351,9 @@ impl Change {
     pub(crate) fn names(&self) -> Names {
         match self {
             Change::Insert(names) | Change::Remove(names) => names.clone(),
-            Change::InsertIntoLoaded { .. } | Change::Replan { .. } | Change::Restore => Names::default(),
+            Change::InsertIntoLoaded { .. } | Change::Replan { .. } | Change::Claimed { .. } | Change::Restore => {
+                Names::default()
+            }
         }
     }
 }

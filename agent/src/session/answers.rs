@@ -4,7 +4,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use control::{CallTree, Changed, Dumped, ErrorCode, Refusal, Reloaded, Status, Stopped, Switched, WantedLevel};
+use control::{
+    CallTree, Changed, ClaimList, Dumped, ErrorCode, ProbeRequest, Probed, Refusal, Reloaded, Removed, Status, Stopped,
+    Switched, WantedLevel,
+};
 use instrument_core::selection::Figures;
 use settings::TraceMode;
 
@@ -121,6 +124,19 @@ impl Controlled for Session {
             Err(refusal.help("`instr status` shows its name when it is"))
         };
         self.dumps.ask().recv_timeout(DUMP_PATIENCE).map_or_else(pending, |written| written.map_err(Refusal::from))
+    }
+
+    fn probe(&self, request: &ProbeRequest) -> Result<Probed, Refusal> {
+        self.check_that_probes_record()?;
+        Ok(self.make_claim(request)?)
+    }
+
+    fn claims(&self) -> ClaimList {
+        self.claim_list()
+    }
+
+    fn remove(&self, claim: u32) -> Result<Removed, Refusal> {
+        Ok(self.remove_claim(claim, "asked for by a user")?)
     }
 
     fn reload(&self) -> Result<Reloaded, Refusal> {

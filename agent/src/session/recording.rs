@@ -50,6 +50,8 @@ pub(super) struct Running {
     pub(super) health: Option<HealthWatch>,
     /// The thread that ends the recording because the file is full.
     pub(super) stopper: Option<JoinHandle<()>>,
+    /// The thread that ends claims.
+    pub(super) claims: Option<JoinHandle<()>>,
     /// The thread that takes probes away.
     pub(super) governor: Option<JoinHandle<()>>,
     pub(super) runtime: Option<RuntimeClasses>,
@@ -388,8 +390,11 @@ impl Session {
         let samples = sampler.map(Sampler::stop);
         let records = drainer.map(|drainer| drainer.stop(reason)).unwrap_or_default();
         // After the drainer, which starts it.
-        let governor = self.running.lock().governor.take();
-        if governor.is_some_and(|thread| thread.join().is_err()) {
+        let (governor, claims) = {
+            let mut running = self.running.lock();
+            (running.governor.take(), running.claims.take())
+        };
+        if [governor, claims].into_iter().flatten().any(|thread| thread.join().is_err()) {
             tracing::error!("taking probes away failed");
         }
         // After the drainer: what it found last is published, too.

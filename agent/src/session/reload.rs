@@ -9,10 +9,8 @@ use trace::report::counted;
 
 use super::{Kinds, Session};
 use crate::generation::Generation;
-use crate::jvm::NAME_GATE;
 use crate::reconcile::Change;
 use crate::setup::{self, Setup};
-use crate::statistics::Statistics;
 
 impl Session {
     /// Reads the configuration file again and carries out what is different. Whatever is wrong with it leaves the present rules in force.
@@ -26,7 +24,7 @@ impl Session {
         let setup = setup::from_file(&before.setup.file.to_string_lossy())
             .map_err(|error| format!("{}\n{}", error.text.trim_end(), in_force()))?;
         refuse_fixed_tables(&before.setup, &setup).map_err(|reason| format!("{reason}; {}", in_force()))?;
-        self.get_ready(&setup).map_err(|reason| format!("{reason}; {}", in_force()))?;
+        self.get_ready(Kinds::of(&setup)).map_err(|reason| format!("{reason}; {}", in_force()))?;
         let (warnings, rules) = (setup.warnings.clone(), setup.rules.rules().len());
         let number = self.replace_generation(&before, setup);
         let change = Change::Replan { before: Arc::clone(&before) };
@@ -48,9 +46,8 @@ impl Session {
     }
 
     /// Does what the new kinds of probes need.
-    fn get_ready(&self, setup: &Setup) -> Result<(), String> {
+    pub(super) fn get_ready(&self, kinds: Kinds) -> Result<(), String> {
         let Some(runtime) = self.running.lock().runtime else { return Err("nothing is recorded yet".to_owned()) };
-        let kinds = Kinds::of(setup);
         let ready = self.vm.with_attached_daemon(c"instr-reload", |jni| {
             self.make_ready_for(jni, runtime, kinds)?;
             if kinds.full_is_counted { self.instrumentation.switch.count_full(jni) } else { Ok(()) }
@@ -61,12 +58,12 @@ impl Session {
     /// From now on classes get what the new rules want; returns the number of the generation.
     fn replace_generation(&self, before: &Arc<Generation>, setup: Setup) -> u32 {
         // Open until the loaded classes are done: a class whose name the old rules do not want is let in.
-        let turned_away = NAME_GATE.reopen();
-        Statistics::add(&self.instrumentation.statistics.classes_seen, usize::try_from(turned_away).unwrap_or(0));
+        self.open_gate();
         let next = before.next(setup);
         let number = next.number;
         let keeps_types = Arc::ptr_eq(&next.types, &before.types);
         self.instrumentation.replace_generation(next);
+        self.put_claims_in_force();
         if !keeps_types {
             self.vm.with_attached_daemon(c"instr-reload", |jni| before.types.close(jni));
         }

@@ -49,10 +49,7 @@ impl Inserted {
         };
         warn_of_other_version(&ahead.version);
         // As if the class were new: whether a method has a wrapper was decided when the probes were inserted.
-        let mut plan = ClassPlan::new(file, decision, &Coming::First);
-        if let Some(withdrawn) = &instrumentation.withdrawn {
-            plan.strip_methods(file, &withdrawn.methods_of(file.this_class().as_bytes()));
-        }
+        let plan = ClassPlan::new(file, decision, &Coming::First);
         let probes: Vec<ProbeSlot> =
             ahead.probes.iter().filter(|slot| plan.has_templates(slot.method_index)).copied().collect();
         if is_counted {

@@ -19,6 +19,7 @@ use super::ahead_of_time::Inserted;
 use super::class_origin::JvmOrigin;
 use super::class_plan::{ClassPlan, Coming};
 use super::undecided::Undecided;
+use super::wishes::{self, Decided};
 use crate::generation::Generation;
 use crate::hierarchy::{BOOT, LoaderId, LoaderView, Newcomer};
 use crate::instrumentation::Instrumentation;
@@ -48,7 +49,7 @@ pub(crate) fn ends_at_its_name(instrumentation: &Instrumentation, class: &jvm::C
     Statistics::add(&instrumentation.statistics.classes_seen, 1);
     let generation = instrumentation.generation();
     let rules = generation.rules();
-    let unwanted = || class.name.is_some_and(|name| !rules.wants_name(name));
+    let unwanted = || class.name.is_some_and(|name| !generation.wants_name(name));
     class.is_new() && !rules.needs_hierarchy() && unwanted()
 }
 
@@ -58,7 +59,7 @@ pub(crate) fn class_file(instrumentation: &Instrumentation, class: &jvm::ClassFi
     let generation = instrumentation.generation();
     let rules = generation.rules();
     let coming = Coming::of(class, instrumentation.wrapped);
-    let wanted = class.name.is_none_or(|name| rules.wants_name(name)) || coming.has_wrappers();
+    let wanted = class.name.is_none_or(|name| generation.wants_name(name)) || coming.has_wrappers();
     if !wanted && !rules.needs_hierarchy() {
         return None;
     }
@@ -119,14 +120,15 @@ fn examine(
             return None;
         }
     };
-    let decision = rules.decide(&file, &context);
+    let decided = wishes::decide(instrumentation, generation, &file, &context);
+    let decision = &decided.decision;
     if decision.unresolved.is_empty() && decision.chosen().next().is_some() {
         view.note_wanted(file.super_class().into_iter().chain(file.interfaces()).map(|name| name.0));
     }
     if !decision.unresolved.is_empty() {
         instrumentation.late.remember(class.jvmti, file.this_class().as_bytes(), loader);
     }
-    let rewritten = instrument((instrumentation, generation), class, &file, &decision, coming)?;
+    let rewritten = instrument((instrumentation, generation), class, &file, &decided, coming)?;
     let name = file.this_class().as_bytes();
     let is_first = matches!(coming, Coming::First);
     if is_first && !instrumentation.config.agent.discard {
@@ -165,8 +167,9 @@ fn passes_first_look(
         }
         // The log at level debug holds the reason for each method.
         let is_told = tracing::enabled!(tracing::Level::DEBUG);
+        let is_claimed = class.name.is_some_and(|name| generation.is_claimed(name));
         let context = ClassContext { hierarchy: &view.without_asking(), ..*context };
-        let is_taken = wanted && (is_told || coming.has_wrappers() || rules.may_take(&head, &context));
+        let is_taken = wanted && (is_told || coming.has_wrappers() || is_claimed || rules.may_take(&head, &context));
         Statistics::add(&instrumentation.statistics.classes_unmatched, usize::from(wanted && !is_taken));
         is_taken
     };
@@ -178,9 +181,10 @@ fn instrument(
     (instrumentation, generation): (&Instrumentation, &Generation),
     class: &jvm::ClassFile<'_>,
     file: &ClassFile<'_>,
-    decision: &ClassDecision,
+    decided: &Decided,
     coming: &Coming,
 ) -> Option<Rewritten> {
+    let decision = &decided.decision;
     // Loaded before this session, or the rules did not want it then; not one that is retransformed for the governor or after a reload.
     let is_new = || !instrumentation.rewritten.has(file.this_class().as_bytes(), class.loader_hash());
     let is_counted = matches!(coming, Coming::First) || is_new();
@@ -191,17 +195,13 @@ fn instrument(
         && let Some(inserted) = Inserted::of(generation, file)
     {
         let mut rewritten = inserted.claimed(instrumentation, file, decision, is_counted)?;
-        numbered((instrumentation, generation), (file, class.loader_hash()), decision, &mut rewritten)?;
+        numbered((instrumentation, generation), (file, class.loader_hash()), decided, &mut rewritten)?;
         instrumentation.dump.write(&file.this_class().to_string(), &rewritten.bytes);
         return Some(rewritten);
     }
     let mut plan = ClassPlan::new(file, decision, coming);
     refuse_all(&plan.refused);
     generation.doubts.note(file, decision);
-    if let Some(withdrawn) = &instrumentation.withdrawn {
-        let methods = withdrawn.methods_of(file.this_class().as_bytes());
-        plan.strip_methods(file, &methods);
-    }
     if plan.methods.is_empty() {
         return None;
     }
@@ -215,7 +215,7 @@ fn instrument(
     }
     refuse_all(refused_of(&outcome));
     let Outcome::Rewritten(mut rewritten) = outcome else { return None };
-    numbered((instrumentation, generation), (file, class.loader_hash()), decision, &mut rewritten)?;
+    numbered((instrumentation, generation), (file, class.loader_hash()), decided, &mut rewritten)?;
     if is_counted {
         count_rewritten(instrumentation, file, &rewritten, &plan);
     }
@@ -282,10 +282,10 @@ fn count_skipped(instrumentation: &Instrumentation, decision: &ClassDecision) {
 fn numbered(
     (instrumentation, generation): (&Instrumentation, &Generation),
     (file, loader): (&ClassFile<'_>, LoaderId),
-    decision: &ClassDecision,
+    decided: &Decided,
     rewritten: &mut Rewritten,
 ) -> Option<()> {
-    let numbered = number_probes((instrumentation, generation), (file, loader), decision, rewritten);
+    let numbered = number_probes((instrumentation, generation), (file, loader), decided, rewritten);
     if numbered.is_none() {
         let (class, reason) = (file.this_class().to_string(), "there are no more probe numbers".to_owned());
         instrumentation
@@ -299,7 +299,7 @@ fn numbered(
 fn number_probes(
     (instrumentation, generation): (&Instrumentation, &Generation),
     (file, loader): (&ClassFile<'_>, LoaderId),
-    decision: &ClassDecision,
+    decided: &Decided,
     rewritten: &mut Rewritten,
 ) -> Option<()> {
     let templates = generation.templates();
@@ -323,9 +323,9 @@ fn number_probes(
     let numbers = instrumentation.probes.numbers((file.this_class().as_bytes(), loader), &requests)?;
     for (slot, number) in rewritten.probes.iter().zip(&numbers) {
         write_number(&mut rewritten.bytes, slot.offset, *number)?;
-        let Some(MethodDecision::Chosen(chosen)) = decision.methods.get(slot.method_index) else { continue };
+        let Some(MethodDecision::Chosen(chosen)) = decided.decision.methods.get(slot.method_index) else { continue };
         if templates.get(slot.template).is_some_and(|template| template.live) {
-            instrumentation.begin_live(generation, *number, chosen);
+            instrumentation.begin_live(generation, *number, chosen, decided.is_by_person(slot.method_index));
         } else {
             instrumentation.begin_fixed(generation, *number, chosen);
         }

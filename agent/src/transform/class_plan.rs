@@ -8,7 +8,6 @@ use instrument_core::selection::{ClassDecision, MethodDecision};
 use instrument_core::{MethodPlan, NotWrapped, Refused, Templates};
 
 use crate::jvm;
-use crate::withdrawn_probes::Signature;
 use crate::wrapped_classes::{WrappedClasses, WrappedMethods};
 
 /// How a class comes to the hook.
@@ -54,7 +53,7 @@ impl ClassPlan {
         let mut plan = ClassPlan { methods: Vec::new(), refused: Vec::new() };
         for (method_index, method) in file.methods().iter().enumerate() {
             let chosen = match decision.methods.get(method_index) {
-                Some(MethodDecision::Chosen(chosen)) => Some(chosen),
+                Some(MethodDecision::Chosen(chosen)) if !chosen.templates.is_empty() => Some(chosen),
                 _ => None,
             };
             let templates = chosen.map(|chosen| Templates::from(&chosen.templates));
@@ -89,21 +88,6 @@ impl ClassPlan {
         self.methods.retain(|plan| plan.mode == Mode::Wrapper || !is_meant(plan.method_index));
         let meant = self.methods.iter_mut().filter(|plan| is_meant(plan.method_index));
         meant.for_each(|plan| plan.templates = Vec::new().into());
-    }
-
-    /// The same for the methods of these names and descriptors.
-    pub(crate) fn strip_methods(&mut self, file: &ClassFile<'_>, methods: &[Signature]) {
-        if methods.is_empty() {
-            return;
-        }
-        self.strip(|method_index| {
-            file.methods().get(method_index).is_some_and(|method| {
-                let is_it = |(name, descriptor): &Signature| {
-                    **name == *method.name.as_bytes() && **descriptor == *method.descriptor.as_bytes()
-                };
-                methods.iter().any(is_it)
-            })
-        });
     }
 
     /// Whether anything is put around the method.

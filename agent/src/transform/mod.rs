@@ -5,6 +5,7 @@ mod class_load_hook;
 mod class_origin;
 mod class_plan;
 mod undecided;
+mod wishes;
 
 pub(crate) use class_load_hook::{class_file, ends_at_its_name, time_in_hook};
 pub(crate) use class_origin::JvmOrigin;

@@ -29,13 +29,13 @@ impl Latecomers for Undecided<'_> {
     }
 
     fn note(&self, (name, loader): &ClassId) {
-        if self.generation.rules().wants_name(name) {
+        if self.generation.wants_name(name) {
             self.instrumentation.late.remember(self.jvmti, name, *loader);
         }
     }
 
     fn note_doubtful(&self, (name, loader): &ClassId) {
-        if self.generation.rules().wants_name(name) {
+        if self.generation.wants_name(name) {
             self.instrumentation.late.remember_doubtful(self.jvmti, name, *loader);
         }
     }

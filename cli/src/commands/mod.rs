@@ -11,6 +11,7 @@ pub(crate) mod export;
 pub(crate) mod level;
 pub(crate) mod pause;
 pub(crate) mod pre;
+pub(crate) mod probe;
 pub(crate) mod ps;
 pub(crate) mod receive;
 pub(crate) mod reload;

@@ -49,6 +49,18 @@ impl Controlled for MadeUp {
         unreachable!("no test asks for it")
     }
 
+    fn probe(&self, _: &ProbeRequest) -> Result<Probed, Refusal> {
+        Err(Refusal::from("not here".to_owned()))
+    }
+
+    fn claims(&self) -> ClaimList {
+        ClaimList { claims: Vec::new() }
+    }
+
+    fn remove(&self, claim: u32) -> Result<Removed, Refusal> {
+        Err(Refusal::from(format!("there is no claim {claim}")))
+    }
+
     fn reload(&self) -> Result<Reloaded, Refusal> {
         unreachable!("no test asks for it")
     }
@@ -145,9 +157,10 @@ fn a_status_is_answered_while_a_slow_request_is_carried_out_and_slow_ones_wait_f
     assert!(agent.begun.try_recv().is_err(), "one at a time");
     // Those that took part in the queue end, too.
     (0..100).for_each(|_| agent.end_one.send(()).unwrap());
-    for client in &mut slow {
-        assert_eq!(next(&mut BufReader::new(client))["changed"], 1);
-    }
+    // A client of the loop above may have been in the queue before one of these.
+    let answers: Vec<Json> = slow.iter_mut().map(|client| next(&mut BufReader::new(client))).collect();
+    assert!(answers.iter().all(|answer| answer["changed"] == 1 || answer["code"] == "busy"), "{answers:?}");
+    assert_eq!(answers[0]["changed"], 1);
 }
 
 #[test]

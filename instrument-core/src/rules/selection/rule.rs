@@ -67,6 +67,18 @@ impl CompiledRule {
         self.number_in_file
     }
 
+    /// Its patterns of classes as they are written; `**` if it has none.
+    pub fn class_text(&self) -> String {
+        let sign = |pattern: &ClassPattern| if pattern.negated { "!" } else { "" };
+        let texts = self.class.iter().map(|pattern| format!("{}{}", sign(pattern), pattern.glob.text()));
+        or_else(texts.collect::<Vec<_>>().join(", "), "**")
+    }
+
+    /// Its patterns of methods as they are written; `*` if it has none.
+    pub fn method_text(&self) -> String {
+        or_else(self.method.iter().map(MethodPattern::text).collect::<Vec<_>>().join(", "), "*")
+    }
+
     /// The templates by name, outermost first.
     pub fn template_names(&self) -> &[String] {
         &self.template_names
@@ -185,4 +197,8 @@ impl CompiledRule {
     pub(super) fn excludes_class(&self, name: &[u8]) -> bool {
         self.exclude.iter().any(|pattern| pattern.method.is_none() && pattern.class.matches(name))
     }
+}
+
+fn or_else(text: String, default: &str) -> String {
+    if text.is_empty() { default.to_owned() } else { text }
 }

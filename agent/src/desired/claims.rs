@@ -1,0 +1,105 @@
+//! Claims of persons on methods: probes for a while, where no rule has any.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+
+use super::expiry::Expiry;
+use super::probe_request::RequestedProbes;
+
+/// Gives each claim of a session, whoever makes it, its number.
+#[derive(Debug, Default)]
+pub(crate) struct ClaimIds(AtomicU32);
+
+impl ClaimIds {
+    /// Returns the next number, beginning with 1.
+    pub(crate) fn next(&self) -> u32 {
+        self.0.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}
+
+/// A claim on probes.
+#[derive(Debug, Clone)]
+pub(crate) struct Claim {
+    pub(crate) id: u32,
+    pub(crate) probes: RequestedProbes,
+    pub(crate) expiry: Expiry,
+    /// Calls of each probe that had been recorded when the claim was made.
+    pub(crate) calls_before: FxHashMap<u32, u64>,
+    /// Calls that have been recorded for it.
+    pub(crate) hits: u64,
+}
+
+/// Whether a claim has ended is looked at this often.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The claims on probes of a session.
+#[derive(Debug, Default)]
+pub(crate) struct Claims {
+    claims: Mutex<BTreeMap<u32, Claim>>,
+    looked: Mutex<Option<Instant>>,
+}
+
+impl Claims {
+    /// Adds a claim.
+    pub(crate) fn add(&self, claim: Claim) {
+        self.claims.lock().insert(claim.id, claim);
+    }
+
+    /// Returns the claim with this number, which is one no more.
+    pub(crate) fn remove(&self, id: u32) -> Option<Claim> {
+        self.claims.lock().remove(&id)
+    }
+
+    /// Returns all claims, the oldest first.
+    pub(crate) fn all(&self) -> Vec<Claim> {
+        self.claims.lock().values().cloned().collect()
+    }
+
+    /// Whether there are claims, and it is time to look whether one has ended.
+    pub(crate) fn are_due(&self, now: Instant) -> bool {
+        let mut looked = self.looked.lock();
+        if looked.is_some_and(|looked| now.saturating_duration_since(looked) < LOOK) || self.claims.lock().is_empty() {
+            return false;
+        }
+        *looked = Some(now);
+        true
+    }
+
+    /// Notes how many calls have been recorded for each claim, and returns those that have ended, with the reason. `calls` counts the calls of
+    /// its probes.
+    pub(crate) fn ended(&self, now: Instant, calls: impl Fn(&Claim) -> u64) -> Vec<(u32, &'static str)> {
+        let mut ended = Vec::new();
+        for claim in self.claims.lock().values_mut() {
+            claim.hits = calls(claim);
+            ended.extend(claim.expiry.reached(now, claim.hits).map(|reason| (claim.id, reason)));
+        }
+        ended
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use instrument_core::level::Level;
+
+    use super::*;
+
+    #[test]
+    fn a_claim_ends_by_its_own_limit_and_leaves_the_others() {
+        let (claims, ids, now) = (Claims::default(), ClaimIds::default(), Instant::now());
+        for most in [10, 20] {
+            let probes = RequestedProbes::parse("a.B.c", "timed", Level::Time).unwrap();
+            let expiry = Expiry::after(now, Some(Duration::from_secs(60)), Some(most));
+            let calls_before = FxHashMap::default();
+            claims.add(Claim { id: ids.next(), probes, expiry, calls_before, hits: 0 });
+        }
+        assert_eq!(claims.ended(now, |_| 9), []);
+        assert_eq!(claims.ended(now, |_| 10), [(1, "its calls have been recorded")]);
+        assert!(claims.remove(1).is_some() && claims.remove(1).is_none());
+        assert_eq!(claims.all().iter().map(|claim| (claim.id, claim.hits)).collect::<Vec<_>>(), [(2, 10)]);
+        assert_eq!(claims.ended(now + Duration::from_secs(60), |_| 0), [(2, "its time is over")]);
+    }
+}

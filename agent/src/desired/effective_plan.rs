@@ -1,0 +1,155 @@
+//! From all that is wanted of one method to what it carries: a pure function, whatever the order of the wishes.
+
+use std::sync::Arc;
+
+use instrument_core::level::{Level, Mode};
+use instrument_core::rules::capture::Capture;
+use instrument_core::template::TemplateId;
+
+/// What one claimant wants of a method.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Wish {
+    /// The rules: these templates, outermost first, at this level.
+    Rules { templates: Arc<[TemplateId]>, level: Level, mode: Mode, capture: Option<Arc<Capture>> },
+    /// A person: the same, under the number of the claim.
+    Person { claim: u32, templates: Arc<[TemplateId]>, level: Level },
+    /// The governor: no probe of the rules, because it costs too much.
+    Suppress,
+}
+
+/// What a method carries.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Effective {
+    /// The templates, outermost first, each once.
+    pub(crate) templates: Arc<[TemplateId]>,
+    pub(crate) level: Level,
+    pub(crate) mode: Mode,
+    pub(crate) capture: Option<Arc<Capture>>,
+    /// The claim of the person who decides about the level.
+    pub(crate) decided_by: Option<u32>,
+}
+
+/// Returns what the method carries; `None` if nothing is left.
+///
+/// Equal templates count once: those of the rules first, then those of persons, by the numbers of their claims. A person's level goes before that of
+/// the rules; of several persons the highest counts. The governor takes away what the rules want, never what a person asked for.
+pub(crate) fn effective_plan(wishes: &[Wish]) -> Option<Effective> {
+    let is_suppressed = wishes.contains(&Wish::Suppress);
+    let mut by_rules = None;
+    let mut by_persons = Vec::new();
+    for wish in wishes {
+        match wish {
+            Wish::Rules { templates, level, mode, capture } if !is_suppressed => {
+                by_rules = Some((templates, *level, *mode, capture.clone()));
+            }
+            Wish::Person { claim, templates, level } => by_persons.push((*claim, templates, *level)),
+            Wish::Rules { .. } | Wish::Suppress => {}
+        }
+    }
+    by_persons.sort_by_key(|(claim, ..)| *claim);
+    let mut templates: Vec<TemplateId> = Vec::new();
+    let of_rules = by_rules.iter().flat_map(|(templates, ..)| templates.iter());
+    for template in of_rules.chain(by_persons.iter().flat_map(|(_, templates, _)| templates.iter())) {
+        if !templates.contains(template) {
+            templates.push(*template);
+        }
+    }
+    // Of claims with the same level the oldest decides.
+    let person = by_persons.iter().rev().max_by_key(|(claim, _, level)| (rank(*level), u32::MAX - claim));
+    let level = person.map(|(.., level)| *level).or(by_rules.as_ref().map(|(_, level, ..)| *level))?;
+    let (mode, capture) = by_rules.map_or((Mode::Inline, None), |(.., mode, capture)| (mode, capture));
+    Some(Effective { templates: templates.into(), level, mode, capture, decided_by: person.map(|(claim, ..)| *claim) })
+}
+
+/// The order of levels by what they record.
+fn rank(level: Level) -> u8 {
+    match level {
+        Level::Off => 0,
+        Level::Watch => 1,
+        Level::Burst => 2,
+        Level::Time => 3,
+        Level::Full => 4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids() -> Vec<TemplateId> {
+        let setup = crate::setup::from_text("[[rule]]\nclass = 'a.B'\n", "c.toml").unwrap();
+        setup.templates.iter().map(|(id, _)| id).take(3).collect()
+    }
+
+    fn rules(templates: &[TemplateId], level: Level) -> Wish {
+        Wish::Rules { templates: templates.into(), level, mode: Mode::Inline, capture: None }
+    }
+
+    fn person(claim: u32, templates: &[TemplateId], level: Level) -> Wish {
+        Wish::Person { claim, templates: templates.into(), level }
+    }
+
+    /// All orders of a few wishes.
+    fn orders(wishes: &[Wish]) -> Vec<Vec<Wish>> {
+        if wishes.len() < 2 {
+            return vec![wishes.to_vec()];
+        }
+        let with_first = |at: usize| {
+            let mut rest = wishes.to_vec();
+            let first = rest.remove(at);
+            orders(&rest).into_iter().map(move |rest| [vec![first.clone()], rest].concat())
+        };
+        (0..wishes.len()).flat_map(with_first).collect()
+    }
+
+    #[test]
+    fn the_order_of_arrival_does_not_matter() {
+        let ids = ids();
+        let wishes = [
+            rules(&ids[..2], Level::Watch),
+            person(7, &ids[1..], Level::Time),
+            person(3, &ids[..1], Level::Off),
+            Wish::Suppress,
+        ];
+        // Each set of wishes in each order.
+        for set in 0..16 {
+            let chosen: Vec<Wish> =
+                wishes.iter().enumerate().filter(|(at, _)| set >> at & 1 == 1).map(|(_, wish)| wish.clone()).collect();
+            let plans: Vec<Option<Effective>> = orders(&chosen).iter().map(|order| effective_plan(order)).collect();
+            assert!(plans.iter().all(|plan| plan == &plans[0]), "{chosen:?}: {plans:?}");
+        }
+    }
+
+    #[test]
+    fn equal_templates_count_once_and_a_persons_level_goes_before() {
+        let ids = ids();
+        let plan = effective_plan(&[rules(&ids[..1], Level::Full), person(1, &ids[..2], Level::Off)]).unwrap();
+        assert_eq!((&*plan.templates, plan.level, plan.decided_by), (&ids[..2], Level::Off, Some(1)));
+        let plan = effective_plan(&[person(1, &ids[..1], Level::Off), person(2, &ids[..1], Level::Time)]).unwrap();
+        assert_eq!((plan.level, plan.decided_by), (Level::Time, Some(2)), "of several persons the highest");
+    }
+
+    #[test]
+    fn the_governor_takes_away_what_rules_want_and_nothing_else() {
+        let ids = ids();
+        assert_eq!(effective_plan(&[rules(&ids[..1], Level::Watch), Wish::Suppress]), None);
+        let both = [rules(&ids[..1], Level::Watch), Wish::Suppress, person(1, &ids[1..2], Level::Time)];
+        let plan = effective_plan(&both).unwrap();
+        assert_eq!((&*plan.templates, plan.level), (&ids[1..2], Level::Time));
+    }
+
+    #[test]
+    fn one_claim_less_leaves_what_the_others_want() {
+        let ids = ids();
+        let all =
+            [rules(&ids[..1], Level::Watch), person(1, &ids[..1], Level::Time), person(2, &ids[1..2], Level::Full)];
+        let without = |at: usize| {
+            let rest: Vec<Wish> =
+                all.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, w)| w.clone()).collect();
+            effective_plan(&rest).unwrap()
+        };
+        assert_eq!((&*without(1).templates, without(1).level), (&ids[..2], Level::Full));
+        assert_eq!((&*without(2).templates, without(2).level), (&ids[..1], Level::Time));
+        assert_eq!(effective_plan(&[]), None);
+    }
+}

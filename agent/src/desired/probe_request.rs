@@ -1,0 +1,101 @@
+//! A request for probes in methods that no rule takes, as a rule: the same selection, the same refusals, the same reasons.
+
+use instrument_core::level::Level;
+use instrument_core::rules::patterns::NameGlob;
+use instrument_core::selection::RuleSet;
+use instrument_core::template::TemplateLibrary;
+use settings::{Diagnostic, ExcludeConfig};
+
+use crate::embedded;
+
+/// Methods that get probes by request.
+#[derive(Debug, Clone)]
+pub(crate) struct RequestedProbes {
+    /// The class, with `*` and `**`.
+    pub(crate) class: String,
+    /// Its methods, with `*`.
+    pub(crate) method: String,
+    pub(crate) template: String,
+    pub(crate) level: Level,
+    glob: NameGlob,
+    class_glob: NameGlob,
+}
+
+impl RequestedProbes {
+    /// Reads `package.Class.method` with `*` and `**`.
+    pub(crate) fn parse(methods: &str, template: &str, level: Level) -> Result<RequestedProbes, String> {
+        let glob = NameGlob::method(methods).map_err(|error| error.message)?;
+        let (class, method) = match methods.rsplit_once('.') {
+            _ if methods.ends_with("**") => (methods, "*"),
+            Some(parts) => parts,
+            None => return Err(format!("`{methods}` names no class: write `package.Class.method`")),
+        };
+        let class_glob = NameGlob::class(class).map_err(|error| error.message)?;
+        let (class, method) = (class.to_owned(), method.to_owned());
+        Ok(RequestedProbes { class, method, template: template.to_owned(), level, glob, class_glob })
+    }
+
+    /// Whether this method is meant, as `package.Class.method`.
+    pub(crate) fn takes(&self, method: &str) -> bool {
+        self.glob.matches(method.replace('.', "/").as_bytes())
+    }
+
+    /// Whether methods of the class of this internal name are meant.
+    pub(crate) fn may_be_in(&self, class: &str) -> bool {
+        self.class_glob.matches(class.as_bytes())
+    }
+
+    /// As it was asked for.
+    pub(crate) fn text(&self) -> String {
+        self.glob.text().replace('/', ".")
+    }
+
+    /// Returns the rule that takes these methods; what `[exclude]` leaves out stays left out.
+    pub(crate) fn rules(&self, templates: &TemplateLibrary, exclude: &ExcludeConfig) -> Result<RuleSet, String> {
+        let RequestedProbes { class, method, template, level, .. } = self;
+        let text = format!(
+            "[control]\nlive = true\n[filter]\nleaf = false\nmax-bytes = 0\n[[rule]]\nname = 'instr probe'\nclass = {class:?}\n\
+             method = {method:?}\ntemplate = {template:?}\nlevel = '{level}'\ngoverned = false\nconstructors = true\n"
+        );
+        let reason =
+            |problems: Vec<Diagnostic>| problems.first().map_or_else(String::new, |first| first.message.clone());
+        let (mut config, _) = settings::parse(&text, "instr probe").map_err(reason)?;
+        config.exclude = exclude.clone();
+        config.compile_rules(templates, embedded::PRESETS).map_err(reason)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(methods: &str) -> Result<(String, String), String> {
+        let requested = RequestedProbes::parse(methods, "timed", Level::Time)?;
+        Ok((requested.class, requested.method))
+    }
+
+    #[test]
+    fn a_pattern_names_classes_and_methods() {
+        let parts = |class: &str, method: &str| Ok((class.to_owned(), method.to_owned()));
+        assert_eq!(parse("a.b.C.run"), parts("a.b.C", "run"));
+        assert_eq!(parse("a.b.C.<init>"), parts("a.b.C", "<init>"));
+        assert_eq!(parse("a.*.find*"), parts("a.*", "find*"));
+        assert_eq!(parse("a.b.**"), parts("a.b.**", "*"));
+        assert!(parse("run").is_err() && parse("a.b;.C").is_err());
+    }
+
+    #[test]
+    fn the_rule_takes_what_was_asked_for_and_what_is_wrong_has_a_reason() {
+        let setup =
+            crate::setup::from_text("[[rule]]\nclass = 'x.Y'\n[exclude]\nclass = 'a.Secret'\n", "c.toml").unwrap();
+        let rules = |template: &str| {
+            let requested = RequestedProbes::parse("a.*.find*", template, Level::Time).unwrap();
+            requested.rules(&setup.templates, &setup.config.exclude)
+        };
+        let taken = rules("timed").unwrap();
+        assert!(taken.wants_name(b"a/B") && !taken.wants_name(b"a/Secret") && !taken.wants_name(b"b/B"));
+        let template = setup.templates.get(taken.rules()[0].templates()[0]).unwrap();
+        assert!(template.live, "its level can change");
+        assert!(rules("timd").unwrap_err().contains("timd"));
+    }
+}

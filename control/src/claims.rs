@@ -1,0 +1,78 @@
+//! Claims: who wants which probes, and until when.
+
+use instrument_core::level::Level;
+
+use crate::message::messages;
+
+/// A request for probes, as [`Request::Probe`](crate::Request::Probe) has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProbeRequest {
+    /// Methods as `package.Class.method` with `*` and `**`.
+    pub methods: String,
+    /// Their level.
+    pub level: Option<Level>,
+    /// The template.
+    pub template: Option<String>,
+    /// The claim ends after this time.
+    pub seconds: Option<u64>,
+    /// The claim ends after this number of recorded calls.
+    pub calls: Option<u64>,
+    /// Most methods of loaded classes that the pattern may match.
+    pub most: Option<usize>,
+}
+
+messages! {
+    /// What a request for probes did.
+    #[derive(Eq)]
+    pub struct Probed {
+        /// The number of the claim.
+        pub claim: u32,
+        /// Methods of loaded classes that have a probe now.
+        pub methods: usize,
+        /// Loaded classes that the pattern names.
+        pub classes: usize,
+        /// Classes that wait, with the reason.
+        pub waiting: Vec<String>,
+    }
+
+    /// What ending a claim did.
+    #[derive(Eq)]
+    pub struct Removed {
+        /// The number of the claim.
+        pub claim: u32,
+        /// Methods that lost their probe.
+        pub methods: usize,
+    }
+
+    /// All claims.
+    #[derive(Eq)]
+    pub struct ClaimList {
+        /// The rules first, in their order; then the others, the oldest first.
+        pub claims: Vec<ClaimRow>,
+    }
+
+    /// A claim.
+    #[derive(Eq)]
+    pub struct ClaimRow {
+        /// Its number; none for rules, which the configuration file states.
+        pub id: Option<u32>,
+        /// `rules`, `user` or `governor`.
+        pub owner: String,
+        /// `probe`, `level` (of probes that others want) or `suppress` (no probe).
+        pub role: String,
+        /// The class, with `*` and `**`.
+        pub class: String,
+        /// The method, with `*`.
+        pub method: String,
+        /// The level that is wanted.
+        pub level: Option<String>,
+        /// `active`, or `waiting` where a class cannot be changed yet.
+        pub state: String,
+        /// Why it exists.
+        pub reason: String,
+        /// Calls that were recorded for it, if they are counted.
+        pub hits: Option<u64>,
+        /// When it ends by itself, in words.
+        pub expires: Option<String>,
+    }
+}
