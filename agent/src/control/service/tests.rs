@@ -160,7 +160,7 @@ fn a_status_is_answered_while_a_slow_request_is_carried_out_and_slow_ones_wait_f
     // A client of the loop above may have been in the queue before one of these.
     let answers: Vec<Json> = slow.iter_mut().map(|client| next(&mut BufReader::new(client))).collect();
     assert!(answers.iter().all(|answer| answer["changed"] == 1 || answer["code"] == "busy"), "{answers:?}");
-    assert_eq!(answers[0]["changed"], 1);
+    assert!(answers.iter().any(|answer| answer["changed"] == 1));
 }
 
 #[test]
