@@ -44,11 +44,11 @@ pub(crate) struct SpanNode {
 /// A text and a number from a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SpanDetail {
-    /// `J` statement, `H` HTTP request, `S` peer, `A` values; the text as `records/src/detail_fields.rs` takes it apart.
+    /// `J` statement, `H` HTTP request that was answered, `C` one that was sent, `S` peer, `A` values; the text as `records/src/detail_fields.rs` takes it apart.
     pub(crate) kind: u8,
     /// The text.
     pub(crate) text: String,
-    /// HTTP status, number of bytes, or the probe of the driver that executed the statement.
+    /// HTTP status (and port), number of bytes, or the probe of the driver that executed the statement.
     pub(crate) number: u32,
 }
 
@@ -127,6 +127,10 @@ impl SpanTable {
             self.counts.short += 1;
             return;
         }
+        self.take(thread, probe, start, duration, detail());
+    }
+
+    fn take(&mut self, thread: u64, probe: u32, start: u64, duration: u64, detail: Option<SpanDetail>) {
         if self.waiting >= MOST_WAITING {
             self.counts.dropped += 1;
             return;
@@ -135,7 +139,7 @@ impl SpanTable {
         let of_thread = self.threads.entry(thread).or_default();
         self.counts.late += u64::from(start < of_thread.given_until);
         let end = start.saturating_add(duration);
-        let call = SpanNode { probe, start, end, detail: detail(), children: Vec::new(), depth: 1 };
+        let call = SpanNode { probe, start, end, detail, children: Vec::new(), depth: 1 };
         let too_deep = insert(&mut of_thread.roots, call);
         self.waiting -= too_deep;
         self.counts.dropped += too_deep as u64;
@@ -273,8 +277,13 @@ impl RecordSink for SpanSink {
 
     fn detail(&mut self, detail: Detail<'_>) {
         let Detail { kind, probe, start, duration, number, text } = detail;
-        let text = || Some(SpanDetail { kind, text: String::from_utf8_lossy(text).into_owned(), number });
-        self.table.lock().add(self.thread, probe, start, duration, text);
+        let known = || Some(SpanDetail { kind, text: String::from_utf8_lossy(text).into_owned(), number });
+        // The last field of a request is its traceparent. Other processes have spans above or below this one, however short it was.
+        if matches!(kind, b'H' | b'C') && text.last().is_some_and(|last| *last != 0) {
+            self.table.lock().take(self.thread, probe, start, duration, known());
+        } else {
+            self.table.lock().add(self.thread, probe, start, duration, known);
+        }
     }
 
     fn values_of_call(&mut self, detail: Detail<'_>) {
@@ -363,6 +372,21 @@ mod tests {
         table.add(1, 3, 5, 95, || None);
         assert_eq!(table.counts().late, 1);
         assert_eq!(shape(&table.take_until(1_000)[0].roots), "3[2[]]");
+    }
+
+    #[test]
+    fn requests_that_belong_to_the_trace_of_another_process_are_spans_however_short() {
+        let table = Arc::new(Mutex::new(SpanTable::new(1_000)));
+        let mut sink = SpanSink::new(Arc::clone(&table));
+        let mut request = |probe: u32, kind: u8, text: &[u8]| {
+            sink.detail(Detail { kind, probe, start: u64::from(probe) * 100, duration: 5, number: 0, text });
+        };
+        request(1, b'H', b"GET\0/x\0\0http\0\0");
+        request(2, b'H', b"GET\0/x\0\0http\0\x0000-1");
+        request(3, b'C', b"GET\0http\0db\0/x\0\0");
+        request(4, b'C', b"GET\0http\0db\0/x\0\x0000-1");
+        request(5, b'J', b"\0select 1");
+        assert_eq!(shape(&table.lock().take_until(1_000)[0].roots), "2[] 4[]");
     }
 
     #[test]

@@ -10,14 +10,16 @@ mod loader_id;
 pub mod probe_registry;
 mod probe_request;
 mod record_sink;
+mod trace_context;
 
 use std::sync::Arc;
 
-pub use detail_fields::{RequestFields, StatementFields};
+pub use detail_fields::{RequestFields, SentRequestFields, StatementFields};
 pub use level_times::LevelTimes;
 pub use loader_id::{BOOT, LoaderId};
 pub use probe_registry::ProbeRegistry;
 pub use record_sink::{DURATION_BITS, Detail, PROBE_BITS, RecordSink, RecordThread};
+pub use trace_context::TraceContext;
 
 /// What is known about the ticks of a session.
 pub type SharedLengths = Arc<parking_lot::Mutex<trace::WatchedLengths>>;

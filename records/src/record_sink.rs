@@ -37,8 +37,8 @@ pub struct RecordThread {
 /// A call with a text and a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Detail<'a> {
-    /// What the text is: `J` statement, `H` HTTP request (`detail_fields.rs`), `S` peer, `A` values, `a` values of a call that was recorded before; `j`, `h`
-    /// and `s` the same as in upper case, of a call within another one of its category.
+    /// What the text is: `J` statement, `H` HTTP request that was answered, `C` one that was sent (`detail_fields.rs`), `S` peer, `A` values, `a` values of a call
+    /// that was recorded before; `j`, `h`, `c` and `s` the same as in upper case, of a call within another one of its category.
     pub kind: u8,
     /// The probe that was passed.
     pub probe: u32,
@@ -46,7 +46,7 @@ pub struct Detail<'a> {
     pub start: u64,
     /// Duration in nanoseconds.
     pub duration: u64,
-    /// HTTP status, number of bytes, or the probe of the driver that executed the statement.
+    /// HTTP status (and port), number of bytes, or the probe of the driver that executed the statement.
     pub number: u32,
     /// The text after the kind.
     pub text: &'a [u8],

@@ -20,8 +20,8 @@ impl InnerCalls {
     /// Returns the detail as it is counted; `None` if it is to be recorded as a call only.
     pub(crate) fn counted<'d>(&self, detail: Detail<'d>) -> Option<Detail<'d>> {
         match detail.kind {
-            b'j' | b'h' | b's' if self.outermost_only.read().contains(&detail.probe) => None,
-            b'j' | b'h' | b's' => Some(Detail { kind: detail.kind.to_ascii_uppercase(), ..detail }),
+            b'j' | b'h' | b'c' | b's' if self.outermost_only.read().contains(&detail.probe) => None,
+            b'j' | b'h' | b'c' | b's' => Some(Detail { kind: detail.kind.to_ascii_uppercase(), ..detail }),
             _ => Some(detail),
         }
     }
@@ -40,7 +40,10 @@ mod tests {
             inner_calls.counted(detail).map(|detail| char::from(detail.kind))
         };
         assert_eq!([kind(b'J', 10), kind(b'j', 10), kind(b'j', 13)], [Some('J'), None, None]);
-        assert_eq!([kind(b'j', 14), kind(b'h', 9), kind(b's', 9)], [Some('J'), Some('H'), Some('S')]);
+        assert_eq!(
+            [kind(b'j', 14), kind(b'h', 9), kind(b's', 9), kind(b'c', 9)].map(Option::unwrap),
+            ['J', 'H', 'S', 'C']
+        );
         assert_eq!([kind(b'A', 10), kind(b'a', 10)], [Some('A'), Some('a')], "values of calls are no category");
     }
 }

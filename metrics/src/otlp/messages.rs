@@ -243,8 +243,19 @@ pub(crate) struct Span {
     pub(crate) attributes: Vec<KeyValue>,
     #[prost(uint32, tag = "10")]
     pub(crate) dropped_attributes_count: u32,
+    #[prost(message, repeated, tag = "13")]
+    pub(crate) links: Vec<SpanLink>,
     #[prost(message, optional, tag = "15")]
     pub(crate) status: Option<Status>,
+}
+
+/// A span of another trace.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct SpanLink {
+    #[prost(bytes = "vec", tag = "1")]
+    pub(crate) trace_id: Vec<u8>,
+    #[prost(bytes = "vec", tag = "2")]
+    pub(crate) span_id: Vec<u8>,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -11,6 +11,7 @@ mod messages;
 mod metrics_request;
 mod resource;
 mod semantics;
+mod trace_context;
 mod trace_request;
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Spans of requests, statements and transfers by OpenTelemetry's semantic conventions ([`trace::conventions`]), from what templates note.
 
-use records::{RequestFields, StatementFields};
+use records::{RequestFields, SentRequestFields, StatementFields};
 use trace::conventions::{
     Attribute, AttributeValue, ExecutedStatement, OTHER_DATABASE, RequestNames, SpanSemantics, argument_attributes,
     database_of_class,
@@ -26,6 +26,7 @@ pub(super) fn semantics(
             SpanSemantics::of_statement(&ExecutedStatement { text, database, error })
         }
         b'H' => SpanSemantics::of_request(&RequestFields::of(text, *number).request, names),
+        b'C' => SpanSemantics::of_sent_request(&SentRequestFields::of(text, *number).request),
         b'S' => SpanSemantics::of_transfer(text, u64::from(*number)),
         b'A' => SpanSemantics { attributes: argument_attributes(text).collect(), ..SpanSemantics::default() },
         _ => SpanSemantics::default(),

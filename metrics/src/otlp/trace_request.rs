@@ -5,9 +5,10 @@ use std::hash::{BuildHasher as _, RandomState};
 use trace::analysis::TaskRecord;
 use trace::conventions::{RequestNames, STATUS_ERROR};
 
-use super::messages::{ExportTraceServiceRequest, ResourceSpans, ScopeSpans, Span, Status};
+use super::messages::{ExportTraceServiceRequest, ResourceSpans, ScopeSpans, Span, SpanLink, Status};
 use super::resource::{Sender, attribute, whole_number};
 use super::semantics::{message, semantics};
+use super::trace_context::{KnownTrace, Position};
 use crate::method_families::MethodNames;
 use crate::span_links::{Above, SpanLinks, SpanPlace};
 use crate::spans::{SpanNode, ThreadTrees};
@@ -114,45 +115,52 @@ impl SpanWriter {
 
     fn write_tree(&mut self, tree: &ThreadTrees, above: Option<SpanPlace>, names: &MethodNames, spans: &mut Vec<Span>) {
         for root in &tree.roots {
-            let trace = above.map_or_else(|| [self.number(), self.number()], |place| place.trace);
-            if trace[1] % 100 < self.percent {
-                let parent = above.map_or_else(Vec::new, |place| place.span.to_be_bytes().to_vec());
-                self.write(root, trace, &parent, tree, names, spans);
-            } else {
-                // What it handed over belongs to the same trace, which is not taken.
-                self.links.given(tree.thread, (root.start, root.end), SpanPlace { trace, span: 0 });
-                self.left_out += root.size() as u64;
-            }
+            let place = above.unwrap_or_else(|| self.outermost(root));
+            self.write(root, place, tree, names, spans);
+        }
+    }
+
+    /// What an outermost call is below: a span of another process, or nothing at all in a trace of its own.
+    fn outermost(&mut self, root: &SpanNode) -> SpanPlace {
+        match KnownTrace::of_tree(root) {
+            Some(known) => SpanPlace { trace: known.trace(), span: known.cause() },
+            None => SpanPlace { trace: [self.number(), self.number()], span: 0 },
         }
     }
 
     fn write(
         &mut self,
         node: &SpanNode,
-        trace: [u64; 2],
-        parent: &[u8],
+        above: SpanPlace,
         thread: &ThreadTrees,
         names: &MethodNames,
         spans: &mut Vec<Span>,
     ) {
-        let trace_id: Vec<u8> = trace.iter().flat_map(|half| half.to_be_bytes()).collect();
         // Recursion of the application is as deep as its stack, which may be deeper than ours.
-        let mut open = vec![(node, parent.to_vec())];
-        while let Some((node, parent)) = open.pop() {
-            let span = self.number();
-            let span_id = span.to_be_bytes().to_vec();
-            self.links.given(thread.thread, (node.start, node.end), SpanPlace { trace, span });
-            open.extend(node.children.iter().rev().map(|child| (child, span_id.clone())));
-            spans.push(self.span(node, &trace_id, span_id, parent, thread, names));
+        let mut open = vec![(node, above)];
+        while let Some((node, above)) = open.pop() {
+            let position = Position::of(node, above);
+            let trace = position.trace;
+            let times = (node.start, node.end);
+            if trace[1] % 100 >= self.percent {
+                // What it handed over belongs to the same trace, which is not taken.
+                self.links.given(thread.thread, times, SpanPlace { trace, span: 0 });
+                self.left_out += node.size() as u64;
+                continue;
+            }
+            let span = position.span.unwrap_or_else(|| self.number());
+            let place = SpanPlace { trace, span };
+            self.links.given(thread.thread, times, place);
+            open.extend(node.children.iter().rev().map(|child| (child, place)));
+            spans.push(self.span(node, &position, span, thread, names));
         }
     }
 
     fn span(
         &mut self,
         node: &SpanNode,
-        trace_id: &[u8],
-        span_id: Vec<u8>,
-        parent_span_id: Vec<u8>,
+        position: &Position,
+        span: u64,
         thread: &ThreadTrees,
         names: &MethodNames,
     ) -> Span {
@@ -170,15 +178,16 @@ impl SpanWriter {
         attributes.extend(semantics.attributes.into_iter().map(message));
         let unix = |time: u64| time.wrapping_add_signed(self.to_unix);
         Span {
-            trace_id: trace_id.to_vec(),
-            span_id,
-            parent_span_id,
+            trace_id: trace_id(position.trace),
+            span_id: span_id(span),
+            parent_span_id: if position.parent == 0 { Vec::new() } else { span_id(position.parent) },
             name: semantics.name.unwrap_or_else(|| short_name(function).to_owned()),
             kind: semantics.kind.number(),
             start_time_unix_nano: unix(node.start),
             end_time_unix_nano: unix(node.end),
             attributes,
             dropped_attributes_count: 0,
+            links: position.around.iter().map(link).collect(),
             status: semantics.is_error.then_some(Status { code: STATUS_ERROR }),
         }
     }
@@ -198,6 +207,18 @@ impl WaitingTree {
     fn size(&self) -> usize {
         self.tree.roots.iter().map(SpanNode::size).sum()
     }
+}
+
+fn trace_id(trace: [u64; 2]) -> Vec<u8> {
+    trace.iter().flat_map(|half| half.to_be_bytes()).collect()
+}
+
+fn span_id(span: u64) -> Vec<u8> {
+    span.to_be_bytes().to_vec()
+}
+
+fn link(place: &SpanPlace) -> SpanLink {
+    SpanLink { trace_id: trace_id(place.trace), span_id: span_id(place.span) }
 }
 
 /// The outermost calls of a thread one by one: each may be of another task.
@@ -252,6 +273,68 @@ mod tests {
         let later = [ThreadTrees { thread: 5, name: None, roots: vec![node(3, 70, 80, Vec::new())] }];
         let requests = writer.requests(later.into(), &names, &Sender::new("shop", None, &[]), false);
         assert_eq!(requests[0].0.resource_spans[0].scope_spans[0].spans[0].start_time_unix_nano, 1_077);
+    }
+
+    fn request(probe: u32, (start, end): (u64, u64), kind: u8, header: &str, children: Vec<SpanNode>) -> SpanNode {
+        let text = match kind {
+            b'H' => format!("GET\0/x\0\0http\0\0{header}"),
+            _ => format!("GET\0http\0db\0/x\0\0{header}"),
+        };
+        let detail = Some(crate::spans::SpanDetail { kind, text, number: 200 });
+        SpanNode { detail, ..node(probe, start, end, children) }
+    }
+
+    /// Name, trace, id and parent of each span, in hexadecimal; the ids that were made as letters in the order in which they appear.
+    fn shown(roots: Vec<SpanNode>) -> Vec<String> {
+        let names = MethodNames::new(Box::leak(Box::new(ProbeRegistry::default())));
+        let trees = [ThreadTrees { thread: 5, name: None, roots }];
+        let mut writer = SpanWriter::new(0, 100);
+        let requests = writer.requests(trees.into(), &names, &Sender::new("shop", None, &[]), true);
+        let spans = &requests[0].0.resource_spans[0].scope_spans[0].spans;
+        let mut made: Vec<Vec<u8>> = Vec::new();
+        let mut id = |bytes: &[u8]| match bytes {
+            [] => "-".to_owned(),
+            [.., 0, 0, last] => format!("{last}"),
+            _ => {
+                let at = made.iter().position(|known| known == bytes).unwrap_or(made.len());
+                made.extend((at == made.len()).then(|| bytes.to_vec()));
+                char::from(b'a' + at as u8).to_string()
+            }
+        };
+        let line = |span: &Span| {
+            let [trace, own, parent] = [&span.trace_id, &span.span_id, &span.parent_span_id].map(|bytes| id(bytes));
+            let links: Vec<String> = span.links.iter().map(|link| format!(" link {}", id(&link.span_id))).collect();
+            format!("{} {trace} {own} {parent}{}", span.name, links.concat())
+        };
+        spans.iter().map(line).collect()
+    }
+
+    fn header(trace: u8, span: u8) -> String {
+        format!("00-00000000000000000000000000000{trace:03x}-0000000000000{span:03x}-01")
+    }
+
+    #[test]
+    fn a_request_belongs_to_the_trace_that_it_came_with_and_those_it_sends_have_the_ids_that_they_took_along() {
+        let sent = request(2, (20, 30), b'C', &header(7, 4), Vec::new());
+        let answered = request(1, (10, 40), b'H', &header(7, 3), vec![sent]);
+        assert_eq!(shown(vec![answered.clone()]), ["GET /x 7 a 3", "GET 7 4 a"]);
+        // A filter around it is part of the same picture.
+        assert_eq!(shown(vec![node(3, 5, 50, vec![answered])]), ["unknown 7 a 3", "GET /x 7 b a", "GET 7 4 b"]);
+    }
+
+    #[test]
+    fn a_request_that_is_sent_outside_of_any_other_begins_the_trace_of_the_call_around_it() {
+        let first = request(2, (20, 30), b'C', &header(7, 4), Vec::new());
+        let second = request(2, (40, 50), b'C', &header(8, 5), Vec::new());
+        let around = node(1, 10, 60, vec![first, second]);
+        assert_eq!(shown(vec![around]), ["unknown 7 a -", "GET 7 4 a", "GET 8 5 - link a"]);
+    }
+
+    #[test]
+    fn what_a_header_cannot_be_read_from_begins_a_trace() {
+        let begins = request(1, (10, 40), b'H', &header(7, 0), Vec::new());
+        assert_eq!(shown(vec![begins]), ["GET /x 7 a -"]);
+        assert_eq!(shown(vec![request(1, (10, 40), b'H', "00-broken", Vec::new())]), ["GET /x a b -"]);
     }
 
     #[test]

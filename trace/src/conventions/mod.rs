@@ -9,7 +9,7 @@ mod statement;
 pub use database::{OTHER_DATABASE, database_of_class};
 pub use route::{folded_path, request_name};
 pub use span::{
-    AnsweredRequest, Attribute, AttributeValue, ExecutedStatement, RequestNames, STATUS_ERROR, SpanKind, SpanSemantics,
-    argument_attributes,
+    AnsweredRequest, Attribute, AttributeValue, ExecutedStatement, RequestNames, STATUS_ERROR, SentRequest, SpanKind,
+    SpanSemantics, argument_attributes,
 };
 pub use statement::{StatementSummary, summary_of_statement};

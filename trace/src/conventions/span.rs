@@ -76,6 +76,25 @@ pub struct AnsweredRequest<'a> {
     pub status: u32,
 }
 
+/// An HTTP request that was sent; a text that is not known is empty.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SentRequest<'a> {
+    /// GET, POST, ...
+    pub http_method: &'a str,
+    /// `http` or `https`.
+    pub scheme: &'a str,
+    /// The host.
+    pub host: &'a str,
+    /// Path of the URL.
+    pub path: &'a str,
+    /// Class of the exception with which the request ended.
+    pub error: &'a str,
+    /// The port; 0 for that of the scheme.
+    pub port: u32,
+    /// Status of the answer; 0 if it is not known.
+    pub status: u32,
+}
+
 /// A statement that was executed; what is not known is empty.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ExecutedStatement<'a> {
@@ -125,6 +144,34 @@ impl SpanSemantics {
         }
         let name = (!http_method.is_empty()).then(|| names.of(request));
         SpanSemantics { kind: SpanKind::Server, name, attributes, is_error }
+    }
+
+    /// Returns a `CLIENT` span, `GET`.
+    #[must_use]
+    pub fn of_sent_request(request: &SentRequest<'_>) -> SpanSemantics {
+        let SentRequest { http_method, scheme, host, path, error, port, status } = *request;
+        let code = status.to_string();
+        // Other than for a server, what the client did wrong is an error of its request.
+        let is_error = status >= 400 || !error.is_empty();
+        let error_type = if error.is_empty() { code.as_str() } else { error };
+        let stated_port = if port == 0 { String::new() } else { format!(":{port}") };
+        let url = if host.is_empty() { String::new() } else { format!("{scheme}://{host}{stated_port}{path}") };
+        let mut attributes = known(&[
+            ("http.request.method", http_method),
+            ("server.address", host),
+            ("url.full", &url),
+            ("error.type", if is_error { error_type } else { "" }),
+        ]);
+        let port = match (port, scheme) {
+            (0, "http") => 80,
+            (0, "https") => 443,
+            (port, _) => i64::from(port),
+        };
+        let numbers = [("server.port", port), ("http.response.status_code", i64::from(status))];
+        let numbers = numbers.into_iter().filter(|(_, number)| *number > 0);
+        attributes.extend(numbers.map(|(key, number)| (key.into(), AttributeValue::Number(number))));
+        let name = (!http_method.is_empty()).then(|| http_method.to_owned());
+        SpanSemantics { kind: SpanKind::Client, name, attributes, is_error }
     }
 
     /// Returns a `CLIENT` span, `SELECT members`.
@@ -191,6 +238,19 @@ mod tests {
         let missing = of(404, "");
         assert!(!missing.is_error && !shown(&missing).contains("error.type"), "the caller's error is not the server's");
         assert!(shown(&of(200, "java.io.IOException")).contains("error.type=java.io.IOException"));
+    }
+
+    #[test]
+    fn the_clients_own_error_fails_a_request_that_it_sends() {
+        let sent = SentRequest { http_method: "GET", scheme: "http", host: "db", path: "/x", ..SentRequest::default() };
+        let found = SpanSemantics::of_sent_request(&SentRequest { status: 200, port: 8080, ..sent });
+        let expected = "http.request.method=GET server.address=db url.full=http://db:8080/x server.port=8080 http.response.status_code=200";
+        assert_eq!((shown(&found), found.is_error, found.name.as_deref()), (expected.to_owned(), false, Some("GET")));
+        let missing = SpanSemantics::of_sent_request(&SentRequest { status: 404, ..sent });
+        let text = shown(&missing);
+        assert!(missing.is_error && text.contains("error.type=404") && text.contains("server.port=80 "), "{text}");
+        let refused = SpanSemantics::of_sent_request(&SentRequest { error: "java.net.ConnectException", ..sent });
+        assert!(refused.is_error && !shown(&refused).contains("status_code"), "{}", shown(&refused));
     }
 
     #[test]

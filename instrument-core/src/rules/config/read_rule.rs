@@ -34,8 +34,8 @@ pub(super) fn read_rule(
 
 fn refuse_beside_preset(table: &TableReader<'_, '_>, problems: &mut Problems) {
     for (key, span) in table.keys() {
-        if !matches!(key, "name" | "preset" | "level" | "outermost") {
-            let help = "only `name`, `level` and `outermost` can be given with `preset`: write a rule of your own for the rest";
+        if !matches!(key, "name" | "preset" | "level" | "outermost" | "propagate") {
+            let help = "only `name`, `level`, `outermost` and `propagate` can be given with `preset`: write a rule of your own for the rest";
             problems.error(span, format!("`{key}` cannot stand beside `preset`"), Some(help.to_owned()));
         }
     }

@@ -34,7 +34,10 @@ impl RuleSet {
             let name = rule.name.as_ref().map_or_else(|| format!("rule-{}", number + 1), |name| name.get_ref().clone());
             match &rule.preset {
                 Some(preset) => compiler.expand(number, rule, preset),
-                None => compiler.compile(number, rule, name, rule),
+                None => {
+                    compiler.refuse_propagate(rule);
+                    compiler.compile(number, rule, name, rule);
+                }
             }
         }
         if !compiler.problems.is_empty() {
@@ -76,6 +79,13 @@ struct Compiler<'p> {
 }
 
 impl Compiler<'_> {
+    fn refuse_propagate(&mut self, rule: &Rule) {
+        if let Some(stated) = &rule.propagate {
+            let message = "`propagate` can be given beside `preset` only".to_owned();
+            self.problems.push(rule.source.error(stated.span(), message));
+        }
+    }
+
     fn expand(&mut self, number_in_file: usize, rule: &Rule, preset: &Spanned<String>) {
         let Some((name, text)) = self.presets.iter().find(|(name, _)| name == preset.get_ref()) else {
             let names: Vec<&str> = self.presets.iter().map(|(name, _)| *name).collect();
@@ -88,6 +98,11 @@ impl Compiler<'_> {
         match RuleFile::parse(text, &format!("preset {name}")) {
             Err(mut problems) => self.problems.append(&mut problems),
             Ok((file, _)) => {
+                let propagates = |rule: &Rule| rule.propagate.as_ref().is_some_and(|propagate| *propagate.get_ref());
+                if let Some(stated) = rule.propagate.as_ref().filter(|_| !file.rules.iter().any(propagates)) {
+                    let message = format!("the preset `{name}` sends no requests that could carry a trace");
+                    self.problems.push(rule.source.error(stated.span(), message));
+                }
                 for (number, inner) in file.rules.iter().enumerate() {
                     let number = (number + 1).to_string();
                     let own = inner.name.as_ref().map_or(number.as_str(), |name| name.get_ref());
@@ -96,7 +111,9 @@ impl Compiler<'_> {
                         self.problems.push(inner.source.error(nested.span(), message));
                         continue;
                     }
-                    self.compile(number_in_file, inner, format!("{prefix}/{own}"), rule);
+                    if !propagates(inner) || propagates(rule) {
+                        self.compile(number_in_file, inner, format!("{prefix}/{own}"), rule);
+                    }
                 }
             }
         }

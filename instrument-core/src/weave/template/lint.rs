@@ -25,7 +25,13 @@ pub(super) fn complete(
 ) -> Result<(), Vec<TemplateProblem>> {
     template.sentinel = find_sentinel(&template.operations, offset_of, place).map_err(|problem| vec![problem])?;
     let mut problems = Vec::new();
-    let mut report = |operation: usize, message: String| problems.push(place.problem(offset_of(operation), message));
+    let mut report = |operation: usize, message: String| {
+        let problem = place.problem(offset_of(operation), message);
+        // The compiler copies a finally block for each way out.
+        if !problems.contains(&problem) {
+            problems.push(problem);
+        }
+    };
     check_references(template, place, &mut report);
     check_jumps(template, &mut report);
     check_chosen_arguments(template, &mut report);

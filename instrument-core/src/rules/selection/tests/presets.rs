@@ -8,6 +8,8 @@ use crate::rules::selection::class_builder::{CALLS, ClassBuilder};
 const PRESETS: &[(&str, &str)] = &[
     ("jdbc", include_str!("../../../../../templates/src/main/presets/jdbc.toml")),
     ("http-server", include_str!("../../../../../templates/src/main/presets/http-server.toml")),
+    ("http-client", include_str!("../../../../../templates/src/main/presets/http-client.toml")),
+    ("spring-mvc", include_str!("../../../../../templates/src/main/presets/spring-mvc.toml")),
     ("socket", include_str!("../../../../../templates/src/main/presets/socket.toml")),
     ("servlet", include_str!("../../../../../templates/src/main/presets/servlet.toml")),
     ("jsp", include_str!("../../../../../templates/src/main/presets/jsp.toml")),
@@ -26,6 +28,10 @@ const BUILT_IN: Catalog = Catalog(&[
     "http-server-javax",
     "http-server-jersey",
     "http-status-jersey",
+    "http-client-net",
+    "http-client-url",
+    "traceparent-net",
+    "traceparent-url",
     "socket",
     "socket-write",
 ]);
@@ -69,6 +75,23 @@ fn statements_requests_and_transfers_count_at_the_outermost_call_unless_the_user
     let text = "[[rule]]\npreset = 'jdbc'\noutermost = false\n[[rule]]\nclass = 'p.D'\ntemplate = 'jdbc'";
     let (config, _) = RuleFile::parse(text, "test.toml").unwrap();
     assert_eq!(counting_once(RuleSet::compile(config.tables(), &BUILT_IN, PRESETS).unwrap()), [""; 0]);
+}
+
+#[test]
+fn requests_carry_the_trace_only_where_the_user_says_so() {
+    let names = |text: &str| -> Result<Vec<String>, String> {
+        let (config, _) = RuleFile::parse(text, "test.toml").unwrap();
+        let rules =
+            RuleSet::compile(config.tables(), &BUILT_IN, PRESETS).map_err(|problems| problems[0].to_string())?;
+        Ok(rules.rules().iter().map(|rule| rule.name().replacen("http-client/", "", 1)).collect())
+    };
+    assert_eq!(names("[[rule]]\npreset = 'http-client'").unwrap(), ["http-client", "url-connection"]);
+    let all = ["http-client", "http-client-traceparent", "url-connection", "url-connection-traceparent"];
+    assert_eq!(names("[[rule]]\npreset = 'http-client'\npropagate = true").unwrap(), all);
+    let jdbc = names("[[rule]]\npreset = 'jdbc'\npropagate = true").unwrap_err();
+    assert!(jdbc.contains("test.toml:3:13") && jdbc.contains("the preset `jdbc` sends no requests"), "{jdbc}");
+    let plain = names("[[rule]]\nclass = 'a.A'\npropagate = true").unwrap_err();
+    assert!(plain.contains("`propagate` can be given beside `preset` only"), "{plain}");
 }
 
 #[test]

@@ -20,6 +20,13 @@ public final class Nesting {
     public int requests;
     /** Calls of category {@code socket}. */
     public int transfers;
+    /** Calls of category {@code web-service/client}. */
+    public int sending;
+
+    /** The header {@code traceparent} of the outermost request, or what {@link TraceParent} made in its place; null if there is none. */
+    public String traceparent;
+    /** The header that the present thread has added last to a request that it sends. */
+    public String sent;
 
     /** Set when an outermost request begins: what requests before it have left here is not its own. */
     public boolean beginsOutermost;
@@ -64,6 +71,16 @@ public final class Nesting {
      */
     public int answered() {
         return this == UNKNOWN ? 0 : status;
+    }
+
+    /** Returns the header of the request that the thread answers; null if there is none. */
+    String traceOfRequest() {
+        return this == UNKNOWN ? null : traceparent;
+    }
+
+    /** Keeps the header that was made for a request without one, until the request has been answered. */
+    void keep(String header) {
+        if (requests > 0 && this != UNKNOWN) traceparent = header;
     }
 
     /** Whether a call that found this value in a field was made within another call of its category. */

@@ -92,7 +92,7 @@ public final class Recorder {
     /**
      * Notes a call with texts and a number.
      *
-     * @param kind 'J' statement, 'H' HTTP request, 'S' socket; 'j', 'h', 's' the same within another of its kind
+     * @param kind 'J' statement, 'H' HTTP request that is answered, 'C' one that is sent, 'S' socket; in lower case within another of its kind
      * @param texts written with a NUL between them
      */
     static void recordDetail(long start, long end, int id, char kind, long number, String... texts) {

@@ -25,6 +25,8 @@ public final class Request {
     public String servletPath;
     /** The rest of the path; null if there is none. */
     public String pathInfo;
+    /** The header {@code traceparent} with its trace; null if it is unknown. */
+    public String traceparent;
     /** Set last, when no getter has thrown. */
     public boolean isComplete;
 

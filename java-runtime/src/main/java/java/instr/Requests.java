@@ -36,7 +36,8 @@ public final class Requests {
         String route = nesting.routeOf(request, found);
         String method = known(request.method);
         Recorder.recordDetail(
-                start, end, id, kind, number, method, known(request.path), route, known(request.scheme), error);
+                start, end, id, kind, number, method, known(request.path), route, known(request.scheme), error,
+                nesting.isInner(found) ? "" : known(request.traceparent));
     }
 
     private static String known(String text) {

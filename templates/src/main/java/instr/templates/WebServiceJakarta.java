@@ -24,8 +24,15 @@ final class WebServiceJakarta {
         long start = Timer.enter();
         int found = nesting.requests;
         Object patternAtBegin = null;
+        String around = nesting.traceparent;
         if (found == 0) {
             nesting.beginsOutermost = true;
+            nesting.traceparent = null;
+            try {
+                nesting.traceparent = ((HttpServletRequest) Target.arg(0)).getHeader("traceparent");
+            } catch (Throwable unknown) {
+                // Then the request begins a trace.
+            }
         } else {
             try {
                 patternAtBegin = ((HttpServletRequest) Target.arg(0)).getAttribute(Request.SPRING_PATTERN);
@@ -37,11 +44,14 @@ final class WebServiceJakarta {
         try {
             Target.proceed();
         } finally {
+            String traceparent = nesting.traceparent;
+            nesting.traceparent = around;
             nesting.requests = found;
             Object request = Target.arg(0);
             Object response = Target.arg(1);
             if (request instanceof HttpServletRequest && response instanceof HttpServletResponse) {
                 Request known = Request.unread();
+                known.traceparent = traceparent;
                 try {
                     HttpServletRequest http = (HttpServletRequest) request;
                     known.method = http.getMethod();
@@ -74,8 +84,15 @@ final class WebServiceJakarta {
         long start = Live.enter(Target.id());
         int found = nesting.requests;
         Object patternAtBegin = null;
+        String around = nesting.traceparent;
         if (found == 0) {
             nesting.beginsOutermost = true;
+            nesting.traceparent = null;
+            try {
+                nesting.traceparent = ((HttpServletRequest) Target.arg(0)).getHeader("traceparent");
+            } catch (Throwable unknown) {
+                // Then the request begins a trace.
+            }
         } else if (start != 0L) {
             try {
                 patternAtBegin = ((HttpServletRequest) Target.arg(0)).getAttribute(Request.SPRING_PATTERN);
@@ -87,10 +104,13 @@ final class WebServiceJakarta {
         try {
             Target.proceed();
         } finally {
+            String traceparent = nesting.traceparent;
+            nesting.traceparent = around;
             nesting.requests = found;
             if (start != 0L) {
                 long end = Live.end(start);
                 Request known = Request.unread();
+                known.traceparent = traceparent;
                 Object request = Target.arg(0);
                 Object response = Target.arg(1);
                 if (end != 0L && request instanceof HttpServletRequest && response instanceof HttpServletResponse) {

@@ -32,14 +32,26 @@ final class WebServiceJersey {
         Nesting nesting = Nesting.current();
         long start = Timer.enter();
         int found = nesting.requests;
-        if (found == 0) nesting.beginsOutermost = true;
+        String around = nesting.traceparent;
+        if (found == 0) {
+            nesting.beginsOutermost = true;
+            nesting.traceparent = null;
+            try {
+                nesting.traceparent = ((ContainerRequest) Target.arg(0)).getHeaderString("traceparent");
+            } catch (Throwable unknown) {
+                // Then the request begins a trace.
+            }
+        }
         nesting.status = 0;
         nesting.requests = found + 1;
         try {
             Target.proceed();
         } finally {
+            String traceparent = nesting.traceparent;
+            nesting.traceparent = around;
             nesting.requests = found;
             Request known = Request.unread();
+            known.traceparent = traceparent;
             try {
                 ContainerRequest request = (ContainerRequest) Target.arg(0);
                 known.method = request.getMethod();
@@ -70,16 +82,28 @@ final class WebServiceJersey {
         Nesting nesting = Nesting.current();
         long start = Live.enter(Target.id());
         int found = nesting.requests;
-        if (found == 0) nesting.beginsOutermost = true;
+        String around = nesting.traceparent;
+        if (found == 0) {
+            nesting.beginsOutermost = true;
+            nesting.traceparent = null;
+            try {
+                nesting.traceparent = ((ContainerRequest) Target.arg(0)).getHeaderString("traceparent");
+            } catch (Throwable unknown) {
+                // Then the request begins a trace.
+            }
+        }
         nesting.status = 0;
         nesting.requests = start == 0L ? found : found + 1;
         try {
             Target.proceed();
         } finally {
+            String traceparent = nesting.traceparent;
+            nesting.traceparent = around;
             nesting.requests = found;
             if (start != 0L) {
                 long end = Live.end(start);
                 Request known = Request.unread();
+                known.traceparent = traceparent;
                 if (end != 0L) {
                     try {
                         ContainerRequest request = (ContainerRequest) Target.arg(0);

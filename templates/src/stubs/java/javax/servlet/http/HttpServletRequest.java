@@ -4,6 +4,8 @@ package javax.servlet.http;
 public interface HttpServletRequest {
     String getMethod();
 
+    String getHeader(String name);
+
     String getRequestURI();
 
     String getScheme();

@@ -9,6 +9,10 @@ public interface HttpServletRequest extends ServletRequest {
 
     String getRequestURI();
 
+    default String getHeader(String name) {
+        return null;
+    }
+
     default String getScheme() {
         return "http";
     }

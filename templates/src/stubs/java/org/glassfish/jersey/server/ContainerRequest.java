@@ -8,6 +8,10 @@ public class ContainerRequest {
         return null;
     }
 
+    public String getHeaderString(String name) {
+        return null;
+    }
+
     public URI getRequestUri() {
         return null;
     }
