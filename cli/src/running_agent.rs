@@ -15,7 +15,7 @@ use crate::java_process::Process;
 /// An agent that is not answering for so long is taken for dead.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Changes may take long, and wait for each other.
-const PATIENCE_FOR_CHANGES: Duration = Duration::from_secs(30);
+const PATIENCE_FOR_CHANGES: Duration = Duration::from_secs(300);
 
 /// Returns why no probe records at present, in capitals for screens; `None` if they record.
 pub(crate) fn standstill(status: &Status) -> Option<String> {
