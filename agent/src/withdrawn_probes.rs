@@ -32,8 +32,8 @@ const DONE_AGAIN: f64 = 0.05;
 const JIT_AT_WORK: f64 = 0.1;
 /// Not oftener than that: looking at all counters and all threads takes a millisecond, and on a busy machine windows are long.
 const AT_LEAST: Duration = Duration::from_secs(1);
-/// So long calls must have been counted, or chance decides.
-const ENOUGH: Duration = Duration::from_millis(15);
+/// So many samples of calls there must be, or chance decides.
+const ENOUGH: u32 = 15;
 
 /// Name and descriptor of a method.
 pub(crate) type Signature = (Box<[u8]>, Box<[u8]>);
@@ -71,8 +71,8 @@ struct Deciding {
     compiled: Duration,
     /// What probes have cost since the last change that a change would have saved.
     paid: Duration,
-    /// What they took of the CPU time when they were counted last.
-    percent: f64,
+    /// What they took of the CPU time when they were counted last; `None` if the samples differed too much.
+    percent: Option<f64>,
 }
 
 /// Probes that are removed or inserted again.
@@ -157,7 +157,7 @@ impl WithdrawnProbes {
                 cpu: Duration::ZERO,
                 compiled: Duration::ZERO,
                 paid: Duration::ZERO,
-                percent: 0.0,
+                percent: Some(0.0),
             }),
             compiler: Mutex::default(),
             methods: RwLock::default(),
@@ -197,8 +197,8 @@ impl WithdrawnProbes {
         spared.retain(|probe| !probes.contains(probe));
     }
 
-    /// What calls of probes at level watch took of the CPU time when they were counted last.
-    pub(crate) fn percent(&self) -> f64 {
+    /// What calls of probes at level watch took of the CPU time when they were counted last; `None` if that was too uncertain.
+    pub(crate) fn percent(&self) -> Option<f64> {
         self.deciding.lock().percent
     }
 
@@ -235,10 +235,11 @@ impl WithdrawnProbes {
     /// [`WithdrawnProbes::carried_out`].
     pub(crate) fn decide(&self, cpu: Duration) -> Option<Vec<Decision>> {
         let at = self.began.elapsed();
+        self.counted.collect(self.probes.highest());
         if at < FIRST || at < self.deciding.lock().at + AT_LEAST {
             return None;
         }
-        let seen = self.counted.take(ENOUGH, self.probes.highest())?;
+        let seen = self.counted.take(ENOUGH)?;
         self.decide_at(at, cpu, &seen, || self.compiler.lock().read())
     }
 
@@ -262,7 +263,7 @@ impl WithdrawnProbes {
         }
         let calls = self.calls(seen, length, used);
         let interval = Interval { at, length, cpu: used, calls: &calls };
-        deciding.percent = interval.percent();
+        deciding.percent = seen.is_certain.then(|| interval.percent());
         let excess = deciding.governor.excess(&interval);
         deciding.paid += excess;
         let compiled = compiled();
@@ -289,15 +290,16 @@ impl WithdrawnProbes {
         self.is_busy.store(false, Ordering::Release);
     }
 
-    /// The calls of an interval in which the process used so much CPU time.
+    /// The calls of an interval in which the process used so much CPU time, and could have spent on counting itself no more than that.
     fn calls(&self, seen: &Seen, length: Duration, used: Duration) -> Vec<ProbeCalls> {
         let (spared, removed) = (self.spared.lock(), self.numbers());
         let counted: u64 = seen.calls_in(length).map(|(_, calls)| calls).sum();
         let in_counting = counted as f64 * NANOS_PER_COUNT / (used.as_nanos() as f64).max(1.0);
         let slower = 1.0 - in_counting.min(MOST_IN_COUNTING);
+        let believed = (MOST_IN_COUNTING / in_counting.max(f64::EPSILON)).min(1.0);
         let governed = seen.calls_in(length).filter(|(probe, _)| !spared.contains(probe) && !removed.contains(probe));
         let corrected = |(probe, calls)| {
-            let calls = (calls as f64 / slower) as u64;
+            let calls = (calls as f64 * believed / slower) as u64;
             ProbeCalls { probe, calls, nanos: calls as f64 * WATCH_NANOS }
         };
         governed.map(corrected).collect()
@@ -314,7 +316,8 @@ impl WithdrawnProbes {
                 }
                 Decision::Demote { probe, calls_per_second, percent } => {
                     let millions = calls_per_second / 1e6;
-                    (probe, format!("{millions:.1} million calls a second took {percent:.1} % of the CPU time"))
+                    let cost = format!("at least {millions:.1} million calls a second took at least {percent:.1} %");
+                    (probe, cost + " of the CPU time")
                 }
             };
             if self.spared.lock().contains(&probe) {
@@ -424,7 +427,7 @@ mod tests {
 
     /// So many calls of each in a millisecond.
     fn seen(calls: &[(u32, u64)]) -> Seen {
-        Seen { calls: calls.to_vec(), counted: Duration::from_millis(1), stood_still: Duration::ZERO }
+        Seen { calls: calls.to_vec(), counted: Duration::from_millis(1), is_certain: true, stood_still: Duration::ZERO }
     }
 
     /// What is decided at the end of this second if the JIT is at rest.
@@ -521,6 +524,16 @@ mod tests {
         // 40 million calls in a second, which took 600 ms: without them there would have been two and a half times as many.
         let calls = withdrawn().calls(&seen(&[(1, 40_000)]), SECOND, SECOND);
         assert_eq!(calls, [ProbeCalls { probe: 1, calls: 100_000_000, nanos: 120_000_000.0 }]);
+        // 100 million cannot have counted themselves in 10 ms.
+        assert!(withdrawn().calls(&seen(&[(1, 100_000)]), SECOND, SECOND / 100)[0].nanos <= 4e6);
+    }
+
+    #[test]
+    fn a_share_that_samples_do_not_agree_on_is_not_shown() {
+        let withdrawn = withdrawn();
+        let uncertain = Seen { is_certain: false, ..seen(&[(1, 1_000)]) };
+        withdrawn.decide_at(SECOND, SECOND, &uncertain, || Duration::ZERO);
+        assert_eq!(withdrawn.percent(), None);
     }
 
     #[test]

@@ -252,13 +252,15 @@ struct Counting {
     /// When it began last.
     began: i64,
     is_counting: bool,
+    /// From the last one to the next, at random: a program that does something each 20 ms must not be met at the same point each time.
+    pause: i64,
     /// Not before that, because of a standstill.
     not_before: i64,
     random: u64,
 }
 
 impl Counting {
-    /// The shortest and the longest time from one to the next, in nanoseconds.
+    /// The shortest and the longest mean time from one to the next, in nanoseconds.
     const EVERY: [i64; 2] = [200_000_000, 1_000_000_000];
     /// The longer the program has run, the more slowly it is expected to change.
     const PART: i64 = 100;
@@ -267,7 +269,15 @@ impl Counting {
     const LENGTH: Duration = Duration::from_millis(1);
 
     fn new(counted: Arc<WatchedCalls>) -> Counting {
-        Counting { counted, since: None, began: 0, is_counting: false, not_before: 0, random: 0x2545_f491_4f6c_dd1d }
+        Counting {
+            counted,
+            since: None,
+            began: 0,
+            is_counting: false,
+            pause: 0,
+            not_before: 0,
+            random: 0x2545_f491_4f6c_dd1d,
+        }
     }
 
     /// The process did nothing for so long before this moment. What was counted meanwhile would stand for a much longer time, and the
@@ -275,7 +285,7 @@ impl Counting {
     fn stood_still(&mut self, now: i64, time: Duration) {
         self.counted.stood_still_for(time);
         if std::mem::take(&mut self.is_counting) {
-            self.counted.forget(probe_registry::of_process().highest());
+            self.counted.drop_window(probe_registry::of_process().highest());
         }
         let [shortest, _] = Counting::EVERY;
         self.not_before = now + (next(&mut self.random) % shortest.unsigned_abs()).cast_signed();
@@ -288,12 +298,14 @@ impl Counting {
             self.counted.counted_for(Duration::from_nanos(nanos));
             return TickKind::Ordinary;
         }
-        let ran = now.wrapping_sub(*self.since.get_or_insert(now));
-        let [shortest, longest] = Counting::EVERY;
-        let is_due = now.wrapping_sub(self.began) >= (ran / Counting::PART).clamp(shortest, longest);
+        let since = *self.since.get_or_insert(now);
+        let is_due = now.wrapping_sub(self.began) >= self.pause;
         self.is_counting = is_due && now.wrapping_sub(self.not_before) >= 0;
         if self.is_counting {
             self.began = now;
+            let [shortest, longest] = Counting::EVERY;
+            let mean = (now.wrapping_sub(since) / Counting::PART).clamp(shortest, longest);
+            self.pause = mean / 2 + (next(&mut self.random) % mean.unsigned_abs()).cast_signed();
             return TickKind::Counting;
         }
         TickKind::Ordinary
@@ -362,7 +374,10 @@ fn next(random: &mut u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicU64;
+
     use super::*;
+    use crate::recorder::Seen;
     use records::SharedLengths;
 
     #[test]
@@ -384,32 +399,51 @@ mod tests {
         assert_eq!(counting.to_bits() & ((1 << 51) - 1), now as u64);
     }
 
+    fn counted() -> (Arc<WatchedCalls>, &'static AtomicU64) {
+        let counts: &'static [AtomicU64; 1] = Box::leak(Box::default());
+        (Arc::new(WatchedCalls::over(counts)), &counts[0])
+    }
+
+    fn sample(counted: &WatchedCalls, calls: &AtomicU64) -> Seen {
+        calls.store(5, Ordering::Relaxed);
+        counted.collect(0);
+        counted.take(1).unwrap()
+    }
+
     #[test]
     fn calls_are_counted_from_time_to_time_for_one_tick() {
-        let counted = Arc::new(WatchedCalls::over(&[]));
+        let (counted, calls) = counted();
         let mut counting = Counting::new(Arc::clone(&counted));
-        let kinds = [200_000_000, 201_100_000, 202_000_000, 400_000_000, 400_900_000].map(|now| counting.kind(now));
-        let (ordinary, counts) = (TickKind::Ordinary, TickKind::Counting);
-        assert_eq!(kinds, [counts, ordinary, ordinary, counts, ordinary]);
-        assert!(counted.take(Duration::from_millis(2), 0).is_some_and(|seen| seen.counted.as_micros() == 2_000));
-        let later = [100_000_000_000, 100_001_000_000, 100_900_000_000, 101_000_000_000].map(|now| counting.kind(now));
-        assert_eq!(later, [counts, ordinary, ordinary, counts], "once a second");
+        let mut begins = |from: i64, to: i64| {
+            let times = (from..to).step_by(1_000_000);
+            times.filter(|now| counting.kind(*now) == TickKind::Counting).collect::<Vec<_>>()
+        };
+        let first = begins(200_000_000, 10_200_000_000);
+        assert_eq!(first.first(), Some(&200_000_000));
+        assert!((40..60).contains(&first.len()), "five times a second: {first:?}");
+        let phases = first.iter().map(|now| now / 1_000_000 % 20).collect::<std::collections::BTreeSet<_>>();
+        assert!(phases.len() > 10, "what happens each 20 ms is met at different points: {phases:?}");
+        let windows = Duration::from_millis(first.len() as u64);
+        assert_eq!(sample(&counted, calls).counted, windows, "for a tick each time");
+        let later = begins(100_000_000_000, 150_000_000_000);
+        assert!((40..60).contains(&later.len()), "once a second: {later:?}");
     }
 
     #[test]
     fn nothing_is_counted_over_a_standstill_nor_right_after_it() {
-        let counted = Arc::new(WatchedCalls::over(&[]));
+        let (counted, calls) = counted();
         let mut counting = Counting::new(Arc::clone(&counted));
         let (ordinary, counts) = (TickKind::Ordinary, TickKind::Counting);
-        assert_eq!([200_000_000, 201_000_000, 400_000_000].map(|now| counting.kind(now)), [counts, ordinary, counts]);
+        assert_eq!([200_000_000, 201_000_000, 600_000_000].map(|now| counting.kind(now)), [counts, ordinary, counts]);
         let (resumed, stopped) = (800_000_000, Duration::from_millis(499));
         counting.stood_still(resumed, stopped);
         assert_eq!(counting.kind(resumed), ordinary, "that one does not tell of half a second");
-        let seen = counted.take(Duration::ZERO, 0).unwrap();
-        assert_eq!((seen.counted, seen.stood_still), (Duration::ZERO, stopped));
+        counted.counted_for(Duration::from_millis(1));
+        let seen = sample(&counted, calls);
+        assert_eq!((seen.counted, seen.stood_still), (Duration::from_millis(1), stopped));
         let begins = |at: &i64| counting.kind(*at) == counts;
         let first = (resumed..).step_by(1_000_000).find(begins).unwrap() - resumed;
-        assert!((1_000_000..=200_000_000).contains(&first), "{first}: at a random moment");
+        assert!((1_000_000..=300_000_000).contains(&first), "{first}: at a random moment");
         assert_eq!(late_by(5_000_000, 1_000_000, Duration::from_millis(1)), Duration::from_millis(3));
         assert_eq!(late_by(1_500_000, 1_000_000, Duration::from_millis(1)), Duration::ZERO);
     }

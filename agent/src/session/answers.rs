@@ -59,7 +59,7 @@ impl Controlled for Session {
             governor: self
                 .instrumentation
                 .live
-                .governed(self.instrumentation.withdrawn.as_ref().map(WithdrawnProbes::percent))
+                .governed(self.instrumentation.withdrawn.as_ref().and_then(WithdrawnProbes::percent))
                 .filter(|_| goes_on),
             paused: paused(self),
             breaker: self.health.lock().open_because.clone(),
