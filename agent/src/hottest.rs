@@ -39,6 +39,8 @@ struct ProbeCalls<'a> {
     calls: u64,
     estimated_calls: u64,
     nanos: u64,
+    /// Some calls were within others of the same number.
+    is_recursive: bool,
     /// The lengths of some calls at level watch are unknown.
     has_unknown_lengths: bool,
     /// Of the number with the most calls since the last look: times of different levels do not mix.
@@ -50,6 +52,7 @@ impl<'a> ProbeCalls<'a> {
         self.calls += other.calls;
         self.estimated_calls += other.estimated_calls;
         self.nanos = self.nanos.saturating_add(other.nanos);
+        self.is_recursive |= other.is_recursive;
         self.has_unknown_lengths |= other.has_unknown_lengths;
         let count = |durations: Option<&Durations>| durations.map_or(0, Durations::count);
         if count(other.recent) > count(self.recent) {
@@ -91,7 +94,7 @@ pub(crate) fn methods(sources: &HotSources<'_>, most: usize, durations: bool, go
             _ if sources.removed.contains(&probe) => REMOVED,
             fixed => fixed.unwrap_or_else(|| sources.live.level(probe)).name(),
         };
-        let ProbeCalls { calls, estimated_calls, nanos, has_unknown_lengths, recent } = sum;
+        let ProbeCalls { calls, estimated_calls, nanos: lengths, is_recursive, has_unknown_lengths, recent } = sum;
         let (recent, mean_is_known) = (recent.map(self::recent), !has_unknown_lengths);
         let (category, recorded) = (category.to_owned(), sources.live.recorded_time(probe, fixed));
         Some(Hot {
@@ -103,7 +106,8 @@ pub(crate) fn methods(sources: &HotSources<'_>, most: usize, durations: bool, go
             descriptor,
             calls,
             estimated_calls,
-            nanos,
+            nanos: (!is_recursive).then_some(lengths),
+            lengths,
             mean_is_known,
             recent,
         })
@@ -166,6 +170,7 @@ fn by_probe<'a>(
             calls: calls.count,
             estimated_calls: if level == Level::Watch { calls.count } else { 0 },
             nanos: calls.nanos,
+            is_recursive: calls.is_recursive,
             has_unknown_lengths: level == Level::Watch && !is_known,
             recent: recent.get(&(number as usize)),
         };
@@ -214,7 +219,7 @@ mod tests {
         let probes = ProbeRegistry::default();
         let numbers = probes.numbers((b"p/C", 1), &[request(b"a", true), request(b"b", false)]);
         assert_eq!(numbers, Some(vec![1, 5]));
-        let counted = |count, nanos| Calls { count, nanos, shortest: Some(nanos / count.max(1)) };
+        let counted = |count, nanos| Calls { count, nanos, shortest: Some(nanos / count.max(1)), is_recursive: false };
         // By number: exact times, ticks, full and bursts of `a`, then `b`.
         let calls = [counted(0, 0), counted(7, 70), counted(2, 2_000), counted(0, 0), counted(1, 5), counted(3, 9)];
         let durations = |times: &[u64]| {

@@ -237,8 +237,7 @@ impl LiveControl {
         let meant: Vec<&ProbeDescription> =
             described.iter().filter(|probe| selection.takes(probe, &setup.templates)).collect();
         let mut state = self.state.lock();
-        let (mut numbers, mut changes) = (Vec::new(), Vec::new());
-        let claim = self.claim_ids.next();
+        let (mut numbers, mut changes, claim) = (Vec::new(), Vec::new(), self.claim_ids.next());
         for probe in meant.iter().filter(|probe| probe.live && !without.contains(&probe.number)) {
             numbers.push(probe.number);
             changes.extend(self.set_one(&mut state, probe.number, wanted, claim));
@@ -252,12 +251,16 @@ impl LiveControl {
             WantedLevel::Auto => "handed back to their rules".to_owned(),
             WantedLevel::Exact(level) => format!("set to {level}"),
         };
-        let methods = counted(changed as u64, "method");
-        let line = format!("{methods} {done} by request: {}", selection.text());
-        state.note(self.began.elapsed(), line);
+        if changed > 0 {
+            let methods = counted(changed as u64, "method");
+            state.note(self.began.elapsed(), format!("{methods} {done} by request: {}", selection.text()));
+        }
+        let is_governed = |probe: &&u32| state.ruled.get(probe).is_some_and(|ruled| ruled.wanted.is_governed);
+        let is_handed_back = wanted == WantedLevel::Auto && state.governor.is_some();
+        let governed = numbers.iter().filter(|probe| is_handed_back && is_governed(probe)).count();
         let live = described.iter().filter(|probe| probe.live).count();
         let fixed = fixed(meant.into_iter(), &setup.rules, &setup.templates);
-        LevelsSet { answer: Changed { changed, live, fixed }, changes, probes: numbers }
+        LevelsSet { answer: Changed { changed, governed, live, fixed }, changes, probes: numbers }
     }
 
     fn set_one(&self, state: &mut State, probe: u32, wanted: WantedLevel, claim: u32) -> Option<LevelChange> {
@@ -586,6 +589,10 @@ mod tests {
         assert_eq!((numbers, answer.changed, answer.live), (vec![kept], 1, 1));
         assert_eq!(answer.fixed.iter().map(|fixed| fixed.methods).collect::<Vec<_>>(), [1, 1], "and the section");
         assert_eq!([kept, unwanted].map(|probe| control.level(probe)), [Level::Full, Level::Off]);
+        control.set(&LiveSelection::parse("q.*").unwrap(), WantedLevel::Auto, &setup, &FxHashSet::default());
+        assert_eq!(control.decisions().len(), 1, "a request that changed nothing is no decision");
+        control.state.lock().governor = Some(Governor::new(3, Manner::OF_LEVELS));
+        assert_eq!(control.set(&all, WantedLevel::Auto, &setup, &FxHashSet::default()).answer.governed, 1);
         let next = LiveControl::new(probes, Arc::default());
         assert!(next.count(&setup.templates, &FxHashSet::default()).is_empty(), "attached again with other rules");
         assert_eq!(next.level(kept), Level::Off);

@@ -372,7 +372,7 @@ impl Watcher for SessionWatcher {
             tracing::warn!("{doubt}");
             session.instrumentation.events.note("clock", &doubt);
         }
-        if counts.full && session.instrumentation.config.trace.when_full == WhenFull::Stop {
+        if counts.is_full() && session.instrumentation.config.trace.when_full == WhenFull::Stop {
             session.stop_because_full();
         }
         if session.instrumentation.live.is_due()

@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::string::FromUtf8Error;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -11,7 +12,7 @@ use class_source::{ClassPath, Error as SourceError};
 use instrument_core::selection::used_by_runtime::TemplateCode;
 use instrument_core::selection::{RuleSet, UnmetLevel, Untouchable};
 use instrument_core::template::{TemplateLibrary, TemplateProblem};
-use settings::{Config, Diagnostic};
+use settings::{Config, Diagnostic, SourceText};
 
 use crate::classes::Classes;
 use crate::embedded::{PRESETS, RUNTIME_CLASSES, TEMPLATE_CLASSES};
@@ -32,10 +33,10 @@ pub(crate) struct Configuration {
 impl Configuration {
     /// Reads and checks everything; an error holds every diagnostic, as the agent would show it.
     pub(crate) fn read(file: &Path) -> Result<Configuration> {
-        let text = fs::read_to_string(file).with_context(|| {
-            Failure::new(format!("cannot read the configuration {}", file.display()), "name a TOML file")
-        })?;
         let name = file.display().to_string();
+        let bytes = fs::read(file)
+            .with_context(|| Failure::new(format!("cannot read the configuration {name}"), "name a TOML file"))?;
+        let text = String::from_utf8(bytes).map_err(|error| complete(&[not_utf8(&name, &error)]))?;
         let (config, warnings) = settings::parse(&text, &name).map_err(|problems| complete(&problems))?;
         let folder = file.parent().unwrap_or(Path::new(""));
         let (library, own_templates) = library(&config, folder)?;
@@ -69,6 +70,16 @@ impl Configuration {
     }
 }
 
+/// Returns where a file is no text in UTF-8.
+fn not_utf8(name: &str, error: &FromUtf8Error) -> Diagnostic {
+    let at = error.utf8_error().valid_up_to();
+    let source = SourceText::new(name, &String::from_utf8_lossy(error.as_bytes()));
+    let replaced = at..at + char::REPLACEMENT_CHARACTER.len_utf8();
+    let found = error.as_bytes().get(at).map_or(String::new(), |byte| format!(" (0x{byte:02x})"));
+    let problem = source.error(replaced, format!("this byte{found} is no text in UTF-8"));
+    problem.with_suggestion("save the file as UTF-8, or name the TOML file with the rules if this is another file")
+}
+
 /// The templates that come with the program.
 pub(crate) fn built_in_templates() -> Result<TemplateLibrary> {
     let mut library = TemplateLibrary::new();
@@ -87,16 +98,17 @@ pub(crate) fn built_in_templates() -> Result<TemplateLibrary> {
 fn library(config: &Config, folder: &Path) -> Result<(TemplateLibrary, Vec<Vec<u8>>)> {
     let mut library = built_in_templates()?;
     let (mut problems, mut own): (Vec<TemplateProblem>, _) = (Vec::new(), Vec::new());
-    for jar in &config.agent.templates {
-        let jar = jar.get_ref();
+    for named in &config.agent.templates {
+        let jar = named.get_ref();
         let beside = folder.join(jar);
         let path = if beside.exists() { beside } else { PathBuf::from(jar) };
         let help = "[agent] templates names jars, as seen from the configuration file or from here";
-        for_each_template_class(&path, help, |bytes| match library.add_class(bytes, jar) {
+        let read = for_each_template_class(&path, help, |bytes| match library.add_class(bytes, jar) {
             Ok(0) => {}
             Ok(_) => own.push(bytes.to_vec()),
             Err(found) => problems.extend(found),
-        })?;
+        });
+        read.map_err(|error| complete(&[config.source.error(named.span(), error.to_string()).with_suggestion(help)]))?;
     }
     if problems.is_empty() { Ok((library, own)) } else { Err(complete(&problems).into()) }
 }

@@ -10,6 +10,9 @@ messages! {
     pub struct Changed {
         /// Probes whose level was set.
         pub changed: usize,
+        /// Of these: probes whose level the governor may change from now on.
+        #[serde(default)]
+        pub governed: usize,
         /// All live probes.
         pub live: usize,
         /// Methods that were meant and whose level cannot change.

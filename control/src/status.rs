@@ -16,6 +16,9 @@ messages! {
         pub trace_file: Option<PathBuf>,
         /// Its length.
         pub trace_file_bytes: u64,
+        /// Why calls are not written to the file at present, or why there is no file of this name: a sentence whose subject is the file.
+        #[serde(default)]
+        pub trace_file_trouble: Option<String>,
         /// Whether the newest part of the recording is kept in memory.
         #[serde(default)]
         pub ring: bool,
@@ -186,9 +189,13 @@ messages! {
         /// Of these: calls at level watch, whose times are estimates.
         #[serde(default)]
         pub estimated_calls: u64,
-        /// Time of all calls.
-        pub nanos: u64,
-        /// Whether `nanos / calls` is the mean time of a call: with calls at level watch only if all that were seen were long enough.
+        /// Time in the method and what it called. `None` if the method calls itself: `lengths` has the same time once for each call around
+        /// it.
+        pub nanos: Option<u64>,
+        /// The lengths of all calls together.
+        #[serde(default)]
+        pub lengths: u64,
+        /// Whether `lengths / calls` is the mean time of a call: with calls at level watch only if all that were seen were long enough.
         #[serde(default)]
         pub mean_is_known: bool,
         /// How long the calls since the last request took, if that was asked for and there were any.

@@ -86,7 +86,7 @@ await step("the table of methods filters and sorts", async () => {
   const first = async () => (await panel.locator("tbody tr").first().innerText()).split("\t")[4];
   await panel.getByRole("button", { name: "Calls" }).click();
   const most = await page.evaluate(() => count(Math.max(...frames.map((frame) => frame.calls))));
-  assert.equal(await first(), most);
+  assert.equal((await first()).replace("≥", ""), most);
   if (await panel.locator("input").count()) {
     await panel.locator("input").fill(wanted.name);
     assert.ok((await panel.locator("tbody").innerText()).includes(wanted.name));

@@ -12,7 +12,8 @@ declare_table! {
         /// File for the figures at exit, as JSON: classes seen and rewritten, methods instrumented and refused, records, losses. `%p`, `%t`, `%h`
         /// and `%%` as in the name of the trace file; an earlier file is renamed to `NAME-1.json` and so on. `skipped` counts the methods that rules left alone, but none of `classes_unmatched`, which ended at their heads.
         stats: Option<FilePattern> = key("stats", parsed(FilePattern::parse)),
-        /// What happens when the agent cannot start, for instance because this file has an error.
+        /// What happens when the agent cannot start, for instance because this file has an error. A trace file that cannot be written is none:
+        /// the agent starts, says so on stderr, and counts calls without recording them.
         on_error: OnError = key("on_error", word::<OnError>(), OnError::Continue),
         /// Jars with templates of your own.
         templates: Vec<Spanned<String>> = key("templates", texts(), Vec::new()),

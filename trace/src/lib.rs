@@ -10,6 +10,8 @@
 /// Behind the name of a template, in a recording: only the calls that began in a window of level burst were recorded.
 pub const IN_BURSTS: &str = " in bursts";
 
+/// Kind of the note that the file has the size that it may have, so that later calls are counted as lost.
+pub const FILE_FULL: &str = "file-full";
 /// Suffix of the name of a template, in a recording: the calls were recorded at level full, whose probes cost more than those of level
 /// time. Readers remove it, because the figures mean the same.
 pub const AT_FULL: &str = " at level full";
@@ -43,7 +45,7 @@ mod varint;
 mod watched_lengths;
 mod write_target;
 
-pub use analysis::{Analysis, AnalysisOptions};
+pub use analysis::{Analysis, AnalysisOptions, parameter_types};
 pub use chunk_header::is_recording;
 pub use kept_files::write_keeping_earlier;
 pub use modified_utf8::text_of_modified_utf8;

@@ -139,7 +139,7 @@ fn shares_add_up_to_100_percent_where_estimates_of_callees_exceed_their_caller()
     recording.finish().unwrap();
     let analysis = Analysis::of_file(&file, AnalysisOptions::default()).unwrap();
     let text = view(&analysis, View::Method, &TerminalOptions::default());
-    assert_eq!(sums(&text), ["~1.20 ms 100.0 2 = sum of all"], "{text}");
+    assert_eq!(sums(&text), ["~1.20 ms 100.0 ≥2 = sum of all"], "{text}");
     assert!(text.contains("the sum is more than the 1.00 ms of all calls"), "{text}");
 }
 

@@ -19,6 +19,16 @@ pub(crate) struct Calls {
     pub(crate) nanos: u64,
     /// The shortest duration, late ticks at level watch aside.
     pub(crate) shortest: Option<u64>,
+    /// Calls were within other calls of the same probe, so that `nanos` has the same time several times.
+    pub(crate) is_recursive: bool,
+}
+
+/// The call of a probe that was recorded last.
+#[derive(Debug, Clone, Copy, Default)]
+struct LastCall {
+    thread: u64,
+    start: u64,
+    nanos: u64,
 }
 
 /// Calls that probes were passed for, whether their records were kept or not.
@@ -34,6 +44,9 @@ pub(crate) struct CallsMade {
 #[derive(Debug, Default)]
 pub(crate) struct CallRates {
     calls: Vec<Calls>,
+    last_calls: Vec<LastCall>,
+    /// The thread whose calls follow.
+    thread: u64,
     lengths: SharedLengths,
     /// Calls of threads that the configuration leaves out: they cost as much.
     left_out: Vec<u64>,
@@ -67,6 +80,11 @@ impl CallRates {
         CallRates { lengths, ..CallRates::default() }
     }
 
+    /// The following calls are those of this thread.
+    pub(crate) fn set_thread(&mut self, thread: u64) {
+        self.thread = thread;
+    }
+
     /// Counts ring records: start, duration << 24 | probe.
     pub(crate) fn add(&mut self, records: &[[u64; 2]]) {
         let lengths = Arc::clone(&self.lengths);
@@ -76,14 +94,14 @@ impl CallRates {
         }
         for [start, word] in records {
             let nanos = word >> 24;
-            self.count((word & PROBE_MASK) as usize, nanos, lengths.is_blurred(*start, nanos));
+            self.count((word & PROBE_MASK) as usize, *start, nanos, lengths.is_blurred(*start, nanos));
         }
     }
 
     /// Counts one call.
     pub(crate) fn add_call(&mut self, probe: usize, start: u64, nanos: u64) {
         let blurred = self.lengths.lock().is_blurred(start, nanos);
-        self.count(probe, nanos, blurred);
+        self.count(probe, start, nanos, blurred);
     }
 
     /// How the calls since the last look were distributed, by probe number. The first look finds nothing: it begins here.
@@ -92,7 +110,7 @@ impl CallRates {
         self.watched.replace(next).map(|watched| watched.durations).unwrap_or_default()
     }
 
-    fn count(&mut self, probe: usize, nanos: u64, blurred: bool) {
+    fn count(&mut self, probe: usize, start: u64, nanos: u64, blurred: bool) {
         if let Some(watched) = &mut self.watched {
             let recent = watched.durations.entry(probe).or_default();
             recent.durations.record(nanos);
@@ -102,14 +120,27 @@ impl CallRates {
         }
         if self.calls.len() <= probe && probe <= PROBE_MASK as usize {
             self.calls.resize((probe + 1).next_power_of_two(), Calls::default());
+            self.last_calls.resize(self.calls.len(), LastCall::default());
         }
+        let is_recursive = self.is_around_last_call(probe, start, nanos);
         if let Some(calls) = self.calls.get_mut(probe) {
             calls.count += 1;
             calls.nanos = calls.nanos.saturating_add(nanos);
+            calls.is_recursive |= is_recursive;
             if !blurred {
                 calls.shortest = Some(calls.shortest.map_or(nanos, |shortest| shortest.min(nanos)));
             }
         }
+    }
+
+    /// Whether a call was still running when the last call of the same probe and thread began: calls are recorded when they end. The last
+    /// call of one thread is known, so calls within each other are missed only if other threads record each time in between.
+    fn is_around_last_call(&mut self, probe: usize, start: u64, nanos: u64) -> bool {
+        let Some(last) = self.last_calls.get_mut(probe) else { return false };
+        let this = LastCall { thread: self.thread, start, nanos };
+        let last = std::mem::replace(last, this);
+        let began_earlier = start < last.start || (start == last.start && last.nanos > 0);
+        last.start > 0 && last.thread == this.thread && began_earlier
     }
 
     /// Counts ring records of a thread that the configuration leaves out.
@@ -156,10 +187,24 @@ mod tests {
         rates.add(&[[1, 10 << 24 | 3], [2, 5 << 24 | 3], [3, 7 << 24 | 1]]);
         rates.add_call(900, 4, 1 << 41);
         let calls = rates.snapshot();
-        assert_eq!(calls[3], Calls { count: 2, nanos: 15, shortest: Some(5) });
-        assert_eq!(calls[1], Calls { count: 1, nanos: 7, shortest: Some(7) });
-        assert_eq!(calls[900], Calls { count: 1, nanos: 1 << 41, shortest: Some(1 << 41) });
+        assert_eq!(calls[3], Calls { count: 2, nanos: 15, shortest: Some(5), is_recursive: false });
+        assert_eq!(calls[1], Calls { count: 1, nanos: 7, shortest: Some(7), is_recursive: false });
+        assert_eq!(calls[900], Calls { count: 1, nanos: 1 << 41, shortest: Some(1 << 41), is_recursive: false });
         assert_eq!(calls[2], Calls::default());
+    }
+
+    #[test]
+    fn calls_within_calls_of_the_same_method_are_noticed() {
+        let mut rates = CallRates::default();
+        rates.set_thread(1);
+        rates.add(&[[10, 5 << 24 | 1], [20, 5 << 24 | 1], [30, 5 << 24 | 2]]);
+        rates.set_thread(2);
+        rates.add(&[[12, 9 << 24 | 1], [25, 9 << 24 | 3]]);
+        rates.add_call(3, 18, 90);
+        rates.set_thread(1);
+        rates.add(&[[28, 60 << 24 | 2]]);
+        let recursive: Vec<_> = rates.snapshot().iter().map(|calls| calls.is_recursive).collect();
+        assert_eq!(recursive, [false, false, true, true], "calls of two threads are not within each other");
     }
 
     #[test]

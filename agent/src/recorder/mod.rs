@@ -10,6 +10,7 @@
 mod burst_windows;
 mod call_rates;
 mod drainer;
+mod file_trouble;
 mod header_table;
 mod inner_calls;
 mod jvm_event_queue;
@@ -40,6 +41,7 @@ use records::probe_registry;
 pub(crate) use burst_windows::BurstWindows;
 pub(crate) use call_rates::{CallRates, Calls, CallsMade, RecentCalls};
 pub(crate) use drainer::{Drainer, Watcher};
+pub(crate) use file_trouble::FileTrouble;
 pub(crate) use inner_calls::InnerCalls;
 pub(crate) use jvm_event_queue::{JvmEvent, JvmEventQueue, note_freed_loader, note_pause};
 pub(crate) use late_ticks::LateTicks;

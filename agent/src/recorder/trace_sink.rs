@@ -12,6 +12,7 @@ use trace::{MethodInfo, Recording, TaskStep};
 
 use super::DumpDesk;
 use super::call_rates::CallRates;
+use super::file_trouble::{FileReports, FileTrouble};
 use super::jvm_event_queue::{JvmEvent, Pause};
 use super::sample_sink::{SampleSink, method_info, ticks_of};
 use super::thread_switches::ThreadSwitches;
@@ -31,8 +32,15 @@ pub(crate) struct RecordCounts {
     pub(crate) incomplete_requests: u64,
     /// Segments that held something else than records.
     pub(crate) malformed: u64,
+    /// Why calls are not written to the file at present.
+    pub(crate) trouble: Option<FileTrouble>,
+}
+
+impl RecordCounts {
     /// Whether the file has the size that it may have.
-    pub(crate) full: bool,
+    pub(crate) fn is_full(&self) -> bool {
+        matches!(self.trouble, Some(FileTrouble::Full(_)))
+    }
 }
 
 /// What a [`TraceSink`] is made of.
@@ -60,7 +68,6 @@ pub(crate) struct TraceParts<'a> {
 #[derive(Debug)]
 pub(crate) struct TraceSink {
     recording: Option<Recording>,
-    path: PathBuf,
     counts: RecordCounts,
     probes: &'static ProbeRegistry,
     definitions: Definitions,
@@ -76,7 +83,9 @@ pub(crate) struct TraceSink {
     rates: Option<Arc<Mutex<CallRates>>>,
     os_thread: u64,
     unwritten: bool,
-    failed: bool,
+    reports: FileReports,
+    /// The end of the latest call that was recorded.
+    latest_nanos: u64,
     /// Calls that could not be written to the file, as far as they count as lost.
     dropped: u64,
     /// Calls lost since the file is full; told in the file when it is completed.
@@ -90,7 +99,6 @@ impl TraceSink {
         let dumps = TraceDumps::new(dumps, path.clone(), config);
         TraceSink {
             recording,
-            path,
             counts: RecordCounts::default(),
             probes,
             definitions: Definitions::default(),
@@ -103,7 +111,8 @@ impl TraceSink {
             rates,
             os_thread: 0,
             unwritten: false,
-            failed: false,
+            reports: FileReports::new(path, config),
+            latest_nanos: 0,
             dropped: 0,
             lost_unwritten: 0,
         }
@@ -155,7 +164,7 @@ impl TraceSink {
     /// Learns the name of a thread that has just started, if that is what the JVM told.
     pub(super) fn introduce(&mut self, event: &JvmEvent) {
         if let (Some(recording), JvmEvent::ThreadStarted(thread, os_thread), false) =
-            (&mut self.recording, event, self.counts.full)
+            (&mut self.recording, event, self.counts.is_full())
         {
             recording.define_thread(thread.java_id, &thread.name, *os_thread, false);
         }
@@ -332,11 +341,10 @@ impl TraceSink {
             return;
         }
         let Some(recording) = &mut self.recording else { return };
-        if let Err(error) = recording.flush_chunk() {
-            let dropped = recording.statistics().dropped_calls;
-            self.note_dropped(dropped);
-            self.report(&error);
-        }
+        let result = recording.flush_chunk();
+        let dropped = recording.statistics().dropped_calls;
+        self.note_dropped(dropped);
+        self.report(&result);
     }
 
     /// So many calls could not be written up to now.
@@ -360,24 +368,35 @@ impl TraceSink {
         let Some(recording) = self.recording.take() else { return };
         let (statistics, result) = recording.end();
         self.note_dropped(statistics.dropped_calls);
-        if let Err(error) = result {
-            self.report(&error);
-        }
+        self.report(&result);
     }
 
     /// False if the file is full: the calls are counted as lost then.
     fn has_room(&mut self, calls: u64) -> bool {
-        if !self.counts.full && self.recording.as_ref().is_some_and(Recording::is_full) {
-            self.counts.full = true;
-            // No message: it would stand in the middle of the application's output. Report and statistics show the loss.
-            let file = self.path.display();
-            tracing::info!("the trace file {file} is full (max-file-mb in [trace]): calls are counted as lost now");
+        if !self.counts.is_full() && self.recording.as_ref().is_some_and(Recording::is_full) {
+            self.report_full();
         }
-        if self.counts.full {
+        let is_full = self.counts.is_full();
+        if is_full {
             self.counts.lost += calls;
             self.lost_unwritten += calls;
         }
-        !self.counts.full
+        !is_full
+    }
+
+    fn report_full(&mut self) {
+        let (trouble, note) = self.reports.full();
+        self.counts.trouble = Some(trouble);
+        if let Some(recording) = &mut self.recording {
+            recording.note(self.latest_nanos, trace::FILE_FULL, &note);
+            self.unwritten = true;
+        }
+    }
+
+    fn set_thread_of_rates(&self, thread: u64) {
+        if let Some(rates) = &self.rates {
+            rates.lock().set_thread(thread);
+        }
     }
 
     fn count_rate(&self, probe: u32, start: u64, nanos: u64) {
@@ -386,10 +405,15 @@ impl TraceSink {
         }
     }
 
-    /// One message, not one every two seconds.
-    fn report(&mut self, error: &std::io::Error) {
-        if !std::mem::replace(&mut self.failed, true) {
-            crate::message::say(&format!("cannot write {}: {error}; records are dropped", self.path.display()));
+    /// Reports when writing begins to fail, and when it succeeds again: not every two seconds.
+    fn report(&mut self, result: &std::io::Result<()>) {
+        match (result, self.counts.trouble) {
+            (Err(error), None) => self.counts.trouble = Some(self.reports.fails(error)),
+            (Ok(()), Some(FileTrouble::Fails(since, _))) => {
+                self.counts.trouble = None;
+                self.reports.written_again(since, self.dropped);
+            }
+            _ => {}
         }
     }
 
@@ -422,8 +446,9 @@ impl TraceSink {
 impl RecordSink for TraceSink {
     fn thread(&mut self, thread: RecordThread) {
         self.define_methods();
+        self.set_thread_of_rates(thread.id);
         // A full file has no chunk after which a thread that has ended could be forgotten.
-        if let (Some(recording), false) = (&mut self.recording, self.counts.full) {
+        if let (Some(recording), false) = (&mut self.recording, self.counts.is_full()) {
             if thread.is_virtual {
                 recording.define_thread(thread.id, "", 0, true);
             }
@@ -432,7 +457,8 @@ impl RecordSink for TraceSink {
     }
 
     fn thread_name(&mut self, thread: u64, name: &[u8]) {
-        if let (Some(recording), false) = (&mut self.recording, self.counts.full) {
+        self.set_thread_of_rates(thread);
+        if let (Some(recording), false) = (&mut self.recording, self.counts.is_full()) {
             recording.define_thread(thread, &String::from_utf8_lossy(name), self.os_thread, false);
             recording.set_thread(thread);
         }
@@ -446,6 +472,9 @@ impl RecordSink for TraceSink {
             return;
         }
         self.counts.records += calls.len() as u64;
+        if let Some([start, word]) = calls.last() {
+            self.latest_nanos = self.latest_nanos.max(start.saturating_add(word >> 24));
+        }
         if let Some(recording) = &mut self.recording {
             recording.calls(calls);
             self.unwritten = true;
@@ -459,6 +488,7 @@ impl RecordSink for TraceSink {
             return;
         }
         self.counts.records += 1;
+        self.latest_nanos = self.latest_nanos.max(start.saturating_add(duration));
         if let Some(recording) = &mut self.recording {
             recording.call(probe, start, duration);
             self.unwritten = true;
@@ -472,6 +502,7 @@ impl RecordSink for TraceSink {
             return;
         }
         self.counts.records += 1;
+        self.latest_nanos = self.latest_nanos.max(detail.start.saturating_add(detail.duration));
         let Some(recording) = &mut self.recording else { return };
         self.unwritten = true;
         let Detail { kind, probe, start, duration, number, text } = detail;

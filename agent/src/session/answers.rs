@@ -17,10 +17,13 @@ use crate::control::Controlled;
 use crate::hottest::{self, HotSources};
 use crate::live_selection::LiveSelection;
 use crate::probe_switch::PausedBy;
+use crate::recorder::FileTrouble;
 use crate::withdrawn_probes::WithdrawnProbes;
 
 /// A dump that takes longer to write is announced, not waited for: the client has less patience than that.
 const DUMP_PATIENCE: Duration = Duration::from_secs(4);
+
+const FILE_GONE: &str = "was deleted or renamed: under this name there is no recording";
 
 impl Controlled for Session {
     fn status(&self, methods: usize, durations: bool) -> Status {
@@ -28,6 +31,8 @@ impl Controlled for Session {
         let records = *self.records.lock();
         let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |file| file.len());
         let (trace_file, ended) = (self.trace_file(), self.status_ended());
+        let is_gone = trace_file.as_ref().is_some_and(|path| matches!(path.try_exists(), Ok(false)));
+        let trouble = if is_gone { Some(FILE_GONE.to_owned()) } else { records.trouble.map(FileTrouble::text) };
         // After the end probes do nothing, whatever level they had.
         let goes_on = ended.is_none();
         let removed = self.instrumentation.withdrawn.as_ref().map(WithdrawnProbes::numbers).unwrap_or_default();
@@ -45,6 +50,7 @@ impl Controlled for Session {
             pid: std::process::id(),
             trace_file_bytes: trace_file.as_ref().map_or(0, size),
             trace_file,
+            trace_file_trouble: trouble,
             ring: self.instrumentation.config.trace.mode == TraceMode::Ring,
             ended,
             dumps: self.dumps.dumped(),

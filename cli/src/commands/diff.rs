@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde_json::json;
 use trace::analysis::{Comparison, Figures, Measure, MethodChange, RecordedPart};
-use trace::report::{TerminalOptions, comparison, counted, diff_html};
+use trace::report::{TerminalOptions, comparison, counted, diff_html, margin};
 use trace::{Analysis, AnalysisOptions, TraceReader};
 
 use super::report::{By, terminal_options};
@@ -131,7 +131,12 @@ fn check(changes: &Comparison, by: Measure, limit: f64, smallest_share: f64) -> 
     for method in worse {
         let change = method.percent(by).unwrap_or_default();
         let noise = method.noise_percent(by).unwrap_or_default();
-        text.push_str(&format!("\n  {change:+.1} % (chance: ±{noise:.1} %)  {}{}", method.name, method.descriptor));
+        text.push_str(&format!(
+            "\n  {change:+.1} % (chance: ±{})  {}{}",
+            margin(noise),
+            method.name,
+            method.descriptor
+        ));
     }
     Err(Complete(text).into())
 }
@@ -144,7 +149,7 @@ fn unjudged_text(unjudged: &[&MethodChange], by: Measure, limit: f64) -> String 
     );
     for method in unjudged {
         let change = method.percent(by).map_or("?".to_owned(), |change| format!("{change:+.1} %"));
-        let noise = method.noise_percent(by).map(|noise| format!(" (chance: ±{noise:.1} %)")).unwrap_or_default();
+        let noise = method.noise_percent(by).map(|noise| format!(" (chance: ±{})", margin(noise))).unwrap_or_default();
         text.push_str(&format!("\n  {change}{noise}  {}{}", method.marked_name(), method.descriptor));
     }
     text + "\n  record for longer, or compare several recordings of each side: --before A1 A2 A3 --after B1 B2 B3"

@@ -42,16 +42,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Changed { changed: 0, .. } => {
             Err(Failure::new(fixed.join("\n"), "give the template a variant with `@Template(live = true)`").into())
         }
-        Changed { changed, .. } => {
+        Changed { changed, governed, .. } => {
             let methods = if changed == 1 { "method is" } else { "methods are" };
             if *level == WantedLevel::Auto {
-                println!("{changed} {methods} at the level of their rule now, and governed");
+                println!("{changed} {methods} at the level of their rule now, {}", governed_text(changed, governed));
             } else {
                 println!("{changed} {methods} at level {level} now");
             }
             fixed.iter().for_each(|line| println!("{line}"));
             Ok(())
         }
+    }
+}
+
+/// Returns which of the methods the governor may change, as their rules say.
+fn governed_text(changed: usize, governed: usize) -> String {
+    match governed {
+        0 => "which the governor does not change (no governor, or `governed = false` in the rule)".to_owned(),
+        all if all == changed => "and governed".to_owned(),
+        some => format!("and {some} of them governed (`governed = false` in the rules of the others)"),
     }
 }
 
@@ -75,6 +84,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn methods_that_are_handed_back_are_called_governed_only_if_they_are() {
+        let texts = [0, 2, 3].map(|governed| governed_text(3, governed));
+        assert!(texts[0].starts_with("which the governor does not change"), "{texts:?}");
+        assert!(texts[1].starts_with("and 2 of them governed") && texts[2] == "and governed", "{texts:?}");
+    }
 
     #[test]
     fn methods_that_keep_their_level_are_listed_with_rule_and_reason() {

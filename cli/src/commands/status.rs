@@ -41,6 +41,7 @@ fn text(status: &Status) -> String {
         ),
         format!("{} records, {} lost; trace file: {file}", status.records, status.lost),
     ];
+    lines.extend(status.trace_file_trouble.iter().map(|trouble| format!("the trace file {trouble}")));
     if status.classes_instrumented_ahead > 0 {
         lines.push(format!(
             "instrumented ahead of time by `instr pre`: {}, of which {} record",
@@ -153,12 +154,14 @@ mod tests {
                 "failing": {"reason": "it answers 401", "attempts": 12, "seconds": 69.7}},
             "warnings": ["rule 1 (c.toml:1): its only method has no parameter `al`; did you mean `all`?"],
             "decisions": ["1.0 s: a.B.c set to watch"], "hottest": [], "ended": "the trace file is full",
+            "trace_file_trouble": "is full",
             "retransforms": {"batches": 2, "classes": 31, "rejected": 1, "longest_stop_ms": 3.26, "waiting": ["a.Main waits"]},
             "dumps": [{"file": "t-1.jfr", "bytes": 1_500_000, "seconds": 10.0, "reason": "asked for by a user"}],
         });
         let expected = "process 7, instr 0.1.0\n\
             40 methods of 3 classes instrumented\n\
             1000 records, 1 lost; trace file: /tmp/t.jfr (2.5 MB)\n\
+            the trace file is full\n\
             the recording has ended: the trace file is full\n\
             dump t-1.jfr: 10.0 s, 1.5 MB (asked for by a user)\n\
             live probes, database: 1 burst, 37 time\n\

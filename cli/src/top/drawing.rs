@@ -6,9 +6,9 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row as TableRow, Table};
-use trace::report::{bytes, count, counted, duration};
+use trace::report::{bytes, count, counted};
 
-use super::figures::{Column, Interval, Row};
+use super::figures::{Column, Interval};
 use super::screen::Screen;
 use crate::running_agent::standstill;
 
@@ -73,7 +73,11 @@ fn head_lines(screen: &Screen, width: usize) -> Vec<Line<'static>> {
 /// Returns why figures do not move.
 fn alerts(screen: &Screen, status: &Status) -> Vec<Span<'static>> {
     let still = standstill(status).map(|text| Span::styled(format!("  {text}"), alarming(screen)));
-    let mut alerts: Vec<_> = still.into_iter().collect();
+    // The details are in `instr status`.
+    let brief = |text: &String| text.split(['(', ':']).next().unwrap_or_default().trim_end().to_owned();
+    let trouble = status.trace_file_trouble.as_ref().map(brief);
+    let trouble = trouble.map(|text| Span::styled(format!("  the trace file {text}"), alarming(screen)));
+    let mut alerts: Vec<_> = still.into_iter().chain(trouble).collect();
     if screen.paused {
         let style = styled(screen, Style::new().fg(Color::Yellow).add_modifier(Modifier::BOLD));
         alerts.push(Span::styled("  SCREEN PAUSED", style));
@@ -155,7 +159,7 @@ fn draw_methods(frame: &mut Frame<'_>, screen: &mut Screen, area: Rect) {
         .iter()
         .map(|row| {
             let mut cells: Vec<Cell<'_>> =
-                columns.iter().map(|(column, _, width)| aligned(*column, &text(*column, row), *width).into()).collect();
+                columns.iter().map(|(column, _, width)| aligned(*column, &row.cell(*column), *width).into()).collect();
             cells.push(from_the_right(&row.name(), room).into());
             TableRow::new(cells).style(if row.calls == 0 { faint(screen) } else { Style::new() })
         })
@@ -167,28 +171,6 @@ fn draw_methods(frame: &mut Frame<'_>, screen: &mut Screen, area: Rect) {
         .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
     screen.table.select(marked);
     frame.render_stateful_widget(table, area, &mut screen.table);
-}
-
-fn text(column: Column, row: &Row) -> String {
-    // At level watch only calls that met a tick are seen, and times are estimates.
-    let sign = if row.estimated { "~" } else { "" };
-    let time =
-        |nanos: f64| if row.calls == 0 { String::new() } else { format!("{sign}{}", duration(nanos.round() as u64)) };
-    let recent = |value: fn(&control::Recent) -> u64| {
-        row.recent.as_ref().map_or(String::new(), |recent| format!("{sign}{}", duration(value(recent))))
-    };
-    match column {
-        Column::Calls if row.calls == 0 => "0".to_owned(),
-        Column::Calls if row.rate < 9.95 => format!("{sign}{:.1}", row.rate),
-        Column::Calls => format!("{sign}{}", count(row.rate.round() as u64)),
-        Column::Time => time(row.busy),
-        Column::Mean => row.mean.map_or(String::new(), time),
-        Column::Median => recent(|recent| recent.p50),
-        Column::P99 => recent(|recent| recent.p99),
-        Column::Max => recent(|recent| recent.max),
-        Column::Level => row.level.clone(),
-        Column::Method => row.method.clone(),
-    }
 }
 
 fn aligned(column: Column, text: &str, width: u16) -> String {

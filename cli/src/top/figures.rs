@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use classfile::descriptor::MethodDescriptor;
-use instrument_core::selection::signature::type_name;
+use trace::parameter_types;
+use trace::report::{count, duration};
 
 /// Calls and time of a method between two looks.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,8 +22,11 @@ pub(crate) struct Row {
     pub(crate) estimated: bool,
     /// Calls a second.
     pub(crate) rate: f64,
-    /// Nanoseconds in this method and what it called, a second; more than a second if several threads are in it.
-    pub(crate) busy: f64,
+    /// Nanoseconds in this method and what it called, a second; more than a second if several threads are in it. `None` if it calls
+    /// itself: the sum of its lengths has the same time once for each call around it.
+    pub(crate) busy: Option<f64>,
+    /// The sum of the lengths of its calls, a second, by which rows are sorted.
+    lengths: f64,
     /// Mean nanoseconds of a call, if there was one and level watch carries it.
     pub(crate) mean: Option<f64>,
     pub(crate) recent: Option<Recent>,
@@ -69,6 +72,28 @@ impl Row {
         let part = self.part.as_ref().map_or_else(String::new, |part| format!(" [{part}]"));
         format!("{}{parameters}{category}{part}", self.method)
     }
+
+    /// Returns the figure of a column. At level watch only the calls that met a tick are recorded: there were at least as many, and their
+    /// times are estimates.
+    pub(crate) fn cell(&self, column: Column) -> String {
+        let [at_least, about] = if self.estimated { ["≥", "~"] } else { ["", ""] };
+        let time = |nanos: f64| format!("{about}{}", duration(nanos.round() as u64));
+        let recent = |value: fn(&Recent) -> u64| {
+            self.recent.as_ref().map_or(String::new(), |recent| format!("{about}{}", duration(value(recent))))
+        };
+        match column {
+            Column::Calls if self.calls == 0 => "0".to_owned(),
+            Column::Calls if self.rate < 9.95 => format!("{at_least}{:.1}", self.rate),
+            Column::Calls => format!("{at_least}{}", count(self.rate.round() as u64)),
+            Column::Time => self.busy.filter(|_| self.calls > 0).map_or(String::new(), time),
+            Column::Mean => self.mean.map_or(String::new(), time),
+            Column::Median => recent(|recent| recent.p50),
+            Column::P99 => recent(|recent| recent.p99),
+            Column::Max => recent(|recent| recent.max),
+            Column::Level => self.level.clone(),
+            Column::Method => self.name(),
+        }
+    }
 }
 
 impl Column {
@@ -89,7 +114,7 @@ impl Column {
         let recent = |row: &Row, value: fn(&Recent) -> u64| row.recent.as_ref().map(value);
         let order = match self {
             Column::Calls => b.rate.total_cmp(&a.rate),
-            Column::Time => b.busy.total_cmp(&a.busy),
+            Column::Time => b.lengths.total_cmp(&a.lengths),
             Column::Mean => b.mean.unwrap_or(-1.0).total_cmp(&a.mean.unwrap_or(-1.0)),
             Column::Median => recent(b, |r| r.p50).cmp(&recent(a, |r| r.p50)),
             Column::P99 => recent(b, |r| r.p99).cmp(&recent(a, |r| r.p99)),
@@ -123,18 +148,19 @@ fn rows(before: &[Hot], now: &[Hot], seconds: f64) -> Vec<Row> {
     let row = |hot: &Hot| {
         let since =
             |value: fn(&Hot) -> u64| value(hot).saturating_sub(earlier.get(&hot.probe).map_or(0, |hot| value(hot)));
-        let (calls, nanos) = (since(|hot| hot.calls), since(|hot| hot.nanos));
+        let (calls, lengths) = (since(|hot| hot.calls), since(|hot| hot.nanos.unwrap_or(hot.lengths)) as f64);
         let is_overloaded = overloads.get(hot.method.as_str()).is_some_and(|descriptors| descriptors.len() > 1);
         Row {
             method: hot.method.clone(),
             category: hot.category.clone(),
             level: hot.level.clone(),
-            parameters: is_overloaded.then(|| parameters(&hot.descriptor)),
+            parameters: is_overloaded.then(|| parameter_types(&hot.descriptor)),
             calls,
             estimated: since(|hot| hot.estimated_calls) > 0,
             rate: calls as f64 / seconds,
-            busy: nanos as f64 / seconds,
-            mean: (calls > 0 && hot.mean_is_known).then(|| nanos as f64 / calls as f64),
+            busy: hot.nanos.map(|_| lengths / seconds),
+            lengths: lengths / seconds,
+            mean: (calls > 0 && hot.mean_is_known).then(|| lengths / calls as f64),
             recent: hot.recent,
             part: part(earlier.get(&hot.probe).and_then(|hot| hot.recorded), hot),
         }
@@ -165,13 +191,6 @@ fn part(before: Option<RecordedTime>, hot: &Hot) -> Option<String> {
     })
 }
 
-/// The types of a method's parameters, without their packages.
-fn parameters(descriptor: &str) -> String {
-    let Ok(parsed) = MethodDescriptor::parse(descriptor.as_bytes()) else { return descriptor.to_owned() };
-    let simple = |name: String| name.rsplit_once('.').map_or_else(|| name.clone(), |(_, simple)| simple.to_owned());
-    parsed.parameters().map(|parameter| simple(type_name(parameter))).collect::<Vec<_>>().join(", ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,7 +206,8 @@ mod tests {
             descriptor: "()V".to_owned(),
             calls,
             estimated_calls: 0,
-            nanos,
+            nanos: Some(nanos),
+            lengths: nanos,
             mean_is_known: true,
             recorded: None,
             recent: None,
@@ -200,8 +220,10 @@ mod tests {
         let watched = Hot { estimated_calls: 2, ..hot(5, "a.B.busy", "watch", 12, 1500) };
         let now = [hot(1, "a.B.quiet", "time", 5, 100), watched, hot(9, "a.B.new", "time", 1, 600)];
         let rows = rows(&before, &now, 2.0);
-        let figures: Vec<_> =
-            rows.iter().map(|row| (row.name(), row.level.as_str(), row.calls, row.busy, row.estimated)).collect();
+        let figures: Vec<_> = rows
+            .iter()
+            .map(|row| (row.name(), row.level.as_str(), row.calls, row.busy.unwrap(), row.estimated))
+            .collect();
         let expected = [
             ("a.B.new [database]", "time", 1, 300.0, false),
             ("a.B.busy", "watch", 2, 250.0, true),
@@ -229,6 +251,26 @@ mod tests {
         assert_eq!(name("removed", [0, 10, 10, 3], [0, 15, 20, 4]), "a.B.c [first 0.5 s]");
         assert_eq!(name("time", [10, 0, 10, 0], [14, 6, 20, 2]), "a.B.c [40 % of the time]");
         assert_eq!(name("watch", [10, 5, 15, 1], [10, 15, 25, 1]), "a.B.c", "changed before the first look");
+    }
+
+    #[test]
+    fn figures_of_level_watch_are_marked() {
+        let figures = |estimated_calls| {
+            let hot = Hot { estimated_calls, ..hot(1, "a.B.c", "watch", 40, 2_000_000) };
+            let row = rows(&[], &[hot], 2.0).remove(0);
+            [Column::Calls, Column::Time, Column::Mean].map(|column| row.cell(column))
+        };
+        assert_eq!(figures(0), ["20", "1.00 ms", "50.0 µs"]);
+        assert_eq!(figures(1), ["≥20", "~1.00 ms", "~50.0 µs"], "short calls between two ticks are not counted");
+    }
+
+    #[test]
+    fn a_method_that_calls_itself_has_no_time_a_second_and_keeps_its_place() {
+        let recursive = Hot { nanos: None, ..hot(1, "a.B.c", "time", 10, 5_000_000_000) };
+        let rows = rows(&[], &[hot(2, "a.B.d", "time", 1, 1_000_000_000), recursive], 1.0);
+        let figures: Vec<_> = rows.iter().map(|row| (row.cell(Column::Time), row.cell(Column::Mean))).collect();
+        let expected = [("", "500 ms"), ("1.00 s", "1.00 s")];
+        assert_eq!(figures, expected.map(|(time, mean)| (time.to_owned(), mean.to_owned())));
     }
 
     #[test]

@@ -4,10 +4,9 @@ use std::io::{Write, stdout};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use trace::report::duration;
 
 use super::background::{end_of, look};
-use super::figures::{Interval, Row};
+use super::figures::{Column, Interval, Row};
 use crate::running_agent::standstill;
 
 /// Prints a table after each interval, `looks` times at most, or until the JVM ends.
@@ -38,22 +37,64 @@ fn table(interval: &Interval, most: usize) -> String {
     let governor = status.governor.as_ref().map_or(String::new(), |governor| {
         format!(", {:.1} of {} % for probes", governor.all_percent(), governor.budget_percent)
     });
-    let (rate, lost) = (interval.rate, interval.lost);
+    let (rate, lost) = (interval.rate, lost(interval));
     let still = standstill(status).map_or(String::new(), |text| format!(", {text}"));
     let pid = status.pid;
-    let mut lines = vec![format!("process {pid}: {rate:.0} records a second, {lost} lost{governor}{still}")];
+    let mut lines = vec![format!("process {pid}: {rate:.0} records a second, {lost}{governor}{still}")];
+    lines.extend(status.trace_file_trouble.iter().map(|trouble| format!("the trace file {trouble}")));
     let titles = ["calls/s", "time/s", "mean", "p50", "p99", "max"].map(|title| format!("{title:>9}"));
     lines.push(format!("{} level  method", titles.join(" ")));
-    lines.extend(interval.rows.iter().filter(|row| row.calls > 0).take(most).map(line));
+    let shown: Vec<&Row> = interval.rows.iter().filter(|row| row.calls > 0).take(most).collect();
+    lines.extend(shown.iter().map(|row| line(row)));
+    if shown.iter().any(|row| row.estimated) {
+        lines
+            .push("level watch: ≥ only calls that met a tick are counted, ~ times are estimates from ticks".to_owned());
+    }
     lines.join("\n") + "\n"
 }
 
+/// Returns how many records were lost, in words that `instr status` does not contradict.
+fn lost(interval: &Interval) -> String {
+    match interval.status.lost {
+        0 => "nothing lost".to_owned(),
+        all => format!("{all} lost, {} since the last look", interval.lost),
+    }
+}
+
 fn line(row: &Row) -> String {
-    let recent = row.recent.map(|recent| [recent.p50, recent.p99, recent.max].map(duration)).unwrap_or_default();
-    let [p50, p99, max] = recent;
-    let busy = duration(row.busy as u64);
-    let mean = row.mean.map_or(String::new(), |mean| duration(mean as u64));
-    let rate = if row.rate < 10.0 { format!("{:.1}", row.rate) } else { format!("{:.0}", row.rate) };
-    let (level, method) = (&row.level, row.name());
-    format!("{rate:>9} {busy:>9} {mean:>9} {p50:>9} {p99:>9} {max:>9} {level:<6} {method}")
+    let figures = [Column::Calls, Column::Time, Column::Mean, Column::Median, Column::P99, Column::Max]
+        .map(|column| format!("{:>9}", row.cell(column)));
+    format!("{} {:<6} {}", figures.join(" "), row.level, row.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn interval(lost: [u64; 2], trouble: Option<&str>) -> Interval {
+        let look = |calls: u64, lost: u64| -> Value {
+            json!({
+                "agent_version": "0.1.0", "pid": 7, "trace_file": "/t.jfr", "trace_file_bytes": 1, "classes_rewritten": 1,
+                "methods_instrumented": 1, "records": calls, "lost": lost, "trace_file_trouble": trouble,
+                "live": [], "bursts": null, "governor": null, "decisions": [],
+                "hottest": [{"probe": 1, "method": "a.B.c", "category": "", "level": "watch", "calls": calls,
+                    "estimated_calls": calls, "nanos": calls * 1_000_000, "lengths": calls * 1_000_000}],
+            })
+        };
+        let [before, now] = [look(0, lost[0]), look(40, lost[1])].map(|look| serde_json::from_value(look).unwrap());
+        Interval::between(&before, now, Duration::from_secs(2))
+    }
+
+    #[test]
+    fn a_table_marks_figures_of_level_watch_and_says_since_when_records_were_lost() {
+        let text = table(&interval([3, 10], Some("is full since second 3.2: later calls are lost")), 5);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].contains(" 10 lost, 7 since the last look"), "`instr status` shows the first figure: {text}");
+        assert_eq!(lines[1], "the trace file is full since second 3.2: later calls are lost");
+        assert!(lines[3].starts_with("      ≥20  ~20.0 ms "), "{text}");
+        assert!(lines[4].starts_with("level watch: ≥ only calls that met a tick are counted"), "{text}");
+        assert!(table(&interval([0, 0], None), 5).starts_with("process 7: 20 records a second, nothing lost\n"));
+    }
 }

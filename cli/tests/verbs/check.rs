@@ -84,3 +84,21 @@ fn a_rule_that_takes_no_method_is_reported_with_its_nearest_reason() {
     assert!(said.stdout.starts_with("rules.toml: ok (7 rules, 6 without a method, "), "{}", said.stdout);
     expect("check-idle.txt", &said.stderr);
 }
+
+#[test]
+fn a_jar_of_templates_that_is_not_there_is_shown_with_its_place() {
+    let sandbox = Sandbox::new();
+    sandbox.write("bad.toml", format!("[agent]\ntemplates = [\"absent.jar\"]\n{EVERYTHING}"));
+    let said = sandbox.instr(&["check", "bad.toml"]);
+    assert_eq!(said.code, 1);
+    expect("check-absent-templates.txt", &said.stderr);
+}
+
+#[test]
+fn a_file_that_is_no_text_is_shown_with_the_place_of_the_first_wrong_byte() {
+    let sandbox = Sandbox::new();
+    sandbox.write("bad.toml", b"[[rule]]\nclass = \"com.caf\xe9\"\n");
+    let said = sandbox.instr(&["check", "bad.toml"]);
+    assert_eq!(said.code, 1);
+    expect("check-not-utf8.txt", &said.stderr);
+}

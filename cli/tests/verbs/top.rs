@@ -91,9 +91,9 @@ fn status(pid: u32, look: u64, level: &str) -> Value {
         "classes_rewritten": 3, "methods_instrumented": 40, "records": 1_000 * look, "lost": 0, "live": [{"category": "catch-all", "levels": {"time": 2}}],
         "governor": null, "decisions": [],
         "hottest": [
-            {"probe": 1, "category": "catch-all", "method": "com.acme.Shop.sell", "level": level, "calls": 10 * look, "nanos": 1_000_000 * look,
+            {"probe": 1, "category": "catch-all", "method": "com.acme.Shop.sell", "level": level, "calls": 10 * look, "nanos": 1_000_000 * look, "lengths": 1_000_000 * look,
              "recent": {"p50": 90_000, "p99": 123_000, "max": 456_000}},
-            {"probe": 5, "category": "catch-all", "method": "com.acme.Shop.count", "level": "time", "calls": 5 * look, "nanos": 1_000 * look},
+            {"probe": 5, "category": "catch-all", "method": "com.acme.Shop.count", "level": "time", "calls": 5 * look, "nanos": 1_000 * look, "lengths": 1_000 * look},
         ],
     })
 }

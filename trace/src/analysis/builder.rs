@@ -16,7 +16,7 @@ use super::probe_time::ProbeTime;
 use super::samples::{ChunkSamples, SampleTotals};
 use super::slices::SliceVisitor;
 use super::threads::ThreadRows;
-use super::{Analysis, FrameId, RecordingInfo};
+use super::{Analysis, FrameId, RecordingInfo, overloads};
 use crate::conventions::request_name;
 use crate::reader::{Call, Event, ReadError, TraceReader};
 use crate::{TICK_LIMIT, WatchedLengths};
@@ -268,6 +268,7 @@ impl Builder {
         let mut analysis = self.analysis;
         analysis.tree = self.nesting.tree;
         analysis.frames = self.nesting.frames.frames;
+        overloads::mark(&mut analysis.frames);
         analysis.probe_time = ProbeTime::subtract(&analysis.recording, &mut analysis.tree, &mut analysis.frames);
         let left_out = analysis.tree.left_out();
         // The own time of paths that were left out has gone to their methods already.
@@ -310,6 +311,8 @@ fn describe(recording: &mut RecordingInfo, reader: &TraceReader, start_up: Optio
     recording.start_up_nanos = start_up.map(|at| at.saturating_sub(start));
     recording.notes.iter_mut().for_each(|(at, _, _)| *at = at.saturating_sub(start));
     recording.notes.sort();
+    recording.full_after_nanos =
+        recording.notes.iter().find(|(_, kind, _)| kind == crate::FILE_FULL).map(|(at, _, _)| *at);
 }
 
 fn add_warnings(analysis: &mut Analysis, notes_left_out: u64) {
@@ -324,6 +327,12 @@ fn add_warnings(analysis: &mut Analysis, notes_left_out: u64) {
     let dropped = analysis.recording.notes.iter().filter(|(_, kind, _)| kind == "dropped");
     let dropped: Vec<String> = dropped.map(|(_, _, message)| format!("{message}: {TOO_LOW}")).collect();
     analysis.warnings.extend(dropped);
+    if let Some(full_after) = analysis.recording.full_after_nanos {
+        let [full_after, whole] = [full_after, analysis.recording.duration_nanos].map(|nanos| nanos as f64 / 1e9);
+        analysis.warnings.push(format!(
+            "the file was full after {full_after:.1} of {whole:.1} s (max-file-mb in [trace]): all figures are those of these {full_after:.1} s"
+        ));
+    }
     if analysis.lost > 0 {
         let lost = analysis.lost;
         analysis.warnings.push(format!("{lost} records were lost: {TOO_LOW}, and callers may be missing"));

@@ -177,7 +177,7 @@ impl Claims {
             let Some(changes) = self.by_probe.remove(&probe(frame)) else { continue };
             frame.part = part(&in_order(changes), span);
             if let Some(part) = frame.part.as_ref().filter(|_| frame.calls > 0) {
-                let text = format!("{} ({}; {})", frame.full_name(), part.with_percent(), part.rest());
+                let text = format!("{} ({}; {})", frame.distinct_name(), part.with_percent(), part.rest());
                 marked.push((frame.total, text));
                 is_missing |= !part.rest_is_estimated;
             }

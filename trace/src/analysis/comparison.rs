@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::blocks::{Block, Blocks, student};
 use super::tree::Subtracted;
-use super::{Analysis, Frame, ProbeTime, RecordedPart};
+use super::{Analysis, Frame, Overloads, ProbeTime, RecordedPart};
 
 const NO_CALLS: &str = "no calls were recorded, so there is nothing to compare: check the rules of its configuration, and that it is a \
      recording of the agent";
@@ -219,6 +219,8 @@ pub struct MethodChange {
     pub name: String,
     /// Descriptor of the method.
     pub descriptor: String,
+    /// The types of its parameters, if the class has another recorded method of this name.
+    parameters: Option<String>,
     /// Before; `None`: the method is new.
     pub before: Option<Figures>,
     /// After; `None`: the method is gone.
@@ -234,15 +236,22 @@ impl MethodChange {
         let margins = Measure::ALL.map(|measure| margin(&before, &after, measure));
         let parts = [&before, &after].map(|side| smallest(side.0.iter().filter_map(|recorded| recorded.part.as_ref())));
         let [before, after] = [before, after].map(|side| side.figures());
-        MethodChange { name, descriptor: descriptor.to_owned(), before, after, margins, parts }
+        MethodChange { name, descriptor: descriptor.to_owned(), parameters: None, before, after, margins, parts }
     }
 
-    /// Returns the name, and after it the parts of the time to which the figures apply.
+    /// Returns the name; of an overloaded method with the types of its parameters.
+    #[must_use]
+    pub fn distinct_name(&self) -> String {
+        let parameters = self.parameters.as_ref().map_or_else(String::new, |parameters| format!("({parameters})"));
+        format!("{}{parameters}", self.name)
+    }
+
+    /// Returns the distinct name, and after it the parts of the time to which the figures apply.
     #[must_use]
     pub fn marked_name(&self) -> String {
         let sides = ["before", "after"].into_iter().zip(&self.parts);
         let parts: Vec<_> = sides.filter_map(|(side, part)| Some(format!("{side}: {}", part.as_ref()?.text))).collect();
-        if parts.is_empty() { self.name.clone() } else { format!("{} [{}]", self.name, parts.join("; ")) }
+        if parts.is_empty() { self.distinct_name() } else { format!("{} [{}]", self.distinct_name(), parts.join("; ")) }
     }
 
     /// Whether the figures of both sides apply to all of the time, as far as this measure is concerned: times that are estimated for the
@@ -385,7 +394,8 @@ impl Comparison {
                 sum.checked_div(side.len() as u64).unwrap_or(0)
             })
         };
-        let methods: Vec<_> = methods.into_iter().map(|(name, sides)| MethodChange::of(name, sides)).collect();
+        let mut methods: Vec<_> = methods.into_iter().map(|(name, sides)| MethodChange::of(name, sides)).collect();
+        mark_overloads(&mut methods);
         Comparison {
             recordings: both.map(<[Analysis]>::len),
             total: mean(|analysis| analysis.tree.total()),
@@ -459,6 +469,15 @@ impl Comparison {
         sides.any(|(figures, whole)| {
             figures.is_some_and(|figures| figures.total as f64 * 100.0 >= whole as f64 * smallest_share)
         })
+    }
+}
+
+fn mark_overloads(methods: &mut [MethodChange]) {
+    let overloads = Overloads::among(methods.iter().map(|method| ("", &*method.name, &*method.descriptor)));
+    let parameters: Vec<_> =
+        methods.iter().map(|method| overloads.parameters("", &method.name, &method.descriptor)).collect();
+    for (method, parameters) in methods.iter_mut().zip(parameters) {
+        method.parameters = parameters;
     }
 }
 

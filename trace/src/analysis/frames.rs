@@ -35,6 +35,8 @@ pub struct Frame {
     pub method: String,
     /// Descriptor of the method.
     pub descriptor: String,
+    /// The types of its parameters (`int, String`), if the class has another recorded method of this name.
+    pub parameters: Option<String>,
     /// Template that measured it.
     pub template: String,
     /// Calls; at level watch only those that a tick has seen.
@@ -76,13 +78,24 @@ impl Frame {
         if self.class.is_empty() { self.method.clone() } else { format!("{}.{}", self.class, self.method) }
     }
 
+    /// The full name; of an overloaded method with the types of its parameters.
+    #[must_use]
+    pub fn distinct_name(&self) -> String {
+        let parameters = self.parameters.as_ref().map_or_else(String::new, |parameters| format!("({parameters})"));
+        format!("{}{parameters}", self.full_name())
+    }
+
     /// The full name, followed by whether figures are of bursts only: those are another thing than figures of all calls.
     #[must_use]
     pub fn reported_name(&self) -> String {
-        format!("{}{}", self.full_name(), if self.is_in_bursts() { IN_BURSTS } else { "" })
+        format!("{}{}", self.full_name(), self.bursts())
     }
 
-    /// The full name, and after it the part of the time to which the number of calls applies.
+    fn bursts(&self) -> &'static str {
+        if self.is_in_bursts() { IN_BURSTS } else { "" }
+    }
+
+    /// The distinct name, and after it the part of the time to which the number of calls applies.
     #[must_use]
     pub fn marked_name(&self) -> String {
         self.name_marked_with(self.part.as_ref())
@@ -91,7 +104,7 @@ impl Frame {
     /// Returns the same with a part that was found before the analysis was complete.
     pub(crate) fn name_marked_with(&self, part: Option<&RecordedPart>) -> String {
         let part = part.map_or(String::new(), |part| format!(" [{}]", part.text));
-        format!("{}{part}", self.reported_name())
+        format!("{}{}{part}", self.distinct_name(), self.bursts())
     }
 
     pub(super) fn add(&mut self, duration: u64, exact: bool, is_outermost: bool) {

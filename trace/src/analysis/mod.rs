@@ -22,6 +22,7 @@ mod input_output;
 mod lengths;
 mod likely_times;
 mod nesting;
+mod overloads;
 mod pending;
 mod probe_time;
 mod relations;
@@ -50,6 +51,8 @@ pub use groups::{GroupRow, Grouping, StackRow, groups, package_of, stacks};
 pub use histogram::Histogram;
 pub use input_output::InputOutputRow;
 pub use lengths::CallTimes;
+pub(crate) use overloads::Overloads;
+pub use overloads::parameter_types;
 pub use probe_time::ProbeTime;
 pub use relations::Relation;
 pub use samples::{LineRow, SampleProfile, SampledThread};
@@ -105,6 +108,8 @@ pub struct RecordingInfo {
     pub configuration: Vec<(String, String)>,
     /// End of the start-up, in nanoseconds since the start of the recording.
     pub start_up_nanos: Option<u64>,
+    /// When the file had the size that it may have, in nanoseconds since the start: later calls are counted as lost.
+    pub full_after_nanos: Option<u64>,
     /// What happened on the way: nanoseconds since the start, a short word, a message.
     pub notes: Vec<(u64, String, String)>,
 }
@@ -185,6 +190,12 @@ impl Analysis {
             visitor.goes_on()
         });
         builder.finish(reader)
+    }
+
+    /// Whether some calls were counted at level watch: there were at least as many, and their times are estimates.
+    #[must_use]
+    pub fn is_estimated(&self) -> bool {
+        self.frames.iter().any(Frame::is_estimated)
     }
 
     /// Returns the time of all outermost calls of all threads as it was recorded, with the time of probes.

@@ -24,7 +24,8 @@ struct Prices {
 pub struct ProbeTime {
     /// All of it, in nanoseconds.
     pub nanos: u64,
-    /// Its share of the recorded time of all threads' calls.
+    /// Its share of the recorded time of all threads' calls: at least, because prices are measured before the program's own work slows probes
+    /// down.
     pub percent: f64,
     /// The method whose probe took most of it, and its calls with exact times.
     costliest: (String, u64),
@@ -34,7 +35,10 @@ impl ProbeTime {
     /// Returns what readers of the figures must know.
     #[must_use]
     pub fn text(&self) -> String {
-        format!("{:.1} % of the recorded time was the probes' own and is left out of own and total times", self.percent)
+        format!(
+            "at least {:.1} % of the recorded time was the probes' own and is left out of own and total times",
+            self.percent
+        )
     }
 
     /// Returns what to do if probes took much of the time; `None` if they did not.
@@ -66,7 +70,7 @@ impl ProbeTime {
         let nanos = recorded.saturating_sub(tree.total());
         let percent = 100.0 * nanos as f64 / recorded.max(1) as f64;
         let (costliest, calls) = prices.costliest(tree, frames.len())?;
-        let name = frames.get(costliest.index()).map(Frame::full_name).unwrap_or_default();
+        let name = frames.get(costliest.index()).map(Frame::distinct_name).unwrap_or_default();
         Some(ProbeTime { nanos, percent, costliest: (name, calls) })
     }
 }

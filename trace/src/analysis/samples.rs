@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::frames::Frames;
 use super::tree::{CallTree, NodeId};
-use super::{Frame, FrameId};
+use super::{Frame, FrameId, overloads};
 use crate::reader::{Chunk, Method, StackTrace, Thread};
 
 /// Stands above stacks whose outer frames are missing.
@@ -226,6 +226,7 @@ impl SampleTotals {
         }
         profile.tree.complete();
         profile.frames = self.frames.frames;
+        overloads::mark(&mut profile.frames);
         for node in profile.tree.nodes() {
             if let Some(frame) = node.frame.and_then(|id| profile.frames.get_mut(id.index())) {
                 frame.own = frame.own.saturating_add(node.own);

@@ -4,6 +4,9 @@ use rustc_hash::FxHashMap;
 
 use crate::reader::Thread;
 
+/// Name of the row of what no known thread did: losses above all.
+const UNKNOWN: &str = "(unknown threads)";
+
 /// A platform thread, or all virtual threads.
 #[derive(Debug, Clone, Default)]
 pub struct ThreadRow {
@@ -59,7 +62,7 @@ impl ThreadRows {
         totals
     }
 
-    /// Adds records that were lost; a thread that the recording does not know has a row without a name.
+    /// Adds records that were lost; those of threads that the recording does not know have one row.
     pub(super) fn lose(&mut self, thread: Option<&Thread>, lost: u64) {
         let totals = match thread {
             Some(thread) if thread.is_virtual => &mut self.virtual_threads,
@@ -73,6 +76,7 @@ impl ThreadRows {
     pub(super) fn finish(self) -> Vec<ThreadRow> {
         let row = |name: String, id, is_virtual, totals: ThreadTotals| {
             let ThreadTotals { calls, total, lost } = totals;
+            let name = if id == 0 && name.is_empty() { UNKNOWN.to_owned() } else { name };
             ThreadRow { name, id, is_virtual, calls, total, lost }
         };
         let platform = self.platform.into_iter().filter(|(_, (_, totals))| !totals.is_empty());

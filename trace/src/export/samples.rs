@@ -84,7 +84,7 @@ pub fn speedscope_samples(
     writeln!(out, "{{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",")?;
     writeln!(out, "\"exporter\":\"{exporter}\",\"name\":{},\"activeProfileIndex\":0,", json_string(&name))?;
     write!(out, "\"shared\":{{\"frames\":[")?;
-    write_list(out, &profile.frames, |out, frame| write!(out, "{{\"name\":{}}}", json_string(&frame.full_name())))?;
+    write_list(out, &profile.frames, |out, frame| write!(out, "{{\"name\":{}}}", json_string(&frame.distinct_name())))?;
     write!(out, "\n]}},\n\"profiles\":[")?;
     write_list(out, &profile.threads, |out, thread| write_thread(out, profile, unit, thread))?;
     writeln!(out, "\n]}}")?;
@@ -141,8 +141,9 @@ impl Paths<'_> {
     }
 
     fn line(&self, leaf: NodeId) -> String {
-        let name =
-            |index: &usize| self.profile.frames.get(*index).map_or_else(String::new, |frame| clean(&frame.full_name()));
+        let name = |index: &usize| {
+            self.profile.frames.get(*index).map_or_else(String::new, |frame| clean(&frame.distinct_name()))
+        };
         self.frames(leaf).iter().map(name).collect::<Vec<_>>().join(";")
     }
 }

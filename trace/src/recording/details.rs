@@ -205,17 +205,33 @@ impl Recording {
         self.event(type_id, at, fields);
     }
 
-    /// Tells in the next chunk what could not be written before.
-    pub(super) fn tell_drops(&mut self) {
-        let dropped = self.statistics.dropped_events - self.reported_drops;
-        if dropped > 0 {
-            self.reported_drops = self.statistics.dropped_events;
-            let message = format!("{dropped} events were dropped because the file could not be written");
-            let at = self.chunk.last_tick();
-            self.event(id::NOTE, at, |_, payload| {
-                push_text(payload, "dropped");
-                push_text(payload, &message);
+    /// Reports in the next chunk what could not be written before: a note of it, and its calls as lost.
+    pub(super) fn report_drops(&mut self) {
+        let (events, calls) = self.reported_drops;
+        let RecordingStatistics { dropped_events, dropped_calls, .. } = self.statistics;
+        let (events, calls) = (dropped_events - events, dropped_calls - calls);
+        let lost = std::mem::take(&mut self.unreported_lost);
+        if events == 0 {
+            return;
+        }
+        self.reported_drops = (dropped_events, dropped_calls);
+        let others = events.saturating_sub(calls);
+        let message =
+            format!("{calls} calls and {others} other events were dropped because the file could not be written");
+        let at = self.chunk.last_tick();
+        self.event(id::NOTE, at, |_, payload| {
+            push_text(payload, "dropped");
+            push_text(payload, &message);
+        });
+        if lost > 0 {
+            self.statistics.lost += lost;
+            let thread = self.threads.current();
+            self.threads.set_current(0);
+            self.event(id::LOSS, at, |recording, payload| {
+                recording.push_current_thread(payload);
+                varint::push(payload, lost);
             });
+            self.threads.set_current(thread);
         }
     }
 

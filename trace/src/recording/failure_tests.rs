@@ -49,9 +49,10 @@ fn a_full_disk_drops_chunks_counts_them_and_does_not_end_the_recording() {
     assert_eq!((statistics.calls, statistics.dropped_events, statistics.dropped_calls), (5_017, 5_010, 5_010));
 
     let analysis = Analysis::of_file(&file, AnalysisOptions::default()).unwrap();
-    assert_eq!(analysis.calls, 7);
+    assert_eq!((analysis.calls, analysis.lost), (7, 5_010), "one figure everywhere");
+    assert_eq!(statistics.lost, 5_010);
     let warned = |part: &str| analysis.warnings.iter().any(|warning| warning.contains(part));
-    assert!(warned("5010 events were dropped") && warned("too low"), "{:?}", analysis.warnings);
+    assert!(warned("5010 calls and 0 other events were dropped") && warned("too low"), "{:?}", analysis.warnings);
     let notes = &analysis.recording.notes;
     assert!(notes.iter().any(|(_, kind, text)| kind == "dropped" && text.contains("5010")), "{notes:?}");
 }
@@ -71,8 +72,36 @@ fn drops_are_reported_even_if_only_the_last_chunk_can_be_written() {
     recording.calls(&[[200, 5 << 24 | 1]; 3]);
     recording.finish().unwrap();
     let analysis = Analysis::of_file(&file, AnalysisOptions::default()).unwrap();
-    assert_eq!(analysis.calls, 3);
-    assert!(analysis.warnings.iter().any(|warning| warning.contains("20 events")), "{:?}", analysis.warnings);
+    assert_eq!((analysis.calls, analysis.lost), (3, 20));
+    assert!(analysis.warnings.iter().any(|warning| warning.contains("20 calls")), "{:?}", analysis.warnings);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_report_of_a_recording_without_calls_says_that_they_were_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trace.jfr");
+    let mut recording = recording(&file);
+    recording.lost(50, 4);
+    let good_file = std::mem::replace(&mut recording.destination, full_disk());
+    recording.calls(&[[100, 5 << 24 | 1]; 20]);
+    assert!(recording.flush_chunk().is_err());
+    let reported = |file: &Path| {
+        let analysis = Analysis::of_file(file, AnalysisOptions::default()).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&crate::report::json(&analysis)).unwrap();
+        let text = crate::report::terminal(&analysis, &crate::report::TerminalOptions::default());
+        (text, json["check"][0].as_str().unwrap().to_owned(), analysis.threads)
+    };
+    let (text, check, _) = reported(&file);
+    assert!(check.starts_with("The recording has no end: ") && text.contains(&check), "{text}");
+
+    recording.destination = good_file;
+    recording.finish().unwrap();
+    let (text, check, threads) = reported(&file);
+    assert!(text.contains("0 of 0 methods, 24 lost; "), "losses of a dropped chunk are reported again: {text}");
+    assert!(check.starts_with("Calls were recorded and lost: ") && !text.contains("Does a rule match?"), "{text}");
+    let names: Vec<_> = threads.iter().map(|row| (row.name.as_str(), row.lost)).collect();
+    assert_eq!(names, [("(unknown threads)", 24)]);
 }
 
 #[cfg(target_os = "linux")]

@@ -101,8 +101,10 @@ pub struct Recording {
     statistics: RecordingStatistics,
     /// Calls and losses before the chunk under construction.
     before_chunk: (u64, u64),
-    /// Number of `dropped_events` that the file already reports.
-    reported_drops: u64,
+    /// The `dropped_events` and `dropped_calls` that the file already reports.
+    reported_drops: (u64, u64),
+    /// Calls and losses of chunks that could not be written, which the next chunk reports as lost.
+    unreported_lost: u64,
     pending_error: Option<io::Error>,
     payload: Vec<u8>,
 }
@@ -145,7 +147,8 @@ impl Recording {
             options,
             statistics: RecordingStatistics::default(),
             before_chunk: (0, 0),
-            reported_drops: 0,
+            reported_drops: (0, 0),
+            unreported_lost: 0,
             pending_error: None,
             payload: Vec::new(),
         }
@@ -295,7 +298,7 @@ impl Recording {
     /// The same for those who want to know how much is in the file even if not all is.
     pub fn end(mut self) -> (RecordingStatistics, io::Result<()>) {
         self.make_room();
-        self.tell_drops();
+        self.report_drops();
         self.write_end(self.statistics);
         let result = self.write_chunk(true);
         self.keep_first_error(result);
@@ -332,13 +335,15 @@ impl Recording {
             Err(_) => {
                 self.statistics.dropped_events += events;
                 self.statistics.dropped_calls += figures.calls;
+                self.statistics.lost -= figures.lost;
+                self.unreported_lost += figures.calls + figures.lost;
             }
         }
         self.before_chunk = (self.statistics.calls, self.statistics.lost);
         self.next_chunk();
         self.forget_constants();
         if result.is_ok() {
-            self.tell_drops();
+            self.report_drops();
         }
         result
     }

@@ -107,6 +107,10 @@ impl Threads {
 
     /// Following events are of this thread.
     #[inline]
+    pub(super) fn current(&self) -> u64 {
+        self.current
+    }
+
     pub(super) fn set_current(&mut self, thread: u64) {
         if self.current != thread {
             self.current = thread;

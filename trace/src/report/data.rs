@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::advice::WHAT_TO_CHECK;
+use super::advice::what_to_check;
 use super::group_data::Views;
 use super::time_line::TimeLineData;
 use crate::Analysis;
@@ -64,7 +64,7 @@ struct Page<'a> {
     sockets: Vec<Detail<'a>>,
     input_output: Vec<InputOutputData<'a>>,
     warnings: &'a [String],
-    check: &'static [&'static str],
+    check: Vec<&'static str>,
 }
 
 /// What there is to know of a recording itself.
@@ -76,6 +76,9 @@ pub(super) struct Recording<'a> {
     start_epoch_millis: u64,
     duration: u64,
     start_up: Option<u64>,
+    /// When the file had the size that it may have; later calls are counted as lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    full_after: Option<u64>,
     finished: bool,
     pid: u64,
     jvm: &'a str,
@@ -108,6 +111,9 @@ struct FrameData<'a> {
     module: &'a str,
     method: &'a str,
     descriptor: &'a str,
+    /// The types of the parameters of an overloaded method.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameters: Option<&'a str>,
     template: &'a str,
     /// The part of the time in which every call was recorded, if the level was changed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -205,6 +211,8 @@ struct SampledFrame<'a> {
     module: &'a str,
     method: &'a str,
     descriptor: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameters: Option<&'a str>,
     own: u64,
     total: u64,
     calls: u64,
@@ -294,7 +302,7 @@ impl<'a> Page<'a> {
             sockets: Detail::largest(&analysis.sockets),
             input_output: analysis.input_output.iter().take(MOST_DETAILS).map(InputOutputData::of).collect(),
             warnings: &analysis.warnings,
-            check: WHAT_TO_CHECK,
+            check: what_to_check(analysis),
         }
     }
 }
@@ -308,6 +316,7 @@ impl<'a> Recording<'a> {
             start_epoch_millis: recording.start_epoch_nanos / 1_000_000,
             duration: recording.duration_nanos,
             start_up: recording.start_up_nanos,
+            full_after: recording.full_after_nanos,
             finished: recording.is_finished,
             pid: recording.pid,
             jvm: &recording.jvm,
@@ -371,6 +380,7 @@ impl<'a> SampledFrame<'a> {
             module: &frame.module,
             method: &frame.method,
             descriptor: &frame.descriptor,
+            parameters: frame.parameters.as_deref(),
             own: frame.own,
             total: frame.total,
             calls: frame.calls,
@@ -392,6 +402,7 @@ impl<'a> FrameData<'a> {
             module: &frame.module,
             method: &frame.method,
             descriptor: &frame.descriptor,
+            parameters: frame.parameters.as_deref(),
             template: &frame.template,
             part: frame.part.as_ref().map(PartData::of),
             estimated: frame.is_estimated(),

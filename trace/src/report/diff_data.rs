@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::data::{PartData, Recording};
 use crate::Analysis;
-use crate::analysis::{ComparedTree, Comparison, Figures, Measure, MethodChange, RecordingInfo};
+use crate::analysis::{ComparedTree, Comparison, Figures, Measure, MethodChange, Overloads, RecordingInfo};
 
 /// Paths in the flame graph; those with less time in both recordings are left out.
 const MOST_PATHS: usize = 40_000;
@@ -30,6 +30,8 @@ struct FrameData<'a> {
     class: &'a str,
     method: &'a str,
     descriptor: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameters: Option<String>,
     template: &'static str,
 }
 
@@ -65,7 +67,7 @@ struct Columns {
 
 #[derive(Serialize)]
 struct Row<'a> {
-    name: &'a str,
+    name: String,
     descriptor: &'a str,
     /// Position in `frames`.
     frame: Option<usize>,
@@ -123,7 +125,7 @@ pub(super) fn diff_json(before: &[Analysis], after: &[Analysis], comparison: &Co
         calls: comparison.calls[1],
         total: comparison.total[1],
         warnings: warnings(comparison),
-        frames: tree.methods.iter().map(frame).collect(),
+        frames: frames(&tree),
         nodes,
         paths: whole.nodes.len(),
         diff: Diff {
@@ -141,8 +143,17 @@ pub(super) fn diff_json(before: &[Analysis], after: &[Analysis], comparison: &Co
     serde_json::to_string(&page).unwrap_or_default()
 }
 
-fn frame(method: &crate::analysis::ComparedMethod) -> FrameData<'_> {
-    FrameData { class: &method.class, method: &method.method, descriptor: &method.descriptor, template: "" }
+fn frames(tree: &ComparedTree) -> Vec<FrameData<'_>> {
+    let methods = tree.methods.iter().map(|method| (&*method.class, &*method.method, &*method.descriptor));
+    let overloads = Overloads::among(methods.clone());
+    let frame = |(class, method, descriptor)| FrameData {
+        class,
+        method,
+        descriptor,
+        parameters: overloads.parameters(class, method, descriptor),
+        template: "",
+    };
+    methods.map(frame).collect()
 }
 
 fn warnings(comparison: &Comparison) -> Vec<String> {
@@ -160,7 +171,7 @@ fn rows<'a>(changes: &[&'a MethodChange], tree: &ComparedTree) -> Vec<Row<'a>> {
         positions.insert((name(method), &method.descriptor), position);
     }
     let row = |change: &&'a MethodChange| Row {
-        name: &change.name,
+        name: change.distinct_name(),
         descriptor: &change.descriptor,
         frame: positions.get(&(change.name.clone(), change.descriptor.as_str())).copied(),
         figures: [change.before, change.after].map(|figures| figures.map(Numbers::of)),

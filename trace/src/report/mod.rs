@@ -14,4 +14,4 @@ pub use data::json;
 pub use html::{diff_html, html, html_with_time_line};
 pub use terminal::{TerminalOptions, View, allocated, comparison, method, moved, terminal, transactions, view};
 pub use transaction_data::transactions_json;
-pub use units::{bytes, count, counted, date, duration};
+pub use units::{bytes, count, counted, date, duration, margin};

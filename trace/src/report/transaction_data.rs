@@ -40,7 +40,7 @@ struct NodeData {
 
 impl NodeData {
     fn of(found: &Transactions, node: &TransactionNode) -> NodeData {
-        let method = found.frame(node).map(|frame| frame.full_name()).unwrap_or_default();
+        let method = found.frame(node).map(|frame| frame.distinct_name()).unwrap_or_default();
         let TransactionNode { parent, is_elsewhere: elsewhere, calls, total, own, beside, .. } = *node;
         NodeData { parent, method, elsewhere, calls, total, own, beside }
     }

@@ -88,9 +88,20 @@ pub fn date(epoch_nanos: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
+/// How far a difference may be off, in percent: beyond ten times the whole the number itself says nothing.
+#[must_use]
+pub fn margin(percent: f64) -> String {
+    if percent > 1000.0 { ">1000 %".to_owned() } else { format!("{percent:.1} %") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn margins_beyond_ten_times_the_whole_are_no_figures() {
+        assert_eq!([0.04, 12.0, 1000.0, 94_327_144.1].map(margin), ["0.0 %", "12.0 %", "1000.0 %", ">1000 %"]);
+    }
 
     #[test]
     fn durations_keep_three_digits_and_change_the_unit_when_rounding_says_so() {

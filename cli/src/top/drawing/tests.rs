@@ -20,7 +20,7 @@ fn status(factor: u64, lost: u64) -> Value {
         let recent = (calls > 0).then(|| json!({"p50": nanos / calls, "p99": nanos * 4 / calls, "max": nanos}));
         // As an agent numbers them: any numbers that differ.
         let probe = method.len() as u32;
-        json!({"probe": probe, "category": "catch-all", "method": method, "level": level, "calls": calls * factor, "nanos": nanos * factor, "mean_is_known": true, "recent": recent,
+        json!({"probe": probe, "category": "catch-all", "method": method, "level": level, "calls": calls * factor, "nanos": nanos * factor, "lengths": nanos * factor, "mean_is_known": true, "recent": recent,
             "descriptor": "()V", "estimated_calls": if level == "watch" { calls * factor } else { 0 }})
     };
     json!({
@@ -113,6 +113,8 @@ fn probes_that_do_not_record_are_named() {
     };
     assert!(head("paused", json!(["request"])).contains("process 4711  PROBES PAUSED (request)"));
     assert!(head("ended", json!("asked for by a user")).contains("RECORDING ENDED: asked for by a user"));
+    let full = json!("is full since second 3.2 (max-file-mb in [trace]): later calls are counted as lost");
+    assert!(head("trace_file_trouble", full).contains("process 4711  the trace file is full since second 3.2"));
     assert!(!head("paused", json!([])).contains("PAUSED"));
 }
 

@@ -68,7 +68,7 @@ function methodDifference(index) {
   const facts = [["Signature", frame.method + frame.descriptor]];
   if (!row) return facts;
   const both = (key) => row.figures.map((figures) => figures?.[key] ?? 0);
-  const chance = row.chance == null ? "" : ` · chance alone: ±${row.chance.toFixed(1)} %`;
+  const chance = row.chance == null ? "" : ` · chance alone: ±${chanceOf(row.chance)}`;
   return [
     ["Own", beforeAfter(...both("own"), time) + chance], ["Total", beforeAfter(...both("total"), time)],
     ["Calls", beforeAfter(...both("calls"), count)],
@@ -102,6 +102,11 @@ function differenceFlame() {
   return panel;
 }
 
+// Beyond ten times the whole the number itself says nothing.
+function chanceOf(percent) {
+  return percent > 1000 ? ">1000 %" : `${percent.toFixed(1)} %`;
+}
+
 function differenceTable() {
   const figure = (row, side, key) => row.figures[side]?.[key] ?? 0;
   const column = (title, side, key, format) => number(title, (row) => figure(row, side, key),
@@ -116,7 +121,7 @@ function differenceTable() {
       number("Difference", (row) => Math.abs(change(row)), (_, row) => signed(change(row)), { mark }),
       number("Change", (row) => (row.figures[0] ? change(row) / Math.max(figure(row, 0, "own"), 1) : Infinity),
         (_, row) => `${row.is_chance ? "≈" : row.is_chance === null ? "?" : ""}${percentOf(figure(row, 0, "own"), figure(row, 1, "own"))}`, { mark }),
-      number("± chance", (row) => row.chance ?? -1, (value) => (value < 0 ? "–" : `${value.toFixed(1)} %`)),
+      number("± chance", (row) => row.chance ?? -1, (value) => (value < 0 ? "–" : chanceOf(value))),
       column("Calls before", 0, "calls", count), column("after", 1, "calls", count),
       column("Per call before", 0, "per_call", time), column("after", 1, "per_call", time),
       { title: "Method", text: true, value: (row) => row.name, show: (row) => make("span", {}, row.frame == null ? row.name : methodLink(row.frame), ...sidesOf(row, partTag)) },

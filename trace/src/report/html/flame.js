@@ -161,7 +161,7 @@ function prepared(canvas, width, height) {
 function drawLabel(context, node, left, right, top, ink) {
   const room = right - left - 10;
   const frame = frames[nodes.frame[node]];
-  const names = frame ? [fullName(frame), `${simpleName(frame.class)}.${frame.method}`, frame.method] : ["all threads"];
+  const names = frame ? [fullName(frame), `${simpleName(frame.class)}.${methodName(frame)}`, methodName(frame)] : ["all threads"];
   let name = names.find((candidate) => context.measureText(candidate).width <= room) || names[names.length - 1];
   if (context.measureText(name).width > room) {
     const letters = Math.floor(name.length * room / context.measureText(name).width) - 1;

@@ -14,7 +14,7 @@ function groupsPanel() {
       rows, sort: 0, filter: (row) => row.name,
       columns: [
         measured("Own", "own"), portion("own"), measured("Total", "total"), portion("total"),
-        ...(isSampled ? [] : [number("Calls", (row) => row.calls)]), number("Methods", (row) => row.methods),
+        ...(isSampled ? [] : [number("Calls", (row) => row.calls, (calls, row) => atLeast(row.estimated, calls))]), number("Methods", (row) => row.methods),
         { title: GROUPINGS.find(([name]) => name === key)[1], text: true, value: (row) => row.name, show: (row) => groupLink(row.name) },
       ],
       note: notes.join(" · "),

@@ -88,6 +88,11 @@ function estimate(isEstimate, text) {
   return isEstimate ? `~${text}` : text;
 }
 
+// At level watch only calls that met a tick are counted; samples are what they are.
+function atLeast(isEstimate, calls) {
+  return isEstimate && !isSampled ? `≥${count(calls)}` : count(calls);
+}
+
 // Empty for what level watch does not carry.
 function known(value, format) {
   return value == null ? "" : format(value);
@@ -102,8 +107,13 @@ function simpleName(className) {
   return className.slice(className.lastIndexOf(".") + 1);
 }
 
+// Overloaded methods have their parameters.
+function methodName(frame) {
+  return frame.parameters == null ? frame.method : `${frame.method}(${frame.parameters})`;
+}
+
 function fullName(frame) {
-  return frame.class ? `${frame.class}.${frame.method}` : frame.method;
+  return frame.class ? `${frame.class}.${methodName(frame)}` : methodName(frame);
 }
 
 function nodeName(node) {

@@ -55,7 +55,7 @@ function methodLink(index, isShort) {
   const frame = frames[index];
   const dot = frame.class.lastIndexOf(".") + 1;
   const link = make("button", { class: "link", title: fullName(frame) + frame.descriptor, onclick: () => openMethod(index) },
-    isShort ? null : make("span", { class: "package" }, frame.class.slice(0, dot)), `${frame.class.slice(dot)}.${frame.method}`);
+    isShort ? null : make("span", { class: "package" }, frame.class.slice(0, dot)), `${frame.class.slice(dot)}.${methodName(frame)}`);
   return link;
 }
 
@@ -74,13 +74,13 @@ function methodsPanel() {
     rows: frames.map((_, index) => index),
     columns: [
       measured("Own", "own"), portion("%", "own"), measured("Total", "total"), portion("%", "total"),
-      number(isSampled ? "Samples" : "Calls", (index) => frames[index].calls),
+      number(isSampled ? "Samples" : "Calls", (index) => frames[index].calls, (calls, index) => atLeast(frames[index].estimated, calls)),
       ...(isSampled ? [] : [measured("Average", "average"), measured("p50", "p50"), measured("p95", "p95"), measured("p99", "p99"), measured("Max", "max")]),
       { title: "Method", text: true, value: (index) => fullName(frames[index]), show: name },
     ],
     sort: 0,
     filter: (index) => `${fullName(frames[index])} ${frames[index].template} ${frames[index].module ?? ""}`,
-    note: isSampled ? samplesNote() : frames.some((frame) => frame.estimated) ? "~ level watch: only calls that met a tick are counted, times are estimates from ticks; average, percentiles and max only where all calls seen took two ticks or more; ± the true time is not farther off in 19 cases of 20" : null,
+    note: isSampled ? samplesNote() : frames.some((frame) => frame.estimated) ? "level watch: ≥ only calls that met a tick are counted, ~ times are estimates from ticks; average, percentiles and max only where all calls seen took two ticks or more; ± the true time is not farther off in 19 cases of 20" : null,
   });
 }
 
@@ -96,7 +96,7 @@ function detailsPanel(rows, title, extra) {
   return tablePanel({
     rows, sort: 0, filter: (row) => row.text,
     columns: [
-      number("Total", (row) => row.total, time), number("Calls", (row) => row.calls), number("Average", (row) => row.average, length),
+      number("Total", (row) => row.total, time), number("Calls", (row) => row.calls, (calls, row) => atLeast(row.estimated, calls)), number("Average", (row) => row.average, length),
       number("p95", (row) => row.p95, length), number("Max", (row) => row.max, length), ...extra,
       { title, text: true, class: "mono", value: (row) => row.text },
     ],
@@ -142,7 +142,7 @@ function treePanel() {
     text.style.paddingLeft = `${10 + layout.depth[node] * 16}px`;
     return make("tr", { "data-row": node, class: node === found.at ? "found" : "" },
       make("td", {}, estimate(isEstimate, amount(nodes.total[node]))), shareCell(nodes.total[node], data.total, share(nodes.total[node], data.total)),
-      make("td", {}, estimate(isEstimate, amount(nodes.own[node]))), make("td", {}, count(nodes.calls[node])), text);
+      make("td", {}, estimate(isEstimate, amount(nodes.own[node]))), make("td", {}, atLeast(isEstimate, nodes.calls[node])), text);
   };
   const fill = (focus) => {
     body.replaceChildren(...rowsOf(0));
@@ -185,7 +185,7 @@ function methodFacts(frame) {
   return [
     ["Total", `${estimate(frame.estimated, amount(frame.total))}${plusMinus(frame.estimated, frame.total_margin)} · ${share(frame.total, data.total)}`],
     ["Own", `${estimate(frame.estimated, amount(frame.own))}${plusMinus(frame.estimated, frame.own_margin)} · ${share(frame.own, data.total)}`],
-    isSampled ? ["Samples", count(frame.calls)] : ["Calls", [count(frame.calls), ...["average", "p50", "p95", "p99", "max"].filter((key) => frame[key] != null).map((key) => `${key} ${estimate(frame.estimated, time(frame[key]))}`)].join(" · ")],
+    isSampled ? ["Samples", count(frame.calls)] : ["Calls", [atLeast(frame.estimated, frame.calls), ...["average", "p50", "p95", "p99", "max"].filter((key) => frame[key] != null).map((key) => `${key} ${estimate(frame.estimated, time(frame[key]))}`)].join(" · ")],
     ["Signature", frame.method + frame.descriptor],
     ...(frame.module ? [["Module", frame.module]] : []),
     ["Template", frame.template || "–"],

@@ -2,9 +2,9 @@
 
 use super::table::{Cell, Table};
 use super::text::{Style, printable, shorten_name};
-use super::{TerminalOptions, estimated};
+use super::{TerminalOptions, WATCH_LEGEND, at_least, estimated};
 use crate::analysis::{Comparison, Figures, Measure, MethodChange};
-use crate::report::units::{count, duration};
+use crate::report::units::{count, duration, margin};
 
 const ONE_RUN: [&str; 2] = [
     "  ± is computed from blocks of time within each recording. How much one run of the program differs from the next is not in it:",
@@ -45,12 +45,14 @@ pub fn comparison(comparison: &Comparison, by: Measure, options: &TerminalOption
     if methods.len() > options.rows {
         lines.push(style.faint(&format!("  ... {} more", count((methods.len() - options.rows) as u64))));
     }
+    let has_gone = methods.iter().take(options.rows).any(|method| method.after.is_none());
     let legend = [
         (
             "  ± what chance alone makes of it, in 19 cases of 20; ≈ no more than that; ? cannot be said: too few calls, or a part of the time",
             true,
         ),
-        ("  ~ estimates of level watch", methods.iter().any(|method| method.is_estimated())),
+        (WATCH_LEGEND, methods.iter().any(|method| method.is_estimated())),
+        ("  gone: no call of it ended in the later recording; one that still runs at its end is not in it", has_gone),
         (
             "  [..] the calls are those of this part of the time (docs/reports.md)",
             methods.iter().any(|method| method.is_in_part()),
@@ -87,11 +89,11 @@ fn cells(method: &MethodChange, by: Measure) -> Vec<Cell> {
     let both = [method.before, method.after];
     let value = |figures: Option<Figures>, measure: Measure| match figures {
         None => "-".to_owned(),
-        Some(figures) if measure == Measure::Calls => count(figures.calls),
+        Some(figures) if measure == Measure::Calls => at_least(figures.estimated_calls > 0, figures.calls),
         Some(figures) if measure == Measure::Average && figures.average.is_none() => String::new(),
         Some(figures) => estimated(figures.estimated_calls > 0, duration(figures.value(measure))),
     };
-    let noise = method.noise_percent(by).map_or("-".to_owned(), |noise| format!("{noise:.1} %"));
+    let noise = method.noise_percent(by).map_or("-".to_owned(), margin);
     let mut cells: Vec<Cell> = both.map(|figures| Cell::new(value(figures, time_measure))).into();
     cells.extend([Cell::new(change(method, by)), Cell::new(noise)]);
     cells.extend(both.map(|figures| Cell::new(value(figures, Measure::Calls))));

@@ -16,7 +16,7 @@ pub use moved::moved;
 pub use transactions::transactions;
 pub use views::{View, view};
 
-use super::advice::{NO_CALLS, WHAT_TO_CHECK};
+use super::advice::{NO_CALLS, what_to_check};
 use super::units::{bytes, count, counted, date, duration, percent};
 use crate::Analysis;
 use crate::analysis::{DetailRow, Frame, FrameId, Measure, ProbeTime, Relation};
@@ -73,7 +73,7 @@ pub fn terminal(analysis: &Analysis, options: &TerminalOptions) -> String {
     }
     match &analysis.samples {
         Some(profile) => samples::sections(&mut report, profile),
-        None if analysis.calls == 0 && analysis.allocations.is_none() => report.nothing(),
+        None if analysis.calls == 0 && analysis.allocations.is_none() => report.nothing(analysis),
         None => {}
     }
     report.slowest_calls(analysis);
@@ -92,7 +92,7 @@ pub fn terminal(analysis: &Analysis, options: &TerminalOptions) -> String {
 #[must_use]
 pub fn method(analysis: &Analysis, pattern: &str, options: &TerminalOptions) -> String {
     let mut report = Report { style: Style { colours: options.colours }, options, lines: Vec::new() };
-    let is_meant = |id: &FrameId| analysis.frame(*id).is_some_and(|frame| frame.full_name().contains(pattern));
+    let is_meant = |id: &FrameId| analysis.frame(*id).is_some_and(|frame| frame.distinct_name().contains(pattern));
     for id in analysis.frames_by_own_time().into_iter().filter(is_meant).take(options.rows) {
         report.relations(analysis, id);
     }
@@ -102,9 +102,16 @@ pub fn method(analysis: &Analysis, pattern: &str, options: &TerminalOptions) -> 
     report.lines.join("\n") + "\n"
 }
 
+const WATCH_LEGEND: &str = "  level watch: ≥ only calls that met a tick are counted, ~ times are estimates from ticks";
+
 /// Marks a figure that is an estimate.
 fn estimated(is_estimated: bool, text: String) -> String {
     if is_estimated { format!("~{text}") } else { text }
+}
+
+/// Marks a number of calls of which some were counted at level watch, which counts only those that a tick met.
+fn at_least(is_estimated: bool, calls: u64) -> String {
+    if is_estimated { format!("≥{}", count(calls)) } else { count(calls) }
 }
 
 /// Columns in front of the values of a call.
@@ -124,9 +131,9 @@ impl Report<'_> {
         self.lines.push(self.style.title(title));
     }
 
-    fn nothing(&mut self) {
+    fn nothing(&mut self, analysis: &Analysis) {
         self.title(NO_CALLS);
-        self.lines.extend(WHAT_TO_CHECK.iter().map(|line| format!("  - {line}")));
+        self.lines.extend(what_to_check(analysis).iter().map(|line| format!("  - {line}")));
     }
 
     /// What to do if probes took much of the time: said before any figure.
@@ -147,7 +154,9 @@ impl Report<'_> {
         };
         let pid = if recording.pid > 0 { format!(", pid {}", recording.pid) } else { String::new() };
         fact("started", date(recording.start_epoch_nanos));
-        fact("duration", duration(recording.duration_nanos));
+        let full =
+            recording.full_after_nanos.map(|nanos| format!(", of which the first {} are recorded", duration(nanos)));
+        fact("duration", duration(recording.duration_nanos) + &full.unwrap_or_default());
         fact("start-up", recording.start_up_nanos.map(duration).unwrap_or_default());
         fact("ended by", recording.end_reason.clone());
         fact("command", recording.command_line.clone());
@@ -156,7 +165,7 @@ impl Report<'_> {
             "calls",
             format!(
                 "{} of {}, {}{} lost; {}, {} in {}",
-                count(analysis.calls),
+                at_least(analysis.is_estimated(), analysis.calls),
                 counted(analysis.frames.len() as u64, "method"),
                 count(analysis.lost),
                 // How many were lost last is written at the end.
@@ -178,15 +187,15 @@ impl Report<'_> {
         let ids = analysis.frames_by(by);
         let total = analysis.tree.total();
         self.title(&format!("Methods by {}, in {} of calls", comparison::name_of(by), duration(total)));
-        let columns = MethodColumns::fitting(self.options.width, analysis.frames.iter().any(Frame::is_estimated));
+        let columns = MethodColumns::fitting(self.options.width, analysis.is_estimated());
         let mut table = Table::new(columns.titles(), "method");
         for frame in ids.iter().take(self.options.rows).filter_map(|id| analysis.frame(*id)) {
             table.row(columns.cells(frame, total), printable(&frame_name(frame)));
         }
         self.lines.extend(table.lines(self.options.width, self.style, shorten_name));
         self.more(ids.len());
-        if analysis.frames.iter().any(Frame::is_estimated) {
-            let legend = "  ~ level watch: only calls that met a tick are counted, times are estimates from ticks";
+        if analysis.is_estimated() {
+            let legend = WATCH_LEGEND;
             let lengths = match analysis.shortest_length {
                 Some(shortest) => format!(
                     "    average, percentiles and max only where all calls seen took {} (two ticks) or more, right to a tick",
@@ -223,7 +232,7 @@ impl Report<'_> {
             let mut numbers = vec![
                 Cell::new(duration(row.total)),
                 Cell::share(percent(row.total, total), row.total, total),
-                Cell::new(count(row.calls)),
+                Cell::new(at_least(analysis.is_estimated(), row.calls)),
             ];
             numbers.extend((analysis.lost > 0).then(|| Cell::new(count(row.lost))));
             let id = if row.is_virtual || row.id == 0 { String::new() } else { format!(" (id {})", row.id) };
@@ -268,7 +277,8 @@ impl Report<'_> {
         let mut table = Table::new(titles, "");
         for row in rows.iter().take(self.options.rows) {
             let time = |nanos: u64| Cell::new(estimated(row.times.estimated_calls > 0, duration(nanos)));
-            let mut numbers = vec![time(row.times.sum), Cell::new(count(row.calls))];
+            let calls = at_least(row.times.estimated_calls > 0, row.calls);
+            let mut numbers = vec![time(row.times.sum), Cell::new(calls)];
             let length = |nanos: Option<u64>| nanos.map_or(Cell::new(""), time);
             numbers.extend([row.times.average(), row.times.percentile(95.0), row.times.longest()].map(length));
             numbers.extend(has_bytes.then(|| Cell::new(bytes(row.bytes))));
@@ -312,16 +322,24 @@ impl Report<'_> {
     fn relations(&mut self, analysis: &Analysis, id: FrameId) {
         let Some(frame) = analysis.frame(id) else { return };
         self.title(&printable(&frame_name(frame)));
-        let (calls, total) = (counted(frame.calls, "call"), duration(frame.total));
-        self.lines.push(format!("  {calls}, {total} in total, {} of its own", duration(frame.own)));
+        let is_estimated = frame.is_estimated();
+        let time = |nanos| estimated(is_estimated, duration(nanos));
+        let sign = if is_estimated { "≥" } else { "" };
+        let (calls, total, own) = (counted(frame.calls, "call"), time(frame.total), time(frame.own));
+        self.lines.push(format!("  {sign}{calls}, {total} in total, {own} of its own"));
         for (title, relations) in [("called by", analysis.callers(id)), ("calls", analysis.callees(id))] {
             if relations.is_empty() {
                 continue;
             }
             let mut table = Table::new(vec!["total", "calls"], title);
             for Relation { frame, calls, total } in relations.iter().take(self.options.rows) {
-                let name = frame.and_then(|id| analysis.frame(id)).map_or("(outermost)".to_owned(), frame_name);
-                table.row([duration(*total), count(*calls)].map(Cell::new).into(), printable(&name));
+                let other = frame.and_then(|id| analysis.frame(id));
+                let name = other.map_or("(outermost)".to_owned(), frame_name);
+                // The figures are those of the called method.
+                let called = if title == "calls" { other } else { analysis.frame(id) };
+                let is_estimated = called.is_some_and(Frame::is_estimated);
+                let cells = [estimated(is_estimated, duration(*total)), at_least(is_estimated, *calls)];
+                table.row(cells.map(Cell::new).into(), printable(&name));
             }
             self.lines.extend(table.lines(self.options.width, self.style, shorten_name));
             self.more(relations.len());
@@ -372,7 +390,8 @@ impl MethodColumns {
         cells.extend(margin(frame.own_margin));
         cells.extend([Cell::share(percent(frame.own, total), frame.own, total), time(frame.total)]);
         cells.extend(margin(frame.total_margin));
-        cells.extend([Cell::share(percent(frame.total, total), frame.total, total), Cell::new(count(frame.calls))]);
+        cells.extend([Cell::share(percent(frame.total, total), frame.total, total)]);
+        cells.push(Cell::new(at_least(frame.is_estimated(), frame.calls)));
         cells.extend(self.averages.then(|| length(frame.times.average())));
         cells.extend(self.percentiles.then(|| percentile(50.0)));
         cells.extend(self.extremes.then(|| percentile(95.0)));

@@ -61,7 +61,7 @@ fn methods(report: &mut Report<'_>, profile: &SampleProfile) {
     for frame in ids.iter().take(report.options.rows).filter_map(|id| profile.frame(*id)) {
         let mut cells = ticks_cells(frame.own, profile.ticks);
         cells.extend(ticks_cells(frame.total, profile.ticks));
-        table.row(cells, printable(&frame.full_name()));
+        table.row(cells, printable(&frame.distinct_name()));
     }
     finish(report, &table, ids.len());
 }

@@ -74,7 +74,7 @@ impl Drawing<'_> {
     }
 
     fn line(&mut self, node: &TransactionNode, depth: usize) {
-        let name = self.found.frame(node).map(|frame| printable(&frame.full_name())).unwrap_or_default();
+        let name = self.found.frame(node).map(|frame| printable(&frame.distinct_name())).unwrap_or_default();
         let (mark, beside) = if node.is_elsewhere { (ELSEWHERE, duration(node.beside)) } else { ("", String::new()) };
         let numbers = vec![
             Cell::new(duration(node.total)),

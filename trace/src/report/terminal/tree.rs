@@ -2,7 +2,7 @@
 
 use super::table::{Cell, Table};
 use super::text::{Style, printable, shorten_name};
-use super::{TerminalOptions, estimated};
+use super::{TerminalOptions, at_least, estimated};
 use crate::analysis::{CallTree, Frame, Node, NodeId};
 use crate::report::units::{count, percent};
 
@@ -25,7 +25,7 @@ pub(super) struct TreeView<'a> {
 
 impl TreeView<'_> {
     fn name(&self, node: &Node) -> Option<String> {
-        node.frame.and_then(|id| self.frames.get(id.index())).map(|frame| printable(&frame.full_name()))
+        node.frame.and_then(|id| self.frames.get(id.index())).map(|frame| printable(&frame.distinct_name()))
     }
 }
 
@@ -77,24 +77,25 @@ impl Drawing<'_> {
         }
         if !hidden.is_empty() {
             let sum = hidden.iter().map(|child| child.total).sum();
-            let (paths, calls) = self.paths_and_calls(hidden);
-            let mut numbers = vec![(view.unit)(sum), percent(sum, self.total), String::new()];
-            numbers.extend(view.calls.map(|_| count(calls)));
+            let (paths, calls, is_estimated) = self.paths_and_calls(hidden);
+            let mut numbers = vec![estimated(is_estimated, (view.unit)(sum)), percent(sum, self.total), String::new()];
+            numbers.extend(view.calls.map(|_| at_least(is_estimated, calls)));
             let numbers = numbers.into_iter().map(Cell::new).collect();
             self.table.row(numbers, format!("{guides}└{NAME} ... {} more", count(paths)));
         }
     }
 
-    /// The number of nodes from `nodes` down, and of their calls.
-    fn paths_and_calls(&self, nodes: &[&Node]) -> (u64, u64) {
+    /// The number of nodes from `nodes` down, and of their calls, and whether these are estimates.
+    fn paths_and_calls(&self, nodes: &[&Node]) -> (u64, u64, bool) {
         let mut left = nodes.to_vec();
-        let (mut paths, mut calls) = (0, 0);
+        let (mut paths, mut calls, mut is_estimated) = (0, 0, false);
         while let Some(node) = left.pop() {
             paths += 1;
             calls += node.calls;
+            is_estimated |= node.estimated_calls > 0;
             left.extend(node.children.iter().filter_map(|child| self.view.tree.node(*child)));
         }
-        (paths, calls)
+        (paths, calls, is_estimated)
     }
 
     fn line(&mut self, node: &Node, guides: &str, name: &str) {
@@ -105,7 +106,7 @@ impl Drawing<'_> {
             Cell::share(percent(node.total, self.total), node.total, self.total),
             Cell::share(estimated(is_estimated, unit(node.own)), node.own, self.total),
         ];
-        numbers.extend(self.view.calls.map(|_| Cell::new(count(node.calls))));
+        numbers.extend(self.view.calls.map(|_| Cell::new(at_least(is_estimated, node.calls))));
         self.table.row(numbers, format!("{guides}{NAME}{name}"));
     }
 }

@@ -4,7 +4,7 @@ use super::comparison::name_of;
 use super::table::{Cell, Table};
 use super::text::{Style, cut_end, printable, shorten_name};
 use super::tree::{self, TreeView};
-use super::{Report, TerminalOptions, estimated};
+use super::{Report, TerminalOptions, WATCH_LEGEND, at_least, estimated};
 use super::{allocations, samples};
 use crate::Analysis;
 use crate::analysis::{CallTree, Frame, GroupRow, Grouping, InputOutputRow, Measure, groups, package_of, stacks};
@@ -94,7 +94,7 @@ pub fn view(analysis: &Analysis, view: View, options: &TerminalOptions) -> Strin
         section(&mut report, "", view, &source, &lines(analysis, view, &source, threads));
     }
     if analysis.calls == 0 && analysis.samples.is_none() && analysis.allocations.is_none() {
-        report.nothing();
+        report.nothing(analysis);
     }
     if let View::Groups(grouping) = view {
         input_output(&mut report, &analysis.input_output, grouping);
@@ -156,7 +156,7 @@ impl Line {
 
     fn of_method(frame: &Frame) -> Line {
         let (own, total) = (frame.own, Some(frame.total));
-        Line { own, total, calls: frame.calls, is_estimated: frame.is_estimated(), name: frame.full_name() }
+        Line { own, total, calls: frame.calls, is_estimated: frame.is_estimated(), name: frame.distinct_name() }
     }
 
     fn value(&self, by: Measure) -> u64 {
@@ -173,7 +173,9 @@ impl Line {
 fn short_name(frame: &Frame) -> String {
     let package = package_of(&frame.class);
     let class = frame.class.strip_prefix(package).map_or(frame.class.as_str(), |rest| rest.trim_start_matches('.'));
-    if class.is_empty() { frame.method.clone() } else { format!("{class}.{}", frame.method) }
+    let dot = if class.is_empty() { "" } else { "." };
+    let parameters = frame.parameters.as_ref().map_or_else(String::new, |parameters| format!("({parameters})"));
+    format!("{class}{dot}{}{parameters}", frame.method)
 }
 
 fn section(report: &mut Report<'_>, title: &str, view: View, source: &Source<'_>, lines: &[Line]) {
@@ -212,7 +214,7 @@ fn table(report: &mut Report<'_>, view: View, source: &Source<'_>, lines: &[Line
                 figures.total.map_or_else(Default::default, |total| [value(total), percent(total, of_calls)]);
             cells.extend([Cell::new(text), Cell::share(share, figures.total.unwrap_or(0), of_calls)]);
         }
-        cells.extend(source.calls.map(|_| Cell::new(count(figures.calls))));
+        cells.extend(source.calls.map(|_| Cell::new(at_least(figures.is_estimated, figures.calls))));
         table.row(cells, name);
     };
     for line in shown {
@@ -228,8 +230,7 @@ fn table(report: &mut Report<'_>, view: View, source: &Source<'_>, lines: &[Line
     };
     report.lines.extend(table.lines(options.width, report.style, fit));
     if lines.iter().any(|line| line.is_estimated) {
-        let legend = "  ~ level watch: only calls that met a tick are counted, times are estimates from ticks";
-        report.lines.push(report.style.faint(legend));
+        report.lines.push(report.style.faint(WATCH_LEGEND));
         if view != View::Thread && whole > of_calls {
             let legend = format!(
                 "  the sum is more than the {} of all calls: estimates of callees exceed those of their callers",

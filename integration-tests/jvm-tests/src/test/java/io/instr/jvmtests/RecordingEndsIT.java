@@ -93,7 +93,9 @@ class RecordingEndsIT {
                 return status.contains("\"ended\":\"the trace file is full\"");
             });
             program.send("quit");
-            assertEquals("", program.finish().assertExitCode(0).stderr());
+            Finished finished = program.finish().assertExitCode(0);
+            assertEquals("", finished.ownStderr());
+            assertTrue(finished.stderr().contains("trace.jfr is full (max-file-mb = 1 in [trace]): the recording ends"), finished.stderr());
         }
         Trace trace = trace(directory);
         assertEquals("the trace file is full", reason(trace));
@@ -102,6 +104,30 @@ class RecordingEndsIT {
         assertEquals(recorded, trace.count(STEP));
         assertTrue(recorded > 30_000 && recorded + lost <= calls.get(), recorded + " + " + lost + " of " + calls);
         assertTrue(Files.size(directory.resolve("trace.jfr")) < 2 << 20);
+    }
+
+    @EachJdk(from = 25)
+    void aFileThatIsFullOrDeletedIsReportedWhileCallsAreCounted(Jdk jdk) throws Exception {
+        Path directory = RunDirectories.create();
+        try (Dialog program = recorded(jdk, "max-file-mb = 1", directory)) {
+            ControlSocket.await(program, status -> {
+                program.ask("work 20000");
+                return status.contains("\"trace_file_trouble\":\"is full since second ");
+            });
+            Path file = directory.resolve("trace.jfr");
+            Path kept = Files.move(file, directory.resolve("kept.jfr"));
+            ControlSocket.await(program, status -> status.contains("\"trace_file_trouble\":\"was deleted or renamed"));
+            Files.move(kept, file);
+            program.send("quit");
+            Finished finished = program.finish().assertExitCode(0);
+            assertEquals("", finished.ownStderr());
+            String line = "trace.jfr is full (max-file-mb = 1 in [trace]): later calls are counted as lost";
+            assertEquals(1, finished.stderr().lines().filter(text -> text.endsWith(line)).count(), finished.stderr());
+        }
+        Trace trace = trace(directory);
+        long lost = trace.events("instr.Loss").stream().mapToLong(event -> event.getLong("lost")).sum();
+        assertEquals(stats(directory).stats().figure("lost"), lost, "one figure everywhere");
+        assertTrue(trace.events("instr.Note").stream().anyMatch(note -> note.getString("kind").equals("file-full")));
     }
 
     @EachJdk
