@@ -92,7 +92,7 @@ impl<'l> TaskCalls<'l> {
         let (around, context) = self.walk.around(slice);
         let (place, is_rooted, standing) = match around {
             Around::Call(open) => (open.place, open.is_rooted, Standing::Inside),
-            Around::Nothing => (own_place, true, Standing::Outermost),
+            Around::Nothing | Around::Begins(_) => (own_place, true, Standing::Outermost),
             Around::Giver(link) => {
                 // What is seen last is the first call of the task.
                 if let Some(taker) = self.takers.get_mut(link.index()) {

@@ -18,10 +18,16 @@ pub struct TransactionNode {
     pub is_elsewhere: bool,
     /// Number of calls.
     pub calls: u64,
-    /// Time in the method and all that it called on its own thread, in nanoseconds.
+    /// Time in the method and all that it called on its own thread, in nanoseconds, without calls that begin transactions of their own.
     pub total: u64,
+    /// Whether `total` is an estimate: some calls were measured by ticks.
+    pub is_estimated: bool,
     /// Time in the method itself.
     pub own: u64,
+    /// Whether `own` is an estimate.
+    pub own_is_estimated: bool,
+    /// Time of calls within that begin transactions of their own.
+    pub(super) elsewhere: u64,
     /// Of `total`, what passed while the call above still ran; for tasks only.
     pub beside: u64,
     /// Positions of the nodes below, the one with the largest total first.
@@ -60,27 +66,51 @@ impl TransactionTree {
     }
 
     /// Adds a call.
-    pub(super) fn add(&mut self, node: usize, duration: u64, beside: u64) {
+    pub(super) fn add(&mut self, node: usize, duration: u64, beside: u64, exact: bool) {
         if let Some(node) = self.nodes.get_mut(node) {
             node.calls += 1;
+            node.is_estimated |= !exact;
             node.total = node.total.saturating_add(duration);
             node.beside = node.beside.saturating_add(beside);
         }
     }
 
+    /// A call within this node is a transaction of its own: its time is not that of the calls around it.
+    pub(super) fn leave_to_another(&mut self, node: usize, duration: u64) {
+        if let Some(node) = self.nodes.get_mut(node) {
+            node.elsewhere = node.elsewhere.saturating_add(duration);
+        }
+    }
+
+    /// Subtracts the time of other transactions from all calls around them.
+    fn subtract_other_transactions(&mut self) {
+        // Children follow their parents.
+        for index in (1..self.nodes.len()).rev() {
+            let Some(node) = self.nodes.get_mut(index) else { continue };
+            node.total = node.total.saturating_sub(node.elsewhere);
+            let (parent, elsewhere) = (node.parent, if node.is_elsewhere { 0 } else { node.elsewhere });
+            if let Some(parent) = self.nodes.get_mut(parent) {
+                parent.elsewhere = parent.elsewhere.saturating_add(elsewhere);
+            }
+        }
+    }
+
     /// Links the children and computes own times. Tasks take no time of the call that handed them over.
     pub(super) fn finish(mut self) -> Vec<TransactionNode> {
-        let mut below = vec![(0_u64, Vec::new()); self.nodes.len()];
+        self.subtract_other_transactions();
+        let mut below = vec![(0_u64, false, Vec::new()); self.nodes.len()];
         for (index, node) in self.nodes.iter().enumerate().skip(1) {
-            if let Some((total, children)) = below.get_mut(node.parent) {
+            if let Some((total, is_estimated, children)) = below.get_mut(node.parent) {
+                *is_estimated |= node.is_estimated && !node.is_elsewhere;
                 children.push(index);
                 *total = total.saturating_add(if node.is_elsewhere { 0 } else { node.total });
             }
         }
-        for (_, children) in &mut below {
+        for (.., children) in &mut below {
             children.sort_by_key(|child| std::cmp::Reverse(self.nodes.get(*child).map_or(0, |node| node.total)));
         }
-        for (node, (total, children)) in self.nodes.iter_mut().zip(below) {
+        for (node, (total, is_estimated, children)) in self.nodes.iter_mut().zip(below) {
+            node.own_is_estimated = is_estimated || node.is_estimated;
             node.own = node.total.saturating_sub(total);
             node.children = children;
         }

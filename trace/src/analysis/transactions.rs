@@ -98,6 +98,8 @@ pub(super) struct Walk<'l> {
 pub(super) enum Around {
     /// Nothing: it begins a transaction.
     Nothing,
+    /// It begins a transaction of its own within this call, if any.
+    Begins(Option<Open>),
     /// A call of the same thread on the same behalf.
     Call(Open),
     /// Nothing on this thread; it belongs to who handed this over.
@@ -115,7 +117,7 @@ impl<'l> Walk<'l> {
         open.truncate(slice.depth);
         let begins = self.begins;
         if *self.roots.entry(slice.frame_id).or_insert_with(|| begins(slice.frame)) {
-            return (Around::Nothing, context);
+            return (Around::Begins(open.last().copied()), context);
         }
         let around = match (open.last().filter(|around| around.context == context), context) {
             (Some(around), _) => Around::Call(*around),
@@ -160,7 +162,7 @@ impl SliceVisitor for Givers<'_> {
         let (around, context) = self.walk.around(slice);
         let (above, is_rooted) = match around {
             Around::Call(open) => (open.place, open.is_rooted),
-            Around::Nothing => (START, true),
+            Around::Nothing | Around::Begins(_) => (START, true),
             Around::Giver(_) => (START, false),
         };
         let next = self.paths.len();
@@ -265,7 +267,11 @@ impl SliceVisitor for Takers<'_> {
     fn slice(&mut self, slice: &Slice<'_>) {
         let (around, context) = self.walk.around(slice);
         let (above, is_elsewhere, beside) = match around {
-            Around::Nothing => (TransactionTree::ROOT, false, 0),
+            Around::Nothing | Around::Begins(None) => (TransactionTree::ROOT, false, 0),
+            Around::Begins(Some(open)) => {
+                self.tree.leave_to_another(open.place, slice.duration);
+                (TransactionTree::ROOT, false, 0)
+            }
             Around::Call(open) => (open.place, false, 0),
             Around::Giver(link) => {
                 let Giver { node, start, end } = self.giver(link);
@@ -273,7 +279,7 @@ impl SliceVisitor for Takers<'_> {
             }
         };
         let node = self.tree.child(above, slice.frame_id, is_elsewhere);
-        self.tree.add(node, slice.duration, beside);
+        self.tree.add(node, slice.duration, beside, slice.exact);
         self.walk.enter(slice.thread, Open { context, place: node, is_rooted: false });
     }
 }

@@ -34,7 +34,10 @@ struct NodeData {
     elsewhere: bool,
     calls: u64,
     total: u64,
+    /// `total` is an estimate of level watch.
+    estimated: bool,
     own: u64,
+    own_estimated: bool,
     beside: u64,
 }
 
@@ -42,6 +45,7 @@ impl NodeData {
     fn of(found: &Transactions, node: &TransactionNode) -> NodeData {
         let method = found.frame(node).map(|frame| frame.distinct_name()).unwrap_or_default();
         let TransactionNode { parent, is_elsewhere: elsewhere, calls, total, own, beside, .. } = *node;
-        NodeData { parent, method, elsewhere, calls, total, own, beside }
+        let (estimated, own_estimated) = (node.is_estimated, node.own_is_estimated);
+        NodeData { parent, method, elsewhere, calls, total, estimated, own, own_estimated, beside }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::table::{Cell, Table};
 use super::text::{Style, printable, shorten_name};
-use super::{Report, TerminalOptions};
+use super::{Report, TerminalOptions, estimated};
 use crate::analysis::{TransactionNode, Transactions};
 use crate::report::units::{count, duration, percent};
 
@@ -77,9 +77,9 @@ impl Drawing<'_> {
         let name = self.found.frame(node).map(|frame| printable(&frame.distinct_name())).unwrap_or_default();
         let (mark, beside) = if node.is_elsewhere { (ELSEWHERE, duration(node.beside)) } else { ("", String::new()) };
         let numbers = vec![
-            Cell::new(duration(node.total)),
+            Cell::new(estimated(node.is_estimated, duration(node.total))),
             Cell::share(percent(node.total, self.total), node.total, self.total),
-            Cell::share(duration(node.own), node.own, self.total),
+            Cell::share(estimated(node.own_is_estimated, duration(node.own)), node.own, self.total),
             Cell::new(count(node.calls)),
             Cell::new(beside),
         ];
