@@ -10,6 +10,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use records::SharedLengths;
 use settings::WatchConfig;
+use trace::TICK_LIMIT;
 
 use crate::jvm::{JavaVm, Jni, NanoClock};
 use crate::jvm_event_recording::JvmEventRecording;
@@ -155,6 +156,10 @@ impl ProbeSwitch {
             let longest: Vec<String> = intervals.longest().iter().map(|nanos| format!("{nanos:.0}")).collect();
             events.setting("watch.tick-max-ns", longest.first().cloned().unwrap_or_default());
             events.setting("watch.ticks-longest-ns", longest.join(" "));
+            // Recordings are analysed from the end: known there, it says more about each call.
+            if let Some(limit) = self.lengths.lock().limit() {
+                events.setting(TICK_LIMIT, limit.to_string());
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use instrument_core::level::Level;
 use parking_lot::{Mutex, RwLock};
-use records::SharedLengths;
+use records::{EndedCalls, SharedLengths, probe_registry};
 use settings::{JvmEvents as EventKind, ProbeClock, WhenFull};
 
 use crate::file_names::FileNames;
@@ -395,7 +395,8 @@ impl Session {
         let (control, budget) = (&setup.config.control, setup.budget());
         let rates =
             (control.socket || budget.is_some()).then(|| Arc::new(Mutex::new(CallRates::new(Arc::clone(&lengths)))));
-        let tree = control.call_tree.then(Arc::default);
+        let ended_calls = || EndedCalls::new(probe_registry::of_process(), Arc::clone(&lengths));
+        let tree = control.call_tree.then(|| Arc::new(Mutex::new(LiveTree::new(ended_calls()))));
         let beginning = Beginning { vm: agent.vm, jvmti: agent.jvmti, jvm_started: agent.started };
         let wrapped = WRAPPED.get_or_init(WrappedClasses::default);
         Session {

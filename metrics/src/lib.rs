@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use control::Sending;
 use parking_lot::Mutex;
-use records::{Detail, LevelTimes, ProbeRegistry, RecordSink, RecordThread, SharedLengths};
+use records::{Detail, EndedCalls, LevelTimes, ProbeRegistry, RecordSink, RecordThread, SharedLengths};
 use settings::MetricsConfig;
 use trace::TaskStep;
 
@@ -70,6 +70,8 @@ pub struct Metrics {
     table: Arc<Mutex<MethodTable>>,
     spans: Option<Arc<Mutex<SpanTable>>>,
     relations: Option<Arc<Mutex<Relations>>>,
+    /// Which probes record ticks, for those who look for callers.
+    ticks: (&'static ProbeRegistry, SharedLengths),
     keeper: Keeper,
     page: Option<ScrapeServer>,
     /// Where figures are sent to, and how that goes.
@@ -120,7 +122,8 @@ impl Metrics {
             };
             server.inspect_err(explain).ok()
         });
-        Some(Metrics { table, spans, relations, keeper, page, export })
+        let ticks = (host.probes(), Arc::clone(lengths));
+        Some(Metrics { table, spans, relations, ticks, keeper, page, export })
     }
 
     /// The end that the drainer writes to.
@@ -128,7 +131,10 @@ impl Metrics {
         MetricsSink {
             methods: MethodSink(Arc::clone(&self.table)),
             spans: self.spans.clone().map(SpanSink::new),
-            relations: self.relations.clone().map(RelationSink::new),
+            relations: self.relations.clone().map(|relations| {
+                let (probes, lengths) = &self.ticks;
+                RelationSink::new(relations, EndedCalls::new(probes, Arc::clone(lengths)))
+            }),
         }
     }
 

@@ -1,14 +1,15 @@
 //! Which method calls which, while the program runs.
 //!
-//! A call is recorded when it ends, so behind those that it made. Of each thread the calls are kept around which none has been
-//! recorded yet: a call that began before some of them made these.
+//! A call is recorded when it ends, so after those that it made. Of each thread the calls are kept around which none has been
+//! recorded yet: a call that began before some of them made these. At level watch that is certain only to a tick ([`NestingEvidence`]).
 
 use std::cmp::Reverse;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use records::{Detail, RecordSink, RecordThread};
+use records::{Detail, EndedCalls, RecordSink, RecordThread};
 use rustc_hash::FxHashMap;
+use trace::{EndedCall, NestingEvidence};
 
 use super::family::{Family, Kind, Unit, Value};
 use super::method_families::MethodNames;
@@ -67,26 +68,21 @@ impl Relations {
     }
 }
 
-/// A call that has ended.
-#[derive(Debug, Clone, Copy)]
-struct Ended {
-    start: u64,
-    probe: u32,
-    nanos: u64,
-}
-
 /// The drainer's end.
 #[derive(Debug)]
 pub(crate) struct RelationSink {
     relations: Arc<Mutex<Relations>>,
-    threads: FxHashMap<u64, Vec<Ended>>,
+    threads: FxHashMap<u64, Vec<EndedCall>>,
     thread: RecordThread,
+    ended: EndedCalls,
+    evidence: NestingEvidence,
 }
 
 impl RelationSink {
     /// A sink for these pairs.
-    pub(crate) fn new(relations: Arc<Mutex<Relations>>) -> RelationSink {
-        RelationSink { relations, threads: FxHashMap::default(), thread: RecordThread::default() }
+    pub(crate) fn new(relations: Arc<Mutex<Relations>>, ended: EndedCalls) -> RelationSink {
+        let (threads, thread, evidence) = Default::default();
+        RelationSink { relations, threads, thread, ended, evidence }
     }
 
     /// A thread has ended: nobody has called what still waits.
@@ -94,7 +90,8 @@ impl RelationSink {
         self.threads.remove(&thread);
     }
 
-    fn add(&mut self, calls: impl Iterator<Item = Ended>) {
+    /// Adds calls: probe, start and nanoseconds.
+    fn add(&mut self, calls: impl Iterator<Item = (u32, u64, u64)>) {
         // The calls of a virtual thread may come in turns from several carriers.
         if self.thread.is_virtual {
             return;
@@ -104,9 +101,10 @@ impl RelationSink {
         }
         let waiting = self.threads.entry(self.thread.id).or_default();
         let mut relations = self.relations.lock();
-        for call in calls {
-            while let Some(inner) = waiting.pop_if(|inner| inner.start >= call.start) {
-                relations.add(call.probe, inner.probe, inner.nanos);
+        for (probe, start, nanos) in calls {
+            let call = self.ended.call(probe, start, nanos);
+            while let Some(inner) = waiting.pop_if(|inner| self.evidence.learn_and_place(inner, &call)) {
+                relations.add(probe, inner.method, inner.end.saturating_sub(inner.start));
             }
             if waiting.len() == MOST_WAITING {
                 waiting.drain(..MOST_WAITING / 2);
@@ -126,27 +124,32 @@ impl RecordSink for RelationSink {
     fn calls(&mut self, calls: &[[u64; 2]]) {
         self.add(calls.iter().map(|[start, word]| {
             let probe = (word & 0x00ff_ffff) as u32;
-            Ended { start: *start, probe, nanos: word >> 24 }
+            (probe, *start, word >> 24)
         }));
     }
 
     fn long_call(&mut self, probe: u32, start: u64, duration: u64) {
-        self.add(std::iter::once(Ended { start, probe, nanos: duration }));
+        self.add(std::iter::once((probe, start, duration)));
     }
 
     fn detail(&mut self, detail: Detail<'_>) {
         let Detail { start, probe, duration, .. } = detail;
-        self.add(std::iter::once(Ended { start, probe, nanos: duration }));
+        self.add(std::iter::once((probe, start, duration)));
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use instrument_core::level::Level;
+    use records::probe_registry::ProbeRequest;
+    use records::{BOOT, ProbeRegistry};
+
     use super::*;
 
     fn sink() -> (RelationSink, Arc<Mutex<Relations>>) {
         let relations = Arc::<Mutex<Relations>>::default();
-        (RelationSink::new(Arc::clone(&relations)), relations)
+        let ended = EndedCalls::new(Box::leak(Box::default()), Arc::default());
+        (RelationSink::new(Arc::clone(&relations), ended), relations)
     }
 
     fn call(start: u64, end: u64, probe: u64) -> [u64; 2] {
@@ -166,6 +169,23 @@ mod tests {
             relations.lock().pairs.iter().map(|(probes, pair)| (*probes, pair.calls, pair.nanos)).collect();
         pairs.sort_unstable();
         assert_eq!(pairs, [((1, 2), 2, 13), ((2, 3), 1, 2)]);
+    }
+
+    /// Probe 1 records ticks, probe 2 exact times: siblings, although the record of the watched call begins before the exact call did.
+    #[test]
+    fn an_exact_call_before_a_watched_one_is_not_called_by_it() {
+        let probes: &'static ProbeRegistry = Box::leak(Box::default());
+        let request = |level| {
+            let (name, descriptor) = (b"m".as_slice(), b"()V".as_slice());
+            ProbeRequest { name, descriptor, access_flags: 0, template: "t", level, live: false }
+        };
+        probes.numbers((b"C", BOOT), &[request(Level::Watch), request(Level::Time)]).unwrap();
+        let relations = Arc::<Mutex<Relations>>::default();
+        let mut sink = RelationSink::new(Arc::clone(&relations), EndedCalls::new(probes, Arc::default()));
+        for now in (0..200).map(|round| round * 10_000) {
+            sink.calls(&[call(now + 100, now + 150, 2), call(now, now + 3_000, 1)]);
+        }
+        assert!(relations.lock().pairs.is_empty(), "{:?}", relations.lock().pairs);
     }
 
     #[test]

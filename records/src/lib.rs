@@ -5,6 +5,7 @@
 
 pub mod class_kinds;
 mod detail_fields;
+mod ended_calls;
 pub mod level_times;
 mod loader_id;
 pub mod probe_registry;
@@ -15,6 +16,7 @@ mod trace_context;
 use std::sync::Arc;
 
 pub use detail_fields::{RequestFields, SentRequestFields, StatementFields};
+pub use ended_calls::EndedCalls;
 pub use level_times::LevelTimes;
 pub use loader_id::{BOOT, LoaderId};
 pub use probe_registry::ProbeRegistry;

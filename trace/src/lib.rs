@@ -43,6 +43,7 @@ mod schema;
 mod task_step;
 mod varint;
 mod watched_lengths;
+mod watched_nesting;
 mod write_target;
 
 pub use analysis::{Analysis, AnalysisOptions, parameter_types};
@@ -57,3 +58,4 @@ pub use recording::{
 pub use repair::{Repaired, repair};
 pub use task_step::TaskStep;
 pub use watched_lengths::{TICK_LIMIT, WatchedLengths};
+pub use watched_nesting::{EndedCall, NestingEvidence, Placement};

@@ -25,6 +25,8 @@ pub struct WatchedLengths {
     /// Start and length.
     late: BTreeMap<u64, u64>,
     longest: u64,
+    /// No tick was longer at all; `None` if that is unknown.
+    most: Option<u64>,
 }
 
 impl WatchedLengths {
@@ -54,6 +56,13 @@ impl WatchedLengths {
     /// No tick was longer than this.
     pub fn raise_longest(&mut self, nanos: u64) {
         self.longest = self.longest.max(nanos);
+        self.most = self.most.max(Some(nanos));
+    }
+
+    /// No tick is longer, except for late ones; `None` if that is unknown.
+    #[must_use]
+    pub fn limit(&self) -> Option<u64> {
+        self.limit
     }
 
     /// The shortest recorded length that counts; `None` if none does, because nothing is known about the ticks.
@@ -73,6 +82,19 @@ impl WatchedLengths {
     #[must_use]
     pub fn least(&self, start: u64, nanos: u64) -> u64 {
         self.limit.map_or(0, |limit| nanos.saturating_sub(limit.max(self.late_at(start))))
+    }
+
+    /// Returns when the call with this record had begun: before the tick after `start`, and that is not after `end`.
+    #[must_use]
+    pub fn entered_before(&self, start: u64, end: u64) -> u64 {
+        let tick = self.limit.map(|limit| limit.max(self.late_at(start))).or(self.most);
+        tick.map_or(end, |tick| end.min(start.saturating_add(tick)))
+    }
+
+    /// The same for a record that began before the part of the recording in which late ticks are known.
+    #[must_use]
+    pub fn may_have_entered_before(&self, start: u64, end: u64) -> u64 {
+        self.most.map_or(end, |tick| end.min(start.saturating_add(tick)))
     }
 
     /// Whether late ticks at the start or the end make this record's length useless.

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use sample::{START, method, options, record};
 use trace::reader::{CodeMap, CodeOwner, Event};
+use trace::report::{TerminalOptions, terminal};
 use trace::{Analysis, AnalysisOptions, Claim, MethodInfo, Recording, RecordingOptions, RingOptions, TraceReader};
 
 const SECOND: u64 = 1_000_000_000;
@@ -41,6 +42,30 @@ fn only_the_last_seconds_are_kept() {
     // Nothing is added any more, but the kept chunks still expire.
     assert_eq!(dump(&mut recording, 65 * SECOND, folder.path()).calls, 5);
     assert_eq!(dump(&mut recording, 100 * SECOND, folder.path()).calls, 0);
+}
+
+/// A loop of 12 s calls `run` for 500 ms each second; a dump keeps the last 5 s of that.
+#[test]
+fn the_own_time_of_a_call_that_began_before_what_is_kept_has_the_missing_time_as_its_margin() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recording = ring(Some(5 * SECOND), 1 << 20);
+    recording.define_method(2, method("com/acme/Job", "loop", true));
+    recording.set_thread(7);
+    for second in 0..12 {
+        recording.calls(&[record(1, second * SECOND, SECOND / 2)]);
+        recording.flush_chunk().unwrap();
+    }
+    recording.calls(&[record(2, 0, 12 * SECOND)]);
+    let analysis = dump(&mut recording, 12 * SECOND, folder.path());
+    let of = |name: &str| analysis.frames.iter().find(|frame| frame.method == name).unwrap();
+    let (cut, whole) = (of("loop"), of("run"));
+    assert!(cut.own > 9 * SECOND && cut.own_is_estimated && cut.own - cut.own_margin <= 6 * SECOND, "{cut:?}");
+    assert!(!whole.own_is_estimated && whole.own_margin == 0 && cut.total == 12 * SECOND);
+    let warning = analysis.warnings.iter().find(|warning| warning.contains("com.acme.Job.loop")).unwrap();
+    assert!(warning.starts_with("1 of the calls began before"), "{warning}");
+    let text = terminal(&analysis, &TerminalOptions { width: 200, ..TerminalOptions::default() });
+    let row = text.lines().find(|line| line.ends_with("com.acme.Job.loop")).unwrap();
+    assert!(row.trim_start().starts_with('~') && row.matches('~').count() == 1, "{row}");
 }
 
 #[test]

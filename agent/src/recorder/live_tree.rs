@@ -7,8 +7,9 @@
 
 use std::collections::VecDeque;
 
-use records::RecordThread;
+use records::{EndedCalls, RecordThread};
 use rustc_hash::FxHashMap;
+use trace::{EndedCall, NestingEvidence, Placement};
 
 /// Calls of a thread that wait one by one.
 const MOST_WAITING: usize = 512;
@@ -48,8 +49,11 @@ pub(crate) struct TreeSnapshot {
 }
 
 /// The tree while it grows.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct LiveTree {
+    ended_calls: EndedCalls,
+    /// Which methods were seen within which calls of level watch.
+    evidence: NestingEvidence,
     threads: FxHashMap<u64, Waiting>,
     /// The calls of threads that have ended.
     ended: Vec<TreeNode>,
@@ -71,20 +75,25 @@ struct Size {
 #[derive(Debug, Default)]
 struct Waiting {
     groups: VecDeque<Group>,
-    /// When each began.
-    calls: Vec<(u64, TreeNode)>,
+    calls: Vec<(EndedCall, TreeNode)>,
     last_end: u64,
 }
 
 /// Calls that can only be taken together.
 #[derive(Debug)]
 struct Group {
-    first_start: u64,
-    last_start: u64,
+    first: EndedCall,
+    last: EndedCall,
     calls: Vec<TreeNode>,
 }
 
 impl LiveTree {
+    /// Returns a tree without calls.
+    pub(crate) fn new(ended_calls: EndedCalls) -> LiveTree {
+        let (threads, ended, unordered, thread, size, misplaced, evidence) = Default::default();
+        LiveTree { ended_calls, evidence, threads, ended, unordered, thread, size, misplaced }
+    }
+
     /// The following calls are of this thread.
     pub(crate) fn thread(&mut self, thread: RecordThread) {
         self.thread = thread;
@@ -141,24 +150,27 @@ impl LiveTree {
     }
 
     fn add(&mut self, thread: u64, probe: u32, start: u64, end: u64) {
-        let LiveTree { threads, size, misplaced, .. } = self;
+        let call = self.ended_calls.call(probe, start, end.saturating_sub(start));
+        let LiveTree { threads, size, misplaced, evidence, .. } = self;
         let waiting = threads.entry(thread).or_default();
         waiting.last_end = end;
         let mut node = TreeNode { probe, calls: 1, total: end.saturating_sub(start), height: 1, children: Vec::new() };
         size.nodes += 1;
-        let first = waiting.calls.partition_point(|(began, _)| *began < start);
+        let within = waiting.calls.iter().rev().take_while(|(inner, _)| evidence.learn_and_place(inner, &call)).count();
+        let first = waiting.calls.len() - within;
         if first == 0 {
-            while waiting.groups.back().is_some_and(|group| group.first_start >= start) {
+            let is_within = |inner: &EndedCall| inner.placement_in(&call) == Placement::Inside;
+            while waiting.groups.back().is_some_and(|group| is_within(&group.first)) {
                 let inner = waiting.groups.pop_back().into_iter().flat_map(|group| group.calls);
                 inner.for_each(|inner| node.take(inner, size));
             }
-            *misplaced += u64::from(waiting.groups.back().is_some_and(|group| group.last_start >= start));
+            *misplaced += u64::from(waiting.groups.back().is_some_and(|group| is_within(&group.last)));
         }
         waiting.calls.drain(first..).for_each(|(_, inner)| node.take(inner, size));
         if node.height > DEEPEST || size.nodes > MOST_NODES {
             node.cut(size);
         }
-        waiting.calls.push((start, node));
+        waiting.calls.push((call, node));
         if waiting.calls.len() > MOST_WAITING {
             waiting.put_together(size);
         }
@@ -169,18 +181,18 @@ impl Waiting {
     /// Makes groups of the older half: of each run of calls of one method, which were most likely made by the same call.
     fn put_together(&mut self, size: &mut Size) {
         let mut last_probe = None;
-        for (start, node) in self.calls.drain(..MOST_WAITING / 2) {
+        for (call, node) in self.calls.drain(..MOST_WAITING / 2) {
             if last_probe != Some(node.probe) {
                 last_probe = Some(node.probe);
-                self.groups.push_back(Group { first_start: start, last_start: start, calls: Vec::new() });
+                self.groups.push_back(Group { first: call, last: call, calls: Vec::new() });
             }
             let Some(group) = self.groups.back_mut() else { continue };
-            group.last_start = start;
+            group.last = call;
             merge(&mut group.calls, node, size);
         }
         while self.groups.len() > MOST_GROUPS {
             let (Some(oldest), Some(next)) = (self.groups.pop_front(), self.groups.front_mut()) else { return };
-            next.first_start = oldest.first_start;
+            next.first = oldest.first;
             oldest.calls.into_iter().for_each(|node| merge(&mut next.calls, node, size));
         }
     }
@@ -239,10 +251,22 @@ fn merge(siblings: &mut Vec<TreeNode>, node: TreeNode, size: &mut Size) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use instrument_core::level::Level;
+    use records::probe_registry::ProbeRequest;
+    use records::{BOOT, ProbeRegistry};
+
     use super::*;
 
+    impl LiveTree {
+        fn exact() -> LiveTree {
+            LiveTree::new(EndedCalls::new(Box::leak(Box::default()), Default::default()))
+        }
+    }
+
     fn tree(calls: &[(u64, u32, u64, u64)]) -> LiveTree {
-        let mut tree = LiveTree::default();
+        let mut tree = LiveTree::exact();
         for (thread, probe, start, end) in calls {
             tree.thread(RecordThread { id: *thread, is_virtual: false });
             tree.call(*probe, *start, end - start);
@@ -291,6 +315,23 @@ mod tests {
         assert_eq!(calls, 10_001);
     }
 
+    /// Probe 1 records ticks, probe 2 exact times: siblings, although the record of the watched call begins before the exact call did.
+    #[test]
+    fn an_exact_call_before_a_watched_one_is_not_called_by_it() {
+        let probes: &'static ProbeRegistry = Box::leak(Box::default());
+        let request = |level| {
+            let (name, descriptor) = (b"m".as_slice(), b"()V".as_slice());
+            ProbeRequest { name, descriptor, access_flags: 0, template: "t", level, live: false }
+        };
+        probes.numbers((b"C", BOOT), &[request(Level::Watch), request(Level::Time)]).unwrap();
+        let mut tree = LiveTree::new(EndedCalls::new(probes, Arc::default()));
+        for now in (0..200).map(|round| round * 10_000) {
+            tree.call(2, now + 100, 50);
+            tree.call(1, now, 3_000);
+        }
+        assert_eq!(shape(&tree.snapshot().roots), "1x200:600000[] 2x200:10000[]");
+    }
+
     #[test]
     fn recursion_and_numbers_have_bounds() {
         let deep: Vec<_> = (0..100_000).map(|depth| (1, 7, 200_000 - depth, 300_000 + depth)).collect();
@@ -302,7 +343,7 @@ mod tests {
 
     #[test]
     fn records_of_virtual_threads_are_put_in_order_first() {
-        let mut tree = LiveTree::default();
+        let mut tree = LiveTree::exact();
         tree.thread(RecordThread { id: 5, is_virtual: true });
         tree.call(1, 10, 90);
         tree.call(2, 20, 10);

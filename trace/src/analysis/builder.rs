@@ -8,7 +8,7 @@ use super::claims::{Claims, Span};
 use super::confidence::Ticks;
 use super::decoding::DecodedChunk;
 use super::details::DetailTable;
-use super::frames::LEFT_OUT;
+use super::frames::{Frame, LEFT_OUT};
 use super::input_output::InputOutput;
 use super::nesting::CallRecord;
 use super::nesting::Nesting;
@@ -57,6 +57,7 @@ impl Builder {
     pub(super) fn new(reader: &TraceReader) -> Builder {
         let mut builder = Builder::default();
         builder.analysis.warnings.extend_from_slice(reader.warnings());
+        builder.nesting.kept_from = reader.start_epoch_nanos();
         builder
     }
 
@@ -74,6 +75,7 @@ impl Builder {
             });
             if let Some(at) = marker {
                 self.begin = at;
+                self.nesting.kept_from = self.nesting.kept_from.max(at);
                 return;
             }
         }
@@ -140,21 +142,26 @@ impl Builder {
         }
         self.samples.chunk_done(&decoded.chunk, samples);
         self.allocations.chunk_done(&decoded.chunk, std::mem::take(&mut self.chunk_allocations));
-        let DecodedChunk { chunk, methods, threads, .. } = decoded;
+        let DecodedChunk { chunk, methods, mut threads, .. } = decoded;
         let name = |(method, template)| (chunk.method(method), chunk.template(template).unwrap_or_default());
         let full: Vec<bool> = methods.iter().map(|(_, template)| chunk.is_at_full(*template)).collect();
         let frames: Vec<FrameId> = methods.into_iter().map(name).map(|name| self.nesting.frames.id(name)).collect();
         // Before the first chunk there is nothing that could still come.
         let start = if index == 0 { 0 } else { chunk.start_epoch_nanos() };
-        for (thread, mut records) in threads {
+        for (thread, records) in &mut threads {
             self.analysis.calls += records.len() as u64;
             self.analysis.events += records.len() as u64;
-            for record in &mut records {
+            for record in &mut *records {
                 record.full = full.get(record.frame.index()).copied().unwrap_or(false);
                 record.frame = frames.get(record.frame.index()).copied().unwrap_or(record.frame);
-                let CallRecord { start: began, duration, exact, .. } = *record;
-                record.blurred = !exact && self.blurs(began, duration);
+                if !record.exact {
+                    record.blurred = self.blurs(record.start, record.duration);
+                    record.entered_before = self.entered_before(record);
+                }
             }
+            self.nesting.learn(records, thread.is_virtual);
+        }
+        for (thread, records) in threads {
             visitor.thread(&thread);
             if thread.is_virtual {
                 self.nesting.add_virtual(thread.id, &records);
@@ -173,6 +180,15 @@ impl Builder {
     /// Whether late ticks make this length of level watch useless.
     fn blurs(&self, start: u64, duration: u64) -> bool {
         self.ticks.is_blurred(start, duration) || (start < self.chunk_start && self.ticks.may_be_blurred(duration))
+    }
+
+    /// Returns when this call of level watch had begun.
+    fn entered_before(&self, record: &CallRecord) -> u64 {
+        if record.start < self.chunk_start {
+            self.ticks.may_have_entered_before(record.start, record.end())
+        } else {
+            self.ticks.entered_before(record.start, record.end())
+        }
     }
 
     fn tick_setting(&mut self, key: &str, value: &str) {
@@ -275,10 +291,16 @@ impl Builder {
         for node in analysis.tree.nodes().iter().filter(|node| left_out.is_none() || node.frame != left_out) {
             if let Some(frame) = node.frame.and_then(|id| analysis.frames.get_mut(id.index())) {
                 frame.own = frame.own.saturating_add(node.own);
+                frame.own_is_estimated |= node.own_is_estimated;
             }
         }
         let ticks = Ticks::of(&analysis.recording.configuration, analysis.recording.duration_nanos, &analysis.frames);
         ticks.set_margins(&mut analysis.frames, &analysis.tree);
+        for frame in &mut analysis.frames {
+            frame.own_is_estimated |= frame.is_estimated();
+            frame.own_margin = frame.own_margin.saturating_add(frame.doubtful).saturating_add(frame.cut.min(frame.own));
+        }
+        analysis.warnings.extend(cut_warning(self.nesting.cut_calls, &analysis.frames));
         analysis.frames.iter_mut().for_each(|frame| frame.times.judge(&self.ticks));
         analysis.shortest_length = self.ticks.shortest();
         analysis.warnings.extend(ticks.warning(&analysis.frames));
@@ -298,6 +320,16 @@ impl Builder {
         analysis.warnings.extend(self.bursts.warning(&analysis.frames));
         analysis
     }
+}
+
+/// Returns what to know about calls that had begun before all that they called was recorded.
+fn cut_warning(calls: u64, frames: &[Frame]) -> Option<String> {
+    let worst = frames.iter().filter(|frame| frame.cut > 0).max_by_key(|frame| frame.cut.min(frame.own))?;
+    Some(format!(
+        "{calls} of the calls began before the first part that is reported: what they called until then is missing, and its time is part of their own \
+         times (~; most of it of {})",
+        worst.full_name()
+    ))
 }
 
 fn describe(recording: &mut RecordingInfo, reader: &TraceReader, start_up: Option<u64>) {

@@ -131,7 +131,7 @@ impl Merging {
             let position = method.map_or(0, |method| self.child(parent, method));
             positions.push(position);
             let Some(merged) = self.tree.nodes.get_mut(position) else { continue };
-            merged.is_estimated |= node.estimated_calls > 0;
+            merged.is_estimated |= node.own_is_estimated;
             // Two templates on one method make two nodes of the recording one node here.
             if let Some(figures) = merged.figures.get_mut(side) {
                 figures.calls += node.calls;

@@ -39,6 +39,8 @@ pub struct Figures {
     pub total: u64,
     /// Nanoseconds in the method itself.
     pub own: u64,
+    /// Whether `own` is an estimate, perhaps only because times of callees are.
+    pub own_is_estimated: bool,
     /// Mean time of a call; `None` if a recording does not carry it, see [`Frame::average`].
     pub average: Option<u64>,
 }
@@ -63,6 +65,7 @@ struct Recorded {
     estimated_calls: u64,
     total: u64,
     own: u64,
+    own_is_estimated: bool,
     /// Calls and nanoseconds that make up the time per call.
     averaged: (u64, u64),
     /// The time per call is unknown.
@@ -80,6 +83,7 @@ impl Recorded {
         self.estimated_calls += frame.times.estimated_calls;
         self.total = self.total.saturating_add(frame.total);
         self.own = self.own.saturating_add(frame.own);
+        self.own_is_estimated |= frame.own_is_estimated;
         self.probes.own = self.probes.own.saturating_add(frame.probes.own);
         self.probes.total = self.probes.total.saturating_add(frame.probes.total);
         match frame.times.count_and_sum() {
@@ -142,6 +146,7 @@ impl Side {
             estimated_calls: mean(sum(|recorded| recorded.estimated_calls)),
             total: mean(sum(|recorded| recorded.total)),
             own: mean(sum(|recorded| recorded.own)),
+            own_is_estimated: self.0.iter().any(|recorded| recorded.own_is_estimated),
             average: sum(|recorded| recorded.averaged.1)
                 .checked_div(sum(|recorded| recorded.averaged.0))
                 .filter(|_| self.0.iter().all(|recorded| !recorded.has_unknown_lengths)),
@@ -343,7 +348,10 @@ impl MethodChange {
     /// Whether some times are estimates.
     #[must_use]
     pub fn is_estimated(&self) -> bool {
-        [self.before, self.after].iter().flatten().any(|figures| figures.estimated_calls > 0)
+        [self.before, self.after]
+            .iter()
+            .flatten()
+            .any(|figures| figures.estimated_calls > 0 || figures.own_is_estimated)
     }
 }
 

@@ -100,6 +100,7 @@ impl Ticks {
             frame.total_margin = margin(total + self.other_variance(frame, frame.total, frame.calls, all));
             frame.own_margin = margin(own + self.other_variance(frame, frame.own, stretches, all));
         }
+        across_levels(frames, tree);
     }
 
     /// Of what is not chance of ordinary ticks, for this time of a method, which is in so many pieces.
@@ -144,6 +145,28 @@ impl Ticks {
     fn variance_of_interruptions(&self, frame: &Frame, nanos: u64, pieces: u64, all: f64) -> f64 {
         let short = (nanos as f64).min(pieces as f64 * self.mean);
         (estimated_part(frame) * INTERRUPTED * self.interruption * short * by_chance(nanos, all)).powi(2)
+    }
+}
+
+/// Widens the margins of own times that are the difference of exact times and estimates: those are as far off as the estimates.
+fn across_levels(frames: &mut [Frame], tree: &CallTree) {
+    let mut variances = vec![0.0; frames.len()];
+    for node in tree.nodes() {
+        let caller = tree.node(node.parent).filter(|caller| (caller.estimated_calls > 0) != (node.estimated_calls > 0));
+        let Some((caller, (from, to))) = caller.and_then(|caller| Some((caller, (node.frame?, caller.frame?)))) else {
+            continue;
+        };
+        // The share of its margin that the estimated one of the two has here.
+        let (estimate, total) = if node.estimated_calls > 0 { (from, node.total) } else { (to, caller.total) };
+        let Some(frame) = frames.get(estimate.index()) else { continue };
+        let variance =
+            frame.total_margin as f64 * frame.total_margin as f64 * (total as f64 / frame.total.max(1) as f64).min(1.0);
+        if let Some(sum) = variances.get_mut(to.index()) {
+            *sum = if estimate == from { *sum + variance } else { f64::max(*sum, variance) };
+        }
+    }
+    for (frame, variance) in frames.iter_mut().zip(variances) {
+        frame.own_margin = frame.own_margin.max(variance.sqrt().round() as u64);
     }
 }
 

@@ -51,6 +51,12 @@ pub struct Frame {
     pub own_margin: u64,
     /// The recorded times of its calls.
     pub times: CallTimes,
+    /// Time of calls of which it is unknown whether this method or another one made them ([`crate::NestingEvidence`]).
+    pub(super) doubtful: u64,
+    /// Time of its calls before the first moment of which everything was kept: what they called until then is missing.
+    pub(super) cut: u64,
+    /// Whether `own` is an estimate: some calls, or some calls that they made, were measured by ticks.
+    pub own_is_estimated: bool,
     /// What was subtracted from the recorded `own` and `total` because it was the time of probes.
     pub(super) probes: Subtracted,
     /// The calls by blocks of time, if that was asked for.

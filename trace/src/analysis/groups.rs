@@ -49,6 +49,8 @@ pub struct GroupRow {
     pub calls: u64,
     /// Of these: calls whose times are estimates.
     pub estimated_calls: u64,
+    /// Whether times are estimates: those of some calls or of calls that they made are.
+    pub own_is_estimated: bool,
     /// Time in the methods of the group, without what they called outside of it or inside.
     pub own: u64,
     /// Time in the methods of the group and all that they called. A call inside another call of the group counts once.
@@ -72,6 +74,7 @@ pub fn groups(tree: &CallTree, frames: &[Frame], grouping: Grouping) -> Vec<Grou
             row.methods += u64::from(frame.calls > 0);
             row.calls += frame.calls;
             row.estimated_calls += frame.times.estimated_calls;
+            row.own_is_estimated |= frame.own_is_estimated;
             row.own = row.own.saturating_add(frame.own);
         }
     }
@@ -118,6 +121,8 @@ pub struct StackRow {
     pub calls: u64,
     /// Of these: calls whose times are estimates.
     pub estimated_calls: u64,
+    /// Whether `own` is an estimate.
+    pub own_is_estimated: bool,
     /// Time in the innermost method itself.
     pub own: u64,
 }
@@ -132,7 +137,7 @@ pub fn stacks(tree: &CallTree, most: usize) -> (Vec<StackRow>, usize) {
     let row = |id: &NodeId| {
         let node = tree.node(*id)?;
         let (calls, estimated_calls, own) = (node.calls, node.estimated_calls, node.own);
-        Some(StackRow { frames: path(tree, *id), calls, estimated_calls, own })
+        Some(StackRow { frames: path(tree, *id), calls, estimated_calls, own_is_estimated: node.own_is_estimated, own })
     };
     (ids.iter().take(most).filter_map(row).collect(), ids.len())
 }

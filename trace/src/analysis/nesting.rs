@@ -13,11 +13,12 @@ use rustc_hash::FxHashMap;
 use super::blocks::BlockClock;
 use super::call_details::PendingDetails;
 use super::frames::Frames;
-use super::likely_times::likely_times;
+use super::likely_times::{Likely, learn, likely_times};
 use super::pending::Pending;
 use super::slices::{Slice, SliceVisitor};
 use super::tree::{CallTree, NodeId};
 use super::{FrameId, threads::ThreadTotals};
+use crate::{EndedCall, NestingEvidence, Placement};
 
 /// A call of one thread.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +27,8 @@ pub(super) struct CallRecord {
     pub(super) duration: u64,
     pub(super) frame: FrameId,
     pub(super) exact: bool,
+    /// The call began before this moment; its start if times are exact.
+    pub(super) entered_before: u64,
     /// Recorded at level full.
     pub(super) full: bool,
     /// Late ticks make the length useless, see [`crate::WatchedLengths`].
@@ -34,28 +37,28 @@ pub(super) struct CallRecord {
 
 impl CallRecord {
     pub(super) fn new(start: u64, duration: u64, frame: FrameId, exact: bool) -> CallRecord {
-        CallRecord { start, duration, frame, exact, full: false, blurred: false }
+        let entered_before = if exact { start } else { start.saturating_add(duration) };
+        CallRecord { start, duration, frame, exact, entered_before, full: false, blurred: false }
     }
 
     pub(super) fn end(&self) -> u64 {
         self.start.saturating_add(self.duration)
     }
 
-    /// Whether the call is inside one that began at `start` and ended after it. The start of an estimate was rounded
-    /// down, perhaps to before that of its caller; but calls do not overlap, so one that still ran then is inside.
-    pub(super) fn is_inside_from(&self, start: u64) -> bool {
-        start <= self.start || (!self.exact && start < self.end())
-    }
-
-    fn times(&self) -> (u64, u64) {
-        (self.start, self.end())
+    /// Returns the call as the rule for nesting sees it.
+    pub(super) fn ended(&self) -> EndedCall {
+        EndedCall { start: self.start, end: self.end(), entered_before: self.entered_before, method: self.frame.0 }
     }
 }
 
 /// A call that may contain the calls still to come.
 #[derive(Debug, Clone, Copy)]
 struct Open {
-    start: u64,
+    call: EndedCall,
+    /// It began at the earliest then: an estimated start may lie before that of the caller.
+    earliest: u64,
+    /// Position, in the chunk that is being read, of the first record within the call, if one before it is known.
+    first: Option<usize>,
     /// The start as visitors see it, see [`OpenCalls::fit`].
     fitted_start: u64,
     node: NodeId,
@@ -79,6 +82,20 @@ impl Default for OpenCalls {
 }
 
 impl OpenCalls {
+    /// Closes the calls in which this one, at a position in the chunk, was not made.
+    fn close_before(&mut self, record: &CallRecord, position: usize, order: Order<'_>) {
+        let call = record.ended();
+        self.close_while(|around| !match call.placement_in(&around.call) {
+            _ if record.exact && record.start < around.earliest => false,
+            Placement::Inside => order.is_known || !order.evidence.may_be_reversed(&call, &around.call),
+            Placement::Beside => false,
+            Placement::Unknown => match around.first {
+                Some(first) => first <= position,
+                None => order.evidence.is_inside(&call, &around.call),
+            },
+        });
+    }
+
     fn close_while(&mut self, is_over: impl Fn(&Open) -> bool) {
         while let Some(inner) = self.calls.pop_if(|inner| is_over(inner)) {
             self.latest = self.latest.min(inner.fitted_start);
@@ -94,6 +111,14 @@ impl OpenCalls {
     }
 }
 
+/// What is known about the order of the calls of a thread.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Order<'a> {
+    pub(super) evidence: &'a NestingEvidence,
+    /// Whether the records are in the order of the true ends.
+    pub(super) is_known: bool,
+}
+
 /// The tree under construction and what is still open in each thread.
 #[derive(Debug, Default)]
 pub(super) struct Nesting {
@@ -107,6 +132,12 @@ pub(super) struct Nesting {
     pub(super) details: PendingDetails,
     /// Into which blocks of time calls are put.
     pub(super) blocks: BlockClock,
+    /// Which methods were seen within which calls of level watch.
+    evidence: NestingEvidence,
+    /// Calls that ended before this moment are not among those that are added.
+    pub(super) kept_from: u64,
+    /// Calls that had begun before that moment.
+    pub(super) cut_calls: u64,
 }
 
 #[derive(Debug, Default)]
@@ -116,6 +147,13 @@ struct VirtualThread {
 }
 
 impl Nesting {
+    /// Learns from the calls of a thread in one chunk what is around what, before any call of the chunk is added.
+    pub(super) fn learn(&mut self, records: &[CallRecord], is_virtual: bool) {
+        if records.iter().any(|record| !record.exact) && records.iter().any(|record| record.exact) {
+            learn(records, is_virtual, &mut self.evidence);
+        }
+    }
+
     /// Adds the calls of a platform thread in one chunk, in the order of the file. They come through one ring, so this
     /// is the order of their ends, whatever the times say (those of level watch are rounded).
     pub(super) fn add_platform<V: SliceVisitor>(
@@ -126,14 +164,21 @@ impl Nesting {
         visitor: &mut V,
     ) {
         let open = self.platform.entry(thread).or_default();
-        let Nesting { frames, tree, arguments, details, blocks, .. } = self;
-        let mut place = Place { frames, tree, arguments, details, blocks: *blocks, totals, visitor };
-        if V::SEES_TIMES && records.iter().any(|record| !record.exact) {
-            let times = likely_times(records).into_iter();
-            records.iter().zip(times).rev().for_each(|(record, times)| place.add(thread, open, record, times));
-        } else {
-            records.iter().rev().for_each(|record| place.add(thread, open, record, record.times()));
-        }
+        let Nesting { frames, tree, arguments, details, blocks, evidence, kept_from, cut_calls, .. } = self;
+        let order = Order { evidence, is_known: true };
+        let mut place = Place {
+            frames,
+            tree,
+            arguments,
+            details,
+            blocks: *blocks,
+            totals,
+            visitor,
+            order,
+            kept_from: *kept_from,
+            cut_calls,
+        };
+        place.add_all(thread, open, records);
     }
 
     /// Adds the calls of a virtual thread in one chunk, in the order of the file.
@@ -145,11 +190,25 @@ impl Nesting {
 
     /// A chunk is complete: nothing in the chunks before it ends after `start`.
     pub(super) fn chunk_done(&mut self, start: u64, totals: &mut ThreadTotals, visitor: &mut impl SliceVisitor) {
-        let Nesting { frames, tree, arguments, details, blocks, virtual_threads, .. } = self;
-        let mut place = Place { frames, tree, arguments, details, blocks: *blocks, totals, visitor };
+        let Nesting {
+            frames, tree, arguments, details, blocks, virtual_threads, evidence, kept_from, cut_calls, ..
+        } = self;
+        let order = Order { evidence, is_known: false };
+        let mut place = Place {
+            frames,
+            tree,
+            arguments,
+            details,
+            blocks: *blocks,
+            totals,
+            visitor,
+            order,
+            kept_from: *kept_from,
+            cut_calls,
+        };
         virtual_threads.retain(|id, thread| {
             thread.place_calls_after(start, *id, &mut place);
-            thread.open.close_while(|open| open.start >= start);
+            thread.open.close_while(|open| open.earliest >= start);
             !thread.open.calls.is_empty() || !thread.held_back.is_empty()
         });
     }
@@ -162,9 +221,9 @@ impl VirtualThread {
         self.held_back.reverse();
         self.held_back.sort_by_key(|record| (std::cmp::Reverse(record.end()), record.start));
         let ready = self.held_back.partition_point(|record| record.end() > start);
-        for record in self.held_back.drain(..ready) {
-            place.add(id, &mut self.open, &record, record.times());
-        }
+        let mut records: Vec<CallRecord> = self.held_back.drain(..ready).collect();
+        records.reverse();
+        place.add_all(id, &mut self.open, &records);
         self.held_back.reverse();
     }
 }
@@ -178,12 +237,28 @@ struct Place<'a, V> {
     blocks: BlockClock,
     totals: &'a mut ThreadTotals,
     visitor: &'a mut V,
+    order: Order<'a>,
+    kept_from: u64,
+    cut_calls: &'a mut u64,
 }
 
 impl<V: SliceVisitor> Place<'_, V> {
-    /// Adds a call that ends before all those that are open: it is inside the innermost one that began before it.
-    fn add(&mut self, thread: u64, open: &mut OpenCalls, record: &CallRecord, times: (u64, u64)) {
-        open.close_while(|inner| !record.is_inside_from(inner.start));
+    /// Adds calls of a thread, which end before those that are open.
+    fn add_all(&mut self, thread: u64, open: &mut OpenCalls, records: &[CallRecord]) {
+        let has_estimates = records.iter().any(|record| !record.exact);
+        if has_estimates && (V::SEES_TIMES || records.iter().any(|record| record.exact)) {
+            let likely = likely_times(records, self.order);
+            let all = records.iter().zip(&likely).enumerate().rev();
+            all.for_each(|(position, (record, likely))| self.add(thread, open, record, (position, likely)));
+        } else {
+            records.iter().rev().for_each(|record| self.add(thread, open, record, (0, &Likely::as_recorded(record))));
+        }
+        open.calls.iter_mut().for_each(|open| open.first = None);
+    }
+
+    /// Adds a call that ends before all those that are open, with its position in the chunk.
+    fn add(&mut self, thread: u64, open: &mut OpenCalls, record: &CallRecord, (position, likely): (usize, &Likely)) {
+        open.close_before(record, position, self.order);
         let parent = open.calls.last().map_or(NodeId::ROOT, |inner| inner.node);
         let depth = open.calls.len();
         let CallRecord { frame: frame_id, duration, exact, .. } = *record;
@@ -198,15 +273,36 @@ impl<V: SliceVisitor> Place<'_, V> {
             is_outermost = open.calls.iter().all(|around| around.frame != frame_id);
             self.own_time_of_left_out(open, node, record);
         }
-        let (start, end) = open.fit(times);
+        let (start, end) = open.fit(likely.times);
         // A rounded start may lie before that of the caller; what ended in between is inside neither.
-        let caller_start = open.calls.last().map_or(0, |inner| inner.start);
-        let start_inside = record.start.max(caller_start);
+        let caller = open.calls.last().map(|inner| (inner.earliest, inner.frame));
+        let caller_start = caller.map_or(0, |(start, _)| start);
+        let (call, earliest) = (record.ended(), record.start.max(caller_start));
+        if record.start < self.kept_from {
+            *self.cut_calls += 1;
+            self.tree.mark_own_as_estimate(node);
+            if let Some(frame) = self.frames.get_mut(frame_id) {
+                frame.cut = frame.cut.saturating_add(self.kept_from - record.start);
+            }
+        }
+        for in_doubt in caller.map(|(_, frame)| frame).into_iter().chain([frame_id]).filter(|_| likely.doubtful > 0) {
+            if let Some(frame) = self.frames.get_mut(in_doubt) {
+                frame.doubtful = frame.doubtful.saturating_add(likely.doubtful);
+            }
+        }
         let block = self.blocks.block(record.end());
         if let Some(block) = block {
             self.add_to_block(block, record, is_outermost, open.calls.last());
         }
-        open.calls.push(Open { start: start_inside, fitted_start: start, node, frame: frame_id, block });
+        open.calls.push(Open {
+            call,
+            earliest,
+            first: likely.first,
+            fitted_start: start,
+            node,
+            frame: frame_id,
+            block,
+        });
         if let Some(frame) = self.frames.get_mut(frame_id) {
             frame.add(duration, exact, is_outermost);
             if record.blurred {

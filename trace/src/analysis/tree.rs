@@ -41,6 +41,8 @@ pub struct Node {
     pub(crate) probes: u64,
     /// Time in the method itself: `total` without the children's. An estimate may leave less than nothing; then it is 0.
     pub own: u64,
+    /// Whether `own` is an estimate: times of these calls or of calls that they made are.
+    pub own_is_estimated: bool,
     /// The methods called, the one with the largest total first.
     pub children: Vec<NodeId>,
     /// No node above is of the same method.
@@ -77,6 +79,7 @@ impl Default for CallTree {
             total: 0,
             probes: 0,
             own: 0,
+            own_is_estimated: false,
             children: Vec::new(),
             is_outermost: true,
             last_child: None,
@@ -173,6 +176,13 @@ impl CallTree {
         }
     }
 
+    /// Notes that some of the calls that were made by this node's calls are missing.
+    pub(super) fn mark_own_as_estimate(&mut self, id: NodeId) {
+        if let Some(node) = self.nodes.get_mut(id.index()) {
+            node.own_is_estimated = true;
+        }
+    }
+
     fn child(&mut self, parent: NodeId, frame: FrameId) -> NodeId {
         match self.node(parent).and_then(|node| node.last_child) {
             Some((last_frame, last)) if last_frame == frame => return last,
@@ -203,6 +213,7 @@ impl CallTree {
             total: 0,
             probes: 0,
             own: 0,
+            own_is_estimated: false,
             children: Vec::new(),
             is_outermost: !self.path_has(parent, frame),
             last_child: None,
@@ -226,17 +237,19 @@ impl CallTree {
 
     /// Called once, when all calls have been added: links the children and computes own times.
     pub(super) fn complete(&mut self) {
-        let mut totals: Vec<u64> = vec![0; self.nodes.len()];
+        let mut totals: Vec<(u64, bool)> = vec![(0, false); self.nodes.len()];
         let mut children: Vec<Vec<NodeId>> = vec![Vec::new(); self.nodes.len()];
         for (index, node) in self.nodes.iter().enumerate().skip(1) {
             let parent = node.parent.index();
-            if let (Some(total), Some(list)) = (totals.get_mut(parent), children.get_mut(parent)) {
+            if let (Some((total, is_estimated)), Some(list)) = (totals.get_mut(parent), children.get_mut(parent)) {
                 *total = total.saturating_add(node.total);
+                *is_estimated |= node.estimated_calls > 0;
                 list.push(NodeId(index as u32));
             }
         }
-        for ((node, below), list) in self.nodes.iter_mut().zip(totals).zip(children) {
+        for ((node, (below, is_estimated)), list) in self.nodes.iter_mut().zip(totals).zip(children) {
             node.own = node.total.saturating_sub(below);
+            node.own_is_estimated |= node.frame.is_some() && (is_estimated || node.estimated_calls > 0);
             node.children = list;
         }
         self.sort_children();

@@ -119,6 +119,8 @@ struct FrameData<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     part: Option<PartData<'a>>,
     estimated: bool,
+    /// `own` is an estimate, perhaps only because calls that it made are.
+    own_estimated: bool,
     calls: u64,
     own: u64,
     total: u64,
@@ -406,6 +408,7 @@ impl<'a> FrameData<'a> {
             template: &frame.template,
             part: frame.part.as_ref().map(PartData::of),
             estimated: frame.is_estimated(),
+            own_estimated: frame.own_is_estimated,
             calls: frame.calls,
             own: frame.own,
             total: frame.total,

@@ -96,8 +96,8 @@ struct Numbers {
 
 impl Numbers {
     fn of(figures: Figures) -> Numbers {
-        let Figures { calls, estimated_calls, total, own, average } = figures;
-        Numbers { calls, total, own, per_call: average, estimated: estimated_calls > 0 }
+        let Figures { calls, estimated_calls, total, own, own_is_estimated, average } = figures;
+        Numbers { calls, total, own, per_call: average, estimated: own_is_estimated || estimated_calls > 0 }
     }
 }
 

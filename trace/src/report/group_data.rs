@@ -60,7 +60,7 @@ fn bounded(mut rows: Vec<GroupRow>) -> Vec<Group> {
 
 impl Group {
     fn of(row: GroupRow) -> Group {
-        let GroupRow { name, methods, calls, estimated_calls, own, total } = row;
+        let GroupRow { name, methods, calls, estimated_calls, own, total, .. } = row;
         Group { name, methods, calls, own, total, estimated: estimated_calls > 0 }
     }
 }

@@ -68,7 +68,8 @@ function methodsPanel() {
   const several = new Set(frames.map((frame) => frame.template)).size > 1;
   const name = (index) => make("span", {}, methodLink(index), several && frames[index].template ? make("span", { class: "tag" }, frames[index].template) : null,
     partTag(frames[index].part));
-  const measured = (title, key, options) => number(title, (index) => frames[index][key], (value, index) => known(value, () => estimate(frames[index].estimated, amount(value))) + (frames[index][`${key}_margin`] === undefined ? "" : plusMinus(frames[index].estimated, frames[index][`${key}_margin`])), options);
+  const isEstimate = (index, key) => (key === "own" && frames[index].own_estimated) || frames[index].estimated;
+  const measured = (title, key, options) => number(title, (index) => frames[index][key], (value, index) => known(value, () => estimate(isEstimate(index, key), amount(value))) + (frames[index][`${key}_margin`] === undefined ? "" : plusMinus(isEstimate(index, key), frames[index][`${key}_margin`])), options);
   const portion = (title, key) => number(title, (index) => frames[index][key], (value) => share(value, data.total), { whole: data.total });
   return tablePanel({
     rows: frames.map((_, index) => index),
@@ -184,7 +185,7 @@ function treePanel() {
 function methodFacts(frame) {
   return [
     ["Total", `${estimate(frame.estimated, amount(frame.total))}${plusMinus(frame.estimated, frame.total_margin)} · ${share(frame.total, data.total)}`],
-    ["Own", `${estimate(frame.estimated, amount(frame.own))}${plusMinus(frame.estimated, frame.own_margin)} · ${share(frame.own, data.total)}`],
+    ["Own", `${estimate(frame.own_estimated ?? frame.estimated, amount(frame.own))}${plusMinus(frame.own_estimated ?? frame.estimated, frame.own_margin)} · ${share(frame.own, data.total)}`],
     isSampled ? ["Samples", count(frame.calls)] : ["Calls", [atLeast(frame.estimated, frame.calls), ...["average", "p50", "p95", "p99", "max"].filter((key) => frame[key] != null).map((key) => `${key} ${estimate(frame.estimated, time(frame[key]))}`)].join(" · ")],
     ["Signature", frame.method + frame.descriptor],
     ...(frame.module ? [["Module", frame.module]] : []),

@@ -91,6 +91,7 @@ fn cells(method: &MethodChange, by: Measure) -> Vec<Cell> {
         None => "-".to_owned(),
         Some(figures) if measure == Measure::Calls => at_least(figures.estimated_calls > 0, figures.calls),
         Some(figures) if measure == Measure::Average && figures.average.is_none() => String::new(),
+        Some(figures) if measure == Measure::Own => estimated(figures.own_is_estimated, duration(figures.own)),
         Some(figures) => estimated(figures.estimated_calls > 0, duration(figures.value(measure))),
     };
     let noise = method.noise_percent(by).map_or("-".to_owned(), margin);

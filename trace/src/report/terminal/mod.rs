@@ -187,7 +187,8 @@ impl Report<'_> {
         let ids = analysis.frames_by(by);
         let total = analysis.tree.total();
         self.title(&format!("Methods by {}, in {} of calls", comparison::name_of(by), duration(total)));
-        let columns = MethodColumns::fitting(self.options.width, analysis.is_estimated());
+        let columns =
+            MethodColumns::fitting(self.options.width, analysis.frames.iter().any(|frame| frame.own_is_estimated));
         let mut table = Table::new(columns.titles(), "method");
         for frame in ids.iter().take(self.options.rows).filter_map(|id| analysis.frame(*id)) {
             table.row(columns.cells(frame, total), printable(&frame_name(frame)));
@@ -208,6 +209,10 @@ impl Report<'_> {
             };
             let margins = "  ± the true time is not farther off in 19 cases of 20 (docs/governor.md)";
             self.lines.extend([legend, &lengths, margins].map(|line| self.style.faint(line)));
+        } else if analysis.frames.iter().any(|frame| frame.own_is_estimated) {
+            let legend =
+                "  ~ calls that these made are missing (see the warnings): the true time is shorter by up to ±";
+            self.lines.push(self.style.faint(legend));
         }
         if analysis.frames.iter().any(|frame| frame.part.is_some()) {
             let legend = "  [..] the calls are those of this part of the time (docs/reports.md)";
@@ -382,14 +387,14 @@ impl MethodColumns {
         let time = |nanos: u64| Cell::new(estimated(frame.is_estimated(), duration(nanos)));
         let length = |nanos: Option<u64>| nanos.map_or(Cell::new(""), time);
         let percentile = |percent: f64| length(frame.times.percentile(percent));
-        let margin = |nanos: u64| {
-            let text = if frame.is_estimated() { duration(nanos) } else { String::new() };
+        let margin = |is_estimated: bool, nanos: u64| {
+            let text = if is_estimated { duration(nanos) } else { String::new() };
             self.margins.then(|| Cell::new(text))
         };
-        let mut cells = vec![time(frame.own)];
-        cells.extend(margin(frame.own_margin));
+        let mut cells = vec![Cell::new(estimated(frame.own_is_estimated, duration(frame.own)))];
+        cells.extend(margin(frame.own_is_estimated, frame.own_margin));
         cells.extend([Cell::share(percent(frame.own, total), frame.own, total), time(frame.total)]);
-        cells.extend(margin(frame.total_margin));
+        cells.extend(margin(frame.is_estimated(), frame.total_margin));
         cells.extend([Cell::share(percent(frame.total, total), frame.total, total)]);
         cells.push(Cell::new(at_least(frame.is_estimated(), frame.calls)));
         cells.extend(self.averages.then(|| length(frame.times.average())));

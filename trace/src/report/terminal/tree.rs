@@ -104,7 +104,7 @@ impl Drawing<'_> {
         let mut numbers = vec![
             Cell::new(estimated(is_estimated, unit(node.total))),
             Cell::share(percent(node.total, self.total), node.total, self.total),
-            Cell::share(estimated(is_estimated, unit(node.own)), node.own, self.total),
+            Cell::share(estimated(node.own_is_estimated, unit(node.own)), node.own, self.total),
         ];
         numbers.extend(self.view.calls.map(|_| Cell::new(at_least(is_estimated, node.calls))));
         self.table.row(numbers, format!("{guides}{NAME}{name}"));
