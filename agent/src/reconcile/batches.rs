@@ -1,12 +1,16 @@
 //! How many classes are retransformed at once: as many as the JVM retransforms within the time that the application may stand still,
 //! by what the batches before have shown.
+//!
+//! A batch takes a fixed time and some for each class. In a large application the JVM looks through all its classes for each batch, which may take
+//! longer than the application should stand still: smaller batches would not help then, and there would be many more of them.
 
 use std::time::{Duration, Instant};
 
 /// The first batch, before anything is known about this JVM.
 const FIRST: usize = 16;
-/// The JVM takes a fixed part of a batch's time, so that larger ones are cheaper for each class; but not beyond this size.
 const MOST: usize = 1_000;
+/// A batch is at most this many times as large as the one before.
+const FASTEST_GROWTH: usize = 8;
 
 /// The sizes of batches, and how far they are apart.
 #[derive(Debug)]
@@ -16,12 +20,16 @@ pub(super) struct Batches {
     size: usize,
     /// When the last one ended.
     last: Option<Instant>,
+    /// Classes and seconds of the last batch.
+    took: Option<(usize, f64)>,
+    /// The fixed part of a batch's time in seconds, as far as is known.
+    fixed: f64,
 }
 
 impl Batches {
     /// Batches with `distance` between two of them.
     pub(super) fn new(distance: Duration) -> Batches {
-        Batches { budget: Duration::MAX, distance, size: FIRST, last: None }
+        Batches { budget: Duration::MAX, distance, size: FIRST, last: None, took: None, fixed: 0.0 }
     }
 
     /// From now on a batch is to take no longer than this.
@@ -42,12 +50,21 @@ impl Batches {
     /// Notes that a batch of this many classes ended now and took this long.
     pub(super) fn took(&mut self, classes: usize, time: Duration) {
         self.last = Some(Instant::now());
-        if time > self.budget {
-            let fitting = classes as f64 * self.budget.as_secs_f64() / time.as_secs_f64();
-            self.size = (fitting as usize).max(1);
-        } else if classes >= self.size && time < self.budget / 2 {
-            self.size = (self.size * 2).min(MOST);
+        let seconds = time.as_secs_f64();
+        if let Some((other, took)) = self.took.replace((classes, seconds))
+            && classes.abs_diff(other) > other / 4
+        {
+            let for_each = ((seconds - took) / (classes as f64 - other as f64)).max(0.0);
+            self.fixed = (seconds - for_each * classes as f64).max(0.0);
         }
+        let fixed = self.fixed.min(seconds);
+        let for_each = (seconds - fixed) / classes as f64;
+        let allowed = self.budget.as_secs_f64().max(2.0 * fixed);
+        let fitting = ((allowed - fixed) / for_each.max(f64::MIN_POSITIVE)) as usize;
+        let largest = (self.size.max(classes) * FASTEST_GROWTH).min(MOST);
+        // A batch that was smaller than it might have been says little about larger ones.
+        let largest = if classes < self.size { self.size } else { largest };
+        self.size = fitting.clamp(1, largest);
     }
 
     /// Notes that the JVM rejected a batch.
@@ -68,30 +85,35 @@ mod tests {
         batches
     }
 
-    #[test]
-    fn batches_grow_to_what_fits_into_the_budget() {
+    /// The sizes of ten batches, where one takes this many microseconds and each class some more.
+    fn sizes(fixed: u64, for_each: u64) -> Vec<usize> {
         let mut batches = batches();
-        let sizes: Vec<usize> = (0..10)
-            .map(|_| {
-                let size = batches.size();
-                // 0.2 ms for each class.
-                batches.took(size, Duration::from_micros(200 * size as u64));
-                size
-            })
-            .collect();
-        assert_eq!(sizes[..4], [16, 32, 64, 64], "{sizes:?}");
-        assert_eq!(sizes[9], 64, "between half of the budget and the whole it stays");
+        let next = |_| {
+            let size = batches.size();
+            batches.took(size, Duration::from_micros(fixed + for_each * size as u64));
+            size
+        };
+        (0..10).map(next).collect()
     }
 
     #[test]
-    fn a_batch_that_took_too_long_is_followed_by_a_smaller_one_but_never_by_none() {
-        let mut batches = batches();
-        batches.took(16, BUDGET * 4);
-        assert_eq!(batches.size(), 4);
-        batches.took(4, BUDGET * 100);
-        assert_eq!(batches.size(), 1);
-        batches.rejected();
-        assert_eq!(batches.size(), 1);
+    fn batches_grow_to_what_fits_into_the_budget() {
+        let sizes = sizes(0, 200);
+        assert!(sizes[1..].iter().all(|size| (95..=100).contains(size)), "0.2 ms for each class: {sizes:?}");
+    }
+
+    #[test]
+    fn batches_that_take_too_long_become_smaller_but_never_empty() {
+        assert_eq!(sizes(0, 5_000)[1..], [4; 9]);
+        assert_eq!(sizes(0, 100_000)[1..], [1; 9]);
+    }
+
+    /// A Spring Boot application: 100 ms for any batch. One class at a time would stop it three thousand times.
+    #[test]
+    fn a_fixed_time_beyond_the_budget_is_shared_by_many_classes() {
+        let sizes = sizes(100_000, 400);
+        assert!(sizes[4..].iter().all(|size| *size >= 200), "{sizes:?}");
+        assert!(sizes.iter().all(|size| *size <= 260), "no longer than twice the fixed time: {sizes:?}");
     }
 
     #[test]
@@ -99,6 +121,13 @@ mod tests {
         let mut batches = batches();
         batches.took(1, Duration::from_micros(1));
         assert_eq!(batches.size(), FIRST);
+    }
+
+    #[test]
+    fn a_rejected_batch_is_followed_by_a_smaller_one() {
+        let mut batches = batches();
+        batches.rejected();
+        assert_eq!(batches.size(), FIRST / 2);
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub(super) fn restore(jvmti: Jvmti, jni: &Jni<'_>, instrumentation: &Instrumenta
     let (safe, unsafe_to_touch): (Vec<_>, Vec<_>) =
         linked.into_iter().partition(|class| SAFE_RETRANSFORMS.hazard(jvmti, jni, *class, None).is_none());
     let mut kept = unsafe_to_touch.len();
-    retransforming::in_batches(jvmti, batches, &safe, &mut |_, error| {
+    retransforming::in_batches(jvmti, (batches, &|| true), &safe, &mut |_, error| {
         tracing::warn!(%error, "a class cannot be restored");
         kept += 1;
     });

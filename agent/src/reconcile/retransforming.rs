@@ -33,15 +33,15 @@ pub(super) fn at_once<'jni>(
     divided(classes, &mut |batch| batch_of(jvmti, batch).map(drop), &is_about_one_class, rejected);
 }
 
-/// Retransforms these classes one batch after the other.
+/// Retransforms these classes one batch after the other, while `goes_on`.
 pub(super) fn in_batches<'jni>(
     jvmti: Jvmti,
-    batches: &mut Batches,
+    (batches, goes_on): (&mut Batches, &dyn Fn() -> bool),
     classes: &[LoadedClass<'jni>],
     rejected: &mut dyn FnMut(LoadedClass<'jni>, JvmtiError),
 ) {
     let mut left = classes;
-    while !left.is_empty() {
+    while !left.is_empty() && goes_on() {
         let (batch, others) = left.split_at(batches.size().min(left.len()));
         left = others;
         std::thread::sleep(batches.wait());
@@ -153,12 +153,13 @@ impl<'a> Refused<'a> {
     /// Retransforms the classes, which are safe: in batches if the application runs, else at once.
     pub(super) fn retransform(&mut self, classes: &[LoadedClass<'_>], batches: Option<&mut Batches>) {
         Statistics::add(&self.instrumentation.statistics.classes_retransformed, classes.len());
-        let jvmti = self.jvmti;
+        let (jvmti, instrumentation) = (self.jvmti, self.instrumentation);
         let mut rejected = |class: LoadedClass<'_>, error: JvmtiError| {
             self.add(class, "retransform-rejected", format!("the JVM rejects the rewritten class: {error}"));
         };
         match batches {
-            Some(batches) => in_batches(jvmti, batches, classes, &mut rejected),
+            // Who detaches, or ends the JVM, does not wait for classes that would only be restored.
+            Some(batches) => in_batches(jvmti, (batches, &|| !instrumentation.is_leaving()), classes, &mut rejected),
             None => at_once(jvmti, classes, &mut rejected),
         }
     }
