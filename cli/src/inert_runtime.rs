@@ -19,7 +19,7 @@ const NATIVE: u16 = 0x0100;
 const INTERFACE: u16 = 0x0200;
 
 /// Classes that are plain Java and of which templates use more than methods without a result: they stay as they are.
-const WHOLE: [&str; 3] = ["java/instr/Level", "java/instr/Nesting", "java/instr/Request"];
+const WHOLE: [&str; 4] = ["java/instr/Level", "java/instr/Nesting", "java/instr/Request", "java/instr/SentRequest"];
 
 /// Returns the bytes of the jar.
 pub(crate) fn jar() -> Result<Vec<u8>> {
@@ -125,14 +125,15 @@ mod tests {
                 continue;
             }
             emptied += 1;
-            // A template would fail on null.
+            // A template would fail on null; intrinsics are not called, and `TraceParent.next` says that it may give null.
             let gives_object = |method: &&Member<'_>| {
                 let returned = MethodDescriptor::parse(method.descriptor.as_bytes()).unwrap().return_type();
                 method.has(PUBLIC) && returned.is_some_and(|returned| returned.kind() == Kind::Reference)
             };
             let objects: Vec<String> =
                 class.methods().iter().filter(gives_object).map(|method| method.name.to_string()).collect();
-            assert!(objects.is_empty() || *name == "java/instr/Target", "{name}: {objects:?}");
+            let may_be_null = ["java/instr/Target", "java/instr/TraceParent"].contains(name);
+            assert!(objects.is_empty() || may_be_null, "{name}: {objects:?}");
         }
         assert!(emptied > 8, "{emptied}");
     }
