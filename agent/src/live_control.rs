@@ -256,8 +256,9 @@ impl LiveControl {
             state.note(self.began.elapsed(), format!("{methods} {done} by request: {}", selection.text()));
         }
         let is_governed = |probe: &&u32| state.ruled.get(probe).is_some_and(|ruled| ruled.wanted.is_governed);
-        let is_handed_back = wanted == WantedLevel::Auto && state.governor.is_some();
-        let governed = numbers.iter().filter(|probe| is_handed_back && is_governed(probe)).count();
+        let has_governor = state.governor.is_some();
+        let governed = (wanted == WantedLevel::Auto)
+            .then(|| numbers.iter().filter(|probe| has_governor && is_governed(probe)).count());
         let live = described.iter().filter(|probe| probe.live).count();
         let fixed = fixed(meant.into_iter(), &setup.rules, &setup.templates);
         LevelsSet { answer: Changed { changed, governed, live, fixed }, changes, probes: numbers }
@@ -297,13 +298,6 @@ impl LiveControl {
         let begin = state.ruled.get(&probe).map_or(Duration::ZERO, |ruled| ruled.begin);
         self.times.change(probe, begin, from, to);
         Some(LevelChange { probe, owner, reason, from, to })
-    }
-
-    /// Those of the probes that the governor may take away.
-    pub(crate) fn removable_among(&self, probes: &[u32]) -> Vec<u32> {
-        let state = self.state.lock();
-        let is_removable = |ruled: &Ruled| ruled.wanted.is_governed && ruled.is_only_template;
-        probes.iter().filter(|probe| state.ruled.get(probe).is_some_and(is_removable)).copied().collect()
     }
 
     /// Has the governor of levels forget these probes, which are removed.
@@ -592,7 +586,7 @@ mod tests {
         control.set(&LiveSelection::parse("q.*").unwrap(), WantedLevel::Auto, &setup, &FxHashSet::default());
         assert_eq!(control.decisions().len(), 1, "a request that changed nothing is no decision");
         control.state.lock().governor = Some(Governor::new(3, Manner::OF_LEVELS));
-        assert_eq!(control.set(&all, WantedLevel::Auto, &setup, &FxHashSet::default()).answer.governed, 1);
+        assert_eq!(control.set(&all, WantedLevel::Auto, &setup, &FxHashSet::default()).answer.governed, Some(1));
         let next = LiveControl::new(probes, Arc::default());
         assert!(next.count(&setup.templates, &FxHashSet::default()).is_empty(), "attached again with other rules");
         assert_eq!(next.level(kept), Level::Off);

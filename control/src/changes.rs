@@ -10,9 +10,9 @@ messages! {
     pub struct Changed {
         /// Probes whose level was set.
         pub changed: usize,
-        /// Of these: probes whose level the governor may change from now on.
-        #[serde(default)]
-        pub governed: usize,
+        /// Of those that were handed back: probes whose level the governor may change from now on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub governed: Option<usize>,
         /// All live probes.
         pub live: usize,
         /// Methods that were meant and whose level cannot change.

@@ -5,7 +5,7 @@ use instrument_core::level::Level;
 use rustc_hash::FxHashSet;
 use trace::report::counted;
 
-use super::{LiveControl, State};
+use super::{LiveControl, Ruled, State};
 
 impl State {
     /// Forgets claims on levels of which no probe is left: others have been made about these since.
@@ -86,5 +86,12 @@ impl LiveControl {
             }
         };
         state.level_claims.iter().map(row).collect()
+    }
+
+    /// Those of the probes that the governor may take away.
+    pub(crate) fn removable_among(&self, probes: &[u32]) -> Vec<u32> {
+        let state = self.state.lock();
+        let is_removable = |ruled: &Ruled| ruled.wanted.is_governed && ruled.is_only_template;
+        probes.iter().filter(|probe| state.ruled.get(probe).is_some_and(is_removable)).copied().collect()
     }
 }

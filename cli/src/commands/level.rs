@@ -45,7 +45,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Changed { changed, governed, .. } => {
             let methods = if changed == 1 { "method is" } else { "methods are" };
             if *level == WantedLevel::Auto {
-                println!("{changed} {methods} at the level of their rule now, {}", governed_text(changed, governed));
+                println!(
+                    "{changed} {methods} at the level of their rule now, {}",
+                    governed_text(changed, governed.unwrap_or_default())
+                );
             } else {
                 println!("{changed} {methods} at level {level} now");
             }

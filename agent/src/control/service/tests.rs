@@ -33,7 +33,7 @@ impl Controlled for MadeUp {
     fn set_level(&self, _: &str, _: WantedLevel) -> Result<Changed, Refusal> {
         self.begins.lock().send(()).unwrap();
         self.may_end.lock().recv().unwrap();
-        Ok(Changed { changed: 1, governed: 0, live: 1, fixed: Vec::new() })
+        Ok(Changed { changed: 1, governed: None, live: 1, fixed: Vec::new() })
     }
 
     fn switch(&self, _: bool) -> Result<Switched, Refusal> {

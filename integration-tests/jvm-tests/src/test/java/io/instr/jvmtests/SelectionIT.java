@@ -104,7 +104,8 @@ class SelectionIT {
         Path directory = RunDirectories.create();
         AgentConfig config = AgentConfig.of(RULES).ungoverned();
         String option = Program.agentOption(config.writeTo(directory).toString());
-        try (Dialog program = program(jdk, directory).with("-Xcheck:jni").talk(List.of(option), directory)) {
+        // Without -Xrs the check prints a line where the tests run with SIGHUP ignored.
+        try (Dialog program = program(jdk, directory).with("-Xcheck:jni", "-Xrs").talk(List.of(option), directory)) {
             assertEquals("done 32026-11-23", program.ask("go"));
             program.send("quit");
             assertChosen(program.finish().assertExitCode(0));

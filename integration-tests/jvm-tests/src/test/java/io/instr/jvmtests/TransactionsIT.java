@@ -35,7 +35,7 @@ class TransactionsIT {
     private static final Map<String, Long> WORK_OF_OTHERS = Map.of("submitWork", EACH, "executeWork", EACH, "futureWork", EACH,
             "forkJoinWork", EACH, "scheduleWork", EACH, "threadWork", 2 * EACH, "chainWork", 2 * EACH);
     private static final Pattern NODE = Pattern.compile("\\{\"parent\":(\\d+),\"method\":\"([^\"]*)\",\"elsewhere\":(true|false),"
-            + "\"calls\":(\\d+),\"total\":(\\d+),\"own\":\\d+,\"beside\":(\\d+)\\}");
+            + "\"calls\":(\\d+),\"total\":(\\d+),\"estimated\":false,\"own\":\\d+,\"own_estimated\":false,\"beside\":(\\d+)\\}");
 
     private static final String RULES = """
             [[rule]]
