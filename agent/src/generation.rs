@@ -94,7 +94,8 @@ impl Generation {
     /// The next one, with this configuration. What is known of super types is kept if the rules ask for the same types.
     pub(crate) fn next(&self, setup: Setup) -> Generation {
         let types = self.types.for_rules(&setup.rules).map_or_else(|| Arc::clone(&self.types), Arc::new);
-        Generation::new(self.number + 1, setup, types)
+        let reach = Arc::new(RuleReach::carried_over(&setup.rules, self.rules(), &self.reach));
+        Generation { reach, ..Generation::new(self.number + 1, setup, types) }
     }
 
     /// Whether the templates are others than in this one, so that every instrumented class differs.

@@ -8,7 +8,7 @@ use classfile::ClassFile;
 use instrument_core::ahead;
 use instrument_core::capture::CapturedValues;
 use instrument_core::internal_name::to_source;
-use instrument_core::selection::{Chosen, ClassContext, MethodDecision, MissingParameters, Never};
+use instrument_core::selection::{Chosen, ClassContext, Figures, MethodDecision, MissingParameters, Never, RuleReach};
 use instrument_core::{
     Engine, EngineOptions, Insertion, MethodPlan, Outcome, Refusal, Refused, Rewritten, Templates, Workspace,
 };
@@ -35,6 +35,8 @@ pub(crate) struct Instrumentation<'a> {
     pub(crate) totals: Totals,
     /// What rules ask for and no method has.
     missing: MissingParameters,
+    /// How far each rule got.
+    reach: RuleReach,
 }
 
 /// What happened to all classes so far.
@@ -68,12 +70,25 @@ impl<'a> Instrumentation<'a> {
         let missing = MissingParameters::default();
         let origin = FileOrigin::unknown();
         let verbose = false;
-        Instrumentation { configuration, classes, never, origin, verbose, engine, workspace, probes, totals, missing }
+        let reach = RuleReach::new(&configuration.rules);
+        Instrumentation {
+            configuration,
+            classes,
+            never,
+            origin,
+            verbose,
+            engine,
+            workspace,
+            probes,
+            totals,
+            missing,
+            reach,
+        }
     }
 
     /// Returns what the rules ask about a class besides its bytes.
     pub(crate) fn context(&self) -> ClassContext<'_> {
-        ClassContext { hierarchy: self.classes, origin: &self.origin, never: &*self.never, reach: None }
+        ClassContext { hierarchy: self.classes, origin: &self.origin, never: &*self.never, reach: Some(&self.reach) }
     }
 
     /// The new bytes of each class, `None` for one that stays as it is.
@@ -154,9 +169,11 @@ impl<'a> Instrumentation<'a> {
         }
     }
 
-    /// A line for each parameter that rules ask for and that no method up to now has.
+    /// A line for each parameter that rules ask for and that no method up to now has, and for each rule that has taken no method.
     pub(crate) fn missing(&self) -> Vec<String> {
-        self.missing.lines(self.configuration.rules.rules())
+        let rules = &self.configuration.rules;
+        let nearest = |name: &str| self.classes.nearest(name).ok().flatten();
+        [self.missing.lines(rules.rules()), self.reach.lines(rules, Figures::Exact, &nearest)].concat()
     }
 
     fn plan(&mut self, class: &ClassFile<'_>) -> Vec<MethodPlan> {

@@ -2,6 +2,7 @@
 
 use super::class_facts::ClassFacts;
 use super::class_match::ClassMatch;
+use super::conditions::called_methods::first_constant;
 use super::conditions::origin::OriginKey;
 use super::explain::RuleAnswer;
 use super::method_match::{MethodFacts, MethodMatch};
@@ -49,6 +50,9 @@ fn why_class_matches(rule: &CompiledRule, facts: &ClassFacts<'_, '_>) -> String 
     }
     for key in OriginKey::ALL.into_iter().filter(|key| !key.patterns(rule).is_empty()) {
         reasons.push(facts.origin().reason(key, key.patterns(rule)));
+    }
+    if let Some((class, method)) = first_constant(facts.class, &rule.calls) {
+        reasons.push(format!("its constants name `{}.{}`", to_source(class), to_source(method)));
     }
     if reasons.is_empty() {
         reasons.push("it takes every class outside the JDK".to_owned());

@@ -2,7 +2,7 @@
 
 use super::annotations::carries;
 use super::class_facts::ClassFacts;
-use super::conditions::called_methods::class_names_one;
+use super::conditions::called_methods::first_constant;
 use super::conditions::origin::OriginKey;
 use super::jdk_packages::is_jdk_class;
 use super::rule::CompiledRule;
@@ -56,7 +56,7 @@ pub(super) fn match_class(rule: &CompiledRule, facts: &ClassFacts<'_, '_>) -> Cl
     if let Some(key) = facts.origin().failing(rule) {
         return ClassMatch::OtherOrigin(key);
     }
-    if !rule.calls.is_empty() && !class_names_one(facts.class, &rule.calls) {
+    if !rule.calls.is_empty() && first_constant(facts.class, &rule.calls).is_none() {
         return ClassMatch::CallsNothing;
     }
     ClassMatch::Matches

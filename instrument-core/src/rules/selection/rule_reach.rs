@@ -121,6 +121,21 @@ impl RuleReach {
         RuleReach { rules: rules.rules().iter().map(|_| [const { AtomicU32::new(0) }; STAGES]).collect() }
     }
 
+    /// Returns the state of rules that replace others while a program runs: a rule that takes the same methods as before got as far as before, since
+    /// the classes that it takes are not decided again.
+    pub fn carried_over(rules: &RuleSet, before: &RuleSet, reach: &RuleReach) -> RuleReach {
+        let carried = RuleReach::new(rules);
+        let digests: Vec<u64> = before.rules().iter().map(CompiledRule::digest).collect();
+        for (rule, stages) in rules.rules().iter().zip(&carried.rules) {
+            let digest = rule.digest();
+            let same = digests.iter().position(|other| *other == digest).and_then(|at| reach.rules.get(at));
+            for (count, known) in stages.iter().zip(same.into_iter().flatten()) {
+                count.store(known.load(Ordering::Relaxed), Ordering::Relaxed);
+            }
+        }
+        carried
+    }
+
     pub(super) fn note(&self, rule: usize, stage: Stage) {
         let Some(stages) = self.rules.get(rule) else { return };
         let Some(count) = stages.get(stage as usize) else { return };

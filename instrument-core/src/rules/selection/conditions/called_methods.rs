@@ -5,14 +5,18 @@ use classfile::{ClassFile, MemberKind, Tag, opcode};
 
 use crate::rules::patterns::call_pattern::{CallPattern, is_called};
 
-/// Whether the constants of the class name a method that matches. Without one no body can call it, and none is read.
-pub(in crate::rules::selection) fn class_names_one(class: &ClassFile<'_>, patterns: &[CallPattern]) -> bool {
+/// The first matching method among the constants of the class: class and method. Without one no body can call it, and none is read.
+pub(in crate::rules::selection) fn first_constant<'a>(
+    class: &ClassFile<'a>,
+    patterns: &[CallPattern],
+) -> Option<(&'a [u8], &'a [u8])> {
     let pool = class.constant_pool();
     let mut memory = Vec::new();
     pool.entries()
         .filter(|(_, tag)| matches!(tag, Tag::Methodref | Tag::InterfaceMethodref))
         .filter_map(|(index, _)| pool.member_ref(index).ok())
-        .any(|called| is_called(patterns, called.owner.0, called.name.0, &mut memory))
+        .find(|called| is_called(patterns, called.owner.0, called.name.0, &mut memory))
+        .map(|called| (called.owner.0, called.name.0))
 }
 
 /// The first matching call of a body, as `package.Class.method`. What cannot be read calls nothing.

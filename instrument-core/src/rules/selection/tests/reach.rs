@@ -81,3 +81,15 @@ fn a_rule_after_one_that_takes_everything_says_so() {
     let expected = "rule late (test.toml:4) takes no method: methods match `class` and `method`, but earlier rules decide about them";
     assert_eq!(lines, [expected]);
 }
+
+#[test]
+fn a_rule_that_stays_the_same_keeps_its_figures() {
+    let first = rules("[[rule]]\nclass = 'a.*'\n[[rule]]\nclass = 'b.*'");
+    let reach = RuleReach::new(&first);
+    let bytes = ClassBuilder::new("a/B", "java/lang/Object").method("run", "()V", CALLS).build();
+    let types = Types::default();
+    first.decide(&ClassFile::parse(&bytes).unwrap(), &ClassContext { reach: Some(&reach), ..context(&types) });
+    let second = rules("[[rule]]\nclass = 'c.*'\n[[rule]]\nname = 'renamed'\nclass = 'a.*'");
+    let lines = RuleReach::carried_over(&second, &first, &reach).lines(&second, Figures::Omitted, &|_| None);
+    assert_eq!(lines, ["rule rule-1 (test.toml:1) takes no method: no class matches `c.*`"]);
+}

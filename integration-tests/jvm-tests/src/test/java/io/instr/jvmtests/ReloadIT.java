@@ -56,6 +56,7 @@ class ReloadIT {
             write("# a comment\n\n" + QUERIES + "name = \"queries\"\n");
             assertTrue(reload(program).contains("\"generation\":3,\"rules\":1,\"classes_changed\":0,"));
             assertEquals(touched, touched(program), "no class differs");
+            assertTrue(ControlSocket.status(program).contains("\"warnings\":[]"), "the rule has its method, although nothing was decided again");
             // Super types are asked for the first time, of a class that was loaded before.
             write(QUERIES + RUNS);
             assertTrue(reload(program).contains("\"generation\":4,\"rules\":2,\"classes_changed\":1,"));
