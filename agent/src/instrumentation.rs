@@ -20,7 +20,7 @@ use crate::generation::Generation;
 use crate::jvm::{JavaVm, Jvmti};
 use crate::jvm_event_recording::JvmEventRecording;
 use crate::late_decisions::LateDecisions;
-use crate::live_control::{LiveControl, WantedBy};
+use crate::live_control::{LevelChange, LiveControl, WantedBy};
 use crate::probe_switch::ProbeSwitch;
 use crate::recorder::{BurstWindows, InnerCalls, WatchedCalls};
 use crate::rewritten_classes::RewrittenClasses;
@@ -138,13 +138,21 @@ impl Instrumentation {
         self.note_category(probe, LIVE_NUMBERS, rule);
         let is_governed = !by_person && rule.is_none_or(CompiledRule::is_governed);
         let wanted = WantedBy { generation: generation.number, is_governed, by_person };
-        self.live.begin(probe, chosen, wanted);
+        if let Some(change) = self.live.begin(probe, chosen, wanted) {
+            self.record_change(&change);
+        }
         // Where levels are set by people, level watch must work from the first moment on.
         self.tick_for(if self.config.wants_live() { Level::Watch } else { chosen.level });
         // Without its probe a method has no template at all, and another one may be at another level.
         if let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !is_governed || chosen.templates.len() > 1) {
             withdrawn.spare(probe);
         }
+    }
+
+    /// Records a change of one probe's level.
+    pub(crate) fn record_change(&self, LevelChange { probe, owner, reason, from, to }: &LevelChange) {
+        self.tick_for(*to);
+        self.events.claim(Some(*probe), (*owner, reason), [from.name(), to.name()]);
     }
 
     /// A method got a probe of this number, whose level stays.

@@ -159,7 +159,7 @@ impl LiveControl {
     }
 
     /// A method got this live probe.
-    pub(crate) fn begin(&self, probe: u32, chosen: &Chosen, wanted: WantedBy) {
+    pub(crate) fn begin(&self, probe: u32, chosen: &Chosen, wanted: WantedBy) -> Option<LevelChange> {
         self.levels.begin(probe, chosen.level);
         let is_only_template = chosen.templates.len() == 1;
         let mut state = self.state.lock();
@@ -168,14 +168,14 @@ impl LiveControl {
         state.ruled.insert(probe, Ruled { level: chosen.level, is_only_template, begin, wanted });
         // Something else is wanted since a reload, or since a claim was made or has ended; what `instr level` has set goes before.
         let is_other = |earlier: Ruled| earlier.level != chosen.level || earlier.wanted.by_person != wanted.by_person;
-        if earlier.is_some_and(is_other) && !state.set_by_person.contains_key(&probe) {
-            let from = self.levels.get(probe);
-            self.levels.set(probe, chosen.level);
-            self.times.change(probe, begin, from, chosen.level);
-            if let Some(governor) = &mut state.governor {
-                governor.forget(probe);
-            }
+        if !earlier.is_some_and(is_other) || state.set_by_person.contains_key(&probe) {
+            return None;
         }
+        if let Some(governor) = &mut state.governor {
+            governor.forget(probe);
+        }
+        let owner = if wanted.by_person { ("user", "instr probe") } else { ("rule", "reloaded, or a claim has ended") };
+        self.change(&state, probe, (owner.0, owner.1.to_owned()), chosen.level)
     }
 
     /// Returns the probes that classes of this session hold.
@@ -569,7 +569,7 @@ mod tests {
         let chosen = Chosen { rule: 0, templates, level: Level::Time, mode: Mode::Inline, capture: None };
         let control = LiveControl::new(probes, Arc::default());
         let wanted = WantedBy { generation: 1, is_governed: true, by_person: false };
-        [kept, script].iter().for_each(|probe| control.begin(*probe, &chosen, wanted));
+        [kept, script].iter().for_each(|probe| drop(control.begin(*probe, &chosen, wanted)));
         control.begin_fixed(fixed, 1);
         probes.note_unloaded(&FxHashSet::from_iter([2]));
         let counts = control.count(&setup.templates, &FxHashSet::default());

@@ -30,7 +30,7 @@ messages! {
         pub dumps: Vec<Dumped>,
         /// Classes that were handed back changed.
         pub classes_rewritten: u64,
-        /// Methods with probes in them.
+        /// Methods that were given probes; what a reload or the end of a claim takes away is not subtracted.
         pub methods_instrumented: u64,
         /// Classes that `instr pre` had instrumented.
         #[serde(default)]

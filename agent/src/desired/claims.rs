@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::expiry::Expiry;
 use super::probe_request::RequestedProbes;
 
-/// Gives each claim of a session, whoever makes it, its number.
+/// Numbers the claims of a session.
 #[derive(Debug, Default)]
 pub(crate) struct ClaimIds(AtomicU32);
 

@@ -5,7 +5,7 @@ use instrument_core::level::Level;
 use rustc_hash::FxHashSet;
 use trace::report::counted;
 
-use super::{LiveControl, Ruled, State};
+use super::{LevelChange, LiveControl, Ruled, State};
 
 impl State {
     /// Forgets claims on levels of which no probe is left: others have been made about these since.
@@ -54,16 +54,16 @@ impl LiveControl {
         described.filter(|probe| probe.live && takes(&probe.method)).map(|probe| probe.number).collect()
     }
 
-    /// Ends the claim with this number, if it is one on levels: hands its probes back, and returns how many these are.
-    pub(crate) fn remove_level_claim(&self, claim: u32) -> Option<usize> {
+    /// Ends the claim with this number, if it is one on levels: hands its probes back, and returns how many these are, and
+    /// the changes to be recorded.
+    pub(crate) fn remove_level_claim(&self, claim: u32) -> Option<(usize, Vec<LevelChange>)> {
         let mut state = self.state.lock();
         state.level_claims.remove(&claim)?;
         let probes: Vec<u32> =
             state.set_by_person.iter().filter(|(_, by)| **by == claim).map(|(probe, _)| *probe).collect();
-        for probe in &probes {
-            let _ = self.set_one(&mut state, *probe, WantedLevel::Auto, claim);
-        }
-        Some(probes.len())
+        let hand_back = |probe: &u32| self.set_one(&mut state, *probe, WantedLevel::Auto, claim);
+        let changes = probes.iter().filter_map(hand_back).collect();
+        Some((probes.len(), changes))
     }
 
     /// Returns the claims of persons on levels.

@@ -35,7 +35,7 @@ const LONGEST_LOOK: Duration = Duration::from_secs(60);
 pub(crate) enum Change {
     /// Those that a rule may want get what it wants.
     InsertIntoLoaded {
-        /// The application does not run yet: nobody stands still, and no frame does.
+        /// The application does not run yet: no batch can stop it, and no frame would be disturbed.
         jvm_starts: bool,
     },
     /// All of which something else is wanted than before get that.
@@ -50,7 +50,7 @@ pub(crate) enum Change {
     Restore,
 }
 
-/// What came of a change.
+/// The result of a change.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     /// Classes that stay as they are: none of a name is retransformed if the JVM cannot retransform one of them.
@@ -90,7 +90,7 @@ struct State {
     waiting: Option<Waiting>,
 }
 
-/// Classes whose code stands in a frame.
+/// Classes with standing frames.
 #[derive(Debug, Clone)]
 struct Waiting {
     instrumentation: Weak<Instrumentation>,

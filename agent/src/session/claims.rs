@@ -45,7 +45,8 @@ impl Session {
     /// Ends a claim of a person.
     pub(super) fn remove_claim(&self, id: u32, reason: &str) -> Result<Removed, String> {
         let _one_at_a_time = self.reloading.lock();
-        if let Some(methods) = self.instrumentation.live.remove_level_claim(id) {
+        if let Some((methods, changes)) = self.instrumentation.live.remove_level_claim(id) {
+            self.record_changes(&changes);
             return Ok(Removed { claim: id, methods });
         }
         let generation = self.instrumentation.generation();

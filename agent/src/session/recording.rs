@@ -348,11 +348,8 @@ impl Session {
         changed
     }
 
-    fn record_changes(&self, changes: &[LevelChange]) {
-        for LevelChange { probe, owner, reason, from, to } in changes {
-            self.instrumentation.tick_for(*to);
-            self.instrumentation.events.claim(Some(*probe), (*owner, reason), [from.name(), to.name()]);
-        }
+    pub(super) fn record_changes(&self, changes: &[LevelChange]) {
+        changes.iter().for_each(|change| self.instrumentation.record_change(change));
     }
 
     /// Switches off whatever would be recorded.

@@ -35,9 +35,11 @@ fn text(status: &Status) -> String {
     let mut lines = vec![
         format!("process {}, instr {}", status.pid, status.agent_version),
         format!(
-            "{} of {} instrumented",
+            "{} of {} instrumented{}",
             counted(status.methods_instrumented, "method"),
-            counted(status.classes_rewritten, "class")
+            counted(status.classes_rewritten, "class"),
+            // What a reload takes away is not subtracted.
+            if status.generation > 1 { " at some time" } else { "" }
         ),
         format!("{} records, {} lost; trace file: {file}", status.records, status.lost),
     ];

@@ -8,7 +8,7 @@ use crate::spans::SpanNode;
 /// What a call knows of its trace, from the header of its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KnownTrace {
-    /// The request that is answered came with this context, or began this trace.
+    /// The context that the answered request carried, or that of the trace which it began.
     Answered(TraceContext),
     /// The request that is sent took this context along.
     Sent(TraceContext),

@@ -52,7 +52,7 @@ pub(super) fn match_class(rule: &CompiledRule, facts: &ClassFacts<'_, '_>) -> Cl
             return if is_known { ClassMatch::DoesNotExtend } else { ClassMatch::Unresolved };
         }
     }
-    // What the JVM must be asked for, and what needs all constants, comes last: few classes get here.
+    // Questions to the JVM, and those that need all constants, are the last: few classes are left.
     if let Some(key) = facts.origin().failing(rule) {
         return ClassMatch::OtherOrigin(key);
     }

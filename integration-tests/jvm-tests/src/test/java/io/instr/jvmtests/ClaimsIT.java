@@ -96,7 +96,10 @@ class ClaimsIT {
             program.send("quit");
             assertQuiet(program.finish());
         }
-        assertEquals(50, trace().count(STEP));
+        Trace trace = trace();
+        assertEquals(50, trace.count(STEP));
+        List<String> changes = trace.events("instr.Claim").stream().map(event -> event.getString("owner") + " " + event.getString("to")).toList();
+        assertTrue(changes.contains("user full"), "a report can tell which calls were at which level: " + changes);
     }
 
     @EachJdk(oldestAndNewest = true)
