@@ -3,10 +3,10 @@
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
+use crate::config::setup::{self, Setup, SetupError};
 use crate::jvm::{JavaVm, Jvmti};
 use crate::session::Agent;
-use crate::setup::{self, Setup, SetupError};
-use crate::{jvm, logging, message};
+use crate::{jvm, log::logging, log::message};
 
 /// What the JVM is told after loading the agent.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]

@@ -8,29 +8,30 @@ use parking_lot::{Mutex, RwLock};
 use records::{EndedCalls, SharedLengths, probe_registry};
 use settings::{JvmEvents as EventKind, ProbeClock, WhenFull};
 
-use crate::file_names::FileNames;
+use crate::classes::safe_retransforms::SAFE_RETRANSFORMS;
+use crate::classes::wrapped_classes::WrappedClasses;
+use crate::config::setup::Setup;
+use crate::desired::probe_prices::ProbePrices;
+use crate::files::file_names::FileNames;
 use crate::health::Health;
-use crate::instrumentation::{Beginning, Instrumentation};
 use crate::jvm::counter::CounterWatch;
 use crate::jvm::{
     self, ClassFile, CodePlace, Event, JavaVm, Jni, JvmEvents, Jvmti, LoadedClass, MethodId, NAME_GATE, ObjectRef,
     process_cpu_time,
 };
 use crate::jvm_figures::FullCalls;
-use crate::late_restores::{self, LATE_RESTORES};
-use crate::probe_prices::ProbePrices;
+use crate::probes::runtime_classes::RuntimeClasses;
 use crate::reconcile::{self, Change, Outcome, Reconciler};
 use crate::recorder::{self, CallRates, DumpDesk, LiveTree, RecordCounts, Rings, Watcher};
-use crate::runtime_classes::RuntimeClasses;
-use crate::safe_retransforms::SAFE_RETRANSFORMS;
 use crate::sampler::{self, AllocationSampler, SampleQueue};
-use crate::setup::Setup;
 use crate::statistics::Statistics;
-use crate::wrapped_classes::WrappedClasses;
-use crate::{initial_state, message, transform};
+use crate::transform::instrumentation::{Beginning, Instrumentation};
+use crate::transform::late_restores::{self, LATE_RESTORES};
+use crate::{log::message, transform};
 
 mod answers;
 mod claims;
+mod initial_state;
 mod recording;
 mod reload;
 

@@ -9,9 +9,9 @@ use instrument_core::Refused;
 use parking_lot::Mutex;
 use serde::Serialize;
 
+use crate::classes::unloaded_classes::KeptAboutClasses;
 use crate::recorder::RecordCounts;
 use crate::sampler::SampleCounts;
-use crate::unloaded_classes::KeptAboutClasses;
 
 /// So many refused methods are listed by name; all are counted.
 const LISTED: usize = 1000;

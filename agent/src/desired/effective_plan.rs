@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     fn ids() -> Vec<TemplateId> {
-        let setup = crate::setup::from_text("[[rule]]\nclass = 'a.B'\n", "c.toml").unwrap();
+        let setup = crate::config::setup::from_text("[[rule]]\nclass = 'a.B'\n", "c.toml").unwrap();
         setup.templates.iter().map(|(id, _)| id).take(3).collect()
     }
 

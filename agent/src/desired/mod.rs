@@ -2,9 +2,15 @@
 //! and the governor.
 
 mod claims;
+pub(crate) mod compiler_time;
 mod effective_plan;
 mod expiry;
+pub(crate) mod generation;
+pub(crate) mod governor;
+pub(crate) mod live_selection;
+pub(crate) mod probe_prices;
 mod probe_request;
+pub(crate) mod withdrawn_probes;
 
 pub(crate) use claims::{Claim, ClaimIds, Claims};
 pub(crate) use effective_plan::{Effective, Wish, effective_plan};

@@ -6,7 +6,7 @@ use instrument_core::selection::RuleSet;
 use instrument_core::template::TemplateLibrary;
 use settings::{Diagnostic, ExcludeConfig};
 
-use crate::embedded;
+use crate::config::embedded;
 
 /// Methods that get probes by request.
 #[derive(Debug, Clone)]
@@ -87,7 +87,8 @@ mod tests {
     #[test]
     fn the_rule_takes_what_was_asked_for_and_what_is_wrong_has_a_reason() {
         let setup =
-            crate::setup::from_text("[[rule]]\nclass = 'x.Y'\n[exclude]\nclass = 'a.Secret'\n", "c.toml").unwrap();
+            crate::config::setup::from_text("[[rule]]\nclass = 'x.Y'\n[exclude]\nclass = 'a.Secret'\n", "c.toml")
+                .unwrap();
         let rules = |template: &str| {
             let requested = RequestedProbes::parse("a.*.find*", template, Level::Time).unwrap();
             requested.rules(&setup.templates, &setup.config.exclude)

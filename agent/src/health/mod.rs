@@ -13,7 +13,7 @@ use metrics::{Family, Kind, PerfCounters, Unit, Value};
 use parking_lot::Mutex;
 
 use crate::jvm::{VmStructs, block_signals, perf_memory};
-use crate::message;
+use crate::log::message;
 pub(crate) use breaker::Limits;
 use breaker::{Breaker, Change, Reading};
 use leak::LeakWatch;

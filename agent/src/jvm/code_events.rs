@@ -7,17 +7,8 @@ use jvmti_bindings::sys::{jni, jvmti};
 use super::environment::{Jvmti, jvmti_call};
 use super::error::JvmtiError;
 use super::event_guard::Event;
-use super::events::while_live;
+use super::event_listener::{CodePlace, while_live};
 use super::method_facts::MethodId;
-
-/// A piece of machine code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct CodePlace {
-    /// Where it begins.
-    pub(crate) address: u64,
-    /// Bytes.
-    pub(crate) length: u64,
-}
 
 /// Connects the callbacks.
 pub(super) fn connect(callbacks: &mut jvmti::jvmtiEventCallbacks) {

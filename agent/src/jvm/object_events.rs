@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use super::environment::{Jvmti, jvmti_call};
 use super::error::JvmtiError;
 use super::event_guard::{self, Event};
-use super::events::{in_live_phase, listener};
+use super::event_listener::{in_live_phase, listener};
 use super::jni::ObjectRef;
 use super::loaded_classes::LoadedClass;
 use super::method_facts::MethodId;

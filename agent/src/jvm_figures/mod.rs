@@ -11,10 +11,10 @@ use metrics::{Collect, Host};
 use parking_lot::Mutex;
 use records::ProbeRegistry;
 
-use crate::file_names;
+use crate::files::file_names;
 use crate::health::Health;
 use crate::jvm::{JavaVm, NanoClock, block_signals};
-use crate::message;
+use crate::log::message;
 use environment::Environment;
 pub(crate) use full_calls::FullCalls;
 

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use super::retransforming::{MayRead, Refused};
-use crate::hierarchy::{LoaderId, TypeIndex, class_id};
-use crate::instrumentation::Instrumentation;
+use crate::classes::hierarchy::{LoaderId, TypeIndex, class_id};
 use crate::jvm::{Jni, Jvmti, LoadedClass};
+use crate::transform::instrumentation::Instrumentation;
 
 /// A class has been linked: if it is one of ours, its super types are known now.
 pub(crate) fn class_prepared(

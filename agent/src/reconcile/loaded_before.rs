@@ -7,10 +7,10 @@ use instrument_core::selection::{ClassContext, RuleSet};
 use rustc_hash::FxHashSet;
 
 use super::retransforming::{MayRead, Refused};
-use crate::generation::Generation;
-use crate::hierarchy::{ClassId, LoaderView, class_id};
-use crate::instrumentation::Instrumentation;
+use crate::classes::hierarchy::{ClassId, LoaderView, class_id};
+use crate::desired::generation::Generation;
 use crate::jvm::{Jni, Jvmti, LoadedClass};
+use crate::transform::instrumentation::Instrumentation;
 use crate::transform::{ClassPlan, Coming, JvmOrigin};
 
 /// Returns the loaded classes that a rule may want.

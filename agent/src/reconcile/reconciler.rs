@@ -16,10 +16,10 @@ use super::batches::Batches;
 use super::loaded_before::{self, Differing, Replan};
 use super::retransforming::{self, MayRead, Refused};
 use super::{restoring, standing_frames};
-use crate::generation::Generation;
-use crate::hierarchy::{ClassId, class_id};
-use crate::instrumentation::Instrumentation;
+use crate::classes::hierarchy::{ClassId, class_id};
+use crate::desired::generation::Generation;
 use crate::jvm::{JavaVm, Jni, Jvmti, LoadedClass, LoadedClasses, block_signals};
+use crate::transform::instrumentation::Instrumentation;
 
 /// Internal names of classes.
 type Names = FxHashSet<Arc<[u8]>>;

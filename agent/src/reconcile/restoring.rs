@@ -3,11 +3,11 @@
 
 use super::batches::Batches;
 use super::retransforming;
-use crate::hierarchy::class_id;
-use crate::instrumentation::Instrumentation;
+use crate::classes::hierarchy::class_id;
+use crate::classes::safe_retransforms::SAFE_RETRANSFORMS;
 use crate::jvm::{Event, Jni, Jvmti, LoadedClass, LoadedClasses};
-use crate::late_restores::{self, LATE_RESTORES};
-use crate::safe_retransforms::SAFE_RETRANSFORMS;
+use crate::transform::instrumentation::Instrumentation;
+use crate::transform::late_restores::{self, LATE_RESTORES};
 
 /// Restores what was rewritten, and returns how many classes keep their probes, switched off.
 pub(super) fn restore(jvmti: Jvmti, jni: &Jni<'_>, instrumentation: &Instrumentation, batches: &mut Batches) -> usize {

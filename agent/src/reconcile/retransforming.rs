@@ -8,12 +8,12 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
 
 use super::batches::Batches;
-use crate::hierarchy::TypeIndex;
-use crate::instrumentation::Instrumentation;
+use crate::classes::hierarchy::TypeIndex;
+use crate::classes::safe_retransforms::SAFE_RETRANSFORMS;
 use crate::jvm::{self, Jni, Jvmti, JvmtiError, LoadedClass};
-use crate::safe_retransforms::SAFE_RETRANSFORMS;
 use crate::statistics::{RefusedMethod, Statistics};
 use crate::transform;
+use crate::transform::instrumentation::Instrumentation;
 
 /// Counts of the process. A class that is retransformed again counts again.
 static COUNTS: Mutex<Retransforms> =

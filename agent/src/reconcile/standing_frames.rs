@@ -14,7 +14,7 @@ use std::time::Duration;
 use classfile::instruction::Instructions;
 use rustc_hash::FxHashMap;
 
-use crate::hierarchy::{ClassId, class_id};
+use crate::classes::hierarchy::{ClassId, class_id};
 use crate::jvm::{
     AllThreads, Jni, Jvmti, LoadedClass, MethodFacts, MethodId, ObjectRef, WalkedStack, Wish, ask_for, thread_facts,
     walk_stacks_with_states,

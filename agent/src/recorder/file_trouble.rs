@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use settings::{TraceConfig, WhenFull};
 
-use crate::message;
+use crate::log::message;
 
 /// Messages about a file that cannot be written, and that can again.
 const MOST_MESSAGES: u32 = 5;

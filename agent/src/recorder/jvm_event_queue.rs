@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use parking_lot::Mutex;
 
 use crate::jvm::{CodePlace, MethodFacts, MethodNames, NanoClock, ThreadFacts};
-use crate::native_libraries::NativeLibrary;
+use crate::recorder::native_libraries::NativeLibrary;
 
 /// An event that waits to be written.
 #[derive(Debug)]

@@ -9,13 +9,16 @@
 
 mod burst_windows;
 mod call_rates;
+pub(crate) mod call_tree;
 mod drainer;
 mod file_trouble;
 mod header_table;
 mod inner_calls;
 mod jvm_event_queue;
+pub(crate) mod jvm_event_recording;
 mod late_ticks;
 mod live_tree;
+pub(crate) mod native_libraries;
 mod record_sinks;
 mod record_stream;
 mod ring;

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use settings::TraceConfig;
 use trace::{Recording, TraceDump};
 
-use crate::file_names::time_stamp;
+use crate::files::file_names::time_stamp;
 use crate::jvm::block_signals;
 
 /// So many dumps are remembered for those who ask, the newest.
@@ -207,7 +207,7 @@ fn write(dump: &TraceDump, dumped: Dumped, name: &DumpName, desk: &DumpDesk) -> 
         }
         Err(error) => {
             let text = format!("cannot write {}: {error}", dumped.file.display());
-            crate::message::say(&text);
+            crate::log::message::say(&text);
             Err(text)
         }
     }

@@ -10,7 +10,7 @@ use settings::AllocationConfig;
 use super::method_names::MethodNames;
 use super::sample_queue::{QueuedItem, QueuedStack, SampleQueue};
 use crate::jvm::{self, Event, Jni, Jvmti, LoadedClass, NanoClock, ObjectRef, Wish};
-use crate::message;
+use crate::log::message;
 
 /// So many threads are known to have been told; then all are told again. Virtual threads may come by the million.
 const MOST_TOLD: usize = 10_000;

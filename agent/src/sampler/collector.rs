@@ -112,7 +112,7 @@ impl Collector {
     fn give_up(&mut self) {
         thread_timers::stop(self.surroundings.jvmti);
         let text = "another profiler has taken SIGPROF over: no more samples from here on".to_owned();
-        crate::message::say(&text);
+        crate::log::message::say(&text);
         self.queue.push(QueuedItem::Note { at: self.surroundings.clock.now() as u64, text });
     }
 

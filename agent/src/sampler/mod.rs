@@ -26,7 +26,7 @@ pub(crate) use sample_queue::{QueuedFrame, QueuedItem, SampleQueue};
 pub(crate) use thread_timers::{class_prepared, thread_ended, thread_started, wants_threads};
 
 use crate::jvm::{JavaVm, Jni, Jvmti, NanoClock, ask_for_sampling, block_signals, signal, threads_have_ids};
-use crate::message;
+use crate::log::message;
 use collector::Collector;
 
 /// The last release of the JDK on which AsyncGetCallTrace was tested.

@@ -12,13 +12,13 @@ use instrument_core::selection::Figures;
 use settings::TraceMode;
 
 use super::Session;
-use crate::call_tree;
 use crate::control::Controlled;
-use crate::hottest::{self, HotSources};
-use crate::live_selection::LiveSelection;
-use crate::probe_switch::PausedBy;
+use crate::desired::live_selection::LiveSelection;
+use crate::desired::withdrawn_probes::WithdrawnProbes;
+use crate::probes::hottest::{self, HotSources};
+use crate::probes::probe_switch::PausedBy;
 use crate::recorder::FileTrouble;
-use crate::withdrawn_probes::WithdrawnProbes;
+use crate::recorder::call_tree;
 
 /// A dump that takes longer to write is announced, not waited for: the client has less patience than that.
 const DUMP_PATIENCE: Duration = Duration::from_secs(4);

@@ -14,22 +14,22 @@ use settings::TraceMode;
 use trace::{PAUSED, RECORDING};
 
 use super::{Session, SessionWatcher};
+use crate::classes::unloaded_classes::KeptAboutClasses;
 use crate::control::{self as control_service, ControlSocket, Controlled};
+use crate::desired::live_selection::LiveSelection;
+use crate::desired::withdrawn_probes::{ChangeKind, Changes, WithdrawnProbes};
+use crate::files::trace_file;
 use crate::health::{HealthWatch, Reactions};
 use crate::jvm::{self, Event, Jni, NAME_GATE, NanoClock, block_signals, process_cpu_time};
 use crate::jvm_figures::JvmFigures;
-use crate::live_control::{Governing, LevelChange, LevelsSet, REMOVED};
-use crate::live_selection::LiveSelection;
-use crate::message;
-use crate::probe_switch::PausedBy;
+use crate::log::message;
+use crate::probes::live_control::{Governing, LevelChange, LevelsSet, REMOVED};
+use crate::probes::probe_switch::PausedBy;
+use crate::probes::runtime_classes::RuntimeClasses;
 use crate::reconcile::Change;
 use crate::recorder::{CallsMade, Drainer, RecordCounts, RecordSinks, Rings, ThreadSelection, TraceParts, TraceSink};
-use crate::runtime_classes::RuntimeClasses;
 use crate::sampler::{AllocationSampler, SampleCounts, Sampler, Surroundings};
 use crate::statistics::{End, Statistics};
-use crate::trace_file;
-use crate::unloaded_classes::KeptAboutClasses;
-use crate::withdrawn_probes::{ChangeKind, Changes, WithdrawnProbes};
 
 /// How a recording has ended, perhaps while the session goes on.
 #[derive(Debug, Clone)]

@@ -8,9 +8,9 @@ use rustc_hash::FxHashSet;
 use trace::report::counted;
 
 use super::{Kinds, Session};
-use crate::generation::Generation;
+use crate::config::setup::{self, Setup};
+use crate::desired::generation::Generation;
 use crate::reconcile::Change;
-use crate::setup::{self, Setup};
 
 impl Session {
     /// Reads the configuration file again and carries out what is different. Whatever is wrong with it leaves the present rules in force.

@@ -9,9 +9,9 @@ use instrument_core::selection::ClassDecision;
 use instrument_core::{ProbeSlot, Rewritten};
 
 use super::class_plan::{ClassPlan, Coming};
-use crate::generation::Generation;
-use crate::instrumentation::Instrumentation;
+use crate::desired::generation::Generation;
 use crate::statistics::{RefusedMethod, Statistics};
+use crate::transform::instrumentation::Instrumentation;
 
 /// What such a class is refused under where a rule asks for more than it holds.
 const KEY: &str = "instrumented-ahead";

@@ -20,15 +20,15 @@ use super::class_origin::JvmOrigin;
 use super::class_plan::{ClassPlan, Coming};
 use super::undecided::Undecided;
 use super::wishes::{self, Decided};
-use crate::generation::Generation;
-use crate::hierarchy::{BOOT, LoaderId, LoaderView, Newcomer};
-use crate::instrumentation::Instrumentation;
+use crate::classes::hierarchy::{BOOT, LoaderId, LoaderView, Newcomer};
+use crate::classes::safe_retransforms::SAFE_RETRANSFORMS;
+use crate::classes::unloaded_classes;
+use crate::classes::wrapped_classes::WrappedMethods;
+use crate::desired::generation::Generation;
 use crate::jvm;
-use crate::safe_retransforms::SAFE_RETRANSFORMS;
 use crate::statistics::{RefusedMethod, Statistics};
 use crate::thread_memory::with_memory;
-use crate::unloaded_classes;
-use crate::wrapped_classes::WrappedMethods;
+use crate::transform::instrumentation::Instrumentation;
 
 thread_local! {
     /// Memory of the engine, reused from class to class.
@@ -402,10 +402,10 @@ mod tests {
 
     /// A class of the runtime with a template around its first method, in the thread's memory.
     fn instrumented() -> Option<Vec<u8>> {
-        let setup = crate::setup::from_text("[[rule]]\nclass = 'a.B'\nlevel = 'time'\n", "c.toml").unwrap();
+        let setup = crate::config::setup::from_text("[[rule]]\nclass = 'a.B'\nlevel = 'time'\n", "c.toml").unwrap();
         let template = setup.rules.rules()[0].templates()[0];
         let engine = Engine::new(setup.templates, EngineOptions::default());
-        let (_, bytes) = crate::embedded::RUNTIME_CLASSES[0];
+        let (_, bytes) = crate::config::embedded::RUNTIME_CLASSES[0];
         let file = ClassFile::parse(bytes).unwrap();
         let plan = [MethodPlan::inline(file.methods().len() - 1, vec![template])];
         match with_memory(&WORKSPACE, |workspace| engine.instrument(workspace, &file, &plan)) {

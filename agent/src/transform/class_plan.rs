@@ -7,8 +7,8 @@ use instrument_core::level::Mode;
 use instrument_core::selection::{ClassDecision, MethodDecision};
 use instrument_core::{MethodPlan, NotWrapped, Refused, Templates};
 
+use crate::classes::wrapped_classes::{WrappedClasses, WrappedMethods};
 use crate::jvm;
-use crate::wrapped_classes::{WrappedClasses, WrappedMethods};
 
 /// How a class comes to the hook.
 #[derive(Debug)]

@@ -1,9 +1,13 @@
 //! A class in the class hook: what is wanted of it becomes a plan, and the engine rewrites it.
 
 mod ahead_of_time;
+pub(crate) mod class_dump;
 mod class_load_hook;
 mod class_origin;
 mod class_plan;
+pub(crate) mod instrumentation;
+pub(crate) mod late_decisions;
+pub(crate) mod late_restores;
 mod undecided;
 mod wishes;
 

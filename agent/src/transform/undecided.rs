@@ -2,10 +2,10 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::generation::Generation;
-use crate::hierarchy::{ClassId, Latecomers, class_id};
-use crate::instrumentation::Instrumentation;
+use crate::classes::hierarchy::{ClassId, Latecomers, class_id};
+use crate::desired::generation::Generation;
 use crate::jvm::{Jni, Jvmti, LoadedClasses};
+use crate::transform::instrumentation::Instrumentation;
 
 /// Has classes that were decided too early wait until they are linked.
 pub(crate) struct Undecided<'a> {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use classfile::{ClassFile, Member};
 use instrument_core::selection::{Chosen, ClassContext, ClassDecision, MethodDecision};
 
+use crate::desired::generation::Generation;
+use crate::desired::withdrawn_probes::Signature;
 use crate::desired::{Effective, Wish, effective_plan};
-use crate::generation::Generation;
-use crate::instrumentation::Instrumentation;
-use crate::withdrawn_probes::Signature;
+use crate::transform::instrumentation::Instrumentation;
 
 /// As the number of a rule: no rule has chosen the method, a person has.
 const NO_RULE: usize = usize::MAX;

@@ -1,0 +1,10 @@
+//! What is known about classes whatever the rules want: super types, loaders, what each class holds of ours, what HotSpot does to them.
+
+pub(crate) mod followed_loaders;
+pub(crate) mod hierarchy;
+pub(crate) mod hotspot_hazards;
+pub(crate) mod parameter_doubts;
+pub(crate) mod rewritten_classes;
+pub(crate) mod safe_retransforms;
+pub(crate) mod unloaded_classes;
+pub(crate) mod wrapped_classes;

@@ -1,0 +1,127 @@
+//! Which classes were handed back changed and may hold probes: what a detach has to restore.
+
+use std::collections::VecDeque;
+
+use parking_lot::Mutex;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::classes::followed_loaders::FollowedLoaders;
+use crate::classes::hierarchy::{ClassId, LoaderId};
+use crate::jvm;
+
+/// More classes than are ever defined at the same moment: each is on the stack of some thread.
+const ON_THEIR_WAY: usize = 4_096;
+
+/// The rewritten classes of a session.
+#[derive(Debug, Default)]
+pub(crate) struct RewrittenClasses {
+    noted: Mutex<Noted>,
+}
+
+/// What was rewritten up to some moment.
+#[derive(Debug, Default)]
+pub(crate) struct Noted {
+    /// All names, and the loaders that have such a class, without those that are known to be gone.
+    pub(crate) names: FxHashMap<Box<[u8]>, Vec<LoaderId>>,
+    /// Those that passed the class hook last, and that the JVM may not have defined yet: it looks for the super types first, by
+    /// Java code that may take its time.
+    pub(crate) on_their_way: VecDeque<ClassId>,
+    /// The loaders of these: whose loader is gone is never defined.
+    pub(crate) loaders: FollowedLoaders,
+}
+
+impl RewrittenClasses {
+    /// A class was rewritten; `is_first` says that it is about to be defined.
+    pub(crate) fn note(&self, name: &[u8], class: &jvm::ClassFile<'_>, is_first: bool) {
+        let mut noted = self.noted.lock();
+        let loader = class.loader_hash();
+        if let Some(object) = class.loader.filter(|_| is_first) {
+            let gone = noted.loaders.follow(class.jni, loader, object);
+            noted.forget_on_their_way(&gone);
+        }
+        noted.note(name, loader, is_first);
+    }
+
+    /// Whether the class of this loader was noted.
+    pub(crate) fn has(&self, name: &[u8], loader: LoaderId) -> bool {
+        self.noted.lock().names.get(name).is_some_and(|loaders| loaders.contains(&loader))
+    }
+
+    /// Forgets the classes of loaders that are gone.
+    pub(crate) fn forget(&self, gone: &FxHashSet<LoaderId>) {
+        self.noted.lock().forget(gone);
+    }
+
+    /// How many names there are.
+    pub(crate) fn size(&self) -> usize {
+        self.noted.lock().names.len()
+    }
+
+    /// What was noted; the next to be noted are the first again.
+    pub(crate) fn take(&self) -> Noted {
+        std::mem::take(&mut *self.noted.lock())
+    }
+}
+
+impl Noted {
+    fn note(&mut self, name: &[u8], loader: LoaderId, is_first: bool) {
+        match self.names.get_mut(name) {
+            Some(loaders) if loaders.contains(&loader) => {}
+            Some(loaders) => loaders.push(loader),
+            None => _ = self.names.insert(name.into(), vec![loader]),
+        }
+        if is_first {
+            if self.on_their_way.len() >= ON_THEIR_WAY {
+                self.on_their_way.pop_front();
+            }
+            self.on_their_way.push_back((name.into(), loader));
+        }
+    }
+
+    fn forget(&mut self, gone: &FxHashSet<LoaderId>) {
+        self.names.retain(|_, loaders| {
+            loaders.retain(|loader| !gone.contains(loader));
+            !loaders.is_empty()
+        });
+    }
+
+    fn forget_on_their_way(&mut self, gone: &[LoaderId]) {
+        if !gone.is_empty() {
+            self.on_their_way.retain(|(_, loader)| !gone.contains(loader));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_classes_on_their_way_the_last_are_known_and_of_all_the_names() {
+        let mut classes = Noted::default();
+        let most = LoaderId::try_from(ON_THEIR_WAY).unwrap();
+        classes.note(b"a/Again", 1, false);
+        (0..most + 3).for_each(|loader| classes.note(b"a/C", loader, true));
+        assert_eq!(classes.names.len(), 2);
+        assert_eq!(classes.on_their_way.len(), ON_THEIR_WAY);
+        assert_eq!(classes.on_their_way.front(), Some(&(b"a/C".as_slice().into(), 3)));
+    }
+
+    #[test]
+    fn no_class_is_on_its_way_to_a_loader_that_is_gone() {
+        let mut classes = Noted::default();
+        [1, 2, 1].into_iter().for_each(|loader| classes.note(b"a/C", loader, true));
+        classes.forget_on_their_way(&[1, 3]);
+        assert_eq!(classes.on_their_way, [(b"a/C".as_slice().into(), 2)]);
+    }
+
+    #[test]
+    fn a_name_is_forgotten_with_the_last_loader_that_has_such_a_class() {
+        let mut classes = Noted::default();
+        [(1, true), (2, true), (2, false)].into_iter().for_each(|(loader, first)| classes.note(b"a/C", loader, first));
+        classes.forget(&FxHashSet::from_iter([2, 3]));
+        assert!(classes.names.contains_key(b"a/C".as_slice()));
+        classes.forget(&FxHashSet::from_iter([1]));
+        assert!(classes.names.is_empty());
+    }
+}

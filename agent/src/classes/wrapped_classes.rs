@@ -1,0 +1,175 @@
+//! Which methods got a wrapper when their class was loaded (decision 008). The JVM lets nobody take a method away again, and hands us
+//! the class as it was before our rewriting whenever it is retransformed, by whomever: so these methods get their wrapper each time,
+//! with a template as long as a rule wants one, and without one otherwise. Kept beyond the session, as long as the loader of the class
+//! lives: servers that deploy applications anew make loaders for ever.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use classfile::{ClassFile, Member};
+use instrument_core::template::TemplateLibrary;
+use instrument_core::{Engine, EngineOptions, MethodPlan, Outcome, Workspace};
+use parking_lot::Mutex;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::classes::hierarchy::LoaderId;
+use crate::jvm;
+
+type NameAndDescriptor = (Box<[u8]>, Box<[u8]>);
+
+/// What is wrapped in the classes of one name, by loader.
+type ByLoader = Vec<(LoaderId, Arc<WrappedMethods>)>;
+
+/// Name and descriptor of the methods of one class that have a wrapper.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct WrappedMethods {
+    methods: Vec<NameAndDescriptor>,
+}
+
+impl WrappedMethods {
+    /// Whether this method has a wrapper.
+    pub(crate) fn contains(&self, method: &Member<'_>) -> bool {
+        self.methods.iter().any(|(name, descriptor)| {
+            **name == *method.name.as_bytes() && **descriptor == *method.descriptor.as_bytes()
+        })
+    }
+}
+
+impl<'a> FromIterator<&'a Member<'a>> for WrappedMethods {
+    fn from_iter<T: IntoIterator<Item = &'a Member<'a>>>(methods: T) -> WrappedMethods {
+        let methods =
+            methods.into_iter().map(|method| (method.name.as_bytes().into(), method.descriptor.as_bytes().into()));
+        WrappedMethods { methods: methods.collect() }
+    }
+}
+
+/// All classes with wrappers.
+#[derive(Debug, Default)]
+pub(crate) struct WrappedClasses {
+    known: Mutex<Known>,
+    /// Whether there ever were any, to be read without the lock.
+    some: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    classes: FxHashMap<Box<[u8]>, ByLoader>,
+}
+
+impl Known {
+    fn note(&mut self, name: &[u8], loader: LoaderId, methods: WrappedMethods) {
+        if let Some(loaders) = self.classes.get_mut(name) {
+            loaders.retain(|(known, _)| *known != loader);
+        }
+        if !methods.methods.is_empty() {
+            self.classes.entry(name.into()).or_default().push((loader, Arc::new(methods)));
+        }
+    }
+
+    fn forget(&mut self, gone: &FxHashSet<LoaderId>) {
+        self.classes.retain(|_, loaders| {
+            loaders.retain(|(loader, _)| !gone.contains(loader));
+            !loaders.is_empty()
+        });
+    }
+}
+
+impl WrappedClasses {
+    /// Notes what was wrapped in a class that is about to be defined.
+    pub(crate) fn note(&self, name: &[u8], class: &jvm::ClassFile<'_>, methods: WrappedMethods) {
+        if methods.methods.is_empty() && self.is_empty() {
+            return;
+        }
+        let loader = class.loader_hash();
+        let mut known = self.known.lock();
+        self.some.fetch_or(!methods.methods.is_empty(), Ordering::Release);
+        known.note(name, loader, methods);
+    }
+
+    /// Forgets the classes of loaders that are gone.
+    pub(crate) fn forget(&self, gone: &FxHashSet<LoaderId>) {
+        self.known.lock().forget(gone);
+    }
+
+    /// Loaded classes that have wrappers, as far as is known: those of loaders that are gone are forgotten now and then.
+    pub(crate) fn count(&self) -> usize {
+        self.known.lock().classes.values().map(Vec::len).sum()
+    }
+
+    /// Whether any class was ever wrapped.
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.some.load(Ordering::Acquire)
+    }
+
+    /// What is wrapped in a loaded class.
+    pub(crate) fn of_class(&self, name: &[u8], loader: LoaderId) -> Option<Arc<WrappedMethods>> {
+        if self.is_empty() {
+            return None;
+        }
+        let known = self.known.lock();
+        known
+            .classes
+            .get(name)?
+            .iter()
+            .find(|(defined_by, _)| *defined_by == loader)
+            .map(|(_, methods)| Arc::clone(methods))
+    }
+
+    /// A class is retransformed while nobody wants anything of it: the wrappers stay and only pass calls on.
+    pub(crate) fn without_templates(&self, class: &jvm::ClassFile<'_>) -> Option<Vec<u8>> {
+        if self.is_empty() || !class.is_loaded() {
+            return None;
+        }
+        let wrapped = self.of_class(class.name?, class.loader_hash())?;
+        let file = ClassFile::parse(class.bytes).ok()?;
+        let methods = file.methods().iter().enumerate().filter(|(_, method)| wrapped.contains(method));
+        let plan: Vec<MethodPlan> = methods.map(|(index, _)| MethodPlan::wrapper(index, Vec::new())).collect();
+        let engine = Engine::new(Arc::new(TemplateLibrary::new()), EngineOptions::default());
+        match engine.instrument(&mut Workspace::default(), &file, &plan) {
+            Outcome::Rewritten(rewritten) => Some(rewritten.bytes),
+            Outcome::Unchanged { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn method(name: &str) -> WrappedMethods {
+        WrappedMethods { methods: vec![(name.as_bytes().into(), b"()V".as_slice().into())] }
+    }
+
+    fn of_class<'k>(known: &'k Known, name: &str, loader: LoaderId) -> Option<&'k WrappedMethods> {
+        known
+            .classes
+            .get(name.as_bytes())?
+            .iter()
+            .find(|(defined_by, _)| *defined_by == loader)
+            .map(|(_, methods)| &**methods)
+    }
+
+    #[test]
+    fn each_loader_has_its_own_and_a_new_definition_replaces_the_old_one() {
+        let mut classes = Known::default();
+        classes.note(b"a/C", 1, method("first"));
+        classes.note(b"a/C", 2, method("other"));
+        classes.note(b"a/C", 1, method("second"));
+        assert_eq!(of_class(&classes, "a/C", 1), Some(&method("second")));
+        assert_eq!(of_class(&classes, "a/C", 2), Some(&method("other")));
+        assert_eq!(of_class(&classes, "a/C", 3), None);
+        classes.note(b"a/C", 2, WrappedMethods::default());
+        assert_eq!(of_class(&classes, "a/C", 2), None, "the new definition has no wrapper");
+    }
+
+    #[test]
+    fn the_classes_of_a_loader_go_with_it() {
+        let mut classes = Known::default();
+        for (name, loader) in [("a/C", 1), ("a/C", 2), ("a/D", 1)] {
+            classes.note(name.as_bytes(), loader, method("run"));
+        }
+        classes.forget(&FxHashSet::from_iter([1]));
+        assert_eq!(of_class(&classes, "a/C", 2), Some(&method("run")));
+        assert!(of_class(&classes, "a/C", 1).is_none() && !classes.classes.contains_key(b"a/D".as_slice()));
+    }
+}

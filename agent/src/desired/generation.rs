@@ -1,0 +1,129 @@
+//! What is wanted by one reading of the configuration: rules, templates, the engine with these, types that rules ask for. Nothing in it changes; a
+//! reload replaces all of it at once.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
+
+use instrument_core::selection::{Chosen, CompiledRule, RuleReach, RuleSet, Untouchable};
+use instrument_core::template::TemplateLibrary;
+use instrument_core::{Engine, EngineOptions};
+
+use crate::classes::hierarchy::TypeIndex;
+use crate::classes::parameter_doubts::ParameterDoubts;
+use crate::config::setup::Setup;
+use crate::desired::Claim;
+
+/// Methods that get probes because somebody asked for them.
+#[derive(Debug)]
+pub(crate) struct ClaimedProbes {
+    /// The number of the claim.
+    pub(crate) claim: u32,
+    /// What takes the methods.
+    pub(crate) rules: RuleSet,
+}
+
+/// One generation. Claims on probes change more often than the file: they make a copy that shares all else.
+#[derive(Debug, Clone)]
+pub(crate) struct Generation {
+    /// 1 for that of the start.
+    pub(crate) number: u32,
+    /// Configuration, templates and rules.
+    pub(crate) setup: Arc<Setup>,
+    /// The engine with these templates.
+    pub(crate) engine: Arc<Engine>,
+    /// Known super types, as far as these rules need them.
+    pub(crate) types: Arc<TypeIndex>,
+    /// What rules ask for and no method has.
+    pub(crate) doubts: Arc<ParameterDoubts>,
+    /// How far each rule got with the classes up to now.
+    pub(crate) reach: Arc<RuleReach>,
+    /// Methods that are never instrumented, computed when a class of the JDK is first decided.
+    untouchable: Arc<OnceLock<Untouchable>>,
+    /// Claims on probes, the oldest first.
+    pub(crate) claimed: Arc<[ClaimedProbes]>,
+}
+
+impl Generation {
+    /// The generation of the start, for a JVM at `java_home` that was started then or later.
+    pub(crate) fn first(java_home: PathBuf, started: SystemTime, setup: Setup) -> Generation {
+        let types = Arc::new(TypeIndex::new(java_home, started, &setup.rules));
+        Generation::new(1, setup, types)
+    }
+
+    fn new(number: u32, setup: Setup, types: Arc<TypeIndex>) -> Generation {
+        Generation {
+            number,
+            engine: Arc::new(Engine::new(Arc::clone(&setup.templates), EngineOptions::default())),
+            types,
+            doubts: Arc::new(ParameterDoubts::new()),
+            reach: Arc::new(RuleReach::new(&setup.rules)),
+            untouchable: Arc::default(),
+            claimed: Arc::new([]),
+            setup: Arc::new(setup),
+        }
+    }
+
+    /// The same with these claims on probes. One that its templates do not allow any more is left out, with the reason.
+    pub(crate) fn with_claims(&self, claims: &[Claim]) -> (Generation, Vec<(u32, String)>) {
+        let (mut claimed, mut refused) = (Vec::new(), Vec::new());
+        for Claim { id, probes, .. } in claims {
+            match probes.rules(self.templates(), &self.setup.config.exclude) {
+                Ok(rules) => claimed.push(ClaimedProbes { claim: *id, rules }),
+                Err(reason) => refused.push((*id, reason)),
+            }
+        }
+        (Generation { claimed: claimed.into(), ..self.clone() }, refused)
+    }
+
+    /// Whether some rule or claim may want a class of this name.
+    pub(crate) fn wants_name(&self, name: &[u8]) -> bool {
+        self.rules().wants_name(name) || self.is_claimed(name)
+    }
+
+    /// Whether some claim may want a class of this name.
+    pub(crate) fn is_claimed(&self, name: &[u8]) -> bool {
+        self.claimed.iter().any(|claimed| claimed.rules.wants_name(name))
+    }
+
+    /// Whether some rule or claim may want classes of the JDK.
+    pub(crate) fn may_match_jdk(&self) -> bool {
+        self.rules().may_match_jdk() || self.claimed.iter().any(|claimed| claimed.rules.may_match_jdk())
+    }
+
+    /// The next one, with this configuration. What is known of super types is kept if the rules ask for the same types.
+    pub(crate) fn next(&self, setup: Setup) -> Generation {
+        let types = self.types.for_rules(&setup.rules).map_or_else(|| Arc::clone(&self.types), Arc::new);
+        let reach = Arc::new(RuleReach::carried_over(&setup.rules, self.rules(), &self.reach));
+        Generation { reach, ..Generation::new(self.number + 1, setup, types) }
+    }
+
+    /// Whether the templates are others than in this one, so that every instrumented class differs.
+    pub(crate) fn has_other_templates(&self, other: &Generation) -> bool {
+        self.setup.own_templates() != other.setup.own_templates()
+    }
+
+    /// The rules.
+    pub(crate) fn rules(&self) -> &RuleSet {
+        &self.setup.rules
+    }
+
+    /// The templates.
+    pub(crate) fn templates(&self) -> &TemplateLibrary {
+        &self.setup.templates
+    }
+
+    /// The rule that has chosen a method.
+    pub(crate) fn rule_of(&self, chosen: &Chosen) -> Option<&CompiledRule> {
+        self.rules().rules().get(chosen.rule)
+    }
+
+    /// Whether a method that the rules want must be left alone all the same.
+    pub(crate) fn is_untouchable(&self, class: &[u8], method: &[u8], descriptor: &[u8]) -> bool {
+        if !Untouchable::concerns(class) {
+            return false;
+        }
+        let untouchable = self.untouchable.get_or_init(|| self.setup.untouchable(&|name| self.types.jdk_class(name)));
+        untouchable.contains(class, method, descriptor)
+    }
+}

@@ -1,0 +1,168 @@
+//! The runtime's Java classes: defined from memory in the boot loader, package `java.instr`.
+//!
+//! Every class loader delegates `java.*`, so instrumented code finds them wherever it lives; no file is written and no boot
+//! path is appended (which would cost class data sharing).
+
+use std::ffi::{CStr, CString};
+
+use crate::config::embedded;
+use crate::jvm::{
+    self, GlobalClass, Jni, Jvmti, LoadedClass, LoadedClasses, NanoClock, RecorderClasses, RecorderNatives,
+    StaticDoubleField, StaticLongField, counter,
+};
+use crate::jvm_figures::{FullCalls, exceptions};
+
+/// The package of `java.base` that the runtime uses.
+const USED_PACKAGE: &CStr = c"jdk.internal.misc";
+
+/// Uses another package, and calls a method of the JDK that exists only where there are virtual threads.
+const CARRIER: &str = "java/instr/Carrier";
+const CARRIER_USES_PACKAGE: &CStr = c"jdk.internal.access";
+const CARRIER_SINCE: u32 = 21;
+
+const OTHER_RUNTIME: &str = "the classes java.instr.* are loaded already. Either another copy of libinstr.so is in this JVM already and stays at \
+     work: load it once only. Or code that `instr pre` instrumented has run with instr-runtime.jar: the agent cannot be attached any more, start \
+     the JVM with -agentpath";
+
+/// The classes that the agent talks to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RuntimeClasses {
+    recorder: GlobalClass,
+    clock: GlobalClass,
+    full: GlobalClass,
+    /// `java.instr.Watch.tick`.
+    pub(crate) tick: StaticDoubleField,
+}
+
+impl RuntimeClasses {
+    /// Defines all classes, opens what they need, binds their native methods. `counts_ticks`: the probes may read the
+    /// processor's counter instead of `System.nanoTime()`.
+    pub(crate) fn define(
+        jvmti: Jvmti,
+        jni: &Jni<'_>,
+        natives: &'static dyn RecorderNatives,
+        counts_ticks: bool,
+    ) -> Result<RuntimeClasses, String> {
+        let (mut recorder, mut ring, mut live, mut sections, mut full, mut watch, mut clock, mut exported) =
+            (None, None, None, None, None, None, None, false);
+        let mut defined = Vec::with_capacity(embedded::RUNTIME_CLASSES.len());
+        refuse_other_runtime(jvmti, jni)?;
+        let (with_virtual_threads, plain): (Vec<_>, Vec<_>) =
+            embedded::RUNTIME_CLASSES.iter().partition(|(name, _)| *name == CARRIER);
+        for (name, bytes) in plain {
+            let class = define(jni, name, bytes)?;
+            defined.push(class);
+            if !std::mem::replace(&mut exported, true) {
+                export(jvmti, jni, USED_PACKAGE, class)?;
+            }
+            match name {
+                "java/instr/Recorder" => recorder = Some(class),
+                "java/instr/Ring" => ring = Some(class),
+                "java/instr/Live" => live = Some(class),
+                "java/instr/Sections" => sections = Some(class),
+                "java/instr/Full" => full = Some(class),
+                "java/instr/Watch" => watch = Some(class),
+                "java/instr/Clock" => clock = Some(class),
+                _ => {}
+            }
+        }
+        if jvmti.java_version() >= CARRIER_SINCE {
+            for (name, bytes) in with_virtual_threads {
+                export(jvmti, jni, CARRIER_USES_PACKAGE, define(jni, name, bytes)?)?;
+            }
+        }
+        let (Some(recorder), Some(ring), Some(live), Some(sections), Some(full), Some(watch), Some(clock)) =
+            (recorder, ring, live, sections, full, watch, clock)
+        else {
+            return Err("this build of the agent has no runtime classes".to_owned());
+        };
+        jvm::register_recorder_natives(jni, RecorderClasses { ring, live, watch, sections }, natives)
+            .map_err(|error| error.to_string())?;
+        jvm::register_full_natives(jvmti, jni, full, exceptions::thrown).map_err(|error| error.to_string())?;
+        let tick = StaticDoubleField::find(jni, watch, c"tick").map_err(|error| error.to_string())?;
+        let origin = NanoClock::calibrate(jni).map_err(|error| error.to_string())?.origin();
+        counter::prepare(jvmti, jni, clock, counts_ticks, origin).map_err(|error| error.to_string())?;
+        for class in defined {
+            jvm::call_static_void_with_class(jni, recorder, c"initialise", class).map_err(|error| error.to_string())?;
+        }
+        Ok(RuntimeClasses { recorder, clock, full, tick })
+    }
+
+    /// Chooses the clock of the probes and gets it ready; before anybody asks what time it is. The classes are those of the first
+    /// session, but a later one gets the system's clock if it asks for that.
+    pub(crate) fn start_clock(&self, jni: &Jni<'_>, by_system: bool) -> Result<(), String> {
+        counter::read_system(by_system);
+        jvm::call_static_void(jni, self.clock, c"warmUp").map_err(|error| error.to_string())
+    }
+
+    /// Gets the probes ready whose level can change; before they are switched on.
+    pub(crate) fn warm_up(&self, jni: &Jni<'_>) -> Result<(), String> {
+        jvm::call_static_void(jni, self.recorder, c"warmUp").map_err(|error| error.to_string())
+    }
+
+    /// Switches all probes on.
+    pub(crate) fn start(&self, jni: &Jni<'_>) -> Result<(), String> {
+        jvm::call_static_void(jni, self.recorder, c"start").map_err(|error| error.to_string())
+    }
+
+    /// Lets the probes of level full write their figures into this memory, processor time among them or not.
+    pub(crate) fn start_full(&self, jni: &Jni<'_>, calls: &FullCalls, cpu_times: bool) -> Result<(), String> {
+        for (name, value) in calls.java_fields(cpu_times) {
+            let field = StaticLongField::find(jni, self.full, name).map_err(|error| error.to_string())?;
+            field.set(jni, value);
+        }
+        Ok(())
+    }
+
+    /// Switches all probes on or off, those of level full only if their figures are wanted.
+    pub(crate) fn switch(&self, jni: &Jni<'_>, on: bool, counts_full: bool) -> Result<(), String> {
+        if !on {
+            self.stop(jni);
+            return Ok(());
+        }
+        if counts_full {
+            let full = StaticLongField::find(jni, self.full, c"on").map_err(|error| error.to_string())?;
+            full.set(jni, 1);
+        }
+        self.start(jni)
+    }
+
+    /// Switches all probes off.
+    pub(crate) fn stop(&self, jni: &Jni<'_>) {
+        match StaticLongField::find(jni, self.full, c"on") {
+            Ok(on) => on.set(jni, 0),
+            Err(error) => tracing::error!(%error, "the probes of level full cannot be switched off"),
+        }
+        if let Err(error) = jvm::call_static_void(jni, self.recorder, c"stop") {
+            tracing::error!(%error, "the probes cannot be switched off");
+        }
+    }
+}
+
+/// Fails if a class of the runtime is loaded already. Defining some of the classes and then failing would leave the application with probes whose
+/// native methods nobody binds.
+fn refuse_other_runtime(jvmti: Jvmti, jni: &Jni<'_>) -> Result<(), String> {
+    let loaded = LoadedClasses::all(jvmti, jni).map_err(|error| error.to_string())?;
+    let is_ours = |class: &LoadedClass<'_>| {
+        let name = class.internal_name(jvmti);
+        name.is_some_and(|name| embedded::RUNTIME_CLASSES.iter().any(|(own, _)| own.as_bytes() == &*name))
+    };
+    if loaded.as_slice().iter().any(is_ours) {
+        return Err(OTHER_RUNTIME.to_owned());
+    }
+    Ok(())
+}
+
+fn export(jvmti: Jvmti, jni: &Jni<'_>, package: &CStr, class: GlobalClass) -> Result<(), String> {
+    jvm::export_to_class(jvmti, jni, package, class).map_err(|error| error.to_string())
+}
+
+fn define(jni: &Jni<'_>, name: &str, bytes: &[u8]) -> Result<GlobalClass, String> {
+    let name = CString::new(name).map_err(|error| error.to_string())?;
+    jvm::define_boot_class(jni, &name, bytes).map_err(|error| {
+        if error.is_duplicate_class() {
+            return OTHER_RUNTIME.to_owned();
+        }
+        format!("{}: {error}", name.to_string_lossy())
+    })
+}

@@ -1,0 +1,204 @@
+//! What a session inserts into classes, and what it keeps about them for that.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
+
+use instrument_core::level::Level;
+use instrument_core::selection::{Chosen, CompiledRule};
+use parking_lot::RwLock;
+use records::probe_registry::{self, LIVE_NUMBERS, ProbeRegistry};
+use records::{LoaderId, SharedLengths};
+use rustc_hash::FxHashSet;
+use settings::Config;
+
+use crate::classes::rewritten_classes::RewrittenClasses;
+use crate::classes::wrapped_classes::WrappedClasses;
+use crate::config::setup::Setup;
+use crate::desired::generation::Generation;
+use crate::desired::withdrawn_probes::WithdrawnProbes;
+use crate::desired::{ClaimIds, Claims};
+use crate::files::file_names::FileNames;
+use crate::jvm::{JavaVm, Jvmti};
+use crate::probes::live_control::{LevelChange, LiveControl, WantedBy};
+use crate::probes::probe_switch::ProbeSwitch;
+use crate::recorder::jvm_event_recording::JvmEventRecording;
+use crate::recorder::{BurstWindows, InnerCalls, WatchedCalls};
+use crate::statistics::Statistics;
+use crate::transform::class_dump::ClassDump;
+use crate::transform::late_decisions::LateDecisions;
+
+/// The JVM in which a session begins.
+#[derive(Debug)]
+pub(crate) struct Beginning {
+    pub(crate) vm: JavaVm,
+    pub(crate) jvmti: Jvmti,
+    /// The JVM was started then, or later.
+    pub(crate) jvm_started: SystemTime,
+}
+
+/// What is inserted into classes, from the start of a session to its end.
+#[derive(Debug)]
+pub(crate) struct Instrumentation {
+    /// The configuration, of which a reload replaces the rules only.
+    pub(crate) config: Config,
+    /// Rules and templates, as they were read last.
+    generation: RwLock<Arc<Generation>>,
+    /// Numbers of probes.
+    pub(crate) probes: &'static ProbeRegistry,
+    /// Classes that were given wrappers, in this session or an earlier one.
+    pub(crate) wrapped: &'static WrappedClasses,
+    /// Set when the session is about to end: classes get no probes any more.
+    leaving: AtomicBool,
+    /// Classes whose decision needs super types that were unknown.
+    pub(crate) late: LateDecisions,
+    /// What can be changed while the program runs.
+    pub(crate) live: LiveControl,
+    /// Methods that are called too often for a probe, where probes of level watch are governed.
+    pub(crate) withdrawn: Option<WithdrawnProbes>,
+    /// Which calls within others of their category are not counted again.
+    pub(crate) inner_calls: Arc<InnerCalls>,
+    /// Where rewritten classes are written to, for people.
+    pub(crate) dump: ClassDump,
+    /// Probes that persons asked for.
+    pub(crate) claims: Claims,
+    /// Numbers of all claims.
+    pub(crate) claim_ids: Arc<ClaimIds>,
+    /// Counters.
+    pub(crate) statistics: Statistics,
+    /// Feature release of the JDK.
+    pub(crate) java_version: u32,
+    /// Classes that were handed back changed.
+    pub(crate) rewritten: RewrittenClasses,
+    /// Switches all probes off and on.
+    pub(crate) switch: ProbeSwitch,
+    /// What of the JVM is recorded besides calls.
+    pub(crate) events: JvmEventRecording,
+}
+
+impl Instrumentation {
+    /// What a session with this configuration inserts; nothing has been inserted yet.
+    pub(crate) fn new(
+        beginning: &Beginning,
+        setup: Setup,
+        wrapped: &'static WrappedClasses,
+        file_names: &FileNames,
+        lengths: &SharedLengths,
+    ) -> Instrumentation {
+        let java_home = beginning.jvmti.system_property(c"java.home").unwrap_or_default();
+        let probes = probe_registry::of_process();
+        let counted = Arc::new(WatchedCalls::of_process());
+        let withdrawn = setup.watch_budget().map(|percent| WithdrawnProbes::new(probes, percent, Arc::clone(&counted)));
+        let claim_ids = Arc::new(ClaimIds::default());
+        Instrumentation {
+            probes,
+            wrapped,
+            leaving: AtomicBool::new(false),
+            late: LateDecisions::default(),
+            live: LiveControl::new(probes, Arc::clone(&claim_ids)),
+            inner_calls: Arc::default(),
+            dump: ClassDump::into_directory(setup.config.agent.dump.as_ref().map(|pattern| file_names.path(pattern))),
+            claims: Claims::default(),
+            claim_ids,
+            statistics: Statistics::default(),
+            java_version: beginning.jvmti.java_version(),
+            rewritten: RewrittenClasses::default(),
+            switch: ProbeSwitch::new(
+                beginning.vm,
+                setup.config.watch.clone(),
+                withdrawn.is_some().then_some(counted),
+                BurstWindows::new(&setup.config.control),
+                Arc::clone(lengths),
+            ),
+            events: JvmEventRecording::new(&setup.config.trace, setup.config.sampler.is_some()),
+            withdrawn,
+            config: setup.config.clone(),
+            generation: RwLock::new(Arc::new(Generation::first(
+                PathBuf::from(java_home),
+                beginning.jvm_started,
+                setup,
+            ))),
+        }
+    }
+
+    /// Rules and templates, as they were read last.
+    pub(crate) fn generation(&self) -> Arc<Generation> {
+        Arc::clone(&self.generation.read())
+    }
+
+    /// From now on classes get what this generation wants.
+    pub(crate) fn replace_generation(&self, generation: Generation) {
+        *self.generation.write() = Arc::new(generation);
+    }
+
+    /// A method got a live probe of this number; a person may have asked for that.
+    pub(crate) fn begin_live(&self, generation: &Generation, probe: u32, chosen: &Chosen, by_person: bool) {
+        let rule = generation.rule_of(chosen);
+        self.note_category(probe, LIVE_NUMBERS, rule);
+        let is_governed = !by_person && rule.is_none_or(CompiledRule::is_governed);
+        let wanted = WantedBy { generation: generation.number, is_governed, by_person };
+        if let Some(change) = self.live.begin(probe, chosen, wanted) {
+            self.record_change(&change);
+        }
+        // Where levels are set by people, level watch must work from the first moment on.
+        self.tick_for(if self.config.wants_live() { Level::Watch } else { chosen.level });
+        // Without its probe a method has no template at all, and another one may be at another level.
+        if let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !is_governed || chosen.templates.len() > 1) {
+            withdrawn.spare(probe);
+        }
+    }
+
+    /// Records a change of one probe's level.
+    pub(crate) fn record_change(&self, LevelChange { probe, owner, reason, from, to }: &LevelChange) {
+        self.tick_for(*to);
+        self.events.claim(Some(*probe), (*owner, reason), [from.name(), to.name()]);
+    }
+
+    /// A method got a probe of this number, whose level stays.
+    pub(crate) fn begin_fixed(&self, generation: &Generation, probe: u32, chosen: &Chosen) {
+        let rule = generation.rule_of(chosen);
+        self.note_category(probe, 1, rule);
+        self.live.begin_fixed(probe, generation.number);
+        let is_governed = rule.is_none_or(CompiledRule::is_governed);
+        if let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !is_governed) {
+            withdrawn.spare(probe);
+        }
+    }
+
+    fn note_category(&self, probe: u32, numbers: u32, rule: Option<&CompiledRule>) {
+        if rule.is_some_and(CompiledRule::counts_outermost) {
+            self.inner_calls.count_outermost_only(probe, numbers);
+        }
+    }
+
+    /// Some probe is at this level from now on.
+    pub(crate) fn tick_for(&self, level: Level) {
+        if matches!(level, Level::Watch | Level::Burst) {
+            self.need_ticker();
+        }
+    }
+
+    /// Some class got a probe of level watch: there must be a tick.
+    pub(crate) fn need_ticker(&self) {
+        self.switch.need_ticks(&self.events);
+    }
+
+    /// Forgets the classes of loaders that are gone.
+    pub(crate) fn forget(&self, gone: &FxHashSet<LoaderId>) {
+        self.generation().types.forget(gone);
+        self.probes.note_unloaded(gone);
+        self.rewritten.forget(gone);
+        self.wrapped.forget(gone);
+    }
+
+    /// From now on classes are given no probes.
+    pub(crate) fn leave(&self) {
+        self.leaving.store(true, Ordering::Release);
+    }
+
+    /// Whether that has been said.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.leaving.load(Ordering::Acquire)
+    }
+}
