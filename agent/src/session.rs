@@ -262,7 +262,6 @@ impl JvmEvents for Agent {
     }
 
     fn vm_death(&self, jvmti: Jvmti, jni: &Jni<'_>) {
-        self.reconciler.jvm_ends();
         if !self.is_active() {
             return;
         }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use classfile::ClassFile;
+use control::Analysis;
 use instrument_core::Refused;
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -127,6 +128,8 @@ impl Statistics {
             methods_instrumented: get(&self.methods_instrumented),
             methods_wrapped: get(&self.methods_wrapped),
             wrapped_classes: end.wrapped_classes,
+            classes_analysed: end.analysis.classes,
+            decisions_from_facts: end.analysis.reused,
             classes_instrumented_ahead: get(&self.classes_ahead),
             probes_instrumented_ahead: get(&self.probes_ahead),
             probes: get(&self.probes),
@@ -173,6 +176,8 @@ pub(crate) struct End<'a> {
     pub(crate) wrapped_classes: usize,
     /// How much is kept about classes, if they were counted.
     pub(crate) kept: Option<KeptAboutClasses>,
+    /// What was found in classes.
+    pub(crate) analysis: Analysis,
     /// Whether rewritten classes were thrown away.
     pub(crate) discard: bool,
     /// Warnings about the configuration.
@@ -191,6 +196,8 @@ struct File<'a> {
     methods_instrumented: u64,
     methods_wrapped: u64,
     wrapped_classes: usize,
+    classes_analysed: u64,
+    decisions_from_facts: u64,
     classes_instrumented_ahead: u64,
     probes_instrumented_ahead: u64,
     probes: u64,

@@ -2,7 +2,7 @@
 
 use class_source::Error as SourceError;
 use classfile::ClassFile;
-use instrument_core::selection::{ClassContext, Figures, RuleReach};
+use instrument_core::selection::{ClassContext, Figures, NoFactsYet, RuleReach};
 
 use crate::classes::Classes;
 use crate::configuration::Configuration;
@@ -27,7 +27,8 @@ pub(crate) fn find(configuration: &Configuration, classes: &Classes) -> Result<V
     let reach = RuleReach::new(rules);
     let never = configuration.never(classes);
     let visit = |class: &ClassFile<'_>, origin: &FileOrigin| {
-        let context = ClassContext { hierarchy: classes, origin, never: &never, reach: Some(&reach) };
+        let context =
+            ClassContext { hierarchy: classes, origin, facts: &NoFactsYet, never: &never, reach: Some(&reach) };
         if rules.wants_name(class.this_class().as_bytes()) {
             rules.decide(class, &context);
         }

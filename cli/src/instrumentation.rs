@@ -8,7 +8,9 @@ use classfile::ClassFile;
 use instrument_core::ahead;
 use instrument_core::capture::CapturedValues;
 use instrument_core::internal_name::to_source;
-use instrument_core::selection::{Chosen, ClassContext, Figures, MethodDecision, MissingParameters, Never, RuleReach};
+use instrument_core::selection::{
+    Chosen, ClassContext, Figures, MethodDecision, MissingParameters, Never, NoFactsYet, RuleReach,
+};
 use instrument_core::{
     Engine, EngineOptions, Insertion, MethodPlan, Outcome, Refusal, Refused, Rewritten, Templates, Workspace,
 };
@@ -88,7 +90,13 @@ impl<'a> Instrumentation<'a> {
 
     /// Returns what the rules ask about a class besides its bytes.
     pub(crate) fn context(&self) -> ClassContext<'_> {
-        ClassContext { hierarchy: self.classes, origin: &self.origin, never: &*self.never, reach: Some(&self.reach) }
+        ClassContext {
+            hierarchy: self.classes,
+            origin: &self.origin,
+            facts: &NoFactsYet,
+            never: &*self.never,
+            reach: Some(&self.reach),
+        }
     }
 
     /// The new bytes of each class, `None` for one that stays as it is.

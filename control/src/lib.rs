@@ -10,7 +10,6 @@ mod call_tree;
 mod changes;
 mod claims;
 mod hello;
-mod inventory;
 mod line;
 mod message;
 mod refusal;
@@ -23,12 +22,12 @@ pub use call_tree::{CallTree, CallTreeDone, CallTreePart, TreeNode};
 pub use changes::{Changed, Fixed, Reloaded, Stopped, Switched};
 pub use claims::{ClaimList, ClaimRow, ProbeRequest, Probed, Removed};
 pub use hello::{Hello, PROTOCOL};
-pub use inventory::{InventoryClass, InventoryMethod, LeftAlone};
 pub use line::{LONGEST_REQUEST, RequestId, RequestLine, answer_line};
 pub use refusal::{ErrorCode, Refusal};
 pub use request::{Request, WantedLevel};
 pub use schema::protocol_schema;
 pub use socket_name::{namespace_of, socket_name};
 pub use status::{
-    Bursts, Dumped, Failing, GovernorFigures, Hot, LiveCounts, Recent, RecordedTime, Retransforms, Sending, Status,
+    Analysis, Bursts, Dumped, Failing, GovernorFigures, Hot, LiveCounts, Recent, RecordedTime, Retransforms, Sending,
+    Status,
 };

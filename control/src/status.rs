@@ -63,6 +63,9 @@ messages! {
         /// The number of the generation of rules that is in force: 1 at the start of the agent, one more after each reload.
         #[serde(default)]
         pub generation: u32,
+        /// What was found in classes, and how often that was enough for a decision.
+        #[serde(default)]
+        pub analysis: Analysis,
         /// What was done to loaded classes.
         #[serde(default)]
         pub retransforms: Retransforms,
@@ -70,6 +73,19 @@ messages! {
         pub decisions: Vec<String>,
         /// The methods that took the most time.
         pub hottest: Vec<Hot>,
+    }
+
+    /// What was found in classes that rules may want, whatever the rules are. Classes that end at their names or super types are not counted.
+    #[derive(Default, Copy)]
+    pub struct Analysis {
+        /// Classes that were analysed.
+        pub classes: u64,
+        /// Decisions that needed no analysis: the class had been analysed before.
+        pub reused: u64,
+        /// Classes of which the findings are kept.
+        pub kept: u64,
+        /// Memory that these take, in bytes.
+        pub bytes: u64,
     }
 
     /// What was done to loaded classes in this process.

@@ -1,10 +1,11 @@
 //! Which methods are instrumented, with which template, and how: bytes in, bytes out.
 //!
 //! [`rules`] chooses: configuration, selection of classes and methods, values to capture. [`weave`] rewrites: templates, method bodies,
-//! their merge and its check. `rules` may use `weave`; `weave` knows nothing of `rules`.
+//! their merge and its check. [`facts`] are what class files say. `rules` may use `weave` and `facts`, which know nothing of `rules`.
 //!
 //! Pure: no IO, clock, thread or global. The same input always gives the same output, in agent and command line alike.
 
+pub mod facts;
 pub mod internal_name;
 pub mod level;
 pub mod rules;

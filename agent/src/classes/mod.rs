@@ -3,6 +3,7 @@
 pub(crate) mod followed_loaders;
 pub(crate) mod hierarchy;
 pub(crate) mod hotspot_hazards;
+pub(crate) mod known_facts;
 pub(crate) mod parameter_doubts;
 pub(crate) mod rewritten_classes;
 pub(crate) mod safe_retransforms;

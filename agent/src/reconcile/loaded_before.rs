@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use classfile::ClassFile;
-use instrument_core::selection::ClassContext;
+use instrument_core::selection::{ClassContext, FactSource, NoFactsYet, RuleSet};
 use rustc_hash::FxHashSet;
 
-use super::retransforming::Retransforming;
+use super::retransforming::{MayRead, Refused};
 use crate::classes::hierarchy::{ClassId, LoaderView, class_id};
-use crate::desired::RequestedProbes;
+use crate::classes::known_facts::FactsOfLoader;
 use crate::desired::generation::Generation;
-use crate::jvm::{Jni, Jvmti, LoadedClass, methods_of};
+use crate::jvm::{Jni, Jvmti, LoadedClass};
 use crate::transform::instrumentation::Instrumentation;
 use crate::transform::{ClassPlan, Coming, JvmOrigin};
 
@@ -29,43 +29,39 @@ pub(super) fn wanted<'jni>(
     wanted
 }
 
-/// Returns the names of the loaded classes in which a claim takes methods.
-pub(super) fn claimed_names(
-    jvmti: Jvmti,
-    loaded: &[LoadedClass<'_>],
-    probes: &RequestedProbes,
-) -> FxHashSet<Arc<[u8]>> {
-    let is_meant = |class: &LoadedClass<'_>, name: &[u8]| {
-        // The methods of a class that is not linked yet are unknown.
-        probes.may_be_in(&String::from_utf8_lossy(name))
-            && class.is_modifiable(jvmti)
-            && (!class.is_prepared(jvmti) || probes.count_among(name, &methods_of(jvmti, *class)) > 0)
-    };
-    let name = |class: &LoadedClass<'_>| class.internal_name(jvmti).filter(|name| is_meant(class, name));
-    loaded.iter().filter_map(name).map(Into::into).collect()
+/// Returns the names of the loaded classes that this claim may want.
+pub(super) fn claimed_names(jvmti: Jvmti, loaded: &[LoadedClass<'_>], rules: &RuleSet) -> FxHashSet<Arc<[u8]>> {
+    let name = |class: &LoadedClass<'_>| class.internal_name(jvmti).filter(|name| rules.wants_name(name));
+    loaded.iter().filter(|class| class.is_modifiable(jvmti)).filter_map(name).map(Into::into).collect()
 }
 
-/// Returns the loaded classes of these names that can be retransformed now: none of a name of which one cannot.
-pub(super) fn ready_of_names<'jni>(
+/// Returns the loaded classes of these names that can be retransformed: none of a name of which one cannot.
+pub(super) fn safe_of_names<'jni>(
     jni: &Jni<'_>,
-    retransforming: &mut Retransforming<'_>,
+    refused: &mut Refused<'_>,
     loaded: &[LoadedClass<'jni>],
     names: &FxHashSet<Arc<[u8]>>,
 ) -> Vec<LoadedClass<'jni>> {
-    let jvmti = retransforming.jvmti;
-    let name_in = |class: &LoadedClass<'_>, names: &FxHashSet<Arc<[u8]>>| {
-        class.internal_name(jvmti).is_some_and(|name| names.contains(name.as_slice()))
+    let (jvmti, late) = (refused.jvmti, &refused.instrumentation.late);
+    // Another loader may have a class of the same name that is not linked yet.
+    let is_meant = |class: &LoadedClass<'_>| {
+        let name = class.internal_name(jvmti).filter(|name| names.contains(name.as_slice()));
+        name.is_some_and(|name| !late.waits_for_linking(jvmti, jni, *class, &name))
     };
-    let meant: Vec<LoadedClass<'_>> = loaded.iter().copied().filter(|class| name_in(class, names)).collect();
-    let mut ready = retransforming.ready_among(jni, &meant);
-    ready.retain(|class| !name_in(class, &retransforming.refused));
-    ready
+    let meant: Vec<LoadedClass<'_>> = loaded.iter().copied().filter(is_meant).collect();
+    let mut safe = refused.safe_among(jni, &meant, MayRead::ClassFiles);
+    if !refused.names.is_empty() {
+        safe.retain(|class| class.internal_name(jvmti).is_some_and(|name| !refused.names.contains(&*name)));
+    }
+    safe
 }
 
 /// Loaded classes of which something else is wanted than by the generation before.
 pub(super) struct Replan<'a> {
     scan: Scan<'a>,
     before: &'a Generation,
+    /// The classes that were found, of all calls.
+    pub(super) names: FxHashSet<Arc<[u8]>>,
     seen: FxHashSet<ClassId>,
 }
 
@@ -87,7 +83,7 @@ impl<'a> Replan<'a> {
         before: &'a Generation,
     ) -> Replan<'a> {
         let scan = Scan { jvmti, jni, instrumentation, generation: now };
-        Replan { scan, before, seen: FxHashSet::default() }
+        Replan { scan, before, names: FxHashSet::default(), seen: FxHashSet::default() }
     }
 
     /// Returns those of the loaded classes that differ and were not returned before.
@@ -106,16 +102,35 @@ impl<'a> Replan<'a> {
             if is_same || !self.seen.insert(id.clone()) {
                 continue;
             }
-            let is_rewritten = instrumentation.rewritten.has(&id.0, id.1);
-            if is_rewritten && wanted_now.is_none() {
-                differing.removed.push(*class);
-            } else if is_rewritten || self.scan.wants(*class) {
-                differing.inserted.push(*class);
+            let known = self.scan.known_plan(*class, &id, has_other_templates);
+            if matches!(known, Some(KnownPlan::InForce)) {
+                continue;
             }
+            instrumentation.facts.note_decision(&id.0, id.1, None);
+            let is_rewritten = instrumentation.rewritten.has(&id.0, id.1);
+            if is_rewritten && (wanted_now.is_none() || matches!(known, Some(KnownPlan::Nothing))) {
+                differing.removed.push(*class);
+            } else if matches!(known, Some(KnownPlan::Nothing)) {
+                continue;
+            } else if (is_rewritten || self.scan.wants(*class)) && class.is_prepared(jvmti) {
+                differing.inserted.push(*class);
+            } else {
+                continue;
+            }
+            self.names.insert(id.0.into());
         }
         generation.types.all_loaded_are_noted();
         differing
     }
+}
+
+/// What the rules want of a class that was analysed before.
+enum KnownPlan {
+    /// The same as what was decided last.
+    InForce,
+    /// Nothing.
+    Nothing,
+    Something,
 }
 
 #[derive(Clone, Copy)]
@@ -143,7 +158,50 @@ impl Scan<'_> {
         if !self.generation.wants_name(&name) || !class.is_modifiable(self.jvmti) {
             return false;
         }
-        self.generation.is_claimed(&name) || !self.shipped_class_is_unwanted(class, &name)
+        if !self.generation.is_claimed(&name) && self.shipped_class_is_unwanted(class, &name) {
+            return false;
+        }
+        !self.instrumentation.late.waits_for_linking(self.jvmti, self.jni, class, &name)
+    }
+
+    /// Decides about a class from its facts; `None` if they are not known, or not enough.
+    fn known_plan(
+        &self,
+        loaded: LoadedClass<'_>,
+        (name, loader): &ClassId,
+        other_templates: bool,
+    ) -> Option<KnownPlan> {
+        let (facts, in_force) = self.instrumentation.facts.of_loaded(name, *loader)?;
+        let view = LoaderView::of_loaded(&self.generation.types, *loader);
+        let decision = self.in_context(loaded, name, &view, &NoFactsYet, |context| {
+            self.generation.rules().decide_known(&facts, context)
+        });
+        let wanted = self.generation.rules().effect(&decision)?;
+        let wants_nothing = decision.chosen().next().is_none();
+        match in_force {
+            Some(in_force) if in_force == wanted && (wants_nothing || !other_templates) => Some(KnownPlan::InForce),
+            _ if wants_nothing => Some(KnownPlan::Nothing),
+            _ => Some(KnownPlan::Something),
+        }
+    }
+
+    /// Hands a loaded class's surroundings to a decision.
+    fn in_context<D>(
+        &self,
+        loaded: LoadedClass<'_>,
+        name: &[u8],
+        hierarchy: &LoaderView<'_>,
+        facts: &dyn FactSource,
+        decide: impl FnOnce(&ClassContext<'_>) -> D,
+    ) -> D {
+        let never =
+            |class: &[u8], method: &[u8], descriptor: &[u8]| self.generation.is_untouchable(class, method, descriptor);
+        loaded.with_loader(self.jvmti, self.jni, |loader| {
+            let (jvmti, jni, name) = (self.jvmti, self.jni, Some(name));
+            let origin = JvmOrigin { jvmti, jni, name, loader, protection_domain: None };
+            let reach = Some(&*self.generation.reach);
+            decide(&ClassContext { hierarchy, origin: &origin, facts, never: &never, reach })
+        })
     }
 
     /// A class of the JDK can be decided by its file, which is far cheaper than retransforming it for nothing, or only to learn
@@ -152,19 +210,13 @@ impl Scan<'_> {
         let types = &self.generation.types;
         let Some(bytes) = types.jdk_class(name) else { return false };
         let Ok(class) = ClassFile::parse(&bytes) else { return false };
-        let never =
-            |class: &[u8], method: &[u8], descriptor: &[u8]| self.generation.is_untouchable(class, method, descriptor);
-        let decision = loaded.with_loader(self.jvmti, self.jni, |loader| {
-            let (jvmti, jni, name) = (self.jvmti, self.jni, Some(name));
-            let origin = JvmOrigin { jvmti, jni, name, loader, protection_domain: None };
-            let reach = Some(&*self.generation.reach);
-            let context =
-                ClassContext { hierarchy: &LoaderView::of_boot(types), origin: &origin, never: &never, reach };
-            self.generation.rules().decide(&class, &context)
+        let loader = loaded.with_loader(self.jvmti, self.jni, |loader| self.jvmti.identity_hash(loader));
+        let facts = FactsOfLoader { known: &self.instrumentation.facts, loader };
+        let decision = self.in_context(loaded, name, &LoaderView::of_boot(types), &facts, |context| {
+            self.generation.rules().decide(&class, context)
         });
-        let loader = || loaded.with_loader(self.jvmti, self.jni, |loader| self.jvmti.identity_hash(loader));
         let wrapped = &self.instrumentation.wrapped;
-        let wrapped = if wrapped.is_empty() { None } else { wrapped.of_class(name, loader()) };
+        let wrapped = if wrapped.is_empty() { None } else { wrapped.of_class(name, loader) };
         let plan = ClassPlan::new(&class, &decision, &Coming::Again(wrapped));
         let unwanted = plan.methods.is_empty() && decision.unresolved.is_empty();
         if unwanted {

@@ -77,6 +77,7 @@ impl Controlled for Session {
             ]
             .concat(),
             generation: generation.number,
+            analysis: self.instrumentation.facts.counts(),
             retransforms: self.reconciler.counts(),
             decisions: self.instrumentation.live.decisions(),
             hottest: hottest::methods(&sources, methods, durations, goes_on),

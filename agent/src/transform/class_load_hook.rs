@@ -18,6 +18,7 @@ use records::probe_registry::ProbeRequest;
 use super::ahead_of_time::Inserted;
 use super::class_origin::JvmOrigin;
 use super::class_plan::{ClassPlan, Coming};
+use super::hook_facts::HookFacts;
 use super::undecided::Undecided;
 use super::wishes::{self, Decided};
 use crate::classes::hierarchy::{BOOT, LoaderId, LoaderView, Newcomer};
@@ -106,7 +107,9 @@ fn examine(
     let view = LoaderView::of_class(&generation.types, loader, class, newcomer.as_ref());
     let origin = JvmOrigin::of(class);
     let never = |class: &[u8], method: &[u8], descriptor: &[u8]| generation.is_untouchable(class, method, descriptor);
-    let context = ClassContext { hierarchy: &view, origin: &origin, never: &never, reach: Some(&generation.reach) };
+    let facts = HookFacts::new(&instrumentation.facts, class);
+    let reach = Some(&*generation.reach);
+    let context = ClassContext { hierarchy: &view, origin: &origin, facts: &facts, never: &never, reach };
     if !passes_first_look((instrumentation, generation), class, (&view, &context), wanted, coming) {
         return None;
     }
@@ -121,6 +124,7 @@ fn examine(
         }
     };
     let decided = wishes::decide(instrumentation, generation, &file, &context);
+    facts.note_decision(file.this_class().as_bytes(), decided.by_rules);
     let decision = &decided.decision;
     if decision.unresolved.is_empty() && decision.chosen().next().is_some() {
         view.note_wanted(file.super_class().into_iter().chain(file.interfaces()).map(|name| name.0));
@@ -324,11 +328,10 @@ fn number_probes(
     for (slot, number) in rewritten.probes.iter().zip(&numbers) {
         write_number(&mut rewritten.bytes, slot.offset, *number)?;
         let Some(MethodDecision::Chosen(chosen)) = decided.decision.methods.get(slot.method_index) else { continue };
-        let claimed = decided.claimed_probe(slot.method_index, slot.template);
         if templates.get(slot.template).is_some_and(|template| template.live) {
-            instrumentation.begin_live(generation, *number, chosen, claimed);
+            instrumentation.begin_live(generation, *number, chosen, decided.is_by_person(slot.method_index));
         } else {
-            instrumentation.begin_fixed(generation, *number, chosen, claimed);
+            instrumentation.begin_fixed(generation, *number, chosen);
         }
     }
     if watches {
@@ -389,6 +392,7 @@ mod tests {
 
     fn refused(statistics: &Statistics) -> serde_json::Value {
         let end = End {
+            analysis: control::Analysis::default(),
             records: RecordCounts::default(),
             samples: None,
             trace_file: None,

@@ -13,12 +13,13 @@ use records::{LoaderId, SharedLengths};
 use rustc_hash::FxHashSet;
 use settings::Config;
 
+use crate::classes::known_facts::KnownFacts;
 use crate::classes::rewritten_classes::RewrittenClasses;
 use crate::classes::wrapped_classes::WrappedClasses;
 use crate::config::setup::Setup;
 use crate::desired::generation::Generation;
 use crate::desired::withdrawn_probes::WithdrawnProbes;
-use crate::desired::{ClaimIds, ClaimedProbe, Claims};
+use crate::desired::{ClaimIds, Claims};
 use crate::files::file_names::FileNames;
 use crate::jvm::{JavaVm, Jvmti};
 use crate::probes::live_control::{LevelChange, LiveControl, WantedBy};
@@ -51,6 +52,8 @@ pub(crate) struct Instrumentation {
     pub(crate) wrapped: &'static WrappedClasses,
     /// Set when the session is about to end: classes get no probes any more.
     leaving: AtomicBool,
+    /// What was found in classes.
+    pub(crate) facts: KnownFacts,
     /// Classes whose decision needs super types that were unknown.
     pub(crate) late: LateDecisions,
     /// What can be changed while the program runs.
@@ -95,6 +98,7 @@ impl Instrumentation {
             probes,
             wrapped,
             leaving: AtomicBool::new(false),
+            facts: KnownFacts::default(),
             late: LateDecisions::default(),
             live: LiveControl::new(probes, Arc::clone(&claim_ids)),
             inner_calls: Arc::default(),
@@ -132,23 +136,13 @@ impl Instrumentation {
         *self.generation.write() = Arc::new(generation);
     }
 
-    /// A method got a live probe of this number; persons may have asked for that.
-    pub(crate) fn begin_live(
-        &self,
-        generation: &Generation,
-        probe: u32,
-        chosen: &Chosen,
-        claimed: Option<ClaimedProbe>,
-    ) {
+    /// A method got a live probe of this number; a person may have asked for that.
+    pub(crate) fn begin_live(&self, generation: &Generation, probe: u32, chosen: &Chosen, by_person: bool) {
         let rule = generation.rule_of(chosen);
         self.note_category(probe, LIVE_NUMBERS, rule);
-        let wanted = WantedBy {
-            generation: generation.number,
-            allows_governor: rule.is_none_or(CompiledRule::is_governed),
-            by_person: claimed.is_some(),
-        };
-        let is_governed = wanted.is_governed();
-        if let Some(change) = self.live.begin(probe, chosen, wanted, claimed) {
+        let is_governed = !by_person && rule.is_none_or(CompiledRule::is_governed);
+        let wanted = WantedBy { generation: generation.number, is_governed, by_person };
+        if let Some(change) = self.live.begin(probe, chosen, wanted) {
             self.record_change(&change);
         }
         // Where levels are set by people, level watch must work from the first moment on.
@@ -166,17 +160,11 @@ impl Instrumentation {
     }
 
     /// A method got a probe of this number, whose level stays.
-    pub(crate) fn begin_fixed(
-        &self,
-        generation: &Generation,
-        probe: u32,
-        chosen: &Chosen,
-        claimed: Option<ClaimedProbe>,
-    ) {
+    pub(crate) fn begin_fixed(&self, generation: &Generation, probe: u32, chosen: &Chosen) {
         let rule = generation.rule_of(chosen);
         self.note_category(probe, 1, rule);
-        let is_governed = claimed.is_none() && rule.is_none_or(CompiledRule::is_governed);
-        self.live.begin_fixed(probe, generation.number, claimed);
+        self.live.begin_fixed(probe, generation.number);
+        let is_governed = rule.is_none_or(CompiledRule::is_governed);
         if let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !is_governed) {
             withdrawn.spare(probe);
         }
@@ -205,18 +193,8 @@ impl Instrumentation {
         self.generation().types.forget(gone);
         self.probes.note_unloaded(gone);
         self.rewritten.forget(gone);
+        self.facts.forget(gone);
         self.wrapped.forget(gone);
-    }
-
-    /// Forgets probes that classes of these names have lost: they were retransformed, and the present generation did not want them.
-    pub(crate) fn forget_lost_probes(&self, retransformed: &FxHashSet<Arc<[u8]>>) {
-        let generation = self.generation().number;
-        let is_lost = |probe: &u32| {
-            let of_class = self.probes.method(*probe).map(|method| method.class);
-            of_class.is_some_and(|class| retransformed.contains(&class))
-                && self.live.generation_of(*probe) != Some(generation)
-        };
-        self.live.lose(&self.live.numbers().into_iter().filter(is_lost).collect());
     }
 
     /// From now on classes are given no probes.

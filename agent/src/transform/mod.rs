@@ -5,6 +5,7 @@ pub(crate) mod class_dump;
 mod class_load_hook;
 mod class_origin;
 mod class_plan;
+mod hook_facts;
 pub(crate) mod instrumentation;
 pub(crate) mod late_decisions;
 pub(crate) mod late_restores;

@@ -4,12 +4,10 @@ use std::sync::Arc;
 
 use classfile::{ClassFile, Member};
 use instrument_core::selection::{Chosen, ClassContext, ClassDecision, MethodDecision};
-use instrument_core::template::TemplateId;
-use rustc_hash::FxHashMap;
 
 use crate::desired::generation::Generation;
 use crate::desired::withdrawn_probes::Signature;
-use crate::desired::{ClaimedProbe, Effective, Wish, effective_plan};
+use crate::desired::{Effective, Wish, effective_plan};
 use crate::transform::instrumentation::Instrumentation;
 
 /// As the number of a rule: no rule has chosen the method, a person has.
@@ -20,24 +18,16 @@ const NO_RULE: usize = usize::MAX;
 pub(super) struct Decided {
     /// A method that is chosen without templates loses those of the rules to the governor.
     pub(super) decision: ClassDecision,
-    /// By their indices, the methods that claims of persons are about, and all that is wanted of these.
-    claimed: FxHashMap<usize, Vec<Wish>>,
+    /// A number that stands for what the rules alone want; `None` if that is not final.
+    pub(super) by_rules: Option<u64>,
+    /// Indices of the methods whose level a person's claim decides.
+    pub(super) by_person: Vec<usize>,
 }
 
 impl Decided {
-    /// Returns who wants the probe of this template in this method, if a claim of a person is about the method.
-    pub(super) fn claimed_probe(&self, method_index: usize, template: TemplateId) -> Option<ClaimedProbe> {
-        let (mut rules, mut claims) = (None, Vec::new());
-        for wish in self.claimed.get(&method_index)? {
-            match wish {
-                Wish::Rules { templates, level, .. } => rules = Some((*level, templates.contains(&template))),
-                Wish::Person { claim, templates, level } => {
-                    claims.push((*claim, *level, templates.contains(&template)))
-                }
-                Wish::Suppress => {}
-            }
-        }
-        Some(ClaimedProbe::new(rules, claims))
+    /// Whether a person's claim decides about the level of this method.
+    pub(super) fn is_by_person(&self, method_index: usize) -> bool {
+        self.by_person.contains(&method_index)
     }
 }
 
@@ -49,6 +39,7 @@ pub(super) fn decide(
     context: &ClassContext<'_>,
 ) -> Decided {
     let mut decision = generation.rules().decide(file, context);
+    let by_rules = generation.rules().effect(&decision);
     let name = file.this_class().as_bytes();
     let without_reach = ClassContext { reach: None, ..*context };
     let claimed: Vec<(u32, ClassDecision)> = generation
@@ -58,24 +49,19 @@ pub(super) fn decide(
         .map(|claimed| (claimed.claim, claimed.rules.decide(file, &without_reach)))
         .collect();
     let suppressed = instrumentation.withdrawn.as_ref().map_or_else(Vec::new, |withdrawn| withdrawn.methods_of(name));
-    let mut of_claims = FxHashMap::default();
+    let mut by_person = Vec::new();
     // For most classes the rules say all there is.
     if claimed.is_empty() && suppressed.is_empty() {
-        return Decided { decision, claimed: of_claims };
+        return Decided { decision, by_rules, by_person };
     }
     for (index, (method, decided)) in file.methods().iter().zip(&mut decision.methods).enumerate() {
         let rule = if let MethodDecision::Chosen(chosen) = &*decided { Some(chosen.rule) } else { None };
-        let mut wishes = wishes(method, decided, &claimed, index, &suppressed);
+        let wishes = wishes(method, decided, &claimed, index, &suppressed);
         match effective_plan(&wishes) {
             Some(Effective { templates, level, mode, capture, decided_by }) => {
+                by_person.extend(decided_by.map(|_| index));
                 let rule = rule.unwrap_or(NO_RULE);
                 *decided = MethodDecision::Chosen(Chosen { rule, templates, level, mode, capture });
-                if decided_by.is_some() {
-                    // What the governor takes away is not wanted.
-                    let is_suppressed = wishes.contains(&Wish::Suppress);
-                    wishes.retain(|wish| !(is_suppressed && matches!(wish, Wish::Rules { .. })));
-                    of_claims.insert(index, wishes);
-                }
             }
             None => {
                 if let MethodDecision::Chosen(chosen) = decided {
@@ -84,7 +70,7 @@ pub(super) fn decide(
             }
         }
     }
-    Decided { decision, claimed: of_claims }
+    Decided { decision, by_rules, by_person }
 }
 
 fn wishes(

@@ -24,7 +24,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use class_source::{Found, LoaderClassPath, LoaderTraits, PathElement};
 use classes_in_memory::{add_jars, add_java_base, jars_of};
 use classfile::{ClassFile, ClassHead, HeadMemory};
-use instrument_core::selection::{ClassContext, Hierarchy, RuleSet, Supertypes, UnknownOrigin};
+use instrument_core::selection::{ClassContext, Hierarchy, NoFactsYet, RuleSet, Supertypes, UnknownOrigin};
 
 /// A name takes less time than reading the clock.
 const CALLS_OF_A_NAME: u32 = 64;
@@ -143,7 +143,13 @@ fn nanoseconds_of_reading(bytes: &[u8]) -> u64 {
 }
 
 fn nanoseconds_of_decision(rules: &RuleSet, bytes: &[u8], known: &Known) -> Result<u64> {
-    let context = ClassContext { hierarchy: known, origin: &UnknownOrigin, never: &|_, _, _| false, reach: None };
+    let context = ClassContext {
+        hierarchy: known,
+        origin: &UnknownOrigin,
+        facts: &NoFactsYet,
+        never: &|_, _, _| false,
+        reach: None,
+    };
     let start = Instant::now();
     let class = ClassFile::parse(bytes)?;
     let decision = rules.decide(&class, &context);

@@ -10,7 +10,6 @@ mod diff;
 mod dump;
 mod explain;
 mod export;
-mod inventory;
 mod pre;
 mod report;
 mod sandbox;

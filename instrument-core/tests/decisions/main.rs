@@ -18,7 +18,8 @@ use classfile::ClassFile;
 use instrument_core::config::RuleFile;
 use instrument_core::level::Level;
 use instrument_core::selection::{
-    ClassContext, ClassExplanation, ClassOrigin, Hierarchy, RuleSet, Supertypes, TemplateCatalog, UnknownOrigin,
+    ClassContext, ClassExplanation, ClassOrigin, Hierarchy, NoFactsYet, RuleSet, Supertypes, TemplateCatalog,
+    UnknownOrigin,
 };
 use instrument_core::template::TemplateId;
 
@@ -70,7 +71,13 @@ fn judge(case: &Case) -> Option<String> {
         RuleFile::parse(&text, "case.toml").unwrap_or_else(|problems| panic!("{}: {}", case.name, problems[0]));
     let rules = RuleSet::compile(file.tables(), &Catalog, &[])
         .unwrap_or_else(|problems| panic!("{}: {}", case.name, problems[0]));
-    let context = ClassContext { hierarchy: types(), origin: case.origin, never: &|_, _, _| false, reach: None };
+    let context = ClassContext {
+        hierarchy: types(),
+        origin: case.origin,
+        facts: &NoFactsYet,
+        never: &|_, _, _| false,
+        reach: None,
+    };
     let explanation = rules.explain(&class, &context);
     let taken: Vec<String> =
         decisions(&explanation).into_iter().filter(|(_, why)| why == "taken").map(|(m, _)| m).collect();

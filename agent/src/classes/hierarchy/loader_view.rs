@@ -83,6 +83,11 @@ impl<'a> LoaderView<'a> {
         LoaderView { index, loader: BOOT, object: None, may_ask: false, newcomer: None }
     }
 
+    /// The view of a class that this loader has defined, as far as it is known without asking.
+    pub(crate) fn of_loaded(index: &'a TypeIndex, loader: LoaderId) -> LoaderView<'a> {
+        LoaderView { loader, ..LoaderView::of_boot(index) }
+    }
+
     /// The view of a class that comes to the hook; `loader` is the identity of its loader.
     pub(crate) fn of_class(
         index: &'a TypeIndex,

@@ -1,12 +1,13 @@
 //! Each rule's answer to a class or a method in words: the condition that decides, and what it was compared with.
 
-use super::class_facts::ClassFacts;
+use super::asked_class::AskedClass;
 use super::class_match::ClassMatch;
-use super::conditions::called_methods::first_constant;
+use super::conditions::called_methods::first_match;
 use super::conditions::origin::OriginKey;
 use super::explain::RuleAnswer;
-use super::method_match::{MethodFacts, MethodMatch};
+use super::method_match::MethodMatch;
 use super::rule::CompiledRule;
+use crate::facts::MethodFacts;
 use crate::internal_name::to_source;
 use crate::rules::nearest_name::quoted_list;
 use crate::rules::patterns::call_pattern::CallPattern;
@@ -14,7 +15,7 @@ use crate::rules::patterns::flag_pattern::FlagPattern;
 use crate::rules::patterns::method_pattern::MethodPattern;
 use crate::rules::patterns::size_range::SizeRange;
 
-pub(super) fn class_answer(rule: &CompiledRule, answer: ClassMatch, facts: &ClassFacts<'_, '_>) -> RuleAnswer {
+pub(super) fn class_answer(rule: &CompiledRule, answer: ClassMatch, facts: &AskedClass<'_, '_>) -> RuleAnswer {
     let name = facts.name();
     let extended = || quoted(&rule.extends, |(name, _)| name.clone());
     let reason = match answer {
@@ -37,7 +38,7 @@ pub(super) fn class_answer(rule: &CompiledRule, answer: ClassMatch, facts: &Clas
     answer_of(rule, answer == ClassMatch::Matches, reason)
 }
 
-fn why_class_matches(rule: &CompiledRule, facts: &ClassFacts<'_, '_>) -> String {
+fn why_class_matches(rule: &CompiledRule, facts: &AskedClass<'_, '_>) -> String {
     let mut reasons = Vec::new();
     if let Some(pattern) = rule.class.iter().find(|pattern| !pattern.negated && pattern.glob.matches(facts.name())) {
         reasons.push(format!("`{}` names the class", pattern.glob.text()));
@@ -51,7 +52,7 @@ fn why_class_matches(rule: &CompiledRule, facts: &ClassFacts<'_, '_>) -> String 
     for key in OriginKey::ALL.into_iter().filter(|key| !key.patterns(rule).is_empty()) {
         reasons.push(facts.origin().reason(key, key.patterns(rule)));
     }
-    if let Some((class, method)) = first_constant(facts.class, &rule.calls) {
+    if let Some((class, method)) = facts.subject.first_called(&rule.calls) {
         reasons.push(format!("its constants name `{}.{}`", to_source(class), to_source(method)));
     }
     if reasons.is_empty() {
@@ -60,8 +61,8 @@ fn why_class_matches(rule: &CompiledRule, facts: &ClassFacts<'_, '_>) -> String 
     reasons.join(", ")
 }
 
-pub(super) fn method_answer(rule: &CompiledRule, answer: MethodMatch, facts: &MethodFacts<'_, '_>) -> RuleAnswer {
-    let (name, descriptor) = (facts.method.name.0, facts.method.descriptor.0);
+pub(super) fn method_answer(rule: &CompiledRule, answer: MethodMatch, facts: &MethodFacts<'_>) -> RuleAnswer {
+    let (name, descriptor) = (facts.name(), facts.descriptor());
     let pattern = |negated: bool| {
         let matching = |pattern: &&MethodPattern| pattern.negated == negated && pattern.matches(name, descriptor);
         rule.method.iter().find(matching).map(|pattern| pattern.text().to_owned())
@@ -69,11 +70,11 @@ pub(super) fn method_answer(rule: &CompiledRule, answer: MethodMatch, facts: &Me
     let reason = match answer {
         MethodMatch::Takes => why_method_matches(rule, facts, pattern(false)),
         MethodMatch::OtherFlags => {
-            let other = rule.flags.iter().find(|flag| !flag.matches(facts.method.access_flags));
+            let other = rule.flags.iter().find(|flag| !flag.matches(facts.access_flags()));
             other.map(FlagPattern::opposite).unwrap_or_default()
         }
         MethodMatch::OtherSize => {
-            let (bytes, size) = (facts.bytecode().map_or(0, <[u8]>::len), rule.size.as_ref());
+            let (bytes, size) = (facts.size().unwrap_or_default(), rule.size.as_ref());
             format!("its {bytes} bytes of bytecode are not `{}`", size.map(SizeRange::text).unwrap_or_default())
         }
         MethodMatch::CallsNothing => format!("the method calls no method that matches {}", called(rule)),
@@ -87,7 +88,7 @@ pub(super) fn method_answer(rule: &CompiledRule, answer: MethodMatch, facts: &Me
     answer_of(rule, answer == MethodMatch::Takes, reason)
 }
 
-fn why_method_matches(rule: &CompiledRule, facts: &MethodFacts<'_, '_>, pattern: Option<String>) -> String {
+fn why_method_matches(rule: &CompiledRule, facts: &MethodFacts<'_>, pattern: Option<String>) -> String {
     let mut reasons = Vec::new();
     match pattern {
         Some(pattern) => reasons.push(format!("`{pattern}` names the method")),
@@ -98,10 +99,10 @@ fn why_method_matches(rule: &CompiledRule, facts: &MethodFacts<'_, '_>, pattern:
         let flags: Vec<String> = rule.flags.iter().map(|flag| format!("`{}`", flag.text())).collect();
         reasons.push(format!("it is {}", flags.join(" ")));
     }
-    if let (Some(size), Some(bytecode)) = (&rule.size, facts.bytecode()) {
-        reasons.push(format!("its {} bytes of bytecode are `{}`", bytecode.len(), size.text()));
+    if let (Some(size), Some(bytes)) = (&rule.size, facts.size()) {
+        reasons.push(format!("its {} bytes of bytecode are `{}`", bytes, size.text()));
     }
-    if let Some((class, method)) = facts.first_call(rule) {
+    if let Some((class, method)) = first_match(facts.calls(), &rule.calls) {
         reasons.push(format!("it calls `{}.{}`", to_source(class), to_source(method)));
     }
     if reasons.is_empty() { "it takes every method".to_owned() } else { reasons.join(", ") }

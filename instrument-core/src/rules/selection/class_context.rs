@@ -5,6 +5,7 @@ use std::fmt;
 use super::conditions::origin::ClassOrigin;
 use super::hierarchy::Hierarchy;
 use super::rule_reach::RuleReach;
+use super::subject::FactSource;
 
 /// Returns whether a method must never be instrumented: class, name and descriptor as in the class file.
 pub type Never<'n> = dyn Fn(&[u8], &[u8], &[u8]) -> bool + 'n;
@@ -16,6 +17,8 @@ pub struct ClassContext<'c> {
     pub hierarchy: &'c dyn Hierarchy,
     /// Module, jar and class loader of the class.
     pub origin: &'c dyn ClassOrigin,
+    /// What is known about the class from its file.
+    pub facts: &'c dyn FactSource,
     /// Methods that must be left alone.
     pub never: &'c Never<'c>,
     /// Where it is noted how far each rule got; absent if nobody wants to know.

@@ -1,8 +1,6 @@
 //! One rule against one class.
 
-use super::annotations::carries;
-use super::class_facts::ClassFacts;
-use super::conditions::called_methods::first_constant;
+use super::asked_class::AskedClass;
 use super::conditions::origin::OriginKey;
 use super::jdk_packages::is_jdk_class;
 use super::rule::CompiledRule;
@@ -30,7 +28,7 @@ pub(super) enum ClassMatch {
     CallsNothing,
 }
 
-pub(super) fn match_class(rule: &CompiledRule, facts: &ClassFacts<'_, '_>) -> ClassMatch {
+pub(super) fn match_class(rule: &CompiledRule, facts: &AskedClass<'_, '_>) -> ClassMatch {
     let name = facts.name();
     if rule.names_no_class() {
         if rule.leaves_jdk_alone() && is_jdk_class(name) {
@@ -42,7 +40,7 @@ pub(super) fn match_class(rule: &CompiledRule, facts: &ClassFacts<'_, '_>) -> Cl
         return ClassMatch::TakenAway;
     }
     // Annotations first: they are in the class itself, so a class without them never has to wait for its super types.
-    if !rule.annotated.is_empty() && !rule.annotated.iter().any(|wanted| carries(facts.annotations(), wanted)) {
+    if !rule.annotated.is_empty() && !rule.annotated.iter().any(|wanted| facts.is_annotated(wanted)) {
         return ClassMatch::NotAnnotated;
     }
     if !rule.extends.is_empty() {
@@ -56,7 +54,7 @@ pub(super) fn match_class(rule: &CompiledRule, facts: &ClassFacts<'_, '_>) -> Cl
     if let Some(key) = facts.origin().failing(rule) {
         return ClassMatch::OtherOrigin(key);
     }
-    if !rule.calls.is_empty() && first_constant(facts.class, &rule.calls).is_none() {
+    if !rule.calls.is_empty() && facts.subject.first_called(&rule.calls).is_none() {
         return ClassMatch::CallsNothing;
     }
     ClassMatch::Matches

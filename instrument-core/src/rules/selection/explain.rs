@@ -2,18 +2,22 @@
 //!
 //! The answers come from the same functions as the decision, so an explanation cannot differ from what happens.
 
+use std::cell::OnceCell;
+
 use classfile::{ClassFile, Member};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::answer_text::{class_answer, method_answer};
+use super::asked_class::AskedClass;
 use super::class_context::{ClassContext, Never};
-use super::class_facts::ClassFacts;
 use super::class_match::{ClassMatch, match_class};
 use super::decision::{MethodDecision, SkipReason};
-use super::method_match::{MethodFacts, MethodMatch, match_method};
+use super::method_match::{MethodMatch, match_method};
 use super::rule::CompiledRule;
 use super::rule_set::RuleSet;
 use super::signature::signature;
+use super::subject::Subject;
+use crate::facts::MethodFacts;
 use crate::internal_name::to_source;
 use crate::level::{Level, Mode};
 use crate::rules::capture::CapturedMethod;
@@ -22,7 +26,7 @@ use crate::weave::refusal::Refusal;
 use crate::weave::wrapper::NotWrapped;
 
 /// Everything the rules say about one class. `Display` shows it as text for people.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ClassExplanation {
     /// Name of the class in source form.
@@ -41,7 +45,7 @@ pub struct ClassExplanation {
 }
 
 /// What one rule says, and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RuleAnswer {
     /// Name of the rule.
@@ -55,7 +59,7 @@ pub struct RuleAnswer {
 }
 
 /// What happens to one method, and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct MethodExplanation {
     /// Name.
@@ -76,7 +80,7 @@ pub struct MethodExplanation {
 }
 
 /// How a method is instrumented.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Instrumentation {
     /// Name of the rule that decided.
@@ -88,10 +92,10 @@ pub struct Instrumentation {
     /// How it is attached.
     pub mode: Mode,
     /// Names of the values of a call that are recorded with it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub captured: Vec<String>,
     /// Which values are not, although the rule asks for them, and why.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_captured: Vec<String>,
 }
 
@@ -99,7 +103,9 @@ impl RuleSet {
     /// Says for each rule why it matches the class or not, and for each method which rule decided and why the ones
     /// before it did not.
     pub fn explain(&self, class: &ClassFile<'_>, context: &ClassContext<'_>) -> ClassExplanation {
-        let facts = ClassFacts::new(class, context, &self.wanted);
+        let known = OnceCell::new();
+        let subject = Subject::File(class, context.facts, &known);
+        let facts = AskedClass::new(subject, context, &self.wanted);
         let refused = self.refuse_class(facts.name());
         let answers: Vec<(&CompiledRule, ClassMatch)> =
             self.rules.iter().map(|rule| (rule, match_class(rule, &facts))).collect();
@@ -109,8 +115,8 @@ impl RuleSet {
         };
         let waits = answers.iter().any(|(_, answer)| *answer == ClassMatch::Unresolved);
         let unresolved = if waits { facts.supertypes().unresolved.as_slice() } else { &[] };
-        let decision = self.decide(class, context);
-        let methods = class.methods().iter().zip(decision.methods);
+        let decision = self.decide_about(subject, context);
+        let methods = class.methods().iter().zip(subject.methods()).zip(decision.methods);
         ClassExplanation {
             class: to_source(facts.name()),
             refused: refused.map(|reason| reason.to_string()),
@@ -118,7 +124,9 @@ impl RuleSet {
             rules: answers.iter().map(|(rule, answer)| class_answer(rule, *answer, &facts)).collect(),
             unresolved: unresolved.iter().map(|name| to_source(name)).collect(),
             methods: methods
-                .map(|(method, decision)| self.explain_method(&matching, class, method, decision, context.never))
+                .map(|((method, facts), decision)| {
+                    self.explain_method(&matching, (class, method), &facts, decision, context.never)
+                })
                 .collect(),
         }
     }
@@ -126,16 +134,15 @@ impl RuleSet {
     fn explain_method(
         &self,
         rules: &[&CompiledRule],
-        class: &ClassFile<'_>,
-        method: &Member<'_>,
+        (class, method): (&ClassFile<'_>, &Member<'_>),
+        facts: &MethodFacts<'_>,
         decision: MethodDecision,
         never: &Never<'_>,
     ) -> MethodExplanation {
-        let facts = MethodFacts::new(class, method);
         let mut answers = Vec::new();
         for rule in rules {
-            let answer = match_method(rule, &facts, &self.filter, never);
-            answers.push(method_answer(rule, answer, &facts));
+            let answer = match_method(rule, facts, &self.filter, never);
+            answers.push(method_answer(rule, answer, facts));
             if matches!(answer, MethodMatch::Takes | MethodMatch::Skips(_)) {
                 break;
             }

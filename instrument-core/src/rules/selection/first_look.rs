@@ -9,10 +9,11 @@ use classfile::{ClassHead, HeadMemory, Result};
 use super::class_context::ClassContext;
 use super::class_match::ClassMatch;
 use super::conditions::origin::OriginFacts;
-use super::hierarchy::{Hierarchy, SupertypeFacts, Supertypes};
+use super::hierarchy::{Hierarchy, SupertypeFacts};
 use super::rule::CompiledRule;
 use super::rule_reach::Stage;
 use super::rule_set::{RuleSet, wants_class};
+use crate::facts::Supertypes;
 
 /// The annotations that rules ask for.
 #[derive(Debug, Default)]

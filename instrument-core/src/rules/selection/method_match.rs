@@ -1,16 +1,14 @@
 //! One rule against one method of a class that fulfils the rule's conditions on classes.
 
-use std::cell::OnceCell;
+use classfile::access;
 
-use classfile::{ClassFile, Member, access};
-
-use super::annotations::{carries, collect_annotation_types};
-use super::blocking_calls::may_wait;
-use super::body_facts::is_leaf_without_loop;
+use super::asked_class::names_type;
 use super::class_context::Never;
-use super::conditions::called_methods::first_call;
+use super::conditions::called_methods::first_match;
 use super::decision::SkipReason;
 use super::rule::CompiledRule;
+use super::subject::Subject;
+use crate::facts::MethodFacts;
 use crate::level::Level;
 use crate::rules::config::FilterConfig;
 use crate::rules::patterns::flag_pattern::FlagPattern;
@@ -38,62 +36,31 @@ pub(super) enum MethodMatch {
     Skips(SkipReason),
 }
 
-/// One method with what is known about it.
-pub(super) struct MethodFacts<'f, 'a> {
-    class: &'f ClassFile<'a>,
-    pub(super) method: &'f Member<'a>,
-    annotations: OnceCell<Vec<&'a [u8]>>,
-}
-
-impl<'f, 'a> MethodFacts<'f, 'a> {
-    pub(super) fn new(class: &'f ClassFile<'a>, method: &'f Member<'a>) -> MethodFacts<'f, 'a> {
-        MethodFacts { class, method, annotations: OnceCell::new() }
-    }
-
-    /// The bytecode, if there is some that can be read.
-    pub(super) fn bytecode(&self) -> Option<&'a [u8]> {
-        self.method.code(self.class).ok().flatten().map(|code| code.bytecode)
-    }
-
-    /// The first call of the body that `calls` of the rule matches: class and method.
-    pub(super) fn first_call(&self, rule: &CompiledRule) -> Option<(&'a [u8], &'a [u8])> {
-        first_call(self.class, self.bytecode()?, &rule.calls)
-    }
-
-    fn annotations(&self) -> &[&'a [u8]] {
-        self.annotations.get_or_init(|| {
-            let mut types = Vec::new();
-            collect_annotation_types(self.method.attributes(self.class), self.class.constant_pool(), &mut types);
-            types
-        })
-    }
-}
-
 pub(super) fn match_method(
     rule: &CompiledRule,
-    facts: &MethodFacts<'_, '_>,
+    facts: &MethodFacts<'_>,
     filter: &FilterConfig,
     never: &Never<'_>,
 ) -> MethodMatch {
-    let (name, descriptor) = (facts.method.name.0, facts.method.descriptor.0);
+    let (name, descriptor) = (facts.name(), facts.descriptor());
     let named_in_full = match match_patterns(rule, name, descriptor) {
         Ok(named_in_full) => named_in_full,
         Err(no) => return no,
     };
-    let annotated = |wanted: &Vec<u8>| carries(facts.annotations(), wanted);
+    let annotated = |wanted: &Vec<u8>| facts.annotations().any(|descriptor| names_type(descriptor, wanted));
     if !rule.method_annotated.is_empty() && !rule.method_annotated.iter().any(annotated) {
         return MethodMatch::NotAnnotated;
     }
-    if !rule.flags.iter().all(|flag| flag.matches(facts.method.access_flags)) {
+    if !rule.flags.iter().all(|flag| flag.matches(facts.access_flags())) {
         return MethodMatch::OtherFlags;
     }
-    if let Some(kind) = refused_kind(rule, facts.method, named_in_full) {
+    if let Some(kind) = refused_kind(rule, facts, named_in_full) {
         return MethodMatch::NotThisKind(kind);
     }
     if let Some(no) = other_body(rule, facts) {
         return no;
     }
-    let class = facts.class.this_class().0;
+    let class = facts.class();
     if is_excluded(rule, class, name, descriptor) {
         return MethodMatch::Skips(SkipReason::ExcludedByRule);
     }
@@ -110,22 +77,21 @@ pub(super) fn match_method(
 }
 
 /// Why a body that can be read is not what `size` and `calls` ask for.
-fn other_body(rule: &CompiledRule, facts: &MethodFacts<'_, '_>) -> Option<MethodMatch> {
+fn other_body(rule: &CompiledRule, facts: &MethodFacts<'_>) -> Option<MethodMatch> {
     if rule.size.is_none() && rule.calls.is_empty() {
         return None;
     }
-    let bytecode = facts.bytecode()?;
-    if rule.size.as_ref().is_some_and(|size| !size.contains(bytecode.len())) {
+    let bytes = facts.size()?;
+    if rule.size.as_ref().is_some_and(|size| !size.contains(bytes)) {
         return Some(MethodMatch::OtherSize);
     }
-    let is_called = || first_call(facts.class, bytecode, &rule.calls).is_some();
+    let is_called = || first_match(facts.calls(), &rule.calls).is_some();
     (!rule.calls.is_empty() && !is_called()).then_some(MethodMatch::CallsNothing)
 }
 
 /// Whether the rule's `method` can hold for some method of the class.
-pub(super) fn names_some_method(rule: &CompiledRule, class: &ClassFile<'_>) -> bool {
-    let is_named = |method: &Member<'_>| match_patterns(rule, method.name.0, method.descriptor.0).is_ok();
-    rule.method.is_empty() || class.methods().iter().any(is_named)
+pub(super) fn names_some_method(rule: &CompiledRule, class: Subject<'_, '_>) -> bool {
+    rule.method.is_empty() || class.has_method(|name, descriptor| match_patterns(rule, name, descriptor).is_ok())
 }
 
 /// `Ok(true)` if a pattern without wildcard names the method.
@@ -145,8 +111,8 @@ fn match_patterns(rule: &CompiledRule, name: &[u8], descriptor: &[u8]) -> Result
     if named { Ok(named_in_full) } else { Err(MethodMatch::NotNamed) }
 }
 
-fn refused_kind(rule: &CompiledRule, method: &Member<'_>, named_in_full: bool) -> Option<SkipReason> {
-    match method.name.0 {
+fn refused_kind(rule: &CompiledRule, method: &MethodFacts<'_>, named_in_full: bool) -> Option<SkipReason> {
+    match method.name() {
         b"<clinit>" if !rule.class_initialisers && !named_in_full => Some(SkipReason::ClassInitialiser),
         b"<init>" if !rule.constructors && !named_in_full => Some(SkipReason::Constructor),
         b"<init>" | b"<clinit>" => None,
@@ -166,26 +132,24 @@ fn is_excluded(rule: &CompiledRule, class: &[u8], name: &[u8], descriptor: &[u8]
 }
 
 /// Why the body cannot get or is not worth a probe.
-fn unfit_body(facts: &MethodFacts<'_, '_>, filter: Option<&FilterConfig>, rule: &CompiledRule) -> Option<SkipReason> {
-    if facts.method.has(access::ABSTRACT) {
+fn unfit_body(facts: &MethodFacts<'_>, filter: Option<&FilterConfig>, rule: &CompiledRule) -> Option<SkipReason> {
+    if facts.has(access::ABSTRACT) {
         return Some(SkipReason::Abstract);
     }
-    if facts.method.has(access::NATIVE) {
+    if facts.has(access::NATIVE) {
         return Some(SkipReason::Native);
     }
-    let Ok(Some(code)) = facts.method.code(facts.class) else { return Some(SkipReason::NoCode) };
+    let Some(bytes) = facts.size() else { return Some(SkipReason::NoCode) };
     // Whoever waits for a lock waits inside the method, however small it is.
-    let filter = filter.filter(|_| !facts.method.has(access::SYNCHRONIZED))?;
-    let (bytes, class) = (code.bytecode.len(), facts.class);
-    let waits = || may_wait(code.bytecode, class.constant_pool());
+    let filter = filter.filter(|_| !facts.has(access::SYNCHRONIZED))?;
     // A rule that states a size says itself what is too small.
     let by_size = rule.size.is_none();
     if by_size && bytes <= filter.max_bytes as usize {
-        (!waits()).then_some(SkipReason::Tiny)
-    } else if filter.leaf && is_leaf_without_loop(code.bytecode) {
+        (!facts.may_wait()).then_some(SkipReason::Tiny)
+    } else if filter.leaf && facts.is_leaf() {
         Some(SkipReason::Leaf)
     } else if by_size && rule.sweeps() && bytes <= filter.wildcard_max_bytes as usize {
-        (!waits()).then_some(SkipReason::SmallByWildcard)
+        (!facts.may_wait()).then_some(SkipReason::SmallByWildcard)
     } else {
         None
     }

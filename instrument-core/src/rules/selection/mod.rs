@@ -6,20 +6,18 @@
 //! the switches `constructors`, `class-initialisers` and `bridges` are conditions: where they say no, the next rule is asked.
 //!
 //! [`compile`] makes rules of the configuration, [`name_index`] finds the rules for a name, [`first_look`] says no from the head of a class
-//! alone, [`rule_set`] decides with [`class_match`], [`method_match`], [`hierarchy`] and [`annotations`], [`explain`] says why.
+//! alone, [`rule_set`] decides with [`class_match`], [`method_match`] and [`hierarchy`], [`explain`] says why. Both decide about a [`subject`]: a class file, or
+//! the facts (`facts/`) about one.
 //! [`conditions`] are those on origin and called methods; [`class_context`] is what a decision asks besides the bytes of a class.
-//! [`body_facts`] and [`blocking_calls`] are the filter of small methods; [`untouchable`] and [`used_by_runtime`] what of the JDK is
+//! [`untouchable`] and [`used_by_runtime`] what of the JDK is
 //! never instrumented; [`unmet_level`], [`missing_parameters`] and [`rule_reach`] what rules ask for in vain.
 //!
 //! A rule with `extends` whose answer is unknown, because a super type cannot be found yet, counts as not matching; the
 //! decision then names the missing types, and deciding again with them known may put an earlier rule in its place.
 
-mod annotations;
 mod answer_text;
-pub mod blocking_calls;
-pub mod body_facts;
+mod asked_class;
 mod class_context;
-mod class_facts;
 mod class_match;
 mod compile;
 mod conditions;
@@ -36,6 +34,7 @@ mod rule;
 mod rule_reach;
 mod rule_set;
 pub mod signature;
+mod subject;
 mod template_catalog;
 mod unmet_level;
 mod untouchable;
@@ -46,16 +45,18 @@ mod class_builder;
 #[cfg(test)]
 mod tests;
 
+pub use crate::facts::Supertypes;
 pub use class_context::{ClassContext, Never};
 pub use conditions::origin::{ClassOrigin, OriginAnswer, UnknownOrigin};
 pub use decision::{Chosen, ClassDecision, MethodDecision, SkipReason};
 pub use explain::{ClassExplanation, Instrumentation, MethodExplanation, RuleAnswer};
 pub use first_look::FirstLook;
-pub use hierarchy::{AskedTypes, Hierarchy, Supertypes};
+pub use hierarchy::{AskedTypes, Hierarchy};
 pub use missing_parameters::MissingParameters;
 pub use rule::CompiledRule;
 pub use rule_reach::{Figures, RuleReach};
 pub use rule_set::RuleSet;
+pub use subject::{FactSource, NoFactsYet};
 pub use template_catalog::TemplateCatalog;
 pub use unmet_level::UnmetLevel;
 pub use untouchable::Untouchable;

@@ -155,8 +155,15 @@ impl CompiledRule {
         let extends: Vec<&str> = extends.iter().map(|(name, _)| name.as_str()).collect();
         let classes = format!("{class:?} {extends:?} {annotated:?} {module:?} {jar:?} {loader:?}");
         let methods = format!("{method_annotated:?} {method:?} {flags:?} {size:?} {calls:?} {exclude:?}");
-        let done = format!("{template_names:?} {level} {states_level} {mode:?} {governed} {outermost} {capture:?}");
+        let done =
+            what_is_done(template_names, *level, *mode, capture.as_deref(), [*states_level, *governed, *outermost]);
         FxBuildHasher.hash_one((classes, methods, done, constructors, class_initialisers, bridges))
+    }
+
+    /// Returns a number that differs, as good as certainly, for rules that do something else to their methods.
+    pub(super) fn effect(&self) -> u64 {
+        let switches = [self.states_level, self.governed, self.outermost];
+        what_is_done(&self.template_names, self.level, self.mode, self.capture.as_deref(), switches)
     }
 
     /// True if the rule does not say by name which classes it is about; it then leaves the JDK's alone.
@@ -197,6 +204,10 @@ impl CompiledRule {
     pub(super) fn excludes_class(&self, name: &[u8]) -> bool {
         self.exclude.iter().any(|pattern| pattern.method.is_none() && pattern.class.matches(name))
     }
+}
+
+fn what_is_done(templates: &[String], level: Level, mode: Mode, capture: Option<&Capture>, switches: [bool; 3]) -> u64 {
+    FxBuildHasher.hash_one((templates, format!("{level} {mode:?} {capture:?}"), switches))
 }
 
 fn or_else(text: String, default: &str) -> String {

@@ -1,22 +1,25 @@
 //! Decides class by class. Everything here runs once for each class that the application loads, so: names first, then
 //! what needs the class, then what needs the hierarchy, and no text before somebody asks for it.
 
+use std::cell::OnceCell;
 use std::hash::BuildHasher;
 
 use classfile::ClassFile;
 use rustc_hash::FxBuildHasher;
 
+use super::asked_class::AskedClass;
 use super::class_context::ClassContext;
-use super::class_facts::ClassFacts;
 use super::class_match::{ClassMatch, match_class};
 use super::decision::{Chosen, ClassDecision, MethodDecision, SkipReason};
 use super::first_look::AskedAnnotations;
 use super::hierarchy::WantedTypes;
 use super::jdk_packages::is_jdk_class;
-use super::method_match::{MethodFacts, MethodMatch, match_method, names_some_method};
+use super::method_match::{MethodMatch, match_method, names_some_method};
 use super::name_index::NameIndex;
 use super::rule::CompiledRule;
 use super::rule_reach::Stage;
+use super::subject::Subject;
+use crate::facts::{ClassFacts, MethodFacts};
 use crate::level::Mode;
 use crate::rules::config::FilterConfig;
 use crate::rules::patterns::name_glob::NameGlob;
@@ -71,19 +74,6 @@ impl RuleSet {
             && self.refuse_class(internal_name).is_none()
     }
 
-    /// Returns why no rule takes a method of a class of this name, whatever else the class is; `None` if a rule may.
-    pub fn unwanted(&self, internal_name: &[u8]) -> Option<SkipReason> {
-        if self.wants_name(internal_name) {
-            return None;
-        }
-        let excludes =
-            |rule: &CompiledRule| rule.class_taken_away(internal_name).is_none() && rule.excludes_class(internal_name);
-        let is_excluded =
-            || self.candidates(internal_name).into_iter().filter_map(|at| self.rules.get(at)).any(excludes);
-        let reason = || if is_excluded() { SkipReason::ExcludedByRule } else { SkipReason::NoRule };
-        Some(self.refuse_class(internal_name).unwrap_or_else(reason))
-    }
-
     /// Rules without class patterns that may take a class of this name.
     pub(super) fn unnamed_for(&self, internal_name: &[u8]) -> &[usize] {
         let leaves_alone = !self.unnamed.is_empty() && is_jdk_class(internal_name);
@@ -94,6 +84,18 @@ impl RuleSet {
     pub fn digests(&self) -> RuleDigests<'_> {
         let filter = FxBuildHasher.hash_one(format!("{:?}", self.filter));
         RuleDigests { rules: self, filter, of_rules: self.rules.iter().map(CompiledRule::digest).collect() }
+    }
+
+    /// Returns a number that stands for what a decision of these rules does to a class, to be compared with decisions of other rules about the same
+    /// class. Templates are compared by their names. `None` if the decision is not final, because super types are unknown.
+    pub fn effect(&self, decision: &ClassDecision) -> Option<u64> {
+        if !decision.unresolved.is_empty() {
+            return None;
+        }
+        let effect = |chosen: &Chosen| self.rules.get(chosen.rule).map(CompiledRule::effect);
+        let effects: Vec<(usize, Option<u64>)> =
+            decision.chosen().map(|(method, chosen)| (method, effect(chosen))).collect();
+        Some(FxBuildHasher.hash_one(effects))
     }
 
     /// What the name of a class must begin with if a rule is to take a method of it; `None` if it may be any name.
@@ -123,12 +125,22 @@ impl RuleSet {
 
     /// Decides for each method of a class.
     pub fn decide(&self, class: &ClassFile<'_>, context: &ClassContext<'_>) -> ClassDecision {
-        let name = class.this_class().0;
-        let all = |reason| vec![MethodDecision::Skipped(reason); class.methods().len()];
+        let facts = OnceCell::new();
+        self.decide_about(Subject::File(class, context.facts, &facts), context)
+    }
+
+    /// Decides for each method of a class that was analysed before.
+    pub fn decide_known(&self, class: &ClassFacts, context: &ClassContext<'_>) -> ClassDecision {
+        self.decide_about(Subject::Known(class), context)
+    }
+
+    pub(super) fn decide_about(&self, class: Subject<'_, '_>, context: &ClassContext<'_>) -> ClassDecision {
+        let name = class.name();
+        let all = |reason| vec![MethodDecision::Skipped(reason); class.method_count()];
         if let Some(reason) = self.refuse_class(name) {
             return ClassDecision { methods: all(reason), unresolved: Vec::new() };
         }
-        let facts = ClassFacts::new(class, context, &self.wanted);
+        let facts = AskedClass::new(class, context, &self.wanted);
         let mut unresolved = false;
         let mut matching = self.candidates(name);
         matching.retain(|at| {
@@ -147,14 +159,24 @@ impl RuleSet {
             matched == ClassMatch::Matches
         });
         let unresolved = if unresolved { facts.supertypes().unresolved.clone() } else { Vec::new() };
-        if matching.is_empty() {
+        if matching.is_empty() || self.name_no_method(&matching, class, context) {
             return ClassDecision { methods: all(SkipReason::NoRule), unresolved };
         }
-        let methods = class
-            .methods()
-            .iter()
-            .map(|method| self.decide_method(&matching, &MethodFacts::new(class, method), context));
+        let methods = class.methods().map(|method| self.decide_method(&matching, &method, context));
         ClassDecision { methods: methods.collect(), unresolved }
+    }
+
+    /// Whether none of the rules names a method of the class: its bodies need not be read then.
+    fn name_no_method(&self, rules: &[usize], class: Subject<'_, '_>, context: &ClassContext<'_>) -> bool {
+        let is_named = |at: &usize| self.rules.get(*at).is_some_and(|rule| names_some_method(rule, class));
+        if rules.iter().any(is_named) {
+            return false;
+        }
+        if let Some(reach) = context.reach {
+            let methods = class.method_count();
+            rules.iter().for_each(|at| (0..methods).for_each(|_| reach.note(*at, Stage::NotNamed)));
+        }
+        true
     }
 
     /// Why no rule is even asked about a class of this name.
@@ -174,12 +196,7 @@ impl RuleSet {
         candidates
     }
 
-    fn decide_method(
-        &self,
-        rules: &[usize],
-        method: &MethodFacts<'_, '_>,
-        context: &ClassContext<'_>,
-    ) -> MethodDecision {
+    fn decide_method(&self, rules: &[usize], method: &MethodFacts<'_>, context: &ClassContext<'_>) -> MethodDecision {
         let mut reason = SkipReason::NoRule;
         let mut rules = rules.iter().filter_map(|at| Some((*at, self.rules.get(*at)?)));
         while let Some((number, rule)) = rules.next() {
@@ -210,7 +227,7 @@ impl RuleSet {
     fn note_later<'r>(
         &self,
         later: impl Iterator<Item = (usize, &'r CompiledRule)>,
-        method: &MethodFacts<'_, '_>,
+        method: &MethodFacts<'_>,
         context: &ClassContext<'_>,
     ) {
         let Some(reach) = context.reach else { return };

@@ -1,7 +1,6 @@
 //! What the bodies of methods call, as the constant pool names it.
 
-use classfile::instruction::Instructions;
-use classfile::{ClassFile, MemberKind, Tag, opcode};
+use classfile::{ClassFile, Tag};
 
 use crate::rules::patterns::call_pattern::{CallPattern, is_called};
 
@@ -11,27 +10,17 @@ pub(in crate::rules::selection) fn first_constant<'a>(
     patterns: &[CallPattern],
 ) -> Option<(&'a [u8], &'a [u8])> {
     let pool = class.constant_pool();
-    let mut memory = Vec::new();
-    pool.entries()
-        .filter(|(_, tag)| matches!(tag, Tag::Methodref | Tag::InterfaceMethodref))
-        .filter_map(|(index, _)| pool.member_ref(index).ok())
-        .find(|called| is_called(patterns, called.owner.0, called.name.0, &mut memory))
-        .map(|called| (called.owner.0, called.name.0))
+    let is_method = |tag: Tag| matches!(tag, Tag::Methodref | Tag::InterfaceMethodref);
+    let methods =
+        pool.entries().filter(|(_, tag)| is_method(*tag)).filter_map(|(index, _)| pool.member_ref(index).ok());
+    first_match(methods.map(|called| (called.owner.0, called.name.0)), patterns)
 }
 
-/// The first matching call of a body, as `package.Class.method`. What cannot be read calls nothing.
-pub(in crate::rules::selection) fn first_call<'a>(
-    class: &ClassFile<'a>,
-    bytecode: &[u8],
+/// The first of these methods that the patterns match.
+pub(in crate::rules::selection) fn first_match<'c>(
+    mut called: impl Iterator<Item = (&'c [u8], &'c [u8])>,
     patterns: &[CallPattern],
-) -> Option<(&'a [u8], &'a [u8])> {
-    let pool = class.constant_pool();
+) -> Option<(&'c [u8], &'c [u8])> {
     let mut memory = Vec::new();
-    Instructions::new(bytecode)
-        .flatten()
-        .filter(|instruction| (opcode::INVOKEVIRTUAL..=opcode::INVOKEINTERFACE).contains(&instruction.opcode))
-        .filter_map(|call| pool.member_ref(call.u2(0)).ok())
-        .filter(|called| called.kind != MemberKind::Field)
-        .find(|called| is_called(patterns, called.owner.0, called.name.0, &mut memory))
-        .map(|called| (called.owner.0, called.name.0))
+    called.find(|(owner, name)| is_called(patterns, owner, name, &mut memory))
 }

@@ -16,7 +16,8 @@ use classfile::{ClassFile, HeadMemory};
 
 use super::class_builder::ClassBuilder;
 use super::{
-    ClassContext, ClassDecision, Hierarchy, MethodDecision, RuleSet, Supertypes, TemplateCatalog, UnknownOrigin,
+    ClassContext, ClassDecision, Hierarchy, MethodDecision, NoFactsYet, RuleSet, Supertypes, TemplateCatalog,
+    UnknownOrigin,
 };
 use crate::level::Level;
 use crate::rules::config::{Diagnostic, RuleFile};
@@ -86,7 +87,7 @@ pub(super) fn never_never(_: &[u8], _: &[u8], _: &[u8]) -> bool {
 
 /// A class with these super types of which nothing else is known.
 pub(super) fn context(hierarchy: &dyn Hierarchy) -> ClassContext<'_> {
-    ClassContext { hierarchy, origin: &UnknownOrigin, never: &never_never, reach: None }
+    ClassContext { hierarchy, origin: &UnknownOrigin, facts: &NoFactsYet, never: &never_never, reach: None }
 }
 
 /// The decision; a class that does not pass the first look must have none.

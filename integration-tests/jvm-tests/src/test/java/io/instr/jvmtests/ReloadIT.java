@@ -122,6 +122,42 @@ class ReloadIT {
         assertTrue(trace.callsOf(QUERY).stream().anyMatch(call -> !call.exact()), "calls of 5 ms are longer than a tick");
     }
 
+    /** What was found in a class does not depend on the rules: others are decided without another look at it. */
+    @EachJdk(oldestAndNewest = true)
+    void aReloadAnalysesNoClassAgain(Jdk jdk) throws IOException {
+        String byCategory = QUERIES + "template = \"category:catch-all\"\n";
+        try (Dialog program = start(jdk, byCategory)) {
+            program.ask("query abc");
+            long analysed = analysed(program, "classes");
+            assertTrue(analysed >= 1);
+            // Another text that takes the same method: nothing is touched.
+            long touched = touched(program);
+            write(byCategory.replace("targets.Conversation", "targets.Conv*"));
+            assertTrue(reload(program).contains("\"generation\":2,\"rules\":1,\"classes_changed\":0,"));
+            assertEquals(touched, touched(program));
+            // The category names another template.
+            write(byCategory.replace("catch-all", "database"));
+            assertTrue(reload(program).contains("\"generation\":3,\"rules\":1,\"classes_changed\":1,"));
+            program.ask("query select");
+            // Other methods, chosen by what they call, and nothing at all.
+            write(STEPS.replace("method = \"step\"", "calls = \"java.lang.IllegalArgumentException.<init>\""));
+            assertTrue(reload(program).contains("\"generation\":4,\"rules\":1,\"classes_changed\":1,"));
+            program.ask("work 3");
+            write("");
+            assertTrue(reload(program).contains("\"generation\":5,\"rules\":0,\"classes_changed\":1,"));
+            write(byCategory);
+            assertTrue(reload(program).contains("\"generation\":6,\"rules\":1,\"classes_changed\":1,"));
+            assertEquals(analysed, analysed(program, "classes"));
+            assertTrue(analysed(program, "reused") >= 4);
+            program.ask("query abc");
+            program.send("quit");
+            assertQuiet(program.finish());
+        }
+        assertEquals(1, trace().events("instr.Statement").size(), "calls in the third");
+        assertEquals(3, trace().count(QUERY), "calls in the first, the third and the last generation");
+        assertEquals(3, trace().count(STEP), "calls in the fourth");
+    }
+
     private Dialog start(Jdk jdk, String rules) throws IOException {
         String file = config(rules).writeTo(directory).getFileName().toString();
         Dialog program = Program.target(jdk, "targets.Conversation").with("-Xverify:all").talk(List.of(Program.agentOption(file)), directory);
@@ -146,6 +182,11 @@ class ReloadIT {
     private static long touched(Dialog program) {
         String status = ControlSocket.status(program);
         return (long) ControlSocket.number(status.substring(status.indexOf("\"retransforms\"")), "classes");
+    }
+
+    private static long analysed(Dialog program, String figure) {
+        String status = ControlSocket.status(program);
+        return (long) ControlSocket.number(status.substring(status.indexOf("\"analysis\"")), figure);
     }
 
     private Trace trace() {

@@ -3,8 +3,7 @@
 //! A tiny body mostly forwards to code that is watched itself. The JDK is rarely watched, so where a tiny body calls a part
 //! of it that waits, the body is the only place where the waiting can be seen.
 
-use classfile::instruction::Instructions;
-use classfile::{ConstantPool, MemberRef, opcode};
+use classfile::MemberRef;
 
 /// Packages (with their sub-packages) of which most methods may wait: files, sockets, processes, databases, locks, queues.
 const WAITING_PACKAGES: [&[u8]; 7] = [
@@ -29,17 +28,8 @@ const WAITING_METHODS: [(&[u8], &[u8]); 4] = [
     (b"java/lang/Process", b"waitFor"),
 ];
 
-/// True if the body calls something of the JDK that may wait. What cannot be read calls nothing.
-pub fn may_wait(bytecode: &[u8], pool: &ConstantPool<'_>) -> bool {
-    let is_call = |opcode: u8| (opcode::INVOKEVIRTUAL..=opcode::INVOKEINTERFACE).contains(&opcode);
-    Instructions::new(bytecode)
-        .flatten()
-        .filter(|instruction| is_call(instruction.opcode))
-        .filter_map(|call| pool.member_ref(call.u2(0)).ok())
-        .any(|callee| waits(&callee))
-}
-
-fn waits(callee: &MemberRef<'_>) -> bool {
+/// Returns whether this method of the JDK may wait.
+pub(super) fn waits(callee: &MemberRef<'_>) -> bool {
     let (owner, name) = (callee.owner.as_bytes(), callee.name.as_bytes());
     if !owner.starts_with(b"java") || name == b"<init>" {
         return false;

@@ -1,15 +1,11 @@
-//! What a method body does, as far as the pre-filter asks: one pass, nothing allocated, stops at the first answer.
+//! Bodies that call nothing and do not repeat anything.
 
-use classfile::instruction::{Instruction, Instructions};
+use classfile::instruction::Instruction;
 use classfile::opcode;
 
-/// True if the body calls nothing, locks nothing and has no loop, so that it always ends within nanoseconds.
-/// Bytecode that cannot be read counts as no leaf: the engine will say what is wrong with it.
-pub fn is_leaf_without_loop(bytecode: &[u8]) -> bool {
-    Instructions::new(bytecode).all(|instruction| instruction.is_ok_and(|instruction| goes_straight_on(&instruction)))
-}
-
-fn goes_straight_on(instruction: &Instruction<'_>) -> bool {
+/// Returns whether the instruction calls nothing, locks nothing and does not jump back.
+/// A body of such instructions always ends within nanoseconds.
+pub(super) fn goes_straight_on(instruction: &Instruction<'_>) -> bool {
     match instruction.opcode {
         opcode::INVOKEVIRTUAL
         | opcode::INVOKESPECIAL
@@ -27,7 +23,15 @@ fn goes_straight_on(instruction: &Instruction<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use classfile::instruction::Instructions;
+
     use super::*;
+
+    /// Bytecode that cannot be read counts as no leaf: the engine will say what is wrong with it.
+    fn is_leaf_without_loop(bytecode: &[u8]) -> bool {
+        Instructions::new(bytecode)
+            .all(|instruction| instruction.is_ok_and(|instruction| goes_straight_on(&instruction)))
+    }
 
     #[test]
     fn straight_code_and_forward_branches_are_leaves() {

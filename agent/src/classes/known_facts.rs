@@ -1,0 +1,220 @@
+//! The facts of classes that were analysed, whatever the rules were: by the content of the class file, and by class. What a later reading of
+//! the rules wants is decided from them (decision 050).
+
+use std::collections::VecDeque;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use classfile::ClassFile;
+use control::Analysis;
+use instrument_core::facts::{self, ClassFacts};
+use instrument_core::selection::FactSource;
+use parking_lot::Mutex;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+
+use super::hierarchy::LoaderId;
+
+/// Facts that take more bytes than this together are dropped, the oldest first. Enough for about 18,000 classes.
+const MOST_BYTES: usize = 32 * 1024 * 1024;
+/// What the tables themselves take for each class, roughly.
+const TABLE_BYTES: usize = 200;
+
+/// The facts of the classes of a session.
+#[derive(Debug, Default)]
+pub(crate) struct KnownFacts {
+    table: Mutex<Table>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    /// By a hash of the class file.
+    by_content: FxHashMap<u64, Arc<ClassFacts>>,
+    /// What passed the class hook last under this name.
+    by_name: FxHashMap<Box<[u8]>, Vec<OfLoader>>,
+    /// Keys of `by_content`, the oldest first.
+    order: VecDeque<u64>,
+    counts: Analysis,
+}
+
+#[derive(Debug)]
+struct OfLoader {
+    loader: LoaderId,
+    content: u64,
+    /// A number that stands for what the rules want of the class, once that is decided for good.
+    decided: Option<u64>,
+}
+
+/// The facts of classes that one loader has defined or is about to define.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FactsOfLoader<'a> {
+    pub(crate) known: &'a KnownFacts,
+    pub(crate) loader: LoaderId,
+}
+
+impl FactSource for FactsOfLoader<'_> {
+    fn facts(&self, file: &ClassFile<'_>) -> Arc<ClassFacts> {
+        self.known.of(file, self.loader, false)
+    }
+}
+
+impl KnownFacts {
+    /// Returns the facts of a class in the class hook. A class that is loaded already is recognised even if the JVM has written it down anew.
+    pub(crate) fn of(&self, file: &ClassFile<'_>, loader: LoaderId, is_loaded: bool) -> Arc<ClassFacts> {
+        let name = file.this_class().0;
+        if is_loaded && let Some(known) = self.recognised(file, name, loader) {
+            return known;
+        }
+        let content = FxBuildHasher.hash_one(file.bytes());
+        let found = self.table.lock().take_content(content, name);
+        // Without the lock: other threads load classes, too.
+        let facts = found.unwrap_or_else(|| Arc::new(ClassFacts::of(file)));
+        self.table.lock().keep((name, loader), content, &facts);
+        facts
+    }
+
+    fn recognised(&self, file: &ClassFile<'_>, name: &[u8], loader: LoaderId) -> Option<Arc<ClassFacts>> {
+        let known = self.table.lock().of_class(name, loader)?;
+        (known.fingerprint() == facts::fingerprint(file)).then(|| {
+            self.table.lock().counts.reused += 1;
+            known
+        })
+    }
+
+    /// Returns the facts of a loaded class, and what was decided about it last.
+    pub(crate) fn of_loaded(&self, name: &[u8], loader: LoaderId) -> Option<(Arc<ClassFacts>, Option<u64>)> {
+        let mut table = self.table.lock();
+        let decided = table.entry(name, loader)?.decided;
+        let facts = table.of_class(name, loader)?;
+        table.counts.reused += 1;
+        Some((facts, decided))
+    }
+
+    /// Notes what was decided about a class.
+    pub(crate) fn note_decision(&self, name: &[u8], loader: LoaderId, decided: Option<u64>) {
+        if let Some(entry) = self.table.lock().entry(name, loader) {
+            entry.decided = decided;
+        }
+    }
+
+    /// Forgets the classes of loaders that are gone. The facts themselves stay: another loader may define the same class.
+    pub(crate) fn forget(&self, gone: &FxHashSet<LoaderId>) {
+        self.table.lock().by_name.retain(|_, loaders| {
+            loaders.retain(|of| !gone.contains(&of.loader));
+            !loaders.is_empty()
+        });
+    }
+
+    /// Returns how much is known.
+    pub(crate) fn counts(&self) -> Analysis {
+        let table = self.table.lock();
+        Analysis { kept: table.by_content.len() as u64, ..table.counts }
+    }
+}
+
+impl Table {
+    fn entry(&mut self, name: &[u8], loader: LoaderId) -> Option<&mut OfLoader> {
+        self.by_name.get_mut(name)?.iter_mut().find(|of| of.loader == loader)
+    }
+
+    fn of_class(&self, name: &[u8], loader: LoaderId) -> Option<Arc<ClassFacts>> {
+        let of = self.by_name.get(name)?.iter().find(|of| of.loader == loader)?;
+        self.by_content.get(&of.content).cloned()
+    }
+
+    fn take_content(&mut self, content: u64, name: &[u8]) -> Option<Arc<ClassFacts>> {
+        let found = self.by_content.get(&content).filter(|facts| facts.name() == name).cloned();
+        *(if found.is_some() { &mut self.counts.reused } else { &mut self.counts.classes }) += 1;
+        found
+    }
+
+    fn keep(&mut self, (name, loader): (&[u8], LoaderId), content: u64, facts: &Arc<ClassFacts>) {
+        if self.by_content.insert(content, Arc::clone(facts)).is_none() {
+            self.order.push_back(content);
+            self.counts.bytes += weight(facts) as u64;
+        }
+        while self.counts.bytes > MOST_BYTES as u64
+            && let Some(oldest) = self.order.pop_front()
+        {
+            let dropped = self.by_content.remove(&oldest);
+            self.counts.bytes = self.counts.bytes.saturating_sub(dropped.as_deref().map_or(0, weight) as u64);
+        }
+        match self.entry(name, loader) {
+            Some(of) if of.content == content => {}
+            Some(of) => *of = OfLoader { loader, content, decided: None },
+            None => {
+                let of = OfLoader { loader, content, decided: None };
+                match self.by_name.get_mut(name) {
+                    Some(loaders) => loaders.push(of),
+                    None => _ = self.by_name.insert(name.into(), vec![of]),
+                }
+            }
+        }
+    }
+}
+
+fn weight(facts: &ClassFacts) -> usize {
+    facts.size_in_memory() + TABLE_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::embedded::RUNTIME_CLASSES;
+
+    fn counts(facts: &KnownFacts) -> (u64, u64, u64) {
+        let counts = facts.counts();
+        (counts.classes, counts.reused, counts.kept)
+    }
+
+    #[test]
+    fn the_same_bytes_are_analysed_once_for_all_loaders_and_generations() {
+        let (_, bytes) = RUNTIME_CLASSES[0];
+        let file = ClassFile::parse(bytes).unwrap();
+        let (facts, name) = (KnownFacts::default(), file.this_class().0);
+        let first = facts.of(&file, 1, false);
+        assert!(Arc::ptr_eq(&first, &facts.of(&file, 2, false)) && Arc::ptr_eq(&first, &facts.of(&file, 1, true)));
+        assert_eq!(counts(&facts), (1, 2, 1));
+        facts.note_decision(name, 1, Some(7));
+        assert_eq!(facts.of_loaded(name, 1).unwrap().1, Some(7));
+        assert_eq!(facts.of_loaded(name, 2).unwrap().1, None);
+        assert!(facts.of_loaded(name, 3).is_none());
+        // The loader is gone, its class may be loaded once more.
+        facts.forget(&FxHashSet::from_iter([1]));
+        assert!(facts.of_loaded(name, 1).is_none());
+        facts.of(&file, 3, false);
+        assert_eq!(counts(&facts).0, 1);
+    }
+
+    #[test]
+    fn a_loaded_class_is_recognised_by_its_code_and_not_by_its_name() {
+        let (_, bytes) = RUNTIME_CLASSES[0];
+        let facts = KnownFacts::default();
+        facts.of(&ClassFile::parse(bytes).unwrap(), 1, false);
+        // An attribute of the class that a JVM does not keep.
+        let mut written_anew = bytes.to_vec();
+        let count = ClassFile::parse(bytes).unwrap().attributes_offset();
+        written_anew.truncate(count);
+        written_anew.extend([0, 0]);
+        facts.of(&ClassFile::parse(&written_anew).unwrap(), 1, true);
+        assert_eq!(counts(&facts).0, 1);
+        // Other flags of a method: another class.
+        let mut other = bytes.to_vec();
+        let method = ClassFile::parse(bytes).unwrap().methods()[0].offset;
+        other[method] ^= 0x10;
+        facts.of(&ClassFile::parse(&other).unwrap(), 1, true);
+        assert_eq!(counts(&facts).0, 2);
+    }
+
+    #[test]
+    fn of_too_many_facts_the_oldest_are_dropped() {
+        let (_, bytes) = RUNTIME_CLASSES[0];
+        let file = ClassFile::parse(bytes).unwrap();
+        let mut table = Table::default();
+        let facts = Arc::new(ClassFacts::of(&file));
+        let most = u64::try_from(MOST_BYTES / weight(&facts)).unwrap();
+        (0..most + 3).for_each(|content| table.keep((b"a/C", content as i32), content, &facts));
+        assert!(table.counts.bytes <= MOST_BYTES as u64 && table.by_content.len() == most as usize);
+        assert!(!table.by_content.contains_key(&2) && table.by_content.contains_key(&3));
+        assert!(table.of_class(b"a/C", 2).is_none() && table.of_class(b"a/C", 3).is_some());
+    }
+}

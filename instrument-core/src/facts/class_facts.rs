@@ -1,0 +1,306 @@
+//! One class: its names, annotations, sizes and calls.
+
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::ops::Range;
+use std::sync::Arc;
+
+use classfile::attributes::annotations;
+use classfile::instruction::Instructions;
+use classfile::{Attributes, ClassFile, Member, MemberKind, access, opcode};
+use rustc_hash::FxBuildHasher;
+
+use super::blocking_calls::waits;
+use super::leaf_bodies::goes_straight_on;
+use super::supertypes::Supertypes;
+use super::texts::{Text, TextCollector, Texts};
+
+/// What a class file says that rules may ask for. It has no reference into the file, and a few hundred bytes instead of thousands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClassFacts {
+    texts: Texts,
+    name: Text,
+    supertypes: Arc<Supertypes>,
+    /// Descriptors of all annotations: first those of the class, then those of each method.
+    annotations: Box<[Text]>,
+    class_annotations: u16,
+    /// Owner and name of each method that some body calls.
+    called: Box<[(Text, Text)]>,
+    /// Indices into `called`: those of each method in the order of its first calls.
+    calls: Box<[u16]>,
+    methods: Box<[Method]>,
+    fingerprint: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Method {
+    name: Text,
+    descriptor: Text,
+    access_flags: u16,
+    has_code: bool,
+    is_leaf: bool,
+    may_wait: bool,
+    /// Bytes of bytecode.
+    size: u16,
+    first_annotation: u16,
+    annotations: u16,
+    calls: u16,
+    first_call: u32,
+}
+
+/// One method of a class.
+#[derive(Clone, Copy, Debug)]
+pub struct MethodFacts<'f> {
+    class: &'f ClassFacts,
+    method: &'f Method,
+}
+
+impl ClassFacts {
+    /// Analyses a class.
+    pub fn of(class: &ClassFile<'_>) -> ClassFacts {
+        let mut analysis = Analysis::new(class);
+        analysis.add_annotations(class, class.attributes());
+        let class_annotations = short(analysis.annotations.len());
+        let name = analysis.texts.add(class.this_class().0);
+        let methods = class.methods().iter().map(|method| analysis.method(class, method)).collect();
+        ClassFacts {
+            name,
+            supertypes: Arc::new(Supertypes::of(class)),
+            annotations: analysis.annotations.into(),
+            class_annotations,
+            called: analysis.called.into(),
+            calls: analysis.calls.into(),
+            methods,
+            texts: analysis.texts.finish(),
+            fingerprint: fingerprint(class),
+        }
+    }
+
+    /// Returns the internal name of the class.
+    pub fn name(&self) -> &[u8] {
+        self.texts.get(self.name)
+    }
+
+    /// Returns its direct super types.
+    pub fn supertypes(&self) -> &Arc<Supertypes> {
+        &self.supertypes
+    }
+
+    /// Returns the descriptors of the annotations on the class.
+    pub fn annotations(&self) -> impl Iterator<Item = &[u8]> {
+        self.annotations_at(0..usize::from(self.class_annotations))
+    }
+
+    /// Returns owner and name of each method that some body calls.
+    pub fn called(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.called.iter().map(|(owner, name)| (self.texts.get(*owner), self.texts.get(*name)))
+    }
+
+    /// Returns the methods, in the order of the class.
+    pub fn methods(&self) -> impl ExactSizeIterator<Item = MethodFacts<'_>> + Clone {
+        self.methods.iter().map(|method| MethodFacts { class: self, method })
+    }
+
+    /// Returns [`fingerprint`] of the file.
+    pub fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+
+    /// Returns how much memory the facts take.
+    pub fn size_in_memory(&self) -> usize {
+        size_of::<ClassFacts>()
+            + self.texts.len()
+            + self.supertypes.names().map(|name| name.len() + 1).sum::<usize>()
+            + size_of_val(&*self.annotations)
+            + size_of_val(&*self.called)
+            + size_of_val(&*self.calls)
+            + size_of_val(&*self.methods)
+    }
+
+    fn annotations_at(&self, range: Range<usize>) -> impl Iterator<Item = &[u8]> {
+        self.annotations.get(range).unwrap_or_default().iter().map(|text| self.texts.get(*text))
+    }
+}
+
+impl<'f> MethodFacts<'f> {
+    /// Returns the name.
+    pub fn name(&self) -> &'f [u8] {
+        self.class.texts.get(self.method.name)
+    }
+
+    /// Returns the descriptor.
+    pub fn descriptor(&self) -> &'f [u8] {
+        self.class.texts.get(self.method.descriptor)
+    }
+
+    /// Returns the internal name of its class.
+    pub fn class(&self) -> &'f [u8] {
+        self.class.name()
+    }
+
+    /// Returns its flags.
+    pub fn access_flags(&self) -> u16 {
+        self.method.access_flags
+    }
+
+    /// Returns whether it has one of these flags.
+    pub fn has(&self, flags: u16) -> bool {
+        self.method.access_flags & flags != 0
+    }
+
+    /// Returns how many bytes of bytecode it has; `None` if it has none that can be read.
+    pub fn size(&self) -> Option<usize> {
+        self.method.has_code.then_some(usize::from(self.method.size))
+    }
+
+    /// Returns whether its body calls nothing, locks nothing and has no loop.
+    pub fn is_leaf(&self) -> bool {
+        self.method.is_leaf
+    }
+
+    /// Returns whether its body calls something of the JDK that may wait.
+    pub fn may_wait(&self) -> bool {
+        self.method.may_wait
+    }
+
+    /// Returns the descriptors of its annotations.
+    pub fn annotations(&self) -> impl Iterator<Item = &'f [u8]> {
+        let first = usize::from(self.method.first_annotation);
+        self.class.annotations_at(first..first + usize::from(self.method.annotations))
+    }
+
+    /// Returns owner and name of the methods that it calls, in the order of the first calls.
+    pub fn calls(&self) -> impl Iterator<Item = (&'f [u8], &'f [u8])> {
+        let (class, first) = (self.class, self.method.first_call as usize);
+        let calls = class.calls.get(first..first + usize::from(self.method.calls)).unwrap_or_default();
+        let called = calls.iter().filter_map(|call| class.called.get(usize::from(*call)));
+        called.map(|(owner, name)| (class.texts.get(*owner), class.texts.get(*name)))
+    }
+}
+
+/// Returns a hash of the constants of a class and of the bodies of its methods. A JVM that writes a loaded class down again keeps these, but not
+/// all attributes, nor their order.
+pub fn fingerprint(class: &ClassFile<'_>) -> u64 {
+    let mut hasher = FxBuildHasher.build_hasher();
+    class.bytes().get(8..class.constant_pool().end_offset()).hash(&mut hasher);
+    for method in class.methods() {
+        (method.access_flags, method.name.0, method.descriptor.0).hash(&mut hasher);
+        method.code(class).ok().flatten().map(|code| code.bytecode).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// One class being analysed.
+#[derive(Debug)]
+struct Analysis {
+    texts: TextCollector,
+    annotations: Vec<Text>,
+    called: Vec<(Text, Text)>,
+    calls: Vec<u16>,
+    /// By the index of a constant.
+    constants: Box<[Constant]>,
+    /// For each place in `called` where the calls begin of the last method that calls it, plus one.
+    listed: Vec<usize>,
+}
+
+/// What is known of a constant.
+#[derive(Clone, Copy, Debug)]
+enum Constant {
+    NotRead,
+    NoMethod,
+    /// Its place in `called`.
+    Method {
+        place: u16,
+        waits: bool,
+    },
+}
+
+impl Analysis {
+    fn new(class: &ClassFile<'_>) -> Analysis {
+        let constants = usize::from(class.constant_pool().count());
+        Analysis {
+            texts: TextCollector::with_capacity(constants / 4),
+            annotations: Vec::new(),
+            called: Vec::new(),
+            calls: Vec::new(),
+            constants: vec![Constant::NotRead; constants].into(),
+            listed: Vec::new(),
+        }
+    }
+
+    fn add_annotations(&mut self, class: &ClassFile<'_>, attributes: Attributes<'_, '_>) {
+        for annotation in annotations(attributes) {
+            let Ok(descriptor) = class.constant_pool().utf8(annotation.descriptor) else { continue };
+            self.annotations.push(self.texts.add(descriptor.0));
+        }
+    }
+
+    fn method(&mut self, class: &ClassFile<'_>, method: &Member<'_>) -> Method {
+        let first_annotation = self.annotations.len();
+        self.add_annotations(class, method.attributes(class));
+        let code = method.code(class).ok().flatten();
+        let (first_call, bytecode) = (self.calls.len(), code.map(|code| code.bytecode).unwrap_or_default());
+        let (is_leaf, may_wait) =
+            if method.has(access::ABSTRACT | access::NATIVE) { (false, false) } else { self.body(class, bytecode) };
+        Method {
+            name: self.texts.add(method.name.0),
+            descriptor: self.texts.add(method.descriptor.0),
+            access_flags: method.access_flags,
+            has_code: code.is_some(),
+            is_leaf,
+            may_wait,
+            size: short(bytecode.len()),
+            first_annotation: short(first_annotation),
+            annotations: short(self.annotations.len() - first_annotation),
+            calls: short(self.calls.len() - first_call),
+            first_call: u32::try_from(first_call).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Notes the calls of a body. Returns whether it is a leaf without loops, and whether it may wait; what cannot be read is no leaf
+    /// and calls nothing.
+    fn body(&mut self, class: &ClassFile<'_>, bytecode: &[u8]) -> (bool, bool) {
+        let (mut is_leaf, mut may_wait) = (true, false);
+        let first_call = self.calls.len();
+        for instruction in Instructions::new(bytecode) {
+            let Ok(instruction) = instruction else {
+                is_leaf = false;
+                break;
+            };
+            is_leaf = is_leaf && goes_straight_on(&instruction);
+            if !(opcode::INVOKEVIRTUAL..=opcode::INVOKEINTERFACE).contains(&instruction.opcode) {
+                continue;
+            }
+            let Some((called, waits)) = self.called(class, instruction.u2(0)) else { continue };
+            may_wait |= waits;
+            if let Some(listed) = self.listed.get_mut(usize::from(called)).filter(|listed| **listed != first_call + 1) {
+                *listed = first_call + 1;
+                self.calls.push(called);
+            }
+        }
+        (is_leaf, may_wait)
+    }
+
+    /// Returns the place in `called` of a method, and whether it may wait.
+    fn called(&mut self, class: &ClassFile<'_>, index: u16) -> Option<(u16, bool)> {
+        let mut constant = self.constants.get(usize::from(index)).copied()?;
+        if matches!(constant, Constant::NotRead) {
+            let callee = class.constant_pool().member_ref(index).ok();
+            constant = match callee.filter(|callee| callee.kind != MemberKind::Field) {
+                None => Constant::NoMethod,
+                Some(callee) => {
+                    let place = short(self.called.len());
+                    self.called.push((self.texts.add(callee.owner.0), self.texts.add(callee.name.0)));
+                    self.listed.push(0);
+                    Constant::Method { place, waits: waits(&callee) }
+                }
+            };
+            *self.constants.get_mut(usize::from(index))? = constant;
+        }
+        if let Constant::Method { place, waits } = constant { Some((place, waits)) } else { None }
+    }
+}
+
+/// All of these are counted in 16 bits by the class file itself.
+fn short(number: usize) -> u16 {
+    u16::try_from(number).unwrap_or(u16::MAX)
+}

@@ -1,0 +1,12 @@
+//! What class files say, in a form that outlives the file and knows nothing of rules: names, super types, annotations, sizes, calls.
+//!
+//! A class is analysed once ([`ClassFacts::of`]); rules that are read later decide from the facts (`rules/selection`).
+
+pub mod blocking_calls;
+mod class_facts;
+pub mod leaf_bodies;
+mod supertypes;
+mod texts;
+
+pub use class_facts::{ClassFacts, MethodFacts, fingerprint};
+pub use supertypes::Supertypes;
