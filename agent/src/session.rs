@@ -262,6 +262,7 @@ impl JvmEvents for Agent {
     }
 
     fn vm_death(&self, jvmti: Jvmti, jni: &Jni<'_>) {
+        self.reconciler.jvm_ends();
         if !self.is_active() {
             return;
         }

@@ -93,24 +93,35 @@ impl Classes {
         module.map_or_else(FileOrigin::unknown, FileOrigin::of_jdk)
     }
 
-    /// Visits every class of the jars with its origin. An error of `visit` ends it.
+    /// Visits every class of the jars that can be read with its origin. An error of `visit` ends it.
     pub(crate) fn for_each_in_jars<E: From<SourceError>>(
         &self,
         mut visit: impl FnMut(&ClassFile<'_>, &FileOrigin) -> Result<(), E>,
     ) -> Result<(), E> {
+        self.for_each_file_in_jars(|_, class, origin| class.map_or(Ok(()), |class| visit(class, origin)))
+    }
+
+    /// Visits every class file of the jars with its name in source form and its origin. An error of `visit` ends it.
+    pub(crate) fn for_each_file_in_jars<E: From<SourceError>>(
+        &self,
+        mut visit: impl FnMut(&str, Result<&ClassFile<'_>, &classfile::Error>, &FileOrigin) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut last: Option<(String, FileOrigin)> = None;
         self.jars.for_each(|entry| {
-            let Ok(class) = ClassFile::parse(entry.bytes) else { return Ok(()) };
             if entry.release.is_some() || entry.path.ends_with("module-info.class") {
                 return Ok(());
             }
-            match &last {
-                Some((container, origin)) if container == entry.container => visit(&class, origin),
-                _ => {
-                    let descriptor = self.jars.module_descriptor(entry.container).ok().flatten();
-                    let origin = FileOrigin::of_container(entry.container, descriptor.as_deref());
-                    let (_, origin) = last.insert((entry.container.to_owned(), origin));
-                    visit(&class, origin)
+            if last.as_ref().is_none_or(|(container, _)| container != entry.container) {
+                let descriptor = self.jars.module_descriptor(entry.container).ok().flatten();
+                let origin = FileOrigin::of_container(entry.container, descriptor.as_deref());
+                last = Some((entry.container.to_owned(), origin));
+            }
+            let Some((_, origin)) = &last else { return Ok(()) };
+            match ClassFile::parse(entry.bytes) {
+                Ok(class) => visit(&to_source(class.this_class().as_bytes()), Ok(&class), origin),
+                Err(error) => {
+                    let name = entry.path.strip_suffix(".class").unwrap_or(entry.path);
+                    visit(&to_source(name.as_bytes()), Err(&error), origin)
                 }
             }
         })

@@ -13,6 +13,7 @@ mod http_client;
 mod idle_rules;
 mod inert_runtime;
 mod instrumentation;
+mod inventory;
 mod jar;
 mod java_process;
 mod listing;
@@ -50,6 +51,7 @@ enum Command {
     DumpTrace(dump_trace::Arguments),
     Explain(explain::Arguments),
     Export(export::Arguments),
+    Inventory(commands::inventory::Arguments),
     Level(level::Arguments),
     Pause(pause::PauseArguments),
     Pre(pre::Arguments),
@@ -82,6 +84,7 @@ fn main() -> ExitCode {
         Command::DumpTrace(arguments) => dump_trace::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
+        Command::Inventory(arguments) => commands::inventory::run(&arguments),
         Command::Level(arguments) => level::run(&arguments),
         Command::Pause(arguments) => pause::pause(&arguments),
         Command::Pre(arguments) => pre::run(&arguments),

@@ -27,11 +27,11 @@ messages! {
     pub struct Probed {
         /// The number of the claim.
         pub claim: u32,
-        /// Methods of loaded classes that have a probe now.
+        /// Methods of loaded classes that have the probe now; a method of several loaders counts once.
         pub methods: usize,
-        /// Loaded classes that the pattern names.
+        /// Classes that were changed for that.
         pub classes: usize,
-        /// Classes that wait, with the reason.
+        /// Classes that the pattern names and that wait, with the reason.
         pub waiting: Vec<String>,
     }
 
@@ -40,7 +40,7 @@ messages! {
     pub struct Removed {
         /// The number of the claim.
         pub claim: u32,
-        /// Methods that lost their probe.
+        /// Methods that lost their probe, or were handed back by a claim on levels; not those whose probe others want.
         pub methods: usize,
     }
 
@@ -66,7 +66,7 @@ messages! {
         pub method: String,
         /// The level that is wanted.
         pub level: Option<String>,
-        /// `active`, or `waiting` where a class cannot be changed yet.
+        /// `active`; `waiting` where a class cannot be changed yet; `pending` if no loaded class has such a method.
         pub state: String,
         /// Why it exists.
         pub reason: String,

@@ -54,6 +54,11 @@ impl Claims {
         self.claims.lock().remove(&id)
     }
 
+    /// Forgets all claims: nothing is recorded any more.
+    pub(crate) fn clear(&self) {
+        self.claims.lock().clear();
+    }
+
     /// Returns all claims, the oldest first.
     pub(crate) fn all(&self) -> Vec<Claim> {
         self.claims.lock().values().cloned().collect()

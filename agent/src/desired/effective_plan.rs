@@ -62,7 +62,7 @@ pub(crate) fn effective_plan(wishes: &[Wish]) -> Option<Effective> {
 }
 
 /// The order of levels by what they record.
-fn rank(level: Level) -> u8 {
+pub(super) fn rank(level: Level) -> u8 {
     match level {
         Level::Off => 0,
         Level::Watch => 1,

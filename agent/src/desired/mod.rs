@@ -1,6 +1,7 @@
 //! What is wanted of methods besides the rules: claims of persons, until when, and the one plan that results for a method from these, the rules
 //! and the governor.
 
+mod claimed_probe;
 mod claims;
 pub(crate) mod compiler_time;
 mod effective_plan;
@@ -12,6 +13,7 @@ pub(crate) mod probe_prices;
 mod probe_request;
 pub(crate) mod withdrawn_probes;
 
+pub(crate) use claimed_probe::ClaimedProbe;
 pub(crate) use claims::{Claim, ClaimIds, Claims};
 pub(crate) use effective_plan::{Effective, Wish, effective_plan};
 pub(crate) use expiry::Expiry;

@@ -7,6 +7,7 @@ use instrument_core::template::TemplateLibrary;
 use settings::{Diagnostic, ExcludeConfig};
 
 use crate::config::embedded;
+use crate::jvm::MethodNames;
 
 /// Methods that get probes by request.
 #[derive(Debug, Clone)]
@@ -43,6 +44,14 @@ impl RequestedProbes {
     /// Whether methods of the class of this internal name are meant.
     pub(crate) fn may_be_in(&self, class: &str) -> bool {
         self.class_glob.matches(class.as_bytes())
+    }
+
+    /// How many of the methods of the class of this internal name are meant.
+    pub(crate) fn count_among(&self, class: &[u8], methods: &[MethodNames]) -> usize {
+        let class = String::from_utf8_lossy(class);
+        let is_meant =
+            |method: &&MethodNames| self.takes(&format!("{class}.{}", String::from_utf8_lossy(&method.name)));
+        methods.iter().filter(is_meant).count()
     }
 
     /// As it was asked for.

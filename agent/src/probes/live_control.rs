@@ -16,14 +16,17 @@ use settings::ControlConfig;
 use trace::report::counted;
 
 use crate::config::setup::Setup;
-use crate::desired::ClaimIds;
 use crate::desired::governor::{Decision, Governor, Interval, Manner, ProbeCalls};
 use crate::desired::live_selection::{LiveSelection, category_of, fixed};
 use crate::desired::probe_prices::ProbePrices;
+use crate::desired::{ClaimIds, ClaimedProbe};
 use crate::live_levels::{self, LiveLevels};
 use crate::recorder::CallsMade;
 
+mod changes;
 mod claimed;
+
+pub(crate) use changes::{Governing, LevelChange, LevelsSet};
 
 /// So many decisions are remembered.
 const REMEMBERED: usize = 100;
@@ -57,6 +60,8 @@ struct State {
     ruled: FxHashMap<u32, Ruled>,
     /// When each probe of a fixed level was inserted, in milliseconds since the session began, and the generation whose rules wanted it last.
     fixed: FxHashMap<u32, (u32, u32)>,
+    /// The probes of methods that claims on probes are about.
+    claimed: FxHashMap<u32, ClaimedProbe>,
     /// Live probes whose level a person set, and the claim: the governor leaves them alone.
     set_by_person: FxHashMap<u32, u32>,
     /// What these claims are about, and the level.
@@ -84,10 +89,17 @@ struct Ruled {
 pub(crate) struct WantedBy {
     /// The generation that wanted it last.
     pub(crate) generation: u32,
-    /// Whether the governor may change its level.
-    pub(crate) is_governed: bool,
+    /// Whether its rule lets the governor change its level.
+    pub(crate) allows_governor: bool,
     /// Whether a person's claim decides about its level.
     pub(crate) by_person: bool,
+}
+
+impl WantedBy {
+    /// Whether the governor may change its level.
+    pub(crate) fn is_governed(self) -> bool {
+        self.allows_governor && !self.by_person
+    }
 }
 
 /// What the governor saw last.
@@ -104,36 +116,6 @@ struct Kept {
     percent: f64,
     /// The one that took most, and its part.
     dearest: Option<(u32, f64)>,
-}
-
-/// A change of one probe's level.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct LevelChange {
-    pub(crate) probe: u32,
-    /// Who wanted it: `rule`, `user` or `governor`.
-    pub(crate) owner: &'static str,
-    pub(crate) reason: String,
-    pub(crate) from: Level,
-    pub(crate) to: Level,
-}
-
-/// What came of a look of the governor.
-#[derive(Debug, Default)]
-pub(crate) struct Governing {
-    pub(crate) changes: Vec<LevelChange>,
-    /// Something that users should know.
-    pub(crate) warning: Option<String>,
-}
-
-/// What a request to set levels did.
-#[derive(Debug)]
-pub(crate) struct LevelsSet {
-    /// What the client is answered.
-    pub(crate) answer: Changed,
-    /// The changes to be recorded.
-    pub(crate) changes: Vec<LevelChange>,
-    /// The live probes that were meant.
-    pub(crate) probes: Vec<u32>,
 }
 
 impl LiveControl {
@@ -159,10 +141,17 @@ impl LiveControl {
     }
 
     /// A method got this live probe.
-    pub(crate) fn begin(&self, probe: u32, chosen: &Chosen, wanted: WantedBy) -> Option<LevelChange> {
+    pub(crate) fn begin(
+        &self,
+        probe: u32,
+        chosen: &Chosen,
+        wanted: WantedBy,
+        claimed: Option<ClaimedProbe>,
+    ) -> Option<LevelChange> {
         self.levels.begin(probe, chosen.level);
         let is_only_template = chosen.templates.len() == 1;
         let mut state = self.state.lock();
+        state.note_claims(probe, claimed);
         let earlier = state.ruled.get(&probe).copied();
         let begin = earlier.map_or_else(|| self.began.elapsed(), |earlier| earlier.begin);
         state.ruled.insert(probe, Ruled { level: chosen.level, is_only_template, begin, wanted });
@@ -174,7 +163,7 @@ impl LiveControl {
         if let Some(governor) = &mut state.governor {
             governor.forget(probe);
         }
-        let owner = if wanted.by_person { ("user", "instr probe") } else { ("rule", "reloaded, or a claim has ended") };
+        let owner = if wanted.by_person { ("user", "instr probe") } else { ("rule", "reloaded") };
         self.change(&state, probe, (owner.0, owner.1.to_owned()), chosen.level)
     }
 
@@ -185,9 +174,11 @@ impl LiveControl {
     }
 
     /// A method got this probe, whose level stays.
-    pub(crate) fn begin_fixed(&self, probe: u32, generation: u32) {
+    pub(crate) fn begin_fixed(&self, probe: u32, generation: u32, claimed: Option<ClaimedProbe>) {
         let begin = u32::try_from(self.began.elapsed().as_millis()).unwrap_or(u32::MAX);
-        self.state.lock().fixed.entry(probe).or_insert((begin, generation)).1 = generation;
+        let mut state = self.state.lock();
+        state.note_claims(probe, claimed);
+        state.fixed.entry(probe).or_insert((begin, generation)).1 = generation;
     }
 
     /// The generation whose rules wanted a probe last.
@@ -255,7 +246,7 @@ impl LiveControl {
             let methods = counted(changed as u64, "method");
             state.note(self.began.elapsed(), format!("{methods} {done} by request: {}", selection.text()));
         }
-        let is_governed = |probe: &&u32| state.ruled.get(probe).is_some_and(|ruled| ruled.wanted.is_governed);
+        let is_governed = |probe: &&u32| state.ruled.get(probe).is_some_and(|ruled| ruled.wanted.is_governed());
         let has_governor = state.governor.is_some();
         let governed = (wanted == WantedLevel::Auto)
             .then(|| numbers.iter().filter(|probe| has_governor && is_governed(probe)).count());
@@ -469,7 +460,7 @@ impl LiveControl {
             // What a burst costs is bounded by its windows.
             live && self.levels.get(probe) != Level::Burst
                 && !state.set_by_person.contains_key(&probe)
-                && state.ruled.get(&probe).is_some_and(|ruled| ruled.wanted.is_governed)
+                && state.ruled.get(&probe).is_some_and(|ruled| ruled.wanted.is_governed())
         };
         let (governed, kept): (Vec<_>, Vec<_>) =
             by_probe.into_values().partition(|(live, calls)| is_governed(calls.probe, *live));
@@ -545,7 +536,7 @@ mod tests {
         let probe = probes.numbers((b"p/Late", 1), &[request("a", false)]).unwrap()[0];
         let control = session_since(100, probes);
         assert!(control.recorded_time(probe, Some(Level::Watch)).is_none(), "no class of this session has it");
-        control.begin_fixed(probe, 1);
+        control.begin_fixed(probe, 1, None);
         let before = control.recorded_time(probe, Some(Level::Watch)).map(in_seconds);
         assert!(matches!(before, Some([0, estimates, whole, 0]) if estimates == whole && whole < 50), "{before:?}");
         control.note_removal(probe, true);
@@ -568,9 +559,9 @@ mod tests {
         let templates = Arc::from(setup.rules.rules()[0].templates());
         let chosen = Chosen { rule: 0, templates, level: Level::Time, mode: Mode::Inline, capture: None };
         let control = LiveControl::new(probes, Arc::default());
-        let wanted = WantedBy { generation: 1, is_governed: true, by_person: false };
-        [kept, script].iter().for_each(|probe| drop(control.begin(*probe, &chosen, wanted)));
-        control.begin_fixed(fixed, 1);
+        let wanted = WantedBy { generation: 1, allows_governor: true, by_person: false };
+        [kept, script].iter().for_each(|probe| drop(control.begin(*probe, &chosen, wanted, None)));
+        control.begin_fixed(fixed, 1, None);
         probes.note_unloaded(&FxHashSet::from_iter([2]));
         let counts = control.count(&setup.templates, &FxHashSet::default());
         let levels: Vec<_> = counts.iter().map(|counts| format!("{} {:?}", counts.category, counts.levels)).collect();

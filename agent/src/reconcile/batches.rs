@@ -6,6 +6,8 @@
 
 use std::time::{Duration, Instant};
 
+/// Two batches that stop the application are this far apart. The parts of a batch that the JVM rejects follow at once.
+const DISTANCE: Duration = Duration::from_millis(200);
 /// The first batch, before anything is known about this JVM.
 const FIRST: usize = 16;
 const MOST: usize = 1_000;
@@ -26,9 +28,15 @@ pub(super) struct Batches {
     fixed: f64,
 }
 
+impl Default for Batches {
+    fn default() -> Batches {
+        Batches::new(DISTANCE)
+    }
+}
+
 impl Batches {
     /// Batches with `distance` between two of them.
-    pub(super) fn new(distance: Duration) -> Batches {
+    fn new(distance: Duration) -> Batches {
         Batches { budget: Duration::MAX, distance, size: FIRST, last: None, took: None, fixed: 0.0 }
     }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::retransforming::{MayRead, Refused};
+use super::retransforming::{MayRead, Retransforming};
 use crate::classes::hierarchy::{LoaderId, TypeIndex, class_id};
 use crate::jvm::{Jni, Jvmti, LoadedClass};
 use crate::transform::instrumentation::Instrumentation;
@@ -27,9 +27,9 @@ pub(crate) fn class_prepared(
     if is_doubtful && !generation.types.is_below_asked(&name, loader) {
         return;
     }
-    let mut refused = Refused::new(jvmti, instrumentation);
-    let safe = refused.safe_among(jni, &[class], MayRead::Nothing);
-    refused.retransform(&safe, None);
+    let mut retransforming = Retransforming::new(jvmti, instrumentation);
+    let safe = retransforming.safe_among(jni, &[class], MayRead::Nothing);
+    retransforming.retransform(&safe, None);
 }
 
 /// Deeper hierarchies do not exist; a limit keeps the recursion off the end of a small stack.

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use classfile::ClassFile;
-use instrument_core::selection::{ClassContext, FactSource, NoFactsYet, RuleSet};
+use instrument_core::selection::{ClassContext, FactSource, NoFactsYet};
 use rustc_hash::FxHashSet;
 
-use super::retransforming::{MayRead, Refused};
+use super::retransforming::Retransforming;
 use crate::classes::hierarchy::{ClassId, LoaderView, class_id};
 use crate::classes::known_facts::FactsOfLoader;
+use crate::desired::RequestedProbes;
 use crate::desired::generation::Generation;
-use crate::jvm::{Jni, Jvmti, LoadedClass};
+use crate::jvm::{Jni, Jvmti, LoadedClass, methods_of};
 use crate::transform::instrumentation::Instrumentation;
 use crate::transform::{ClassPlan, Coming, JvmOrigin};
 
@@ -29,39 +30,43 @@ pub(super) fn wanted<'jni>(
     wanted
 }
 
-/// Returns the names of the loaded classes that this claim may want.
-pub(super) fn claimed_names(jvmti: Jvmti, loaded: &[LoadedClass<'_>], rules: &RuleSet) -> FxHashSet<Arc<[u8]>> {
-    let name = |class: &LoadedClass<'_>| class.internal_name(jvmti).filter(|name| rules.wants_name(name));
-    loaded.iter().filter(|class| class.is_modifiable(jvmti)).filter_map(name).map(Into::into).collect()
+/// Returns the names of the loaded classes in which a claim takes methods.
+pub(super) fn claimed_names(
+    jvmti: Jvmti,
+    loaded: &[LoadedClass<'_>],
+    probes: &RequestedProbes,
+) -> FxHashSet<Arc<[u8]>> {
+    let is_meant = |class: &LoadedClass<'_>, name: &[u8]| {
+        // The methods of a class that is not linked yet are unknown.
+        probes.may_be_in(&String::from_utf8_lossy(name))
+            && class.is_modifiable(jvmti)
+            && (!class.is_prepared(jvmti) || probes.count_among(name, &methods_of(jvmti, *class)) > 0)
+    };
+    let name = |class: &LoadedClass<'_>| class.internal_name(jvmti).filter(|name| is_meant(class, name));
+    loaded.iter().filter_map(name).map(Into::into).collect()
 }
 
-/// Returns the loaded classes of these names that can be retransformed: none of a name of which one cannot.
-pub(super) fn safe_of_names<'jni>(
+/// Returns the loaded classes of these names that can be retransformed now: none of a name of which one cannot.
+pub(super) fn ready_of_names<'jni>(
     jni: &Jni<'_>,
-    refused: &mut Refused<'_>,
+    retransforming: &mut Retransforming<'_>,
     loaded: &[LoadedClass<'jni>],
     names: &FxHashSet<Arc<[u8]>>,
 ) -> Vec<LoadedClass<'jni>> {
-    let (jvmti, late) = (refused.jvmti, &refused.instrumentation.late);
-    // Another loader may have a class of the same name that is not linked yet.
-    let is_meant = |class: &LoadedClass<'_>| {
-        let name = class.internal_name(jvmti).filter(|name| names.contains(name.as_slice()));
-        name.is_some_and(|name| !late.waits_for_linking(jvmti, jni, *class, &name))
+    let jvmti = retransforming.jvmti;
+    let name_in = |class: &LoadedClass<'_>, names: &FxHashSet<Arc<[u8]>>| {
+        class.internal_name(jvmti).is_some_and(|name| names.contains(name.as_slice()))
     };
-    let meant: Vec<LoadedClass<'_>> = loaded.iter().copied().filter(is_meant).collect();
-    let mut safe = refused.safe_among(jni, &meant, MayRead::ClassFiles);
-    if !refused.names.is_empty() {
-        safe.retain(|class| class.internal_name(jvmti).is_some_and(|name| !refused.names.contains(&*name)));
-    }
-    safe
+    let meant: Vec<LoadedClass<'_>> = loaded.iter().copied().filter(|class| name_in(class, names)).collect();
+    let mut ready = retransforming.ready_among(jni, &meant);
+    ready.retain(|class| !name_in(class, &retransforming.refused));
+    ready
 }
 
 /// Loaded classes of which something else is wanted than by the generation before.
 pub(super) struct Replan<'a> {
     scan: Scan<'a>,
     before: &'a Generation,
-    /// The classes that were found, of all calls.
-    pub(super) names: FxHashSet<Arc<[u8]>>,
     seen: FxHashSet<ClassId>,
 }
 
@@ -83,7 +88,7 @@ impl<'a> Replan<'a> {
         before: &'a Generation,
     ) -> Replan<'a> {
         let scan = Scan { jvmti, jni, instrumentation, generation: now };
-        Replan { scan, before, names: FxHashSet::default(), seen: FxHashSet::default() }
+        Replan { scan, before, seen: FxHashSet::default() }
     }
 
     /// Returns those of the loaded classes that differ and were not returned before.
@@ -108,16 +113,12 @@ impl<'a> Replan<'a> {
             }
             instrumentation.facts.note_decision(&id.0, id.1, None);
             let is_rewritten = instrumentation.rewritten.has(&id.0, id.1);
-            if is_rewritten && (wanted_now.is_none() || matches!(known, Some(KnownPlan::Nothing))) {
+            let is_unwanted = matches!(known, Some(KnownPlan::Nothing));
+            if is_rewritten && (wanted_now.is_none() || is_unwanted) {
                 differing.removed.push(*class);
-            } else if matches!(known, Some(KnownPlan::Nothing)) {
-                continue;
-            } else if (is_rewritten || self.scan.wants(*class)) && class.is_prepared(jvmti) {
+            } else if is_rewritten || !is_unwanted && self.scan.wants(*class) {
                 differing.inserted.push(*class);
-            } else {
-                continue;
             }
-            self.names.insert(id.0.into());
         }
         generation.types.all_loaded_are_noted();
         differing
@@ -158,10 +159,7 @@ impl Scan<'_> {
         if !self.generation.wants_name(&name) || !class.is_modifiable(self.jvmti) {
             return false;
         }
-        if !self.generation.is_claimed(&name) && self.shipped_class_is_unwanted(class, &name) {
-            return false;
-        }
-        !self.instrumentation.late.waits_for_linking(self.jvmti, self.jni, class, &name)
+        self.generation.is_claimed(&name) || !self.shipped_class_is_unwanted(class, &name)
     }
 
     /// Decides about a class from its facts; `None` if they are not known, or not enough.

@@ -4,6 +4,8 @@
 //! interpret that frame for as long as it lasts ([`standing_frames`]): such classes wait, and are looked at again and again.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -14,9 +16,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::batches::Batches;
 use super::loaded_before::{self, Differing, Replan};
-use super::retransforming::{self, MayRead, Refused};
+use super::retransforming::{self, Retransforming};
 use super::{restoring, standing_frames};
 use crate::classes::hierarchy::{ClassId, class_id};
+use crate::desired::RequestedProbes;
 use crate::desired::generation::Generation;
 use crate::jvm::{JavaVm, Jni, Jvmti, LoadedClass, LoadedClasses, block_signals};
 use crate::transform::instrumentation::Instrumentation;
@@ -24,8 +27,6 @@ use crate::transform::instrumentation::Instrumentation;
 /// Internal names of classes.
 type Names = FxHashSet<Arc<[u8]>>;
 
-/// Two batches that stop the application are at least this far apart.
-const DISTANCE: Duration = Duration::from_millis(200);
 /// Classes that wait are looked at again after this time, and then after twice the time before, up to the longest.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 const LONGEST_LOOK: Duration = Duration::from_secs(60);
@@ -40,8 +41,8 @@ pub(crate) enum Change {
     },
     /// All of which something else is wanted than before get that.
     Replan { before: Arc<Generation> },
-    /// Those that a claim on probes may want are decided again: it was made, or has ended. The generation is one that has it.
-    Claimed { generation: Arc<Generation>, claim: u32, is_made: bool },
+    /// Those in which a claim takes methods get its probes.
+    Claim(RequestedProbes),
     /// The classes of these names get probes that they do not have.
     Insert(Names),
     /// The classes of these names lose probes.
@@ -55,7 +56,7 @@ pub(crate) enum Change {
 pub(crate) struct Outcome {
     /// Classes that stay as they are: none of a name is retransformed if the JVM cannot retransform one of them.
     pub(crate) refused: Names,
-    /// Classes that were presented to the class hook because something else is wanted of them.
+    /// Classes that were retransformed; of classes with the same name all.
     pub(crate) changed: Names,
     /// How many classes were to be restored and keep their probes, switched off.
     pub(crate) kept: usize,
@@ -78,6 +79,10 @@ pub(crate) struct Reconciler {
 
 #[derive(Debug, Default)]
 struct Shared {
+    /// The JVM ends, and waits for this thread.
+    jvm_ends: AtomicBool,
+    /// What batches took up to now; used by the thread alone.
+    batches: Mutex<Batches>,
     state: Mutex<State>,
     /// There is a request, or the thread has ended.
     changed: Condvar,
@@ -127,11 +132,16 @@ impl Reconciler {
         let (vm, jvmti, shared) = (self.vm, self.jvmti, Arc::clone(&self.shared));
         let work = move || {
             block_signals();
-            if vm.with_attached_daemon(c"instr-reconcile", |jni| shared.work_off(jvmti, jni)).is_none() {
-                tracing::error!("loaded classes stay as they are: the JVM attaches no more threads");
-                shared.state.lock().give_up();
-                shared.changed.notify_all();
-            }
+            let work = || vm.with_attached_daemon(c"instr-reconcile", |jni| shared.work_off(jvmti, jni));
+            let problem = match catch_unwind(AssertUnwindSafe(work)) {
+                Ok(Some(())) => return,
+                Ok(None) => "the JVM attaches no more threads",
+                Err(_) => "internal error",
+            };
+            // Others wait for what they have asked for, and the end of the JVM for this thread.
+            tracing::error!("loaded classes stay as they are: {problem}");
+            shared.state.lock().give_up();
+            shared.changed.notify_all();
         };
         match std::thread::Builder::new().name("instr-reconcile".to_owned()).spawn(work) {
             Ok(_) => state.is_running = true,
@@ -140,6 +150,11 @@ impl Reconciler {
                 state.give_up();
             }
         }
+    }
+
+    /// The JVM is about to end: nothing is retransformed any more, not even to restore it.
+    pub(crate) fn jvm_ends(&self) {
+        self.shared.jvm_ends.store(true, Ordering::Release);
     }
 
     /// Forgets classes that wait, and returns when nothing is being changed any more.
@@ -152,13 +167,26 @@ impl Reconciler {
         }
     }
 
+    /// Of the classes that wait only those wait on that `is_wanted` takes (internal names).
+    pub(crate) fn let_wait(&self, is_wanted: impl Fn(&[u8]) -> bool) {
+        if let Some(waiting) = &mut self.shared.state.lock().waiting {
+            waiting.classes.retain(|(name, _), _| is_wanted(name));
+        }
+    }
+
+    /// Returns why classes wait, of which `is_meant` takes the internal names.
+    pub(crate) fn waiting(&self, is_meant: impl Fn(&str) -> bool) -> Vec<String> {
+        let state = self.shared.state.lock();
+        let waiting = state.waiting.iter().flat_map(|waiting| &waiting.classes);
+        let meant = waiting.filter(|((name, _), _)| is_meant(&String::from_utf8_lossy(name)));
+        let mut reasons: Vec<String> = meant.map(|(_, reason)| reason.clone()).collect();
+        reasons.sort_unstable();
+        reasons
+    }
+
     /// Returns what was retransformed up to now, and which classes wait.
     pub(crate) fn counts(&self) -> Retransforms {
-        let state = self.shared.state.lock();
-        let mut waiting: Vec<String> =
-            state.waiting.iter().flat_map(|waiting| waiting.classes.values().cloned()).collect();
-        waiting.sort_unstable();
-        Retransforms { waiting, ..retransforming::counts() }
+        Retransforms { waiting: self.waiting(|_| true), ..retransforming::counts() }
     }
 }
 
@@ -173,7 +201,7 @@ impl State {
 impl Shared {
     /// Until there is nothing left to do.
     fn work_off(&self, jvmti: Jvmti, jni: &Jni<'_>) {
-        let mut batches = Batches::new(DISTANCE);
+        let mut batches = self.batches.lock();
         loop {
             let mut state = self.state.lock();
             if let Some(request) = state.queue.pop_front() {
@@ -202,7 +230,9 @@ impl Shared {
         batches.keep_within(Duration::from_millis(instrumentation.config.control.stop_ms.into()));
         if matches!(request.change, Change::Restore) {
             self.state.lock().waiting = None;
-            return Outcome { kept: restoring::restore(jvmti, jni, instrumentation, batches), ..Outcome::default() };
+            let goes_on = || !self.jvm_ends.load(Ordering::Acquire);
+            let kept = restoring::restore(jvmti, jni, instrumentation, (batches, &goes_on));
+            return Outcome { kept, ..Outcome::default() };
         }
         let loaded = match LoadedClasses::all(jvmti, jni) {
             Ok(loaded) => loaded,
@@ -212,60 +242,69 @@ impl Shared {
             }
         };
         let loaded = loaded.as_slice();
-        let mut refused = Refused::new(jvmti, instrumentation);
-        let mut changed = Names::default();
+        let mut retransforming = Retransforming::new(jvmti, instrumentation);
         match &request.change {
             Change::InsertIntoLoaded { jvm_starts } => {
                 let wanted = loaded_before::wanted(jvmti, jni, instrumentation, loaded);
-                let safe = refused.safe_among(jni, &wanted, MayRead::ClassFiles);
+                let ready = retransforming.ready_among(jni, &wanted);
                 if *jvm_starts {
-                    refused.retransform(&safe, None);
+                    retransforming.retransform(&ready, None);
                 } else {
-                    let ready = self.without_standing(jvmti, jni, instrumentation, safe);
-                    refused.retransform(&ready, Some(batches));
+                    self.insert(jni, &mut retransforming, ready, batches);
                 }
             }
             Change::Replan { before } => {
                 let now = instrumentation.generation();
                 let mut replan = Replan::new(jvmti, jni, (instrumentation, &now), before);
-                let differing = replan.differing(loaded);
-                self.replan(jni, &mut refused, differing, batches);
+                self.replan(jni, &mut retransforming, &replan.differing(loaded), batches);
                 // Classes that were on their way past the hook when the rules were replaced.
                 if let Ok(more) = LoadedClasses::all(jvmti, jni) {
-                    let differing = replan.differing(more.as_slice());
-                    self.replan(jni, &mut refused, differing, batches);
+                    self.replan(jni, &mut retransforming, &replan.differing(more.as_slice()), batches);
                 }
-                changed = std::mem::take(&mut replan.names);
+                instrumentation.forget_lost_probes(&retransforming.done());
             }
-            Change::Claimed { generation, claim, is_made } => {
-                let claimed = generation.claimed.iter().find(|claimed| claimed.claim == *claim);
-                changed = claimed
-                    .map(|claimed| loaded_before::claimed_names(jvmti, loaded, &claimed.rules))
-                    .unwrap_or_default();
-                let safe = loaded_before::safe_of_names(jni, &mut refused, loaded, &changed);
-                let ready = if *is_made { self.without_standing(jvmti, jni, instrumentation, safe) } else { safe };
-                refused.retransform(&ready, Some(batches));
+            Change::Claim(probes) => {
+                let names = loaded_before::claimed_names(jvmti, loaded, probes);
+                let ready = loaded_before::ready_of_names(jni, &mut retransforming, loaded, &names);
+                self.insert(jni, &mut retransforming, ready, batches);
             }
             Change::Insert(names) => {
-                let safe = loaded_before::safe_of_names(jni, &mut refused, loaded, names);
-                let ready = self.without_standing(jvmti, jni, instrumentation, safe);
-                refused.retransform(&ready, Some(batches));
+                let ready = loaded_before::ready_of_names(jni, &mut retransforming, loaded, names);
+                self.insert(jni, &mut retransforming, ready, batches);
             }
             Change::Remove(names) => {
-                let safe = loaded_before::safe_of_names(jni, &mut refused, loaded, names);
-                refused.retransform(&safe, Some(batches));
+                let ready = loaded_before::ready_of_names(jni, &mut retransforming, loaded, names);
+                retransforming.retransform(&ready, Some(batches));
             }
             Change::Restore => {}
         }
-        Outcome { refused: refused.names, changed, kept: 0 }
+        Outcome { changed: retransforming.done(), refused: retransforming.refused, kept: 0 }
     }
 
-    fn replan(&self, jni: &Jni<'_>, refused: &mut Refused<'_>, differing: Differing<'_>, batches: &mut Batches) {
-        let (jvmti, instrumentation) = (refused.jvmti, Arc::clone(refused.instrumentation));
-        let inserted = refused.safe_among(jni, &differing.inserted, MayRead::ClassFiles);
-        let ready = self.without_standing(jvmti, jni, &instrumentation, inserted);
-        let removed = refused.safe_among(jni, &differing.removed, MayRead::ClassFiles);
-        refused.retransform(&[ready, removed].concat(), Some(batches));
+    fn replan(
+        &self,
+        jni: &Jni<'_>,
+        retransforming: &mut Retransforming<'_>,
+        differing: &Differing<'_>,
+        batches: &mut Batches,
+    ) {
+        let inserted = retransforming.ready_among(jni, &differing.inserted);
+        self.insert(jni, retransforming, inserted, batches);
+        let removed = retransforming.ready_among(jni, &differing.removed);
+        retransforming.retransform(&removed, Some(batches));
+    }
+
+    /// Retransforms classes that get probes, except those that wait for a frame.
+    fn insert(
+        &self,
+        jni: &Jni<'_>,
+        retransforming: &mut Retransforming<'_>,
+        classes: Vec<LoadedClass<'_>>,
+        batches: &mut Batches,
+    ) {
+        let (jvmti, instrumentation) = (retransforming.jvmti, retransforming.instrumentation);
+        let ready = self.without_standing(jvmti, jni, instrumentation, classes);
+        retransforming.retransform(&ready, Some(batches));
     }
 
     /// Returns the classes that can be changed now; the others wait.
@@ -319,7 +358,7 @@ impl Shared {
 
     /// Changes classes that have waited and need not any more.
     fn look_again(&self, jvmti: Jvmti, jni: &Jni<'_>, batches: &mut Batches) {
-        let Some(mut waiting) = self.state.lock().waiting.clone() else { return };
+        let Some(waiting) = self.state.lock().waiting.clone() else { return };
         let Some(instrumentation) = waiting.instrumentation.upgrade().filter(|session| !session.is_leaving()) else {
             self.state.lock().waiting = None;
             return;
@@ -333,16 +372,18 @@ impl Shared {
             let is_meant =
                 |class: &LoadedClass<'_>| class_id(jvmti, jni, *class).is_some_and(|class| ready.contains(&class));
             let meant: Vec<LoadedClass<'_>> = loaded.as_slice().iter().copied().filter(is_meant).collect();
-            let mut refused = Refused::new(jvmti, &instrumentation);
-            let safe = refused.safe_among(jni, &meant, MayRead::ClassFiles);
-            refused.retransform(&safe, Some(batches));
-            waiting.classes.retain(|class, _| !ready.contains(class));
+            let mut retransforming = Retransforming::new(jvmti, &instrumentation);
+            let can_be_changed = retransforming.ready_among(jni, &meant);
+            retransforming.retransform(&can_be_changed, Some(batches));
+            instrumentation.forget_lost_probes(&retransforming.done());
         }
-        waiting.pause = (waiting.pause * 2).min(LONGEST_LOOK);
-        waiting.look_at = Instant::now() + waiting.pause;
         let mut state = self.state.lock();
-        // Who has come to rest meanwhile wants no class to wait.
-        state.waiting = Some(waiting).filter(|waiting| !waiting.classes.is_empty() && !instrumentation.is_leaving());
+        // Who has come to rest meanwhile wants no class to wait, and others may want less than before.
+        let Some(mut left) = state.waiting.take().filter(|_| !instrumentation.is_leaving()) else { return };
+        left.classes.retain(|class, _| !ready.contains(class));
+        left.pause = (left.pause * 2).min(LONGEST_LOOK);
+        left.look_at = Instant::now() + left.pause;
+        state.waiting = Some(left).filter(|left| !left.classes.is_empty());
     }
 }
 
@@ -351,7 +392,7 @@ impl Change {
     pub(crate) fn names(&self) -> Names {
         match self {
             Change::Insert(names) | Change::Remove(names) => names.clone(),
-            Change::InsertIntoLoaded { .. } | Change::Replan { .. } | Change::Claimed { .. } | Change::Restore => {
+            Change::InsertIntoLoaded { .. } | Change::Replan { .. } | Change::Claim(_) | Change::Restore => {
                 Names::default()
             }
         }

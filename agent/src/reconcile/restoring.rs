@@ -9,8 +9,13 @@ use crate::jvm::{Event, Jni, Jvmti, LoadedClass, LoadedClasses};
 use crate::transform::instrumentation::Instrumentation;
 use crate::transform::late_restores::{self, LATE_RESTORES};
 
-/// Restores what was rewritten, and returns how many classes keep their probes, switched off.
-pub(super) fn restore(jvmti: Jvmti, jni: &Jni<'_>, instrumentation: &Instrumentation, batches: &mut Batches) -> usize {
+/// Restores what was rewritten while `goes_on`, and returns how many classes keep their probes, switched off.
+pub(super) fn restore(
+    jvmti: Jvmti,
+    jni: &Jni<'_>,
+    instrumentation: &Instrumentation,
+    (batches, goes_on): (&mut Batches, &dyn Fn() -> bool),
+) -> usize {
     let noted = instrumentation.rewritten.take();
     // The event first, then the list: a class that is linked from now on is restored by the event.
     if let Err(error) = jvmti.set_event(Event::ClassPrepare, true) {
@@ -37,7 +42,7 @@ pub(super) fn restore(jvmti: Jvmti, jni: &Jni<'_>, instrumentation: &Instrumenta
     let (safe, unsafe_to_touch): (Vec<_>, Vec<_>) =
         linked.into_iter().partition(|class| SAFE_RETRANSFORMS.hazard(jvmti, jni, *class, None).is_none());
     let mut kept = unsafe_to_touch.len();
-    retransforming::in_batches(jvmti, (batches, &|| true), &safe, &mut |_, error| {
+    retransforming::in_batches(jvmti, (batches, goes_on), &safe, &mut |_, error| {
         tracing::warn!(%error, "a class cannot be restored");
         kept += 1;
     });

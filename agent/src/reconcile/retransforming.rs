@@ -33,13 +33,13 @@ pub(super) fn at_once<'jni>(
     divided(classes, &mut |batch| batch_of(jvmti, batch).map(drop), &is_about_one_class, rejected);
 }
 
-/// Retransforms these classes one batch after the other, while `goes_on`.
+/// Retransforms these classes one batch after the other, while `goes_on`, and returns how many were presented to the JVM.
 pub(super) fn in_batches<'jni>(
     jvmti: Jvmti,
     (batches, goes_on): (&mut Batches, &dyn Fn() -> bool),
     classes: &[LoadedClass<'jni>],
     rejected: &mut dyn FnMut(LoadedClass<'jni>, JvmtiError),
-) {
+) -> usize {
     let mut left = classes;
     while !left.is_empty() && goes_on() {
         let (batch, others) = left.split_at(batches.size().min(left.len()));
@@ -59,6 +59,7 @@ pub(super) fn in_batches<'jni>(
             batches.rejected();
         }
     }
+    classes.len() - left.len()
 }
 
 /// Presents one batch to the JVM, and returns for how long the application stood still at most.
@@ -111,24 +112,44 @@ pub(super) enum MayRead {
     Nothing,
 }
 
-/// Classes that are not retransformed, by their internal names. Each is counted.
-pub(super) struct Refused<'a> {
+/// What was retransformed of classes that are to be, and what was not. Each that is refused is counted.
+pub(super) struct Retransforming<'a> {
     pub(super) jvmti: Jvmti,
     pub(super) instrumentation: &'a Arc<Instrumentation>,
-    pub(super) names: FxHashSet<Arc<[u8]>>,
+    /// Internal names of classes that are not retransformed.
+    pub(super) refused: FxHashSet<Arc<[u8]>>,
+    /// Internal names of classes that were.
+    done: FxHashSet<Arc<[u8]>>,
 }
 
-impl<'a> Refused<'a> {
-    /// None yet.
-    pub(super) fn new(jvmti: Jvmti, instrumentation: &'a Arc<Instrumentation>) -> Refused<'a> {
-        Refused { jvmti, instrumentation, names: FxHashSet::default() }
+impl<'a> Retransforming<'a> {
+    /// Nothing has been done yet.
+    pub(super) fn new(jvmti: Jvmti, instrumentation: &'a Arc<Instrumentation>) -> Retransforming<'a> {
+        Retransforming { jvmti, instrumentation, refused: FxHashSet::default(), done: FxHashSet::default() }
     }
 
-    fn add(&mut self, class: LoadedClass<'_>, key: &str, reason: String) {
+    /// Returns the names of which all classes were retransformed.
+    pub(super) fn done(&self) -> FxHashSet<Arc<[u8]>> {
+        self.done.difference(&self.refused).cloned().collect()
+    }
+
+    fn refuse(&mut self, class: LoadedClass<'_>, key: &str, reason: String) {
         let name = class.internal_name(self.jvmti).unwrap_or_default();
         let class = String::from_utf8_lossy(&name).into_owned();
         self.instrumentation.statistics.refuse(key, RefusedMethod { class, method: String::new(), reason });
-        self.names.insert(name.into());
+        self.refused.insert(name.into());
+    }
+
+    /// Returns the classes that can be retransformed now. One that is not linked yet is, when it is linked; one that the JVM cannot retransform
+    /// safely is refused.
+    pub(super) fn ready_among<'jni>(&mut self, jni: &Jni<'_>, classes: &[LoadedClass<'jni>]) -> Vec<LoadedClass<'jni>> {
+        let (jvmti, instrumentation) = (self.jvmti, self.instrumentation);
+        let is_linked = |class: &LoadedClass<'_>| {
+            let name = class.internal_name(jvmti);
+            name.is_some_and(|name| !instrumentation.late.waits_for_linking(jvmti, jni, *class, &name))
+        };
+        let linked: Vec<LoadedClass<'_>> = classes.iter().copied().filter(is_linked).collect();
+        self.safe_among(jni, &linked, MayRead::ClassFiles)
     }
 
     /// Returns the classes that the JVM can retransform safely.
@@ -141,9 +162,10 @@ impl<'a> Refused<'a> {
         let mut safe = Vec::with_capacity(classes.len());
         let generation = self.instrumentation.generation();
         let types: Option<&TypeIndex> = matches!(may_read, MayRead::ClassFiles).then_some(&generation.types);
-        for class in classes {
+        // To look into thousands of classes takes seconds.
+        for class in classes.iter().take_while(|_| !self.instrumentation.is_leaving()) {
             match SAFE_RETRANSFORMS.hazard(self.jvmti, jni, *class, types) {
-                Some(hazard) => self.add(*class, hazard.key, hazard.reason.to_owned()),
+                Some(hazard) => self.refuse(*class, hazard.key, hazard.reason.to_owned()),
                 None => safe.push(*class),
             }
         }
@@ -152,16 +174,21 @@ impl<'a> Refused<'a> {
 
     /// Retransforms the classes, which are safe: in batches if the application runs, else at once.
     pub(super) fn retransform(&mut self, classes: &[LoadedClass<'_>], batches: Option<&mut Batches>) {
-        Statistics::add(&self.instrumentation.statistics.classes_retransformed, classes.len());
         let (jvmti, instrumentation) = (self.jvmti, self.instrumentation);
         let mut rejected = |class: LoadedClass<'_>, error: JvmtiError| {
-            self.add(class, "retransform-rejected", format!("the JVM rejects the rewritten class: {error}"));
+            self.refuse(class, "retransform-rejected", format!("the JVM rejects the rewritten class: {error}"));
         };
-        match batches {
+        let presented = match batches {
             // Who detaches, or ends the JVM, does not wait for classes that would only be restored.
             Some(batches) => in_batches(jvmti, (batches, &|| !instrumentation.is_leaving()), classes, &mut rejected),
-            None => at_once(jvmti, classes, &mut rejected),
-        }
+            None => {
+                at_once(jvmti, classes, &mut rejected);
+                classes.len()
+            }
+        };
+        Statistics::add(&instrumentation.statistics.classes_retransformed, presented);
+        let names = classes.iter().take(presented).filter_map(|class| class.internal_name(jvmti));
+        self.done.extend(names.map(Arc::from));
     }
 }
 

@@ -166,9 +166,13 @@ impl CallRates {
     /// Everything that was paid for up to this moment.
     pub(crate) fn made(&self) -> CallsMade {
         let longest = self.calls.len().max(self.left_out.len());
-        let kept = |number: usize| self.calls.get(number).map_or(0, |calls| calls.count);
-        let left_out = |number: usize| self.left_out.get(number).copied().unwrap_or(0);
-        CallsMade { by_number: (0..longest).map(|number| kept(number) + left_out(number)).collect(), lost: self.lost }
+        CallsMade { by_number: (0..longest).map(|number| self.made_by(number)).collect(), lost: self.lost }
+    }
+
+    /// Calls under this number up to this moment.
+    pub(crate) fn made_by(&self, number: usize) -> u64 {
+        let kept = self.calls.get(number).map_or(0, |calls| calls.count);
+        kept + self.left_out.get(number).copied().unwrap_or(0)
     }
 
     /// The figures at this moment, at the position of the probe's number.

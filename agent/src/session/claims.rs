@@ -5,10 +5,13 @@ use std::time::{Duration, Instant};
 
 use control::{ClaimList, ClaimRow, ProbeRequest, Probed, Removed};
 use instrument_core::level::Level;
-use rustc_hash::FxHashMap;
+use records::probe_registry::LIVE_NUMBERS;
+use rustc_hash::{FxHashMap, FxHashSet};
 use trace::report::counted;
 
 use super::{Kinds, Session};
+use crate::desired::generation::Generation;
+use crate::desired::withdrawn_probes::WithdrawnProbes;
 use crate::desired::{Claim, Expiry, RequestedProbes};
 use crate::jvm::{LoadedClasses, block_signals, methods_of};
 use crate::reconcile::Change;
@@ -20,62 +23,102 @@ impl Session {
     /// Inserts probes into methods, whether a rule takes them or not.
     pub(super) fn make_claim(&self, request: &ProbeRequest) -> Result<Probed, String> {
         let _one_at_a_time = self.reloading.lock();
+        if self.instrumentation.is_leaving() {
+            return Err("the recording has ended: nothing would be recorded".to_owned());
+        }
         let template = request.template.as_deref().unwrap_or("timed");
-        let probes = RequestedProbes::parse(&request.methods, template, request.level.unwrap_or(Level::Time))?;
+        let level = request.level.unwrap_or(Level::Time);
+        let probes = RequestedProbes::parse(&request.methods, template, level)?;
         let before = self.instrumentation.generation();
         probes.rules(before.templates(), &before.setup.config.exclude)?;
         self.check_number_of_methods(&probes, request.most.unwrap_or(MOST_METHODS))?;
+        let kinds = Kinds::of(&before.setup);
         // Probes of claims are live.
-        self.get_ready(Kinds { live: true, read_clock: true, ..Kinds::of(&before.setup) })?;
-        let now = Instant::now();
-        let expiry = Expiry::after(now, request.seconds.map(Duration::from_secs), request.calls);
+        let full_is_counted = kinds.full_is_counted || before.setup.config.metrics.is_wanted();
+        self.get_ready(Kinds { live: true, read_clock: true, full_is_counted, ..kinds })?;
+        let expiry = Expiry::after(Instant::now(), request.seconds.map(Duration::from_secs), request.calls);
         let (id, text) = (self.instrumentation.claim_ids.next(), probes.text());
-        let calls_before = self.calls_of(&self.probes_of(&probes));
+        let calls_before = self.calls_up_to_now(&probes);
         self.instrumentation.claims.add(Claim { id, probes: probes.clone(), expiry, calls_before, hits: 0 });
-        self.put_claims_in_force();
-        let generation = self.instrumentation.generation();
-        let outcome =
-            self.reconciler.carry_out(&self.instrumentation, Change::Claimed { generation, claim: id, is_made: true });
-        let classes = outcome.unwrap_or_default().changed.len();
-        let methods = self.probes_of(&probes).len();
+        let Some(classes) = self.insert_claimed(&probes) else {
+            self.instrumentation.claims.remove(id);
+            self.put_claims_in_force();
+            return Err("loaded classes cannot be changed: the JVM attaches no more threads".to_owned());
+        };
+        let methods = self.instrumentation.live.probes_of_claim(id).len();
         self.note_claim(id, &format!("{} of {text} by request", counted(methods as u64, "probe")));
-        Ok(Probed { claim: id, methods, classes, waiting: self.reconciler.counts().waiting })
+        let waiting = self.reconciler.waiting(|class| probes.may_be_in(class));
+        Ok(Probed { claim: id, methods, classes, waiting })
+    }
+
+    /// Has loaded classes carry the probes of a new claim, also where the governor has removed them, and returns how many were changed. `None`
+    /// if there is no thread for that.
+    fn insert_claimed(&self, probes: &RequestedProbes) -> Option<usize> {
+        self.put_claims_in_force();
+        let withdrawn = self.instrumentation.withdrawn.as_ref();
+        let _no_removals = withdrawn.map(WithdrawnProbes::one_change_at_a_time);
+        let restored = withdrawn.map(|withdrawn| {
+            let meant = self.instrumentation.live.live_probes_of(|method| probes.takes(method));
+            withdrawn.give_back(&meant, true)
+        });
+        let outcome = self.reconciler.carry_out(&self.instrumentation, Change::Claim(probes.clone()))?;
+        if let Some((withdrawn, restored)) = withdrawn.zip(restored) {
+            self.report_changes(&withdrawn.settle(restored, &outcome.refused));
+        }
+        Some(outcome.changed.len())
     }
 
     /// Ends a claim of a person.
     pub(super) fn remove_claim(&self, id: u32, reason: &str) -> Result<Removed, String> {
         let _one_at_a_time = self.reloading.lock();
-        if let Some((methods, changes)) = self.instrumentation.live.remove_level_claim(id) {
+        let live = &self.instrumentation.live;
+        let removed = self.instrumentation.withdrawn.as_ref().map(WithdrawnProbes::numbers).unwrap_or_default();
+        if let Some((probes, changes)) = live.end_level_claim(id, &removed) {
             self.record_changes(&changes);
-            return Ok(Removed { claim: id, methods });
+            self.govern_again(&probes);
+            return Ok(Removed { claim: id, methods: probes.len() });
         }
-        let generation = self.instrumentation.generation();
         let Some(claim) = self.instrumentation.claims.remove(id) else {
             return Err(format!("there is no claim {id}: `instr claims` lists those of persons with their numbers"));
         };
-        let disarmed = self.instrumentation.live.disarm_claimed(&self.probes_of(&claim.probes));
         self.put_claims_in_force();
-        let change = Change::Claimed { generation, claim: id, is_made: false };
-        self.reconciler.carry_out(&self.instrumentation, change);
-        // What rules or other claims want has begun again.
-        let others = self.instrumentation.claims.all();
-        let mut lost = self.instrumentation.live.still_claimed(&disarmed);
-        let is_wanted = |probe: &u32| {
-            let name = self.instrumentation.probes.describe(*probe).map(|probe| probe.method);
-            name.is_some_and(|name| others.iter().any(|other| other.probes.takes(&name)))
-        };
-        lost.retain(|probe| !is_wanted(probe));
-        self.instrumentation.live.lose(&lost);
-        let still_there: Vec<u32> = disarmed.difference(&lost).copied().collect();
-        if let Some(withdrawn) = &self.instrumentation.withdrawn {
-            withdrawn.govern_again(&self.instrumentation.live.removable_among(&still_there));
+        let mut methods = 0;
+        loop {
+            let ended = live.end_claim(id);
+            self.record_changes(&ended.changes);
+            self.govern_again(&ended.handed_back);
+            if ended.unwanted.is_empty() {
+                break;
+            }
+            methods += self.take_away(&ended.unwanted);
+            // Classes that were on their way past the hook with the claim got its probes meanwhile.
         }
+        let generation = self.instrumentation.generation();
+        self.reconciler.let_wait(|name| generation.wants_name(name));
         self.close_gate();
         self.note_claim(
             id,
-            &format!("{} of {} removed: {reason}", counted(lost.len() as u64, "probe"), claim.probes.text()),
+            &format!("{} of {} removed: {reason}", counted(methods as u64, "probe"), claim.probes.text()),
         );
-        Ok(Removed { claim: id, methods: lost.len() })
+        Ok(Removed { claim: id, methods })
+    }
+
+    /// Retransforms the classes of probes that nobody wants, and returns how many probes these have lost. Those that the JVM cannot retransform
+    /// keep them, at level off.
+    fn take_away(&self, unwanted: &FxHashSet<u32>) -> usize {
+        let class = |probe: &u32| self.instrumentation.probes.method(*probe).map(|method| method.class);
+        let refused = self.change_classes(Change::Remove(unwanted.iter().filter_map(class).collect()));
+        // A probe that classes of several names share has no class: it stays.
+        let is_gone = |probe: &&u32| class(probe).is_some_and(|class| !refused.contains(&class));
+        let gone: FxHashSet<u32> = unwanted.iter().filter(is_gone).copied().collect();
+        self.instrumentation.live.lose(&gone);
+        gone.len()
+    }
+
+    fn govern_again(&self, probes: &[u32]) {
+        if let Some(withdrawn) = &self.instrumentation.withdrawn {
+            withdrawn.govern_again(&self.instrumentation.live.removable_among(probes));
+        }
     }
 
     /// Ends claims whose time or calls have been reached. Called by the drainer, which must not wait for that.
@@ -83,11 +126,14 @@ impl Session {
         let Some(rates) = self.rates.as_ref().filter(|_| self.instrumentation.claims.are_due(Instant::now())) else {
             return;
         };
-        let made = rates.lock().made();
         let calls = |claim: &Claim| {
-            let so_far = |probe: u32| made.by_number.get(probe as usize).copied().unwrap_or(0);
-            let before = |probe: u32| claim.calls_before.get(&probe).copied().unwrap_or(0);
-            self.probes_of(&claim.probes).into_iter().map(|probe| so_far(probe).saturating_sub(before(probe))).sum()
+            let numbers = self.instrumentation.live.numbers_of_claim(claim.id);
+            let rates = rates.lock();
+            let since = |number: u32| {
+                let before = claim.calls_before.get(&number).copied().unwrap_or(0);
+                rates.made_by(number as usize).saturating_sub(before)
+            };
+            numbers.into_iter().map(since).sum()
         };
         let ended = self.instrumentation.claims.ended(Instant::now(), calls);
         let mut running = self.running.lock();
@@ -112,7 +158,6 @@ impl Session {
     /// Returns all claims: the rules, and those of persons and of the governor.
     pub(super) fn claim_list(&self) -> ClaimList {
         let generation = self.instrumentation.generation();
-        let waiting = self.reconciler.counts().waiting;
         let mut claims: Vec<ClaimRow> = generation
             .rules()
             .rules()
@@ -131,27 +176,63 @@ impl Session {
             })
             .collect();
         let by_person = self.instrumentation.claims.all();
-        claims.extend(by_person.iter().map(|claim| probe_row(claim, &waiting)));
+        claims.extend(by_person.iter().map(|claim| self.probe_row(claim)));
         claims.extend(self.instrumentation.live.level_claims());
         claims.extend(self.instrumentation.withdrawn.iter().flat_map(|withdrawn| withdrawn.claim_rows()));
         ClaimList { claims }
     }
 
-    fn probes_of(&self, probes: &RequestedProbes) -> Vec<u32> {
-        self.instrumentation.live.probes_of(|method| probes.takes(method))
+    /// Returns the calls that have been recorded for methods of a claim, by their numbers: also for probes that these had and have lost.
+    fn calls_up_to_now(&self, probes: &RequestedProbes) -> FxHashMap<u32, u64> {
+        let Some(rates) = &self.rates else { return FxHashMap::default() };
+        let known = self.instrumentation.probes.described();
+        let meant = known.iter().filter(|probe| probes.takes(&probe.method));
+        let numbers = meant.flat_map(|probe| probe.number..probe.number + if probe.live { LIVE_NUMBERS } else { 1 });
+        let rates = rates.lock();
+        numbers.map(|number| (number, rates.made_by(number as usize))).collect()
     }
 
-    fn calls_of(&self, probes: &[u32]) -> FxHashMap<u32, u64> {
-        let Some(rates) = &self.rates else { return FxHashMap::default() };
-        let made = rates.lock().made();
-        probes.iter().filter_map(|probe| Some((*probe, *made.by_number.get(*probe as usize)?))).collect()
+    fn probe_row(&self, claim: &Claim) -> ClaimRow {
+        let Claim { id, probes, expiry, hits, .. } = claim;
+        let seconds = expiry.seconds_left(Instant::now()).map(|seconds| format!("in {seconds} s"));
+        let calls = expiry.calls.map(|calls| format!("after {calls} calls"));
+        let expires: Vec<String> = seconds.into_iter().chain(calls).collect();
+        let waiting = self.reconciler.waiting(|class| probes.may_be_in(class));
+        let count = self.instrumentation.live.probes_of_claim(*id).len();
+        let state = if !waiting.is_empty() {
+            "waiting"
+        } else if count > 0 {
+            "active"
+        } else {
+            "pending"
+        };
+        let mut reason = format!("instr probe, {}", counted(count as u64, "method"));
+        if let Some(first) = waiting.first() {
+            reason = format!("{reason}; {first}");
+        }
+        ClaimRow {
+            id: Some(*id),
+            owner: "user".to_owned(),
+            role: "probe".to_owned(),
+            class: probes.class.clone(),
+            method: probes.method.clone(),
+            level: Some(probes.level.name().to_owned()),
+            state: state.to_owned(),
+            reason,
+            hits: Some(*hits),
+            expires: (!expires.is_empty()).then(|| expires.join(" or ")),
+        }
     }
 
     /// From now on classes get what the claims want, besides the rules.
     pub(super) fn put_claims_in_force(&self) {
         self.open_gate();
-        let claims = self.instrumentation.claims.all();
-        let (generation, refused) = self.instrumentation.generation().with_claims(&claims);
+        self.put_in_force(&self.instrumentation.generation());
+    }
+
+    /// From now on classes get what this generation and the claims want.
+    pub(super) fn put_in_force(&self, generation: &Generation) {
+        let (generation, refused) = generation.with_claims(&self.instrumentation.claims.all());
         self.instrumentation.replace_generation(generation);
         for (id, reason) in refused {
             self.note_claim(id, &format!("has no effect any more: {reason}"));
@@ -172,12 +253,10 @@ impl Session {
             let (mut classes, mut methods) = (0, 0);
             for class in loaded.as_slice() {
                 let Some(name) = class.internal_name(self.jvmti) else { continue };
-                let name = String::from_utf8_lossy(&name).into_owned();
-                let takes = |method: &[u8]| probes.takes(&format!("{name}.{}", String::from_utf8_lossy(method)));
-                if !probes.may_be_in(&name) {
+                if !probes.may_be_in(&String::from_utf8_lossy(&name)) {
                     continue;
                 }
-                let meant = methods_of(self.jvmti, *class).iter().filter(|method| takes(&method.name)).count();
+                let meant = probes.count_among(&name, &methods_of(self.jvmti, *class));
                 classes += usize::from(meant > 0);
                 methods += meant;
             }
@@ -191,26 +270,5 @@ impl Session {
             ));
         }
         Ok(())
-    }
-}
-
-fn probe_row(claim: &Claim, waiting: &[String]) -> ClaimRow {
-    let Claim { id, probes, expiry, hits, .. } = claim;
-    let seconds = expiry.seconds_left(Instant::now()).map(|seconds| format!("in {seconds} s"));
-    let calls = expiry.calls.map(|calls| format!("after {calls} calls"));
-    let expires: Vec<String> = seconds.into_iter().chain(calls).collect();
-    let class = probes.class.as_str();
-    let waits = waiting.iter().any(|reason| reason.starts_with(&format!("{class} waits")));
-    ClaimRow {
-        id: Some(*id),
-        owner: "user".to_owned(),
-        role: "probe".to_owned(),
-        class: class.to_owned(),
-        method: probes.method.clone(),
-        level: Some(probes.level.name().to_owned()),
-        state: if waits { "waiting" } else { "active" }.to_owned(),
-        reason: "instr probe".to_owned(),
-        hits: Some(*hits),
-        expires: (!expires.is_empty()).then(|| expires.join(" or ")),
     }
 }

@@ -249,13 +249,13 @@ impl Session {
     }
 
     /// Changes loaded classes, and returns the names of those that stay as they are.
-    fn change_classes(&self, change: Change) -> FxHashSet<Arc<[u8]>> {
+    pub(super) fn change_classes(&self, change: Change) -> FxHashSet<Arc<[u8]>> {
         let all = change.names();
         let outcome = self.reconciler.carry_out(&self.instrumentation, change);
         outcome.map_or(all, |outcome| outcome.refused)
     }
 
-    fn report_changes(&self, changes: &Changes) {
+    pub(super) fn report_changes(&self, changes: &Changes) {
         for line in &changes.unchanged {
             tracing::warn!("{line}");
             self.instrumentation.live.note(line);
@@ -360,6 +360,7 @@ impl Session {
             runtime.stop(jni);
         }
         self.instrumentation.leave();
+        self.instrumentation.claims.clear();
         self.instrumentation.events.listen(self.jvmti, false);
         // A class with wrappers must keep them whenever it is retransformed, so the hook stays on for those.
         if self.instrumentation.wrapped.is_empty()

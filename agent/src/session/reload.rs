@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use control::Reloaded;
-use rustc_hash::FxHashSet;
 use trace::report::counted;
 
 use super::{Kinds, Session};
@@ -28,9 +27,9 @@ impl Session {
         let (warnings, rules) = (setup.warnings.clone(), setup.rules.rules().len());
         let number = self.replace_generation(&before, setup);
         let change = Change::Replan { before: Arc::clone(&before) };
-        let outcome = self.reconciler.carry_out(&self.instrumentation, change).unwrap_or_default();
+        let outcome = self.reconciler.carry_out(&self.instrumentation, change);
         self.close_gate();
-        self.forget_lost_probes(&outcome.changed);
+        let outcome = outcome.ok_or("the rules are in force for classes loaded from now on; the JVM attaches no more threads, and loaded classes stay as they are")?;
         let classes = outcome.changed.len();
         let line = format!(
             "generation {number}: {} from {}, {}",
@@ -41,7 +40,7 @@ impl Session {
         tracing::info!("{line}");
         self.instrumentation.live.note(&line);
         self.instrumentation.events.note("reload", &line);
-        let waiting = self.reconciler.counts().waiting;
+        let waiting = self.reconciler.waiting(|_| true);
         Ok(Reloaded { generation: number, rules, classes_changed: classes, waiting, warnings })
     }
 
@@ -62,24 +61,11 @@ impl Session {
         let next = before.next(setup);
         let number = next.number;
         let keeps_types = Arc::ptr_eq(&next.types, &before.types);
-        self.instrumentation.replace_generation(next);
-        self.put_claims_in_force();
+        self.put_in_force(&next);
         if !keeps_types {
             self.vm.with_attached_daemon(c"instr-reload", |jni| before.types.close(jni));
         }
         number
-    }
-
-    /// Probes of changed classes that the new rules do not want are no longer there.
-    fn forget_lost_probes(&self, changed: &FxHashSet<Arc<[u8]>>) {
-        let generation = self.instrumentation.generation();
-        let is_lost = |probe: &u32| {
-            let of_class = self.instrumentation.probes.method(*probe).map(|method| method.class);
-            of_class.is_some_and(|class| changed.contains(&class))
-                && self.instrumentation.live.generation_of(*probe) != Some(generation.number)
-        };
-        let lost: FxHashSet<u32> = self.instrumentation.live.numbers().into_iter().filter(is_lost).collect();
-        self.instrumentation.live.lose(&lost);
     }
 }
 

@@ -328,10 +328,11 @@ fn number_probes(
     for (slot, number) in rewritten.probes.iter().zip(&numbers) {
         write_number(&mut rewritten.bytes, slot.offset, *number)?;
         let Some(MethodDecision::Chosen(chosen)) = decided.decision.methods.get(slot.method_index) else { continue };
+        let claimed = decided.claimed_probe(slot.method_index, slot.template);
         if templates.get(slot.template).is_some_and(|template| template.live) {
-            instrumentation.begin_live(generation, *number, chosen, decided.is_by_person(slot.method_index));
+            instrumentation.begin_live(generation, *number, chosen, claimed);
         } else {
-            instrumentation.begin_fixed(generation, *number, chosen);
+            instrumentation.begin_fixed(generation, *number, chosen, claimed);
         }
     }
     if watches {

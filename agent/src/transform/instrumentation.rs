@@ -19,7 +19,7 @@ use crate::classes::wrapped_classes::WrappedClasses;
 use crate::config::setup::Setup;
 use crate::desired::generation::Generation;
 use crate::desired::withdrawn_probes::WithdrawnProbes;
-use crate::desired::{ClaimIds, Claims};
+use crate::desired::{ClaimIds, ClaimedProbe, Claims};
 use crate::files::file_names::FileNames;
 use crate::jvm::{JavaVm, Jvmti};
 use crate::probes::live_control::{LevelChange, LiveControl, WantedBy};
@@ -136,13 +136,23 @@ impl Instrumentation {
         *self.generation.write() = Arc::new(generation);
     }
 
-    /// A method got a live probe of this number; a person may have asked for that.
-    pub(crate) fn begin_live(&self, generation: &Generation, probe: u32, chosen: &Chosen, by_person: bool) {
+    /// A method got a live probe of this number; persons may have asked for that.
+    pub(crate) fn begin_live(
+        &self,
+        generation: &Generation,
+        probe: u32,
+        chosen: &Chosen,
+        claimed: Option<ClaimedProbe>,
+    ) {
         let rule = generation.rule_of(chosen);
         self.note_category(probe, LIVE_NUMBERS, rule);
-        let is_governed = !by_person && rule.is_none_or(CompiledRule::is_governed);
-        let wanted = WantedBy { generation: generation.number, is_governed, by_person };
-        if let Some(change) = self.live.begin(probe, chosen, wanted) {
+        let wanted = WantedBy {
+            generation: generation.number,
+            allows_governor: rule.is_none_or(CompiledRule::is_governed),
+            by_person: claimed.is_some(),
+        };
+        let is_governed = wanted.is_governed();
+        if let Some(change) = self.live.begin(probe, chosen, wanted, claimed) {
             self.record_change(&change);
         }
         // Where levels are set by people, level watch must work from the first moment on.
@@ -160,11 +170,17 @@ impl Instrumentation {
     }
 
     /// A method got a probe of this number, whose level stays.
-    pub(crate) fn begin_fixed(&self, generation: &Generation, probe: u32, chosen: &Chosen) {
+    pub(crate) fn begin_fixed(
+        &self,
+        generation: &Generation,
+        probe: u32,
+        chosen: &Chosen,
+        claimed: Option<ClaimedProbe>,
+    ) {
         let rule = generation.rule_of(chosen);
         self.note_category(probe, 1, rule);
-        self.live.begin_fixed(probe, generation.number);
-        let is_governed = rule.is_none_or(CompiledRule::is_governed);
+        let is_governed = claimed.is_none() && rule.is_none_or(CompiledRule::is_governed);
+        self.live.begin_fixed(probe, generation.number, claimed);
         if let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !is_governed) {
             withdrawn.spare(probe);
         }
@@ -195,6 +211,17 @@ impl Instrumentation {
         self.rewritten.forget(gone);
         self.facts.forget(gone);
         self.wrapped.forget(gone);
+    }
+
+    /// Forgets probes that classes of these names have lost: they were retransformed, and the present generation did not want them.
+    pub(crate) fn forget_lost_probes(&self, retransformed: &FxHashSet<Arc<[u8]>>) {
+        let generation = self.generation().number;
+        let is_lost = |probe: &u32| {
+            let of_class = self.probes.method(*probe).map(|method| method.class);
+            of_class.is_some_and(|class| retransformed.contains(&class))
+                && self.live.generation_of(*probe) != Some(generation)
+        };
+        self.live.lose(&self.live.numbers().into_iter().filter(is_lost).collect());
     }
 
     /// From now on classes are given no probes.

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use classfile::{ClassFile, Member};
 use instrument_core::selection::{Chosen, ClassContext, ClassDecision, MethodDecision};
+use instrument_core::template::TemplateId;
+use rustc_hash::FxHashMap;
 
 use crate::desired::generation::Generation;
 use crate::desired::withdrawn_probes::Signature;
-use crate::desired::{Effective, Wish, effective_plan};
+use crate::desired::{ClaimedProbe, Effective, Wish, effective_plan};
 use crate::transform::instrumentation::Instrumentation;
 
 /// As the number of a rule: no rule has chosen the method, a person has.
@@ -20,14 +22,24 @@ pub(super) struct Decided {
     pub(super) decision: ClassDecision,
     /// A number that stands for what the rules alone want; `None` if that is not final.
     pub(super) by_rules: Option<u64>,
-    /// Indices of the methods whose level a person's claim decides.
-    pub(super) by_person: Vec<usize>,
+    /// By their indices, the methods that claims of persons are about, and all that is wanted of these.
+    claimed: FxHashMap<usize, Vec<Wish>>,
 }
 
 impl Decided {
-    /// Whether a person's claim decides about the level of this method.
-    pub(super) fn is_by_person(&self, method_index: usize) -> bool {
-        self.by_person.contains(&method_index)
+    /// Returns who wants the probe of this template in this method, if a claim of a person is about the method.
+    pub(super) fn claimed_probe(&self, method_index: usize, template: TemplateId) -> Option<ClaimedProbe> {
+        let (mut rules, mut claims) = (None, Vec::new());
+        for wish in self.claimed.get(&method_index)? {
+            match wish {
+                Wish::Rules { templates, level, .. } => rules = Some((*level, templates.contains(&template))),
+                Wish::Person { claim, templates, level } => {
+                    claims.push((*claim, *level, templates.contains(&template)))
+                }
+                Wish::Suppress => {}
+            }
+        }
+        Some(ClaimedProbe::new(rules, claims))
     }
 }
 
@@ -49,19 +61,24 @@ pub(super) fn decide(
         .map(|claimed| (claimed.claim, claimed.rules.decide(file, &without_reach)))
         .collect();
     let suppressed = instrumentation.withdrawn.as_ref().map_or_else(Vec::new, |withdrawn| withdrawn.methods_of(name));
-    let mut by_person = Vec::new();
+    let mut of_claims = FxHashMap::default();
     // For most classes the rules say all there is.
     if claimed.is_empty() && suppressed.is_empty() {
-        return Decided { decision, by_rules, by_person };
+        return Decided { decision, by_rules, claimed: of_claims };
     }
     for (index, (method, decided)) in file.methods().iter().zip(&mut decision.methods).enumerate() {
         let rule = if let MethodDecision::Chosen(chosen) = &*decided { Some(chosen.rule) } else { None };
-        let wishes = wishes(method, decided, &claimed, index, &suppressed);
+        let mut wishes = wishes(method, decided, &claimed, index, &suppressed);
         match effective_plan(&wishes) {
             Some(Effective { templates, level, mode, capture, decided_by }) => {
-                by_person.extend(decided_by.map(|_| index));
                 let rule = rule.unwrap_or(NO_RULE);
                 *decided = MethodDecision::Chosen(Chosen { rule, templates, level, mode, capture });
+                if decided_by.is_some() {
+                    // What the governor takes away is not wanted.
+                    let is_suppressed = wishes.contains(&Wish::Suppress);
+                    wishes.retain(|wish| !(is_suppressed && matches!(wish, Wish::Rules { .. })));
+                    of_claims.insert(index, wishes);
+                }
             }
             None => {
                 if let MethodDecision::Chosen(chosen) = decided {
@@ -70,7 +87,7 @@ pub(super) fn decide(
             }
         }
     }
-    Decided { decision, by_rules, by_person }
+    Decided { decision, by_rules, claimed: of_claims }
 }
 
 fn wishes(

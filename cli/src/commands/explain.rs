@@ -1,14 +1,18 @@
 //! `instr explain`: what the rules say about a class, and why.
 
-use std::io::{Write, stdout};
+use std::io::{BufWriter, Write, stdout};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use class_source::Error as SourceError;
 use classfile::ClassFile;
-use instrument_core::selection::{ClassContext, NoFactsYet};
+use instrument_core::internal_name::{to_internal, to_source};
+use instrument_core::rules::patterns::NameGlob;
+use instrument_core::selection::{ClassContext, ClassExplanation, ClassOrigin, NoFactsYet};
 
 use crate::classes::Classes;
 use crate::configuration::Configuration;
+use crate::failure::Failure;
 
 /// Tell for each method of a class which rule decides, and why the other rules do not.
 #[derive(Debug, clap::Args)]
@@ -16,13 +20,14 @@ pub(crate) struct Arguments {
     /// The configuration, a TOML file.
     #[arg(long, value_name = "CONFIG")]
     config: PathBuf,
-    /// Print JSON.
+    /// Print JSON: an object, or a list of these where CLASS is a pattern.
     #[arg(long)]
     json: bool,
     /// The JDK that is asked for classes which are in no jar. Default: JAVA_HOME, else the java on the PATH.
     #[arg(long, value_name = "DIR")]
     java_home: Option<PathBuf>,
-    /// The class, as com.acme.Order$Line or com/acme/Order$Line.
+    /// The class, as com.acme.Order$Line or com/acme/Order$Line, or one of its methods, as com.acme.Order.total; or all classes of the jars that
+    /// match a pattern with `*` and `**`, such as 'com.acme.**'.
     class: String,
     /// Jars or directories with the class and its super types.
     #[arg(value_name = "JAR")]
@@ -33,14 +38,104 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let configuration = Configuration::read(&arguments.config)?;
     configuration.show_warnings();
     let classes = Classes::open(&arguments.jars, arguments.java_home.as_deref())?;
-    let bytes = classes.named(&arguments.class)?;
+    let never = configuration.never(&classes);
+    let explain = |class: &ClassFile<'_>, origin: &dyn ClassOrigin| {
+        let context = ClassContext { hierarchy: &classes, origin, facts: &NoFactsYet, never: &never, reach: None };
+        configuration.rules.explain(class, &context)
+    };
+    if arguments.class.contains('*') {
+        return explain_all(arguments, &classes, &explain);
+    }
+    let (bytes, method) = class_or_method(&classes, &arguments.class)?;
     let class = ClassFile::parse(&bytes).with_context(|| format!("cannot read the class {}", arguments.class))?;
     let origin = classes.origin_of(class.this_class().as_bytes());
-    let never = configuration.never(&classes);
-    let context = ClassContext { hierarchy: &classes, origin: &origin, facts: &NoFactsYet, never: &never, reach: None };
-    let explanation = configuration.rules.explain(&class, &context);
+    let mut explanation = explain(&class, &origin);
+    if let Some(method) = method {
+        explanation.methods.retain(|explained| explained.name == method);
+        if explanation.methods.is_empty() {
+            return Err(no_method(&class, method).into());
+        }
+    }
     let text =
         if arguments.json { serde_json::to_string_pretty(&explanation)? + "\n" } else { explanation.to_string() };
     stdout().write_all(text.as_bytes())?;
     Ok(())
+}
+
+/// Returns the class of this name; if there is none, that of the name before the last dot, and the name of a method after it.
+fn class_or_method<'n>(classes: &Classes, name: &'n str) -> Result<(Vec<u8>, Option<&'n str>)> {
+    if let Some((class, method)) = name.rsplit_once('.')
+        && method != "class"
+        && classes.find(&to_internal(&name.replace('/', ".")))?.is_none()
+        && let Some(bytes) = classes.find(&to_internal(&class.replace('/', ".")))?
+    {
+        return Ok((bytes, Some(method)));
+    }
+    Ok((classes.named(name)?, None))
+}
+
+fn no_method(class: &ClassFile<'_>, method: &str) -> Failure {
+    let mut names: Vec<String> = class.methods().iter().map(|method| method.name.to_string()).collect();
+    names.sort();
+    names.dedup();
+    let class = to_source(class.this_class().as_bytes());
+    Failure::new(format!("{class} has no method {method}"), format!("its methods are {}", names.join(", ")))
+}
+
+/// Explains the classes of the jars that the pattern names.
+fn explain_all(
+    arguments: &Arguments,
+    classes: &Classes,
+    explain: &dyn Fn(&ClassFile<'_>, &dyn ClassOrigin) -> ClassExplanation,
+) -> Result<()> {
+    let pattern = &arguments.class;
+    let names = NameGlob::class(pattern).map_err(|error| {
+        Failure::new(format!("`{pattern}` names no classes: {}", error.message), "write package.Class with `*` or `**`")
+    })?;
+    let mut out = BufWriter::new(stdout().lock());
+    let mut number = 0;
+    let visit = |class: &ClassFile<'_>, origin: &dyn ClassOrigin| -> Result<()> {
+        if !names.matches(class.this_class().as_bytes()) {
+            return Ok(());
+        }
+        let explanation = explain(class, origin);
+        let is_first = number == 0;
+        number += 1;
+        if arguments.json {
+            write!(out, "{}\n{}", if is_first { "[" } else { "," }, serde_json::to_string(&explanation)?)?;
+        } else {
+            write!(out, "{}{explanation}", if is_first { "" } else { "\n" })?;
+        }
+        Ok(())
+    };
+    for_each(classes, visit)?;
+    if number == 0 {
+        let help =
+            "`*` matches any text inside a package, `**` across packages; classes of the JDK are explained one by one";
+        return Err(Failure::new(format!("no class of the jars is named by {pattern}"), help).into());
+    }
+    if arguments.json {
+        writeln!(out, "\n]")?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn for_each(classes: &Classes, mut visit: impl FnMut(&ClassFile<'_>, &dyn ClassOrigin) -> Result<()>) -> Result<()> {
+    classes.for_each_in_jars(|class, origin| visit(class, origin).map_err(End::from)).map_err(|end| end.0)
+}
+
+/// Why the classes are not visited any further.
+struct End(anyhow::Error);
+
+impl From<SourceError> for End {
+    fn from(error: SourceError) -> End {
+        End(error.into())
+    }
+}
+
+impl From<anyhow::Error> for End {
+    fn from(error: anyhow::Error) -> End {
+        End(error)
+    }
 }

@@ -86,3 +86,34 @@ fn conditions_on_origin_and_bodies_are_explained() {
     let said = sandbox.instr(&["explain", "--config", "sql.toml", "java.sql.DriverManager"]);
     assert!(said.stdout.contains("yes sql  `java.sql` names its module `java.sql`"), "{}", said.stdout);
 }
+
+#[test]
+fn a_method_is_explained_alone_and_a_pattern_means_all_classes_of_the_jars() {
+    let sandbox = sandbox();
+    let explain = |more: &[&str]| sandbox.instr(&[&["explain", "--config", "rules.toml"], more].concat());
+    let said = explain(&["shop.Order.run", "shop.jar"]);
+    let methods: Vec<&str> =
+        said.stdout.lines().filter(|line| line.starts_with("  + ") || line.starts_with("  - ")).collect();
+    assert_eq!(methods, ["  + run() void: timed at level time, inline (rule runnables)"]);
+    let said = explain(&["shop.Order.ran", "shop.jar"]);
+    assert_eq!(
+        (said.code, said.stderr.contains("its methods are <init>, add, run, total")),
+        (1, true),
+        "{}",
+        said.stderr
+    );
+    let said = explain(&["shop.**", "shop.jar"]);
+    let classes: Vec<&str> = said.stdout.lines().filter(|line| line.starts_with("class ")).collect();
+    assert_eq!(classes, ["class shop.Main", "class shop.Order", "class shop.Order$Line"]);
+    let one = explain(&["shop.Order", "shop.jar"]).stdout;
+    assert!(said.stdout.contains(&format!("\n{one}")), "each is explained as it is alone");
+    let json: serde_json::Value =
+        serde_json::from_str(&explain(&["--json", "shop.Order*", "shop.jar"]).stdout).unwrap();
+    assert_eq!(json.as_array().unwrap().len(), 2);
+    let said = explain(&["shp.**", "shop.jar"]);
+    assert!(
+        said.code == 1 && said.stderr.starts_with("error: no class of the jars is named by shp.**"),
+        "{}",
+        said.stderr
+    );
+}

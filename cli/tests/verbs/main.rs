@@ -10,6 +10,7 @@ mod diff;
 mod dump;
 mod explain;
 mod export;
+mod inventory;
 mod pre;
 mod report;
 mod sandbox;

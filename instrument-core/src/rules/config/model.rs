@@ -109,8 +109,8 @@ declare_table! {
         /// `inline` puts the template into the method, `wrapper` puts a new method around it, which is possible only while
         /// a class is loaded (docs/modes.md).
         mode: Mode = key("mode", word::<Mode>(), Mode::Inline),
-        /// Rules that come with the agent: `api`, `async`, `ejb`, `http-client`, `http-server`, `jdbc`, `jsp`, `logging`, `servlet`, `socket`
-        /// or `spring-mvc`. They are inserted in place of this rule; only `name`, `level`, `outermost` and `propagate` can be given with it.
+        /// Rules that come with the agent: `api`, `async`, `ejb`, `http-client`, `http-server`, `jdbc`, `jsp`, `logging`, `postgresql`,
+        /// `servlet`, `socket` or `spring-mvc`. They are inserted in place of this rule; only `name`, `level`, `outermost` and `propagate` can be given with it.
         preset: Option<Spanned<String>> = key("preset", located(text())),
         /// Take constructors, too; a pattern `<init>` takes them as well. Timing every `new` costs a start-up a tenth more.
         constructors: bool = key("constructors", Boolean, false),
@@ -121,8 +121,8 @@ declare_table! {
         /// Whether the governor may change the level of this rule's methods.
         governed: bool = key("governed", Boolean, true),
         /// Whether a statement, request or socket transfer within another one of the same category is a call only and is not counted
-        /// again: a pool's wrapper and the driver run the same statement. Default: false; true in the presets `jdbc`, `http-client`,
-        /// `http-server` and `socket`, unless it is given beside `preset`.
+        /// again: a pool's wrapper and the driver run the same statement. Default: false; true in the presets `jdbc`,
+        /// `postgresql`, `http-client`, `http-server` and `socket`, unless it is given beside `preset`.
         outermost: Option<bool> = key("outermost", Boolean),
         /// Whether requests of the preset `http-client` carry the trace in the header `traceparent`, so that what other processes do for them
         /// belongs to the same trace (docs/metrics.md). It changes what the application sends. Default: false.

@@ -5,7 +5,7 @@
 use std::cell::OnceCell;
 
 use classfile::{ClassFile, Member};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::answer_text::{class_answer, method_answer};
 use super::asked_class::AskedClass;
@@ -26,7 +26,7 @@ use crate::weave::refusal::Refusal;
 use crate::weave::wrapper::NotWrapped;
 
 /// Everything the rules say about one class. `Display` shows it as text for people.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ClassExplanation {
     /// Name of the class in source form.
@@ -45,7 +45,7 @@ pub struct ClassExplanation {
 }
 
 /// What one rule says, and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RuleAnswer {
     /// Name of the rule.
@@ -59,7 +59,7 @@ pub struct RuleAnswer {
 }
 
 /// What happens to one method, and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct MethodExplanation {
     /// Name.
@@ -80,7 +80,7 @@ pub struct MethodExplanation {
 }
 
 /// How a method is instrumented.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Instrumentation {
     /// Name of the rule that decided.
@@ -92,10 +92,10 @@ pub struct Instrumentation {
     /// How it is attached.
     pub mode: Mode,
     /// Names of the values of a call that are recorded with it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub captured: Vec<String>,
     /// Which values are not, although the rule asks for them, and why.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_captured: Vec<String>,
 }
 

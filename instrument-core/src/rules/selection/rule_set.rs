@@ -74,6 +74,19 @@ impl RuleSet {
             && self.refuse_class(internal_name).is_none()
     }
 
+    /// Returns why no rule takes a method of a class of this name, whatever else the class is; `None` if a rule may.
+    pub fn unwanted(&self, internal_name: &[u8]) -> Option<SkipReason> {
+        if self.wants_name(internal_name) {
+            return None;
+        }
+        let excludes =
+            |rule: &CompiledRule| rule.class_taken_away(internal_name).is_none() && rule.excludes_class(internal_name);
+        let is_excluded =
+            || self.candidates(internal_name).into_iter().filter_map(|at| self.rules.get(at)).any(excludes);
+        let reason = || if is_excluded() { SkipReason::ExcludedByRule } else { SkipReason::NoRule };
+        Some(self.refuse_class(internal_name).unwrap_or_else(reason))
+    }
+
     /// Rules without class patterns that may take a class of this name.
     pub(super) fn unnamed_for(&self, internal_name: &[u8]) -> &[usize] {
         let leaves_alone = !self.unnamed.is_empty() && is_jdk_class(internal_name);

@@ -7,6 +7,7 @@ use crate::rules::selection::class_builder::{CALLS, ClassBuilder};
 
 const PRESETS: &[(&str, &str)] = &[
     ("jdbc", include_str!("../../../../../templates/src/main/presets/jdbc.toml")),
+    ("postgresql", include_str!("../../../../../templates/src/main/presets/postgresql.toml")),
     ("http-server", include_str!("../../../../../templates/src/main/presets/http-server.toml")),
     ("http-client", include_str!("../../../../../templates/src/main/presets/http-client.toml")),
     ("spring-mvc", include_str!("../../../../../templates/src/main/presets/spring-mvc.toml")),
@@ -65,7 +66,7 @@ fn statements_requests_and_transfers_count_at_the_outermost_call_unless_the_user
         let counting = rules.rules().iter().filter(|rule| rule.counts_outermost());
         counting.map(|rule| rule.name().to_owned()).collect()
     };
-    assert_eq!(counting_once(preset("jdbc")), ["jdbc/prepared-statement", "jdbc/statement"]);
+    assert_eq!(counting_once(preset("jdbc")), ["jdbc/prepared-statement", "jdbc/statement", "jdbc/batch"]);
     // The rule for the status of Jersey's answers records no calls.
     assert_eq!(
         counting_once(preset("http-server")),
@@ -120,13 +121,41 @@ fn jdbc_takes_drivers_three_levels_below_the_interface() {
     );
     assert_eq!(
         templates(&rules, statement("d/Plain"), &types),
-        ["execute no-rule", "executeBatch no-rule", "execute jdbc", "executeUpdate jdbc", "setInt no-rule"]
+        ["execute no-rule", "executeBatch jdbc-prepared", "execute jdbc", "executeUpdate jdbc", "setInt no-rule"]
     );
     let connection = ClassBuilder::new("d/Connection", "java/lang/Object")
         .interface("java/sql/Connection")
         .method("prepareStatement", "(Ljava/lang/String;I)Ljava/sql/PreparedStatement;", CALLS)
         .method("close", "()V", CALLS);
     assert_eq!(templates(&rules, connection, &types), ["prepareStatement jdbc-prepare", "close no-rule"]);
+}
+
+#[test]
+fn postgresql_takes_the_driver_of_postgresql_only() {
+    let types = |class: &str| {
+        Types::new(&[
+            &format!("{class}: java/lang/Object, java/sql/PreparedStatement"),
+            "java/sql/PreparedStatement: java/lang/Object, java/sql/Statement",
+            "java/sql/Statement: java/lang/Object",
+        ])
+    };
+    let statement = |class: &str| {
+        ClassBuilder::new(class, "java/lang/Object")
+            .interface("java/sql/PreparedStatement")
+            .method("execute", "()Z", CALLS)
+            .method("executeWithFlags", "(I)Z", CALLS)
+    };
+    let rules = preset("postgresql");
+    let (driver, pool) = ("org/postgresql/jdbc/PgPreparedStatement", "com/zaxxer/hikari/pool/HikariProxyStatement");
+    assert_eq!(
+        templates(&rules, statement(driver), &types(driver)),
+        ["execute jdbc-prepared", "executeWithFlags no-rule"]
+    );
+    assert_eq!(templates(&rules, statement(pool), &types(pool)), ["execute no-rule", "executeWithFlags no-rule"]);
+    let copies = ClassBuilder::new("org/postgresql/copy/CopyManager", "java/lang/Object")
+        .method("copyIn", "(Ljava/lang/String;Ljava/io/Reader;)J", CALLS)
+        .method("copyOut", "(Ljava/lang/String;Ljava/io/Writer;)J", CALLS);
+    assert_eq!(templates(&rules, copies, &Types::default()), ["copyIn jdbc", "copyOut jdbc"]);
 }
 
 #[test]

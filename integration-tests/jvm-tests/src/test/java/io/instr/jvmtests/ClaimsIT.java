@@ -102,6 +102,71 @@ class ClaimsIT {
         assertTrue(changes.contains("user full"), "a report can tell which calls were at which level: " + changes);
     }
 
+    /** Claims that want the same level, and one that wants a lower one: each ends for itself, whatever the others want. */
+    @EachJdk(oldestAndNewest = true)
+    void anEqualClaimAndALowerOneLeaveTheOthers(Jdk jdk) throws IOException {
+        try (Dialog program = start(jdk, NO_RULE)) {
+            probe(program, STEP, "\"level\":\"time\"");
+            probe(program, STEP, "\"level\":\"time\"");
+            probe(program, STEP, "\"level\":\"watch\"");
+            program.ask("work 10");
+            assertEquals("{\"claim\":1,\"methods\":0}", remove(program, 1), "the probe is still wanted");
+            program.ask("work 20");
+            remove(program, 3);
+            program.ask("work 30");
+            assertEquals("{\"claim\":2,\"methods\":1}", remove(program, 2));
+            program.ask("work 40");
+            program.send("quit");
+            assertQuiet(program.finish());
+        }
+        assertEquals(60, trace().count(STEP));
+    }
+
+    @EachJdk(oldestAndNewest = true)
+    void whatInstrLevelHasSetStaysWhenAClaimEnds(Jdk jdk) throws IOException {
+        try (Dialog program = start(jdk, """
+                [control]
+                live = true
+                [governor]
+                enabled = false
+                [[rule]]
+                class = "targets.Conversation"
+                method = "step"
+                level = "off"
+                """)) {
+            program.ask("work 10");
+            ControlSocket.ask(program, "{\"ask\":\"level\",\"methods\":\"" + STEP + "\",\"level\":\"time\"}");
+            program.ask("work 20");
+            probe(program, STEP, "\"level\":\"watch\"");
+            program.ask("work 30");
+            remove(program, 2);
+            program.ask("work 40");
+            program.send("quit");
+            assertQuiet(program.finish());
+        }
+        assertEquals(90, trace().count(STEP), "the person's level before, beside and after the claim");
+    }
+
+    /** Calls count for a claim from its beginning on, at any level. */
+    @EachJdk(oldestAndNewest = true)
+    void aClaimCountsItsOwnCalls(Jdk jdk) throws IOException {
+        try (Dialog program = start(jdk, NO_RULE)) {
+            for (int claim = 1; claim <= 2; claim++) {
+                String ended = "claim " + claim + ": 1 probe of " + STEP + " removed: its calls have been recorded";
+                probe(program, STEP, "\"calls\":50,\"level\":\"full\"");
+                program.ask("work 20");
+                String hits = "\"id\":" + claim + ",\"owner\":\"user\"";
+                String listed = ControlSocket.awaitAnswer(program, "{\"ask\":\"claims\"}", claims -> claims.contains("\"hits\":20"));
+                assertTrue(listed.contains(hits), listed);
+                program.ask("work 40");
+                ControlSocket.await(program, status -> status.contains(ended));
+            }
+            program.send("quit");
+            assertQuiet(program.finish());
+        }
+        assertEquals(120, trace().count(STEP));
+    }
+
     @EachJdk(oldestAndNewest = true)
     void aClassThatIsLoadedLaterGetsItsProbeThen(Jdk jdk) throws IOException {
         try (Dialog program = start(jdk, NO_RULE)) {
@@ -131,7 +196,8 @@ class ClaimsIT {
         AgentConfig config = rules.contains("[exclude]")
                 ? new AgentConfig("instr.toml", text.substring(0, text.indexOf("[exclude]")) + rules)
                 : AgentConfig.of(rules);
-        String file = config.ungoverned().writeTo(directory).getFileName().toString();
+        AgentConfig ungoverned = rules.contains("[governor]") ? config : config.ungoverned();
+        String file = ungoverned.writeTo(directory).getFileName().toString();
         Dialog program = Program.target(jdk, "targets.Conversation").with("-Xverify:all").talk(List.of(Program.agentOption(file)), directory);
         assertEquals("ready", program.next());
         return program;

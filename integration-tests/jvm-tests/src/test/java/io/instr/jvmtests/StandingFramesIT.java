@@ -11,6 +11,7 @@ import io.instr.jvmtests.jvm.EachJdk;
 import io.instr.jvmtests.jvm.Jdk;
 import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -48,6 +49,28 @@ class StandingFramesIT {
             program.finish().assertExitCode(0);
         }
         assertEquals(1000, Attachment.leftBehind(directory, "first").trace().count("targets.MainLoop$Spinner.step"));
+    }
+
+    /** A claim whose class waits can be ended, and that touches the class as little. */
+    @EachJdk(oldestAndNewest = true)
+    void aClaimOnAClassThatWaitsIsEndedWithoutTouchingIt(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        String config = AgentConfig.of("[[rule]]\nclass = \"other.**\"\n").ungoverned().writeTo(directory).getFileName().toString();
+        try (Dialog program = Program.target(jdk, "targets.MainLoop").talk(List.of(Program.agentOption(config)), directory)) {
+            assertEquals("ready", program.next());
+            passes(program);
+            long before = passes(program);
+            String made = ControlSocket.ask(program, "{\"ask\":\"probe\",\"methods\":\"targets.MainLoop*.*\",\"seconds\":600}");
+            assertTrue(made.contains(WAITS), made);
+            String claims = ControlSocket.ask(program, "{\"ask\":\"claims\"}");
+            assertTrue(claims.contains("\"state\":\"waiting\""), claims);
+            ControlSocket.ask(program, "{\"ask\":\"remove\",\"claim\":1}");
+            ControlSocket.await(program, status -> status.contains("\"waiting\":[]"));
+            long after = passes(program);
+            assertTrue(after > before / 2, after + " passes after the end of the claim, " + before + " before");
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
     }
 
     private static long passes(Dialog program) {

@@ -53,6 +53,11 @@ public final class ControlSocket {
         return Awaiting.await(() -> status(program), wanted);
     }
 
+    /** Asks this until the answer is as wanted, and returns it. */
+    public static String awaitAnswer(Dialog program, String request, Predicate<String> wanted) {
+        return Awaiting.await(() -> ask(program, request), wanted);
+    }
+
     /** Waits until so many calls have been taken from the program, recorded or lost. */
     public static void awaitCalls(Dialog program, long calls) {
         await(program, status -> calls(status) >= calls);

@@ -1,0 +1,71 @@
+//! Who wants one probe of a method that claims of persons are about, and what is left when a claim ends.
+
+use instrument_core::level::Level;
+
+use super::effective_plan::rank;
+
+/// What is wanted of one probe. Its level is that of the whole method: a claim on the method decides about it even if it wants another probe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ClaimedProbe {
+    /// The level that the rules want of the method, and whether they want this probe.
+    rules: Option<(Level, bool)>,
+    /// The claims on the method: number, level, and whether the claim wants this probe.
+    claims: Vec<(u32, Level, bool)>,
+}
+
+impl ClaimedProbe {
+    /// A probe of a method of which the rules and these claims want something.
+    pub(crate) fn new(rules: Option<(Level, bool)>, claims: Vec<(u32, Level, bool)>) -> ClaimedProbe {
+        ClaimedProbe { rules, claims }
+    }
+
+    /// Whether this claim wants the probe.
+    pub(crate) fn is_wanted_by(&self, claim: u32) -> bool {
+        self.claims.iter().any(|(id, _, wants)| *id == claim && *wants)
+    }
+
+    /// Whether claims decide about the level.
+    pub(crate) fn is_by_person(&self) -> bool {
+        !self.claims.is_empty()
+    }
+
+    /// Takes a claim away, and returns whether it was one of them.
+    pub(crate) fn end(&mut self, claim: u32) -> bool {
+        let before = self.claims.len();
+        self.claims.retain(|(id, ..)| *id != claim);
+        self.claims.len() < before
+    }
+
+    /// Returns the level of the probe; `None` if nobody wants it. The same as [`super::effective_plan`] decides about the method.
+    pub(crate) fn level(&self) -> Option<Level> {
+        let is_wanted = self.rules.is_some_and(|(_, wants)| wants) || self.claims.iter().any(|(.., wants)| *wants);
+        let person = self.claims.iter().map(|(_, level, _)| *level).max_by_key(|level| rank(*level));
+        person.or(self.rules.map(|(level, _)| level)).filter(|_| is_wanted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_probe_is_left_at_the_level_that_the_others_want() {
+        let both = [(1, Level::Time, true), (2, Level::Time, true), (3, Level::Watch, true)];
+        let mut probe = ClaimedProbe::new(Some((Level::Watch, true)), both.to_vec());
+        assert!(probe.end(1) && !probe.end(1) && probe.is_wanted_by(2));
+        assert_eq!(probe.level(), Some(Level::Time), "an equal claim is left");
+        assert!(probe.end(3));
+        assert_eq!(probe.level(), Some(Level::Time), "the lower one ended");
+        assert!(probe.end(2) && !probe.is_by_person());
+        assert_eq!(probe.level(), Some(Level::Watch), "what the rules want");
+    }
+
+    #[test]
+    fn a_probe_that_nobody_wants_is_left_at_none_whatever_is_wanted_of_its_method() {
+        let mut probe =
+            ClaimedProbe::new(Some((Level::Full, false)), vec![(1, Level::Time, true), (2, Level::Off, false)]);
+        assert_eq!(probe.level(), Some(Level::Time));
+        assert!(probe.end(1));
+        assert_eq!((probe.level(), probe.is_by_person()), (None, true));
+    }
+}
