@@ -97,7 +97,7 @@ messages! {
         pub classes: u64,
         /// Batches that the JVM rejected.
         pub rejected: u64,
-        /// The longest batch, without the time in the agent: the application stood still for no longer. Milliseconds.
+        /// The longest batch in milliseconds, without the time in the agent: a bound, as the JVM prepares the classes before it stops the application.
         pub longest_stop_ms: f64,
         /// Classes that wait, with the reason.
         #[serde(default)]

@@ -53,7 +53,7 @@ pub use modified_utf8::text_of_modified_utf8;
 pub use reader::{ReadError, TraceReader};
 pub use recording::{
     Claim, ClaimedFile, MethodInfo, ModuleOfClass, ProcessInfo, Recording, RecordingOptions, RecordingStatistics,
-    RingOptions, SampleFrame, SampledMethod, SamplerSettings, TraceDump,
+    Retransform, RingOptions, SampleFrame, SampledMethod, SamplerSettings, TraceDump,
 };
 pub use repair::{Repaired, repair};
 pub use task_step::TaskStep;

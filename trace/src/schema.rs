@@ -37,6 +37,7 @@ pub(crate) mod id {
     pub(crate) const FAILED_SAMPLE: u32 = 5031;
     pub(crate) const ALLOCATION_SAMPLE: u32 = 5032;
     pub(crate) const CLAIM: u32 = 5033;
+    pub(crate) const RETRANSFORM: u32 = 5034;
     pub(crate) const LATE_TICK: u32 = 5039;
     pub(crate) const BOOLEAN: u32 = 5040;
     pub(crate) const CHAR: u32 = 5041;

@@ -27,7 +27,7 @@ pub(crate) fn class_prepared(
     if is_doubtful && !generation.types.is_below_asked(&name, loader) {
         return;
     }
-    let mut retransforming = Retransforming::new(jvmti, instrumentation);
+    let mut retransforming = Retransforming::new(jvmti, instrumentation, "linked");
     let safe = retransforming.safe_among(jni, &[class], MayRead::Nothing);
     retransforming.retransform(&safe, None);
 }

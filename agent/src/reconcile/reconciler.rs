@@ -242,7 +242,7 @@ impl Shared {
             }
         };
         let loaded = loaded.as_slice();
-        let mut retransforming = Retransforming::new(jvmti, instrumentation);
+        let mut retransforming = Retransforming::new(jvmti, instrumentation, request.change.reason());
         match &request.change {
             Change::InsertIntoLoaded { jvm_starts } => {
                 let wanted = loaded_before::wanted(jvmti, jni, instrumentation, loaded);
@@ -372,7 +372,7 @@ impl Shared {
             let is_meant =
                 |class: &LoadedClass<'_>| class_id(jvmti, jni, *class).is_some_and(|class| ready.contains(&class));
             let meant: Vec<LoadedClass<'_>> = loaded.as_slice().iter().copied().filter(is_meant).collect();
-            let mut retransforming = Retransforming::new(jvmti, &instrumentation);
+            let mut retransforming = Retransforming::new(jvmti, &instrumentation, "frames returned");
             let can_be_changed = retransforming.ready_among(jni, &meant);
             retransforming.retransform(&can_be_changed, Some(batches));
             instrumentation.forget_lost_probes(&retransforming.done());
@@ -388,6 +388,19 @@ impl Shared {
 }
 
 impl Change {
+    /// Returns why classes are retransformed, as recordings have it.
+    fn reason(&self) -> &'static str {
+        match self {
+            Change::InsertIntoLoaded { jvm_starts: true } => "start",
+            Change::InsertIntoLoaded { jvm_starts: false } => "attach",
+            Change::Replan { .. } => "reload",
+            Change::Claim(_) => "claim",
+            Change::Insert(_) => "probes inserted",
+            Change::Remove(_) => "probes removed",
+            Change::Restore => "detach",
+        }
+    }
+
     /// Returns the names of the classes that are meant, if it is about names.
     pub(crate) fn names(&self) -> Names {
         match self {

@@ -42,7 +42,8 @@ pub(super) fn restore(
     let (safe, unsafe_to_touch): (Vec<_>, Vec<_>) =
         linked.into_iter().partition(|class| SAFE_RETRANSFORMS.hazard(jvmti, jni, *class, None).is_none());
     let mut kept = unsafe_to_touch.len();
-    retransforming::in_batches(jvmti, (batches, goes_on), &safe, &mut |_, error| {
+    let recorded = (jvmti, Some((&instrumentation.events, "detach")));
+    retransforming::in_batches(recorded, (batches, goes_on), &safe, &mut |_, error| {
         tracing::warn!(%error, "a class cannot be restored");
         kept += 1;
     });
@@ -71,7 +72,7 @@ pub(crate) fn class_linked(jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>) 
     let is_meant = class_id(jvmti, jni, class).is_some_and(|class| LATE_RESTORES.take(&class));
     if is_meant && SAFE_RETRANSFORMS.hazard(jvmti, jni, class, None).is_none() {
         let mut rejected = |_: LoadedClass<'_>, error| tracing::warn!(%error, "a class cannot be restored");
-        retransforming::at_once(jvmti, &[class], &mut rejected);
+        retransforming::at_once((jvmti, None), &[class], &mut rejected);
     }
     LATE_RESTORES.one_was_linked(jni);
 }

@@ -11,6 +11,7 @@ use super::batches::Batches;
 use crate::classes::hierarchy::TypeIndex;
 use crate::classes::safe_retransforms::SAFE_RETRANSFORMS;
 use crate::jvm::{self, Jni, Jvmti, JvmtiError, LoadedClass};
+use crate::recorder::jvm_event_recording::JvmEventRecording;
 use crate::statistics::{RefusedMethod, Statistics};
 use crate::transform;
 use crate::transform::instrumentation::Instrumentation;
@@ -24,18 +25,21 @@ pub(super) fn counts() -> Retransforms {
     COUNTS.lock().clone()
 }
 
+/// Where each batch is recorded, and why its classes are retransformed. `None` if nothing is recorded any more.
+pub(super) type Recorded<'a> = Option<(&'a JvmEventRecording, &'static str)>;
+
 /// Retransforms these classes, without batches and without regard to anybody who waits.
 pub(super) fn at_once<'jni>(
-    jvmti: Jvmti,
+    (jvmti, recorded): (Jvmti, Recorded<'_>),
     classes: &[LoadedClass<'jni>],
     rejected: &mut dyn FnMut(LoadedClass<'jni>, JvmtiError),
 ) {
-    divided(classes, &mut |batch| batch_of(jvmti, batch).map(drop), &is_about_one_class, rejected);
+    divided(classes, &mut |batch| batch_of(jvmti, batch, recorded).map(drop), &is_about_one_class, rejected);
 }
 
 /// Retransforms these classes one batch after the other, while `goes_on`, and returns how many were presented to the JVM.
 pub(super) fn in_batches<'jni>(
-    jvmti: Jvmti,
+    (jvmti, recorded): (Jvmti, Recorded<'_>),
     (batches, goes_on): (&mut Batches, &dyn Fn() -> bool),
     classes: &[LoadedClass<'jni>],
     rejected: &mut dyn FnMut(LoadedClass<'jni>, JvmtiError),
@@ -47,7 +51,7 @@ pub(super) fn in_batches<'jni>(
         std::thread::sleep(batches.wait());
         let mut was_rejected = false;
         let mut retransform = |part: &[LoadedClass<'jni>]| {
-            let took = batch_of(jvmti, part);
+            let took = batch_of(jvmti, part, recorded);
             match took {
                 Ok(time) => batches.took(part.len(), time),
                 Err(_) => was_rejected = true,
@@ -63,11 +67,18 @@ pub(super) fn in_batches<'jni>(
 }
 
 /// Presents one batch to the JVM, and returns for how long the application stood still at most.
-fn batch_of(jvmti: Jvmti, classes: &[LoadedClass<'_>]) -> Result<Duration, JvmtiError> {
+fn batch_of(jvmti: Jvmti, classes: &[LoadedClass<'_>], recorded: Recorded<'_>) -> Result<Duration, JvmtiError> {
     let (start, in_hook) = (Instant::now(), transform::time_in_hook());
     let result = jvm::retransform(jvmti, classes);
     // The hook runs on this thread, before the JVM stops the others.
-    let time = start.elapsed().saturating_sub(transform::time_in_hook().saturating_sub(in_hook));
+    let took = start.elapsed();
+    let time = took.saturating_sub(transform::time_in_hook().saturating_sub(in_hook));
+    if let Some((events, reason)) = recorded {
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let (duration_nanos, stopped_nanos) = (nanos(took), nanos(time));
+        let (classes, is_rejected) = (classes.len() as u64, result.is_err());
+        events.retransform(trace::Retransform { reason, classes, is_rejected, duration_nanos, stopped_nanos });
+    }
     let mut counts = COUNTS.lock();
     counts.batches += 1;
     match result {
@@ -120,12 +131,18 @@ pub(super) struct Retransforming<'a> {
     pub(super) refused: FxHashSet<Arc<[u8]>>,
     /// Internal names of classes that were.
     done: FxHashSet<Arc<[u8]>>,
+    /// Why, as recordings have it.
+    reason: &'static str,
 }
 
 impl<'a> Retransforming<'a> {
     /// Nothing has been done yet.
-    pub(super) fn new(jvmti: Jvmti, instrumentation: &'a Arc<Instrumentation>) -> Retransforming<'a> {
-        Retransforming { jvmti, instrumentation, refused: FxHashSet::default(), done: FxHashSet::default() }
+    pub(super) fn new(
+        jvmti: Jvmti,
+        instrumentation: &'a Arc<Instrumentation>,
+        reason: &'static str,
+    ) -> Retransforming<'a> {
+        Retransforming { jvmti, instrumentation, refused: FxHashSet::default(), done: FxHashSet::default(), reason }
     }
 
     /// Returns the names of which all classes were retransformed.
@@ -175,14 +192,15 @@ impl<'a> Retransforming<'a> {
     /// Retransforms the classes, which are safe: in batches if the application runs, else at once.
     pub(super) fn retransform(&mut self, classes: &[LoadedClass<'_>], batches: Option<&mut Batches>) {
         let (jvmti, instrumentation) = (self.jvmti, self.instrumentation);
+        let recorded = (jvmti, Some((&instrumentation.events, self.reason)));
         let mut rejected = |class: LoadedClass<'_>, error: JvmtiError| {
             self.refuse(class, "retransform-rejected", format!("the JVM rejects the rewritten class: {error}"));
         };
         let presented = match batches {
             // Who detaches, or ends the JVM, does not wait for classes that would only be restored.
-            Some(batches) => in_batches(jvmti, (batches, &|| !instrumentation.is_leaving()), classes, &mut rejected),
+            Some(batches) => in_batches(recorded, (batches, &|| !instrumentation.is_leaving()), classes, &mut rejected),
             None => {
-                at_once(jvmti, classes, &mut rejected);
+                at_once(recorded, classes, &mut rejected);
                 classes.len()
             }
         };

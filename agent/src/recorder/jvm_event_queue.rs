@@ -44,6 +44,8 @@ pub(crate) enum JvmEvent {
     },
     /// The level of a probe changes, or of all.
     Claim { probe: Option<u32>, owner: &'static str, reason: String, from: &'static str, to: &'static str },
+    /// Loaded classes were retransformed together; ended now.
+    Retransform(trace::Retransform),
     /// A tick of level watch followed late.
     LateTick {
         /// The tick before it, by Java's clock.
@@ -55,6 +57,13 @@ pub(crate) enum JvmEvent {
     Note(&'static str, String),
     /// A fact about how was measured.
     Setting(&'static str, String),
+}
+
+impl JvmEvent {
+    /// Whether people must know it of the recording itself, however large the file is: there are few of these events.
+    pub(super) fn is_always_written(&self) -> bool {
+        matches!(self, JvmEvent::Note(..) | JvmEvent::Setting(..) | JvmEvent::Claim { .. } | JvmEvent::Retransform(_))
+    }
 }
 
 /// So many events wait at most. The drainer comes ten times a second.

@@ -61,6 +61,13 @@ impl JvmEventRecording {
         }
     }
 
+    /// Loaded classes were retransformed together, up to now.
+    pub(crate) fn retransform(&self, done: trace::Retransform) {
+        if let Some(queue) = self.queue.get() {
+            queue.add(JvmEvent::Retransform(done));
+        }
+    }
+
     /// A fact about how was measured.
     pub(crate) fn setting(&self, key: &'static str, value: String) {
         if let Some(queue) = self.queue.get() {

@@ -177,7 +177,7 @@ impl TraceSink {
 
     /// Writes what the JVM told, as long as the file has room. What people must know of the recording itself always has: it is little.
     pub(super) fn jvm_event(&mut self, at: u64, event: JvmEvent) {
-        if !self.has_room(0) && !matches!(event, JvmEvent::Note(..) | JvmEvent::Setting(..) | JvmEvent::Claim { .. }) {
+        if !event.is_always_written() && !self.has_room(0) {
             return;
         }
         if let JvmEvent::Claim { probe: Some(_), .. } = event {
@@ -216,6 +216,7 @@ impl TraceSink {
             JvmEvent::CodeGenerated(name, place) => recording.generated_code(&name, (place.address, place.length), at),
             JvmEvent::NativeLibrary(file) => recording.native_library(&file.name, &file.build_id, file.place(), at),
             JvmEvent::BurstWindow { start, nanos } => recording.burst_window(start, nanos),
+            JvmEvent::Retransform(done) => recording.retransform(at.saturating_sub(done.duration_nanos), done),
             JvmEvent::LateTick { start, nanos } => recording.late_tick(start, nanos),
             JvmEvent::Note(kind, message) => recording.note(at, kind, &message),
             JvmEvent::Setting(key, value) => recording.configuration(at, key, &value),

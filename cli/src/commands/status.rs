@@ -112,7 +112,7 @@ fn retransforms(done: &Retransforms) -> Vec<String> {
         let batches = if *batches == 1 { "1 batch".to_owned() } else { format!("{batches} batches") };
         let classes = counted(*classes, "class");
         lines.push(format!(
-            "retransformed: {classes} in {batches}{rejected}; the application stood still for at most {longest_stop_ms:.1} ms"
+            "retransformed: {classes} in {batches}{rejected}; the application was stopped for at most {longest_stop_ms:.1} ms"
         ));
     }
     lines.extend(waiting.iter().map(|reason| format!("waits: {reason}")));
@@ -174,7 +174,7 @@ mod tests {
             the budget is 3 % (a call costs 55 ns at level time, 1300 ns at level full)\n\
             otlp http://h:4318: sent 20 values and 1 spans, dropped 3 and 0\n\
             otlp fails: it answers 401 (12 attempts in 70 s)\n\
-            retransformed: 31 classes in 2 batches, 1 rejected; the application stood still for at most 3.3 ms\n\
+            retransformed: 31 classes in 2 batches, 1 rejected; the application was stopped for at most 3.3 ms\n\
             waits: a.Main waits\n\
             warning: rule 1 (c.toml:1): its only method has no parameter `al`; did you mean `all`?\n\
             \x20 1.0 s: a.B.c set to watch\n";

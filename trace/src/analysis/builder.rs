@@ -13,6 +13,7 @@ use super::input_output::InputOutput;
 use super::nesting::CallRecord;
 use super::nesting::Nesting;
 use super::probe_time::ProbeTime;
+use super::retransforms::Retransforms;
 use super::samples::{ChunkSamples, SampleTotals};
 use super::slices::SliceVisitor;
 use super::threads::ThreadRows;
@@ -42,6 +43,7 @@ pub(super) struct Builder {
     samples: SampleTotals,
     bursts: BurstWindows,
     claims: Claims,
+    retransforms: Retransforms,
     ticks: WatchedLengths,
     /// Start of the chunk that is being added; of late ticks before it nothing is known yet.
     chunk_start: u64,
@@ -241,6 +243,9 @@ impl Builder {
             Event::Loss { lost, .. } => self.analysis.lost = self.analysis.lost.saturating_add(lost),
             Event::StartUpDone { at } => self.start_up = Some(at),
             Event::BurstWindow { start, duration } => self.bursts.add(start, duration),
+            Event::Retransform { classes, is_rejected, stopped, reason, .. } => {
+                self.retransforms.add(&reason, (classes, is_rejected), stopped);
+            }
             Event::Configuration { key, value } => {
                 self.samples.setting(&key, &value);
                 self.tick_setting(&key, &value);
@@ -318,6 +323,7 @@ impl Builder {
         describe(&mut analysis.recording, reader, self.start_up);
         add_warnings(&mut analysis, self.notes_left_out);
         analysis.warnings.extend(self.bursts.warning(&analysis.frames));
+        analysis.warnings.extend(self.retransforms.warning());
         analysis
     }
 }

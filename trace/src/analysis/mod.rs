@@ -26,6 +26,7 @@ mod overloads;
 mod pending;
 mod probe_time;
 mod relations;
+mod retransforms;
 mod samples;
 mod slices;
 mod task_calls;

@@ -125,6 +125,19 @@ pub enum Event<'c> {
         /// Nanoseconds to the next tick.
         duration: u64,
     },
+    /// `instr.Retransform`: loaded classes were given other bodies in one call of the JVM.
+    Retransform {
+        /// Nanoseconds since 1970.
+        at: u64,
+        /// Classes that were presented to the JVM.
+        classes: u64,
+        /// Whether the JVM rejected them together.
+        is_rejected: bool,
+        /// The application was stopped for at most so many nanoseconds.
+        stopped: u64,
+        /// Why: `start`, `attach`, `reload`, `claim` and others.
+        reason: Cow<'c, str>,
+    },
     /// `instr.Configuration`
     Configuration {
         /// Name of the setting.
@@ -252,6 +265,7 @@ enum Kind {
     StartUpDone,
     BurstWindow,
     Claim,
+    Retransform,
     LateTick,
     Configuration,
     Note,
@@ -300,6 +314,11 @@ const KINDS: &[(&str, Kind, Wanted)] = &[
         "instr.Claim",
         Kind::Claim,
         wanted(&["startTime", "", "", "method", "template"], &["owner", "reason", "from", "to"]),
+    ),
+    (
+        "instr.Retransform",
+        Kind::Retransform,
+        wanted(&["startTime", "duration", "rejected", "", "", "", "classes", "stopped"], &["reason"]),
     ),
     ("instr.LateTick", Kind::LateTick, wanted(&["startTime", "duration"], &[])),
     ("instr.Configuration", Kind::Configuration, wanted(&["startTime"], &["key", "value"])),
@@ -414,7 +433,7 @@ impl<'c> Events<'c> {
             return Ok(Event::MethodCall(self.call(&numbers, event.says_exact)));
         }
         let Values { numbers, texts } = event.plan.read(&mut cursor, &self.chunk.types)?;
-        let [start, second_number, thread, fourth_number, _, _, extra, ..] = numbers;
+        let [start, second_number, thread, fourth_number, _, _, extra, last] = numbers;
         let call = self.call(&numbers, event.says_exact);
         let at = self.chunk.epoch_nanos(start);
         let [first, second, third, fourth] = texts.map(|text| self.text(text));
@@ -438,6 +457,13 @@ impl<'c> Events<'c> {
                 reason: second,
                 from: third,
                 to: fourth,
+            },
+            Kind::Retransform => Event::Retransform {
+                at,
+                classes: extra,
+                is_rejected: thread != 0,
+                stopped: self.chunk.nanos(last),
+                reason: first,
             },
             Kind::LateTick => Event::LateTick { start: at, duration: call.duration },
             Kind::Configuration => Event::Configuration { key: first, value: second },

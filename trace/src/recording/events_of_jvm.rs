@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::live_state::{Code, CodeOwner, StateChange};
 use super::payload::{cut_text, push_text};
-use super::{Destination, MethodInfo, Recording};
+use super::{Destination, MethodInfo, Recording, Retransform};
 use crate::schema::id;
 use crate::varint;
 
@@ -222,6 +222,20 @@ impl Recording {
         self.make_room();
         let (start, duration) = self.ticks(at_nanos, duration_nanos);
         self.event(id::BURST_WINDOW, start, |_, payload| varint::push(payload, duration));
+    }
+
+    /// Notes that loaded classes were retransformed together (`instr.Retransform`).
+    pub fn retransform(&mut self, at_nanos: u64, done: Retransform) {
+        self.make_room();
+        let (start, duration) = self.ticks(at_nanos, done.duration_nanos);
+        let (_, stopped) = self.ticks(at_nanos, done.stopped_nanos);
+        self.event(id::RETRANSFORM, start, |_, payload| {
+            varint::push(payload, duration);
+            push_text(payload, done.reason);
+            varint::push(payload, done.classes);
+            payload.push(u8::from(done.is_rejected));
+            varint::push(payload, stopped);
+        });
     }
 
     /// Notes a tick of level watch that was followed by the next one late (`instr.LateTick`).

@@ -32,7 +32,7 @@ pub use claimed_file::ClaimedFile;
 pub use constants::ModuleOfClass;
 pub use details::HttpRequest;
 pub use dump::{RingOptions, TraceDump};
-pub use options::{Claim, MethodInfo, ProcessInfo, RecordingOptions, RecordingStatistics};
+pub use options::{Claim, MethodInfo, ProcessInfo, RecordingOptions, RecordingStatistics, Retransform};
 pub use samples::{SampledMethod, SamplerSettings};
 pub use stacks::SampleFrame;
 

@@ -99,6 +99,21 @@ pub struct RecordingStatistics {
     pub file_bytes: u64,
 }
 
+/// One call of the JVM's function `RetransformClasses`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retransform {
+    /// Why: `start`, `attach`, `reload`, `claim` and others.
+    pub reason: &'static str,
+    /// Classes that were presented to the JVM.
+    pub classes: u64,
+    /// Whether the JVM rejected them together.
+    pub is_rejected: bool,
+    /// How long it took.
+    pub duration_nanos: u64,
+    /// The application was stopped for at most this long.
+    pub stopped_nanos: u64,
+}
+
 /// A change of the level of a probe, or of all probes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Claim<'a> {

@@ -157,6 +157,45 @@ pub(super) const EVENTS: &[TypeDefinition] = &[
         ],
     ),
     event(
+        id::RETRANSFORM,
+        "instr.Retransform",
+        &[
+            annotation!(LABEL, "Retransformed Classes"),
+            annotation!(DESCRIPTION, "Loaded classes that were given other bodies in one call of the JVM"),
+            IN_INSTR,
+        ],
+        &[
+            START,
+            DURATION,
+            field("reason", id::STRING, &[annotation!(LABEL, "Reason")]),
+            field("classes", id::LONG, &[annotation!(LABEL, "Classes")]),
+            field(
+                "rejected",
+                id::BOOLEAN,
+                &[
+                    annotation!(LABEL, "Rejected"),
+                    annotation!(
+                        DESCRIPTION,
+                        "The JVM rejected these classes together: they are presented again in parts"
+                    ),
+                ],
+            ),
+            field(
+                "stopped",
+                id::LONG,
+                &[
+                    annotation!(LABEL, "Stopped At Most"),
+                    annotation!(
+                        DESCRIPTION,
+                        "The application was stopped for no longer: the duration without the time in the agent. The JVM does not \
+                         report the stop itself"
+                    ),
+                    annotation!(TIMESPAN, "TICKS"),
+                ],
+            ),
+        ],
+    ),
+    event(
         id::LATE_TICK,
         "instr.LateTick",
         &[

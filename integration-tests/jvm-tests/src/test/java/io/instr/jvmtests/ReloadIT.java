@@ -11,11 +11,13 @@ import io.instr.jvmtests.jvm.Finished;
 import io.instr.jvmtests.jvm.Jdk;
 import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
+import io.instr.jvmtests.jvm.Tool;
 import io.instr.jvmtests.jvm.Trace;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import jdk.jfr.consumer.RecordedEvent;
 
 /** The configuration file is read again while the program runs. */
 class ReloadIT {
@@ -75,6 +77,15 @@ class ReloadIT {
         assertEquals(100, trace.count(STEP), "calls in the first generation");
         assertEquals(1, trace.count(QUERY), "calls in the second, third and fourth");
         assertTrue(trace.count(PUT) >= 500, "calls in the fourth");
+        List<RecordedEvent> batches = trace.events("instr.Retransform").stream()
+                .filter(event -> event.getString("reason").equals("reload"))
+                .toList();
+        assertEquals(4, batches.stream().mapToLong(event -> event.getLong("classes")).sum());
+        for (RecordedEvent batch : batches) {
+            assertTrue(!batch.getBoolean("rejected") && batch.getDuration("stopped").compareTo(batch.getDuration()) <= 0, batch::toString);
+        }
+        String report = Tool.instr(List.of("report", trace.file().toString())).stdout();
+        assertTrue(report.contains("4 classes were retransformed while the program ran, in " + batches.size() + " batches (reload: "), report);
     }
 
     @EachJdk(oldestAndNewest = true)
