@@ -32,6 +32,8 @@ use crate::{log::message, transform};
 mod answers;
 mod claims;
 mod initial_state;
+mod loaded_inventory;
+mod probed_methods;
 mod recording;
 mod reload;
 

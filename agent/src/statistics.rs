@@ -8,6 +8,7 @@ use classfile::ClassFile;
 use control::Analysis;
 use instrument_core::Refused;
 use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::classes::unloaded_classes::KeptAboutClasses;
@@ -89,6 +90,13 @@ impl Statistics {
         if reasons.refused_methods.len() < LISTED {
             reasons.refused_methods.push(method);
         }
+    }
+
+    /// Returns the classes that were refused as a whole, by their names in source form, each with its latest reason; those that are listed.
+    pub(crate) fn refused_classes(&self) -> FxHashMap<String, String> {
+        let reasons = self.reasons.lock();
+        let of_classes = reasons.refused_methods.iter().filter(|refused| refused.method.is_empty());
+        of_classes.map(|refused| (refused.class.replace('/', "."), refused.reason.clone())).collect()
     }
 
     /// Counts methods of a class that could not be instrumented.

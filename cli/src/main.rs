@@ -29,8 +29,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    attach, check, detach, diff, dump, dump_trace, explain, export, level, pause, pre, probe, ps, receive, reload,
-    report, schema, send, status, stop, template, templates, transactions,
+    attach, check, detach, diff, dump, dump_trace, explain, export, level, methods, pause, pre, probe, ps, receive,
+    reload, report, schema, send, status, stop, template, templates, transactions,
 };
 
 /// Exact times from inside a running JVM: checks configurations, explains decisions, instruments jars, prints reports.
@@ -53,6 +53,7 @@ enum Command {
     Export(export::Arguments),
     Inventory(commands::inventory::Arguments),
     Level(level::Arguments),
+    Methods(methods::Arguments),
     Pause(pause::PauseArguments),
     Pre(pre::Arguments),
     Ps(ps::Arguments),
@@ -86,6 +87,7 @@ fn main() -> ExitCode {
         Command::Export(arguments) => export::run(&arguments),
         Command::Inventory(arguments) => commands::inventory::run(&arguments),
         Command::Level(arguments) => level::run(&arguments),
+        Command::Methods(arguments) => methods::run(&arguments),
         Command::Pause(arguments) => pause::pause(&arguments),
         Command::Pre(arguments) => pre::run(&arguments),
         Command::Ps(arguments) => ps::run(&arguments),

@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use control::{CallTree, CallTreeDone, CallTreePart, ErrorCode, Refusal, Request, Status, socket_name};
+use control::{CallTree, CallTreeDone, ErrorCode, Refusal, Request, Status, socket_name};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -49,27 +49,43 @@ pub(crate) fn brief_status(process: &Process, patience: Duration) -> Result<Stat
 
 /// Asks for the call tree, which may be answered in parts.
 pub(crate) fn ask_call_tree(pid: u32) -> Result<CallTree> {
-    let text = ask_text(pid, &Request::CallTree { stream: true })?;
-    let mut nodes = Vec::new();
-    for line in text.lines() {
-        match read(pid, line)? {
-            CallTreeLine::Part(CallTreePart { part }) => nodes.extend(part),
-            CallTreeLine::Done(CallTreeDone { left_out, misplaced, .. }) => {
-                return Ok(CallTree { nodes, left_out, misplaced });
-            }
-            CallTreeLine::Whole(tree) => return Ok(tree),
-        }
-    }
-    anyhow::bail!("the agent in process {pid} has left before its answer was complete")
+    let (nodes, end) = ask_in_parts(pid, &Request::CallTree { stream: true })?;
+    Ok(match end {
+        CallTreeEnd::Done(CallTreeDone { left_out, misplaced, .. }) => CallTree { nodes, left_out, misplaced },
+        CallTreeEnd::Whole(tree) => tree,
+    })
 }
 
 /// Agents before version 1 of the protocol answer in one line.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum CallTreeLine {
-    Part(CallTreePart),
+enum CallTreeEnd {
     Done(CallTreeDone),
     Whole(CallTree),
+}
+
+/// Asks the agent in the JVM with this process id for an answer in parts. Returns the rows of all parts, and the last line.
+pub(crate) fn ask_in_parts<T: DeserializeOwned, D: DeserializeOwned>(
+    pid: u32,
+    request: &Request,
+) -> Result<(Vec<T>, D)> {
+    let text = ask_text(pid, request)?;
+    let mut rows = Vec::new();
+    for line in text.lines() {
+        match read(pid, line)? {
+            Line::Part { part } => rows.extend::<Vec<T>>(part),
+            Line::Done(done) => return Ok((rows, done)),
+        }
+    }
+    anyhow::bail!("the agent in process {pid} has left before its answer was complete")
+}
+
+/// A line of an answer in parts.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Line<T, D> {
+    Part { part: Vec<T> },
+    Done(D),
 }
 
 fn read<T: DeserializeOwned>(pid: u32, answer: &str) -> Result<T> {

@@ -38,6 +38,27 @@ messages! {
         /// The methods one by one, if that was asked for and a rule matches the class.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub listed: Vec<InventoryMethod>,
+        /// How many loaders have a class of this name, if there are several; one of them is listed, an instrumented one if there is any.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub loaders: Option<usize>,
+    }
+
+    /// Some of the classes, in a line of the answer.
+    #[derive(Eq)]
+    pub struct InventoryPart {
+        /// Classes that follow those of the parts before, by name.
+        pub part: Vec<InventoryClass>,
+    }
+
+    /// The last line of the answer.
+    #[derive(Eq)]
+    pub struct InventoryDone {
+        /// True: this is the last line.
+        pub done: bool,
+        /// The generation of rules that is in force.
+        pub generation: u32,
+        /// Classes that are not in the answer, because it would have more lines than `most`.
+        pub left_out: usize,
     }
 
     /// A method: how it is instrumented, or why it is not.
@@ -70,6 +91,19 @@ messages! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub reason: Option<String>,
     }
+}
+
+/// A request for an inventory, as [`Request::Inventory`](crate::Request::Inventory) has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InventoryRequest {
+    /// Only classes `package.Class` with `*` and `**`.
+    pub classes: Option<String>,
+    /// Whether the methods of the classes that a rule matches are listed.
+    pub methods: bool,
+    /// Whether classes of the JDK are listed that a rule may take.
+    pub jdk: bool,
+    /// Most classes and methods in the answer.
+    pub most: Option<usize>,
 }
 
 /// Why a method or class is not instrumented.
@@ -124,6 +158,7 @@ impl InventoryClass {
             reason: Some(reason),
             left_alone: BTreeMap::new(),
             listed: Vec::new(),
+            loaders: None,
         }
     }
 
@@ -158,7 +193,9 @@ impl InventoryClass {
         for why in verdicts.iter().filter_map(|(_, verdict)| verdict.as_ref().err()) {
             *left_alone.entry(why.code.clone()).or_default() += 1;
         }
-        let why = (instrumented == 0).then(|| no_method(&left_alone));
+        let is_wanted = |at: &usize| explanation.methods.get(*at).is_some_and(|of| of.skipped.is_none());
+        let obstacle = refused.iter().find(|(at, _)| is_wanted(at)).map(|(_, why)| why);
+        let why = (instrumented == 0).then(|| obstacle.cloned().unwrap_or_else(|| no_method(&left_alone)));
         let mut listed: Vec<InventoryMethod> = if with_methods {
             verdicts.into_iter().map(|(of, verdict)| entry(of, verdict)).collect()
         } else {
@@ -176,7 +213,29 @@ impl InventoryClass {
             reason: why.map(|why| why.reason),
             left_alone,
             listed,
+            loaders: None,
         }
+    }
+
+    /// Returns the entry of a class whose file cannot be read: its probes are known all the same, by the rule or claim that wants them.
+    #[must_use]
+    pub fn without_file(
+        class: String,
+        jar: Option<String>,
+        probed: usize,
+        wanted_by: BTreeSet<String>,
+    ) -> InventoryClass {
+        let why = LeftAlone::new(
+            "unreadable",
+            "its class file cannot be read: it was generated, or its loader does not find it",
+        );
+        let entry = InventoryClass::unchanged(class, jar, why);
+        if probed == 0 {
+            return entry;
+        }
+        let wanted_by = wanted_by.into_iter().collect();
+        let state = INSTRUMENTED.to_owned();
+        InventoryClass { state, instrumented: probed, wanted_by, code: None, reason: None, ..entry }
     }
 
     /// Whether some method of it is instrumented.
@@ -255,4 +314,89 @@ fn no_method(left_alone: &BTreeMap<String, usize>) -> LeftAlone {
         counts => format!("a rule matches the class, but no method is taken: {}", counts.join(", ")),
     };
     LeftAlone::new("no-method", reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use instrument_core::level::{Level, Mode};
+    use instrument_core::selection::RuleAnswer;
+
+    use super::*;
+
+    fn method(name: &str, instrumented: Option<&str>, skipped: Option<SkipReason>) -> MethodExplanation {
+        let taken = |rule: &str| Instrumentation {
+            rule: rule.to_owned(),
+            templates: vec!["timed".to_owned()],
+            level: Level::Time,
+            mode: Mode::Inline,
+            captured: Vec::new(),
+            not_captured: Vec::new(),
+        };
+        MethodExplanation {
+            name: name.to_owned(),
+            descriptor: "()V".to_owned(),
+            signature: format!("{name}() void"),
+            instrumented: instrumented.map(taken),
+            skipped,
+            refused: None,
+            rules: Vec::new(),
+        }
+    }
+
+    fn class(matches: bool, methods: Vec<MethodExplanation>) -> ClassExplanation {
+        let (rule, origin, reason) = ("orders".to_owned(), "c.toml:1".to_owned(), String::new());
+        ClassExplanation {
+            class: "a.B".to_owned(),
+            refused: None,
+            instrumented_ahead: None,
+            rules: vec![RuleAnswer { rule, origin, matches, reason }],
+            unresolved: Vec::new(),
+            methods,
+        }
+    }
+
+    fn entry(class: &ClassExplanation, refused: &[(usize, &str)]) -> InventoryClass {
+        let refused =
+            refused.iter().map(|(at, code)| (*at, LeftAlone::new(*code, format!("because of {code}")))).collect();
+        InventoryClass::of(class, None, &refused, true)
+    }
+
+    #[test]
+    fn rules_and_claims_are_named_and_methods_are_sorted() {
+        let methods = vec![
+            method("z", Some("orders"), None),
+            method("a", Some("claim 3"), None),
+            method("m", None, Some(SkipReason::Leaf)),
+        ];
+        let entry = entry(&class(true, methods), &[]);
+        assert_eq!(entry.wanted_by, ["claim 3", "rule orders"]);
+        assert_eq!(entry.listed.iter().map(|method| method.name.as_str()).collect::<Vec<_>>(), ["a", "m", "z"]);
+        assert_eq!((entry.instrumented, entry.methods, entry.code), (2, Some(3), None));
+        assert_eq!(entry.left_alone, BTreeMap::from([("leaf".to_owned(), 1)]));
+    }
+
+    #[test]
+    fn what_keeps_wanted_probes_out_is_the_reason_of_the_class() {
+        let explanation =
+            class(true, vec![method("a", None, Some(SkipReason::Leaf)), method("b", Some("orders"), None)]);
+        let waits = entry(&explanation, &[(1, "waits")]);
+        assert_eq!((waits.code.as_deref(), waits.reason.as_deref()), (Some("waits"), Some("because of waits")));
+        assert_eq!((waits.listed[0].code.as_deref(), waits.listed[1].code.as_deref()), (Some("leaf"), Some("waits")));
+        // A method that nobody wants keeps the reason of the rules.
+        let explanation = class(true, vec![method("a", None, Some(SkipReason::Leaf))]);
+        let leaf = entry(&explanation, &[(0, "waits")]);
+        assert_eq!((leaf.code.as_deref(), leaf.listed[0].code.as_deref()), (Some("no-method"), Some("leaf")));
+    }
+
+    #[test]
+    fn a_class_that_no_rule_matches_has_no_methods_listed() {
+        let mut explanation = class(false, vec![method("a", None, Some(SkipReason::NoRule))]);
+        let unmatched = entry(&explanation, &[]);
+        assert_eq!((unmatched.code.as_deref(), unmatched.methods, unmatched.listed.len()), (Some("no-rule"), None, 0));
+        explanation.unresolved.push("a.Gone".to_owned());
+        assert_eq!(
+            entry(&explanation, &[]).reason.unwrap(),
+            "unknown whether a rule matches the class: cannot find a.Gone"
+        );
+    }
 }

@@ -9,8 +9,8 @@ use serde_json::{Value as Json, json};
 
 use crate::message::{Described, Field, Types, object, words};
 use crate::{
-    CallTree, CallTreeDone, CallTreePart, Changed, ClaimList, Dumped, Hello, Probed, Reloaded, Removed, Status,
-    Stopped, Switched,
+    CallTree, CallTreeDone, CallTreePart, Changed, ClaimList, Dumped, Explained, Hello, InventoryDone, InventoryPart,
+    MethodsDone, MethodsPart, Probed, Reloaded, Removed, Status, Stopped, Switched,
 };
 
 /// Declares the requests: each with its fields, its verb and the message that answers it, in one line or also in parts.
@@ -132,6 +132,38 @@ requests! {
         most: Option<usize>,
     } = "probe", answered by Probed;
 
+    /// The methods that carry probes.
+    Methods {
+        /// Only methods `package.Class.method` with `*` and `**`, or `category:NAME`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        methods: Option<String>,
+        /// Most probes in the answer; 1,000 unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        most: Option<usize>,
+    } = "methods", answered by MethodsDone, in parts by MethodsPart, then MethodsDone;
+
+    /// Which loaded classes are instrumented, and why not the others.
+    Inventory {
+        /// Only classes `package.Class` with `*` and `**`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        classes: Option<String>,
+        /// Whether the methods of the classes that a rule matches are listed.
+        #[serde(default)]
+        methods: bool,
+        /// Whether classes of the JDK are listed that a rule may take.
+        #[serde(default)]
+        jdk: bool,
+        /// Most classes and methods in the answer; 50,000 unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        most: Option<usize>,
+    } = "inventory", answered by InventoryDone, in parts by InventoryPart, then InventoryDone;
+
+    /// Why the methods of a loaded class have probes, or have none.
+    Explain {
+        /// The class as `package.Class`, or one of its methods as `package.Class.method`.
+        class: String,
+    } = "explain", answered by Explained;
+
     /// Who wants which probes.
     Claims = "claims", answered by ClaimList;
 
@@ -152,7 +184,15 @@ impl Request {
     /// Whether it may take long or changes something. An agent carries out one such request at a time and answers others meanwhile.
     #[must_use]
     pub fn is_slow(&self) -> bool {
-        !matches!(self, Request::Hello | Request::Status { .. } | Request::CallTree { .. } | Request::Claims)
+        !matches!(
+            self,
+            Request::Hello
+                | Request::Status { .. }
+                | Request::CallTree { .. }
+                | Request::Claims
+                | Request::Methods { .. }
+                | Request::Explain { .. }
+        )
     }
 }
 

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use control::{
-    CallTree, CallTreeDone, CallTreePart, Changed, ClaimList, Dumped, ErrorCode, Hello, LONGEST_REQUEST, PROTOCOL,
+    CallTree, CallTreeDone, CallTreePart, Changed, ClaimList, Dumped, ErrorCode, Explained, Hello, InventoryClass,
+    InventoryDone, InventoryPart, InventoryRequest, LONGEST_REQUEST, MethodRow, MethodsDone, MethodsPart, PROTOCOL,
     ProbeRequest, Probed, Refusal, Reloaded, Removed, Request, RequestId, RequestLine, Status, Stopped, Switched,
     WantedLevel, answer_line,
 };
@@ -25,8 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const HOTTEST: usize = 50;
 /// The most that a status has.
 const MOST_METHODS: usize = 5_000;
-/// Nodes of a call tree in a line of an answer that is streamed.
-const NODES_A_PART: usize = 1_000;
+/// Rows, such as nodes of a call tree, in a line of an answer that is streamed.
+const ROWS_A_PART: usize = 1_000;
 /// Most slow requests, the one that is carried out included. The other places are for those that only ask.
 const MOST_SLOW: usize = MOST / 2;
 
@@ -49,6 +50,15 @@ pub(crate) trait Controlled: Send + Sync {
 
     /// Inserts probes for a while.
     fn probe(&self, request: &ProbeRequest) -> Result<Probed, Refusal>;
+
+    /// The methods that carry probes and that the pattern means, in their order.
+    fn methods(&self, methods: Option<&str>, most: Option<usize>) -> Result<(Vec<MethodRow>, MethodsDone), Refusal>;
+
+    /// What loaded classes carry, by name.
+    fn inventory(&self, request: &InventoryRequest) -> Result<(Vec<InventoryClass>, InventoryDone), Refusal>;
+
+    /// Why the methods of a loaded class carry probes or none.
+    fn explain(&self, class: &str) -> Result<Explained, Refusal>;
 
     /// Who wants which probes.
     fn claims(&self) -> ClaimList;
@@ -167,15 +177,24 @@ impl Service {
                 let request = ProbeRequest { methods, level, template, seconds, calls, most };
                 answer.give(controlled.probe(&request));
             }
+            Request::Methods { methods, most } => {
+                answer.stream(controlled.methods(methods.as_deref(), most), |part| MethodsPart { part });
+            }
+            Request::Inventory { classes, methods, jdk, most } => {
+                let request = InventoryRequest { classes, methods, jdk, most };
+                answer.stream(controlled.inventory(&request), |part| InventoryPart { part });
+            }
+            Request::Explain { class } => answer.give(controlled.explain(&class)),
             Request::Claims => answer.line(&controlled.claims()),
             Request::Remove { claim } => answer.give(controlled.remove(claim)),
             Request::Reload => answer.give(controlled.reload()),
             Request::DumpTrace => answer.give(controlled.dump_trace()),
             Request::CallTree { stream: false } => answer.give(controlled.call_tree()),
-            Request::CallTree { stream: true } => match controlled.call_tree() {
-                Ok(tree) => answer.stream(&tree),
-                Err(refusal) => answer.refuse(&refusal),
-            },
+            Request::CallTree { stream: true } => {
+                let in_parts =
+                    |CallTree { nodes, left_out, misplaced }| (nodes, CallTreeDone { done: true, left_out, misplaced });
+                answer.stream(controlled.call_tree().map(in_parts), |part| CallTreePart { part });
+            }
             Request::Stop => answer.give(controlled.stop()),
         }
         Some(())
@@ -204,11 +223,19 @@ impl Answer {
         }
     }
 
-    fn stream(&mut self, tree: &CallTree) {
-        for nodes in tree.nodes.chunks(NODES_A_PART) {
-            self.line(&CallTreePart { part: nodes.to_vec() });
+    /// Writes rows in parts, and the last line.
+    fn stream<T: Clone, P: Serialize, D: Serialize>(
+        &mut self,
+        outcome: Result<(Vec<T>, D), Refusal>,
+        part: impl Fn(Vec<T>) -> P,
+    ) {
+        match outcome {
+            Ok((rows, done)) => {
+                rows.chunks(ROWS_A_PART).for_each(|rows| self.line(&part(rows.to_vec())));
+                self.line(&done);
+            }
+            Err(refusal) => self.refuse(&refusal),
         }
-        self.line(&CallTreeDone { done: true, left_out: tree.left_out, misplaced: tree.misplaced });
     }
 }
 

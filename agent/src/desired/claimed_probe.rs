@@ -24,6 +24,16 @@ impl ClaimedProbe {
         self.claims.iter().any(|(id, _, wants)| *id == claim && *wants)
     }
 
+    /// Whether the rules want the probe.
+    pub(crate) fn is_wanted_by_rules(&self) -> bool {
+        self.rules.is_some_and(|(_, wants)| wants)
+    }
+
+    /// Returns the claims that want the probe.
+    pub(crate) fn wanting_claims(&self) -> impl Iterator<Item = u32> {
+        self.claims.iter().filter(|(.., wants)| *wants).map(|(id, ..)| *id)
+    }
+
     /// Whether claims decide about the level.
     pub(crate) fn is_by_person(&self) -> bool {
         !self.claims.is_empty()
@@ -38,7 +48,7 @@ impl ClaimedProbe {
 
     /// Returns the level of the probe; `None` if nobody wants it. The same as [`super::effective_plan`] decides about the method.
     pub(crate) fn level(&self) -> Option<Level> {
-        let is_wanted = self.rules.is_some_and(|(_, wants)| wants) || self.claims.iter().any(|(.., wants)| *wants);
+        let is_wanted = self.is_wanted_by_rules() || self.claims.iter().any(|(.., wants)| *wants);
         let person = self.claims.iter().map(|(_, level, _)| *level).max_by_key(|level| rank(*level));
         person.or(self.rules.map(|(level, _)| level)).filter(|_| is_wanted)
     }

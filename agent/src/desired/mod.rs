@@ -11,6 +11,7 @@ pub(crate) mod governor;
 pub(crate) mod live_selection;
 pub(crate) mod probe_prices;
 mod probe_request;
+mod wanting_rules;
 pub(crate) mod withdrawn_probes;
 
 pub(crate) use claimed_probe::ClaimedProbe;
@@ -18,3 +19,4 @@ pub(crate) use claims::{Claim, ClaimIds, Claims};
 pub(crate) use effective_plan::{Effective, Wish, effective_plan};
 pub(crate) use expiry::Expiry;
 pub(crate) use probe_request::RequestedProbes;
+pub(crate) use wanting_rules::WantingRules;

@@ -1,10 +1,11 @@
-//! Reading the bytes of a class that is not loaded yet, through its class loader.
+//! What only Java code of the application and the JDK knows of classes: the bytes that a class loader finds, the protection domain of a class.
 
 use std::ptr::null;
 
 use jvmti_bindings::sys::jni;
 
 use super::jni::{Jni, Local, ObjectRef, jni_call};
+use super::loaded_classes::LoadedClass;
 
 /// `loader.getResourceAsStream(name + ".class")`, read to its end. Nothing is loaded or initialised by it except what the
 /// loader itself needs; Java code runs, so class hooks can nest. `None` if there is no such resource or anything throws.
@@ -16,6 +17,22 @@ pub(crate) fn read_class_resource(jni: &Jni<'_>, loader: ObjectRef<'_>, internal
     // Whatever the loader threw concerns only this lookup.
     jni.forget_exception();
     bytes
+}
+
+/// Runs `body` with the protection domain of a class, if it has one.
+pub(crate) fn with_protection_domain<R>(
+    jni: &Jni<'_>,
+    class: LoadedClass<'_>,
+    body: impl FnOnce(Option<ObjectRef<'_>>) -> R,
+) -> R {
+    if jni.exception_pending() {
+        return body(None);
+    }
+    // SAFETY: a class object is a java.lang.Class, which has this method with this descriptor; it takes nothing.
+    let domain = unsafe { call(jni, class.raw(), c"getProtectionDomain", c"()Ljava/security/ProtectionDomain;", &[]) };
+    jni.forget_exception();
+    // SAFETY: `domain` outlives the call of `body`.
+    body(domain.as_ref().and_then(|domain| unsafe { ObjectRef::from_raw(domain.raw()) }))
 }
 
 fn read(jni: &Jni<'_>, loader: ObjectRef<'_>, internal_name: &[u8]) -> Option<Vec<u8>> {

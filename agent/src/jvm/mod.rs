@@ -44,7 +44,7 @@ mod weak_object;
 pub(crate) use capabilities::{Wish, ask_for, negotiate};
 pub(crate) use class_loaders::{LoaderKind, UrlParts, class_path_length, class_path_urls, loader_kind, with_parent};
 pub(crate) use class_origin::{code_location, loader_names, module_name};
-pub(crate) use class_resource::read_class_resource;
+pub(crate) use class_resource::{read_class_resource, with_protection_domain};
 pub(crate) use define_class::{GlobalClass, define_boot_class};
 pub(crate) use environment::Jvmti;
 pub(crate) use error::JvmtiError;

@@ -299,7 +299,7 @@ impl LiveControl {
     }
 
     /// Returns the probes that loaded classes got in this session, and the sections that the application marks.
-    fn described(&self) -> Vec<ProbeDescription> {
+    pub(crate) fn described(&self) -> Vec<ProbeDescription> {
         let mut described = self.probes.described();
         let state = self.state.lock();
         let is_ours = |number: &u32| state.ruled.contains_key(number) || state.fixed.contains_key(number);

@@ -184,6 +184,12 @@ impl Reconciler {
         reasons
     }
 
+    /// Returns the classes that wait, with the reasons.
+    pub(crate) fn waiting_classes(&self) -> FxHashMap<ClassId, String> {
+        let state = self.shared.state.lock();
+        state.waiting.as_ref().map(|waiting| waiting.classes.clone()).unwrap_or_default()
+    }
+
     /// Returns what was retransformed up to now, and which classes wait.
     pub(crate) fn counts(&self) -> Retransforms {
         Retransforms { waiting: self.waiting(|_| true), ..retransforming::counts() }

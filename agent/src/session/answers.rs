@@ -5,13 +5,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use control::{
-    CallTree, Changed, ClaimList, Dumped, ErrorCode, ProbeRequest, Probed, Refusal, Reloaded, Removed, Status, Stopped,
-    Switched, WantedLevel,
+    CallTree, Changed, ClaimList, Dumped, ErrorCode, Explained, InventoryClass, InventoryDone, InventoryRequest,
+    MethodRow, MethodsDone, ProbeRequest, Probed, Refusal, Reloaded, Removed, Status, Stopped, Switched, WantedLevel,
 };
+use instrument_core::rules::patterns::NameGlob;
 use instrument_core::selection::Figures;
 use settings::TraceMode;
 
 use super::Session;
+use super::loaded_inventory::Listed;
 use crate::control::Controlled;
 use crate::desired::live_selection::LiveSelection;
 use crate::desired::withdrawn_probes::WithdrawnProbes;
@@ -136,6 +138,25 @@ impl Controlled for Session {
     fn probe(&self, request: &ProbeRequest) -> Result<Probed, Refusal> {
         self.check_that_probes_record()?;
         Ok(self.make_claim(request)?)
+    }
+
+    fn methods(&self, methods: Option<&str>, most: Option<usize>) -> Result<(Vec<MethodRow>, MethodsDone), Refusal> {
+        let selection = methods.map(LiveSelection::parse).transpose()?;
+        let unknown = selection.as_ref().and_then(|meant| meant.unknown(self.instrumentation.generation().templates()));
+        match unknown {
+            Some(unknown) => Err(Refusal::new(ErrorCode::UnknownName, unknown)),
+            None => Ok(self.method_rows(selection.as_ref(), most)),
+        }
+    }
+
+    fn inventory(&self, request: &InventoryRequest) -> Result<(Vec<InventoryClass>, InventoryDone), Refusal> {
+        let InventoryRequest { classes, methods, jdk, most } = request;
+        let classes = classes.as_deref().map(NameGlob::class).transpose().map_err(|error| error.message)?;
+        self.loaded_inventory(&Listed { classes, methods: *methods, jdk: *jdk, most: *most })
+    }
+
+    fn explain(&self, class: &str) -> Result<Explained, Refusal> {
+        self.explain_loaded(class)
     }
 
     fn claims(&self) -> ClaimList {

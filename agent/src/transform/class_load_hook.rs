@@ -5,10 +5,12 @@
 //! retransform hands us the class as it was before our own rewrite, so everything that is still wanted is applied again.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use classfile::{ClassFile, HeadMemory};
+use control::LeftAlone;
 use instrument_core::level::Level;
 use instrument_core::outcome::{FREQ_INLINE_SIZE, MAX_INLINE_SIZE};
 use instrument_core::selection::{ClassContext, ClassDecision, MethodDecision};
@@ -237,6 +239,14 @@ fn refused_of(outcome: &Outcome) -> &[Refused] {
 
 fn run_engine(generation: &Generation, file: &ClassFile<'_>, plan: &[MethodPlan]) -> Outcome {
     with_memory(&WORKSPACE, |workspace| generation.engine.instrument(workspace, file, plan))
+}
+
+/// Returns the methods of the plan that cannot have what is planned, with the reasons, by their position.
+pub(super) fn refusals(generation: &Generation, file: &ClassFile<'_>, plan: &ClassPlan) -> BTreeMap<usize, LeftAlone> {
+    let outcome = run_engine(generation, file, &plan.methods);
+    let refused = plan.refused.iter().chain(refused_of(&outcome));
+    let why = |refused: &Refused| LeftAlone::new(refused.reason.key(), refused.reason.to_string());
+    refused.map(|refused| (refused.method_index, why(refused))).collect()
 }
 
 /// One line for each method, for those who ask for `log = "debug"`.

@@ -19,7 +19,7 @@ use crate::classes::wrapped_classes::WrappedClasses;
 use crate::config::setup::Setup;
 use crate::desired::generation::Generation;
 use crate::desired::withdrawn_probes::WithdrawnProbes;
-use crate::desired::{ClaimIds, ClaimedProbe, Claims};
+use crate::desired::{ClaimIds, ClaimedProbe, Claims, WantingRules};
 use crate::files::file_names::FileNames;
 use crate::jvm::{JavaVm, Jvmti};
 use crate::probes::live_control::{LevelChange, LiveControl, WantedBy};
@@ -68,6 +68,8 @@ pub(crate) struct Instrumentation {
     pub(crate) claims: Claims,
     /// Numbers of all claims.
     pub(crate) claim_ids: Arc<ClaimIds>,
+    /// Which rules want the probes.
+    pub(crate) wanting_rules: WantingRules,
     /// Counters.
     pub(crate) statistics: Statistics,
     /// Feature release of the JDK.
@@ -105,6 +107,7 @@ impl Instrumentation {
             dump: ClassDump::into_directory(setup.config.agent.dump.as_ref().map(|pattern| file_names.path(pattern))),
             claims: Claims::default(),
             claim_ids,
+            wanting_rules: WantingRules::default(),
             statistics: Statistics::default(),
             java_version: beginning.jvmti.java_version(),
             rewritten: RewrittenClasses::default(),
@@ -145,7 +148,7 @@ impl Instrumentation {
         claimed: Option<ClaimedProbe>,
     ) {
         let rule = generation.rule_of(chosen);
-        self.note_category(probe, LIVE_NUMBERS, rule);
+        self.note_rule(probe, LIVE_NUMBERS, (rule, claimed.as_ref()));
         let wanted = WantedBy {
             generation: generation.number,
             allows_governor: rule.is_none_or(CompiledRule::is_governed),
@@ -178,7 +181,7 @@ impl Instrumentation {
         claimed: Option<ClaimedProbe>,
     ) {
         let rule = generation.rule_of(chosen);
-        self.note_category(probe, 1, rule);
+        self.note_rule(probe, 1, (rule, claimed.as_ref()));
         let is_governed = claimed.is_none() && rule.is_none_or(CompiledRule::is_governed);
         self.live.begin_fixed(probe, generation.number, claimed);
         if let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !is_governed) {
@@ -186,7 +189,9 @@ impl Instrumentation {
         }
     }
 
-    fn note_category(&self, probe: u32, numbers: u32, rule: Option<&CompiledRule>) {
+    fn note_rule(&self, probe: u32, numbers: u32, (rule, claimed): (Option<&CompiledRule>, Option<&ClaimedProbe>)) {
+        let is_wanted_by_rules = claimed.is_none_or(ClaimedProbe::is_wanted_by_rules);
+        self.wanting_rules.note(probe, rule.filter(|_| is_wanted_by_rules).map(CompiledRule::name));
         if rule.is_some_and(CompiledRule::counts_outermost) {
             self.inner_calls.count_outermost_only(probe, numbers);
         }

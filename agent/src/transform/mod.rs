@@ -6,6 +6,7 @@ mod class_load_hook;
 mod class_origin;
 mod class_plan;
 mod hook_facts;
+pub(crate) mod inspection;
 pub(crate) mod instrumentation;
 pub(crate) mod late_decisions;
 pub(crate) mod late_restores;

@@ -41,6 +41,11 @@ impl Decided {
         }
         Some(ClaimedProbe::new(rules, claims))
     }
+
+    /// Returns the number of the person's claim that decides about this method.
+    pub(super) fn claim_of(&self, method_index: usize) -> Option<u32> {
+        effective_plan(self.claimed.get(&method_index)?)?.decided_by
+    }
 }
 
 /// Decides about the methods of a class.

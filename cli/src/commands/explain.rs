@@ -10,6 +10,7 @@ use instrument_core::internal_name::{to_internal, to_source};
 use instrument_core::rules::patterns::NameGlob;
 use instrument_core::selection::{ClassContext, ClassExplanation, ClassOrigin, NoFactsYet};
 
+use super::explain_live;
 use crate::classes::Classes;
 use crate::configuration::Configuration;
 use crate::failure::Failure;
@@ -18,8 +19,12 @@ use crate::failure::Failure;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The configuration, a TOML file.
-    #[arg(long, value_name = "CONFIG")]
-    config: PathBuf,
+    #[arg(long, value_name = "CONFIG", required_unless_present = "live")]
+    config: Option<PathBuf>,
+    /// In place of a configuration: the process id of a JVM with the agent. Explains loaded classes: by the rules in force, claims, and what
+    /// keeps probes from being inserted.
+    #[arg(long, value_name = "PID", conflicts_with_all = ["config", "jars", "java_home"])]
+    live: Option<u32>,
     /// Print JSON: an object, or a list of these where CLASS is a pattern.
     #[arg(long)]
     json: bool,
@@ -35,7 +40,14 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let configuration = Configuration::read(&arguments.config)?;
+    let config = match (&arguments.live, &arguments.config) {
+        (Some(pid), _) => return explain_live::run(*pid, &arguments.class, arguments.json),
+        (None, Some(config)) => config,
+        (None, None) => {
+            return Err(Failure::new("no configuration is named", "write --config CONFIG or --live PID").into());
+        }
+    };
+    let configuration = Configuration::read(config)?;
     configuration.show_warnings();
     let classes = Classes::open(&arguments.jars, arguments.java_home.as_deref())?;
     let never = configuration.never(&classes);

@@ -2,6 +2,7 @@
 //! two inventories shows the effect of another configuration or another version of the application.
 
 pub(crate) mod of_files;
+pub(crate) mod of_process;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -133,7 +134,7 @@ impl Totals<'_> {
 }
 
 /// `yes com.acme.Order: 3 of 5 methods (rule orders)`
-fn class_line(class: &InventoryClass) -> String {
+pub(crate) fn class_line(class: &InventoryClass) -> String {
     let InventoryClass { class: name, instrumented, methods, wanted_by, reason, .. } = class;
     match (class.is_instrumented(), methods) {
         (true, Some(methods)) => {
@@ -145,7 +146,7 @@ fn class_line(class: &InventoryClass) -> String {
 }
 
 /// `yes com.acme.Order.total(int) long: timed at level time, inline (rule orders)`
-fn method_line(class: &str, method: &InventoryMethod) -> String {
+pub(crate) fn method_line(class: &str, method: &InventoryMethod) -> String {
     let InventoryMethod { signature, templates, level, mode, wanted_by, reason, .. } = method;
     if !method.is_instrumented() {
         return format!("no  {class}.{signature}: {}", reason.as_deref().unwrap_or("unknown"));

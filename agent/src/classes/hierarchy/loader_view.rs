@@ -88,6 +88,15 @@ impl<'a> LoaderView<'a> {
         LoaderView { loader, ..LoaderView::of_boot(index) }
     }
 
+    /// The view of a loaded class; `loader` is the identity of its loader, which may be asked for class files.
+    pub(crate) fn of_loaded_class(
+        index: &'a TypeIndex,
+        loader: LoaderId,
+        object: Option<(Jvmti, &'a Jni<'a>, ObjectRef<'a>)>,
+    ) -> LoaderView<'a> {
+        LoaderView { index, loader, object, may_ask: true, newcomer: None }
+    }
+
     /// The view of a class that comes to the hook; `loader` is the identity of its loader.
     pub(crate) fn of_class(
         index: &'a TypeIndex,

@@ -53,6 +53,30 @@ impl Controlled for MadeUp {
         Err(Refusal::from("not here".to_owned()))
     }
 
+    fn methods(&self, methods: Option<&str>, most: Option<usize>) -> Result<(Vec<MethodRow>, MethodsDone), Refusal> {
+        let row = MethodRow {
+            class: methods.unwrap_or("a.B").to_owned(),
+            method: "c".to_owned(),
+            descriptor: "()V".to_owned(),
+            template: "timed".to_owned(),
+            category: "catch-all".to_owned(),
+            level: "time".to_owned(),
+            live: true,
+            state: "active".to_owned(),
+            wanted_by: vec!["rule orders".to_owned()],
+        };
+        let (matching, most) = (10_000, most.unwrap_or(1_000));
+        Ok((vec![row; most], MethodsDone { done: true, matching, left_out: matching - most }))
+    }
+
+    fn inventory(&self, _: &InventoryRequest) -> Result<(Vec<InventoryClass>, InventoryDone), Refusal> {
+        unreachable!("no test asks for it")
+    }
+
+    fn explain(&self, class: &str) -> Result<Explained, Refusal> {
+        Err(Refusal::new(ErrorCode::UnknownName, format!("no loaded class is named {class}")))
+    }
+
     fn claims(&self) -> ClaimList {
         ClaimList { claims: Vec::new() }
     }
@@ -228,6 +252,25 @@ fn a_connection_takes_further_requests_if_they_have_ids() {
     assert_eq!(next(&mut lines), json!({"id": 4, "done": true, "left_out": 5, "misplaced": 0}));
     assert_eq!(next(&mut lines)["pid"], std::process::id());
     assert_eq!(next(&mut lines), Json::Null, "a request without an id is the last one");
+}
+
+#[test]
+fn a_pattern_that_matches_ten_thousand_methods_is_answered_in_parts_up_to_the_limit() {
+    let agent = Agent::new();
+    let mut client = agent.client();
+    let requests = r#"{"id":1,"ask":"methods","methods":"a.**"}
+{"id":2,"ask":"methods","most":2500}
+{"ask":"explain","class":"a.Nobody"}
+"#;
+    client.write_all(requests.as_bytes()).unwrap();
+    let mut lines = BufReader::new(client);
+    let part = next(&mut lines);
+    assert_eq!((part["part"].as_array().unwrap().len(), &part["part"][0]["class"]), (1_000, &json!("a.**")));
+    assert_eq!(next(&mut lines), json!({"id": 1, "done": true, "matching": 10_000, "left_out": 9_000}));
+    let parts: Vec<usize> = (0..3).map(|_| next(&mut lines)["part"].as_array().unwrap().len()).collect();
+    assert_eq!(parts, [1_000, 1_000, 500]);
+    assert_eq!(next(&mut lines)["left_out"], 7_500);
+    assert_eq!(next(&mut lines)["code"], "unknown-name");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use control::{ClaimRow, WantedLevel};
 use instrument_core::level::Level;
 use records::probe_registry::LIVE_NUMBERS;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use trace::report::counted;
 
 use super::{LevelChange, LiveControl, Ruled, State};
@@ -150,6 +150,16 @@ impl LiveControl {
             }
         };
         state.level_claims.iter().map(row).collect()
+    }
+
+    /// Returns the claims that want a probe or its level, by probe.
+    pub(crate) fn claims_by_probe(&self) -> FxHashMap<u32, Vec<u32>> {
+        let state = self.state.lock();
+        let of_probes = state.claimed.iter().flat_map(|(probe, by)| by.wanting_claims().map(|claim| (*probe, claim)));
+        let of_levels = state.set_by_person.iter().map(|(probe, claim)| (*probe, *claim));
+        let mut claims: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        of_probes.chain(of_levels).for_each(|(probe, claim)| claims.entry(probe).or_default().push(claim));
+        claims
     }
 
     /// Those of the probes that the governor may take away.

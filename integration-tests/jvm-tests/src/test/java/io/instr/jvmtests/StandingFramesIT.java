@@ -11,6 +11,7 @@ import io.instr.jvmtests.jvm.EachJdk;
 import io.instr.jvmtests.jvm.Jdk;
 import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
+import io.instr.jvmtests.jvm.Tool;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -40,6 +41,8 @@ class StandingFramesIT {
             long attached = passes(program);
             assertTrue(attached > before / 2, attached + " passes after an attach, " + before + " before");
             ControlSocket.await(program, status -> status.contains(WAITS));
+            String explained = Tool.instr(List.of("explain", "--live", String.valueOf(program.pid()), "targets.MainLoop$Spinner")).stdout();
+            assertTrue(explained.contains("\n  no  targets.MainLoop$Spinner: " + WAITS), explained);
             assertEquals("returned", program.ask("return"));
             ControlSocket.await(program, status -> !status.contains("\"waiting\":[\""));
             assertEquals("sum 2001", program.ask("help 1000"));

@@ -52,6 +52,8 @@ class WithdrawnProbesIT {
             String status = ControlSocket.status(program);
             String row = "\"method\":\"" + STEP + "\",\"category\":\"catch-all\",\"level\":\"removed\",\"recorded\":\\{[^}]*\"changes\":1[,}]";
             assertTrue(Pattern.compile(row).matcher(status).find(), () -> "instr top marks the removal: " + status);
+            String explained = ControlSocket.ask(program, "{\"ask\":\"explain\",\"class\":\"" + STEP + "\"}");
+            assertTrue(explained.contains("\"code\":\"suppressed\",\"reason\":\"the governor has removed the probe"), explained);
             program.send("quit");
             program.finish().assertExitCode(0);
         }

@@ -1,0 +1,164 @@
+//! Loaded classes and what they carry: what `instr inventory PID` lists and `instr explain --live PID` explains.
+
+use control::{ErrorCode, Explained, ExplainedClass, InventoryClass, InventoryDone, Refusal};
+use instrument_core::internal_name::to_internal;
+use instrument_core::rules::patterns::NameGlob;
+use instrument_core::selection::ClassOrigin;
+use rustc_hash::FxHashMap;
+
+use super::Session;
+use crate::classes::hierarchy::{ClassId, class_id};
+use crate::desired::generation::Generation;
+use crate::jvm::{Jni, LoadedClass, LoadedClasses};
+use crate::transform::JvmOrigin;
+use crate::transform::inspection::{Inspection, is_of_jdk};
+
+/// Most classes and methods in an answer, unless the request states another number.
+const MOST: usize = 50_000;
+
+/// What an inventory lists.
+#[derive(Debug)]
+pub(super) struct Listed {
+    pub(super) classes: Option<NameGlob>,
+    pub(super) methods: bool,
+    pub(super) jdk: bool,
+    pub(super) most: Option<usize>,
+}
+
+impl Session {
+    /// Returns the entries of the loaded classes by name.
+    pub(super) fn loaded_inventory(&self, listed: &Listed) -> Result<(Vec<InventoryClass>, InventoryDone), Refusal> {
+        self.with_loaded(|loaded, inspection| {
+            let (jvmti, jni, generation) = (inspection.jvmti, inspection.jni, inspection.generation);
+            let mut by_name: FxHashMap<Box<[u8]>, Vec<(LoadedClass<'_>, ClassId)>> = FxHashMap::default();
+            for class in loaded {
+                let Some(id) = class_id(jvmti, jni, *class) else { continue };
+                if listed.classes.as_ref().is_none_or(|classes| classes.matches(&id.0)) {
+                    by_name.entry(id.0.clone()).or_default().push((*class, id));
+                }
+            }
+            by_name.retain(|name, of_name| {
+                let is_wanted = || generation.wants_name(name) && listed.jdk;
+                !name.starts_with(b"java/instr/")
+                    && of_name
+                        .iter()
+                        .any(|(class, _)| is_wanted() || !is_of_jdk(generation, (jvmti, jni), *class, name))
+            });
+            let mut names: Vec<Box<[u8]>> = by_name.keys().cloned().collect();
+            names.sort_unstable();
+            let (mut entries, mut lines) = (Vec::with_capacity(names.len()), 0);
+            let most = listed.most.unwrap_or(MOST);
+            for name in &names {
+                if lines >= most {
+                    break;
+                }
+                let of_name = by_name.remove(name).unwrap_or_default();
+                let Some(entry) = entry(inspection, &of_name, listed.methods) else { continue };
+                lines += 1 + entry.listed.len();
+                entries.push(entry);
+            }
+            let left_out = names.len() - entries.len();
+            Ok((entries, InventoryDone { done: true, generation: generation.number, left_out }))
+        })
+    }
+
+    /// Explains the loaded classes of this name, or a method of theirs.
+    pub(super) fn explain_loaded(&self, name: &str) -> Result<Explained, Refusal> {
+        let (whole, split) = (to_internal(name), name.rsplit_once('.'));
+        self.with_loaded(|loaded, inspection| {
+            let classes = explained(inspection, loaded, &whole, None);
+            if !classes.is_empty() {
+                return Ok(Explained { classes });
+            }
+            let classes = split
+                .map(|(class, method)| explained(inspection, loaded, &to_internal(class), Some(method)))
+                .unwrap_or_default();
+            let not_loaded = || {
+                Refusal::new(ErrorCode::UnknownName, format!("no loaded class is named {name}")).help(
+                    "it may be loaded later, or the name is wrong; `instr explain --config CONFIG` explains classes of jars",
+                )
+            };
+            let has_method = |class: &ExplainedClass| {
+                let methods = class.explanation.as_ref().map_or(&[][..], |explanation| &explanation.methods);
+                !methods.is_empty()
+            };
+            match split {
+                Some((class, method)) if !classes.is_empty() && !classes.iter().any(has_method) => {
+                    Err(Refusal::new(ErrorCode::UnknownName, format!("{class} has no method {method}")))
+                }
+                _ if classes.is_empty() => Err(not_loaded()),
+                _ => Ok(Explained { classes }),
+            }
+        })
+    }
+
+    fn with_loaded<R>(
+        &self,
+        body: impl FnOnce(&[LoadedClass<'_>], &Inspection<'_>) -> Result<R, Refusal>,
+    ) -> Result<R, Refusal> {
+        let generation = self.instrumentation.generation();
+        let (probed, waiting) = (self.probed_methods(), self.reconciler.waiting_classes());
+        let refused = self.instrumentation.statistics.refused_classes();
+        let done = self.vm.with_attached_daemon(c"instr-inventory", |jni| {
+            let loaded = LoadedClasses::all(self.jvmti, jni).map_err(|error| Refusal::from(error.to_string()))?;
+            let inspection = Inspection {
+                jvmti: self.jvmti,
+                jni,
+                instrumentation: &self.instrumentation,
+                generation: &generation,
+                probed: &probed,
+                waiting: &waiting,
+                refused: &refused,
+            };
+            body(loaded.as_slice(), &inspection)
+        });
+        done.unwrap_or_else(|| Err(Refusal::from("the JVM attaches no more threads".to_owned())))
+    }
+}
+
+/// Returns the entry of one of the classes of a name: of the first that is instrumented, if there is any.
+fn entry(
+    inspection: &Inspection<'_>,
+    of_name: &[(LoadedClass<'_>, ClassId)],
+    with_methods: bool,
+) -> Option<InventoryClass> {
+    let rewritten = &inspection.instrumentation.rewritten;
+    let (class, id) = of_name.iter().find(|(_, id)| rewritten.has(&id.0, id.1)).or_else(|| of_name.first())?;
+    let (entry, _) = inspection.of_class(*class, id, with_methods);
+    Some(InventoryClass { loaders: (of_name.len() > 1).then_some(of_name.len()), ..entry })
+}
+
+fn explained(
+    inspection: &Inspection<'_>,
+    loaded: &[LoadedClass<'_>],
+    name: &[u8],
+    method: Option<&str>,
+) -> Vec<ExplainedClass> {
+    let (jvmti, jni) = (inspection.jvmti, inspection.jni);
+    let ids = loaded.iter().filter_map(|class| Some((*class, class_id(jvmti, jni, *class)?)));
+    let of_name = ids.filter(|(_, id)| *id.0 == *name);
+    of_name.map(|(class, id)| one_explained(inspection, inspection.generation, jni, class, &id, method)).collect()
+}
+
+fn one_explained(
+    inspection: &Inspection<'_>,
+    generation: &Generation,
+    jni: &Jni<'_>,
+    class: LoadedClass<'_>,
+    id: &ClassId,
+    method: Option<&str>,
+) -> ExplainedClass {
+    let jvmti = inspection.jvmti;
+    let (mut now, mut explanation) = inspection.of_class(class, id, true);
+    if let Some(method) = method {
+        now.listed.retain(|listed| listed.name == method);
+        if let Some(explanation) = &mut explanation {
+            explanation.methods.retain(|explained| explained.name == method);
+        }
+    }
+    let loader = class.with_loader(jvmti, jni, |loader| {
+        let origin = JvmOrigin { jvmti, jni, name: Some(&id.0), loader, protection_domain: None };
+        origin.loader().unwrap_or_default().join(", ")
+    });
+    ExplainedClass { loader, generation: generation.number, now, explanation }
+}
