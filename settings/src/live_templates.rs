@@ -53,6 +53,10 @@ impl TemplateCatalog for LiveVariants<'_> {
         live.or_else(|| self.library.find_capturing(name, level))
     }
 
+    fn content(&self, template: TemplateId) -> u64 {
+        TemplateCatalog::content(self.library, template)
+    }
+
     fn names(&self) -> Vec<String> {
         TemplateCatalog::names(self.library)
     }

@@ -47,11 +47,6 @@ impl Setup {
         self.config.wants_live() || self.templates_in_use().any(|template| template.live)
     }
 
-    /// Class files of the user's templates.
-    pub(crate) fn own_templates(&self) -> &[Vec<u8>] {
-        &self.own_templates
-    }
-
     /// Whether the probes may count ticks of the processor; false if none of them reads a clock.
     pub(crate) fn counts_ticks(&self) -> bool {
         self.reads_clock() && self.config.trace.clock == ProbeClock::Auto

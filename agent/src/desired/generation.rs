@@ -98,11 +98,6 @@ impl Generation {
         Generation { reach, ..Generation::new(self.number + 1, setup, types) }
     }
 
-    /// Whether the templates are others than in this one, so that every instrumented class differs.
-    pub(crate) fn has_other_templates(&self, other: &Generation) -> bool {
-        self.setup.own_templates() != other.setup.own_templates()
-    }
-
     /// The rules.
     pub(crate) fn rules(&self) -> &RuleSet {
         &self.setup.rules

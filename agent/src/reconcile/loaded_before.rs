@@ -95,7 +95,6 @@ impl<'a> Replan<'a> {
     pub(super) fn differing<'jni>(&mut self, loaded: &[LoadedClass<'jni>]) -> Differing<'jni> {
         let Scan { jvmti, jni, instrumentation, generation } = self.scan;
         let (before, now) = (self.before.rules().digests(), generation.rules().digests());
-        let has_other_templates = generation.has_other_templates(self.before);
         let mut differing = Differing::default();
         for class in loaded {
             let Some(id) = class_id(jvmti, jni, *class) else { continue };
@@ -103,11 +102,10 @@ impl<'a> Replan<'a> {
                 generation.types.note_loaded(&id.0);
             }
             let (wanted_before, wanted_now) = (before.of(&id.0), now.of(&id.0));
-            let is_same = wanted_before == wanted_now && !(has_other_templates && wanted_now.is_some());
-            if is_same || !self.seen.insert(id.clone()) {
+            if wanted_before == wanted_now || !self.seen.insert(id.clone()) {
                 continue;
             }
-            let known = self.scan.known_plan(*class, &id, has_other_templates);
+            let known = self.scan.known_plan(*class, &id);
             if matches!(known, Some(KnownPlan::InForce)) {
                 continue;
             }
@@ -163,12 +161,7 @@ impl Scan<'_> {
     }
 
     /// Decides about a class from its facts; `None` if they are not known, or not enough.
-    fn known_plan(
-        &self,
-        loaded: LoadedClass<'_>,
-        (name, loader): &ClassId,
-        other_templates: bool,
-    ) -> Option<KnownPlan> {
+    fn known_plan(&self, loaded: LoadedClass<'_>, (name, loader): &ClassId) -> Option<KnownPlan> {
         let (facts, in_force) = self.instrumentation.facts.of_loaded(name, *loader)?;
         let view = LoaderView::of_loaded(&self.generation.types, *loader);
         let decision = self.in_context(loaded, name, &view, &NoFactsYet, |context| {
@@ -177,7 +170,7 @@ impl Scan<'_> {
         let wanted = self.generation.rules().effect(&decision)?;
         let wants_nothing = decision.chosen().next().is_none();
         match in_force {
-            Some(in_force) if in_force == wanted && (wants_nothing || !other_templates) => Some(KnownPlan::InForce),
+            Some(in_force) if in_force == wanted => Some(KnownPlan::InForce),
             _ if wants_nothing => Some(KnownPlan::Nothing),
             _ => Some(KnownPlan::Something),
         }

@@ -161,6 +161,7 @@ impl Compiler<'_> {
             calls: plain(&rule.calls),
             exclude: plain(&rule.exclude),
             template_names: plain(templates),
+            template_contents: ids.iter().map(|id| self.catalog.content(*id)).collect(),
             templates: Arc::from(ids),
             level,
             states_level: stated.is_some(),

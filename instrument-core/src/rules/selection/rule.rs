@@ -38,6 +38,8 @@ pub struct CompiledRule {
     pub(super) calls: Vec<CallPattern>,
     pub(super) exclude: Vec<ExcludePattern>,
     pub(super) template_names: Vec<String>,
+    /// Hashes of what they were read from.
+    pub(super) template_contents: Vec<u64>,
     pub(super) templates: Arc<[TemplateId]>,
     pub(super) level: Level,
     /// Whether somebody wrote the level down.
@@ -141,6 +143,7 @@ impl CompiledRule {
             calls,
             exclude,
             template_names,
+            template_contents,
             templates: _,
             level,
             states_level,
@@ -155,15 +158,21 @@ impl CompiledRule {
         let extends: Vec<&str> = extends.iter().map(|(name, _)| name.as_str()).collect();
         let classes = format!("{class:?} {extends:?} {annotated:?} {module:?} {jar:?} {loader:?}");
         let methods = format!("{method_annotated:?} {method:?} {flags:?} {size:?} {calls:?} {exclude:?}");
-        let done =
-            what_is_done(template_names, *level, *mode, capture.as_deref(), [*states_level, *governed, *outermost]);
+        let done = what_is_done(
+            (template_names, template_contents),
+            *level,
+            *mode,
+            capture.as_deref(),
+            [*states_level, *governed, *outermost],
+        );
         FxBuildHasher.hash_one((classes, methods, done, constructors, class_initialisers, bridges))
     }
 
     /// Returns a number that differs, as good as certainly, for rules that do something else to their methods.
     pub(super) fn effect(&self) -> u64 {
         let switches = [self.states_level, self.governed, self.outermost];
-        what_is_done(&self.template_names, self.level, self.mode, self.capture.as_deref(), switches)
+        let templates = (&*self.template_names, &*self.template_contents);
+        what_is_done(templates, self.level, self.mode, self.capture.as_deref(), switches)
     }
 
     /// True if the rule does not say by name which classes it is about; it then leaves the JDK's alone.
@@ -206,7 +215,13 @@ impl CompiledRule {
     }
 }
 
-fn what_is_done(templates: &[String], level: Level, mode: Mode, capture: Option<&Capture>, switches: [bool; 3]) -> u64 {
+fn what_is_done(
+    templates: (&[String], &[u64]),
+    level: Level,
+    mode: Mode,
+    capture: Option<&Capture>,
+    switches: [bool; 3],
+) -> u64 {
     FxBuildHasher.hash_one((templates, format!("{level} {mode:?} {capture:?}"), switches))
 }
 

@@ -93,14 +93,14 @@ impl RuleSet {
         if leaves_alone { &self.unnamed_of_jdk } else { &self.unnamed }
     }
 
-    /// Returns digests of what the rules want of classes, to be compared with those of other rules. Templates are compared by their names.
+    /// Returns digests of what the rules want of classes, to be compared with those of other rules.
     pub fn digests(&self) -> RuleDigests<'_> {
         let filter = FxBuildHasher.hash_one(format!("{:?}", self.filter));
         RuleDigests { rules: self, filter, of_rules: self.rules.iter().map(CompiledRule::digest).collect() }
     }
 
     /// Returns a number that stands for what a decision of these rules does to a class, to be compared with decisions of other rules about the same
-    /// class. Templates are compared by their names. `None` if the decision is not final, because super types are unknown.
+    /// class. `None` if the decision is not final, because super types are unknown.
     pub fn effect(&self, decision: &ClassDecision) -> Option<u64> {
         if !decision.unresolved.is_empty() {
             return None;

@@ -13,6 +13,11 @@ pub trait TemplateCatalog {
         None
     }
 
+    /// Returns the hash of what the template was read from.
+    fn content(&self, _template: TemplateId) -> u64 {
+        0
+    }
+
     /// All names.
     fn names(&self) -> Vec<String>;
 
@@ -30,6 +35,10 @@ impl TemplateCatalog for TemplateLibrary {
 
     fn find_capturing(&self, name: &str, level: Level) -> Option<TemplateId> {
         TemplateLibrary::find_capturing(self, name, level)
+    }
+
+    fn content(&self, template: TemplateId) -> u64 {
+        self.get(template).map_or(0, |template| template.content)
     }
 
     fn names(&self) -> Vec<String> {

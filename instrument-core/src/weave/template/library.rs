@@ -1,5 +1,9 @@
 //! The templates of one configuration, found by name and level.
 
+use std::hash::BuildHasher;
+
+use rustc_hash::FxBuildHasher;
+
 use super::problem::TemplateProblem;
 use super::runtime_members::RuntimeClasses;
 use super::{Template, TemplateId, category, read};
@@ -28,8 +32,9 @@ impl TemplateLibrary {
     /// values which a rule chooses is a variant of its own.
     pub fn add_class(&mut self, bytes: &[u8], origin: &str) -> Result<usize, Vec<TemplateProblem>> {
         let templates = read::templates(bytes, origin, self.runtime)?;
-        let count = templates.len();
-        for template in templates {
+        let (count, content) = (templates.len(), FxBuildHasher.hash_one(bytes));
+        for mut template in templates {
+            template.content = content;
             let same = |known: &&mut Template| {
                 (&known.name, known.level, known.live) == (&template.name, template.level, template.live)
                     && known.captures() == template.captures()

@@ -43,6 +43,8 @@ pub struct Template {
     pub live: bool,
     /// The jar that contains it, or `built-in`.
     pub origin: String,
+    /// Hash of the class file that it was read from: a template of the same name with another hash may be another one.
+    pub content: u64,
     /// Binary name of its class and name of its method, e.g. `instr.templates.CatchAll.timed`.
     pub source: String,
     /// Types outside `java.*` that it needs the target's loader to see (internal names).

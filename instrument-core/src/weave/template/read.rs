@@ -193,6 +193,7 @@ fn template(place: &mut Place<'_>, marks: Marks) -> Result<Template, Problems> {
         level: marks.level,
         live: marks.live,
         origin: place.origin.to_owned(),
+        content: 0,
         source: place.source(),
         requires: marks.requires,
         operations: lifted.operations,

@@ -20,6 +20,7 @@ pub(crate) fn empty_template() -> Template {
         level: Level::Off,
         live: false,
         origin: String::new(),
+        content: 0,
         source: String::new(),
         requires: Vec::new(),
         operations,

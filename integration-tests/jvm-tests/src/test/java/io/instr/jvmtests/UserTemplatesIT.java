@@ -196,11 +196,16 @@ class UserTemplatesIT {
     }
 
     private static Path jarOf(Path sources, String name) {
+        return jarOf(sources, RunDirectories.create().resolve(name + ".jar"));
+    }
+
+    /** Makes this jar, in place of one that is there. */
+    static Path jarOf(Path sources, Path jar) {
         Path classes = RunDirectories.create();
         List<String> arguments = new ArrayList<>(List.of("--release", "8", "-Xlint:-options", "-d", classes.toString(),
                 "-cp", BuildResult.JAVA_RUNTIME.path().toString()));
         arguments.addAll(Compilation.sourcesBelow(sources));
         Compilation.javac(arguments);
-        return Compilation.jar(classes, RunDirectories.create().resolve(name + ".jar"));
+        return Compilation.jar(classes, jar);
     }
 }
