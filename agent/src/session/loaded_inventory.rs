@@ -4,6 +4,7 @@ use control::{ErrorCode, Explained, ExplainedClass, InventoryClass, InventoryDon
 use instrument_core::internal_name::to_internal;
 use instrument_core::rules::patterns::NameGlob;
 use instrument_core::selection::ClassOrigin;
+use instrument_core::selection::jdk_packages::is_jdk_class;
 use rustc_hash::FxHashMap;
 
 use super::Session;
@@ -11,7 +12,7 @@ use crate::classes::hierarchy::{ClassId, class_id};
 use crate::desired::generation::Generation;
 use crate::jvm::{Jni, LoadedClass, LoadedClasses};
 use crate::transform::JvmOrigin;
-use crate::transform::inspection::{Inspection, is_of_jdk};
+use crate::transform::inspection::Inspection;
 
 /// Most classes and methods in an answer, unless the request states another number.
 const MOST: usize = 50_000;
@@ -31,19 +32,15 @@ impl Session {
         self.with_loaded(|loaded, inspection| {
             let (jvmti, jni, generation) = (inspection.jvmti, inspection.jni, inspection.generation);
             let mut by_name: FxHashMap<Box<[u8]>, Vec<(LoadedClass<'_>, ClassId)>> = FxHashMap::default();
+            let is_listed = |name: &[u8]| {
+                let is_ours = name.starts_with(b"java/instr/");
+                let is_meant = listed.classes.as_ref().is_none_or(|classes| classes.matches(name));
+                is_meant && !is_ours && (!is_jdk_class(name) || listed.jdk && generation.wants_name(name))
+            };
             for class in loaded {
-                let Some(id) = class_id(jvmti, jni, *class) else { continue };
-                if listed.classes.as_ref().is_none_or(|classes| classes.matches(&id.0)) {
-                    by_name.entry(id.0.clone()).or_default().push((*class, id));
-                }
+                let Some(id) = class_id(jvmti, jni, *class).filter(|id| is_listed(&id.0)) else { continue };
+                by_name.entry(id.0.clone()).or_default().push((*class, id));
             }
-            by_name.retain(|name, of_name| {
-                let is_wanted = || generation.wants_name(name) && listed.jdk;
-                !name.starts_with(b"java/instr/")
-                    && of_name
-                        .iter()
-                        .any(|(class, _)| is_wanted() || !is_of_jdk(generation, (jvmti, jni), *class, name))
-            });
             let mut names: Vec<Box<[u8]>> = by_name.keys().cloned().collect();
             names.sort_unstable();
             let (mut entries, mut lines) = (Vec::with_capacity(names.len()), 0);

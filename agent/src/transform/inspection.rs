@@ -8,6 +8,7 @@ use instrument_core::internal_name::to_source;
 use instrument_core::selection::{
     ClassContext, ClassExplanation, ClassOrigin, Instrumentation as Taken, MethodDecision, NoFactsYet,
 };
+use instrument_core::template::Template;
 use rustc_hash::FxHashMap;
 
 use super::class_load_hook::refusals;
@@ -91,8 +92,9 @@ impl Inspection<'_> {
 
     fn without_file(&self, class: LoadedClass<'_>, id: &ClassId, name: String) -> InventoryClass {
         let of_class = self.probed.by_class.get(&name).filter(|_| self.carries_probes(id));
+        // What else keeps probes out says nothing, as it is unknown whether they are wanted.
         if of_class.is_none()
-            && let Some(why) = self.obstacle(class, id)
+            && let Some(why) = self.delay(class, id)
         {
             return InventoryClass::unchanged(name, None, why);
         }
@@ -171,35 +173,50 @@ impl Inspection<'_> {
             if method.instrumented.is_none() {
                 continue;
             }
+            let is_done = match self.records(decided.decision.methods.get(index)) {
+                true => self.carries_probe(id, &method.name, &method.descriptor),
+                false => self.instrumentation.rewritten.has(&id.0, id.1),
+            };
             if is_suppressed {
                 let reason = "the governor has removed the probe, as it costs too much; `instr level` inserts it again";
                 left_alone.insert(index, LeftAlone::new("suppressed", reason));
-            } else if !self.carries_probe(id, &method.name, &method.descriptor) {
+            } else if !is_done {
                 missing.insert(index);
             }
         }
         if missing.is_empty() {
             return left_alone;
         }
-        let obstacle = self.obstacle(class, id);
-        let refused = if obstacle.is_none() { refusals(self.generation, file, plan) } else { BTreeMap::new() };
+        let (refused, obstacle) = (refusals(self.generation, file, plan), self.obstacle(class, id));
         for index in missing {
-            let why = obstacle.as_ref().or_else(|| refused.get(&index)).cloned();
+            let why = refused.get(&index).or(obstacle.as_ref()).cloned();
             let unknown = || LeftAlone::new("not-inserted", "wanted, but not inserted yet");
             left_alone.insert(index, why.unwrap_or_else(unknown));
         }
         left_alone
     }
 
-    /// Returns why nothing can be inserted into the class at present, if there is a reason.
-    fn obstacle(&self, class: LoadedClass<'_>, id: &ClassId) -> Option<LeftAlone> {
-        let Inspection { jvmti, jni, .. } = *self;
+    /// Whether the templates of a method have a probe: some only prepare what others record.
+    fn records(&self, decision: Option<&MethodDecision>) -> bool {
+        let Some(MethodDecision::Chosen(chosen)) = decision else { return false };
+        let mut templates = chosen.templates.iter().filter_map(|id| self.generation.templates().get(*id));
+        templates.any(Template::records)
+    }
+
+    /// Returns why something is inserted into the class later only, if there is a reason.
+    fn delay(&self, class: LoadedClass<'_>, id: &ClassId) -> Option<LeftAlone> {
         if let Some(reason) = self.waiting.get(id) {
             return Some(LeftAlone::new("waits", reason.as_str()));
         }
-        if !class.is_prepared(jvmti) {
-            let reason = "the class is not linked yet: it gets its probes when it is";
-            return Some(LeftAlone::new("not-linked", reason));
+        let reason = "the class is not linked yet: it gets its probes when it is";
+        (!class.is_prepared(self.jvmti)).then(|| LeftAlone::new("not-linked", reason))
+    }
+
+    /// Returns why nothing can be inserted into the class at present, if there is a reason.
+    fn obstacle(&self, class: LoadedClass<'_>, id: &ClassId) -> Option<LeftAlone> {
+        let Inspection { jvmti, jni, .. } = *self;
+        if let Some(why) = self.delay(class, id) {
+            return Some(why);
         }
         if !class.is_modifiable(jvmti) {
             return Some(LeftAlone::new("not-modifiable", "the JVM allows nobody to change this class"));
@@ -210,14 +227,4 @@ impl Inspection<'_> {
         let refused = self.refused.get(&to_source(&id.0))?;
         Some(LeftAlone::new("refused", format!("refused: {refused}")))
     }
-}
-
-/// Returns whether the class belongs to the JDK.
-pub(crate) fn is_of_jdk(
-    generation: &Generation,
-    (jvmti, jni): (Jvmti, &Jni<'_>),
-    class: LoadedClass<'_>,
-    name: &[u8],
-) -> bool {
-    class.is_boot(jvmti, jni) || generation.types.jdk_class(name).is_some()
 }

@@ -37,6 +37,12 @@ class InventoryIT {
                     class = "targets.Conversation"
                     method = ["step", "query"]
                     level = "time"
+                    [[rule]]
+                    name = "wrapped"
+                    class = "targets.Conversation"
+                    method = "fill"
+                    level = "time"
+                    mode = "wrapper"
                     [control]
                     live = true
                     [governor]
@@ -45,9 +51,15 @@ class InventoryIT {
             assertEquals(0, instr("attach", program, config.toString()).exitCode());
 
             List<String> live = ofConversation(instr("inventory", program, "--methods"));
-            Finished beforehand = Tool.instr(List.of("inventory", "--config", config.toString(), "--methods", BuildResult.TARGETS.path().toString()));
-            assertEquals(ofConversation(beforehand), live, "the lines by the configuration are those of the JVM");
-            assertEquals("yes targets.Conversation: 2 of " + (live.size() - 1) + " methods (rule steps)", live.get(0));
+            List<String> beforehand = ofConversation(Tool.instr(
+                    List.of("inventory", "--config", config.toString(), "--methods", BuildResult.TARGETS.path().toString())));
+            List<String> onlyLive = live.stream().filter(line -> !beforehand.contains(line)).toList();
+            assertEquals(List.of(
+                    "yes targets.Conversation: 2 of " + (live.size() - 1) + " methods (rule steps)",
+                    "no  targets.Conversation.fill(int) int: mode \"wrapper\": the class was loaded before, and the JVM adds no methods"
+                            + " to a loaded class; use mode = \"inline\""), onlyLive);
+            assertTrue(beforehand.contains("yes targets.Conversation.fill(int) int: timed at level time, wrapper (rule wrapped)"));
+            assertEquals(beforehand.size(), live.size(), "all else by the configuration is as in the JVM");
             String json = instr("inventory", program, "--json").stdout();
             assertTrue(json.contains("{\"class\":\"targets.Conversation\",\"state\":\"instrumented\",\"jar\":"), json);
             assertTrue(json.contains("\"loaders\":2"), json);
