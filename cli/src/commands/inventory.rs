@@ -10,6 +10,7 @@ use instrument_core::rules::patterns::NameGlob;
 use crate::classes::Classes;
 use crate::configuration::Configuration;
 use crate::failure::Failure;
+use crate::inventory::application_files::with_jars_below;
 use crate::inventory::of_files::Listed;
 use crate::inventory::{Inventory, of_files, of_process};
 
@@ -41,7 +42,7 @@ pub(crate) struct Arguments {
     /// The JDK whose classes the jars extend. Default: JAVA_HOME, else the java on the PATH.
     #[arg(long, value_name = "DIR", requires = "config")]
     java_home: Option<PathBuf>,
-    /// With --config: jars or directories with the classes of the application. Without it: the process id of a JVM.
+    /// With --config: jars or directories with the classes and jars of the application. Without it: the process id of a JVM.
     #[arg(required = true, value_name = "JAR|PID")]
     of: Vec<PathBuf>,
 }
@@ -51,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let inventory = if let Some(config) = config {
         let configuration = Configuration::read(config)?;
         configuration.show_warnings();
-        let classes = Classes::open(of, java_home.as_deref())?;
+        let classes = Classes::open(&with_jars_below(of)?, java_home.as_deref())?;
         let listed = Listed { classes: names.clone(), jdk: *jdk, methods: *methods };
         of_files::inventory(&configuration, &classes, &listed)?
     } else {

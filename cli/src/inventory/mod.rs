@@ -1,6 +1,7 @@
 //! Which classes and methods are instrumented, and why the others are not: one line each, in an order that does not change, so that `diff` of
 //! two inventories shows the effect of another configuration or another version of the application.
 
+pub(crate) mod application_files;
 pub(crate) mod of_files;
 pub(crate) mod of_process;
 

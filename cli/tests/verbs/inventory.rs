@@ -107,6 +107,21 @@ fn what_the_engine_refuses_is_not_listed_as_instrumented() {
 }
 
 #[test]
+fn a_directory_means_its_classes_and_the_jars_in_it() {
+    let sandbox = sandbox();
+    std::fs::create_dir_all(sandbox.path("app/lib")).unwrap();
+    std::fs::rename(sandbox.path("shop.jar"), sandbox.path("app/lib/shop.jar")).unwrap();
+    std::fs::rename(sandbox.path("classes"), sandbox.path("app/classes")).unwrap();
+    std::fs::remove_file(sandbox.path("app/classes/shop/Main.class")).unwrap();
+    let said = inventory(&sandbox, &["app"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    let totals: Vec<&str> =
+        said.stdout.lines().filter(|line| line.starts_with("# ") && line.contains(": 1 of")).collect();
+    assert_eq!(totals, ["# app: 1 of 2 classes"], "{}", said.stdout);
+    assert!(said.stdout.contains("# shop.jar: 0 of 2 classes\n"), "each class once: {}", said.stdout);
+}
+
+#[test]
 fn an_inventory_without_an_instrumented_method_ends_with_1() {
     let sandbox = sandbox();
     sandbox.write("rules.toml", "[[rule]]\nclass = \"shop.Odrer\"\n");
