@@ -115,6 +115,31 @@ class AttachVerbIT {
         }
     }
 
+    /** From {@code instr probe} to the first recorded call, for methods of an agent that is attached. */
+    @EachJdk(oldestAndNewest = true)
+    void aMethodThatIsChosenIsRecordedWithinTwoSeconds(Jdk jdk) {
+        Path directory = RunDirectories.create();
+        try (Dialog program = conversation(jdk, directory)) {
+            Path config = Attachment.prepare(directory, "first", AgentConfig.timed("other.*").ungoverned());
+            instr("attach", program, config.toString()).assertExitCode(0);
+            Duration first = probeUntilFirstEvent(program, "step", "work 100", 100);
+            Duration second = probeUntilFirstEvent(program, "query", "query abc", 101);
+            Duration shorter = first.compareTo(second) < 0 ? first : second;
+            System.out.println("from `instr probe` to the first event, " + jdk + ": " + first.toMillis() + " and " + second.toMillis() + " ms");
+            assertTrue(shorter.compareTo(LONGEST_TO_FIRST_EVENT) < 0, shorter.toString());
+            program.send("quit");
+            assertEquals("", program.finish().assertExitCode(0).stderr());
+        }
+    }
+
+    private static Duration probeUntilFirstEvent(Dialog program, String method, String work, long calls) {
+        long begin = System.nanoTime();
+        instr("probe", program, "targets.Conversation." + method).assertExitCode(0);
+        program.ask(work);
+        ControlSocket.awaitCalls(program, calls);
+        return Duration.ofNanos(System.nanoTime() - begin);
+    }
+
     /** Returns the time from the command to the moment at which recorded calls are reported. */
     private static Duration attachUntilFirstEvent(Dialog program, Path config) {
         long begin = System.nanoTime();
