@@ -187,6 +187,12 @@ impl Inspection<'_> {
         if missing.is_empty() {
             return left_alone;
         }
+        if explanation.instrumented_ahead.is_some() {
+            let reason = "`instr pre` instrumented the class without this method, and the agent adds no probes to it";
+            let why = LeftAlone::new("instrumented-ahead", reason);
+            left_alone.extend(missing.into_iter().map(|index| (index, why.clone())));
+            return left_alone;
+        }
         let (refused, obstacle) = (refusals(self.generation, file, plan), self.obstacle(class, id));
         for index in missing {
             let why = refused.get(&index).or(obstacle.as_ref()).cloned();
@@ -221,7 +227,7 @@ impl Inspection<'_> {
         if !class.is_modifiable(jvmti) {
             return Some(LeftAlone::new("not-modifiable", "the JVM allows nobody to change this class"));
         }
-        if let Some(hazard) = SAFE_RETRANSFORMS.hazard(jvmti, jni, class, None) {
+        if let Some(hazard) = SAFE_RETRANSFORMS.hazard(jvmti, jni, class, Some(&self.generation.types)) {
             return Some(LeftAlone::new(hazard.key, format!("refused: {}", hazard.reason)));
         }
         let refused = self.refused.get(&to_source(&id.0))?;

@@ -13,6 +13,8 @@ import io.instr.jvmtests.jvm.Jdk;
 import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
 import io.instr.jvmtests.jvm.Tool;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,7 +28,7 @@ class InventoryIT {
     private final Path directory = RunDirectories.create();
 
     @EachJdk(oldestAndNewest = true)
-    void aRunningProgramIsListedAsItsJarsAre(Jdk jdk) {
+    void aRunningProgramIsListedAsItsJarsAre(Jdk jdk) throws IOException {
         try (Dialog program = Program.target(jdk, "targets.Conversation").with("-XX:+EnableDynamicAgentLoading").talk(List.of(), directory)) {
             assertEquals("ready", program.next());
             // Another loader has a class of the same name, which is not linked.
@@ -64,12 +66,22 @@ class InventoryIT {
             assertTrue(json.contains("{\"class\":\"targets.Conversation\",\"state\":\"instrumented\",\"jar\":"), json);
             assertTrue(json.contains("\"loaders\":2"), json);
 
+            List<String> capped = comments(instr("inventory", program, "--most", "1"));
+            assertTrue(capped.get(0).startsWith("# 1 of 1 class instrumented") && capped.get(capped.size() - 1).matches("# \\d+ classes not listed; .*`--most`.*"), capped.toString());
+
+            Files.writeString(config, Files.readString(config).replace("[\"step\", \"query\"]", "[\"step\", \"work\"]"));
+            instr("reload", program).assertExitCode(0);
+            List<String> reloaded = ofConversation(instr("inventory", program, "--methods"));
+            assertTrue(reloaded.contains("no  targets.Conversation.query(java.lang.String) int: no rule takes it"), reloaded.toString());
+            assertTrue(reloaded.contains("yes targets.Conversation.work(int) long: timed at level time, inline (rule steps)"), reloaded.toString());
+            assertEquals(2, reloaded.stream().filter(line -> line.contains(" at level time")).count(), reloaded.toString());
+
             instr("probe", program, POSITION, "--for", "10m");
             instr("level", program, STEP, "off");
             assertEquals(List.of(
                     POSITION + "()I: timed [catch-all] at level time (claim 1)",
-                    "targets.Conversation.query(Ljava/lang/String;)I: timed [catch-all] at level time (rule steps)",
                     STEP + "(I)J: timed [catch-all] at level off (claim 2, rule steps)",
+                    "targets.Conversation.work(I)J: timed [catch-all] at level time (rule steps)",
                     "# 3 probes"), instr("methods", program).stdout().lines().toList());
             assertEquals(List.of("# 3 probes", "# 2 not listed; `--most 3` lists all"), comments(instr("methods", program, "--most", "1")));
             assertEquals(1, instr("methods", program, "category:database").exitCode());
