@@ -387,6 +387,7 @@ impl Watcher for SessionWatcher {
         }
         session.end_reached_claims();
         session.withdraw_probes();
+        session.change_marked_classes();
         let generation = session.instrumentation.generation();
         generation.doubts.tell(generation.rules().rules(), false);
     }

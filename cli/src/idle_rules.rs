@@ -27,8 +27,14 @@ pub(crate) fn find(configuration: &Configuration, classes: &Classes) -> Result<V
     let reach = RuleReach::new(rules);
     let never = configuration.never(classes);
     let visit = |class: &ClassFile<'_>, origin: &FileOrigin| {
-        let context =
-            ClassContext { hierarchy: classes, origin, facts: &NoFactsYet, never: &never, reach: Some(&reach) };
+        let context = ClassContext {
+            hierarchy: classes,
+            origin,
+            facts: &NoFactsYet,
+            never: &never,
+            delegates: &[],
+            reach: Some(&reach),
+        };
         if rules.wants_name(class.this_class().as_bytes()) {
             rules.decide(class, &context);
         }

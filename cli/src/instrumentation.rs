@@ -9,7 +9,7 @@ use instrument_core::ahead;
 use instrument_core::capture::CapturedValues;
 use instrument_core::internal_name::to_source;
 use instrument_core::selection::{
-    Chosen, ClassContext, Figures, MethodDecision, MissingParameters, Never, NoFactsYet, RuleReach,
+    Chosen, ClassContext, DelegateMark, Figures, MethodDecision, MissingParameters, Never, NoFactsYet, RuleReach,
 };
 use instrument_core::{
     Engine, EngineOptions, Insertion, MethodPlan, Outcome, Refusal, Refused, Rewritten, Templates, Workspace,
@@ -18,6 +18,7 @@ use instrument_core::{
 use crate::classes::Classes;
 use crate::configuration::Configuration;
 use crate::cpu_clock::CpuClock;
+use crate::delegates;
 use crate::file_origin::FileOrigin;
 use crate::probe_table::{Probe, ProbeTable};
 use crate::progress::Counting;
@@ -27,6 +28,8 @@ pub(crate) struct Instrumentation<'a> {
     configuration: &'a Configuration,
     classes: &'a Classes,
     never: Box<Never<'a>>,
+    /// Methods that methods of other classes hand to somebody who calls them.
+    delegates: Vec<DelegateMark>,
     /// Where the classes are from.
     pub(crate) origin: FileOrigin,
     /// Tell about each method.
@@ -68,7 +71,9 @@ impl<'a> Instrumentation<'a> {
     ) -> Instrumentation<'a> {
         let engine = Engine::new(Arc::clone(&configuration.library), options);
         let (workspace, probes, totals) = (Workspace::default(), ProbeTable::default(), Totals::default());
-        let never = Box::new(configuration.never(classes));
+        let never: Box<Never<'_>> = Box::new(configuration.never(classes));
+        // A jar that cannot be read is reported by what reads it next.
+        let delegates = delegates::find(configuration, classes, &*never).unwrap_or_default();
         let missing = MissingParameters::default();
         let origin = FileOrigin::unknown();
         let verbose = false;
@@ -77,6 +82,7 @@ impl<'a> Instrumentation<'a> {
             configuration,
             classes,
             never,
+            delegates,
             origin,
             verbose,
             engine,
@@ -95,6 +101,7 @@ impl<'a> Instrumentation<'a> {
             origin: &self.origin,
             facts: &NoFactsYet,
             never: &*self.never,
+            delegates: &self.delegates,
             reach: Some(&self.reach),
         }
     }

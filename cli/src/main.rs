@@ -6,6 +6,7 @@ mod classes;
 mod commands;
 mod configuration;
 mod cpu_clock;
+mod delegates;
 mod embedded;
 mod failure;
 mod file_origin;

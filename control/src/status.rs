@@ -86,6 +86,12 @@ messages! {
         pub kept: u64,
         /// Memory that these take, in bytes.
         pub bytes: u64,
+        /// Methods that are called as delegates of methods of other classes.
+        #[serde(default)]
+        pub delegates: u64,
+        /// Such methods for which there was no room.
+        #[serde(default)]
+        pub delegates_dropped: u64,
     }
 
     /// What was done to loaded classes in this process.

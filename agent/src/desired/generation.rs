@@ -12,7 +12,7 @@ use instrument_core::{Engine, EngineOptions};
 use crate::classes::hierarchy::TypeIndex;
 use crate::classes::parameter_doubts::ParameterDoubts;
 use crate::config::setup::Setup;
-use crate::desired::Claim;
+use crate::desired::{Claim, DelegateMarks};
 
 /// Methods that get probes because somebody asked for them.
 #[derive(Debug)]
@@ -38,6 +38,8 @@ pub(crate) struct Generation {
     pub(crate) doubts: Arc<ParameterDoubts>,
     /// How far each rule got with the classes up to now.
     pub(crate) reach: Arc<RuleReach>,
+    /// Methods that are called as delegates of others.
+    pub(crate) delegates: Arc<DelegateMarks>,
     /// Methods that are never instrumented, computed when a class of the JDK is first decided.
     untouchable: Arc<OnceLock<Untouchable>>,
     /// Claims on probes, the oldest first.
@@ -58,6 +60,7 @@ impl Generation {
             types,
             doubts: Arc::new(ParameterDoubts::new()),
             reach: Arc::new(RuleReach::new(&setup.rules)),
+            delegates: Arc::default(),
             untouchable: Arc::default(),
             claimed: Arc::new([]),
             setup: Arc::new(setup),
@@ -78,7 +81,7 @@ impl Generation {
 
     /// Whether some rule or claim may want a class of this name.
     pub(crate) fn wants_name(&self, name: &[u8]) -> bool {
-        self.rules().wants_name(name) || self.is_claimed(name)
+        self.rules().wants_name(name) || self.is_claimed(name) || self.delegates.has(name)
     }
 
     /// Whether some claim may want a class of this name.

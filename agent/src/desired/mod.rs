@@ -4,6 +4,7 @@
 mod claimed_probe;
 mod claims;
 pub(crate) mod compiler_time;
+mod delegate_marks;
 mod effective_plan;
 mod expiry;
 pub(crate) mod generation;
@@ -16,6 +17,7 @@ pub(crate) mod withdrawn_probes;
 
 pub(crate) use claimed_probe::ClaimedProbe;
 pub(crate) use claims::{Claim, ClaimIds, Claims};
+pub(crate) use delegate_marks::DelegateMarks;
 pub(crate) use effective_plan::{Effective, Wish, effective_plan};
 pub(crate) use expiry::Expiry;
 pub(crate) use probe_request::RequestedProbes;

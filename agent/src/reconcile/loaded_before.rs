@@ -95,6 +95,8 @@ impl<'a> Replan<'a> {
     pub(super) fn differing<'jni>(&mut self, loaded: &[LoadedClass<'jni>]) -> Differing<'jni> {
         let Scan { jvmti, jni, instrumentation, generation } = self.scan;
         let (before, now) = (self.before.rules().digests(), generation.rules().digests());
+        let is_marked = |name: &[u8]| generation.delegates.has(name) || self.before.delegates.has(name);
+        self.scan.mark_delegates(loaded);
         let mut differing = Differing::default();
         for class in loaded {
             let Some(id) = class_id(jvmti, jni, *class) else { continue };
@@ -102,9 +104,10 @@ impl<'a> Replan<'a> {
                 generation.types.note_loaded(&id.0);
             }
             let (wanted_before, wanted_now) = (before.of(&id.0), now.of(&id.0));
-            if wanted_before == wanted_now || !self.seen.insert(id.clone()) {
+            if !is_marked(&id.0) && wanted_before == wanted_now || !self.seen.insert(id.clone()) {
                 continue;
             }
+            generation.delegates.note_decided(&id.0);
             let known = self.scan.known_plan(*class, &id);
             if matches!(known, Some(KnownPlan::InForce)) {
                 continue;
@@ -112,7 +115,7 @@ impl<'a> Replan<'a> {
             instrumentation.facts.note_decision(&id.0, id.1, None);
             let is_rewritten = instrumentation.rewritten.has(&id.0, id.1);
             let is_unwanted = matches!(known, Some(KnownPlan::Nothing));
-            if is_rewritten && (wanted_now.is_none() || is_unwanted) {
+            if is_rewritten && (wanted_now.is_none() && !generation.delegates.has(&id.0) || is_unwanted) {
                 differing.removed.push(*class);
             } else if is_rewritten || !is_unwanted && self.scan.wants(*class) {
                 differing.inserted.push(*class);
@@ -176,6 +179,26 @@ impl Scan<'_> {
         }
     }
 
+    /// Finds the delegates of the methods of loaded classes that were analysed before.
+    fn mark_delegates(&self, loaded: &[LoadedClass<'_>]) {
+        if !self.generation.rules().takes_delegates() {
+            return;
+        }
+        for class in loaded {
+            let Some((name, loader)) = class_id(self.jvmti, self.jni, *class) else { continue };
+            if !self.generation.rules().wants_name(&name) {
+                continue;
+            }
+            let known = self.instrumentation.facts.of_loaded(&name, loader);
+            let Some((facts, _)) = known.filter(|(facts, _)| facts.has_delegates()) else { continue };
+            let view = LoaderView::of_loaded(&self.generation.types, loader);
+            let decision = self.in_context(*class, &name, &view, &NoFactsYet, |context| {
+                self.generation.rules().decide_known(&facts, context)
+            });
+            self.generation.delegates.add(&name, &decision.delegates);
+        }
+    }
+
     /// Hands a loaded class's surroundings to a decision.
     fn in_context<D>(
         &self,
@@ -188,10 +211,11 @@ impl Scan<'_> {
         let never =
             |class: &[u8], method: &[u8], descriptor: &[u8]| self.generation.is_untouchable(class, method, descriptor);
         loaded.with_loader(self.jvmti, self.jni, |loader| {
-            let (jvmti, jni, name) = (self.jvmti, self.jni, Some(name));
+            let (jvmti, jni, class, name) = (self.jvmti, self.jni, name, Some(name));
             let origin = JvmOrigin { jvmti, jni, name, loader, protection_domain: None };
             let reach = Some(&*self.generation.reach);
-            decide(&ClassContext { hierarchy, origin: &origin, facts, never: &never, reach })
+            let delegates = &*self.generation.delegates.of_class(class);
+            decide(&ClassContext { hierarchy, origin: &origin, facts, never: &never, delegates, reach })
         })
     }
 

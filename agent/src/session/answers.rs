@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use control::{
-    CallTree, Changed, ClaimList, Dumped, ErrorCode, Explained, InventoryClass, InventoryDone, InventoryRequest,
-    MethodRow, MethodsDone, ProbeRequest, Probed, Refusal, Reloaded, Removed, Status, Stopped, Switched, WantedLevel,
+    Analysis, CallTree, Changed, ClaimList, Dumped, ErrorCode, Explained, InventoryClass, InventoryDone,
+    InventoryRequest, MethodRow, MethodsDone, ProbeRequest, Probed, Refusal, Reloaded, Removed, Status, Stopped,
+    Switched, WantedLevel,
 };
 use instrument_core::rules::patterns::NameGlob;
 use instrument_core::selection::Figures;
@@ -15,17 +16,25 @@ use settings::TraceMode;
 use super::Session;
 use super::loaded_inventory::Listed;
 use crate::control::Controlled;
+use crate::desired::generation::Generation;
 use crate::desired::live_selection::LiveSelection;
 use crate::desired::withdrawn_probes::WithdrawnProbes;
 use crate::probes::hottest::{self, HotSources};
 use crate::probes::probe_switch::PausedBy;
 use crate::recorder::FileTrouble;
 use crate::recorder::call_tree;
+use crate::transform::instrumentation::Instrumentation;
 
 /// A dump that takes longer to write is announced, not waited for: the client has less patience than that.
 const DUMP_PATIENCE: Duration = Duration::from_secs(4);
 
 const FILE_GONE: &str = "was deleted or renamed: under this name there is no recording";
+
+/// What was found in classes.
+fn analysis(instrumentation: &Instrumentation, generation: &Generation) -> Analysis {
+    let (delegates, delegates_dropped) = generation.delegates.counts();
+    Analysis { delegates, delegates_dropped, ..instrumentation.facts.counts() }
+}
 
 impl Controlled for Session {
     fn status(&self, methods: usize, durations: bool) -> Status {
@@ -79,7 +88,7 @@ impl Controlled for Session {
             ]
             .concat(),
             generation: generation.number,
-            analysis: self.instrumentation.facts.counts(),
+            analysis: analysis(&self.instrumentation, &generation),
             retransforms: self.reconciler.counts(),
             decisions: self.instrumentation.live.decisions(),
             hottest: hottest::methods(&sources, methods, durations, goes_on),

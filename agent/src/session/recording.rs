@@ -248,6 +248,25 @@ impl Session {
         }
     }
 
+    /// Has loaded classes changed whose methods turned out to be delegates of others. Called by the drainer, which cannot wait for that.
+    pub(super) fn change_marked_classes(self: &Arc<Self>) {
+        if self.instrumentation.is_leaving() {
+            return;
+        }
+        let names = self.instrumentation.generation().delegates.take_unseen();
+        if names.is_empty() {
+            return;
+        }
+        let session = Arc::clone(self);
+        let change = move || {
+            block_signals();
+            session.change_classes(Change::Insert(names));
+        };
+        if let Err(error) = std::thread::Builder::new().name("instr-delegates".to_owned()).spawn(change) {
+            tracing::error!(%error, "delegates in loaded classes get no probes: there is no thread for inserting them");
+        }
+    }
+
     /// Changes loaded classes, and returns the names of those that stay as they are.
     pub(super) fn change_classes(&self, change: Change) -> FxHashSet<Arc<[u8]>> {
         let all = change.names();

@@ -110,8 +110,10 @@ fn examine(
     let origin = JvmOrigin::of(class);
     let never = |class: &[u8], method: &[u8], descriptor: &[u8]| generation.is_untouchable(class, method, descriptor);
     let facts = HookFacts::new(&instrumentation.facts, class);
+    let marks = class.name.map(|name| generation.delegates.of_class(name)).unwrap_or_default();
     let reach = Some(&*generation.reach);
-    let context = ClassContext { hierarchy: &view, origin: &origin, facts: &facts, never: &never, reach };
+    let context =
+        ClassContext { hierarchy: &view, origin: &origin, facts: &facts, never: &never, delegates: &marks, reach };
     if !passes_first_look((instrumentation, generation), class, (&view, &context), wanted, coming) {
         return None;
     }
@@ -127,6 +129,10 @@ fn examine(
     };
     let decided = wishes::decide(instrumentation, generation, &file, &context);
     facts.note_decision(file.this_class().as_bytes(), decided.by_rules);
+    generation.delegates.add(file.this_class().as_bytes(), &decided.decision.delegates);
+    if !marks.is_empty() {
+        generation.delegates.note_decided(file.this_class().as_bytes());
+    }
     let decision = &decided.decision;
     if decision.unresolved.is_empty() && decision.chosen().next().is_some() {
         view.note_wanted(file.super_class().into_iter().chain(file.interfaces()).map(|name| name.0));
@@ -173,7 +179,7 @@ fn passes_first_look(
         }
         // The log at level debug holds the reason for each method.
         let is_told = tracing::enabled!(tracing::Level::DEBUG);
-        let is_claimed = class.name.is_some_and(|name| generation.is_claimed(name));
+        let is_claimed = class.name.is_some_and(|name| generation.is_claimed(name)) || !context.delegates.is_empty();
         let context = ClassContext { hierarchy: &view.without_asking(), ..*context };
         let is_taken = wanted && (is_told || coming.has_wrappers() || is_claimed || rules.may_take(&head, &context));
         Statistics::add(&instrumentation.statistics.classes_unmatched, usize::from(wanted && !is_taken));

@@ -117,11 +117,13 @@ impl Inspection<'_> {
                 let origin = JvmOrigin { jvmti, jni, name: Some(&id.0), loader, protection_domain };
                 let hierarchy =
                     LoaderView::of_loaded_class(&generation.types, id.1, loader.map(|loader| (jvmti, jni, loader)));
+                let delegates = generation.delegates.of_class(&id.0);
                 let context = ClassContext {
                     hierarchy: &hierarchy,
                     origin: &origin,
                     facts: &NoFactsYet,
                     never: &never,
+                    delegates: &delegates,
                     reach: None,
                 };
                 let explanation = generation.rules().explain(file, &context);

@@ -58,7 +58,7 @@ pub(super) fn decide(
     let mut decision = generation.rules().decide(file, context);
     let by_rules = generation.rules().effect(&decision);
     let name = file.this_class().as_bytes();
-    let without_reach = ClassContext { reach: None, ..*context };
+    let without_reach = ClassContext { reach: None, delegates: &[], ..*context };
     let claimed: Vec<(u32, ClassDecision)> = generation
         .claimed
         .iter()

@@ -148,6 +148,7 @@ fn nanoseconds_of_decision(rules: &RuleSet, bytes: &[u8], known: &Known) -> Resu
         origin: &UnknownOrigin,
         facts: &NoFactsYet,
         never: &|_, _, _| false,
+        delegates: &[],
         reach: None,
     };
     let start = Instant::now();

@@ -13,6 +13,7 @@ use instrument_core::selection::{ClassContext, ClassExplanation, ClassOrigin, No
 use super::explain_live;
 use crate::classes::Classes;
 use crate::configuration::Configuration;
+use crate::delegates;
 use crate::failure::Failure;
 
 /// Tell for each method of a class which rule decides, and why the other rules do not.
@@ -51,8 +52,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     configuration.show_warnings();
     let classes = Classes::open(&arguments.jars, arguments.java_home.as_deref())?;
     let never = configuration.never(&classes);
+    let delegates = delegates::find(&configuration, &classes, &never)?;
     let explain = |class: &ClassFile<'_>, origin: &dyn ClassOrigin| {
-        let context = ClassContext { hierarchy: &classes, origin, facts: &NoFactsYet, never: &never, reach: None };
+        let context = ClassContext {
+            hierarchy: &classes,
+            origin,
+            facts: &NoFactsYet,
+            never: &never,
+            delegates: &delegates,
+            reach: None,
+        };
         configuration.rules.explain(class, &context)
     };
     if arguments.class.contains('*') {

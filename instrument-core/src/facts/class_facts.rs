@@ -1,15 +1,18 @@
 //! One class: its names, annotations, sizes and calls.
 
+use std::cell::OnceCell;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
 use classfile::attributes::annotations;
-use classfile::instruction::Instructions;
-use classfile::{Attributes, ClassFile, Member, MemberKind, access, opcode};
+use classfile::instruction::{Instruction, Instructions};
+use classfile::{Attributes, ClassFile, Code, Member, MemberKind, access, opcode};
 use rustc_hash::FxBuildHasher;
 
 use super::blocking_calls::waits;
+use super::delegate_sinks::is_sink;
+use super::delegates::{Bootstraps, Created, Creation, creations, is_nested_beside};
 use super::leaf_bodies::goes_straight_on;
 use super::supertypes::Supertypes;
 use super::texts::{Text, TextCollector, Texts};
@@ -27,8 +30,33 @@ pub struct ClassFacts {
     called: Box<[(Text, Text)]>,
     /// Indices into `called`: those of each method in the order of its first calls.
     calls: Box<[u16]>,
+    /// What the methods create for others to call, in their order.
+    delegates: Box<[Site]>,
     methods: Box<[Method]>,
     fingerprint: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Site {
+    class: Text,
+    is_object: bool,
+    /// Name and descriptor; of an object only if it is known as what it is called.
+    method: Option<(Text, Text)>,
+    /// Owner and name.
+    sink: Option<(Text, Text)>,
+}
+
+/// A lambda, a method reference or an object that a method creates for others to call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delegate<'f> {
+    /// Internal name of the class whose method is called.
+    pub class: &'f [u8],
+    /// Whether it is an object of this class: the method is that of a functional type.
+    pub is_object: bool,
+    /// Name and descriptor of the method; `None` for an object of which it is not known as what it is called.
+    pub method: Option<(&'f [u8], &'f [u8])>,
+    /// Owner and name of the method that hands it to another thread, if it reaches one.
+    pub sink: Option<(&'f [u8], &'f [u8])>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +73,8 @@ struct Method {
     annotations: u16,
     calls: u16,
     first_call: u32,
+    first_delegate: u16,
+    delegates: u16,
 }
 
 /// One method of a class.
@@ -69,6 +99,7 @@ impl ClassFacts {
             class_annotations,
             called: analysis.called.into(),
             calls: analysis.calls.into(),
+            delegates: analysis.delegates.into(),
             methods,
             texts: analysis.texts.finish(),
             fingerprint: fingerprint(class),
@@ -113,6 +144,7 @@ impl ClassFacts {
             + size_of_val(&*self.annotations)
             + size_of_val(&*self.called)
             + size_of_val(&*self.calls)
+            + size_of_val(&*self.delegates)
             + size_of_val(&*self.methods)
     }
 
@@ -177,6 +209,28 @@ impl<'f> MethodFacts<'f> {
     }
 }
 
+impl ClassFacts {
+    /// Whether some method creates something for others to call.
+    pub fn has_delegates(&self) -> bool {
+        !self.delegates.is_empty()
+    }
+}
+
+impl<'f> MethodFacts<'f> {
+    /// Returns what the method creates for others to call.
+    pub fn delegates(&self) -> impl Iterator<Item = Delegate<'f>> {
+        let (class, first) = (self.class, usize::from(self.method.first_delegate));
+        let sites = class.delegates.get(first..first + usize::from(self.method.delegates)).unwrap_or_default();
+        let pair = |pair: (Text, Text)| (class.texts.get(pair.0), class.texts.get(pair.1));
+        sites.iter().map(move |site| Delegate {
+            class: class.texts.get(site.class),
+            is_object: site.is_object,
+            method: site.method.map(pair),
+            sink: site.sink.map(pair),
+        })
+    }
+}
+
 /// Returns a hash of the constants of a class and of the bodies of its methods. A JVM that writes a loaded class down again keeps these, but not
 /// all attributes, nor their order.
 pub fn fingerprint(class: &ClassFile<'_>) -> u64 {
@@ -191,7 +245,7 @@ pub fn fingerprint(class: &ClassFile<'_>) -> u64 {
 
 /// One class being analysed.
 #[derive(Debug)]
-struct Analysis {
+struct Analysis<'a> {
     texts: TextCollector,
     annotations: Vec<Text>,
     called: Vec<(Text, Text)>,
@@ -200,6 +254,9 @@ struct Analysis {
     constants: Box<[Constant]>,
     /// For each place in `called` where the calls begin of the last method that calls it, plus one.
     listed: Vec<usize>,
+    delegates: Vec<Site>,
+    /// Read when the first dynamic call is seen.
+    bootstraps: OnceCell<Bootstraps<'a>>,
 }
 
 /// What is known of a constant.
@@ -207,15 +264,18 @@ struct Analysis {
 enum Constant {
     NotRead,
     NoMethod,
+    /// A lambda, a method reference, or a class beside this one.
+    Delegate,
     /// Its place in `called`.
     Method {
         place: u16,
         waits: bool,
+        is_sink: bool,
     },
 }
 
-impl Analysis {
-    fn new(class: &ClassFile<'_>) -> Analysis {
+impl<'a> Analysis<'a> {
+    fn new(class: &ClassFile<'a>) -> Analysis<'a> {
         let constants = usize::from(class.constant_pool().count());
         Analysis {
             texts: TextCollector::with_capacity(constants / 4),
@@ -224,6 +284,8 @@ impl Analysis {
             calls: Vec::new(),
             constants: vec![Constant::NotRead; constants].into(),
             listed: Vec::new(),
+            delegates: Vec::new(),
+            bootstraps: OnceCell::new(),
         }
     }
 
@@ -234,13 +296,19 @@ impl Analysis {
         }
     }
 
-    fn method(&mut self, class: &ClassFile<'_>, method: &Member<'_>) -> Method {
+    fn method(&mut self, class: &ClassFile<'a>, method: &Member<'a>) -> Method {
         let first_annotation = self.annotations.len();
         self.add_annotations(class, method.attributes(class));
         let code = method.code(class).ok().flatten();
-        let (first_call, bytecode) = (self.calls.len(), code.map(|code| code.bytecode).unwrap_or_default());
-        let (is_leaf, may_wait) =
-            if method.has(access::ABSTRACT | access::NATIVE) { (false, false) } else { self.body(class, bytecode) };
+        let bytecode = code.as_ref().map(|code| code.bytecode).unwrap_or_default();
+        let (first_call, first_delegate) = (self.calls.len(), self.delegates.len());
+        let Body { is_leaf, may_wait, has_delegates } = match method.has(access::ABSTRACT | access::NATIVE) {
+            true => Body::default(),
+            false => self.body(class, bytecode),
+        };
+        if let Some(code) = code.as_ref().filter(|_| has_delegates) {
+            self.add_delegates(class, code);
+        }
         Method {
             name: self.texts.add(method.name.0),
             descriptor: self.texts.add(method.descriptor.0),
@@ -253,51 +321,103 @@ impl Analysis {
             annotations: short(self.annotations.len() - first_annotation),
             calls: short(self.calls.len() - first_call),
             first_call: u32::try_from(first_call).unwrap_or(u32::MAX),
+            first_delegate: short(first_delegate),
+            delegates: short(self.delegates.len() - first_delegate),
         }
     }
 
-    /// Notes the calls of a body. Returns whether it is a leaf without loops, and whether it may wait; what cannot be read is no leaf
-    /// and calls nothing.
-    fn body(&mut self, class: &ClassFile<'_>, bytecode: &[u8]) -> (bool, bool) {
-        let (mut is_leaf, mut may_wait) = (true, false);
+    /// Notes the calls of a body. What cannot be read is no leaf and calls nothing.
+    fn body(&mut self, class: &ClassFile<'a>, bytecode: &'a [u8]) -> Body {
+        let mut body = Body { is_leaf: true, ..Body::default() };
         let first_call = self.calls.len();
         for instruction in Instructions::new(bytecode) {
             let Ok(instruction) = instruction else {
-                is_leaf = false;
+                body.is_leaf = false;
                 break;
             };
-            is_leaf = is_leaf && goes_straight_on(&instruction);
-            if !(opcode::INVOKEVIRTUAL..=opcode::INVOKEINTERFACE).contains(&instruction.opcode) {
+            body.is_leaf = body.is_leaf && goes_straight_on(&instruction);
+            if !matches!(instruction.opcode, opcode::INVOKEVIRTUAL..=opcode::NEW) {
                 continue;
             }
-            let Some((called, waits)) = self.called(class, instruction.u2(0)) else { continue };
-            may_wait |= waits;
-            if let Some(listed) = self.listed.get_mut(usize::from(called)).filter(|listed| **listed != first_call + 1) {
-                *listed = first_call + 1;
-                self.calls.push(called);
+            match self.constant(class, &instruction) {
+                Some(Constant::Delegate) => body.has_delegates = true,
+                Some(Constant::Method { place, waits, is_sink }) => {
+                    body.may_wait |= waits;
+                    body.has_delegates |= is_sink;
+                    let listed = self.listed.get_mut(usize::from(place));
+                    if let Some(listed) = listed.filter(|listed| **listed != first_call + 1) {
+                        *listed = first_call + 1;
+                        self.calls.push(place);
+                    }
+                }
+                Some(Constant::NotRead | Constant::NoMethod) | None => {}
             }
         }
-        (is_leaf, may_wait)
+        body
     }
 
-    /// Returns the place in `called` of a method, and whether it may wait.
-    fn called(&mut self, class: &ClassFile<'_>, index: u16) -> Option<(u16, bool)> {
-        let mut constant = self.constants.get(usize::from(index)).copied()?;
-        if matches!(constant, Constant::NotRead) {
-            let callee = class.constant_pool().member_ref(index).ok();
-            constant = match callee.filter(|callee| callee.kind != MemberKind::Field) {
-                None => Constant::NoMethod,
-                Some(callee) => {
+    /// Returns what the constant of a call or of `new` is.
+    fn constant(&mut self, class: &ClassFile<'a>, instruction: &Instruction<'a>) -> Option<Constant> {
+        let index = instruction.u2(0);
+        let known = self.constants.get(usize::from(index)).copied()?;
+        if !matches!(known, Constant::NotRead) {
+            return Some(known);
+        }
+        let pool = class.constant_pool();
+        let found = match instruction.opcode {
+            opcode::INVOKEDYNAMIC => {
+                let bootstraps = self.bootstraps.get_or_init(|| Bootstraps::of(class));
+                bootstraps.function(class, index).map(|_| Constant::Delegate)
+            }
+            opcode::NEW => {
+                let name = pool.class_name(index).ok();
+                name.filter(|name| is_nested_beside(name.0, class.this_class().0)).map(|_| Constant::Delegate)
+            }
+            _ => {
+                let callee = pool.member_ref(index).ok().filter(|callee| callee.kind != MemberKind::Field);
+                callee.map(|callee| {
                     let place = short(self.called.len());
                     self.called.push((self.texts.add(callee.owner.0), self.texts.add(callee.name.0)));
                     self.listed.push(0);
-                    Constant::Method { place, waits: waits(&callee) }
-                }
-            };
-            *self.constants.get_mut(usize::from(index))? = constant;
-        }
-        if let Constant::Method { place, waits } = constant { Some((place, waits)) } else { None }
+                    let is_sink = is_sink(callee.owner.0, callee.name.0);
+                    Constant::Method { place, waits: waits(&callee), is_sink }
+                })
+            }
+        };
+        let found = found.unwrap_or(Constant::NoMethod);
+        *self.constants.get_mut(usize::from(index))? = found;
+        Some(found)
     }
+
+    fn add_delegates(&mut self, class: &ClassFile<'a>, code: &Code<'a>) {
+        let own = class.this_class().0;
+        let found = creations(class, code, self.bootstraps.get_or_init(|| Bootstraps::of(class)));
+        for Creation { created, sink } in found {
+            let (class, method) = match created {
+                Created::Function(method) => (method.owner.0, Some((method.name.0, method.descriptor.0))),
+                Created::Object(class) if sink.is_some() || is_nested_beside(class, own) => {
+                    (class, sink.and_then(|(_, method)| method))
+                }
+                Created::Object(_) => continue,
+            };
+            let site = Site {
+                class: self.texts.add(class),
+                is_object: matches!(created, Created::Object(_)),
+                method: method.map(|(name, descriptor)| (self.texts.add(name), self.texts.add(descriptor))),
+                sink: sink.map(|(sink, _)| (self.texts.add(sink.owner.0), self.texts.add(sink.name.0))),
+            };
+            self.delegates.push(site);
+        }
+    }
+}
+
+/// What the pass over a body finds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Body {
+    is_leaf: bool,
+    may_wait: bool,
+    /// Whether it may create something for others to call.
+    has_delegates: bool,
 }
 
 /// All of these are counted in 16 bits by the class file itself.

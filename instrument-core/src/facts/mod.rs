@@ -4,9 +4,12 @@
 
 pub mod blocking_calls;
 mod class_facts;
+mod delegate_sinks;
+mod delegates;
 pub mod leaf_bodies;
 mod supertypes;
 mod texts;
 
-pub use class_facts::{ClassFacts, MethodFacts, fingerprint};
+pub use class_facts::{ClassFacts, Delegate, MethodFacts, fingerprint};
+pub(crate) use delegate_sinks::method_of_type;
 pub use supertypes::Supertypes;

@@ -1,5 +1,5 @@
-//! Bridges, lambdas, flags, sizes and called methods. A lambda is decided in the class that holds its body, whichever side is loaded first; that what
-//! an executor is handed gets the executor's template is a matter of delegates (issue 16, item 9), which have no cases yet.
+//! Bridges, lambdas, flags, sizes and called methods. A lambda is decided in the class that holds its body; as a delegate of another method, see
+//! `delegates.rs`.
 
 use crate::{Case, case};
 

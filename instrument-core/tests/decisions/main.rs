@@ -5,6 +5,7 @@
 
 mod annotations;
 mod bodies;
+mod delegates;
 mod hierarchies;
 mod kotlin;
 mod origins;
@@ -18,8 +19,8 @@ use classfile::ClassFile;
 use instrument_core::config::RuleFile;
 use instrument_core::level::Level;
 use instrument_core::selection::{
-    ClassContext, ClassExplanation, ClassOrigin, Hierarchy, NoFactsYet, RuleSet, Supertypes, TemplateCatalog,
-    UnknownOrigin,
+    ClassContext, ClassExplanation, ClassOrigin, DelegateMark, Hierarchy, NoFactsYet, RuleSet, Supertypes,
+    TemplateCatalog, UnknownOrigin,
 };
 use instrument_core::template::TemplateId;
 
@@ -52,13 +53,35 @@ pub(crate) const fn case(
 
 #[test]
 fn every_case_is_decided_as_expected_with_its_reason() {
-    let groups =
-        [hierarchies::CASES, annotations::CASES, bodies::CASES, origins::CASES, kotlin::CASES, other_languages::CASES];
+    let groups = [
+        hierarchies::CASES,
+        annotations::CASES,
+        bodies::CASES,
+        delegates::CASES,
+        origins::CASES,
+        kotlin::CASES,
+        other_languages::CASES,
+    ];
     let cases: Vec<&Case> = groups.into_iter().flatten().collect();
     let names: BTreeSet<&str> = cases.iter().map(|case| case.name).collect();
     assert!(names.len() == cases.len() && cases.len() >= 60, "{} cases, {} names", cases.len(), names.len());
     let wrong: Vec<String> = cases.iter().filter_map(|case| judge(case)).collect();
     assert!(wrong.is_empty(), "{} of {} cases:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+}
+
+/// The delegates of the classes of the package `tasks`.
+fn marks(rules: &RuleSet) -> Vec<DelegateMark> {
+    if !rules.takes_delegates() {
+        return Vec::new();
+    }
+    let files = std::fs::read_dir(classes().join("tasks")).unwrap();
+    let of_file = |bytes: Vec<u8>| {
+        let class = ClassFile::parse(&bytes).unwrap();
+        let (origin, facts, never) = (&UnknownOrigin, &NoFactsYet, &|_: &[u8], _: &[u8], _: &[u8]| false);
+        let context = ClassContext { hierarchy: types(), origin, facts, never, delegates: &[], reach: None };
+        rules.decide(&class, &context).delegates
+    };
+    files.flat_map(|file| of_file(std::fs::read(file.unwrap().path()).unwrap())).collect()
 }
 
 /// What is not as expected.
@@ -71,16 +94,18 @@ fn judge(case: &Case) -> Option<String> {
         RuleFile::parse(&text, "case.toml").unwrap_or_else(|problems| panic!("{}: {}", case.name, problems[0]));
     let rules = RuleSet::compile(file.tables(), &Catalog, &[])
         .unwrap_or_else(|problems| panic!("{}: {}", case.name, problems[0]));
+    let delegates = marks(&rules);
     let context = ClassContext {
         hierarchy: types(),
         origin: case.origin,
         facts: &NoFactsYet,
         never: &|_, _, _| false,
+        delegates: &delegates,
         reach: None,
     };
     let explanation = rules.explain(&class, &context);
     let taken: Vec<String> =
-        decisions(&explanation).into_iter().filter(|(_, why)| why == "taken").map(|(m, _)| m).collect();
+        decisions(&explanation).into_iter().filter(|(_, why)| why.starts_with("taken")).map(|(m, _)| m).collect();
     let reasons: Vec<String> = case.because.iter().filter_map(|because| missing(&explanation, *because)).collect();
     let right = taken == case.taken && reasons.is_empty();
     (!right)
@@ -96,11 +121,11 @@ fn decisions(explanation: &ClassExplanation) -> Vec<(String, String)> {
         if overloaded { signature[..end].to_owned() } else { name.to_owned() }
     };
     let decision = |method: &instrument_core::selection::MethodExplanation| {
+        let mut answers = method.rules.iter().map(|answer| answer.reason.clone());
         if method.instrumented.is_some() {
-            return "taken".to_owned();
+            return format!("taken: {}", answers.next_back().unwrap_or_default());
         }
         let skipped = method.skipped.map(|reason| reason.to_string()).unwrap_or_default();
-        let answers = method.rules.iter().map(|answer| answer.reason.clone());
         answers.chain([skipped]).collect::<Vec<_>>().join("; ")
     };
     methods.iter().map(|method| (label(&method.name, &method.signature), decision(method))).collect()

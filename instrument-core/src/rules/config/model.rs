@@ -13,6 +13,7 @@ use crate::level::{Level, Mode};
 use crate::rules::capture::{ArgumentKey, DEFAULT_VALUE_LENGTH, LONGEST_VALUE, Render};
 use crate::rules::patterns::call_pattern::CallPattern;
 use crate::rules::patterns::class_pattern::{ClassPattern, ExcludePattern, TypeName};
+use crate::rules::patterns::delegate_kind::DelegateKind;
 use crate::rules::patterns::flag_pattern::FlagPattern;
 use crate::rules::patterns::method_pattern::MethodPattern;
 use crate::rules::patterns::size_range::SizeRange;
@@ -97,6 +98,10 @@ declare_table! {
         /// excludes calls. The class is the one on which the source calls the method, as the class file names it: a call of
         /// `PreparedStatement.execute` is no call of `Statement.execute`. `[filter]` does not apply to this rule.
         calls: Vec<Spanned<CallPattern>> = key("calls", list(CallPattern::parse).not_empty(), Vec::new()),
+        /// Instead of the methods that the other keys select, the rule takes their delegates: the lambdas, method references and objects that they create,
+        /// wherever their code is. `sinks` takes those that they hand to an executor, a thread, a timer or a method `*Async` of
+        /// `CompletableFuture`; `any` takes all (docs/delegates.md).
+        delegates: Option<DelegateKind> = key("delegates", word::<DelegateKind>()),
         /// Of the methods this rule takes, those that are not instrumented, not by a later rule either: a class glob
         /// (`com.acme.dto.**`), or a class glob, `#` and a method pattern (`com.acme.**#toString()`).
         exclude: Vec<Spanned<ExcludePattern>> = key("exclude", list(ExcludePattern::parse), Vec::new()),

@@ -2,6 +2,7 @@
 
 pub mod call_pattern;
 pub mod class_pattern;
+pub mod delegate_kind;
 pub mod flag_pattern;
 pub mod method_pattern;
 pub mod name_glob;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::conditions::origin::ClassOrigin;
+use super::delegate_marks::DelegateMark;
 use super::hierarchy::Hierarchy;
 use super::rule_reach::RuleReach;
 use super::subject::FactSource;
@@ -21,6 +22,8 @@ pub struct ClassContext<'c> {
     pub facts: &'c dyn FactSource,
     /// Methods that must be left alone.
     pub never: &'c Never<'c>,
+    /// Methods of the class, and perhaps of others, that methods of other classes hand to somebody who calls them.
+    pub delegates: &'c [DelegateMark],
     /// Where it is noted how far each rule got; absent if nobody wants to know.
     pub reach: Option<&'c RuleReach>,
 }

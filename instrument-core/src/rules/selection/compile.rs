@@ -159,6 +159,7 @@ impl Compiler<'_> {
             flags: plain(&rule.flags),
             size: rule.size.clone(),
             calls: plain(&rule.calls),
+            delegates: rule.delegates,
             exclude: plain(&rule.exclude),
             template_names: plain(templates),
             template_contents: ids.iter().map(|id| self.catalog.content(*id)).collect(),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::delegate_marks::DelegateMark;
 use crate::level::{Level, Mode};
 use crate::rules::capture::Capture;
 use crate::weave::template::TemplateId;
@@ -16,6 +17,9 @@ pub struct ClassDecision {
     pub methods: Vec<MethodDecision>,
     /// Types whose super types are unknown although a rule depends on them: with them known, more may match.
     pub unresolved: Vec<Vec<u8>>,
+    /// Methods, also of other classes, that methods of the class hand to somebody who calls them, for rules with `delegates`. Those of the class
+    /// itself are decided already.
+    pub delegates: Vec<DelegateMark>,
 }
 
 impl ClassDecision {

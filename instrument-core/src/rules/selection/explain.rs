@@ -12,7 +12,8 @@ use super::asked_class::AskedClass;
 use super::class_context::{ClassContext, Never};
 use super::class_match::{ClassMatch, match_class};
 use super::decision::{MethodDecision, SkipReason};
-use super::method_match::{MethodMatch, match_method};
+use super::delegate_marks::MarksOfClass;
+use super::method_match::MethodMatch;
 use super::rule::CompiledRule;
 use super::rule_set::RuleSet;
 use super::signature::signature;
@@ -24,6 +25,8 @@ use crate::rules::capture::CapturedMethod;
 use crate::weave::ahead;
 use crate::weave::refusal::Refusal;
 use crate::weave::wrapper::NotWrapped;
+
+const NO_DELEGATE: &str = "no method that the rule is about hands it to somebody who calls it";
 
 /// Everything the rules say about one class. `Display` shows it as text for people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,10 +112,17 @@ impl RuleSet {
         let refused = self.refuse_class(facts.name());
         let answers: Vec<(&CompiledRule, ClassMatch)> =
             self.rules.iter().map(|rule| (rule, match_class(rule, &facts))).collect();
-        let matching: Vec<&CompiledRule> = match refused {
+        let matching: Vec<usize> = match refused {
             Some(_) => Vec::new(),
-            None => answers.iter().filter(|(_, m)| *m == ClassMatch::Matches).map(|(rule, _)| *rule).collect(),
+            None => (0..).zip(&answers).filter(|(_, (_, m))| *m == ClassMatch::Matches).map(|(at, _)| at).collect(),
         };
+        let delegates = self.delegates_of(&matching, subject, &ClassContext { reach: None, ..*context });
+        let marks = MarksOfClass::new(subject, delegates.iter().chain(context.delegates));
+        let matching = (0..).zip(&self.rules).filter(|(at, rule)| match rule.delegates {
+            None => matching.contains(at),
+            Some(_) => refused.is_none() && marks.rules().any(|marked| marked == *at),
+        });
+        let matching: Vec<(usize, &CompiledRule)> = matching.collect();
         let waits = answers.iter().any(|(_, answer)| *answer == ClassMatch::Unresolved);
         let unresolved = if waits { facts.supertypes().unresolved.as_slice() } else { &[] };
         let decision = self.decide_about(subject, context);
@@ -125,7 +135,7 @@ impl RuleSet {
             unresolved: unresolved.iter().map(|name| to_source(name)).collect(),
             methods: methods
                 .map(|((method, facts), decision)| {
-                    self.explain_method(&matching, (class, method), &facts, decision, context.never)
+                    self.explain_method(&matching, (class, method), &facts, (decision, &marks), context.never)
                 })
                 .collect(),
         }
@@ -133,16 +143,21 @@ impl RuleSet {
 
     fn explain_method(
         &self,
-        rules: &[&CompiledRule],
+        rules: &[(usize, &CompiledRule)],
         (class, method): (&ClassFile<'_>, &Member<'_>),
         facts: &MethodFacts<'_>,
-        decision: MethodDecision,
+        (decision, marks): (MethodDecision, &MarksOfClass<'_>),
         never: &Never<'_>,
     ) -> MethodExplanation {
         let mut answers = Vec::new();
-        for rule in rules {
-            let answer = match_method(rule, facts, &self.filter, never);
-            answers.push(method_answer(rule, answer, facts));
+        for (number, rule) in rules {
+            let answer = self.answer((*number, rule), facts, marks, never);
+            let mut answered = method_answer(rule, answer, facts);
+            if rule.delegates.is_some() && matches!(answer, MethodMatch::Takes | MethodMatch::NotNamed) {
+                let mark = marks.find(*number, facts);
+                answered.reason = mark.map_or_else(|| NO_DELEGATE.to_owned(), ToString::to_string);
+            }
+            answers.push(answered);
             if matches!(answer, MethodMatch::Takes | MethodMatch::Skips(_)) {
                 break;
             }

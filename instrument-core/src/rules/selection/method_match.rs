@@ -125,7 +125,7 @@ fn asks_for_bridges(rule: &CompiledRule) -> bool {
     rule.flags.iter().any(FlagPattern::asks_for_bridges)
 }
 
-fn is_excluded(rule: &CompiledRule, class: &[u8], name: &[u8], descriptor: &[u8]) -> bool {
+pub(super) fn is_excluded(rule: &CompiledRule, class: &[u8], name: &[u8], descriptor: &[u8]) -> bool {
     rule.exclude.iter().any(|pattern| {
         pattern.method.as_ref().is_none_or(|method| method.matches(name, descriptor)) && pattern.class.matches(class)
     })

@@ -8,6 +8,7 @@
 //! [`compile`] makes rules of the configuration, [`name_index`] finds the rules for a name, [`first_look`] says no from the head of a class
 //! alone, [`rule_set`] decides with [`class_match`], [`method_match`] and [`hierarchy`], [`explain`] says why. Both decide about a [`subject`]: a class file, or
 //! the facts (`facts/`) about one.
+//! [`delegate_marks`] are methods that others hand over to be called.
 //! [`conditions`] are those on origin and called methods; [`class_context`] is what a decision asks besides the bytes of a class.
 //! [`untouchable`] and [`used_by_runtime`] what of the JDK is
 //! never instrumented; [`unmet_level`], [`missing_parameters`] and [`rule_reach`] what rules ask for in vain.
@@ -22,6 +23,7 @@ mod class_match;
 mod compile;
 mod conditions;
 mod decision;
+mod delegate_marks;
 mod explain;
 mod explain_text;
 mod first_look;
@@ -49,6 +51,7 @@ pub use crate::facts::Supertypes;
 pub use class_context::{ClassContext, Never};
 pub use conditions::origin::{ClassOrigin, OriginAnswer, UnknownOrigin};
 pub use decision::{Chosen, ClassDecision, MethodDecision, SkipReason};
+pub use delegate_marks::DelegateMark;
 pub use explain::{ClassExplanation, Instrumentation, MethodExplanation, RuleAnswer};
 pub use first_look::FirstLook;
 pub use hierarchy::{AskedTypes, Hierarchy};

@@ -9,6 +9,7 @@ use crate::level::{Level, Mode};
 use crate::rules::capture::Capture;
 use crate::rules::patterns::call_pattern::CallPattern;
 use crate::rules::patterns::class_pattern::{ClassPattern, ExcludePattern};
+use crate::rules::patterns::delegate_kind::DelegateKind;
 use crate::rules::patterns::flag_pattern::FlagPattern;
 use crate::rules::patterns::method_pattern::MethodPattern;
 use crate::rules::patterns::size_range::SizeRange;
@@ -36,6 +37,8 @@ pub struct CompiledRule {
     pub(super) flags: Vec<FlagPattern>,
     pub(super) size: Option<SizeRange>,
     pub(super) calls: Vec<CallPattern>,
+    /// Takes the delegates of the methods, not these themselves.
+    pub(super) delegates: Option<DelegateKind>,
     pub(super) exclude: Vec<ExcludePattern>,
     pub(super) template_names: Vec<String>,
     /// Hashes of what they were read from.
@@ -141,6 +144,7 @@ impl CompiledRule {
             flags,
             size,
             calls,
+            delegates,
             exclude,
             template_names,
             template_contents,
@@ -157,7 +161,7 @@ impl CompiledRule {
         } = self;
         let extends: Vec<&str> = extends.iter().map(|(name, _)| name.as_str()).collect();
         let classes = format!("{class:?} {extends:?} {annotated:?} {module:?} {jar:?} {loader:?}");
-        let methods = format!("{method_annotated:?} {method:?} {flags:?} {size:?} {calls:?} {exclude:?}");
+        let methods = format!("{method_annotated:?} {method:?} {flags:?} {size:?} {calls:?} {delegates:?} {exclude:?}");
         let done = what_is_done(
             (template_names, template_contents),
             *level,

@@ -29,6 +29,7 @@ pub(super) enum Stage {
     NotThisKind,
     OtherSize,
     CallsNothing,
+    NoDelegates,
     Excluded,
     NoBytecode,
     Filtered,
@@ -56,6 +57,7 @@ impl Stage {
         Stage::NotThisKind,
         Stage::OtherSize,
         Stage::CallsNothing,
+        Stage::NoDelegates,
         Stage::Excluded,
         Stage::NoBytecode,
         Stage::Filtered,
@@ -253,7 +255,7 @@ fn held_conditions(rule: &CompiledRule, stage: Stage) -> Vec<&'static str> {
         ("method-annotated", !rule.method_annotated.is_empty(), Stage::OtherFlags),
         ("flags", !rule.flags.is_empty(), Stage::NotThisKind),
         ("size", rule.size.is_some(), Stage::CallsNothing),
-        ("calls", !rule.calls.is_empty(), Stage::Excluded),
+        ("calls", !rule.calls.is_empty(), Stage::NoDelegates),
     ];
     keys.into_iter().filter(|(_, stated, from)| *stated && stage >= *from).map(|(key, ..)| key).collect()
 }
@@ -283,6 +285,7 @@ fn failed_condition(rule: &CompiledRule, stage: Stage) -> String {
         Stage::OtherSize => {
             format!("none has a size of `{}`", rule.size.as_ref().map(|size| size.text()).unwrap_or_default())
         }
+        Stage::NoDelegates => "none creates a delegate of the kind that `delegates` says".to_owned(),
         Stage::Excluded => "but `exclude` of the rule names them".to_owned(),
         Stage::NoBytecode => "but they are abstract or native".to_owned(),
         Stage::Filtered => "but `[filter]` leaves them out because they are small".to_owned(),

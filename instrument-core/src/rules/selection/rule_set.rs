@@ -8,9 +8,10 @@ use classfile::ClassFile;
 use rustc_hash::FxBuildHasher;
 
 use super::asked_class::AskedClass;
-use super::class_context::ClassContext;
+use super::class_context::{ClassContext, Never};
 use super::class_match::{ClassMatch, match_class};
 use super::decision::{Chosen, ClassDecision, MethodDecision, SkipReason};
+use super::delegate_marks::{DelegateMark, MarksOfClass, is_site, match_marked};
 use super::first_look::AskedAnnotations;
 use super::hierarchy::WantedTypes;
 use super::jdk_packages::is_jdk_class;
@@ -113,7 +114,7 @@ impl RuleSet {
 
     /// What the name of a class must begin with if a rule is to take a method of it; `None` if it may be any name.
     pub fn beginnings(&self) -> Option<impl Iterator<Item = &[u8]>> {
-        self.unnamed.is_empty().then(|| self.index.beginnings())
+        (self.unnamed.is_empty() && !self.takes_delegates()).then(|| self.index.beginnings())
     }
 
     /// True if some rule asks for super types.
@@ -151,7 +152,7 @@ impl RuleSet {
         let name = class.name();
         let all = |reason| vec![MethodDecision::Skipped(reason); class.method_count()];
         if let Some(reason) = self.refuse_class(name) {
-            return ClassDecision { methods: all(reason), unresolved: Vec::new() };
+            return ClassDecision { methods: all(reason), ..ClassDecision::default() };
         }
         let facts = AskedClass::new(class, context, &self.wanted);
         let mut unresolved = false;
@@ -172,11 +173,71 @@ impl RuleSet {
             matched == ClassMatch::Matches
         });
         let unresolved = if unresolved { facts.supertypes().unresolved.clone() } else { Vec::new() };
-        if matching.is_empty() || self.name_no_method(&matching, class, context) {
-            return ClassDecision { methods: all(SkipReason::NoRule), unresolved };
+        let delegates = self.delegates_of(&matching, class, context);
+        let marks = MarksOfClass::new(class, delegates.iter().chain(context.delegates));
+        matching.retain(|at| self.rules.get(*at).is_some_and(|rule| rule.delegates.is_none()));
+        if self.name_no_method(&matching, class, context) {
+            matching.clear();
         }
-        let methods = class.methods().map(|method| self.decide_method(&matching, &method, context));
-        ClassDecision { methods: methods.collect(), unresolved }
+        let takes_delegates = |at: &usize| self.rules.get(*at).is_some_and(|rule| rule.delegates.is_some());
+        matching.extend(marks.rules().filter(takes_delegates));
+        matching.sort_unstable();
+        matching.dedup();
+        if matching.is_empty() {
+            return ClassDecision { methods: all(SkipReason::NoRule), unresolved, delegates };
+        }
+        let methods = class.methods().map(|method| self.decide_method(&matching, &method, &marks, context));
+        ClassDecision { methods: methods.collect(), unresolved, delegates }
+    }
+
+    /// What a rule says to a method: one with `delegates` takes those that are marked for it.
+    pub(super) fn answer(
+        &self,
+        (number, rule): (usize, &CompiledRule),
+        method: &MethodFacts<'_>,
+        marks: &MarksOfClass<'_>,
+        never: &Never<'_>,
+    ) -> MethodMatch {
+        if rule.delegates.is_none() {
+            return match_method(rule, method, &self.filter, never);
+        }
+        let is_used = || never(method.class(), method.name(), method.descriptor());
+        let is_marked = marks.find(number, method).is_some();
+        if is_marked { match_marked(rule, method, is_used()) } else { MethodMatch::NotNamed }
+    }
+
+    /// The delegates of methods of the class that these rules are about.
+    pub(super) fn delegates_of(
+        &self,
+        rules: &[usize],
+        class: Subject<'_, '_>,
+        context: &ClassContext<'_>,
+    ) -> Vec<DelegateMark> {
+        let mut found = Vec::new();
+        let rules = rules.iter().filter_map(|at| Some((*at, self.rules.get(*at)?)));
+        for (number, rule, kind) in rules.filter_map(|(number, rule)| Some((number, rule, rule.delegates?))) {
+            for method in class.methods() {
+                let is_site = is_site(match_method(rule, &method, &self.filter, &|_, _, _| false));
+                let before = found.len();
+                if is_site {
+                    let marks =
+                        method.delegates().filter_map(|delegate| DelegateMark::of(number, kind, &method, &delegate));
+                    found.extend(marks);
+                }
+                let stage = match (is_site, found.len() > before) {
+                    (false, _) => Stage::NotNamed,
+                    (true, false) => Stage::NoDelegates,
+                    (true, true) => Stage::Took,
+                };
+                context.reach.inspect(|reach| reach.note(number, stage));
+            }
+        }
+        found
+    }
+
+    /// True if some rule takes delegates, so that it may take methods of classes of any name.
+    pub fn takes_delegates(&self) -> bool {
+        self.rules.iter().any(|rule| rule.delegates.is_some())
     }
 
     /// Whether none of the rules names a method of the class: its bodies need not be read then.
@@ -209,11 +270,17 @@ impl RuleSet {
         candidates
     }
 
-    fn decide_method(&self, rules: &[usize], method: &MethodFacts<'_>, context: &ClassContext<'_>) -> MethodDecision {
+    fn decide_method(
+        &self,
+        rules: &[usize],
+        method: &MethodFacts<'_>,
+        marks: &MarksOfClass<'_>,
+        context: &ClassContext<'_>,
+    ) -> MethodDecision {
         let mut reason = SkipReason::NoRule;
         let mut rules = rules.iter().filter_map(|at| Some((*at, self.rules.get(*at)?)));
         while let Some((number, rule)) = rules.next() {
-            let answer = match_method(rule, method, &self.filter, context.never);
+            let answer = self.answer((number, rule), method, marks, context.never);
             context.reach.inspect(|reach| reach.note(number, Stage::of_method(answer)));
             let decided = match answer {
                 MethodMatch::Takes => MethodDecision::Chosen(Chosen {
@@ -230,7 +297,7 @@ impl RuleSet {
                 }
                 _ => continue,
             };
-            self.note_later(rules, method, context);
+            self.note_later(rules.filter(|(_, rule)| rule.delegates.is_none()), method, context);
             return decided;
         }
         MethodDecision::Skipped(reason)

@@ -87,7 +87,14 @@ pub(super) fn never_never(_: &[u8], _: &[u8], _: &[u8]) -> bool {
 
 /// A class with these super types of which nothing else is known.
 pub(super) fn context(hierarchy: &dyn Hierarchy) -> ClassContext<'_> {
-    ClassContext { hierarchy, origin: &UnknownOrigin, facts: &NoFactsYet, never: &never_never, reach: None }
+    ClassContext {
+        hierarchy,
+        origin: &UnknownOrigin,
+        facts: &NoFactsYet,
+        never: &never_never,
+        delegates: &[],
+        reach: None,
+    }
 }
 
 /// The decision; a class that does not pass the first look must have none.
