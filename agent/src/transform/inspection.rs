@@ -139,7 +139,7 @@ impl Inspection<'_> {
         })
     }
 
-    /// Has methods that a person's claim decides about say so.
+    /// Replaces what the rules want of methods by what persons' claims decide about them.
     fn add_claims(&self, explanation: &mut ClassExplanation, decided: &Decided) {
         let templates = self.generation.templates();
         for (index, (method, decision)) in explanation.methods.iter_mut().zip(&decided.decision.methods).enumerate() {

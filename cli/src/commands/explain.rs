@@ -16,7 +16,7 @@ use crate::configuration::Configuration;
 use crate::delegates;
 use crate::failure::Failure;
 
-/// Tell for each method of a class which rule decides, and why the other rules do not.
+/// Show for each method of a class which rule decides, and why the other rules do not; with --live what a loaded class carries, and why not more.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The configuration, a TOML file.
