@@ -78,6 +78,9 @@ messages! {
         /// The level that is wanted; people and the governor may have set another one (`methods`).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub level: Option<String>,
+        /// The present level, where it is another one: only in an answer to `explain`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub present_level: Option<String>,
         /// `inline` or `wrapper`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub mode: Option<String>,
@@ -276,6 +279,7 @@ fn entry(method: &MethodExplanation, verdict: Verdict<'_>) -> InventoryMethod {
         state: if verdict.is_ok() { INSTRUMENTED } else { UNCHANGED }.to_owned(),
         templates: Vec::new(),
         level: None,
+        present_level: None,
         mode: None,
         wanted_by: None,
         code: None,

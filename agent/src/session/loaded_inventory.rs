@@ -147,6 +147,7 @@ fn one_explained(
 ) -> ExplainedClass {
     let jvmti = inspection.jvmti;
     let (mut now, mut explanation) = inspection.of_class(class, id, true);
+    inspection.add_present_levels(&mut now);
     if let Some(method) = method {
         now.listed.retain(|listed| listed.name == method);
         if let Some(explanation) = &mut explanation {

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use control::{MethodRow, MethodsDone};
+use instrument_core::level::Level;
 use records::probe_registry::{ProbeDescription, SECTION};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Session;
 use crate::desired::live_selection::{LiveSelection, category_of};
 use crate::desired::withdrawn_probes::WithdrawnProbes;
-use crate::transform::inspection::ProbedMethods;
+use crate::transform::inspection::{ProbedMethod, ProbedMethods};
 
 /// Most probes in an answer, unless the request states another number.
 const MOST: usize = 1_000;
@@ -39,7 +40,6 @@ impl Session {
         let claimants = self.claimants();
         let row = |probe: &ProbeDescription| {
             let (class, method) = probe.method.rsplit_once('.').unwrap_or(("", &probe.method));
-            let level = if probe.live { self.instrumentation.live.level(probe.number) } else { probe.level };
             let is_suppressed = claimants.removed.contains(&probe.number);
             MethodRow {
                 class: class.to_owned(),
@@ -47,7 +47,7 @@ impl Session {
                 descriptor: probe.descriptor.clone(),
                 template: probe.template.to_string(),
                 category: category_of(&probe.template, templates).to_owned(),
-                level: level.name().to_owned(),
+                level: self.present_level(probe).name().to_owned(),
                 live: probe.live,
                 state: if is_suppressed { "suppressed" } else { "active" }.to_owned(),
                 wanted_by: self.wanted_by(probe, &claimants).into_iter().collect(),
@@ -67,10 +67,16 @@ impl Session {
                 continue;
             }
             let of_class = probed.by_class.entry(class.to_owned()).or_default();
-            let of_method = of_class.entry((method.to_owned(), probe.descriptor.clone())).or_default();
-            of_method.extend(self.wanted_by(&probe, &claimants));
+            let level = self.present_level(&probe);
+            let first = || ProbedMethod { level, wanted_by: BTreeSet::new() };
+            let of_method = of_class.entry((method.to_owned(), probe.descriptor.clone())).or_insert_with(first);
+            of_method.wanted_by.extend(self.wanted_by(&probe, &claimants));
         }
         probed
+    }
+
+    fn present_level(&self, probe: &ProbeDescription) -> Level {
+        if probe.live { self.instrumentation.live.level(probe.number) } else { probe.level }
     }
 
     fn claimants(&self) -> Claimants {

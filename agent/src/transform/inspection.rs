@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use classfile::ClassFile;
 use control::{InventoryClass, LeftAlone};
 use instrument_core::internal_name::to_source;
+use instrument_core::level::Level;
 use instrument_core::selection::{
     ClassContext, ClassExplanation, ClassOrigin, Instrumentation as Taken, MethodDecision, NoFactsYet,
 };
@@ -24,10 +25,19 @@ use crate::jvm::{Jni, Jvmti, LoadedClass, read_class_resource, with_protection_d
 /// Name and descriptor of a method.
 pub(crate) type NameAndDescriptor = (String, String);
 
-/// The methods that carry probes by the name of their class in source form, each with the rules that want it.
+/// The methods that carry probes by the name of their class in source form.
 #[derive(Debug, Default)]
 pub(crate) struct ProbedMethods {
-    pub(crate) by_class: FxHashMap<String, FxHashMap<NameAndDescriptor, BTreeSet<String>>>,
+    pub(crate) by_class: FxHashMap<String, FxHashMap<NameAndDescriptor, ProbedMethod>>,
+}
+
+/// A method that carries probes.
+#[derive(Debug)]
+pub(crate) struct ProbedMethod {
+    /// The present level.
+    pub(crate) level: Level,
+    /// Rules and claims.
+    pub(crate) wanted_by: BTreeSet<String>,
 }
 
 /// Looks at loaded classes.
@@ -71,6 +81,15 @@ impl Inspection<'_> {
         }
     }
 
+    /// Notes the present levels of methods that are at another level than is wanted of them.
+    pub(crate) fn add_present_levels(&self, entry: &mut InventoryClass) {
+        let Some(probed) = self.probed.by_class.get(&entry.class) else { return };
+        for method in entry.listed.iter_mut().filter(|method| method.is_instrumented()) {
+            let level = probed.get(&(method.name.clone(), method.descriptor.clone())).map(|probed| probed.level.name());
+            method.present_level = level.filter(|level| method.level.as_deref() != Some(*level)).map(str::to_owned);
+        }
+    }
+
     /// Whether the class was handed back with probes, some of which are wanted still.
     fn carries_probes(&self, id: &ClassId) -> bool {
         self.instrumentation.rewritten.has(&id.0, id.1) && self.probed.by_class.contains_key(&to_source(&id.0))
@@ -98,8 +117,8 @@ impl Inspection<'_> {
         {
             return InventoryClass::unchanged(name, None, why);
         }
-        let wanted_by = of_class.into_iter().flat_map(FxHashMap::values).flatten().cloned().collect();
-        InventoryClass::without_file(name, None, of_class.map_or(0, FxHashMap::len), wanted_by)
+        let wanted_by = of_class.into_iter().flat_map(FxHashMap::values).flat_map(|method| &method.wanted_by).cloned();
+        InventoryClass::without_file(name, None, of_class.map_or(0, FxHashMap::len), wanted_by.collect())
     }
 
     fn of_file(

@@ -64,6 +64,7 @@ mod tests {
         total["level"] = json!("time");
         total["mode"] = json!("inline");
         total["wanted_by"] = json!("claim 3");
+        total["present_level"] = json!("off");
         let explained_method = |name: &str| {
             json!({"name": name, "descriptor": "()V", "signature": format!("{name}() void"),
             "instrumented": null, "skipped": "no-rule", "rules": []})
@@ -76,7 +77,7 @@ mod tests {
         }]});
         let expected = "in process 7, class loader app, generation 2 of the rules:\n\
             \x20 yes a.B: 1 of 2 methods (claim 3)\n\
-            \x20 yes a.B.total() void: timed at level time, inline (claim 3)\n\
+            \x20 yes a.B.total() void: timed at level time, inline (claim 3), at level off now\n\
             \x20 no  a.B.run() void: a.B waits for its probes: a.B.main runs in a loop\n\
             what the rules say:\nclass a.B\nrules:\n  none\nmethods:\n\
             \x20 - total() void: no rule takes it\n  - run() void: no rule takes it\n";

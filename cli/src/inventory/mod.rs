@@ -143,11 +143,13 @@ pub(crate) fn class_line(class: &InventoryClass) -> String {
 
 /// `yes com.acme.Order.total(int) long: timed at level time, inline (rule orders)`
 pub(crate) fn method_line(class: &str, method: &InventoryMethod) -> String {
-    let InventoryMethod { signature, templates, level, mode, wanted_by, reason, .. } = method;
+    let InventoryMethod { signature, templates, level, present_level, mode, wanted_by, reason, .. } = method;
     if !method.is_instrumented() {
         return format!("no  {class}.{signature}: {}", reason.as_deref().unwrap_or("unknown"));
     }
     let text = |part: &Option<String>| part.clone().unwrap_or_default();
     let templates = templates.join(" around ");
-    format!("yes {class}.{signature}: {templates} at level {}, {} ({})", text(level), text(mode), text(wanted_by))
+    let present = present_level.as_ref().map_or(String::new(), |level| format!(", at level {level} now"));
+    let wanted = format!("{templates} at level {}, {} ({})", text(level), text(mode), text(wanted_by));
+    format!("yes {class}.{signature}: {wanted}{present}")
 }

@@ -90,6 +90,8 @@ class InventoryIT {
             assertTrue(position.contains("\n  yes " + POSITION + "() int: timed at level time, inline (claim 1)\n"), position);
             assertTrue(position.contains("\n      no  steps: no pattern of `method` matches\n"), position);
             assertTrue(position.contains("the class is not linked yet: it gets its probes when it is"), position);
+            String step = instr("explain", program, STEP).stdout();
+            assertTrue(step.contains("\n  yes " + STEP + "(int) long: timed at level time, inline (rule steps), at level off now\n"), step);
             Finished unknown = instr("explain", program, "targets.Nobody.act");
             assertEquals(1, unknown.exitCode());
             assertTrue(unknown.stderr().startsWith("error: no loaded class is named targets.Nobody.act"), unknown.stderr());
