@@ -94,6 +94,11 @@ impl<'a> Instrumentation<'a> {
         }
     }
 
+    /// Whether methods of other classes hand methods of this class to somebody who calls them.
+    pub(crate) fn has_delegates(&self, class: &[u8]) -> bool {
+        self.delegates.iter().any(|mark| *mark.class == *class)
+    }
+
     /// Returns what the rules ask about a class besides its bytes.
     pub(crate) fn context(&self) -> ClassContext<'_> {
         ClassContext {

@@ -14,7 +14,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::hierarchy::LoaderId;
 
-/// Facts that take more bytes than this together are dropped, the oldest first. Enough for about 18,000 classes.
+/// Facts that take more bytes than this together are dropped, the oldest first. Enough for about 16,000 classes.
 const MOST_BYTES: usize = 32 * 1024 * 1024;
 /// What the tables themselves take for each class, roughly.
 const TABLE_BYTES: usize = 200;

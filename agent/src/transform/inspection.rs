@@ -66,6 +66,7 @@ impl Inspection<'_> {
         let has_probes = self.carries_probes(id);
         if let Some(reason) = self.generation.rules().unwanted(&id.0)
             && !self.generation.is_claimed(&id.0)
+            && !self.generation.delegates.has(&id.0)
             && !has_probes
         {
             return (InventoryClass::unchanged(name, None, LeftAlone::of_class(reason)), None);

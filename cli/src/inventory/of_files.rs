@@ -78,7 +78,7 @@ fn of_class(
 ) -> InventoryClass {
     let jar = instrumentation.origin.jar().ok();
     let name = class.this_class().as_bytes();
-    if let Some(reason) = configuration.rules.unwanted(name) {
+    if let Some(reason) = configuration.rules.unwanted(name).filter(|_| !instrumentation.has_delegates(name)) {
         return InventoryClass::unchanged(to_source(name), jar, LeftAlone::of_class(reason));
     }
     let explanation = configuration.rules.explain(class, &instrumentation.context());

@@ -6,6 +6,7 @@
 
 mod attach;
 mod check;
+mod delegates;
 mod diff;
 mod dump;
 mod explain;
