@@ -103,7 +103,7 @@ messages! {
         pub classes: u64,
         /// Batches that the JVM rejected.
         pub rejected: u64,
-        /// The longest batch in milliseconds, without the time in the agent: a bound, as the JVM prepares the classes before it stops the application.
+        /// For how long a batch stopped the application at most, in milliseconds: all safepoints of the longest one.
         pub longest_stop_ms: f64,
         /// Classes that wait, with the reason.
         #[serde(default)]

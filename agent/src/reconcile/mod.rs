@@ -11,6 +11,7 @@ mod reconciler;
 mod restoring;
 mod retransforming;
 mod standing_frames;
+mod stop_time;
 
 pub(crate) use linked_classes::class_prepared;
 pub(crate) use reconciler::{Change, Outcome, Reconciler};

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
 
 use super::batches::Batches;
+use super::stop_time;
 use crate::classes::hierarchy::TypeIndex;
 use crate::classes::safe_retransforms::SAFE_RETRANSFORMS;
 use crate::jvm::{self, Jni, Jvmti, JvmtiError, LoadedClass};
@@ -66,13 +67,17 @@ pub(super) fn in_batches<'jni>(
     classes.len() - left.len()
 }
 
-/// Presents one batch to the JVM, and returns for how long the application stood still at most.
+/// Presents one batch to the JVM, and returns for how long the application was stopped meanwhile: all safepoints of that time together, or, where the
+/// JVM does not publish their time, the whole time without that in the hook.
 fn batch_of(jvmti: Jvmti, classes: &[LoadedClass<'_>], recorded: Recorded<'_>) -> Result<Duration, JvmtiError> {
-    let (start, in_hook) = (Instant::now(), transform::time_in_hook());
+    let (start, in_hook, stopped) = (Instant::now(), transform::time_in_hook(), stop_time::total());
     let result = jvm::retransform(jvmti, classes);
     // The hook runs on this thread, before the JVM stops the others.
     let took = start.elapsed();
-    let time = took.saturating_sub(transform::time_in_hook().saturating_sub(in_hook));
+    let outside_hook = took.saturating_sub(transform::time_in_hook().saturating_sub(in_hook));
+    let at_safepoints =
+        stopped.and_then(|before| stop_time::total()?.checked_sub(before)).filter(|stopped| !stopped.is_zero());
+    let time = at_safepoints.map_or(outside_hook, |stopped| stopped.min(outside_hook));
     if let Some((events, reason)) = recorded {
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let (duration_nanos, stopped_nanos) = (nanos(took), nanos(time));

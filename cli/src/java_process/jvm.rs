@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::performance_data::PerformanceData;
+use super::performance_file;
 use super::process::Process;
 use crate::failure::Failure;
 
@@ -68,19 +68,19 @@ impl Jvm {
 
     fn of(process: Process, mapped: Vec<PathBuf>) -> Option<Jvm> {
         let library = mapped.iter().find(|file| file.file_name().is_some_and(|name| name == LIBRARY))?;
-        let published = PerformanceData::of(&process).unwrap_or_default();
+        let published = performance_file::of(&process).unwrap_or_default();
         let arguments = process.read("cmdline").unwrap_or_default();
         let arguments: Vec<String> =
             arguments.split(|byte| *byte == 0).map(|argument| String::from_utf8_lossy(argument).into_owned()).collect();
-        let command = published.get("sun.rt.javaCommand").map(|command| main_of_command(command).to_owned());
-        let version = published.get("java.property.java.version").map(str::to_owned);
+        let command = published.text("sun.rt.javaCommand").map(|command| main_of_command(command).to_owned());
+        let version = published.text("java.property.java.version").map(str::to_owned);
         Some(Jvm {
             main: command.or_else(|| main_of_arguments(&arguments)).unwrap_or_else(|| "?".to_owned()),
             jdk: version.or_else(|| version_of_release(&process.seen_from_here(library))),
-            options: published.get("java.rt.vmArgs").map_or_else(|| all_options(&process, &arguments), str::to_owned),
+            options: published.text("java.rt.vmArgs").map_or_else(|| all_options(&process, &arguments), str::to_owned),
             // The first of the capabilities is that to be attached to.
             is_closed: published
-                .get("sun.rt.jvmCapabilities")
+                .text("sun.rt.jvmCapabilities")
                 .is_some_and(|capabilities| capabilities.starts_with('0')),
             mapped,
             process,

@@ -187,8 +187,8 @@ pub(super) const EVENTS: &[TypeDefinition] = &[
                     annotation!(LABEL, "Stopped At Most"),
                     annotation!(
                         DESCRIPTION,
-                        "The application was stopped for no longer: the duration without the time in the agent. The JVM does not \
-                         report the stop itself"
+                        "The application was stopped for no longer: all safepoints meanwhile together, or the duration without \
+                         the time in the agent if the JVM does not publish them"
                     ),
                     annotation!(TIMESPAN, "TICKS"),
                 ],

@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 
-/** Keeps one thread in a method of each of the classes {@code held.Held0}, {@code held.Held1} and so on until it is told to release them. */
+/** Keeps one thread in a method of each of the classes {@code held.Held0}, {@code held.Held1} and so on until it is asked to release them. */
 public final class LongFrames {
 
     private static volatile CountDownLatch entered;
