@@ -14,8 +14,8 @@ use crate::java_process::Process;
 
 /// An agent that is not answering for so long is taken for dead.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Changes may take long, and wait for each other.
-const PATIENCE_FOR_CHANGES: Duration = Duration::from_secs(300);
+/// Changes may take long, and wait for each other; an inventory reads the files of thousands of classes.
+const LONG_PATIENCE: Duration = Duration::from_secs(300);
 
 /// Returns why no probe records at present, in capitals for screens; `None` if they record.
 pub(crate) fn standstill(status: &Status) -> Option<String> {
@@ -32,7 +32,7 @@ enum Answer<T> {
 
 /// Asks the agent in the JVM with this process id. Returns the text of the answer.
 pub(crate) fn ask_text(pid: u32, request: &Request) -> Result<String> {
-    let patience = if request.is_slow() { PATIENCE_FOR_CHANGES } else { PATIENCE };
+    let patience = if request.takes_long() { LONG_PATIENCE } else { PATIENCE };
     ask_process(&Process::find(pid)?, request, patience)
 }
 

@@ -181,7 +181,7 @@ requests! {
 }
 
 impl Request {
-    /// Whether it may take long or changes something. An agent carries out one such request at a time and answers others meanwhile.
+    /// Whether it changes something. An agent carries out one such request at a time and answers others meanwhile.
     #[must_use]
     pub fn is_slow(&self) -> bool {
         !matches!(
@@ -191,8 +191,15 @@ impl Request {
                 | Request::CallTree { .. }
                 | Request::Claims
                 | Request::Methods { .. }
+                | Request::Inventory { .. }
                 | Request::Explain { .. }
         )
+    }
+
+    /// Whether its answer may take long.
+    #[must_use]
+    pub fn takes_long(&self) -> bool {
+        self.is_slow() || matches!(self, Request::Inventory { .. } | Request::Explain { .. })
     }
 }
 
