@@ -5,10 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.instr.jvmtests.jvm.AgentConfig;
 import io.instr.jvmtests.jvm.BuildResult;
+import io.instr.jvmtests.jvm.ControlSocket;
 import io.instr.jvmtests.jvm.Dialog;
 import io.instr.jvmtests.jvm.EachJdk;
 import io.instr.jvmtests.jvm.Finished;
 import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.JvmProcess;
 import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
 import io.instr.jvmtests.jvm.Stats;
@@ -92,6 +94,29 @@ class SampleWebappIT {
         assertTrue(stats.figure("records") + stats.lost() > 10_000_000, stats + "");
     }
 
+    /** Thousands of methods get probes and lose them while requests are answered; bench/reload.py measures it. */
+    @EachJdk(from = 25)
+    void rulesAreReplacedWhileRequestsAreAnswered(Jdk jdk) throws Exception {
+        String few = "[[rule]]\nclass = \"library.**\"\nlevel = \"time\"\n";
+        String many = few + "[[rule]]\nclass = \"org.springframework.web.**\"\nlevel = \"watch\"\n";
+        List<Long> figures = new ArrayList<>();
+        Served served = serve(jdk, AgentConfig.of(few).ungoverned(), (server, directory, client) -> {
+            for (String rules : List.of(many, few)) {
+                AgentConfig.of(rules).ungoverned().writeTo(directory);
+                String answer = ControlSocket.ask(server, "{\"ask\":\"reload\"}");
+                figures.add((long) ControlSocket.number(answer, "classes_changed"));
+                figures.add((long) ControlSocket.number(ControlSocket.status(server), "methods_instrumented"));
+            }
+        });
+        assertSameAnswers(jdk, served);
+        assertTrue(figures.get(1) > 2_000, () -> "classes, methods with probes: " + figures);
+        List<RecordedEvent> batches = served.run.trace().events("instr.Retransform").stream()
+                .filter(batch -> batch.getString("reason").equals("reload"))
+                .toList();
+        assertEquals(figures.get(0) + figures.get(2), batches.stream().mapToLong(batch -> batch.getLong("classes")).sum(), "touched, as far as they differ");
+        assertTrue(batches.stream().noneMatch(batch -> batch.getBoolean("rejected")), batches::toString);
+    }
+
     private static void assertSameAnswers(Jdk jdk, Served served) {
         assertEquals(expected(jdk), served.result);
         assertEquals("", served.run.stderr(), "standard error of the server");
@@ -150,7 +175,16 @@ class SampleWebappIT {
     /** What the client got and what the server left. */
     private record Served(String result, Finished run) {}
 
+    /** What is done while a client sends its requests. */
+    private interface Meanwhile {
+        void run(Dialog server, Path directory, JvmProcess client);
+    }
+
     private static Served serve(Jdk jdk, AgentConfig config) throws Exception {
+        return serve(jdk, config, (server, directory, client) -> { });
+    }
+
+    private static Served serve(Jdk jdk, AgentConfig config, Meanwhile meanwhile) throws Exception {
         Path directory = RunDirectories.create();
         Files.writeString(directory.resolve("instr.toml"), config.text());
         Program server = application(jdk, "serve");
@@ -158,7 +192,9 @@ class SampleWebappIT {
         try (Dialog dialog = server.talk(List.of(Program.agentOption("instr.toml")), directory)) {
             String port = dialog.next().replace("READY ", "");
             Program load = application(jdk, "load", port, ROUNDS + "");
-            Finished client = load.start(List.of(), RunDirectories.create()).finish().assertExitCode(0);
+            JvmProcess running = load.start(List.of(), RunDirectories.create());
+            meanwhile.run(dialog, directory, running);
+            Finished client = running.finish().assertExitCode(0);
             dialog.terminate();
             Served served = new Served(client.line("RESULT"), dialog.finish());
             assertEquals(before, checksum(), "the jar stays as it is");

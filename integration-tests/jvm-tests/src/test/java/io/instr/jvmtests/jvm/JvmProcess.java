@@ -67,6 +67,10 @@ public final class JvmProcess implements AutoCloseable {
         return process.pid();
     }
 
+    public boolean isRunning() {
+        return process.isAlive();
+    }
+
     /** Asks it to end, as an operator does. */
     public void terminate() {
         process.destroy();
