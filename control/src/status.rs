@@ -86,6 +86,9 @@ messages! {
         pub kept: u64,
         /// Memory that these take, in bytes.
         pub bytes: u64,
+        /// How often the super types of a class were walked: once when it is loaded, if a rule asks for them.
+        #[serde(default)]
+        pub hierarchies: u64,
         /// Methods that are called as delegates of methods of other classes.
         #[serde(default)]
         pub delegates: u64,

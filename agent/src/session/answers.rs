@@ -33,7 +33,7 @@ const FILE_GONE: &str = "was deleted or renamed: under this name there is no rec
 /// What was found in classes.
 fn analysis(instrumentation: &Instrumentation, generation: &Generation) -> Analysis {
     let (delegates, delegates_dropped) = generation.delegates.counts();
-    Analysis { delegates, delegates_dropped, ..instrumentation.facts.counts() }
+    Analysis { hierarchies: generation.types.walks(), delegates, delegates_dropped, ..instrumentation.facts.counts() }
 }
 
 impl Controlled for Session {

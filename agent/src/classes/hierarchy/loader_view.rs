@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use instrument_core::selection::{AskedTypes, FirstLook, Hierarchy, Supertypes};
 
@@ -40,6 +41,8 @@ pub(crate) struct Newcomer<'a> {
     /// Whether it has a super type that nobody had seen, and whether one of these was read.
     has_unseen: Cell<bool>,
     has_read: Cell<bool>,
+    /// The types that rules ask for above it, once they are known.
+    found: OnceCell<Arc<Supertypes>>,
 }
 
 impl<'a> Newcomer<'a> {
@@ -60,6 +63,7 @@ impl<'a> Newcomer<'a> {
             may_come_again: OnceCell::new(),
             has_unseen: Cell::new(false),
             has_read: Cell::new(false),
+            found: OnceCell::new(),
         })
     }
 
@@ -212,5 +216,16 @@ impl Hierarchy for LoaderView<'_> {
 
     fn note_unasked(&self, internal_name: &[u8]) {
         self.index.known().note_unasked(internal_name, self.loader);
+    }
+
+    fn found_above(&self) -> Option<Arc<Supertypes>> {
+        self.newcomer?.found.get().map(Arc::clone)
+    }
+
+    fn note_walk(&self, found: Option<Supertypes>) {
+        self.index.walks.fetch_add(1, Ordering::Relaxed);
+        if let (Some(newcomer), Some(found)) = (self.newcomer, found) {
+            let _ = newcomer.found.set(Arc::new(found));
+        }
     }
 }

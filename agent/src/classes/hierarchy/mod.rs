@@ -28,6 +28,7 @@ mod overlooked;
 
 use std::cell::RefCell;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
@@ -67,6 +68,8 @@ pub(crate) struct TypeIndex {
     known: Mutex<Known>,
     overlooked: Overlooked,
     experience: Experience,
+    /// How often the super types of a class were walked, for all indices of the session.
+    walks: Arc<AtomicU64>,
 }
 
 impl TypeIndex {
@@ -74,17 +77,18 @@ impl TypeIndex {
     /// and these rules.
     pub(crate) fn new(java_home: PathBuf, started: SystemTime, rules: &RuleSet) -> TypeIndex {
         let asked = Asked::new(rules.asked_types(), !rules.needs_hierarchy_at_load());
-        TypeIndex::asking(java_home, started, asked)
+        TypeIndex::asking(java_home, started, asked, Arc::default())
     }
 
     /// An empty index for these rules; `None` if this one serves them: they ask for the same types.
     pub(crate) fn for_rules(&self, rules: &RuleSet) -> Option<TypeIndex> {
         let asked = Asked::new(rules.asked_types(), !rules.needs_hierarchy_at_load());
         let (java_home, started) = (self.java_home.clone(), self.paths.started());
-        (!asked.is_for_the_same(&self.asked)).then(|| TypeIndex::asking(java_home, started, asked))
+        (!asked.is_for_the_same(&self.asked))
+            .then(|| TypeIndex::asking(java_home, started, asked, Arc::clone(&self.walks)))
     }
 
-    fn asking(java_home: PathBuf, started: SystemTime, asked: Asked) -> TypeIndex {
+    fn asking(java_home: PathBuf, started: SystemTime, asked: Asked, walks: Arc<AtomicU64>) -> TypeIndex {
         TypeIndex {
             java_home,
             image: OnceLock::new(),
@@ -94,6 +98,7 @@ impl TypeIndex {
             known: Mutex::default(),
             overlooked: Overlooked::default(),
             experience: Experience::default(),
+            walks,
         }
     }
 
@@ -201,6 +206,11 @@ impl TypeIndex {
     pub(crate) fn forget(&self, gone: &FxHashSet<LoaderId>) {
         self.known().forget(gone);
         self.expected.forget(gone);
+    }
+
+    /// How often the super types of a class were walked.
+    pub(crate) fn walks(&self) -> u64 {
+        self.walks.load(Ordering::Relaxed)
     }
 
     /// Of how many names super types are known.

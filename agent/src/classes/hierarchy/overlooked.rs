@@ -215,7 +215,7 @@ mod tests {
         let asked = Asked::new([b"a/Wanted".as_slice(), b"a/Class"].into_iter(), true);
         asked.all_loaded_are_noted();
         assert_eq!(asked.in_jdk(|_| true), AskedTypes::Nowhere);
-        TypeIndex::asking(PathBuf::from("/nowhere"), SystemTime::now(), asked)
+        TypeIndex::asking(PathBuf::from("/nowhere"), SystemTime::now(), asked, Arc::default())
     }
 
     fn arrive(index: &TypeIndex, late: &Noting, name: &str, loader: LoaderId, super_type: &str) -> Vec<String> {

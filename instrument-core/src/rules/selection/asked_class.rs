@@ -37,8 +37,9 @@ impl<'f, 'a> AskedClass<'f, 'a> {
     }
 
     pub(super) fn supertypes(&self) -> &SupertypeFacts {
-        self.supertypes
-            .get_or_init(|| SupertypeFacts::walk(self.name(), self.subject.supertypes(), self.hierarchy, self.wanted))
+        self.supertypes.get_or_init(|| {
+            SupertypeFacts::find(self.name(), || self.subject.supertypes(), self.hierarchy, self.wanted)
+        })
     }
 
     /// Whether one of the annotations on the class has this internal name.

@@ -131,8 +131,8 @@ impl RuleSet {
                 return None;
             }
         }
-        let direct = Arc::new(Supertypes::named(class.super_types()));
-        Some(SupertypeFacts::walk(class.name(), direct, hierarchy, &self.wanted))
+        let direct = || Arc::new(Supertypes::named(class.super_types()));
+        Some(SupertypeFacts::find(class.name(), direct, hierarchy, &self.wanted))
     }
 }
 

@@ -54,6 +54,14 @@ pub trait Hierarchy {
 
     /// Notes that the rules ask for neither this type nor one of its super types, which are known as far as they matter.
     fn note_unasked(&self, _internal_name: &[u8]) {}
+
+    /// Returns the types that rules ask for and that a walk found above the class, if that was noted.
+    fn found_above(&self) -> Option<Arc<Supertypes>> {
+        None
+    }
+
+    /// Notes that all super types of the class were walked. `found` are those that rules ask for, unless some are unknown.
+    fn note_walk(&self, _found: Option<Supertypes>) {}
 }
 
 /// More super types than any real class has; a hierarchy beyond it is not followed further.
@@ -103,13 +111,27 @@ struct Holder {
 }
 
 impl SupertypeFacts {
-    /// Walks all super types of a class with these direct ones, the class itself included.
-    pub(super) fn walk(
+    /// Returns what is above a class with these direct super types, the class itself included. They are walked once for each loading of a class.
+    pub(super) fn find(
         class: &[u8],
-        direct: Arc<Supertypes>,
+        direct: impl FnOnce() -> Arc<Supertypes>,
         hierarchy: &dyn Hierarchy,
         wanted: &WantedTypes,
     ) -> SupertypeFacts {
+        if let Some(found) = hierarchy.found_above() {
+            let found = found.names().filter_map(|name| wanted.numbers.get(name).copied()).collect();
+            return SupertypeFacts { found, ..SupertypeFacts::default() };
+        }
+        let facts = SupertypeFacts::walk(class, direct(), hierarchy, wanted);
+        let is_final = facts.unresolved.is_empty() && !facts.is_postponed;
+        let is_found = |number: &usize| facts.found.contains(number);
+        let names = || wanted.numbers.iter().filter(|(_, number)| is_found(number)).map(|(name, _)| &**name);
+        hierarchy.note_walk(is_final.then(|| Supertypes::named(names().collect::<Vec<_>>())));
+        facts
+    }
+
+    /// Walks all super types of a class with these direct ones, the class itself included.
+    fn walk(class: &[u8], direct: Arc<Supertypes>, hierarchy: &dyn Hierarchy, wanted: &WantedTypes) -> SupertypeFacts {
         let mut walk = Walk { holders: vec![Holder { types: direct, is_class: true }], seen: Vec::new() };
         let mut facts = SupertypeFacts::default();
         if wanted.numbers.len() == 1 {

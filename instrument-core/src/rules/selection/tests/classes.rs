@@ -118,6 +118,41 @@ fn the_hierarchy_is_asked_once_per_type_and_only_if_needed() {
 }
 
 #[test]
+fn the_super_types_of_a_class_that_is_loaded_are_walked_once() {
+    use std::cell::{Cell, RefCell};
+    use std::sync::Arc;
+
+    use crate::rules::selection::{Hierarchy, Supertypes};
+    #[derive(Default)]
+    struct Loading(Types, RefCell<Option<Arc<Supertypes>>>, Cell<usize>);
+    impl Hierarchy for Loading {
+        fn supertypes(&self, name: &[u8]) -> Option<Arc<Supertypes>> {
+            self.0.supertypes(name)
+        }
+        fn found_above(&self) -> Option<Arc<Supertypes>> {
+            self.1.borrow().clone()
+        }
+        fn note_walk(&self, found: Option<Supertypes>) {
+            self.2.set(self.2.get() + 1);
+            *self.1.borrow_mut() = found.map(Arc::new);
+        }
+    }
+    let taken_and_walks = |types: Types, super_class: &str| {
+        let loading = Loading(types, RefCell::default(), Cell::default());
+        let rules = rules("[[rule]]\nextends = ['a.One', 'a.Two']\nlevel = 'time'\n[[rule]]\nextends = 'a.Two'");
+        let bytes = ClassBuilder::new("a/X", super_class).method("f", "()V", CALLS).build();
+        let mut memory = classfile::HeadMemory::default();
+        let look = rules.first_look(&bytes, &mut memory).unwrap();
+        assert!(rules.may_take(&look, &context(&loading)));
+        let decision = rules.decide(&ClassFile::parse(&bytes).unwrap(), &context(&loading));
+        (decision.chosen().map(|(_, chosen)| chosen.rule).collect::<Vec<_>>(), loading.2.get())
+    };
+    let known = || Types::new(&["a/B: a/C, a/I", "a/C: a/Two", "a/Two: java/lang/Object", "a/I: java/lang/Object"]);
+    assert_eq!(taken_and_walks(known(), "a/B"), (vec![0], 1), "the first look has found it");
+    assert_eq!(taken_and_walks(Types::default(), "a/B"), (vec![], 2), "what was unknown is looked for again");
+}
+
+#[test]
 fn the_first_look_says_no_to_what_has_nothing_that_rules_ask_for() {
     let types = Types::new(&["a/B: java/lang/Object", "a/Wanted: java/lang/Object", "a/C: a/Wanted"]);
     let looks_on = |text: &str, class: ClassBuilder| {

@@ -144,20 +144,20 @@ class ReloadIT {
             // Another text that takes the same method: nothing is touched.
             long touched = touched(program);
             write(byCategory.replace("targets.Conversation", "targets.Conv*"));
-            assertTrue(reload(program).contains("\"generation\":2,\"rules\":1,\"classes_changed\":0,"));
+            assertReloaded(program, "\"generation\":2,\"rules\":1,\"classes_changed\":0,");
             assertEquals(touched, touched(program));
             // The category names another template.
             write(byCategory.replace("catch-all", "database"));
-            assertTrue(reload(program).contains("\"generation\":3,\"rules\":1,\"classes_changed\":1,"));
+            assertReloaded(program, "\"generation\":3,\"rules\":1,\"classes_changed\":1,");
             program.ask("query select");
             // Other methods, chosen by what they call, and nothing at all.
             write(STEPS.replace("method = \"step\"", "calls = \"java.lang.IllegalArgumentException.<init>\""));
-            assertTrue(reload(program).contains("\"generation\":4,\"rules\":1,\"classes_changed\":1,"));
+            assertReloaded(program, "\"generation\":4,\"rules\":1,\"classes_changed\":1,");
             program.ask("work 3");
             write("");
-            assertTrue(reload(program).contains("\"generation\":5,\"rules\":0,\"classes_changed\":1,"));
+            assertReloaded(program, "\"generation\":5,\"rules\":0,\"classes_changed\":1,");
             write(byCategory);
-            assertTrue(reload(program).contains("\"generation\":6,\"rules\":1,\"classes_changed\":1,"));
+            assertReloaded(program, "\"generation\":6,\"rules\":1,\"classes_changed\":1,");
             assertEquals(analysed, analysed(program, "classes"));
             assertTrue(analysed(program, "reused") >= 4);
             program.ask("query abc");
@@ -167,6 +167,11 @@ class ReloadIT {
         assertEquals(1, trace().events("instr.Statement").size(), "calls in the third");
         assertEquals(3, trace().count(QUERY), "calls in the first, the third and the last generation");
         assertEquals(3, trace().count(STEP), "calls in the fourth");
+    }
+
+    private static void assertReloaded(Dialog program, String expected) {
+        String answer = reload(program);
+        assertTrue(answer.contains(expected), answer);
     }
 
     private Dialog start(Jdk jdk, String rules) throws IOException {
