@@ -61,23 +61,15 @@ impl KnownFacts {
     /// Returns the facts of a class in the class hook. A class that is loaded already is recognised even if the JVM has written it down anew.
     pub(crate) fn of(&self, file: &ClassFile<'_>, loader: LoaderId, is_loaded: bool) -> Arc<ClassFacts> {
         let name = file.this_class().0;
-        if is_loaded && let Some(known) = self.recognised(file, name, loader) {
-            return known;
-        }
         let content = FxBuildHasher.hash_one(file.bytes());
-        let found = self.table.lock().take_content(content, name);
+        let before = if is_loaded { self.table.lock().of_class(name, loader) } else { None };
+        let found = self.table.lock().find_content(content, name);
         // Without the lock: other threads load classes, too.
+        let found = found.or_else(|| recognised(&*before?, file));
+        self.table.lock().count(found.is_some());
         let facts = found.unwrap_or_else(|| Arc::new(ClassFacts::of(file)));
         self.table.lock().keep((name, loader), content, &facts);
         facts
-    }
-
-    fn recognised(&self, file: &ClassFile<'_>, name: &[u8], loader: LoaderId) -> Option<Arc<ClassFacts>> {
-        let known = self.table.lock().of_class(name, loader)?;
-        (known.fingerprint() == facts::fingerprint(file)).then(|| {
-            self.table.lock().counts.reused += 1;
-            known
-        })
     }
 
     /// Returns the facts of a loaded class, and what was decided about it last.
@@ -121,10 +113,12 @@ impl Table {
         self.by_content.get(&of.content).cloned()
     }
 
-    fn take_content(&mut self, content: u64, name: &[u8]) -> Option<Arc<ClassFacts>> {
-        let found = self.by_content.get(&content).filter(|facts| facts.name() == name).cloned();
-        *(if found.is_some() { &mut self.counts.reused } else { &mut self.counts.classes }) += 1;
-        found
+    fn find_content(&self, content: u64, name: &[u8]) -> Option<Arc<ClassFacts>> {
+        self.by_content.get(&content).filter(|facts| facts.name() == name).cloned()
+    }
+
+    fn count(&mut self, was_known: bool) {
+        *(if was_known { &mut self.counts.reused } else { &mut self.counts.classes }) += 1;
     }
 
     fn keep(&mut self, (name, loader): (&[u8], LoaderId), content: u64, facts: &Arc<ClassFacts>) {
@@ -152,12 +146,22 @@ impl Table {
     }
 }
 
+/// Returns the facts of a class that HotSpot has written down anew; `None` if this is another class.
+fn recognised(known: &ClassFacts, file: &ClassFile<'_>) -> Option<Arc<ClassFacts>> {
+    if known.fingerprint() != facts::fingerprint(file) {
+        return None;
+    }
+    known.ordered_as(file).map(Arc::new)
+}
+
 fn weight(facts: &ClassFacts) -> usize {
     facts.size_in_memory() + TABLE_BYTES
 }
 
 #[cfg(test)]
 mod tests {
+    use instrument_core::facts::MethodFacts;
+
     use super::*;
     use crate::config::embedded::RUNTIME_CLASSES;
 
@@ -197,6 +201,24 @@ mod tests {
         written_anew.extend([0, 0]);
         facts.of(&ClassFile::parse(&written_anew).unwrap(), 1, true);
         assert_eq!(counts(&facts).0, 1);
+        // Methods in another order, of which the first two are exchanged.
+        let file = ClassFile::parse(bytes).unwrap();
+        let [first, second] = [0, 1].map(|at| bytes[file.methods()[at].offset..file.methods()[at].end].to_vec());
+        let (start, end) = (file.methods()[0].offset, file.methods()[1].end);
+        let mut exchanged = bytes.to_vec();
+        exchanged.splice(start..end, [second, first].concat());
+        let exchanged = ClassFile::parse(&exchanged).unwrap();
+        let found = facts.of(&exchanged, 1, true);
+        assert_eq!(counts(&facts).0, 1);
+        let shown = |facts: &ClassFacts| -> Vec<String> {
+            let methods = facts.methods();
+            let shown = |method: MethodFacts<'_>| {
+                let calls: Vec<_> = method.calls().map(|(owner, name)| [owner, name].concat()).collect();
+                format!("{:?} {:?} {calls:?} {:?}", method.name(), method.descriptor(), method.size())
+            };
+            methods.map(shown).collect()
+        };
+        assert_eq!(shown(&found), shown(&ClassFacts::of(&exchanged)), "as if it had been analysed");
         // Other flags of a method: another class.
         let mut other = bytes.to_vec();
         let method = ClassFile::parse(bytes).unwrap().methods()[0].offset;

@@ -1,14 +1,14 @@
 //! One class: its names, annotations, sizes and calls.
 
 use std::cell::OnceCell;
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::BuildHasher;
 use std::ops::Range;
 use std::sync::Arc;
 
 use classfile::attributes::annotations;
 use classfile::instruction::{Instruction, Instructions};
 use classfile::{Attributes, ClassFile, Code, Member, MemberKind, access, opcode};
-use rustc_hash::FxBuildHasher;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::blocking_calls::waits;
 use super::delegate_sinks::is_sink;
@@ -231,16 +231,28 @@ impl<'f> MethodFacts<'f> {
     }
 }
 
-/// Returns a hash of the constants of a class and of the bodies of its methods. A JVM that writes a loaded class down again keeps these, but not
-/// all attributes, nor their order.
-pub fn fingerprint(class: &ClassFile<'_>) -> u64 {
-    let mut hasher = FxBuildHasher.build_hasher();
-    class.bytes().get(8..class.constant_pool().end_offset()).hash(&mut hasher);
-    for method in class.methods() {
-        (method.access_flags, method.name.0, method.descriptor.0).hash(&mut hasher);
-        method.code(class).ok().flatten().map(|code| code.bytecode).hash(&mut hasher);
+impl ClassFacts {
+    /// Returns the facts with the methods in the order in which another file of the class has them; `None` if it has others.
+    pub fn ordered_as(&self, class: &ClassFile<'_>) -> Option<ClassFacts> {
+        let named = |method: &Method| (self.texts.get(method.name), self.texts.get(method.descriptor));
+        let known: FxHashMap<_, _> = self.methods.iter().map(|method| (named(method), method)).collect();
+        let ordered = class.methods().iter().map(|method| known.get(&(method.name.0, method.descriptor.0)));
+        let methods: Option<Box<[Method]>> = ordered.map(|method| method.map(|method| (*method).clone())).collect();
+        methods
+            .filter(|methods| methods.len() == self.methods.len())
+            .map(|methods| ClassFacts { methods, ..self.clone() })
     }
-    hasher.finish()
+}
+
+/// Returns a hash of the constants of a class and of its methods, in whatever order. A JVM that writes a loaded class down again keeps these, but
+/// neither all attributes nor the order.
+pub fn fingerprint(class: &ClassFile<'_>) -> u64 {
+    let constants = FxBuildHasher.hash_one(class.bytes().get(8..class.constant_pool().end_offset()));
+    let methods = class.methods().iter().map(|method| {
+        let code = method.code(class).ok().flatten().map(|code| code.bytecode);
+        FxBuildHasher.hash_one((method.access_flags, method.name.0, method.descriptor.0, code))
+    });
+    methods.fold(constants, u64::wrapping_add)
 }
 
 /// One class being analysed.

@@ -169,6 +169,23 @@ class ReloadIT {
         assertEquals(3, trace().count(STEP), "calls in the fourth");
     }
 
+    /** HotSpot does not keep the file of such a class: it writes another one for the class hook, without some attributes. */
+    @EachJdk
+    void aClassThatWasNotChangedWhenItWasLoadedIsRecognised(Jdk jdk) throws IOException {
+        try (Dialog program = start(jdk, QUERIES + "size = \">60000\"\n")) {
+            program.ask("query abc");
+            long analysed = analysed(program, "classes");
+            assertTrue(analysed >= 1);
+            write(QUERIES);
+            assertReloaded(program, "\"classes_changed\":1,");
+            assertEquals(analysed, analysed(program, "classes"));
+            program.ask("query abc");
+            program.send("quit");
+            assertQuiet(program.finish());
+        }
+        assertEquals(1, trace().count(QUERY));
+    }
+
     private static void assertReloaded(Dialog program, String expected) {
         String answer = reload(program);
         assertTrue(answer.contains(expected), answer);
