@@ -23,6 +23,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import jdk.jfr.consumer.RecordedEvent;
+import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.Tag;
 
 /** Several persons change what is instrumented at the same time, while the program calls these methods: no change is lost, and none stays. */
@@ -59,8 +61,15 @@ class ChangesAtOnceIT {
                 changes.add(persons.submit(person));
             }
             persons.shutdown();
+            long nextTwin = System.nanoTime();
             while (!persons.isTerminated()) {
                 program.ask("work 1000");
+                // Five times a second another class of this name is defined and linked; a claim takes at most 1,000 of them.
+                if (System.nanoTime() - nextTwin >= 0) {
+                    program.ask("twin load");
+                    program.ask("twin link");
+                    nextTwin += 200_000_000;
+                }
             }
             for (Future<Integer> made : changes) {
                 assertTrue(made.get() >= FEWEST, "what a person did is as it must be");
@@ -80,6 +89,26 @@ class ChangesAtOnceIT {
             program.send("quit");
             program.finish().assertExitCode(0);
         }
+        assertOneBatchAtATime();
+    }
+
+    /** But for classes that are being linked, which the threads retransform that link them. */
+    private void assertOneBatchAtATime() throws IOException {
+        RecordedEvent last = null;
+        int batches = 0;
+        try (RecordingFile recording = new RecordingFile(directory.resolve("trace.jfr"))) {
+            while (recording.hasMoreEvents()) {
+                RecordedEvent event = recording.readEvent();
+                if (!event.getEventType().getName().equals("instr.Retransform") || event.getString("reason").equals("linked")) {
+                    continue;
+                }
+                RecordedEvent before = last;
+                assertTrue(before == null || !event.getStartTime().isBefore(before.getEndTime()), () -> before + " overlaps " + event);
+                last = event;
+                batches++;
+            }
+        }
+        assertTrue(batches > 2 * FEWEST, batches + " batches");
     }
 
     private int reloads(Dialog program, long end) throws IOException {
