@@ -41,7 +41,7 @@ class ClaimHistoriesIT {
 
     private final Path directory = RunDirectories.create();
 
-    @EachJdk(oldestAndNewest = true)
+    @EachJdk(having = "jdb", oldestAndNewest = true)
     void everyHistoryLeadsToWhatAModelSays(Jdk jdk) throws Exception {
         long seed = Long.getLong("instr.seed", System.nanoTime());
         Original original = original(jdk);
