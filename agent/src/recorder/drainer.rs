@@ -5,10 +5,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::record_sinks::RecordSinks;
-use super::segment_pool::SEGMENT_WORDS;
-use super::trace_sink::RecordCounts;
 use super::{JvmEventQueue, Rings};
 use crate::jvm::{NanoClock, block_signals};
+use crate::recorder::rings::segment_pool::SEGMENT_WORDS;
+use crate::recorder::trace_file::trace_sink::RecordCounts;
 
 /// Pause after a round that found little or nothing. Waking up costs 40 us on a virtual machine.
 const IDLE: Duration = Duration::from_millis(100);

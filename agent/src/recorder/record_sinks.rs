@@ -9,11 +9,11 @@ use trace::TaskStep;
 use metrics::MetricsSink;
 use records::{Detail, RecordSink, RecordThread};
 
-use super::inner_calls::InnerCalls;
-use super::jvm_event_queue::{JvmEvent, Pause};
-use super::live_tree::LiveTree;
 use super::thread_selection::ThreadSelection;
-use super::trace_sink::{RecordCounts, TraceSink};
+use crate::recorder::calls::inner_calls::InnerCalls;
+use crate::recorder::calls::live_tree::LiveTree;
+use crate::recorder::jvm_events::jvm_event_queue::{JvmEvent, Pause};
+use crate::recorder::trace_file::trace_sink::{RecordCounts, TraceSink};
 
 /// All sinks of one recording.
 #[derive(Debug)]

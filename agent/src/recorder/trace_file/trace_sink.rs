@@ -10,13 +10,12 @@ use records::{Detail, RecordSink, RecordThread, RequestFields, SharedLengths, St
 use settings::{JvmEvents, TraceConfig};
 use trace::{MethodInfo, Recording, TaskStep};
 
-use super::DumpDesk;
-use super::call_rates::CallRates;
 use super::file_trouble::{FileReports, FileTrouble};
-use super::jvm_event_queue::{JvmEvent, Pause};
 use super::sample_sink::{SampleSink, method_info, ticks_of};
 use super::thread_switches::ThreadSwitches;
-use super::trace_dumps::{Took, TraceDumps};
+use super::trace_dumps::{DumpDesk, Took, TraceDumps};
+use crate::recorder::calls::call_rates::CallRates;
+use crate::recorder::jvm_events::jvm_event_queue::{JvmEvent, Pause};
 use crate::sampler::{QueuedItem, SampleQueue};
 
 /// Figures of one recording.
@@ -162,7 +161,7 @@ impl TraceSink {
     }
 
     /// Learns the name of a thread that has just started, if that is what the JVM told.
-    pub(super) fn introduce(&mut self, event: &JvmEvent) {
+    pub(in crate::recorder) fn introduce(&mut self, event: &JvmEvent) {
         if let (Some(recording), JvmEvent::ThreadStarted(thread, os_thread), false) =
             (&mut self.recording, event, self.counts.is_full())
         {
@@ -176,7 +175,7 @@ impl TraceSink {
     }
 
     /// Writes what the JVM told, as long as the file has room. What people must know of the recording itself always has: it is little.
-    pub(super) fn jvm_event(&mut self, at: u64, event: JvmEvent) {
+    pub(in crate::recorder) fn jvm_event(&mut self, at: u64, event: JvmEvent) {
         if !event.is_always_written() && !self.has_room(0) {
             return;
         }
@@ -224,7 +223,7 @@ impl TraceSink {
     }
 
     /// Writes that a class loader is gone, as long as the file has room.
-    pub(super) fn loader_freed(&mut self, at: u64, loader: u64) {
+    pub(in crate::recorder) fn loader_freed(&mut self, at: u64, loader: u64) {
         if self.has_room(0)
             && let Some(recording) = &mut self.recording
         {
@@ -234,7 +233,7 @@ impl TraceSink {
     }
 
     /// Writes a pause of the garbage collector, as long as the file has room.
-    pub(super) fn pause(&mut self, pause: Pause) {
+    pub(in crate::recorder) fn pause(&mut self, pause: Pause) {
         if !self.has_room(0) {
             return;
         }
@@ -248,7 +247,7 @@ impl TraceSink {
 
     /// Writes how often these threads have left their processors, if that is wanted; each is given by its Java id and the
     /// operating system's number.
-    pub(super) fn look_at_switches(&mut self, threads: &dyn Fn() -> Vec<(u64, u64)>, at: u64) {
+    pub(in crate::recorder) fn look_at_switches(&mut self, threads: &dyn Fn() -> Vec<(u64, u64)>, at: u64) {
         if !self.has_room(0) {
             return;
         }
@@ -259,7 +258,7 @@ impl TraceSink {
     }
 
     /// Notes that events of the JVM were lost.
-    pub(super) fn lost_jvm_events(&mut self, at: u64, count: u64) {
+    pub(in crate::recorder) fn lost_jvm_events(&mut self, at: u64, count: u64) {
         if count == 0 || !self.has_room(0) {
             return;
         }

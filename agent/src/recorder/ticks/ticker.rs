@@ -15,7 +15,6 @@ use std::time::{Duration, Instant};
 use records::probe_registry;
 
 use super::burst_windows::{BurstWindows, Step};
-use super::jvm_event_queue::{JvmEvent, JvmEventQueue};
 use super::late_ticks::LateTicks;
 use super::tick_pace::{Spent, TickPace};
 use super::watched_calls::WatchedCalls;
@@ -24,6 +23,7 @@ use crate::jvm::{
     wake_up_in_time,
 };
 use crate::live_levels::{self, LiveLevels};
+use crate::recorder::jvm_events::jvm_event_queue::{JvmEvent, JvmEventQueue};
 
 /// A ticker with shorter pauses takes too much to come before all others.
 const SHORTEST_TO_COME_FIRST: Duration = Duration::from_micros(500);

@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn java_code_and_this_table_agree() {
-        let java = include_str!("../../../java-runtime/src/main/java/java/instr/Ring.java");
+        let java = include_str!("../../../../java-runtime/src/main/java/java/instr/Ring.java");
         let constant = |name: &str| {
             let value = java.split(&format!(" {name} = ")).nth(1).and_then(|rest| rest.split(';').next()).unwrap();
             let digits = value.trim_end_matches('L');

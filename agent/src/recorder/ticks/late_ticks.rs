@@ -7,8 +7,8 @@ use std::time::Duration;
 use records::SharedLengths;
 use trace::TICK_LIMIT;
 
-use super::jvm_event_queue::{JvmEvent, JvmEventQueue};
 use super::tick_pace;
+use crate::recorder::jvm_events::jvm_event_queue::{JvmEvent, JvmEventQueue};
 
 /// Waking up takes so long now and then; that is not late.
 const ALWAYS_ALLOWED: u64 = 250_000;

@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 use settings::{JvmEvents, TraceConfig};
 
 use crate::jvm::{self, ClassFile, CodePlace, Event, Jni, Jvmti, MethodId, NanoClock, ObjectRef, ThreadFacts, Wish};
-use crate::recorder::native_libraries::{self, NativeLibrary};
+use crate::recorder::jvm_events::native_libraries::{self, NativeLibrary};
 use crate::recorder::{JvmEvent, JvmEventQueue};
 
 /// The events of the JVM in the recording of one session.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use parking_lot::Mutex;
 
 use crate::jvm::{CodePlace, MethodFacts, MethodNames, NanoClock, ThreadFacts};
-use crate::recorder::native_libraries::NativeLibrary;
+use crate::recorder::jvm_events::native_libraries::NativeLibrary;
 
 /// An event that waits to be written.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ pub(crate) enum JvmEvent {
 
 impl JvmEvent {
     /// Whether people must know it of the recording itself, however large the file is: there are few of these events.
-    pub(super) fn is_always_written(&self) -> bool {
+    pub(in crate::recorder) fn is_always_written(&self) -> bool {
         matches!(self, JvmEvent::Note(..) | JvmEvent::Setting(..) | JvmEvent::Claim { .. } | JvmEvent::Retransform(_))
     }
 }
@@ -100,23 +100,23 @@ impl JvmEventQueue {
     }
 
     /// Takes what waits. Calls of a thread that has ended must be in the rings by now, so take this before reading those.
-    pub(super) fn take(&self) -> Vec<(i64, JvmEvent)> {
+    pub(in crate::recorder) fn take(&self) -> Vec<(i64, JvmEvent)> {
         std::mem::take(&mut *self.waiting.lock())
     }
 
     /// Class loaders that are gone since the last time: when, and their numbers. Take these before [`JvmEventQueue::take`] and
     /// write them after what that gives: their classes must have been told.
-    pub(super) fn take_freed_loaders(&self) -> Vec<(i64, u64)> {
+    pub(in crate::recorder) fn take_freed_loaders(&self) -> Vec<(i64, u64)> {
         std::mem::take(&mut *FREED_LOADERS.lock())
     }
 
     /// How many were lost since the last time.
-    pub(super) fn take_lost(&self) -> u64 {
+    pub(in crate::recorder) fn take_lost(&self) -> u64 {
         self.lost.swap(0, Ordering::Relaxed)
     }
 
     /// Pauses since the last time.
-    pub(super) fn take_pauses(&self, pause: impl FnMut(Pause)) -> u64 {
+    pub(in crate::recorder) fn take_pauses(&self, pause: impl FnMut(Pause)) -> u64 {
         let taken = self.pauses_taken.load(Ordering::Relaxed);
         let (next, lost) = PAUSES.read(taken, pause);
         self.pauses_taken.store(next, Ordering::Relaxed);

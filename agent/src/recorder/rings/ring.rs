@@ -212,7 +212,7 @@ fn unpack(packed: u64) -> (u32, Option<SegmentIndex>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorder::header_table::HeaderTable;
+    use crate::recorder::rings::header_table::HeaderTable;
     use records::{Detail, RecordThread};
 
     /// Writes records as the Java side does, through the header.

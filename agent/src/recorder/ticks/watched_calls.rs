@@ -32,7 +32,7 @@ fn counts() -> &'static [AtomicU64] {
 }
 
 /// Where compiled code finds the counter of probe 0; 0 if there is no memory for them.
-pub(super) fn address() -> i64 {
+pub(in crate::recorder) fn address() -> i64 {
     counts().first().map_or(0, |first| std::ptr::from_ref(first) as i64)
 }
 
@@ -217,7 +217,7 @@ mod tests {
         sampled(&calls, [0]);
         let nothing = Seen { calls: vec![], counted: WINDOW * 100, is_certain: true, stood_still: Duration::ZERO };
         assert_eq!(calls.take(15), Some(nothing));
-        let java = include_str!("../../../java-runtime/src/main/java/java/instr/Watch.java");
+        let java = include_str!("../../../../java-runtime/src/main/java/java/instr/Watch.java");
         assert!(java.contains("int COUNTED = 1 << 20;") && COUNTED == 1 << 20);
     }
 

@@ -1,0 +1,7 @@
+//! From records, samples and events of the JVM to the trace file, and dumps of a recording in memory.
+
+pub(super) mod file_trouble;
+mod sample_sink;
+mod thread_switches;
+pub(super) mod trace_dumps;
+pub(super) mod trace_sink;
