@@ -119,7 +119,7 @@ fn loaded_classes_are_retransformed_in_one_place() {
         let calls = |line: &str| line.contains(concat!("jvmti_call!(jvmti, Retransform", "Classes"));
         code_lines(text).any(|(_, line)| path.starts_with("agent/src/") && calls(line)).then(String::new)
     });
-    assert_eq!(of_jvmti, ["  agent/src/jvm/loaded_classes.rs: "]);
+    assert_eq!(of_jvmti, ["  agent/src/jvm/classes/loaded_classes.rs: "]);
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::ptr::null_mut;
 
 use jvmti_bindings::sys::jni;
 
-use super::error::JavaError;
-use super::jni::{Jni, jni_call};
+use crate::jvm::error::JavaError;
+use crate::jvm::jni::{Jni, jni_call};
 
 /// A class kept alive by a global reference that is never freed: the runtime's classes live as long as the JVM.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +20,7 @@ unsafe impl Send for GlobalClass {}
 unsafe impl Sync for GlobalClass {}
 
 impl GlobalClass {
-    pub(super) fn raw(self) -> jni::jclass {
+    pub(in crate::jvm) fn raw(self) -> jni::jclass {
         self.class
     }
 }

@@ -6,12 +6,12 @@ use std::sync::OnceLock;
 use jvmti_bindings::sys::jni;
 
 use super::define_class::GlobalClass;
-use super::environment::Jvmti;
-use super::error::JavaError;
-use super::event_guard::{self, Event};
-use super::jni::{Jni, jni_call};
-use super::loaded_classes::LoadedClass;
-use super::operating_system::thread_cpu_nanos;
+use crate::jvm::classes::loaded_classes::LoadedClass;
+use crate::jvm::environment::Jvmti;
+use crate::jvm::error::JavaError;
+use crate::jvm::events::event_guard::{self, Event};
+use crate::jvm::jni::{Jni, jni_call};
+use crate::jvm::process::operating_system::thread_cpu_nanos;
 
 /// The native side of `java.instr.Ring`.
 pub(crate) trait RecorderNatives: Sync {

@@ -5,10 +5,10 @@ use std::ptr::{NonNull, null_mut};
 
 use jvmti_bindings::sys::{jni, jvmti};
 
-use super::environment::{Jvmti, jvmti_call};
-use super::error::JvmtiError;
-use super::jni::Jni;
 use super::loaded_classes::LoadedClass;
+use crate::jvm::environment::{Jvmti, jvmti_call};
+use crate::jvm::error::JvmtiError;
+use crate::jvm::jni::Jni;
 
 /// The JVM's id of a method. It may outlive its class: the JVM then says that it is invalid, and never gives it again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -44,7 +44,7 @@ pub(crate) struct MethodNames {
 }
 
 impl MethodId {
-    pub(super) fn from_raw(method: *mut c_void) -> Option<MethodId> {
+    pub(in crate::jvm) fn from_raw(method: *mut c_void) -> Option<MethodId> {
         NonNull::new(method).map(MethodId)
     }
 
@@ -76,7 +76,7 @@ impl MethodId {
         body(unsafe { LoadedClass::from_raw(class.raw()) }?)
     }
 
-    /// The bytecode of the method, whose class the caller keeps; needs [`Wish::Bytecodes`](super::Wish::Bytecodes).
+    /// The bytecode of the method, whose class the caller keeps; needs [`Wish::Bytecodes`](crate::jvm::Wish::Bytecodes).
     pub(crate) fn bytecode(self, jvmti: Jvmti) -> Option<Vec<u8>> {
         let (mut length, mut bytes) = (0, null_mut());
         // SAFETY: valid environment and id (its class is kept), out-parameters on our stack.

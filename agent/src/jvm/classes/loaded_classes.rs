@@ -5,9 +5,9 @@ use std::ptr::null_mut;
 
 use jvmti_bindings::sys::{jni, jvmti};
 
-use super::environment::{Jvmti, jvmti_call};
-use super::error::JvmtiError;
-use super::jni::{Jni, ObjectRef, jni_call};
+use crate::jvm::environment::{Jvmti, jvmti_call};
+use crate::jvm::error::JvmtiError;
+use crate::jvm::jni::{Jni, ObjectRef, jni_call};
 
 /// HotSpot accepts no larger announcement (`MaxJNILocalCapacity`).
 const MOST_REFERENCES: jni::jint = 65_536;
@@ -72,12 +72,12 @@ unsafe fn take_class_array<'jni>(jvmti: Jvmti, array: *mut jni::jclass, count: j
 impl<'jni> LoadedClass<'jni> {
     /// # Safety
     /// `class` must be null or a class reference that lives as long as the chosen lifetime.
-    pub(super) unsafe fn from_raw(class: jni::jclass) -> Option<LoadedClass<'jni>> {
+    pub(in crate::jvm) unsafe fn from_raw(class: jni::jclass) -> Option<LoadedClass<'jni>> {
         // SAFETY: passed on to the caller.
         unsafe { ObjectRef::from_raw(class) }.map(|class| LoadedClass { class })
     }
 
-    pub(super) fn raw(self) -> jni::jclass {
+    pub(in crate::jvm) fn raw(self) -> jni::jclass {
         self.class.raw()
     }
 

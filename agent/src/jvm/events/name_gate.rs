@@ -89,7 +89,7 @@ impl NameGate {
     /// # Safety
     /// `name` must be null or a NUL-terminated string.
     #[inline]
-    pub(super) unsafe fn turns_away_name(&self, name: *const c_char) -> bool {
+    pub(in crate::jvm) unsafe fn turns_away_name(&self, name: *const c_char) -> bool {
         if name.is_null() {
             return false;
         }

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use jvmti_bindings::sys::{jni, jvmti};
 
-use super::environment::{Jvmti, Phase};
 use super::event_guard::{self, Event};
-use super::jni::{Jni, ObjectRef};
-use super::loaded_classes::LoadedClass;
-use super::method_facts::MethodId;
+use crate::jvm::classes::loaded_classes::LoadedClass;
+use crate::jvm::classes::method_facts::MethodId;
+use crate::jvm::environment::{Jvmti, Phase};
+use crate::jvm::jni::{Jni, ObjectRef};
 
 /// A class as the class file hook presents it.
 #[derive(Debug)]
@@ -28,8 +28,8 @@ pub(crate) struct ClassFile<'callback> {
     /// The class file.
     pub(crate) bytes: &'callback [u8],
     /// What the JVM says is being redefined; see [`ClassFile::is_loaded`].
-    pub(super) redefined: Option<LoadedClass<'callback>>,
-    pub(super) loader_hash: OnceCell<i32>,
+    pub(in crate::jvm) redefined: Option<LoadedClass<'callback>>,
+    pub(in crate::jvm) loader_hash: OnceCell<i32>,
 }
 
 impl ClassFile<'_> {
@@ -102,26 +102,26 @@ static LISTENER: OnceLock<&'static dyn JvmEvents> = OnceLock::new();
 static SURELY_LIVE: AtomicBool = AtomicBool::new(false);
 
 /// Sets who listens; the first call counts.
-pub(super) fn set_listener(listener: &'static dyn JvmEvents) {
+pub(in crate::jvm) fn set_listener(listener: &'static dyn JvmEvents) {
     LISTENER.get_or_init(|| listener);
 }
 
 /// Whether the JVM is known to be up.
-pub(super) fn is_surely_live() -> bool {
+pub(in crate::jvm) fn is_surely_live() -> bool {
     SURELY_LIVE.load(Ordering::Acquire)
 }
 
-pub(super) fn set_surely_live(is_live: bool) {
+pub(in crate::jvm) fn set_surely_live(is_live: bool) {
     SURELY_LIVE.store(is_live, Ordering::Release);
 }
 
 /// Who listens.
-pub(super) fn listener() -> Option<&'static dyn JvmEvents> {
+pub(in crate::jvm) fn listener() -> Option<&'static dyn JvmEvents> {
     LISTENER.get().copied()
 }
 
 /// Runs a callback without JNI environment; nothing happens outside the LIVE phase.
-pub(super) fn while_live(event: Event, body: impl FnOnce(&'static dyn JvmEvents)) {
+pub(in crate::jvm) fn while_live(event: Event, body: impl FnOnce(&'static dyn JvmEvents)) {
     event_guard::run(event, || {
         if let Some(listener) = listener().filter(|_| is_surely_live()) {
             body(listener);
@@ -130,7 +130,7 @@ pub(super) fn while_live(event: Event, body: impl FnOnce(&'static dyn JvmEvents)
 }
 
 /// Gives a callback its safe arguments; nothing happens outside the LIVE phase, where JNI must not be touched.
-pub(super) fn in_live_phase<R: Default>(
+pub(in crate::jvm) fn in_live_phase<R: Default>(
     event: Event,
     env: *mut jvmti::jvmtiEnv,
     jni_env: *mut jni::JNIEnv,

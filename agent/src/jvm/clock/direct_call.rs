@@ -9,9 +9,9 @@ use std::ffi::CStr;
 
 use jvmti_bindings::sys::jni;
 
-use super::define_class::GlobalClass;
-use super::error::JavaError;
-use super::jni::{Jni, Local, jni_call};
+use crate::jvm::error::JavaError;
+use crate::jvm::jni::{Jni, Local, jni_call};
+use crate::jvm::runtime_classes::define_class::GlobalClass;
 
 const NO_SUCH_WAY: &str = "looking for a way to call native code directly";
 const LONG_OF_LONG: &CStr = c"(Ljava/lang/Class;Ljava/lang/Class;)Ljava/lang/invoke/MethodType;";

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use jvmti_bindings::sys::jni;
 
-use super::error::JavaError;
-use super::jni::{Jni, jni_call};
 use super::processor_clock::scale_in_use;
+use crate::jvm::error::JavaError;
+use crate::jvm::jni::{Jni, jni_call};
 
 /// Readings at the beginning, of which the quickest counts: the others were interrupted, and by milliseconds on a busy machine.
 const READINGS: usize = 8;

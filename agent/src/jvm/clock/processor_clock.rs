@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use jvmti_bindings::sys::jni;
 
-use super::define_class::GlobalClass;
 use super::direct_call;
-use super::environment::Jvmti;
-use super::error::JavaError;
-use super::jni::{Jni, jni_call};
+use crate::jvm::environment::Jvmti;
+use crate::jvm::error::JavaError;
+use crate::jvm::events::event_guard;
+use crate::jvm::jni::{Jni, jni_call};
+use crate::jvm::runtime_classes::define_class::GlobalClass;
 
 /// Shortest time between two readings of both clocks from which the length of a tick is told: the error of a reading is some
 /// 10 ns, so a second is right to the microsecond.
@@ -222,7 +223,7 @@ extern "system" fn read(_env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jlo
 }
 
 extern "system" fn reading(env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jobject {
-    let handle = super::event_guard::run(super::event_guard::Event::Native, || {
+    let handle = event_guard::run(event_guard::Event::Native, || {
         let prepared = PREPARED.get()?;
         // SAFETY: the JVM passes this thread's environment, which is valid until this function returns.
         let jni = unsafe { Jni::from_raw(env) }?;

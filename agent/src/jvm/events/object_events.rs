@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use jvmti_bindings::sys::{jni, jvmti};
 use parking_lot::Mutex;
 
-use super::environment::{Jvmti, jvmti_call};
-use super::error::JvmtiError;
 use super::event_guard::{self, Event};
 use super::event_listener::{in_live_phase, listener};
-use super::jni::ObjectRef;
-use super::loaded_classes::LoadedClass;
-use super::method_facts::MethodId;
-use super::threads::WalkedStack;
+use crate::jvm::classes::loaded_classes::LoadedClass;
+use crate::jvm::classes::method_facts::MethodId;
+use crate::jvm::environment::{Jvmti, jvmti_call};
+use crate::jvm::error::JvmtiError;
+use crate::jvm::jni::ObjectRef;
+use crate::jvm::threads::thread_facts::WalkedStack;
 
 /// The last number given to a class loader in this process.
 static LAST_LOADER: AtomicI64 = AtomicI64::new(0);
@@ -21,7 +21,7 @@ static LAST_LOADER: AtomicI64 = AtomicI64::new(0);
 static NUMBERING: Mutex<()> = Mutex::new(());
 
 /// Connects the callbacks.
-pub(super) fn connect(callbacks: &mut jvmti::jvmtiEventCallbacks) {
+pub(in crate::jvm) fn connect(callbacks: &mut jvmti::jvmtiEventCallbacks) {
     callbacks.SampledObjectAlloc = Some(sampled_object_alloc);
     callbacks.ObjectFree = Some(object_free);
 }

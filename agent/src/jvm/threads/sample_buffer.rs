@@ -6,7 +6,7 @@ use std::cell::UnsafeCell;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use super::method_facts::MethodId;
+use crate::jvm::classes::method_facts::MethodId;
 
 /// Records that a handler looks at before it gives up.
 const TRIES: usize = 32;

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use jvmti_bindings::sys::jni::jfieldID;
 
-use super::environment::Jvmti;
-use super::jni::{Jni, Local, ObjectRef, jni_call};
 use super::loaded_classes::LoadedClass;
-use super::weak_object::WeakObject;
+use crate::jvm::environment::Jvmti;
+use crate::jvm::jni::{Jni, Local, ObjectRef, jni_call};
+use crate::jvm::weak_object::WeakObject;
 
 /// Loaders of which it is known what they do. A subclass may do something else, so the class must be exactly this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,7 +154,7 @@ fn list_length(jni: &Jni<'_>, list: ObjectRef<'_>) -> Option<usize> {
 }
 
 /// A string, empty if it is null.
-pub(super) fn string_field(jni: &Jni<'_>, object: ObjectRef<'_>, name: &std::ffi::CStr) -> Option<Vec<u8>> {
+pub(in crate::jvm) fn string_field(jni: &Jni<'_>, object: ObjectRef<'_>, name: &std::ffi::CStr) -> Option<Vec<u8>> {
     match object_field(jni, object, name, STRING).ok()? {
         // SAFETY: the descriptor says that it is a string.
         Some(text) => unsafe { jni.string_bytes(text.raw()) },
@@ -163,9 +163,9 @@ pub(super) fn string_field(jni: &Jni<'_>, object: ObjectRef<'_>, name: &std::ffi
 }
 
 /// There is no such field.
-pub(super) struct NoField;
+pub(in crate::jvm) struct NoField;
 
-pub(super) fn object_field<'jni>(
+pub(in crate::jvm) fn object_field<'jni>(
     jni: &'jni Jni<'_>,
     object: ObjectRef<'_>,
     name: &CStr,

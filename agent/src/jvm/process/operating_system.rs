@@ -109,7 +109,7 @@ pub(crate) fn thread_cpu_time() -> Duration {
 }
 
 /// The same in nanoseconds.
-pub(super) fn thread_cpu_nanos() -> i64 {
+pub(in crate::jvm) fn thread_cpu_nanos() -> i64 {
     i64::try_from(thread_cpu_time().as_nanos()).unwrap_or(i64::MAX)
 }
 

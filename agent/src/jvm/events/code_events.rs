@@ -4,14 +4,14 @@ use std::ffi::{CStr, c_char, c_void};
 
 use jvmti_bindings::sys::{jni, jvmti};
 
-use super::environment::{Jvmti, jvmti_call};
-use super::error::JvmtiError;
 use super::event_guard::Event;
 use super::event_listener::{CodePlace, while_live};
-use super::method_facts::MethodId;
+use crate::jvm::classes::method_facts::MethodId;
+use crate::jvm::environment::{Jvmti, jvmti_call};
+use crate::jvm::error::JvmtiError;
 
 /// Connects the callbacks.
-pub(super) fn connect(callbacks: &mut jvmti::jvmtiEventCallbacks) {
+pub(in crate::jvm) fn connect(callbacks: &mut jvmti::jvmtiEventCallbacks) {
     callbacks.CompiledMethodLoad = Some(compiled_method_load);
     callbacks.CompiledMethodUnload = Some(compiled_method_unload);
     callbacks.DynamicCodeGenerated = Some(dynamic_code_generated);

@@ -5,10 +5,10 @@ use std::sync::OnceLock;
 
 use jvmti_bindings::sys::{jni, jvmti};
 
-use super::environment::{Jvmti, jvmti_call};
-use super::error::JvmtiError;
-use super::jni::{Jni, ObjectRef, jni_call};
-use super::method_facts::MethodId;
+use crate::jvm::classes::method_facts::MethodId;
+use crate::jvm::environment::{Jvmti, jvmti_call};
+use crate::jvm::error::JvmtiError;
+use crate::jvm::jni::{Jni, ObjectRef, jni_call};
 
 /// Who a thread is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

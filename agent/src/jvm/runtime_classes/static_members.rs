@@ -6,8 +6,8 @@ use std::ptr::null;
 use jvmti_bindings::sys::jni;
 
 use super::define_class::GlobalClass;
-use super::error::JavaError;
-use super::jni::{Jni, jni_call};
+use crate::jvm::error::JavaError;
+use crate::jvm::jni::{Jni, jni_call};
 
 /// Calls a static method without parameters and result.
 pub(crate) fn call_static_void(jni: &Jni<'_>, class: GlobalClass, name: &CStr) -> Result<(), JavaError> {

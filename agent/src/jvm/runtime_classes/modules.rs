@@ -5,9 +5,9 @@ use std::ffi::CStr;
 use jvmti_bindings::sys::jni;
 
 use super::define_class::GlobalClass;
-use super::environment::{Jvmti, jvmti_call};
-use super::error::{JavaError, JvmtiError};
-use super::jni::{Jni, Local, jni_call};
+use crate::jvm::environment::{Jvmti, jvmti_call};
+use crate::jvm::error::{JavaError, JvmtiError};
+use crate::jvm::jni::{Jni, Local, jni_call};
 
 /// Exports `package` (with dots) of the module of `java.lang.Object` to the module of `class`.
 pub(crate) fn export_to_class(

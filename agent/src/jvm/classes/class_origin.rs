@@ -6,10 +6,10 @@ use std::ptr::null_mut;
 use jvmti_bindings::sys::jni;
 
 use super::class_loaders::{UrlParts, object_field, string_field};
-use super::environment::{Jvmti, jvmti_call};
-use super::error::JvmtiError;
-use super::jni::{Jni, Local, ObjectRef, jni_call};
 use super::loaded_classes::LoadedClass;
+use crate::jvm::environment::{Jvmti, jvmti_call};
+use crate::jvm::error::JvmtiError;
+use crate::jvm::jni::{Jni, Local, ObjectRef, jni_call};
 
 /// The name of the named module in which the classes of this package and loader are; `package` is in internal form.
 pub(crate) fn module_name(

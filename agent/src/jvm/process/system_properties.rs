@@ -3,8 +3,8 @@
 use std::ffi::{CStr, c_char};
 use std::ptr::null_mut;
 
-use super::environment::{Jvmti, jvmti_call};
-use super::error::JvmtiError;
+use crate::jvm::environment::{Jvmti, jvmti_call};
+use crate::jvm::error::JvmtiError;
 
 impl Jvmti {
     /// A system property of the JVM, `None` if it is not set.

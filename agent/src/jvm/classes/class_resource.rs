@@ -4,8 +4,8 @@ use std::ptr::null;
 
 use jvmti_bindings::sys::jni;
 
-use super::jni::{Jni, Local, ObjectRef, jni_call};
 use super::loaded_classes::LoadedClass;
+use crate::jvm::jni::{Jni, Local, ObjectRef, jni_call};
 
 /// `loader.getResourceAsStream(name + ".class")`, read to its end. Nothing is loaded or initialised by it except what the
 /// loader itself needs; Java code runs, so class hooks can nest. `None` if there is no such resource or anything throws.

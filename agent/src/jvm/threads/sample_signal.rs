@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use jvmti_bindings::sys::jni;
 
-use super::java_vm::JavaVm;
-use super::jni::Jni;
 use super::sample_buffer::{RawFrame, SampleBuffer};
+use crate::jvm::java_vm::JavaVm;
+use crate::jvm::jni::Jni;
 
 /// In the upper half of a signal's value: it comes from a timer of ours.
 const OURS: usize = 0x494e_5354;

@@ -5,8 +5,8 @@ use std::ptr::null;
 
 use jvmti_bindings::sys::jni;
 
-use super::error::JavaError;
-use super::jni::{Jni, jni_call};
+use crate::jvm::error::JavaError;
+use crate::jvm::jni::{Jni, jni_call};
 
 /// Sizes in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

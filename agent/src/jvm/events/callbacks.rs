@@ -7,16 +7,16 @@ use std::ptr::null_mut;
 use jvmti_bindings::sys::{jni, jvmti};
 
 use super::code_events;
-use super::environment::{Jvmti, jvmti_call};
-use super::error::JvmtiError;
 use super::event_guard::{self, Event};
 use super::event_listener::{
     ClassFile, JvmEvents, in_live_phase, is_surely_live, listener, set_listener, set_surely_live,
 };
-use super::jni::{Jni, ObjectRef};
-use super::loaded_classes::LoadedClass;
 use super::name_gate::NAME_GATE;
 use super::object_events;
+use crate::jvm::classes::loaded_classes::LoadedClass;
+use crate::jvm::environment::{Jvmti, jvmti_call};
+use crate::jvm::error::JvmtiError;
+use crate::jvm::jni::{Jni, ObjectRef};
 
 /// Connects the listener; no event is delivered until it is switched on.
 pub(crate) fn install(jvmti: Jvmti, listener: &'static dyn JvmEvents) -> Result<(), JvmtiError> {

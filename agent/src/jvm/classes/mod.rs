@@ -1,0 +1,7 @@
+//! Classes, their loaders and methods: what the JVM knows of them, and having loaded ones rewritten.
+
+pub(super) mod class_loaders;
+pub(super) mod class_origin;
+pub(super) mod class_resource;
+pub(super) mod loaded_classes;
+pub(super) mod method_facts;

@@ -1,0 +1,5 @@
+//! Threads of the JVM, and samples of them.
+
+pub(super) mod sample_buffer;
+pub(super) mod sample_signal;
+pub(super) mod thread_facts;
