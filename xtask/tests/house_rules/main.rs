@@ -1,16 +1,36 @@
-//! Rules of the house that no compiler checks: who may use whom (`imports.rs`: files of the agent), how long a file may be, where `unsafe` may
-//! be used.
+//! Rules of the house that no compiler checks: who may use whom (`imports.rs`: files of the agent), how long a file and how large a folder
+//! may be, where `unsafe` may be used.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod imports;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const LONGEST_FILE: usize = 600;
+const LARGEST_FOLDER: usize = 16;
+/// Folders that were larger when the rule was made, with their number of files: it may only fall. One package of Java cannot be divided.
+const LARGE_FOLDERS: [(&str, usize); 15] = [
+    ("classfile/src", 21),
+    ("cli/src", 18),
+    ("cli/src/commands", 28),
+    ("instrument-core/src/rules/selection", 26),
+    ("instrument-core/tests/merge", 33),
+    ("instrument-core/tests/templates/src/faulty", 25),
+    ("integration-tests/jvm-tests/src/test/java/io/instr/jvmtests", 74),
+    ("integration-tests/jvm-tests/src/test/java/io/instr/jvmtests/jvm", 21),
+    ("integration-tests/test-targets/src/main/java/targets", 43),
+    ("java-runtime/src/main/java/java/instr", 26),
+    ("settings/src", 17),
+    ("trace/src/analysis", 34),
+    ("trace/src/recording", 21),
+    ("trace/tests", 20),
+    ("xtask/src", 17),
+];
 const FORBIDDEN_NAMES: [&str; 7] = ["util", "utils", "common", "helper", "helpers", "misc", "shared"];
 /// The only places with `unsafe`: the agent's layer over JVMTI and JNI.
 const UNSAFE_ALLOWED: [&str; 2] = ["agent/src/jvm/", "agent/src/ffi/"];
@@ -129,6 +149,28 @@ fn files_are_short() {
         (lines > LONGEST_FILE).then(|| format!("{lines} lines"))
     });
     assert!(long.is_empty(), "no file above {LONGEST_FILE} lines:\n{}", long.join("\n"));
+}
+
+#[test]
+fn folders_are_small() {
+    let sizes: RefCell<BTreeMap<String, usize>> = RefCell::default();
+    violations(&["rs", "java"], |path, _| {
+        let (folder, file) = path.rsplit_once('/')?;
+        if file != "mod.rs" {
+            *sizes.borrow_mut().entry(folder.to_owned()).or_default() += 1;
+        }
+        None
+    });
+    let most = |folder: &str| {
+        LARGE_FOLDERS.iter().find(|(large, _)| *large == folder).map_or(LARGEST_FOLDER, |&(_, most)| most)
+    };
+    let large = sizes.into_inner().into_iter().filter(|(folder, files)| *files > most(folder));
+    let large: Vec<_> = large.map(|(folder, files)| format!("{folder}: {files}")).collect();
+    assert!(
+        large.is_empty(),
+        "a folder of more than {LARGEST_FOLDER} source files wants subfolders:\n{}",
+        large.join("\n")
+    );
 }
 
 #[test]
