@@ -31,6 +31,7 @@ use crate::{log::message, transform};
 
 mod answers;
 mod claims;
+mod ends_of_claims;
 mod initial_state;
 mod loaded_inventory;
 mod probed_methods;

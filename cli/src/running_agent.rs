@@ -1,11 +1,11 @@
 //! The agent in a running JVM, as it answers on its socket.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use control::{CallTree, CallTreeDone, ErrorCode, Refusal, Request, Status, socket_name};
+use control::{CallTree, CallTreeDone, ErrorCode, Refusal, Request, RequestId, Status, answer_line, socket_name};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -39,6 +39,42 @@ pub(crate) fn ask_text(pid: u32, request: &Request) -> Result<String> {
 /// Asks the agent in the JVM with this process id.
 pub(crate) fn ask<T: DeserializeOwned>(pid: u32, request: &Request) -> Result<T> {
     read(pid, &ask_text(pid, request)?)
+}
+
+/// A connection that stays open for several requests.
+pub(crate) struct OpenConnection {
+    pid: u32,
+    stream: BufReader<UnixStream>,
+}
+
+impl OpenConnection {
+    /// Connects to the agent in the JVM with this process id.
+    pub(crate) fn to(pid: u32) -> Result<OpenConnection> {
+        let stream = connect(&Process::find(pid)?)?;
+        stream.set_read_timeout(Some(LONG_PATIENCE)).and_then(|()| stream.set_write_timeout(Some(PATIENCE)))?;
+        Ok(OpenConnection { pid, stream: BufReader::new(stream) })
+    }
+
+    /// Asks for an answer in one line.
+    pub(crate) fn ask<T: DeserializeOwned>(&mut self, request: &Request) -> Result<T> {
+        let left = |error: io::Error| {
+            let reason = format!("the agent in process {} has closed the connection", self.pid);
+            Failure::new(
+                reason,
+                format!("the process has ended, the agent was detached, or it needed the place ({error})"),
+            )
+        };
+        // With an id the connection stays open.
+        let request = answer_line(Some(&RequestId::Number(1)), request);
+        let mut answer = String::new();
+        // A refusal may have been sent before the agent disconnected.
+        let _ = self.stream.get_mut().write_all(request.as_bytes());
+        match self.stream.read_line(&mut answer) {
+            Ok(0) => Err(left(io::ErrorKind::UnexpectedEof.into()).into()),
+            Ok(_) => read(self.pid, &answer),
+            Err(error) => Err(left(error).into()),
+        }
+    }
 }
 
 /// Returns the status of the agent in a process, without its methods.

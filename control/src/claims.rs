@@ -13,12 +13,27 @@ pub struct ProbeRequest {
     pub level: Option<Level>,
     /// The template.
     pub template: Option<String>,
-    /// The claim ends after this time.
-    pub seconds: Option<u64>,
-    /// The claim ends after this number of recorded calls.
-    pub calls: Option<u64>,
+    /// When the claim ends by itself.
+    pub limits: ClaimLimits,
     /// Most methods of loaded classes that the pattern may match.
     pub most: Option<usize>,
+}
+
+/// When a claim ends by itself: at the first of these.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ClaimLimits {
+    /// After this time.
+    pub seconds: Option<u64>,
+    /// After this number of recorded calls.
+    pub calls: Option<u64>,
+    /// After the process has used this number of processor cycles.
+    pub cycles: Option<u64>,
+    /// When the application has been healthy for this time without interruption.
+    pub healthy_seconds: Option<u64>,
+    /// When the application is in trouble.
+    pub while_healthy: bool,
+    /// When the client disconnects.
+    pub while_connected: bool,
 }
 
 messages! {

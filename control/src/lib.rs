@@ -23,7 +23,7 @@ mod status;
 
 pub use call_tree::{CallTree, CallTreeDone, CallTreePart, TreeNode};
 pub use changes::{Changed, Fixed, Reloaded, Stopped, Switched};
-pub use claims::{ClaimList, ClaimRow, ProbeRequest, Probed, Removed};
+pub use claims::{ClaimLimits, ClaimList, ClaimRow, ProbeRequest, Probed, Removed};
 pub use explained::{Explained, ExplainedClass};
 pub use hello::{Hello, PROTOCOL};
 pub use inventory::{InventoryClass, InventoryDone, InventoryMethod, InventoryPart, InventoryRequest, LeftAlone};

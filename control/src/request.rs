@@ -121,12 +121,24 @@ requests! {
         /// The template; `timed` unless stated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         template: Option<String>,
-        /// The claim ends after this time. Without it and `calls`, after 10 minutes and 1,000 calls.
+        /// The claim ends after this time. Without any limit it ends after 10 minutes or 1,000 calls; of several limits the first one counts.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seconds: Option<u64>,
         /// The claim ends after this number of recorded calls.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         calls: Option<u64>,
+        /// The claim ends when the process has used this number of processor cycles.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cycles: Option<u64>,
+        /// The claim ends when no limit of the breaker has been exceeded for this time without interruption.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        healthy_seconds: Option<u64>,
+        /// The claim ends when a limit of the breaker has been exceeded for 1.5 s without interruption.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        while_healthy: bool,
+        /// The claim ends with the connection of this request, which must have an id.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        while_connected: bool,
         /// Most methods of loaded classes that the pattern may match; 1,000 unless stated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         most: Option<usize>,

@@ -7,14 +7,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use control::{
-    CallTree, CallTreeDone, CallTreePart, Changed, ClaimList, Dumped, ErrorCode, Explained, Hello, InventoryClass,
-    InventoryDone, InventoryPart, InventoryRequest, LONGEST_REQUEST, MethodRow, MethodsDone, MethodsPart, PROTOCOL,
-    ProbeRequest, Probed, Refusal, Reloaded, Removed, Request, RequestId, RequestLine, Status, Stopped, Switched,
-    WantedLevel, answer_line,
+    CallTree, CallTreeDone, CallTreePart, Changed, ClaimLimits, ClaimList, Dumped, ErrorCode, Explained, Hello,
+    InventoryClass, InventoryDone, InventoryPart, InventoryRequest, LONGEST_REQUEST, MethodRow, MethodsDone,
+    MethodsPart, PROTOCOL, ProbeRequest, Probed, Refusal, Reloaded, Removed, Request, RequestId, RequestLine, Status,
+    Stopped, Switched, WantedLevel, answer_line,
 };
 use parking_lot::Mutex;
 use serde::Serialize;
 
+use super::clients_with_claims::ClientsWithClaims;
 use super::connections::{Connection, MOST};
 use super::request_reader::{Received, RequestReader};
 use super::socket::{Clients, ControlSocket};
@@ -63,6 +64,9 @@ pub(crate) trait Controlled: Send + Sync {
     /// Who wants which probes.
     fn claims(&self) -> ClaimList;
 
+    /// The client has disconnected that made these claims, which depend on it.
+    fn client_left(&self, claims: &[u32]);
+
     /// Ends a claim.
     fn remove(&self, claim: u32) -> Result<Removed, Refusal>;
 
@@ -80,6 +84,7 @@ pub(crate) fn open(controlled: Weak<dyn Controlled>) -> io::Result<ControlSocket
         owner: effective_user(),
         peer: socket_peer,
         slow: SlowRequests::default(),
+        clients: ClientsWithClaims::default(),
     })
 }
 
@@ -90,6 +95,7 @@ struct Service {
     /// Returns user and process of a client.
     peer: fn(&UnixStream) -> io::Result<(u32, u32)>,
     slow: SlowRequests,
+    clients: ClientsWithClaims,
 }
 
 impl Clients for Service {
@@ -117,12 +123,20 @@ impl Clients for Service {
 
     fn serve(&self, client: &UnixStream, connection: &Connection) {
         // Who has asked and does not listen to the answer loses only that.
-        let _ = self.answer_all(client, connection);
+        let mut claims = Vec::new();
+        let _ = self.answer_all(client, connection, &mut claims);
+        if !claims.is_empty() {
+            self.clients.one_left();
+            if let Some(controlled) = self.controlled.upgrade() {
+                controlled.client_left(&claims);
+            }
+        }
     }
 }
 
 impl Service {
-    fn answer_all(&self, mut client: &UnixStream, connection: &Connection) -> io::Result<()> {
+    /// `claims` gets those that depend on the connection.
+    fn answer_all(&self, mut client: &UnixStream, connection: &Connection, claims: &mut Vec<u32>) -> io::Result<()> {
         client.set_write_timeout(Some(PATIENCE))?;
         let mut requests = RequestReader::new(client);
         loop {
@@ -140,14 +154,15 @@ impl Service {
             let RequestLine { id, request } = RequestLine::read(&line);
             let mut answer = Answer { id, lines: String::new() };
             match request {
-                Ok(request) if request.is_slow() => match self.slow.one_at_a_time(|| self.answer(request, &mut answer))
-                {
-                    Some(Some(())) => {}
-                    Some(None) => return Ok(()),
-                    None => answer.refuse(&busy(&format!("the agent has {MOST_SLOW} such requests to carry out"))),
-                },
+                Ok(request) if request.is_slow() => {
+                    match self.slow.one_at_a_time(|| self.answer(request, &mut answer, claims)) {
+                        Some(Some(())) => {}
+                        Some(None) => return Ok(()),
+                        None => answer.refuse(&busy(&format!("the agent has {MOST_SLOW} such requests to carry out"))),
+                    }
+                }
                 Ok(request) => {
-                    if self.answer(request, &mut answer).is_none() {
+                    if self.answer(request, &mut answer, claims).is_none() {
                         return Ok(());
                     }
                 }
@@ -163,7 +178,7 @@ impl Service {
     }
 
     /// Carries out a request; nothing if the agent has left meanwhile.
-    fn answer(&self, request: Request, answer: &mut Answer) -> Option<()> {
+    fn answer(&self, request: Request, answer: &mut Answer, claims: &mut Vec<u32>) -> Option<()> {
         let controlled = self.controlled.upgrade()?;
         match request {
             Request::Hello => answer.line(&hello()),
@@ -173,9 +188,23 @@ impl Service {
             Request::Level { methods, level } => answer.give(controlled.set_level(&methods, level)),
             Request::Pause => answer.give(controlled.switch(false)),
             Request::Resume => answer.give(controlled.switch(true)),
-            Request::Probe { methods, level, template, seconds, calls, most } => {
-                let request = ProbeRequest { methods, level, template, seconds, calls, most };
-                answer.give(controlled.probe(&request));
+            Request::Probe {
+                methods,
+                level,
+                template,
+                seconds,
+                calls,
+                cycles,
+                healthy_seconds,
+                while_healthy,
+                while_connected,
+                most,
+            } => {
+                let limits = ClaimLimits { seconds, calls, cycles, healthy_seconds, while_healthy, while_connected };
+                let request = ProbeRequest { methods, level, template, limits, most };
+                let stays_connected = answer.id.is_some();
+                let make = || controlled.probe(&request);
+                answer.give(if while_connected { self.clients.make(stays_connected, claims, make) } else { make() });
             }
             Request::Methods { methods, most } => {
                 answer.stream(controlled.methods(methods.as_deref(), most), |part| MethodsPart { part });

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use super::expiry::Expiry;
+use super::expiry::{Expiry, Progress};
 use super::probe_request::RequestedProbes;
 
 /// Numbers the claims of a session.
@@ -74,13 +74,20 @@ impl Claims {
         true
     }
 
-    /// Notes how many calls have been recorded for each claim, and returns those that have ended, with the reason. `calls` counts the calls of
-    /// its probes.
-    pub(crate) fn ended(&self, now: Instant, calls: impl Fn(&Claim) -> u64) -> Vec<(u32, &'static str)> {
+    /// Notes that the client has disconnected on which this claim may depend.
+    pub(crate) fn note_client_left(&self, id: u32) {
+        if let Some(claim) = self.claims.lock().get_mut(&id) {
+            claim.expiry.note_client_left();
+        }
+    }
+
+    /// Notes how many calls have been recorded for each claim, and returns those that have ended, with the reason.
+    pub(crate) fn ended(&self, progress: impl Fn(&Claim) -> Progress) -> Vec<(u32, &'static str)> {
         let mut ended = Vec::new();
         for claim in self.claims.lock().values_mut() {
-            claim.hits = calls(claim);
-            ended.extend(claim.expiry.reached(now, claim.hits).map(|reason| (claim.id, reason)));
+            let progress = progress(claim);
+            claim.hits = progress.calls;
+            ended.extend(claim.expiry.reached(&progress).map(|reason| (claim.id, reason)));
         }
         ended
     }
@@ -88,6 +95,7 @@ impl Claims {
 
 #[cfg(test)]
 mod tests {
+    use control::ClaimLimits;
     use instrument_core::level::Level;
 
     use super::*;
@@ -97,14 +105,19 @@ mod tests {
         let (claims, ids, now) = (Claims::default(), ClaimIds::default(), Instant::now());
         for most in [10, 20] {
             let probes = RequestedProbes::parse("a.B.c", "timed", Level::Time).unwrap();
-            let expiry = Expiry::after(now, Some(Duration::from_secs(60)), Some(most));
+            let limits = ClaimLimits { seconds: Some(60), calls: Some(most), ..ClaimLimits::default() };
+            let expiry = Expiry::new(limits, now, None);
             let calls_before = FxHashMap::default();
             claims.add(Claim { id: ids.next(), probes, expiry, calls_before, hits: 0 });
         }
-        assert_eq!(claims.ended(now, |_| 9), []);
-        assert_eq!(claims.ended(now, |_| 10), [(1, "its calls have been recorded")]);
+        let ended = |seconds, calls| {
+            let now = now + Duration::from_secs(seconds);
+            claims.ended(|_| Progress { now, calls, cpu_time: Duration::ZERO, condition: None })
+        };
+        assert_eq!(ended(0, 9), []);
+        assert_eq!(ended(0, 10), [(1, "its calls have been recorded")]);
         assert!(claims.remove(1).is_some() && claims.remove(1).is_none());
         assert_eq!(claims.all().iter().map(|claim| (claim.id, claim.hits)).collect::<Vec<_>>(), [(2, 10)]);
-        assert_eq!(claims.ended(now + Duration::from_secs(60), |_| 0), [(2, "its time is over")]);
+        assert_eq!(ended(60, 0), [(2, "its time is over")]);
     }
 }

@@ -2,38 +2,108 @@
 
 use std::time::{Duration, Instant};
 
-/// Where neither a time nor a number of calls is stated.
-const DEFAULT_TIME: Duration = Duration::from_secs(600);
-const DEFAULT_CALLS: u64 = 1_000;
+use control::ClaimLimits;
+use trace::report::{count, counted};
+
+use crate::health::Condition;
+
+/// Where no limit is stated.
+const DEFAULT_LIMITS: ClaimLimits = ClaimLimits {
+    seconds: Some(600),
+    calls: Some(1_000),
+    cycles: None,
+    healthy_seconds: None,
+    while_healthy: false,
+    while_connected: false,
+};
+/// A limit of the breaker must be exceeded at this number of looks in a row, half a second each, before a claim ends: not by one spike.
+const LOOKS_EXCEEDED: u32 = 3;
 
 /// The end of a claim: whichever is reached first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Expiry {
-    pub(crate) deadline: Option<Instant>,
-    pub(crate) calls: Option<u64>,
+    limits: ClaimLimits,
+    began: Instant,
+    /// The CPU time of the process at which its cycles are used up.
+    last_cpu_time: Option<Duration>,
+    /// Whether the client that the claim depends on has disconnected.
+    client_left: bool,
+}
+
+/// What is known when it is checked whether a claim has ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Progress {
+    pub(crate) now: Instant,
+    /// Calls that were recorded for the claim.
+    pub(crate) calls: u64,
+    /// CPU time of the process.
+    pub(crate) cpu_time: Duration,
+    /// How the application is.
+    pub(crate) condition: Option<Condition>,
 }
 
 impl Expiry {
-    /// Ends after this time and this number of calls; a limit that is stated replaces both defaults, 10 minutes and 1,000 calls.
-    pub(crate) fn after(now: Instant, time: Option<Duration>, calls: Option<u64>) -> Expiry {
-        let (time, calls) = match (time, calls) {
-            (None, None) => (Some(DEFAULT_TIME), Some(DEFAULT_CALLS)),
-            stated => stated,
-        };
-        Expiry { deadline: time.and_then(|time| now.checked_add(time)), calls }
+    /// Ends at the first of these limits; without any, after 10 minutes or 1,000 calls. `last_cpu_time` is the limit of cycles as CPU time of
+    /// the process.
+    pub(crate) fn new(limits: ClaimLimits, now: Instant, last_cpu_time: Option<Duration>) -> Expiry {
+        let limits = if limits == ClaimLimits::default() { DEFAULT_LIMITS } else { limits };
+        Expiry::exactly(limits, now, last_cpu_time)
     }
 
-    /// Returns why the claim has ended after this number of calls, if it has.
-    pub(crate) fn reached(&self, now: Instant, calls: u64) -> Option<&'static str> {
-        if self.deadline.is_some_and(|deadline| now >= deadline) {
+    /// The same, but without any limit it never ends by itself.
+    pub(crate) fn exactly(limits: ClaimLimits, now: Instant, last_cpu_time: Option<Duration>) -> Expiry {
+        Expiry { limits, began: now, last_cpu_time, client_left: false }
+    }
+
+    /// Notes that the client has disconnected.
+    pub(crate) fn note_client_left(&mut self) {
+        self.client_left = true;
+    }
+
+    /// Returns why the claim has ended, if it has.
+    pub(crate) fn reached(&self, progress: &Progress) -> Option<&'static str> {
+        let Progress { now, calls, cpu_time, condition } = *progress;
+        let Expiry { limits, began, last_cpu_time, client_left } = *self;
+        if limits.while_connected && client_left {
+            return Some("its client has disconnected");
+        }
+        if limits.seconds.is_some_and(|seconds| now.saturating_duration_since(began) >= Duration::from_secs(seconds)) {
             return Some("its time is over");
         }
-        self.calls.is_some_and(|most| calls >= most).then_some("its calls have been recorded")
+        if limits.calls.is_some_and(|most| calls >= most) {
+            return Some("its calls have been recorded");
+        }
+        if last_cpu_time.is_some_and(|last| cpu_time >= last) {
+            return Some("its processor cycles have been used");
+        }
+        match condition {
+            Some(Condition::Exceeded(looks)) if limits.while_healthy && looks >= LOOKS_EXCEEDED => {
+                Some("the application is in trouble")
+            }
+            Some(Condition::Healthy(since)) => {
+                let healthy = now.saturating_duration_since(since.max(began));
+                let wanted = limits.healthy_seconds.map(Duration::from_secs)?;
+                (healthy >= wanted).then_some("the application has been healthy for its time")
+            }
+            _ => None,
+        }
     }
 
-    /// Returns the seconds that are left, if there is a deadline.
-    pub(crate) fn seconds_left(&self, now: Instant) -> Option<u64> {
-        self.deadline.map(|deadline| deadline.saturating_duration_since(now).as_secs())
+    /// Returns when the claim ends by itself, in words; `None` if it does not.
+    pub(crate) fn text(&self, now: Instant) -> Option<String> {
+        let ClaimLimits { seconds, calls, cycles, healthy_seconds, while_healthy, while_connected } = self.limits;
+        let elapsed = now.saturating_duration_since(self.began);
+        let left = |seconds| Duration::from_secs(seconds).saturating_sub(elapsed).as_secs();
+        let ends = [
+            seconds.map(|seconds| format!("in {} s", left(seconds))),
+            calls.map(|calls| format!("after {}", counted(calls, "call"))),
+            cycles.map(|cycles| format!("after {} processor cycles of the process", count(cycles))),
+            healthy_seconds.map(|seconds| format!("when the application has been healthy for {seconds} s")),
+            while_healthy.then(|| "when the application is in trouble".to_owned()),
+            while_connected.then(|| "when its client disconnects".to_owned()),
+        ];
+        let ends: Vec<String> = ends.into_iter().flatten().collect();
+        (!ends.is_empty()).then(|| ends.join(" or "))
     }
 }
 
@@ -41,17 +111,78 @@ impl Expiry {
 mod tests {
     use super::*;
 
+    const HOURS: Duration = Duration::from_secs(100_000);
+
+    fn progress(now: Instant, calls: u64) -> Progress {
+        Progress { now, calls, cpu_time: Duration::ZERO, condition: None }
+    }
+
     #[test]
     fn what_is_reached_first_ends_it_and_a_stated_limit_replaces_both_defaults() {
         let now = Instant::now();
-        let later = |seconds| now + Duration::from_secs(seconds);
-        let by_default = Expiry::after(now, None, None);
-        assert_eq!((by_default.reached(later(599), 999), by_default.seconds_left(later(1))), (None, Some(599)));
-        assert_eq!(by_default.reached(later(600), 0), Some("its time is over"));
-        assert_eq!(by_default.reached(now, 1_000), Some("its calls have been recorded"));
-        let timed = Expiry::after(now, Some(Duration::from_secs(5)), None);
-        assert_eq!((timed.reached(later(4), 5_000_000), timed.reached(later(5), 0)), (None, Some("its time is over")));
-        let counted = Expiry::after(now, None, Some(3));
-        assert_eq!((counted.reached(later(100_000), 2), counted.reached(now, 3).is_some()), (None, true));
+        let at = |seconds, calls| progress(now + Duration::from_secs(seconds), calls);
+        let by_default = Expiry::new(ClaimLimits::default(), now, None);
+        assert_eq!(by_default.reached(&at(599, 999)), None);
+        assert_eq!(by_default.text(now + Duration::from_secs(1)).unwrap(), "in 599 s or after 1,000 calls");
+        assert_eq!(by_default.reached(&at(600, 0)), Some("its time is over"));
+        assert_eq!(by_default.reached(&at(0, 1_000)), Some("its calls have been recorded"));
+        let timed = Expiry::new(ClaimLimits { seconds: Some(5), ..ClaimLimits::default() }, now, None);
+        assert_eq!((timed.reached(&at(4, 5_000_000)), timed.reached(&at(5, 0))), (None, Some("its time is over")));
+        let counted = Expiry::new(ClaimLimits { calls: Some(3), ..ClaimLimits::default() }, now, None);
+        assert_eq!((counted.reached(&at(100_000, 2)), counted.reached(&at(0, 3)).is_some()), (None, true));
+        let never = Expiry::exactly(ClaimLimits::default(), now, None);
+        assert_eq!((never.reached(&at(100_000, 5_000_000)), never.text(now)), (None, None));
+    }
+
+    #[test]
+    fn cycles_are_those_that_the_process_has_used() {
+        let now = Instant::now();
+        let limits = ClaimLimits { cycles: Some(5_000_000_000), ..ClaimLimits::default() };
+        let expiry = Expiry::new(limits, now, Some(Duration::from_secs(12)));
+        let used = |seconds| Progress { cpu_time: Duration::from_secs(seconds), ..progress(now + HOURS, 5_000_000) };
+        assert_eq!(expiry.reached(&used(11)), None);
+        assert_eq!(expiry.reached(&used(12)), Some("its processor cycles have been used"));
+        assert_eq!(expiry.text(now).unwrap(), "after 5,000,000,000 processor cycles of the process");
+    }
+
+    #[test]
+    fn trouble_ends_it_after_several_looks_in_a_row_and_a_spike_does_not() {
+        let now = Instant::now();
+        let expiry = Expiry::new(ClaimLimits { while_healthy: true, ..ClaimLimits::default() }, now, None);
+        let after =
+            |condition| expiry.reached(&Progress { condition: Some(condition), ..progress(now + HOURS, 5_000_000) });
+        assert_eq!(after(Condition::Healthy(now)), None);
+        assert_eq!((after(Condition::Exceeded(1)), after(Condition::Exceeded(2))), (None, None));
+        assert_eq!(after(Condition::Exceeded(3)), Some("the application is in trouble"));
+        assert_eq!(expiry.reached(&progress(now + HOURS, 0)), None, "nobody has looked yet");
+    }
+
+    #[test]
+    fn a_time_of_health_counts_without_interruption_and_from_the_beginning_of_the_claim() {
+        let begin = Instant::now();
+        let limits = ClaimLimits { healthy_seconds: Some(60), ..ClaimLimits::default() };
+        let expiry = Expiry::new(limits, begin + Duration::from_secs(100), None);
+        let at = |second, condition| {
+            expiry.reached(&Progress {
+                condition: Some(condition),
+                ..progress(begin + Duration::from_secs(second), 5_000_000)
+            })
+        };
+        assert_eq!(at(159, Condition::Healthy(begin)), None, "what was before does not count");
+        assert_eq!(at(160, Condition::Healthy(begin)), Some("the application has been healthy for its time"));
+        assert_eq!(at(160, Condition::Exceeded(1)), None);
+        let again = begin + Duration::from_secs(150);
+        assert_eq!(at(209, Condition::Healthy(again)), None, "one look in trouble, and the time begins anew");
+        assert!(at(210, Condition::Healthy(again)).is_some());
+    }
+
+    #[test]
+    fn a_claim_that_depends_on_its_client_ends_with_it() {
+        let now = Instant::now();
+        let mut expiry = Expiry::new(ClaimLimits { while_connected: true, ..ClaimLimits::default() }, now, None);
+        assert_eq!(expiry.reached(&progress(now + HOURS, 5_000_000)), None);
+        assert_eq!(expiry.text(now).unwrap(), "when its client disconnects");
+        expiry.note_client_left();
+        assert_eq!(expiry.reached(&progress(now, 0)), Some("its client has disconnected"));
     }
 }

@@ -19,6 +19,6 @@ pub(crate) use claimed_probe::ClaimedProbe;
 pub(crate) use claims::{Claim, ClaimIds, Claims};
 pub(crate) use delegate_marks::DelegateMarks;
 pub(crate) use effective_plan::{Effective, Wish, effective_plan};
-pub(crate) use expiry::Expiry;
+pub(crate) use expiry::{Expiry, Progress};
 pub(crate) use probe_request::RequestedProbes;
 pub(crate) use wanting_rules::WantingRules;

@@ -49,17 +49,24 @@ pub(crate) struct Breaker {
     /// Why it is open.
     reason: Option<String>,
     ill_at: Duration,
+    /// Readings in a row that exceeded a limit.
+    exceeded: u32,
 }
 
 impl Breaker {
     /// A closed breaker.
     pub(crate) fn new(limits: Limits) -> Breaker {
-        Breaker { limits, lately: VecDeque::new(), reason: None, ill_at: Duration::ZERO }
+        Breaker { limits, lately: VecDeque::new(), reason: None, ill_at: Duration::ZERO, exceeded: 0 }
     }
 
     /// Why it is open, if it is.
     pub(crate) fn reason(&self) -> Option<&str> {
         self.reason.as_deref()
+    }
+
+    /// Returns how many readings in a row, the latest included, exceeded a limit.
+    pub(crate) fn exceeded(&self) -> u32 {
+        self.exceeded
     }
 
     /// Takes a reading; says whether something changes.
@@ -68,7 +75,9 @@ impl Breaker {
             self.lately.pop_front();
         }
         self.lately.push_back(reading);
-        match (self.complaint(&reading), self.reason.is_some()) {
+        let complaint = self.complaint(&reading);
+        self.exceeded = if complaint.is_some() { self.exceeded.saturating_add(1) } else { 0 };
+        match (complaint, self.reason.is_some()) {
             (Some(_), true) => {
                 self.ill_at = reading.at;
                 None
@@ -136,6 +145,20 @@ mod tests {
         assert!(found[0].0 == 5 && is_open(&found[0].1, "50 % of the last 5 s"), "{found:?}");
         // The last five seconds are above 30 % until second 11; then 20 seconds have to pass.
         assert_eq!((found[1].0, &found[1].1), (31, &Change::Close), "{found:?}");
+    }
+
+    #[test]
+    fn readings_that_exceed_a_limit_are_counted_as_long_as_they_follow_each_other() {
+        let mut breaker = Breaker::new(LIMITS);
+        let exceeded: Vec<u32> = (0..20)
+            .map(|second| {
+                let stopped = Duration::from_millis(500 * second.min(7));
+                let at = Duration::from_secs(second);
+                breaker.see(Reading { at, collections: second, stopped, used: 10, limit: 100 });
+                breaker.exceeded()
+            })
+            .collect();
+        assert_eq!(exceeded, [0, 0, 0, 0, 0, 1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     }
 
     #[test]

@@ -33,6 +33,28 @@ pub(crate) struct Health {
     pub(crate) openings: u64,
     /// Why it is open.
     pub(crate) open_because: Option<String>,
+    /// Whether its limits are exceeded; `None` if there is no breaker, or nobody has looked yet.
+    pub(crate) condition: Option<Condition>,
+}
+
+/// Whether limits of the breaker are exceeded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Condition {
+    /// None is, since this moment.
+    Healthy(Instant),
+    /// One was at this number of looks in a row.
+    Exceeded(u32),
+}
+
+impl Condition {
+    /// Returns the condition after a look at `now`.
+    fn next(before: Option<Condition>, exceeded: u32, now: Instant) -> Condition {
+        match (before, exceeded) {
+            (Some(Condition::Healthy(since)), 0) => Condition::Healthy(since),
+            (_, 0) => Condition::Healthy(now),
+            (_, looks) => Condition::Exceeded(looks),
+        }
+    }
 }
 
 impl Health {
@@ -64,6 +86,7 @@ pub(crate) trait Reactions: Send + 'static {
 /// The running thread.
 #[derive(Debug)]
 pub(crate) struct HealthWatch {
+    has_limits: bool,
     stop: Sender<()>,
     thread: JoinHandle<()>,
 }
@@ -80,6 +103,7 @@ impl HealthWatch {
             tracing::info!("this JVM shows no counters of its heap: no breaker, no watch for leaks");
             return None;
         }
+        let has_limits = limits.is_some();
         let (stop, stopped) = channel::<()>();
         let thread = std::thread::Builder::new().name("instr-health".to_owned()).spawn(move || {
             block_signals();
@@ -98,7 +122,12 @@ impl HealthWatch {
             }
         });
         let thread = thread.inspect_err(|error| tracing::error!(%error, "no thread to look at the heap")).ok()?;
-        Some(HealthWatch { stop, thread })
+        Some(HealthWatch { has_limits, stop, thread })
+    }
+
+    /// Whether there is a breaker, whose limits say whether the application is healthy.
+    pub(crate) fn has_limits(&self) -> bool {
+        self.has_limits
     }
 
     /// Ends the thread.
@@ -177,6 +206,8 @@ impl Watcher {
             health.leak_growth = self.leak.growth(limit);
             health.openings += u64::from(matches!(change, Some(Change::Open(_))));
             health.open_because = self.breaker.as_ref().and_then(Breaker::reason).map(str::to_owned);
+            let exceeded = self.breaker.as_ref().map(Breaker::exceeded);
+            health.condition = exceeded.map(|looks| Condition::next(health.condition, looks, Instant::now()));
         }
         match change {
             Some(Change::Open(reason)) => {
@@ -232,6 +263,18 @@ mod tests {
             Counted::of(&counters).major_collections
         };
         assert_eq!([of_g1(0), of_g1(1), of_g1(2), of_g1(3)], [1, 2, 2, 3], "a cycle of G1 is one collection");
+    }
+
+    #[test]
+    fn the_condition_says_for_how_long_no_limit_or_one_has_been_exceeded() {
+        let begin = Instant::now();
+        let at = |seconds| begin + Duration::from_secs(seconds);
+        let healthy = Condition::next(None, 0, at(1));
+        assert_eq!(healthy, Condition::Healthy(at(1)));
+        assert_eq!(Condition::next(Some(healthy), 0, at(2)), Condition::Healthy(at(1)));
+        let exceeded = Condition::next(Some(healthy), 2, at(3));
+        assert_eq!(exceeded, Condition::Exceeded(2));
+        assert_eq!(Condition::next(Some(exceeded), 0, at(4)), Condition::Healthy(at(4)));
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub(crate) mod counter {
     //! The processor's counter as the clock of the probes.
     pub(crate) use super::clock::counter_watch::{CounterWatch, PresentTime};
     pub(crate) use super::clock::processor_clock::{
-        TickScale, is_read, note_beginning, prepare, read_system, scale_in_use,
+        TickScale, is_read, note_beginning, prepare, read_system, scale_in_use, time_of_cycles,
     };
 }
 /// What every call from the JVM into the agent passes.

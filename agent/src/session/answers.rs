@@ -172,6 +172,10 @@ impl Controlled for Session {
         self.claim_list()
     }
 
+    fn client_left(&self, claims: &[u32]) {
+        self.note_client_left(claims);
+    }
+
     fn remove(&self, claim: u32) -> Result<Removed, Refusal> {
         Ok(self.remove_claim(claim, "asked for by a user")?)
     }

@@ -1,7 +1,6 @@
 //! Probes by request, for a while: made, listed, ended.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use control::{ClaimList, ClaimRow, ProbeRequest, Probed, Removed};
 use instrument_core::level::Level;
@@ -12,8 +11,8 @@ use trace::report::counted;
 use super::{Kinds, Session};
 use crate::desired::generation::Generation;
 use crate::desired::withdrawn_probes::WithdrawnProbes;
-use crate::desired::{Claim, Expiry, RequestedProbes};
-use crate::jvm::{LoadedClasses, block_signals, methods_of};
+use crate::desired::{Claim, RequestedProbes};
+use crate::jvm::{LoadedClasses, methods_of};
 use crate::reconcile::Change;
 
 /// Most methods that a pattern may match, unless the request states another number.
@@ -32,11 +31,11 @@ impl Session {
         let before = self.instrumentation.generation();
         probes.rules(before.templates(), &before.setup.config.exclude)?;
         self.check_number_of_methods(&probes, request.most.unwrap_or(MOST_METHODS))?;
+        let expiry = self.expiry_of(&request.limits)?;
         let kinds = Kinds::of(&before.setup);
         // Probes of claims are live.
         let full_is_counted = kinds.full_is_counted || before.setup.config.metrics.is_wanted();
         self.get_ready(Kinds { live: true, read_clock: true, full_is_counted, ..kinds })?;
-        let expiry = Expiry::after(Instant::now(), request.seconds.map(Duration::from_secs), request.calls);
         let (id, text) = (self.instrumentation.claim_ids.next(), probes.text());
         let calls_before = self.calls_up_to_now(&probes);
         self.instrumentation.claims.add(Claim { id, probes: probes.clone(), expiry, calls_before, hits: 0 });
@@ -121,40 +120,6 @@ impl Session {
         }
     }
 
-    /// Ends claims whose time or calls have been reached. Called by the drainer, which must not wait for that.
-    pub(super) fn end_reached_claims(self: &Arc<Self>) {
-        let Some(rates) = self.rates.as_ref().filter(|_| self.instrumentation.claims.are_due(Instant::now())) else {
-            return;
-        };
-        let calls = |claim: &Claim| {
-            let numbers = self.instrumentation.live.numbers_of_claim(claim.id);
-            let rates = rates.lock();
-            let since = |number: u32| {
-                let before = claim.calls_before.get(&number).copied().unwrap_or(0);
-                rates.made_by(number as usize).saturating_sub(before)
-            };
-            numbers.into_iter().map(since).sum()
-        };
-        let ended = self.instrumentation.claims.ended(Instant::now(), calls);
-        let mut running = self.running.lock();
-        if ended.is_empty() || running.claims.as_ref().is_some_and(|thread| !thread.is_finished()) {
-            return;
-        }
-        let session = Arc::clone(self);
-        let end = move || {
-            block_signals();
-            for (id, reason) in ended {
-                if let Err(reason) = session.remove_claim(id, reason) {
-                    tracing::debug!("{reason}");
-                }
-            }
-        };
-        match std::thread::Builder::new().name("instr-claims".to_owned()).spawn(end) {
-            Ok(thread) => running.claims = Some(thread),
-            Err(error) => tracing::error!(%error, "claims that have ended stay: there is no thread for removing them"),
-        }
-    }
-
     /// Returns all claims: the rules, and those of persons and of the governor.
     pub(super) fn claim_list(&self) -> ClaimList {
         let generation = self.instrumentation.generation();
@@ -194,9 +159,6 @@ impl Session {
 
     fn probe_row(&self, claim: &Claim) -> ClaimRow {
         let Claim { id, probes, expiry, hits, .. } = claim;
-        let seconds = expiry.seconds_left(Instant::now()).map(|seconds| format!("in {seconds} s"));
-        let calls = expiry.calls.map(|calls| format!("after {calls} calls"));
-        let expires: Vec<String> = seconds.into_iter().chain(calls).collect();
         let waiting = self.reconciler.waiting(|class| probes.may_be_in(class));
         let count = self.instrumentation.live.probes_of_claim(*id).len();
         let state = if !waiting.is_empty() {
@@ -220,7 +182,7 @@ impl Session {
             state: state.to_owned(),
             reason,
             hits: Some(*hits),
-            expires: (!expires.is_empty()).then(|| expires.join(" or ")),
+            expires: expiry.text(Instant::now()),
         }
     }
 

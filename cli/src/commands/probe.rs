@@ -8,10 +8,14 @@ use control::{ClaimList, ClaimRow, Probed, Removed, Request};
 use instrument_core::level::Level;
 use trace::report::counted;
 
-use crate::running_agent::ask;
+use crate::running_agent::{OpenConnection, ask};
 
-/// Insert probes into methods of a running JVM for a while, whether a rule takes them or not. Ends after 10 minutes and 1,000 calls, unless
-/// `--for` or `--calls` says otherwise.
+/// A client that waits for the end of its claim looks this often. The agent disconnects clients that are silent for a second if others need
+/// their place.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(400);
+
+/// Insert probes into methods of a running JVM for a while, whether a rule takes them or not. They are removed after 10 minutes or 1,000 calls
+/// unless another limit is given; of several limits the first one counts.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ProbeArguments {
     /// Process id of the JVM.
@@ -24,6 +28,19 @@ pub(crate) struct ProbeArguments {
     /// The probes are removed after this number of recorded calls.
     #[arg(long)]
     calls: Option<u64>,
+    /// The probes are removed when the process has used this number of processor cycles: `500M`, `20G`.
+    #[arg(long, value_parser = cycles)]
+    cycles: Option<u64>,
+    /// The probes are removed when the application has been healthy for this time without interruption: no limit of the breaker ([governor]) was
+    /// exceeded.
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    healthy_for: Option<u64>,
+    /// The probes are removed when the application is in trouble: a limit of the breaker was exceeded for 1.5 s.
+    #[arg(long)]
+    while_healthy: bool,
+    /// The probes are removed when this command ends, whatever ends it: Ctrl-C, a lost terminal. It runs until then, or until the claim ends.
+    #[arg(long)]
+    while_connected: bool,
     /// Their level.
     #[arg(long, default_value = "time", value_parser = PossibleValuesParser::new(LEVELS).map(level))]
     level: Level,
@@ -58,20 +75,43 @@ pub(crate) struct RemoveArguments {
 }
 
 pub(crate) fn probe(arguments: &ProbeArguments) -> Result<()> {
-    let ProbeArguments { pid, methods, time, calls, level, template, most, json } = arguments;
-    let request = Request::Probe {
-        methods: methods.clone(),
-        level: Some(*level),
-        template: Some(template.clone()),
-        seconds: *time,
-        calls: *calls,
-        most: *most,
-    };
-    let probed: Probed = ask(*pid, &request)?;
-    if *json {
-        println!("{}", serde_json::to_string(&probed)?);
+    if !arguments.while_connected {
+        return print_probed(arguments, &ask(arguments.pid, &request(arguments))?);
+    }
+    let pid = arguments.pid;
+    let mut agent = OpenConnection::to(pid)?;
+    let probed: Probed = agent.ask(&request(arguments))?;
+    print_probed(arguments, &probed)?;
+    // The agent notices the end of this process by the end of the connection.
+    while agent.ask::<ClaimList>(&Request::Claims)?.claims.iter().any(|claim| claim.id == Some(probed.claim)) {
+        std::thread::sleep(BETWEEN_LOOKS);
+    }
+    if !arguments.json {
+        println!("claim {} has ended; `instr status {pid}` says why", probed.claim);
+    }
+    Ok(())
+}
+
+fn request(arguments: &ProbeArguments) -> Request {
+    Request::Probe {
+        methods: arguments.methods.clone(),
+        level: Some(arguments.level),
+        template: Some(arguments.template.clone()),
+        seconds: arguments.time,
+        calls: arguments.calls,
+        cycles: arguments.cycles,
+        healthy_seconds: arguments.healthy_for,
+        while_healthy: arguments.while_healthy,
+        while_connected: arguments.while_connected,
+        most: arguments.most,
+    }
+}
+
+fn print_probed(arguments: &ProbeArguments, probed: &Probed) -> Result<()> {
+    if arguments.json {
+        println!("{}", serde_json::to_string(probed)?);
     } else {
-        print!("{}", probed_text(*pid, methods, &probed));
+        print!("{}", probed_text(arguments.pid, &arguments.methods, probed));
     }
     Ok(())
 }
@@ -112,6 +152,17 @@ fn seconds(text: &str) -> Result<u64, String> {
     seconds
         .filter(|seconds| Duration::from_secs(*seconds) <= Duration::from_secs(366 * 86_400))
         .ok_or_else(|| "a claim lasts a second at least and a year at most".to_owned())
+}
+
+/// Reads `1000000`, `500M`, `20G`.
+fn cycles(text: &str) -> Result<u64, String> {
+    let (number, factor) = match text.char_indices().next_back() {
+        Some((at, 'M')) => (&text[..at], 1_000_000),
+        Some((at, 'G')) => (&text[..at], 1_000_000_000),
+        _ => (text, 1),
+    };
+    let cycles = number.parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
+    cycles.filter(|cycles| *cycles > 0).ok_or_else(|| "write a number of cycles, such as 500M or 20G".to_owned())
 }
 
 fn probed_text(pid: u32, methods: &str, probed: &Probed) -> String {
@@ -171,6 +222,13 @@ mod tests {
             .map(Result::ok)
             .collect();
         assert_eq!(read, [Some(30), Some(600), Some(7_200), None, None, None, None, None, None]);
+    }
+
+    #[test]
+    fn cycles_may_be_written_in_millions_and_billions() {
+        let read: Vec<_> =
+            ["7", "500M", "20G", "0", "", "G", "1T", "99999999999G"].map(|text| cycles(text).ok()).into();
+        assert_eq!(read, [Some(7), Some(500_000_000), Some(20_000_000_000), None, None, None, None, None]);
     }
 
     #[test]

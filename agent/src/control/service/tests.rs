@@ -18,6 +18,8 @@ struct MadeUp {
     begins: Mutex<Sender<()>>,
     may_end: Mutex<Receiver<()>>,
     nodes: usize,
+    /// Gets the claims of each client that has disconnected.
+    left: Mutex<Sender<Vec<u32>>>,
 }
 
 impl Controlled for MadeUp {
@@ -49,8 +51,13 @@ impl Controlled for MadeUp {
         unreachable!("no test asks for it")
     }
 
-    fn probe(&self, _: &ProbeRequest) -> Result<Probed, Refusal> {
-        Err(Refusal::from("not here".to_owned()))
+    fn probe(&self, request: &ProbeRequest) -> Result<Probed, Refusal> {
+        let claim = request.methods.parse().map_err(|_| Refusal::from("not here".to_owned()))?;
+        Ok(Probed { claim, methods: 1, classes: 1, waiting: Vec::new() })
+    }
+
+    fn client_left(&self, claims: &[u32]) {
+        self.left.lock().send(claims.to_vec()).unwrap();
     }
 
     fn methods(&self, methods: Option<&str>, most: Option<usize>) -> Result<(Vec<MethodRow>, MethodsDone), Refusal> {
@@ -100,6 +107,7 @@ struct Agent {
     controlled: Arc<MadeUp>,
     begun: Receiver<()>,
     end_one: Sender<()>,
+    left: Receiver<Vec<u32>>,
 }
 
 impl Agent {
@@ -109,12 +117,20 @@ impl Agent {
 
     fn with_peer(peer: fn(&UnixStream) -> io::Result<(u32, u32)>) -> Agent {
         let ((begins, begun), (end_one, may_end)) = (channel(), channel());
-        let controlled = Arc::new(MadeUp { begins: Mutex::new(begins), may_end: Mutex::new(may_end), nodes: 2_500 });
+        let (leaves, left) = channel();
+        let (begins, may_end, leaves) = (Mutex::new(begins), Mutex::new(may_end), Mutex::new(leaves));
+        let controlled = Arc::new(MadeUp { begins, may_end, nodes: 2_500, left: leaves });
         let folder = tempfile::tempdir().unwrap();
         let weak: Weak<dyn Controlled> = Arc::<MadeUp>::downgrade(&controlled);
-        let service = Service { controlled: weak, owner: effective_user(), peer, slow: SlowRequests::default() };
+        let service = Service {
+            controlled: weak,
+            owner: effective_user(),
+            peer,
+            slow: SlowRequests::default(),
+            clients: ClientsWithClaims::default(),
+        };
         let socket = Some(ControlSocket::open_in(folder.path(), "", 1, service).unwrap());
-        Agent { folder, socket, controlled, begun, end_one }
+        Agent { folder, socket, controlled, begun, end_one, left }
     }
 
     fn path(&self) -> PathBuf {
@@ -207,6 +223,51 @@ fn a_client_that_is_stopped_keeps_neither_others_nor_the_end_of_the_agent_waitin
     drop(agent.socket.take());
     assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
     assert!(UnixStream::connect(agent.path()).is_err());
+}
+
+fn probe_while_connected(agent: &Agent, claim: u32) -> (BufReader<UnixStream>, Json) {
+    let mut client = BufReader::new(agent.client());
+    let request = format!("{{\"id\":1,\"ask\":\"probe\",\"methods\":\"{claim}\",\"while_connected\":true}}\n");
+    client.get_mut().write_all(request.as_bytes()).unwrap();
+    let answer = next(&mut client);
+    (client, answer)
+}
+
+#[test]
+fn claims_that_depend_on_a_client_end_with_its_connection_and_not_while_it_is_stopped() {
+    let agent = Agent::new();
+    let (mut first, answer) = probe_while_connected(&agent, 7);
+    assert_eq!(answer["claim"], 7, "{answer}");
+    // Another one on the same connection, and one that does not depend on it.
+    for request in [r#""8","while_connected":true}"#, r#""9"}"#] {
+        first.get_mut().write_all(format!("{{\"id\":1,\"ask\":\"probe\",\"methods\":{request}\n").as_bytes()).unwrap();
+        assert!(next(&mut first)["claim"].is_number());
+    }
+    let refusal = agent.ask(r#"{"ask":"probe","methods":"1","while_connected":true}"#);
+    assert_eq!(refusal["code"], "malformed", "{refusal}");
+    // A client that is stopped sends nothing; its connection is open.
+    assert!(agent.left.try_recv().is_err());
+    drop(first);
+    assert_eq!(agent.left.recv().unwrap(), [7, 8]);
+}
+
+#[test]
+fn a_stopped_client_with_claims_is_disconnected_when_its_place_is_needed_and_its_claims_end() {
+    let agent = Agent::new();
+    let with_claims: Vec<_> = (0..MOST_SLOW as u32).map(|claim| probe_while_connected(&agent, claim).0).collect();
+    let (_, refusal) = probe_while_connected(&agent, 99);
+    assert_eq!(refusal["code"], "busy", "places are left for those that only ask: {refusal}");
+    // Clients that keep asking need the other places, and one of those that are silent.
+    let mut others = Vec::new();
+    let (begin, mut ended) = (Instant::now(), None);
+    while ended.is_none() && begin.elapsed() < Duration::from_secs(10) {
+        let mut client = BufReader::new(agent.client());
+        client.get_mut().write_all(b"{\"id\":1,\"ask\":\"hello\"}\n").unwrap();
+        others.push(client);
+        ended = agent.left.try_recv().ok();
+    }
+    assert_eq!(ended.map(|claims| claims.len()), Some(1));
+    drop(with_claims);
 }
 
 #[test]

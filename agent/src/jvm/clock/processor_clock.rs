@@ -129,6 +129,14 @@ pub(crate) fn note_beginning() {
     }
 }
 
+/// Returns the CPU time in which a processor makes this number of cycles, counted at the rate of its counter; `None` where the counter is not
+/// trusted.
+pub(crate) fn time_of_cycles(cycles: u64) -> Option<Duration> {
+    let scale = TickScale::between(*FIRST.get()?, Reading::take())?;
+    let nanos = (u128::from(cycles) * u128::from(scale.factor)) >> FRACTION_BITS;
+    Some(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
+}
+
 /// The line from ticks to nanoseconds; `None` while, or if, the probes read `System.nanoTime()`.
 pub(crate) fn scale_in_use() -> Option<&'static TickScale> {
     IN_USE.get()
@@ -311,6 +319,19 @@ mod tests {
         assert_eq!(counter::other_than_the_counter(Err(unreadable)), None);
         assert_eq!(counter::other_than_the_counter(Ok("tsc\n".to_owned())), None);
         assert_eq!(counter::other_than_the_counter(Ok("hpet\n".to_owned())).as_deref(), Some("hpet"));
+    }
+
+    #[test]
+    fn cycles_are_counted_at_the_rate_of_the_counter() {
+        note_beginning();
+        let begin = Reading::take();
+        std::thread::sleep(LONG_ENOUGH);
+        let end = Reading::take();
+        let expected = end.at.duration_since(begin.at).as_secs_f64();
+        // Only where the counter is trusted.
+        if let Some(time) = time_of_cycles(end.ticks - begin.ticks) {
+            assert!((time.as_secs_f64() / expected - 1.0).abs() < 0.05, "{time:?} in place of {expected} s");
+        }
     }
 
     #[test]
