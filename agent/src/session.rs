@@ -5,10 +5,11 @@ use std::time::SystemTime;
 
 use instrument_core::level::Level;
 use parking_lot::{Mutex, RwLock};
-use records::{EndedCalls, SharedLengths, probe_registry};
+use records::{EndedCalls, LoaderId, SharedLengths, probe_registry};
 use settings::{JvmEvents as EventKind, ProbeClock, WhenFull};
 
 use crate::classes::safe_retransforms::SAFE_RETRANSFORMS;
+use crate::classes::unloaded_classes;
 use crate::classes::wrapped_classes::WrappedClasses;
 use crate::config::setup::Setup;
 use crate::desired::probe_prices::ProbePrices;
@@ -182,7 +183,7 @@ impl Agent {
             tracing::error!(%error, "the class hook cannot be switched off");
         }
         instrumentation.events.listen(self.jvmti, false);
-        instrumentation.generation().types.close(jni);
+        instrumentation.generation().types.close();
         self.end_session("the agent was detached");
     }
 
@@ -221,6 +222,10 @@ impl Agent {
         // The hook is never switched on before: that would cost an AOT cache, and with it the start-up time.
         for event in [Event::VmDeath, Event::ThreadEnd, Event::ClassFileLoad] {
             self.jvmti.set_event(event, true).map_err(|error| error.to_string())?;
+        }
+        // Without it nothing that is kept about classes is ever forgotten.
+        if let Err(error) = self.jvmti.set_event(Event::ObjectFree, true) {
+            tracing::warn!(%error, "class loaders that are gone are not reported");
         }
         session.instrumentation.events.listen(self.jvmti, true);
         initial_state::record(self.jvmti, jni, &session.instrumentation.events);
@@ -351,9 +356,11 @@ impl JvmEvents for Agent {
         }
     }
 
-    fn loader_freed(&self, number: u64) {
+    fn loader_freed(&self, loader: LoaderId) {
         // As above.
-        recorder::note_freed_loader(number);
+        recorder::note_freed_loader(loader);
+        unloaded_classes::note_freed(loader);
+        LATE_RESTORES.loader_freed(loader);
     }
 }
 

@@ -507,14 +507,14 @@ mod tests {
         let registry = ProbeRegistry::default();
         let live = ProbeRequest { live: true, ..request("run", "timed", Level::Time) };
         let define = |class: String, loader| registry.numbers((class.as_bytes(), loader), &[live]).unwrap()[0];
-        let staying = define("p/Script0".to_owned(), -1);
+        let staying = define("p/Script0".to_owned(), LoaderId::MAX);
         let loaders = LoaderId::try_from(3 * MOST_OF_A_KIND).unwrap();
         for loader in 1..=loaders {
             define(format!("p/Script{loader}"), loader);
             registry.note_unloaded(&FxHashSet::from_iter([loader]));
         }
         assert_eq!(registry.sizes(), (4 * (MOST_OF_A_KIND + 2), MOST_OF_A_KIND + 2));
-        assert_eq!(define("p/Script0".to_owned(), -1), staying, "retransformed");
+        assert_eq!(define("p/Script0".to_owned(), LoaderId::MAX), staying, "retransformed");
         assert_eq!(registry.method(staying).map(|method| method.class), Some(b"p/Script0".as_slice().into()));
         let shared = define("p/Script9999".to_owned(), 9999);
         assert_eq!(registry.describe(shared).map(|probe| probe.method).as_deref(), Some("p.Script*.run"));

@@ -234,7 +234,7 @@ mod tests {
         let mut table = Table::default();
         let facts = Arc::new(ClassFacts::of(&file));
         let most = u64::try_from(MOST_BYTES / weight(&facts)).unwrap();
-        (0..most + 3).for_each(|content| table.keep((b"a/C", content as i32), content, &facts));
+        (0..most + 3).for_each(|content| table.keep((b"a/C", content), content, &facts));
         assert!(table.counts.bytes <= MOST_BYTES as u64 && table.by_content.len() == most as usize);
         assert!(!table.by_content.contains_key(&2) && table.by_content.contains_key(&3));
         assert!(table.of_class(b"a/C", 2).is_none() && table.of_class(b"a/C", 3).is_some());

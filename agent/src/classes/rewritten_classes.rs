@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::classes::followed_loaders::FollowedLoaders;
 use crate::classes::hierarchy::{ClassId, LoaderId};
 use crate::jvm;
 
@@ -26,20 +25,13 @@ pub(crate) struct Noted {
     /// Those that passed the class hook last, and that the JVM may not have defined yet: it looks for the super types first, by
     /// Java code that may take its time.
     pub(crate) on_their_way: VecDeque<ClassId>,
-    /// The loaders of these: whose loader is gone is never defined.
-    pub(crate) loaders: FollowedLoaders,
 }
 
 impl RewrittenClasses {
     /// A class was rewritten; `is_first` says that it is about to be defined.
     pub(crate) fn note(&self, name: &[u8], class: &jvm::ClassFile<'_>, is_first: bool) {
-        let mut noted = self.noted.lock();
-        let loader = class.loader_hash();
-        if let Some(object) = class.loader.filter(|_| is_first) {
-            let gone = noted.loaders.follow(class.jni, loader, object);
-            noted.forget_on_their_way(&gone);
-        }
-        noted.note(name, loader, is_first);
+        let loader = class.loader_id();
+        self.noted.lock().note(name, loader, is_first);
     }
 
     /// Whether the class of this loader was noted.
@@ -83,12 +75,8 @@ impl Noted {
             loaders.retain(|loader| !gone.contains(loader));
             !loaders.is_empty()
         });
-    }
-
-    fn forget_on_their_way(&mut self, gone: &[LoaderId]) {
-        if !gone.is_empty() {
-            self.on_their_way.retain(|(_, loader)| !gone.contains(loader));
-        }
+        // What its loader has not defined by now never is.
+        self.on_their_way.retain(|(_, loader)| !gone.contains(loader));
     }
 }
 
@@ -111,7 +99,7 @@ mod tests {
     fn no_class_is_on_its_way_to_a_loader_that_is_gone() {
         let mut classes = Noted::default();
         [1, 2, 1].into_iter().for_each(|loader| classes.note(b"a/C", loader, true));
-        classes.forget_on_their_way(&[1, 3]);
+        classes.forget(&FxHashSet::from_iter([1, 3]));
         assert_eq!(classes.on_their_way, [(b"a/C".as_slice().into(), 2)]);
     }
 

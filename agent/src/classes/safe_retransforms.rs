@@ -87,7 +87,7 @@ impl SafeRetransforms {
     /// Notes a class that is changed when it is loaded.
     pub(crate) fn note_changed(&self, java_version: u32, name: &[u8], class: &jvm::ClassFile<'_>) {
         if hotspot_hazards::of_pool(java_version, class.bytes).is_some_and(|hazard| hazard.loses_parameters) {
-            let id: ClassId = (name.into(), class.loader_hash());
+            let id: ClassId = (name.into(), class.loader_id());
             self.with(|known| {
                 if known.changed_at_load.len() < MOST {
                     known.changed_at_load.insert(id);
@@ -170,7 +170,7 @@ impl SafeRetransforms {
         if class.is_new() || !self.has_names.load(Ordering::Acquire) || !class.is_loaded() {
             return None;
         }
-        let id: ClassId = (class.name?.into(), class.loader_hash());
+        let id: ClassId = (class.name?.into(), class.loader_id());
         let names = self.with(|known| known.names.get(&id).map(Arc::clone))?;
         names.put_back(&ClassFile::parse(class.bytes).ok()?)
     }

@@ -1,19 +1,25 @@
 //! What the agent keeps about classes is forgotten when their loader is gone: its memory depends on the classes that are loaded, not on
 //! how many ever were (decision 038).
 
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
 use parking_lot::Mutex;
 use records::ProbeRegistry;
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
-use crate::classes::followed_loaders::FollowedLoaders;
 use crate::classes::hierarchy::{LoaderId, TypeIndex};
 use crate::classes::rewritten_classes::RewrittenClasses;
 use crate::classes::safe_retransforms::SAFE_RETRANSFORMS;
 use crate::jvm;
 
-/// The loaders of all classes that were examined, beyond the session: probes have their numbers for ever.
-static LOADERS: Mutex<Option<FollowedLoaders>> = Mutex::new(None);
+/// Loaders that are gone and whose classes have not been forgotten. On some JDKs the application is stopped while the JVM reports them, so the
+/// lock is held for a moment only, never while the JVM is called.
+static FREED: Mutex<Vec<LoaderId>> = Mutex::new(Vec::new());
+/// Whether there are any, to be read without the lock.
+static SOME_FREED: AtomicBool = AtomicBool::new(false);
+/// How many are gone since the JVM was started.
+static ALL_FREED: AtomicU64 = AtomicU64::new(0);
 
 /// How much is kept about classes at present.
 #[derive(Debug, Serialize)]
@@ -28,8 +34,8 @@ pub(crate) struct KeptAboutClasses {
     rewritten_classes: usize,
     /// Classes that can be retransformed only because something about them is kept.
     safe_retransforms: usize,
-    /// Loaders of which the end is noticed.
-    followed_loaders: usize,
+    /// Loaders with an identity, which the JVM reports when they are gone.
+    followed_loaders: u64,
 }
 
 impl KeptAboutClasses {
@@ -42,22 +48,24 @@ impl KeptAboutClasses {
             known_types: types.size(),
             rewritten_classes: rewritten.size(),
             safe_retransforms: SAFE_RETRANSFORMS.size(),
-            followed_loaders: LOADERS.lock().as_ref().map_or(0, FollowedLoaders::len),
+            followed_loaders: jvm::objects_tagged().saturating_sub(ALL_FREED.load(Ordering::Relaxed)),
         }
     }
 }
 
-/// Follows the loader of a class, and has everything about the classes of loaders that are gone forgotten. Must run before anything is kept about the class: a new
-/// loader may have the number of an old one.
-pub(crate) fn follow_loader(class: &jvm::ClassFile<'_>, forget: impl FnOnce(&FxHashSet<LoaderId>)) {
-    let Some(loader) = class.loader else { return };
-    // Locked to the end, for the same reason: another thread may define a class by the same new loader.
-    let mut loaders = LOADERS.lock();
-    let gone = loaders.get_or_insert_default().follow(class.jni, class.loader_hash(), loader);
-    if gone.is_empty() {
+/// Notes that a class loader is gone. Waits for nothing.
+pub(crate) fn note_freed(loader: LoaderId) {
+    FREED.lock().push(loader);
+    ALL_FREED.fetch_add(1, Ordering::Relaxed);
+    SOME_FREED.store(true, Ordering::Release);
+}
+
+/// Has everything about the classes of loaders that are gone forgotten: what `forget` knows of, and what is kept beyond a session.
+pub(crate) fn forget_freed(forget: impl FnOnce(&FxHashSet<LoaderId>)) {
+    if !SOME_FREED.swap(false, Ordering::Acquire) {
         return;
     }
-    let gone: FxHashSet<LoaderId> = gone.into_iter().collect();
+    let gone: FxHashSet<LoaderId> = std::mem::take(&mut *FREED.lock()).into_iter().collect();
     forget(&gone);
     SAFE_RETRANSFORMS.forget(&gone);
 }

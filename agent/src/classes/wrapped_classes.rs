@@ -80,7 +80,7 @@ impl WrappedClasses {
         if methods.methods.is_empty() && self.is_empty() {
             return;
         }
-        let loader = class.loader_hash();
+        let loader = class.loader_id();
         let mut known = self.known.lock();
         self.some.fetch_or(!methods.methods.is_empty(), Ordering::Release);
         known.note(name, loader, methods);
@@ -120,7 +120,7 @@ impl WrappedClasses {
         if self.is_empty() || !class.is_loaded() {
             return None;
         }
-        let wrapped = self.of_class(class.name?, class.loader_hash())?;
+        let wrapped = self.of_class(class.name?, class.loader_id())?;
         let file = ClassFile::parse(class.bytes).ok()?;
         let methods = file.methods().iter().enumerate().filter(|(_, method)| wrapped.contains(method));
         let plan: Vec<MethodPlan> = methods.map(|(index, _)| MethodPlan::wrapper(index, Vec::new())).collect();

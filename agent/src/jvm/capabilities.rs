@@ -17,8 +17,6 @@ pub(crate) struct Granted {
 pub(crate) enum Wish {
     /// To be told of compiled methods.
     CompiledMethods,
-    /// To be told of the end of class loaders, which get tags.
-    FreedLoaders,
     /// To be told of some allocations.
     Allocations,
     /// To be given the bytecode of methods.
@@ -37,11 +35,6 @@ pub(crate) fn ask_for(jvmti: Jvmti, wish: Wish) -> bool {
         Wish::CompiledMethods => {
             wanted.set_can_generate_compiled_method_load_events(true);
             potential.can_generate_compiled_method_load_events()
-        }
-        Wish::FreedLoaders => {
-            wanted.set_can_tag_objects(true);
-            wanted.set_can_generate_object_free_events(true);
-            potential.can_tag_objects() && potential.can_generate_object_free_events()
         }
         Wish::Allocations => {
             wanted.set_can_generate_sampled_object_alloc_events(true);
@@ -72,6 +65,9 @@ pub(crate) fn negotiate(jvmti: Jvmti) -> Result<Granted, JvmtiError> {
     wanted.set_can_retransform_any_class(potential.can_retransform_any_class());
     wanted.set_can_get_constant_pool(potential.can_get_constant_pool());
     wanted.set_can_generate_garbage_collection_events(potential.can_generate_garbage_collection_events());
+    // The identity of class loaders, and their end.
+    wanted.set_can_tag_objects(potential.can_tag_objects());
+    wanted.set_can_generate_object_free_events(potential.can_generate_object_free_events());
     // SAFETY: valid environment, the structure lives through the call.
     unsafe { jvmti_call!(jvmti, AddCapabilities, &wanted) }?;
 

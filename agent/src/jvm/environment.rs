@@ -88,15 +88,4 @@ impl Jvmti {
         // SAFETY: passed on to the caller. A failure would only leak.
         let _ = unsafe { jvmti_call!(self, Deallocate, memory) };
     }
-
-    /// Identity hash of an object, which serves as the identity of a class loader. 0 stands for the boot loader.
-    pub(crate) fn identity_hash(self, object: Option<super::ObjectRef<'_>>) -> i32 {
-        let Some(object) = object else { return 0 };
-        let mut hash = 0;
-        // SAFETY: `object` is a live local reference for as long as its lifetime; the out-parameter is on our stack.
-        match unsafe { jvmti_call!(self, GetObjectHashCode, object.raw(), &mut hash) } {
-            Ok(()) => hash,
-            Err(_) => 0,
-        }
-    }
 }

@@ -18,7 +18,6 @@ mod jni;
 mod process;
 mod runtime_classes;
 mod threads;
-mod weak_object;
 
 pub(crate) use capabilities::{Wish, ask_for, negotiate};
 pub(crate) use classes::class_loaders::{
@@ -27,6 +26,7 @@ pub(crate) use classes::class_loaders::{
 pub(crate) use classes::class_origin::{code_location, loader_names, module_name};
 pub(crate) use classes::class_resource::{read_class_resource, with_protection_domain};
 pub(crate) use classes::loaded_classes::{LoadedClass, LoadedClasses, retransform};
+pub(crate) use classes::loader_id::objects_tagged;
 pub(crate) use classes::method_facts::{MethodFacts, MethodId, MethodNames, make_method_ids, methods_of};
 pub(crate) use clock::nano_time::{NanoClock, probe_nanos};
 pub(crate) use environment::Jvmti;
@@ -75,4 +75,3 @@ pub(crate) use threads::thread_facts::{
     AllThreads, ThreadFacts, WalkedStack, ask_for_sampling, current_java_thread_id, is_virtual_thread, java_thread_id,
     thread_cpu_nanos, thread_facts, threads_by_environment, threads_have_ids, walk_stacks, walk_stacks_with_states,
 };
-pub(crate) use weak_object::WeakObject;

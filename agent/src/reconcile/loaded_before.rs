@@ -225,7 +225,7 @@ impl Scan<'_> {
         let types = &self.generation.types;
         let Some(bytes) = types.jdk_class(name) else { return false };
         let Ok(class) = ClassFile::parse(&bytes) else { return false };
-        let loader = loaded.with_loader(self.jvmti, self.jni, |loader| self.jvmti.identity_hash(loader));
+        let loader = loaded.with_loader(self.jvmti, self.jni, |loader| self.jvmti.loader_id(loader));
         let facts = FactsOfLoader { known: &self.instrumentation.facts, loader };
         let decision = self.in_context(loaded, name, &LoaderView::of_boot(types), &facts, |context| {
             self.generation.rules().decide(&class, context)

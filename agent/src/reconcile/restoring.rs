@@ -5,6 +5,7 @@ use super::batches::Batches;
 use super::retransforming;
 use crate::classes::hierarchy::class_id;
 use crate::classes::safe_retransforms::SAFE_RETRANSFORMS;
+use crate::classes::unloaded_classes;
 use crate::jvm::{Event, Jni, Jvmti, LoadedClass, LoadedClasses};
 use crate::transform::instrumentation::Instrumentation;
 use crate::transform::late_restores::{self, LATE_RESTORES};
@@ -22,7 +23,11 @@ pub(super) fn restore(
         tracing::error!(%error, "classes that are being loaded keep their probes, switched off");
     }
     LATE_RESTORES.add(noted.on_their_way.into_iter());
-    LATE_RESTORES.follow(jni, noted.loaders);
+    // Of loaders that were gone before; from now on the JVM reports each.
+    unloaded_classes::forget_freed(|gone| {
+        instrumentation.forget(gone);
+        gone.iter().for_each(|loader| LATE_RESTORES.loader_freed(*loader));
+    });
     let loaded = match LoadedClasses::all(jvmti, jni) {
         Ok(loaded) => loaded,
         Err(error) => {
@@ -34,7 +39,7 @@ pub(super) fn restore(
         |class: &LoadedClass<'_>| class.internal_name(jvmti).is_some_and(|name| noted.names.contains_key(&*name));
     let ours = loaded.as_slice().iter().copied().filter(is_ours);
     let linked: Vec<LoadedClass<'_>> = ours.filter(|class| !waits(jvmti, jni, *class)).collect();
-    let waiting = LATE_RESTORES.forget_gone(jni);
+    let waiting = LATE_RESTORES.count();
     tracing::debug!("{waiting} classes are restored when they are linked");
     if waiting == 0 {
         late_restores::stop_listening(jvmti);
@@ -74,5 +79,4 @@ pub(crate) fn class_linked(jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>) 
         let mut rejected = |_: LoadedClass<'_>, error| tracing::warn!(%error, "a class cannot be restored");
         retransforming::at_once((jvmti, None), &[class], &mut rejected);
     }
-    LATE_RESTORES.one_was_linked(jni);
 }

@@ -43,7 +43,7 @@ pub(crate) fn record(jvmti: Jvmti, jni: &Jni<'_>, events: &JvmEventRecording) {
 fn tell_class(jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>, queues: [Option<&JvmEventQueue>; 2]) {
     let Some(name) = class.internal_name(jvmti) else { return };
     let [classes, methods] = queues;
-    let loader = classes.map_or(0, |_| class.with_loader(jvmti, jni, |loader| jvmti.loader_number(loader)));
+    let loader = classes.map_or(0, |_| class.with_loader(jvmti, jni, |loader| jvmti.loader_id(loader)));
     if let Some(queue) = classes {
         queue.add(JvmEvent::LoadedClass(name.clone(), loader));
     }

@@ -63,7 +63,7 @@ impl Session {
         let keeps_types = Arc::ptr_eq(&next.types, &before.types);
         self.put_in_force(&next);
         if !keeps_types {
-            self.vm.with_attached_daemon(c"instr-reload", |jni| before.types.close(jni));
+            before.types.close();
         }
         number
     }

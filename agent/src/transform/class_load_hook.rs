@@ -100,9 +100,9 @@ fn examine(
     if wanted {
         Statistics::add(&instrumentation.statistics.classes_examined, 1);
     }
-    unloaded_classes::follow_loader(class, |gone| instrumentation.forget(gone));
+    unloaded_classes::forget_freed(|gone| instrumentation.forget(gone));
     // Only questions about super types depend on the loader.
-    let loader = if rules.needs_hierarchy() { class.loader_hash() } else { BOOT };
+    let loader = if rules.needs_hierarchy() { class.loader_id() } else { BOOT };
     let newcomer = Newcomer::of(class, loader, instrumentation.java_version, |version, class, bytes, is_record| {
         SAFE_RETRANSFORMS.may_come_again(version, class, bytes, is_record)
     });
@@ -198,7 +198,7 @@ fn instrument(
 ) -> Option<Rewritten> {
     let decision = &decided.decision;
     // Loaded before this session, or the rules did not want it then; not one that is retransformed for the governor or after a reload.
-    let is_new = || !instrumentation.rewritten.has(file.this_class().as_bytes(), class.loader_hash());
+    let is_new = || !instrumentation.rewritten.has(file.this_class().as_bytes(), class.loader_id());
     let is_counted = matches!(coming, Coming::First) || is_new();
     let refuse_all = |refused: &[Refused]| instrumentation.statistics.refuse_methods(file, refused);
     count_skipped(instrumentation, decision);
@@ -207,7 +207,7 @@ fn instrument(
         && let Some(inserted) = Inserted::of(generation, file)
     {
         let mut rewritten = inserted.claimed(instrumentation, file, decision, is_counted)?;
-        numbered((instrumentation, generation), (file, class.loader_hash()), decided, &mut rewritten)?;
+        numbered((instrumentation, generation), (file, class.loader_id()), decided, &mut rewritten)?;
         instrumentation.dump.write(&file.this_class().to_string(), &rewritten.bytes);
         return Some(rewritten);
     }
@@ -227,7 +227,7 @@ fn instrument(
     }
     refuse_all(refused_of(&outcome));
     let Outcome::Rewritten(mut rewritten) = outcome else { return None };
-    numbered((instrumentation, generation), (file, class.loader_hash()), decided, &mut rewritten)?;
+    numbered((instrumentation, generation), (file, class.loader_id()), decided, &mut rewritten)?;
     if is_counted {
         count_rewritten(instrumentation, file, &rewritten, &plan);
     }

@@ -2,9 +2,10 @@
 
 use instrument_core::selection::{ClassOrigin, OriginAnswer};
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
+use records::LoaderId;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
-use crate::jvm::{self, Jni, Jvmti, ObjectRef, UrlParts, WeakObject};
+use crate::jvm::{self, Jni, Jvmti, ObjectRef, UrlParts};
 
 /// A class that the JVM presents or has loaded.
 #[derive(Debug)]
@@ -18,9 +19,9 @@ pub(crate) struct JvmOrigin<'a> {
     pub(crate) protection_domain: Option<ObjectRef<'a>>,
 }
 
-/// What was found about loaders and protection domains, beyond the session.
-static LOADERS: Mutex<ByObject<Vec<String>>> = Mutex::new(ByObject { known: None });
-static JARS: Mutex<ByObject<Option<String>>> = Mutex::new(ByObject { known: None });
+/// What was found about loaders and protection domains, by their identities, beyond the session.
+static LOADERS: Mutex<FxHashMap<LoaderId, Vec<String>>> = Mutex::new(FxHashMap::with_hasher(FxBuildHasher));
+static JARS: Mutex<FxHashMap<u64, Option<String>>> = Mutex::new(FxHashMap::with_hasher(FxBuildHasher));
 
 impl<'a> JvmOrigin<'a> {
     /// The origin of a class in the class hook.
@@ -48,7 +49,7 @@ impl ClassOrigin for JvmOrigin<'_> {
         self.check()?;
         let domain = self.protection_domain.ok_or("it has no code source")?;
         let find = || jvm::code_location(self.jni, domain).and_then(|location| jar_name(&location));
-        JARS.lock().get_or_find(self.jvmti, self.jni, domain, find).ok_or("its code source is no jar")
+        get_or_find(&JARS, self.jvmti.object_id(domain), find).ok_or("its code source is no jar")
     }
 
     fn loader(&self) -> OriginAnswer<Vec<String>> {
@@ -58,37 +59,18 @@ impl ClassOrigin for JvmOrigin<'_> {
             let (name, class) = jvm::loader_names(self.jvmti, self.jni, loader);
             name.into_iter().chain(class).collect()
         };
-        Ok(LOADERS.lock().get_or_find(self.jvmti, self.jni, loader, find))
+        Ok(get_or_find(&LOADERS, self.jvmti.loader_id(Some(loader)), find))
     }
 }
 
-/// More objects than any program has at a time, unless it makes one for each class; then they are found again.
-const MOST: usize = 4096;
-
-/// Answers by object, which is not kept alive.
-#[derive(Debug)]
-struct ByObject<T> {
-    /// By identity hash, which several objects may have.
-    known: Option<FxHashMap<i32, Vec<(WeakObject, T)>>>,
+fn get_or_find<T: Clone>(known: &Mutex<FxHashMap<u64, T>>, object: u64, find: impl FnOnce() -> T) -> T {
+    known.lock().entry(object).or_insert_with(find).clone()
 }
 
-impl<T: Clone> ByObject<T> {
-    fn get_or_find(&mut self, jvmti: Jvmti, jni: &Jni<'_>, object: ObjectRef<'_>, find: impl FnOnce() -> T) -> T {
-        let known = self.known.get_or_insert_default();
-        let hash = jvmti.identity_hash(Some(object));
-        let same_hash = known.get(&hash).map_or(&[][..], Vec::as_slice);
-        if let Some((_, answer)) = same_hash.iter().find(|(known, _)| known.is(jni, object)) {
-            return answer.clone();
-        }
-        if known.len() >= MOST {
-            known.drain().flat_map(|(_, entries)| entries).for_each(|(object, _)| object.delete(jni));
-        }
-        let answer = find();
-        if let Some(object) = WeakObject::new(jni, object) {
-            known.entry(hash).or_default().push((object, answer.clone()));
-        }
-        answer
-    }
+/// Forgets the loaders and protection domains that are gone.
+pub(crate) fn forget(gone: &FxHashSet<LoaderId>) {
+    LOADERS.lock().retain(|loader, _| !gone.contains(loader));
+    JARS.lock().retain(|domain, _| !gone.contains(domain));
 }
 
 /// Directories within executable jars and web archives that hold classes.

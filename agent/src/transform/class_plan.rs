@@ -28,7 +28,7 @@ impl Coming {
         Coming::Again(
             class
                 .name
-                .and_then(|name| if wrapped.is_empty() { None } else { wrapped.of_class(name, class.loader_hash()) }),
+                .and_then(|name| if wrapped.is_empty() { None } else { wrapped.of_class(name, class.loader_id()) }),
         )
     }
 

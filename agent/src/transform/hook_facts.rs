@@ -27,14 +27,14 @@ impl<'a> HookFacts<'a> {
     /// Notes what the rules want of the class, if its facts were needed for that.
     pub(super) fn note_decision(&self, name: &[u8], decided: Option<u64>) {
         if self.found.get().is_some() {
-            self.known.note_decision(name, self.class.loader_hash(), decided);
+            self.known.note_decision(name, self.class.loader_id(), decided);
         }
     }
 }
 
 impl FactSource for HookFacts<'_> {
     fn facts(&self, file: &ClassFile<'_>) -> Arc<ClassFacts> {
-        let find = || self.known.of(file, self.class.loader_hash(), self.class.is_loaded());
+        let find = || self.known.of(file, self.class.loader_id(), self.class.is_loaded());
         Arc::clone(self.found.get_or_init(find))
     }
 }

@@ -28,6 +28,7 @@ use crate::recorder::jvm_event_recording::JvmEventRecording;
 use crate::recorder::{BurstWindows, InnerCalls, WatchedCalls};
 use crate::statistics::Statistics;
 use crate::transform::class_dump::ClassDump;
+use crate::transform::class_origin;
 use crate::transform::late_decisions::LateDecisions;
 
 /// The JVM in which a session begins.
@@ -216,6 +217,7 @@ impl Instrumentation {
         self.rewritten.forget(gone);
         self.facts.forget(gone);
         self.wrapped.forget(gone);
+        class_origin::forget(gone);
     }
 
     /// Forgets probes that classes of these names have lost: they were retransformed, and the present generation did not want them.

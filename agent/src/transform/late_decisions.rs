@@ -101,7 +101,7 @@ impl LateDecisions {
         if class.is_prepared(jvmti) {
             return false;
         }
-        let loader = class.with_loader(jvmti, jni, |loader| jvmti.identity_hash(loader));
+        let loader = class.with_loader(jvmti, jni, |loader| jvmti.loader_id(loader));
         self.remember(jvmti, name, loader);
         // It may have been linked before the event was on; then either this thread takes it or the one that links it.
         !(class.is_prepared(jvmti) && self.forget(jvmti, name, loader).is_some())

@@ -4,49 +4,29 @@
 //! Kept beyond the session: a loader may look for a super type for as long as it likes. Another session may begin meanwhile; then they
 //! get what that one wants.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
 
-use crate::classes::followed_loaders::FollowedLoaders;
 use crate::classes::hierarchy::{ClassId, LoaderId};
-use crate::jvm::{Event, Jni, Jvmti};
+use crate::jvm::{Event, Jvmti};
 
 /// The waiting classes of the process.
 pub(crate) static LATE_RESTORES: LateRestores = LateRestores::new();
 
-/// After so many linked classes the JVM is asked once more whether somebody waits in vain.
-const LINKED: u32 = 256;
-
 /// Classes that wait.
 #[derive(Debug)]
 pub(crate) struct LateRestores {
-    waiting: Mutex<Option<Waiting>>,
+    /// Never locked while the JVM is called: on some JDKs the application is stopped while the JVM reports that a loader is gone.
+    waiting: Mutex<Option<FxHashSet<ClassId>>>,
     /// Whether there are any, to be read without the lock.
     some: AtomicBool,
-    /// Classes linked while some waited.
-    linked: AtomicU32,
-}
-
-#[derive(Debug, Default)]
-struct Waiting {
-    classes: FxHashSet<ClassId>,
-    /// The loaders of these, as far as they may go.
-    loaders: FollowedLoaders,
-}
-
-impl Waiting {
-    fn forget(&mut self, gone: &[LoaderId]) {
-        if !gone.is_empty() {
-            self.classes.retain(|(_, loader)| !gone.contains(loader));
-        }
-    }
 }
 
 impl LateRestores {
     const fn new() -> LateRestores {
-        LateRestores { waiting: Mutex::new(None), some: AtomicBool::new(false), linked: AtomicU32::new(0) }
+        LateRestores { waiting: Mutex::new(None), some: AtomicBool::new(false) }
     }
 
     /// Whether some class waits: the JVM must tell of classes that it links.
@@ -56,44 +36,32 @@ impl LateRestores {
 
     /// From now on these are restored when they are linked; the event must be on.
     pub(crate) fn add(&self, classes: impl Iterator<Item = ClassId>) {
-        self.change(|waiting| waiting.classes.extend(classes));
+        self.change(|waiting| waiting.extend(classes));
     }
 
     /// Whether the class was waiting; it is not any more.
     pub(crate) fn take(&self, class: &ClassId) -> bool {
-        self.change(|waiting| waiting.classes.remove(class))
+        self.change(|waiting| waiting.remove(class))
     }
 
-    /// From now on classes of these loaders wait no longer than the loaders live.
-    pub(crate) fn follow(&self, jni: &Jni<'_>, loaders: FollowedLoaders) {
-        self.change(|waiting| waiting.loaders.take_over(jni, loaders));
+    /// Forgets the classes of a loader that is gone. Waits for nothing.
+    pub(crate) fn loader_freed(&self, gone: LoaderId) {
+        if self.are_waiting() {
+            self.change(|waiting| waiting.retain(|(_, loader)| *loader != gone));
+        }
     }
 
-    /// Forgets the classes whose loader is gone, and returns how many are left.
-    pub(crate) fn forget_gone(&self, jni: &Jni<'_>) -> usize {
-        self.change(|waiting| {
-            let gone = waiting.loaders.take_gone(jni);
-            waiting.forget(&gone);
-            if waiting.classes.is_empty() {
-                waiting.loaders.clear(jni);
-            }
-            waiting.classes.len()
-        })
+    /// Returns how many classes wait.
+    pub(crate) fn count(&self) -> usize {
+        self.change(|waiting| waiting.len())
     }
 
-    fn change<R>(&self, change: impl FnOnce(&mut Waiting) -> R) -> R {
+    fn change<R>(&self, change: impl FnOnce(&mut FxHashSet<ClassId>) -> R) -> R {
         let mut waiting = self.waiting.lock();
         let waiting = waiting.get_or_insert_default();
         let result = change(waiting);
-        self.some.store(!waiting.classes.is_empty(), Ordering::Release);
+        self.some.store(!waiting.is_empty(), Ordering::Release);
         result
-    }
-
-    /// Some class has been linked: now and then the JVM is asked whose loader is gone.
-    pub(crate) fn one_was_linked(&self, jni: &Jni<'_>) {
-        if !self.are_waiting() || self.linked.fetch_add(1, Ordering::Relaxed) % LINKED == LINKED - 1 {
-            self.forget_gone(jni);
-        }
     }
 }
 
@@ -123,9 +91,9 @@ mod tests {
         let waiting = LateRestores::new();
         let class = |loader| (b"a/C".as_slice().into(), loader);
         waiting.add([class(1), class(2)].into_iter());
-        waiting.change(|waiting| waiting.forget(&[2, 3]));
+        [2, 3].into_iter().for_each(|loader| waiting.loader_freed(loader));
         assert!(waiting.are_waiting() && !waiting.take(&class(2)));
-        waiting.change(|waiting| waiting.forget(&[1]));
+        waiting.loader_freed(1);
         assert!(!waiting.are_waiting(), "the JVM need not tell of linked classes any more");
     }
 }

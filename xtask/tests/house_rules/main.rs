@@ -21,7 +21,7 @@ const LARGE_FOLDERS: [(&str, usize); 15] = [
     ("instrument-core/src/rules/selection", 26),
     ("instrument-core/tests/merge", 33),
     ("instrument-core/tests/templates/src/faulty", 25),
-    ("integration-tests/jvm-tests/src/test/java/io/instr/jvmtests", 74),
+    ("integration-tests/jvm-tests/src/test/java/io/instr/jvmtests", 90),
     ("integration-tests/jvm-tests/src/test/java/io/instr/jvmtests/jvm", 21),
     ("integration-tests/test-targets/src/main/java/targets", 43),
     ("java-runtime/src/main/java/java/instr", 26),

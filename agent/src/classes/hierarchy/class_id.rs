@@ -10,5 +10,5 @@ pub(crate) type ClassId = (Box<[u8]>, LoaderId);
 /// Returns the identity of a loaded class; `None` for those that nobody can rewrite.
 pub(crate) fn class_id(jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>) -> Option<ClassId> {
     let name = class.internal_name(jvmti)?;
-    Some((name.into(), class.with_loader(jvmti, jni, |loader| jvmti.identity_hash(loader))))
+    Some((name.into(), class.with_loader(jvmti, jni, |loader| jvmti.loader_id(loader))))
 }

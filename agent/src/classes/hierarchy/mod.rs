@@ -14,8 +14,7 @@
 //! one comes, classes that were on their way by then are decided late ([`overlooked`]). From then on, a class with a super type that was
 //! never seen waits until that is loaded, too, unless reading is cheaper ([`experience`]). Classes that HotSpot could not retransform do not wait.
 //!
-//! A loader is identified by the identity hash of its object: two loaders with the same hash that both define a class of the
-//! same name with different super types would be confused, which costs at worst a probe too many or too few.
+//! A class is identified by its name and its loader, a loader by a tag that no other one ever has ([`LoaderId`]).
 
 mod asked;
 mod class_id;
@@ -49,7 +48,6 @@ use overlooked::Overlooked;
 
 pub(crate) use records::{BOOT, LoaderId};
 
-use crate::jvm::Jni;
 use crate::thread_memory::with_memory;
 
 thread_local! {
@@ -206,6 +204,7 @@ impl TypeIndex {
     pub(crate) fn forget(&self, gone: &FxHashSet<LoaderId>) {
         self.known().forget(gone);
         self.expected.forget(gone);
+        self.paths.forget(gone);
     }
 
     /// How often the super types of a class were walked.
@@ -242,8 +241,8 @@ impl TypeIndex {
     }
 
     /// Closes what is held open.
-    pub(crate) fn close(&self, jni: &Jni<'_>) {
-        self.paths.close(jni);
+    pub(crate) fn close(&self) {
+        self.paths.close();
     }
 
     fn image(&self) -> Option<&JdkImage> {

@@ -13,12 +13,11 @@ use std::time::{Instant, SystemTime};
 use class_source::{Found, LoaderClassPath, LoaderTraits, PathElement};
 use instrument_core::selection::{AskedTypes, Supertypes};
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{LoaderId, TypeIndex};
 use crate::jvm::{
-    Jni, Jvmti, LoaderKind, ObjectRef, UrlParts, WeakObject, class_path_length, class_path_urls, loader_kind,
-    with_parent,
+    Jni, Jvmti, LoaderKind, ObjectRef, UrlParts, class_path_length, class_path_urls, loader_kind, with_parent,
 };
 
 /// Where one of these is set, a loader does more than to follow its class path.
@@ -44,14 +43,7 @@ pub(super) struct NativePaths {
     started: SystemTime,
     /// What was appended to the class path of the boot loader; absent if loaders do special things.
     boot: OnceLock<Option<Vec<PathBuf>>>,
-    known: Mutex<FxHashMap<LoaderId, KnownLoader>>,
-}
-
-#[derive(Debug)]
-struct KnownLoader {
-    /// Another loader may get the number of one that is gone.
-    object: WeakObject,
-    path: Arc<NativePath>,
+    known: Mutex<FxHashMap<LoaderId, Arc<NativePath>>>,
 }
 
 /// The class path of one loader.
@@ -98,7 +90,7 @@ impl NativePaths {
 
     fn find(&self, asking: Asking<'_>, loader: ObjectRef<'_>, name: &[u8], depth: usize) -> Found<Arc<Supertypes>> {
         let Asking { index, jvmti, jni } = asking;
-        let id = jvmti.identity_hash(Some(loader));
+        let id = jvmti.loader_id(Some(loader));
         let Some(path) = self.path_of(asking, loader, id) else { return Found::Unsure };
         if path.kind == LoaderKind::Urls {
             // A class in a package of the JDK that the JDK does not have: the loaders of the JVM find it nowhere else.
@@ -125,7 +117,7 @@ impl NativePaths {
 
     fn asked_types_at(&self, asking: Asking<'_>, loader: ObjectRef<'_>, depth: usize) -> AskedTypes {
         let Asking { jvmti, jni, .. } = asking;
-        let id = jvmti.identity_hash(Some(loader));
+        let id = jvmti.loader_id(Some(loader));
         let Some(path) = self.path_of(asking, loader, id).filter(|path| path.is_all_of(jni, loader)) else {
             return AskedTypes::Any;
         };
@@ -183,7 +175,7 @@ impl NativePaths {
         };
         let ask = |parent: Option<ObjectRef<'_>>| {
             let Some(parent) = parent else { return of_jdk() };
-            if let Some(types) = index.of_loader(name, jvmti.identity_hash(Some(parent))) {
+            if let Some(types) = index.of_loader(name, jvmti.loader_id(Some(parent))) {
                 return Found::Class(types);
             }
             match self.find(asking, parent, name, depth + 1) {
@@ -198,28 +190,16 @@ impl NativePaths {
     fn path_of(&self, asking: Asking<'_>, loader: ObjectRef<'_>, id: LoaderId) -> Option<Arc<NativePath>> {
         let Asking { jvmti, jni, .. } = asking;
         let mut known = self.known.lock();
-        if let Some(known) = known.get(&id) {
-            if known.object.is(jni, loader) {
-                return Some(Arc::clone(&known.path));
-            }
-            if !known.object.is_collected(jni) {
-                return None;
-            }
+        if let Some(path) = known.get(&id) {
+            return Some(Arc::clone(path));
         }
         let path = Arc::new(self.new_path(jvmti, jni, loader)?);
-        let jars =
-            |known: &FxHashMap<LoaderId, KnownLoader>| known.values().map(|known| known.path.jars()).sum::<usize>();
-        if known.len() >= MOST_LOADERS || jars(&known) + path.elements.len() > MOST_JARS {
-            forget(jni, &mut known, |loader| loader.object.is_collected(jni));
-        }
-        let is_full = known.len() >= MOST_LOADERS || jars(&known) + path.elements.len() > MOST_JARS;
+        let jars = known.values().map(|path| path.jars()).sum::<usize>();
+        let is_full = known.len() >= MOST_LOADERS || jars + path.elements.len() > MOST_JARS;
         if is_full && path.kind != LoaderKind::Application {
             return None;
         }
-        let object = WeakObject::new(jni, loader)?;
-        if let Some(gone) = known.insert(id, KnownLoader { object, path: Arc::clone(&path) }) {
-            gone.object.delete(jni);
-        }
+        known.insert(id, Arc::clone(&path));
         Some(path)
     }
 
@@ -256,9 +236,14 @@ impl NativePaths {
         LoaderTraits { release, opened_after: self.started, jars_may_vanish: kind == LoaderKind::Urls }
     }
 
-    /// Closes all jars and gives the references back.
-    pub(super) fn close(&self, jni: &Jni<'_>) {
-        forget(jni, &mut self.known.lock(), |_| true);
+    /// Closes the jars of loaders that are gone.
+    pub(super) fn forget(&self, gone: &FxHashSet<LoaderId>) {
+        self.known.lock().retain(|loader, _| !gone.contains(loader));
+    }
+
+    /// Closes all jars.
+    pub(super) fn close(&self) {
+        self.known.lock().clear();
     }
 }
 
@@ -271,10 +256,6 @@ impl NativePath {
     fn jars(&self) -> usize {
         self.opened.get().map_or(self.elements.len(), LoaderClassPath::jar_count)
     }
-}
-
-fn forget(jni: &Jni<'_>, known: &mut FxHashMap<LoaderId, KnownLoader>, which: impl Fn(&KnownLoader) -> bool) {
-    known.extract_if(|_, loader| which(loader)).for_each(|(_, loader)| loader.object.delete(jni));
 }
 
 fn split(jvmti: Jvmti, property: &std::ffi::CStr) -> impl Iterator<Item = PathBuf> + use<> {

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use jvmti_bindings::sys::jni::jfieldID;
 
 use super::loaded_classes::LoadedClass;
+use super::weak_object::WeakObject;
 use crate::jvm::environment::Jvmti;
 use crate::jvm::jni::{Jni, Local, ObjectRef, jni_call};
-use crate::jvm::weak_object::WeakObject;
 
 /// Loaders of which it is known what they do. A subclass may do something else, so the class must be exactly this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,4 +4,6 @@ pub(super) mod class_loaders;
 pub(super) mod class_origin;
 pub(super) mod class_resource;
 pub(super) mod loaded_classes;
+pub(super) mod loader_id;
 pub(super) mod method_facts;
+mod weak_object;

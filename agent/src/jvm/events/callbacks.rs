@@ -167,7 +167,7 @@ unsafe extern "system" fn class_file_load_hook(
             bytes: unsafe { std::slice::from_raw_parts(data, length) },
             // SAFETY: null or a reference that lives through the callback.
             redefined: unsafe { LoadedClass::from_raw(class_being_redefined) },
-            loader_hash: OnceCell::new(),
+            loader_id: OnceCell::new(),
         };
         listener.class_file(&class).map(|bytes| (jvmti, bytes))
     });

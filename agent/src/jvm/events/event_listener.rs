@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use jvmti_bindings::sys::{jni, jvmti};
+use records::LoaderId;
 
 use super::event_guard::{self, Event};
 use crate::jvm::classes::loaded_classes::LoadedClass;
@@ -29,18 +30,18 @@ pub(crate) struct ClassFile<'callback> {
     pub(crate) bytes: &'callback [u8],
     /// What the JVM says is being redefined; see [`ClassFile::is_loaded`].
     pub(in crate::jvm) redefined: Option<LoadedClass<'callback>>,
-    pub(in crate::jvm) loader_hash: OnceCell<i32>,
+    pub(in crate::jvm) loader_id: OnceCell<LoaderId>,
 }
 
 impl ClassFile<'_> {
-    /// Identity hash of the defining loader, 0 for the boot loader. The JVM is asked once, and only if somebody wants to know.
-    pub(crate) fn loader_hash(&self) -> i32 {
-        *self.loader_hash.get_or_init(|| self.jvmti.identity_hash(self.loader))
+    /// Returns the identity of the defining loader. The JVM is asked once, and only if the answer is needed.
+    pub(crate) fn loader_id(&self) -> LoaderId {
+        *self.loader_id.get_or_init(|| self.jvmti.loader_id(self.loader))
     }
 
     /// The same class in another form.
     pub(crate) fn with_bytes<'other>(&'other self, bytes: &'other [u8]) -> ClassFile<'other> {
-        ClassFile { bytes, loader_hash: self.loader_hash.clone(), ..*self }
+        ClassFile { bytes, loader_id: self.loader_id.clone(), ..*self }
     }
 
     /// Whether the class is surely about to be defined.
@@ -92,8 +93,8 @@ pub(crate) trait JvmEvents: Sync {
     fn code_generated(&self, name: &[u8], place: CodePlace);
     /// The current thread has allocated an object; the JVM picks some of them.
     fn object_allocated(&self, jvmti: Jvmti, jni: &Jni<'_>, thread: ObjectRef<'_>, class: LoadedClass<'_>, size: u64);
-    /// A class loader with this number is gone. The application may stand still now: no JNI, no JVMTI.
-    fn loader_freed(&self, number: u64);
+    /// The class loader of this identity is gone. The application may stand still now: no JNI, no JVMTI.
+    fn loader_freed(&self, loader: LoaderId);
 }
 
 static LISTENER: OnceLock<&'static dyn JvmEvents> = OnceLock::new();

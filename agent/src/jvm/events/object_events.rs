@@ -1,10 +1,8 @@
 //! What the JVM tells about objects: samples of those that are allocated, and the end of those that carry a tag.
 
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 use jvmti_bindings::sys::{jni, jvmti};
-use parking_lot::Mutex;
 
 use super::event_guard::{self, Event};
 use super::event_listener::{in_live_phase, listener};
@@ -14,11 +12,6 @@ use crate::jvm::environment::{Jvmti, jvmti_call};
 use crate::jvm::error::JvmtiError;
 use crate::jvm::jni::ObjectRef;
 use crate::jvm::threads::thread_facts::WalkedStack;
-
-/// The last number given to a class loader in this process.
-static LAST_LOADER: AtomicI64 = AtomicI64::new(0);
-/// Held while a loader gets its number: two threads may define classes by one loader.
-static NUMBERING: Mutex<()> = Mutex::new(());
 
 /// Connects the callbacks.
 pub(in crate::jvm) fn connect(callbacks: &mut jvmti::jvmtiEventCallbacks) {
@@ -52,34 +45,6 @@ unsafe extern "system" fn object_free(_env: *mut jvmti::jvmtiEnv, tag: jni::jlon
 }
 
 impl Jvmti {
-    /// The number of a class loader, given when it is first asked for; 0 for the boot loader, or if there is no number.
-    /// The JVM tells when a loader with a number is gone ([`Event::ObjectFree`]).
-    pub(crate) fn loader_number(self, loader: Option<ObjectRef<'_>>) -> u64 {
-        let Some(loader) = loader else { return 0 };
-        let number = self.tag(loader);
-        if number != 0 {
-            return number;
-        }
-        let _held = NUMBERING.lock();
-        let number = self.tag(loader);
-        if number != 0 {
-            return number;
-        }
-        let next = LAST_LOADER.fetch_add(1, Ordering::Relaxed) + 1;
-        // SAFETY: valid environment, live object.
-        match unsafe { jvmti_call!(self, SetTag, loader.raw(), next) } {
-            Ok(()) => u64::try_from(next).unwrap_or(0),
-            Err(_) => 0,
-        }
-    }
-
-    fn tag(self, object: ObjectRef<'_>) -> u64 {
-        let mut tag = 0;
-        // SAFETY: valid environment, live object, out-parameter on our stack.
-        let result = unsafe { jvmti_call!(self, GetTag, object.raw(), &mut tag) };
-        if result.is_ok() { u64::try_from(tag).unwrap_or(0) } else { 0 }
-    }
-
     /// Sets how many bytes a thread allocates, on the average, between two samples.
     pub(crate) fn set_allocation_interval(self, bytes: u32) -> Result<(), JvmtiError> {
         let bytes = jni::jint::try_from(bytes).unwrap_or(jni::jint::MAX);

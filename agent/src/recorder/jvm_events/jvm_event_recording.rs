@@ -86,12 +86,11 @@ impl JvmEventRecording {
     pub(crate) fn listen(&self, jvmti: Jvmti, enabled: bool) {
         let threads = self.has_sampler || self.has(JvmEvents::Threads);
         let pauses = self.has(JvmEvents::Gc);
-        let (loaders, code) = (self.has(JvmEvents::Classes), self.has(JvmEvents::Jit));
+        let code = self.has(JvmEvents::Jit);
         let events = [
             (Event::ThreadStart, threads),
             (Event::GcStart, pauses),
             (Event::GcFinish, pauses),
-            (Event::ObjectFree, loaders && (!enabled || jvm::ask_for(jvmti, Wish::FreedLoaders))),
             (Event::CompiledMethodLoad, code && (!enabled || jvm::ask_for(jvmti, Wish::CompiledMethods))),
             (Event::CompiledMethodUnload, code),
             (Event::DynamicCodeGenerated, code),
@@ -108,7 +107,7 @@ impl JvmEventRecording {
         let queue = self.of(JvmEvents::Classes).filter(|_| !class.is_loaded());
         if let (Some(queue), Some(name)) = (queue, class.name) {
             let thread = jvm::current_java_thread_id(class.jvmti, class.jni).unwrap_or(0);
-            let loader = class.jvmti.loader_number(class.loader);
+            let loader = class.jvmti.loader_id(class.loader);
             queue.add(JvmEvent::ClassDefined(name.to_vec(), loader, thread));
         }
     }

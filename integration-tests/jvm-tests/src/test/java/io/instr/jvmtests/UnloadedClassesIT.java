@@ -3,6 +3,7 @@ package io.instr.jvmtests;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import io.instr.jvmtests.jvm.AgentConfig;
 import io.instr.jvmtests.jvm.EachJdk;
 import io.instr.jvmtests.jvm.Finished;
@@ -38,8 +39,8 @@ class UnloadedClassesIT {
         assertTrue(shared > classes / 3, shared + " calls of classes that share their probes");
         // 256 have probes of their own, and those that are loaded between two collections.
         for (String table : new String[] {"probed_classes", "rewritten_classes", "followed_loaders"}) {
-            long size = run.stats().json().path("kept_about_classes").path(table).longValue();
-            assertTrue(size > 0 && size < classes * 2 / 3, table + ": " + run.stats());
+            JsonNode size = run.stats().json().path("kept_about_classes").path(table);
+            assertTrue(size.isNumber() && size.longValue() < classes * 2 / 3, table + ": " + run.stats());
         }
         assertTrue(run.stats().json().path("kept_about_classes").path("known_types").longValue() < classes, run.stats() + "");
     }

@@ -1,8 +1,8 @@
 //! Remembering an object without keeping it alive.
 
-use std::ptr::{NonNull, null_mut};
+use std::ptr::NonNull;
 
-use super::jni::{Jni, ObjectRef, jni_call};
+use crate::jvm::jni::{Jni, ObjectRef, jni_call};
 
 /// A weak global reference. Whoever made it gives it back with [`delete`](Self::delete); forgotten ones cost the JVM a word each.
 #[derive(Debug)]
@@ -28,12 +28,6 @@ impl WeakObject {
     pub(crate) fn is(&self, jni: &Jni<'_>, object: ObjectRef<'_>) -> bool {
         // SAFETY: valid environment, live references.
         unsafe { jni_call!(jni, IsSameObject, self.reference.as_ptr(), object.raw()) != 0 }
-    }
-
-    /// Whether the object is gone.
-    pub(crate) fn is_collected(&self, jni: &Jni<'_>) -> bool {
-        // SAFETY: valid environment, live reference; null stands for a collected object.
-        unsafe { jni_call!(jni, IsSameObject, self.reference.as_ptr(), null_mut()) != 0 }
     }
 
     /// Gives the reference back.
