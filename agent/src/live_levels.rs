@@ -17,6 +17,10 @@ const BURST: u8 = 32;
 const SWITCHED_OFF: u8 = 40;
 /// Watch, and calls count themselves at present.
 const COUNTING: u8 = 48;
+/// Off until all probes of one change are there, then watch, time or full: one store into the word of its level arms all of them.
+const ARMED_TO_WATCH: u8 = 56;
+const ARMED_TO_TIME: u8 = 64;
+const ARMED_TO_FULL: u8 = 72;
 
 /// In front of probe 0: one byte for each level, with which Java code warms up.
 const WARM_UP: [u8; 5] = [OFF, WATCH, TIME, FULL, BURST];
@@ -29,7 +33,7 @@ const COUNTED_WORD: i64 = -3;
 /// The tick before the first and after the last.
 const NO_TICK: i64 = 1;
 
-/// One cache line, which every live probe reads.
+/// The first seven words are in one cache line, which every live probe reads.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Words {
@@ -43,6 +47,9 @@ struct Words {
     burst: AtomicI64,
     _switched_off: AtomicI64,
     _counting: AtomicI64,
+    armed_to_watch: AtomicI64,
+    armed_to_time: AtomicI64,
+    armed_to_full: AtomicI64,
 }
 
 static WORDS: Words = Words {
@@ -53,6 +60,9 @@ static WORDS: Words = Words {
     burst: AtomicI64::new(0),
     _switched_off: AtomicI64::new(0),
     _counting: AtomicI64::new(COUNTED_WORD),
+    armed_to_watch: AtomicI64::new(0),
+    armed_to_time: AtomicI64::new(0),
+    armed_to_full: AtomicI64::new(0),
 };
 
 /// The levels of all live probes of the process.
@@ -144,6 +154,39 @@ impl LiveLevels {
         if self.byte(probe).is_some_and(|byte| byte.load(Ordering::Relaxed) == OFF) {
             self.set(probe, level);
         }
+    }
+
+    /// Gives a probe its first level, as [`LiveLevels::begin`]; calls are not recorded before [`LiveLevels::arm`].
+    pub(crate) fn begin_unarmed(&self, probe: u32, level: Level) {
+        let value = match level {
+            Level::Watch => ARMED_TO_WATCH,
+            Level::Time => ARMED_TO_TIME,
+            Level::Full => ARMED_TO_FULL,
+            Level::Off => SWITCHED_OFF,
+            // Windows arm all of these at once anyway.
+            Level::Burst => BURST,
+        };
+        if self.byte(probe).is_some_and(|byte| byte.load(Ordering::Relaxed) == OFF) {
+            self.put(probe, value);
+        }
+    }
+
+    /// From now on the calls of these probes are recorded: those of one level by one store. Levels that were set meanwhile stay.
+    pub(crate) fn arm(&self, probes: impl Iterator<Item = u32>) {
+        let words = [
+            (ARMED_TO_WATCH, Level::Watch, &WORDS.armed_to_watch, WORDS.tick.load(Ordering::Acquire)),
+            (ARMED_TO_TIME, Level::Time, &WORDS.armed_to_time, TIME_WORD),
+            (ARMED_TO_FULL, Level::Full, &WORDS.armed_to_full, FULL_WORD),
+        ];
+        words.iter().for_each(|(.., word, value)| word.store(*value, Ordering::Release));
+        // One after the other they get the level itself, so that the words are free for the next change.
+        for probe in probes {
+            let value = self.byte(probe).map(|byte| byte.load(Ordering::Relaxed));
+            if let Some((_, level, ..)) = words.iter().find(|(unarmed, ..)| value == Some(*unarmed)) {
+                self.set(probe, *level);
+            }
+        }
+        words.iter().for_each(|(.., word, _)| word.store(0, Ordering::Release));
     }
 
     /// The level of a probe.

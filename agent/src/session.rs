@@ -70,6 +70,8 @@ pub(crate) struct Session {
     ready_for: Mutex<Kinds>,
     /// One reload at a time.
     reloading: Mutex<()>,
+    /// One list of loaded classes at a time.
+    inspecting: Mutex<()>,
     /// Calls up to now, if somebody may ask.
     pub(crate) rates: Option<Arc<Mutex<CallRates>>>,
     /// Which lengths of calls at level watch count.
@@ -418,6 +420,7 @@ impl Session {
             prices: Mutex::default(),
             ready_for: Mutex::default(),
             reloading: Mutex::default(),
+            inspecting: Mutex::default(),
             rates,
             lengths,
             tree,

@@ -297,6 +297,19 @@ impl ProbeRegistry {
         Some(probe.describe(number))
     }
 
+    /// Returns the probes that methods of classes of this name got, with their own numbers; none if classes with other names share them.
+    pub fn of_class(&self, class: &[u8]) -> Vec<(u32, KnownProbe)> {
+        let known = self.known.lock();
+        let Some(of_class) = known.by_class.get(class).filter(|of_class| !of_class.is_shared) else {
+            return Vec::new();
+        };
+        let probe = |number: &u32| {
+            let probe = known.probes.get((*number as usize).checked_sub(1)?)?;
+            (probe.numbers_after_own() == 0).then(|| (*number, KnownProbe(Arc::clone(probe))))
+        };
+        of_class.numbers.iter().filter_map(probe).collect()
+    }
+
     /// Returns the probes of these numbers, as far as they were given.
     pub fn known(&self, numbers: impl Iterator<Item = u32>) -> Vec<Option<KnownProbe>> {
         let known = self.known.lock();

@@ -4,6 +4,7 @@ pub(crate) mod hierarchy;
 pub(crate) mod hotspot_hazards;
 pub(crate) mod known_facts;
 pub(crate) mod parameter_doubts;
+pub(crate) mod pool_growth;
 pub(crate) mod rewritten_classes;
 pub(crate) mod safe_retransforms;
 pub(crate) mod unloaded_classes;

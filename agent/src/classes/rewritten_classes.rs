@@ -6,6 +6,7 @@ use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::classes::hierarchy::{ClassId, LoaderId};
+use crate::classes::pool_growth::PoolGrowth;
 use crate::jvm;
 
 /// More classes than are ever defined at the same moment: each is on the stack of some thread.
@@ -20,11 +21,20 @@ pub(crate) struct RewrittenClasses {
 /// What was rewritten up to some moment.
 #[derive(Debug, Default)]
 pub(crate) struct Noted {
-    /// All names, and the loaders that have such a class, without those that are known to be gone.
-    pub(crate) names: FxHashMap<Box<[u8]>, Vec<LoaderId>>,
+    /// All names, and the classes of each, without those whose loader is known to be gone.
+    pub(crate) names: FxHashMap<Box<[u8]>, Vec<Rewritten>>,
     /// Those that passed the class hook last, and that the JVM may not have defined yet: it looks for the super types first, by
     /// Java code that may take its time.
     pub(crate) on_their_way: VecDeque<ClassId>,
+}
+
+/// A class that was changed.
+#[derive(Debug)]
+pub(crate) struct Rewritten {
+    loader: LoaderId,
+    /// Whether it is changed still.
+    is_changed: bool,
+    growth: PoolGrowth,
 }
 
 impl RewrittenClasses {
@@ -34,9 +44,36 @@ impl RewrittenClasses {
         self.noted.lock().note(name, loader, is_first);
     }
 
-    /// Whether the class of this loader was noted.
+    /// A class that is loaded was handed back as it was before, or the JVM has rejected what was made of it.
+    pub(crate) fn note_unchanged(&self, name: &[u8], loader: LoaderId) {
+        self.noted.lock().with(name, loader, |class| class.is_changed = false);
+    }
+
+    /// A class was retransformed; `pool_size` looks at its constant pool.
+    pub(crate) fn note_retransformed(&self, (name, loader): &ClassId, pool_size: impl FnOnce() -> Option<usize>) {
+        self.noted.lock().with(name, *loader, |class| class.growth.note(pool_size));
+    }
+
+    /// Returns how often the class was retransformed, if its constant pool grows each time.
+    pub(crate) fn retransformed_too_often(&self, (name, loader): &ClassId) -> Option<u32> {
+        self.noted.lock().with(name, *loader, |class| class.growth.too_often()).flatten()
+    }
+
+    /// Whether the class of this loader is changed.
     pub(crate) fn has(&self, name: &[u8], loader: LoaderId) -> bool {
-        self.noted.lock().names.get(name).is_some_and(|loaders| loaders.contains(&loader))
+        self.noted.lock().with(name, loader, |class| class.is_changed) == Some(true)
+    }
+
+    /// Whether the class of this loader was changed at some time.
+    pub(crate) fn had(&self, name: &[u8], loader: LoaderId) -> bool {
+        self.noted.lock().with(name, loader, |_| ()).is_some()
+    }
+
+    /// Returns the loaders whose class of this name is changed.
+    pub(crate) fn loaders_of(&self, name: &[u8]) -> Vec<LoaderId> {
+        let noted = self.noted.lock();
+        let classes = noted.names.get(name).into_iter().flatten();
+        classes.filter(|class| class.is_changed).map(|class| class.loader).collect()
     }
 
     /// Forgets the classes of loaders that are gone.
@@ -56,11 +93,17 @@ impl RewrittenClasses {
 }
 
 impl Noted {
+    fn with<R>(&mut self, name: &[u8], loader: LoaderId, body: impl FnOnce(&mut Rewritten) -> R) -> Option<R> {
+        self.names.get_mut(name)?.iter_mut().find(|class| class.loader == loader).map(body)
+    }
+
     fn note(&mut self, name: &[u8], loader: LoaderId, is_first: bool) {
-        match self.names.get_mut(name) {
-            Some(loaders) if loaders.contains(&loader) => {}
-            Some(loaders) => loaders.push(loader),
-            None => _ = self.names.insert(name.into(), vec![loader]),
+        if self.with(name, loader, |class| class.is_changed = true).is_none() {
+            let class = Rewritten { loader, is_changed: true, growth: PoolGrowth::default() };
+            match self.names.get_mut(name) {
+                Some(classes) => classes.push(class),
+                None => _ = self.names.insert(name.into(), vec![class]),
+            }
         }
         if is_first {
             if self.on_their_way.len() >= ON_THEIR_WAY {
@@ -71,9 +114,9 @@ impl Noted {
     }
 
     fn forget(&mut self, gone: &FxHashSet<LoaderId>) {
-        self.names.retain(|_, loaders| {
-            loaders.retain(|loader| !gone.contains(loader));
-            !loaders.is_empty()
+        self.names.retain(|_, classes| {
+            classes.retain(|class| !gone.contains(&class.loader));
+            !classes.is_empty()
         });
         // What its loader has not defined by now never is.
         self.on_their_way.retain(|(_, loader)| !gone.contains(loader));

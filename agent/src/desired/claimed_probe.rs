@@ -1,8 +1,9 @@
 //! Who wants one probe of a method that claims of persons are about, and what is left when a claim ends.
 
 use instrument_core::level::Level;
+use instrument_core::template::TemplateId;
 
-use super::effective_plan::rank;
+use super::effective_plan::{Wish, rank};
 
 /// What is wanted of one probe. Its level is that of the whole method: a claim on the method decides about it even if it wants another probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +18,21 @@ impl ClaimedProbe {
     /// A probe of a method of which the rules and these claims want something.
     pub(crate) fn new(rules: Option<(Level, bool)>, claims: Vec<(u32, Level, bool)>) -> ClaimedProbe {
         ClaimedProbe { rules, claims }
+    }
+
+    /// The probe of this template, in a method of which all this is wanted.
+    pub(crate) fn of(wishes: &[Wish], template: TemplateId) -> ClaimedProbe {
+        let (mut rules, mut claims) = (None, Vec::new());
+        for wish in wishes {
+            match wish {
+                Wish::Rules { templates, level, .. } => rules = Some((*level, templates.contains(&template))),
+                Wish::Person { claim, templates, level } => {
+                    claims.push((*claim, *level, templates.contains(&template)))
+                }
+                Wish::Suppress => {}
+            }
+        }
+        ClaimedProbe::new(rules, claims)
     }
 
     /// Whether this claim wants the probe.
@@ -39,6 +55,12 @@ impl ClaimedProbe {
         !self.claims.is_empty()
     }
 
+    /// Adds a claim on the method: number, level, and whether the claim wants this probe.
+    pub(crate) fn add(&mut self, claim: (u32, Level, bool)) {
+        self.claims.retain(|(id, ..)| *id != claim.0);
+        self.claims.push(claim);
+    }
+
     /// Takes a claim away, and returns whether it was one of them.
     pub(crate) fn end(&mut self, claim: u32) -> bool {
         let before = self.claims.len();
@@ -56,7 +78,46 @@ impl ClaimedProbe {
 
 #[cfg(test)]
 mod tests {
+    use instrument_core::level::Mode;
+
     use super::*;
+    use crate::desired::effective_plan;
+
+    /// Whatever of this is wanted, and whichever claim ends: the level is the one that the class hook would decide.
+    #[test]
+    fn the_level_is_that_of_the_effective_plan() {
+        let setup = crate::config::setup::from_text("[[rule]]\nclass = 'a.B'\n", "c.toml").unwrap();
+        let ids: Vec<TemplateId> = setup.templates.iter().map(|(id, _)| id).take(2).collect();
+        let person = |claim: u32, templates: &[TemplateId], level| {
+            let templates = templates.into();
+            Wish::Person { claim, templates, level }
+        };
+        let rules = Wish::Rules { templates: ids[..1].into(), level: Level::Full, mode: Mode::Inline, capture: None };
+        let wishes = [
+            rules,
+            person(1, &ids, Level::Watch),
+            person(2, &ids[1..], Level::Time),
+            person(3, &ids[..1], Level::Off),
+            person(4, &ids[1..], Level::Time),
+        ];
+        let level_of = |wishes: &[Wish], template| {
+            effective_plan(wishes).filter(|plan| plan.templates.contains(&template)).map(|plan| plan.level)
+        };
+        for set in 0..1_usize << wishes.len() {
+            let wanted: Vec<Wish> =
+                wishes.iter().enumerate().filter(|(at, _)| set >> at & 1 == 1).map(|(_, wish)| wish.clone()).collect();
+            for template in &ids {
+                let mut probe = ClaimedProbe::of(&wanted, *template);
+                assert_eq!(probe.level(), level_of(&wanted, *template), "{wanted:?}");
+                for ended in 1..=4 {
+                    probe.end(ended);
+                    let is_left = |wish: &&Wish| !matches!(wish, Wish::Person { claim, .. } if *claim <= ended);
+                    let left: Vec<Wish> = wanted.iter().filter(is_left).cloned().collect();
+                    assert_eq!(probe.level(), level_of(&left, *template), "{wanted:?} without those up to {ended}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn a_probe_is_left_at_the_level_that_the_others_want() {

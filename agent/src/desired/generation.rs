@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
-use instrument_core::selection::{Chosen, CompiledRule, RuleReach, RuleSet, Untouchable};
+use instrument_core::selection::{Chosen, CompiledRule, RuleDigests, RuleReach, RuleSet, Untouchable};
 use instrument_core::template::TemplateLibrary;
 use instrument_core::{Engine, EngineOptions};
 
@@ -21,6 +21,17 @@ pub(crate) struct ClaimedProbes {
     pub(crate) claim: u32,
     /// What takes the methods.
     pub(crate) rules: RuleSet,
+}
+
+/// What claims want of classes, as far as the name of a class says, to be compared with those of another generation.
+#[derive(Debug)]
+pub(crate) struct ClaimDigests<'g>(Vec<(u32, RuleDigests<'g>)>);
+
+impl ClaimDigests<'_> {
+    /// Returns the claims that may want a class of this name, with digests of what they want.
+    pub(crate) fn of(&self, name: &[u8]) -> Vec<(u32, u64)> {
+        self.0.iter().filter_map(|(claim, digests)| Some((*claim, digests.of(name)?))).collect()
+    }
 }
 
 /// One generation. Claims on probes change more often than the file: they make a copy that shares all else.
@@ -89,6 +100,11 @@ impl Generation {
         self.claimed.iter().any(|claimed| claimed.rules.wants_name(name))
     }
 
+    /// Returns digests of what claims want of classes.
+    pub(crate) fn claim_digests(&self) -> ClaimDigests<'_> {
+        ClaimDigests(self.claimed.iter().map(|claimed| (claimed.claim, claimed.rules.digests())).collect())
+    }
+
     /// Whether some rule or claim may want classes of the JDK.
     pub(crate) fn may_match_jdk(&self) -> bool {
         self.rules().may_match_jdk() || self.claimed.iter().any(|claimed| claimed.rules.may_match_jdk())
@@ -98,7 +114,10 @@ impl Generation {
     pub(crate) fn next(&self, setup: Setup) -> Generation {
         let types = self.types.for_rules(&setup.rules).map_or_else(|| Arc::clone(&self.types), Arc::new);
         let reach = Arc::new(RuleReach::carried_over(&setup.rules, self.rules(), &self.reach));
-        Generation { reach, ..Generation::new(self.number + 1, setup, types) }
+        // The classes that have made the marks are not decided again.
+        let delegates =
+            if setup.rules.decides_like(self.rules()) { Arc::clone(&self.delegates) } else { Arc::default() };
+        Generation { reach, delegates, ..Generation::new(self.number + 1, setup, types) }
     }
 
     /// The rules.

@@ -48,10 +48,13 @@ impl RequestedProbes {
 
     /// How many of the methods of the class of this internal name are meant.
     pub(crate) fn count_among(&self, class: &[u8], methods: &[MethodNames]) -> usize {
-        let class = String::from_utf8_lossy(class);
-        let is_meant =
-            |method: &&MethodNames| self.takes(&format!("{class}.{}", String::from_utf8_lossy(&method.name)));
-        methods.iter().filter(is_meant).count()
+        methods.iter().filter(|method| self.takes_of(class, method)).count()
+    }
+
+    /// Whether this method of the class of this internal name is meant.
+    pub(crate) fn takes_of(&self, class: &[u8], method: &MethodNames) -> bool {
+        let (class, method) = (String::from_utf8_lossy(class), String::from_utf8_lossy(&method.name));
+        self.takes(&format!("{class}.{method}"))
     }
 
     /// As it was asked for.

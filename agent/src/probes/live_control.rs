@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 use control::{Bursts, Changed, GovernorFigures, LiveCounts, RecordedTime, WantedLevel};
@@ -23,9 +24,12 @@ use crate::desired::{ClaimIds, ClaimedProbe};
 use crate::live_levels::{self, LiveLevels};
 use crate::recorder::CallsMade;
 
+mod arming;
 mod changes;
 mod claimed;
+mod held;
 
+use arming::Unarmed;
 pub(crate) use changes::{Governing, LevelChange, LevelsSet};
 
 /// So many decisions are remembered.
@@ -58,10 +62,16 @@ struct State {
     prices: ProbePrices,
     /// What the rule of each live probe says.
     ruled: FxHashMap<u32, Ruled>,
-    /// When each probe of a fixed level was inserted, in milliseconds since the session began, and the generation whose rules wanted it last.
+    /// When each probe of a fixed level was inserted, in milliseconds since the session began, and the pass in which a class got it last.
     fixed: FxHashMap<u32, (u32, u32)>,
+    /// Live probes that methods get on this thread, to be armed together.
+    unarmed: Option<(ThreadId, Vec<Unarmed>)>,
+    /// Counts the times that loaded classes are about to be retransformed.
+    pass: u32,
     /// The probes of methods that claims on probes are about.
     claimed: FxHashMap<u32, ClaimedProbe>,
+    /// The claims on probes that ended last: a class may be on its way past the class hook with what they wanted.
+    ended_claims: VecDeque<u32>,
     /// Live probes whose level a person set, and the claim: the governor leaves them alone.
     set_by_person: FxHashMap<u32, u32>,
     /// What these claims are about, and the level.
@@ -81,14 +91,14 @@ struct Ruled {
     is_only_template: bool,
     /// When the method got the probe, since the session began.
     begin: Duration,
+    /// The pass in which a class got it last.
+    pass: u32,
     wanted: WantedBy,
 }
 
 /// Who wants a live probe.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WantedBy {
-    /// The generation that wanted it last.
-    pub(crate) generation: u32,
     /// Whether its rule lets the governor change its level.
     pub(crate) allows_governor: bool,
     /// Whether a person's claim decides about its level.
@@ -99,6 +109,11 @@ impl WantedBy {
     /// Whether the governor may change its level.
     pub(crate) fn is_governed(self) -> bool {
         self.allows_governor && !self.by_person
+    }
+
+    /// Returns who is the owner of a change to what is wanted, and the reason.
+    fn owner(self) -> (&'static str, String) {
+        if self.by_person { ("user", "instr probe".to_owned()) } else { ("rule", "reloaded".to_owned()) }
     }
 }
 
@@ -148,44 +163,34 @@ impl LiveControl {
         wanted: WantedBy,
         claimed: Option<ClaimedProbe>,
     ) -> Option<LevelChange> {
-        self.levels.begin(probe, chosen.level);
         let is_only_template = chosen.templates.len() == 1;
         let mut state = self.state.lock();
+        let pass = state.pass;
+        let (level, wanted) = state.wanted_now((chosen.level, wanted), claimed.as_ref());
         state.note_claims(probe, claimed);
         let earlier = state.ruled.get(&probe).copied();
         let begin = earlier.map_or_else(|| self.began.elapsed(), |earlier| earlier.begin);
-        state.ruled.insert(probe, Ruled { level: chosen.level, is_only_template, begin, wanted });
-        // Something else is wanted since a reload, or since a claim was made or has ended; what `instr level` has set goes before.
-        let is_other = |earlier: Ruled| earlier.level != chosen.level || earlier.wanted.by_person != wanted.by_person;
-        if !earlier.is_some_and(is_other) || state.set_by_person.contains_key(&probe) {
+        state.ruled.insert(probe, Ruled { level, is_only_template, begin, pass, wanted });
+        if earlier.is_none() && state.hold_back(probe, true) {
+            self.levels.begin_unarmed(probe, level);
+        } else {
+            self.levels.begin(probe, level);
+        }
+        // Something else is wanted since a reload, or since a claim was made or has ended.
+        let is_other = |earlier: Ruled| earlier.level != level || earlier.wanted.by_person != wanted.by_person;
+        if !earlier.is_some_and(is_other) || state.hold_back(probe, false) {
             return None;
         }
-        if let Some(governor) = &mut state.governor {
-            governor.forget(probe);
-        }
-        let owner = if wanted.by_person { ("user", "instr probe") } else { ("rule", "reloaded") };
-        self.change(&state, probe, (owner.0, owner.1.to_owned()), chosen.level)
-    }
-
-    /// Returns the probes that classes of this session hold.
-    pub(crate) fn numbers(&self) -> FxHashSet<u32> {
-        let state = self.state.lock();
-        state.ruled.keys().chain(state.fixed.keys()).copied().collect()
+        self.change_to_wanted(&mut state, probe)
     }
 
     /// A method got this probe, whose level stays.
-    pub(crate) fn begin_fixed(&self, probe: u32, generation: u32, claimed: Option<ClaimedProbe>) {
+    pub(crate) fn begin_fixed(&self, probe: u32, claimed: Option<ClaimedProbe>) {
         let begin = u32::try_from(self.began.elapsed().as_millis()).unwrap_or(u32::MAX);
         let mut state = self.state.lock();
+        let pass = state.pass;
         state.note_claims(probe, claimed);
-        state.fixed.entry(probe).or_insert((begin, generation)).1 = generation;
-    }
-
-    /// The generation whose rules wanted a probe last.
-    pub(crate) fn generation_of(&self, probe: u32) -> Option<u32> {
-        let state = self.state.lock();
-        let fixed = state.fixed.get(&probe).map(|(_, generation)| *generation);
-        fixed.into_iter().chain(state.ruled.get(&probe).map(|ruled| ruled.wanted.generation)).max()
+        state.fixed.entry(probe).or_insert((begin, pass)).1 = pass;
     }
 
     /// For how long probes were at each level.
@@ -536,7 +541,7 @@ mod tests {
         let probe = probes.numbers((b"p/Late", 1), &[request("a", false)]).unwrap()[0];
         let control = session_since(100, probes);
         assert!(control.recorded_time(probe, Some(Level::Watch)).is_none(), "no class of this session has it");
-        control.begin_fixed(probe, 1, None);
+        control.begin_fixed(probe, None);
         let before = control.recorded_time(probe, Some(Level::Watch)).map(in_seconds);
         assert!(matches!(before, Some([0, estimates, whole, 0]) if estimates == whole && whole < 50), "{before:?}");
         control.note_removal(probe, true);
@@ -559,9 +564,9 @@ mod tests {
         let templates = Arc::from(setup.rules.rules()[0].templates());
         let chosen = Chosen { rule: 0, templates, level: Level::Time, mode: Mode::Inline, capture: None };
         let control = LiveControl::new(probes, Arc::default());
-        let wanted = WantedBy { generation: 1, allows_governor: true, by_person: false };
+        let wanted = WantedBy { allows_governor: true, by_person: false };
         [kept, script].iter().for_each(|probe| drop(control.begin(*probe, &chosen, wanted, None)));
-        control.begin_fixed(fixed, 1, None);
+        control.begin_fixed(fixed, None);
         probes.note_unloaded(&FxHashSet::from_iter([2]));
         let counts = control.count(&setup.templates, &FxHashSet::default());
         let levels: Vec<_> = counts.iter().map(|counts| format!("{} {:?}", counts.category, counts.levels)).collect();

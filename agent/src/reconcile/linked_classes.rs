@@ -29,7 +29,7 @@ pub(crate) fn class_prepared(
     }
     let mut retransforming = Retransforming::new(jvmti, instrumentation, "linked");
     let safe = retransforming.safe_among(jni, &[class], MayRead::Nothing);
-    retransforming.retransform(&safe, None);
+    retransforming.retransform(jni, &safe, None);
 }
 
 /// Deeper hierarchies do not exist; a limit keeps the recursion off the end of a small stack.

@@ -11,7 +11,7 @@ use crate::classes::hierarchy::{ClassId, LoaderView, class_id};
 use crate::classes::known_facts::FactsOfLoader;
 use crate::desired::RequestedProbes;
 use crate::desired::generation::Generation;
-use crate::jvm::{Jni, Jvmti, LoadedClass, methods_of};
+use crate::jvm::{Jni, Jvmti, LoadedClass, methods_of, with_protection_domain};
 use crate::transform::instrumentation::Instrumentation;
 use crate::transform::{ClassPlan, Coming, JvmOrigin};
 
@@ -73,10 +73,10 @@ pub(super) struct Replan<'a> {
 /// What was found.
 #[derive(Debug, Default)]
 pub(super) struct Differing<'jni> {
-    /// Classes that get something.
-    pub(super) inserted: Vec<LoadedClass<'jni>>,
+    /// Classes of which something else is wanted.
+    pub(super) wanted: Vec<LoadedClass<'jni>>,
     /// Classes of which nothing is wanted any more.
-    pub(super) removed: Vec<LoadedClass<'jni>>,
+    pub(super) unwanted: Vec<LoadedClass<'jni>>,
 }
 
 impl<'a> Replan<'a> {
@@ -95,6 +95,7 @@ impl<'a> Replan<'a> {
     pub(super) fn differing<'jni>(&mut self, loaded: &[LoadedClass<'jni>]) -> Differing<'jni> {
         let Scan { jvmti, jni, instrumentation, generation } = self.scan;
         let (before, now) = (self.before.rules().digests(), generation.rules().digests());
+        let (claims_before, claims_now) = (self.before.claim_digests(), generation.claim_digests());
         let is_marked = |name: &[u8]| generation.delegates.has(name) || self.before.delegates.has(name);
         self.scan.mark_delegates(loaded);
         let mut differing = Differing::default();
@@ -104,21 +105,26 @@ impl<'a> Replan<'a> {
                 generation.types.note_loaded(&id.0);
             }
             let (wanted_before, wanted_now) = (before.of(&id.0), now.of(&id.0));
-            if !is_marked(&id.0) && wanted_before == wanted_now || !self.seen.insert(id.clone()) {
+            let claims = claims_now.of(&id.0);
+            let claims_differ = claims != claims_before.of(&id.0);
+            let may_differ = claims_differ || wanted_before != wanted_now || is_marked(&id.0);
+            if !may_differ || !self.seen.insert(id.clone()) {
                 continue;
             }
             generation.delegates.note_decided(&id.0);
             let known = self.scan.known_plan(*class, &id);
-            if matches!(known, Some(KnownPlan::InForce)) {
+            if matches!(known, Some(KnownPlan::InForce)) && !claims_differ {
                 continue;
             }
             instrumentation.facts.note_decision(&id.0, id.1, None);
             let is_rewritten = instrumentation.rewritten.has(&id.0, id.1);
-            let is_unwanted = matches!(known, Some(KnownPlan::Nothing));
-            if is_rewritten && (wanted_now.is_none() && !generation.delegates.has(&id.0) || is_unwanted) {
-                differing.removed.push(*class);
+            let is_unwanted = claims.is_empty()
+                && (matches!(known, Some(KnownPlan::Nothing))
+                    || wanted_now.is_none() && !generation.delegates.has(&id.0));
+            if is_rewritten && is_unwanted {
+                differing.unwanted.push(*class);
             } else if is_rewritten || !is_unwanted && self.scan.wants(*class) {
-                differing.inserted.push(*class);
+                differing.wanted.push(*class);
             }
         }
         generation.types.all_loaded_are_noted();
@@ -211,11 +217,13 @@ impl Scan<'_> {
         let never =
             |class: &[u8], method: &[u8], descriptor: &[u8]| self.generation.is_untouchable(class, method, descriptor);
         loaded.with_loader(self.jvmti, self.jni, |loader| {
-            let (jvmti, jni, class, name) = (self.jvmti, self.jni, name, Some(name));
-            let origin = JvmOrigin { jvmti, jni, name, loader, protection_domain: None };
-            let reach = Some(&*self.generation.reach);
-            let delegates = &*self.generation.delegates.of_class(class);
-            decide(&ClassContext { hierarchy, origin: &origin, facts, never: &never, delegates, reach })
+            with_protection_domain(self.jni, loaded, |protection_domain| {
+                let (jvmti, jni) = (self.jvmti, self.jni);
+                let origin = JvmOrigin { jvmti, jni, name: Some(name), loader, protection_domain };
+                let reach = Some(&*self.generation.reach);
+                let delegates = &*self.generation.delegates.of_class(name);
+                decide(&ClassContext { hierarchy, origin: &origin, facts, never: &never, delegates, reach })
+            })
         })
     }
 

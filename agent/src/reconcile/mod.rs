@@ -5,6 +5,7 @@
 //! What is wanted is not known here: the class hook (`transform/`) is presented with the class and decides.
 
 mod batches;
+mod claimed_before;
 mod linked_classes;
 mod loaded_before;
 mod reconciler;

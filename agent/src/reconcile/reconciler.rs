@@ -15,6 +15,7 @@ use parking_lot::{Condvar, Mutex};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::batches::Batches;
+use super::claimed_before::claim_present;
 use super::loaded_before::{self, Differing, Replan};
 use super::retransforming::{self, Retransforming};
 use super::{restoring, standing_frames};
@@ -30,6 +31,8 @@ type Names = FxHashSet<Arc<[u8]>>;
 /// Classes that wait are looked at again after this time, and then after twice the time before, up to the longest.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 const LONGEST_LOOK: Duration = Duration::from_secs(60);
+/// After this time another class may have a frame that does not return, and people wait for what has been inserted.
+const ROUND: Duration = Duration::from_secs(1);
 
 /// What is to be done to loaded classes.
 #[derive(Debug)]
@@ -42,7 +45,13 @@ pub(crate) enum Change {
     /// All of which something else is wanted than before get that.
     Replan { before: Arc<Generation> },
     /// Those in which a claim takes methods get its probes.
-    Claim(RequestedProbes),
+    Claim {
+        /// The number of the claim.
+        claim: u32,
+        probes: RequestedProbes,
+        /// The governor has removed probes of these methods, which are inserted again.
+        with_removed: bool,
+    },
     /// The classes of these names get probes that they do not have.
     Insert(Names),
     /// The classes of these names lose probes.
@@ -212,7 +221,12 @@ impl Shared {
             let mut state = self.state.lock();
             if let Some(request) = state.queue.pop_front() {
                 drop(state);
-                let done = self.carry_out(jvmti, jni, &request, &mut batches);
+                let carry_out = || self.carry_out(jvmti, jni, &request, &mut batches);
+                // Others go on to wait for what they have asked for.
+                let done = catch_unwind(AssertUnwindSafe(carry_out)).unwrap_or_else(|_| {
+                    tracing::error!("loaded classes stay as they are: internal error");
+                    Outcome { refused: request.change.names(), ..Outcome::default() }
+                });
                 // Who has asked may be gone.
                 let _ = request.answer.send(done);
             } else if let Some(waiting) = &state.waiting {
@@ -254,7 +268,7 @@ impl Shared {
                 let wanted = loaded_before::wanted(jvmti, jni, instrumentation, loaded);
                 let ready = retransforming.ready_among(jni, &wanted);
                 if *jvm_starts {
-                    retransforming.retransform(&ready, None);
+                    retransforming.retransform(jni, &ready, None);
                 } else {
                     self.insert(jni, &mut retransforming, ready, batches);
                 }
@@ -267,10 +281,13 @@ impl Shared {
                 if let Ok(more) = LoadedClasses::all(jvmti, jni) {
                     self.replan(jni, &mut retransforming, &replan.differing(more.as_slice()), batches);
                 }
-                instrumentation.forget_lost_probes(&retransforming.done());
+                retransforming.forget_lost_probes();
             }
-            Change::Claim(probes) => {
-                let names = loaded_before::claimed_names(jvmti, loaded, probes);
+            Change::Claim { claim, probes, with_removed } => {
+                let mut names = loaded_before::claimed_names(jvmti, loaded, probes);
+                if !with_removed {
+                    names = claim_present((jvmti, jni, instrumentation), loaded, names, (*claim, probes));
+                }
                 let ready = loaded_before::ready_of_names(jni, &mut retransforming, loaded, &names);
                 self.insert(jni, &mut retransforming, ready, batches);
             }
@@ -280,11 +297,11 @@ impl Shared {
             }
             Change::Remove(names) => {
                 let ready = loaded_before::ready_of_names(jni, &mut retransforming, loaded, names);
-                retransforming.retransform(&ready, Some(batches));
+                retransforming.retransform(jni, &ready, Some((batches, &|| true)));
             }
             Change::Restore => {}
         }
-        Outcome { changed: retransforming.done(), refused: retransforming.refused, kept: 0 }
+        Outcome { changed: retransforming.changed(), refused: retransforming.refused, kept: 0 }
     }
 
     fn replan(
@@ -294,13 +311,15 @@ impl Shared {
         differing: &Differing<'_>,
         batches: &mut Batches,
     ) {
-        let inserted = retransforming.ready_among(jni, &differing.inserted);
-        self.insert(jni, retransforming, inserted, batches);
-        let removed = retransforming.ready_among(jni, &differing.removed);
-        retransforming.retransform(&removed, Some(batches));
+        retransforming.disarm(jni, &differing.unwanted);
+        let wanted = retransforming.ready_among(jni, &differing.wanted);
+        self.insert(jni, retransforming, wanted, batches);
+        let unwanted = retransforming.ready_among(jni, &differing.unwanted);
+        retransforming.retransform(jni, &unwanted, Some((batches, &|| true)));
     }
 
-    /// Retransforms classes that get probes, except those that wait for a frame.
+    /// Retransforms classes that get probes, except those that wait for a frame. The probes begin to record together; if the batches take long, frames are
+    /// looked for again and again, and probes armed.
     fn insert(
         &self,
         jni: &Jni<'_>,
@@ -308,36 +327,36 @@ impl Shared {
         classes: Vec<LoadedClass<'_>>,
         batches: &mut Batches,
     ) {
-        let (jvmti, instrumentation) = (retransforming.jvmti, retransforming.instrumentation);
-        let ready = self.without_standing(jvmti, jni, instrumentation, classes);
-        retransforming.retransform(&ready, Some(batches));
+        let mut left = classes;
+        while !left.is_empty() && !retransforming.instrumentation.is_leaving() {
+            retransforming.instrumentation.live.hold();
+            left = self.without_standing(jni, retransforming, left);
+            let looked = Instant::now();
+            let done = retransforming.retransform(jni, &left, Some((batches, &|| looked.elapsed() < ROUND)));
+            left.drain(..done);
+            retransforming.instrumentation.arm();
+        }
     }
 
     /// Returns the classes that can be changed now; the others wait.
     fn without_standing<'jni>(
         &self,
-        jvmti: Jvmti,
         jni: &Jni<'_>,
-        instrumentation: &Arc<Instrumentation>,
+        retransforming: &Retransforming<'_>,
         classes: Vec<LoadedClass<'jni>>,
     ) -> Vec<LoadedClass<'jni>> {
-        if classes.is_empty() {
-            return classes;
-        }
+        let jvmti = retransforming.jvmti;
         let standing = standing_frames::find(jvmti, jni);
-        if standing.is_empty() {
-            return classes;
-        }
         let mut waiting = FxHashMap::default();
         let mut ready = Vec::with_capacity(classes.len());
         for class in classes {
-            let id = class_id(jvmti, jni, class);
+            let id = if standing.is_empty() { None } else { class_id(jvmti, jni, class) };
             match id.and_then(|id| standing.get(&id).map(|frame| (id, frame.reason()))) {
                 Some((id, reason)) => _ = waiting.insert(id, reason),
                 None => ready.push(class),
             }
         }
-        self.note_waiting(instrumentation, waiting);
+        self.note_waiting(retransforming.instrumentation, waiting);
         ready
     }
 
@@ -371,17 +390,15 @@ impl Shared {
         };
         let standing = standing_frames::find(jvmti, jni);
         let is_ready = |class: &ClassId| !standing.contains_key(class);
-        let ready: FxHashSet<ClassId> = waiting.classes.keys().filter(|class| is_ready(class)).cloned().collect();
-        if !ready.is_empty()
-            && let Ok(loaded) = LoadedClasses::all(jvmti, jni)
-        {
-            let is_meant =
-                |class: &LoadedClass<'_>| class_id(jvmti, jni, *class).is_some_and(|class| ready.contains(&class));
-            let meant: Vec<LoadedClass<'_>> = loaded.as_slice().iter().copied().filter(is_meant).collect();
-            let mut retransforming = Retransforming::new(jvmti, &instrumentation, "frames returned");
-            let can_be_changed = retransforming.ready_among(jni, &meant);
-            retransforming.retransform(&can_be_changed, Some(batches));
-            instrumentation.forget_lost_probes(&retransforming.done());
+        let mut ready: FxHashSet<ClassId> = waiting.classes.keys().filter(|class| is_ready(class)).cloned().collect();
+        if !ready.is_empty() {
+            match LoadedClasses::all(jvmti, jni) {
+                Ok(loaded) => self.change_ready(jvmti, jni, (&instrumentation, &ready), loaded.as_slice(), batches),
+                Err(error) => {
+                    tracing::debug!(%error, "the loaded classes cannot be listed: classes wait for longer");
+                    ready.clear();
+                }
+            }
         }
         let mut state = self.state.lock();
         // Who has come to rest meanwhile wants no class to wait, and others may want less than before.
@@ -390,6 +407,24 @@ impl Shared {
         left.pause = (left.pause * 2).min(LONGEST_LOOK);
         left.look_at = Instant::now() + left.pause;
         state.waiting = Some(left).filter(|left| !left.classes.is_empty());
+    }
+
+    /// Changes those of the loaded classes that are `ready`.
+    fn change_ready(
+        &self,
+        jvmti: Jvmti,
+        jni: &Jni<'_>,
+        (instrumentation, ready): (&Arc<Instrumentation>, &FxHashSet<ClassId>),
+        loaded: &[LoadedClass<'_>],
+        batches: &mut Batches,
+    ) {
+        let is_meant =
+            |class: &LoadedClass<'_>| class_id(jvmti, jni, *class).is_some_and(|class| ready.contains(&class));
+        let meant: Vec<LoadedClass<'_>> = loaded.iter().copied().filter(is_meant).collect();
+        let mut retransforming = Retransforming::new(jvmti, instrumentation, "frames returned");
+        let can_be_changed = retransforming.ready_among(jni, &meant);
+        retransforming.retransform(jni, &can_be_changed, Some((batches, &|| true)));
+        retransforming.forget_lost_probes();
     }
 }
 
@@ -400,7 +435,7 @@ impl Change {
             Change::InsertIntoLoaded { jvm_starts: true } => "start",
             Change::InsertIntoLoaded { jvm_starts: false } => "attach",
             Change::Replan { .. } => "reload",
-            Change::Claim(_) => "claim",
+            Change::Claim { .. } => "claim",
             Change::Insert(_) => "probes inserted",
             Change::Remove(_) => "probes removed",
             Change::Restore => "detach",
@@ -411,7 +446,7 @@ impl Change {
     pub(crate) fn names(&self) -> Names {
         match self {
             Change::Insert(names) | Change::Remove(names) => names.clone(),
-            Change::InsertIntoLoaded { .. } | Change::Replan { .. } | Change::Claim(_) | Change::Restore => {
+            Change::InsertIntoLoaded { .. } | Change::Replan { .. } | Change::Claim { .. } | Change::Restore => {
                 Names::default()
             }
         }

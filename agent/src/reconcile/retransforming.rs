@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use super::batches::Batches;
 use super::stop_time;
-use crate::classes::hierarchy::TypeIndex;
+use crate::classes::hierarchy::{ClassId, TypeIndex, class_id};
 use crate::classes::safe_retransforms::SAFE_RETRANSFORMS;
 use crate::jvm::{self, Jni, Jvmti, JvmtiError, LoadedClass};
 use crate::recorder::jvm_event_recording::JvmEventRecording;
@@ -134,8 +134,10 @@ pub(super) struct Retransforming<'a> {
     pub(super) instrumentation: &'a Arc<Instrumentation>,
     /// Internal names of classes that are not retransformed.
     pub(super) refused: FxHashSet<Arc<[u8]>>,
-    /// Internal names of classes that were.
-    done: FxHashSet<Arc<[u8]>>,
+    /// Classes that were.
+    done: FxHashSet<ClassId>,
+    /// What these have got is noted with this pass, or with a later one.
+    pass: u32,
     /// Why, as recordings have it.
     reason: &'static str,
 }
@@ -147,12 +149,64 @@ impl<'a> Retransforming<'a> {
         instrumentation: &'a Arc<Instrumentation>,
         reason: &'static str,
     ) -> Retransforming<'a> {
-        Retransforming { jvmti, instrumentation, refused: FxHashSet::default(), done: FxHashSet::default(), reason }
+        let pass = instrumentation.live.next_pass();
+        Retransforming {
+            jvmti,
+            instrumentation,
+            refused: FxHashSet::default(),
+            done: FxHashSet::default(),
+            pass,
+            reason,
+        }
     }
 
     /// Returns the names of which all classes were retransformed.
-    pub(super) fn done(&self) -> FxHashSet<Arc<[u8]>> {
-        self.done.difference(&self.refused).cloned().collect()
+    pub(super) fn changed(&self) -> FxHashSet<Arc<[u8]>> {
+        let names = self.done.iter().map(|(name, _)| &**name).filter(|name| !self.refused.contains(*name));
+        names.map(Arc::from).collect()
+    }
+
+    /// Forgets the probes that no class has any more now that these were retransformed.
+    pub(super) fn forget_lost_probes(&self) {
+        let live = &self.instrumentation.live;
+        live.lose(&self.probes_of(live.not_given_since(self.pass), &self.names_of_all(&self.done)));
+    }
+
+    /// Switches off the probes of classes of which nothing is wanted any more: to restore them takes a while.
+    pub(super) fn disarm(&self, jni: &Jni<'_>, unwanted: &[LoadedClass<'_>]) {
+        let classes: FxHashSet<ClassId> =
+            unwanted.iter().filter_map(|class| class_id(self.jvmti, jni, *class)).collect();
+        let live = &self.instrumentation.live;
+        let probes = self.probes_of(live.not_given_since(self.pass), &self.names_of_all(&classes));
+        live.disarm(&probes).iter().for_each(|change| self.instrumentation.record_change(change));
+    }
+
+    /// Returns the names of which all classes that have probes are among these.
+    fn names_of_all<'c>(&self, classes: &'c FxHashSet<ClassId>) -> FxHashSet<&'c [u8]> {
+        let is_among = |name: &[u8], loader| classes.contains(&(Box::from(name), loader));
+        let all_are = |name: &[u8]| {
+            let loaders = self.instrumentation.rewritten.loaders_of(name);
+            loaders.into_iter().all(|loader| is_among(name, loader))
+        };
+        classes.iter().map(|(name, _)| &**name).filter(|name| all_are(name)).collect()
+    }
+
+    /// Returns those of the probes that classes of these names have.
+    fn probes_of(&self, probes: Vec<u32>, names: &FxHashSet<&[u8]>) -> FxHashSet<u32> {
+        let class = |probe: &u32| self.instrumentation.probes.method(*probe).map(|method| method.class);
+        probes.into_iter().filter(|probe| class(probe).is_some_and(|class| names.contains(&*class))).collect()
+    }
+
+    /// Takes back what the class hook has noted of classes that the JVM rejects: they stay as they were before.
+    fn undo(&self, rejected: &FxHashSet<ClassId>, before: &Before) {
+        let Instrumentation { rewritten, live, .. } = &**self.instrumentation;
+        for (name, loader) in rejected.iter().filter(|class| !before.rewritten.contains(*class)) {
+            rewritten.note_unchanged(name, *loader);
+        }
+        let mut names: FxHashSet<&[u8]> = rejected.iter().map(|(name, _)| &**name).collect();
+        self.done.iter().for_each(|(name, _)| _ = names.remove(&**name));
+        let new = live.numbers().into_iter().filter(|probe| !before.probes.contains(probe)).collect();
+        live.lose(&self.probes_of(new, &names));
     }
 
     fn refuse(&mut self, class: LoadedClass<'_>, key: &str, reason: String) {
@@ -186,32 +240,77 @@ impl<'a> Retransforming<'a> {
         let types: Option<&TypeIndex> = matches!(may_read, MayRead::ClassFiles).then_some(&generation.types);
         // To look into thousands of classes takes seconds.
         for class in classes.iter().take_while(|_| !self.instrumentation.is_leaving()) {
-            match SAFE_RETRANSFORMS.hazard(self.jvmti, jni, *class, types) {
-                Some(hazard) => self.refuse(*class, hazard.key, hazard.reason.to_owned()),
-                None => safe.push(*class),
+            let id = class_id(self.jvmti, jni, *class);
+            if let Some(hazard) = SAFE_RETRANSFORMS.hazard(self.jvmti, jni, *class, types) {
+                self.refuse(*class, hazard.key, hazard.reason.to_owned());
+            } else if let Some(times) = id.and_then(|id| self.instrumentation.rewritten.retransformed_too_often(&id)) {
+                let reason = format!(
+                    "HotSpot has added constants to the class in each of {times} retransformations and never removes them \
+                     (JDK-8308762, mended in later updates of the JDK): it keeps its present code, where probes can be switched off"
+                );
+                self.refuse(*class, "constant-pool-grows", reason);
+            } else {
+                safe.push(*class);
             }
         }
         safe
     }
 
-    /// Retransforms the classes, which are safe: in batches if the application runs, else at once.
-    pub(super) fn retransform(&mut self, classes: &[LoadedClass<'_>], batches: Option<&mut Batches>) {
+    /// Retransforms the classes, which are safe: in batches while `goes_on` if the application runs, else at once. Returns how many were presented to
+    /// the JVM.
+    pub(super) fn retransform(
+        &mut self,
+        jni: &Jni<'_>,
+        classes: &[LoadedClass<'_>],
+        batches: Option<(&mut Batches, &dyn Fn() -> bool)>,
+    ) -> usize {
         let (jvmti, instrumentation) = (self.jvmti, self.instrumentation);
         let recorded = (jvmti, Some((&instrumentation.events, self.reason)));
+        let ids: Vec<Option<ClassId>> = classes.iter().map(|class| class_id(jvmti, jni, *class)).collect();
+        let before = Before::of(instrumentation, &ids);
+        let mut rejected_classes = FxHashSet::default();
         let mut rejected = |class: LoadedClass<'_>, error: JvmtiError| {
             self.refuse(class, "retransform-rejected", format!("the JVM rejects the rewritten class: {error}"));
+            rejected_classes.extend(class_id(jvmti, jni, class));
         };
         let presented = match batches {
             // Who detaches, or ends the JVM, does not wait for classes that would only be restored.
-            Some(batches) => in_batches(recorded, (batches, &|| !instrumentation.is_leaving()), classes, &mut rejected),
+            Some((batches, goes_on)) => {
+                let goes_on = || goes_on() && !instrumentation.is_leaving();
+                in_batches(recorded, (batches, &goes_on), classes, &mut rejected)
+            }
             None => {
                 at_once(recorded, classes, &mut rejected);
                 classes.len()
             }
         };
         Statistics::add(&instrumentation.statistics.classes_retransformed, presented);
-        let names = classes.iter().take(presented).filter_map(|class| class.internal_name(jvmti));
-        self.done.extend(names.map(Arc::from));
+        for (class, id) in classes.iter().zip(ids).take(presented) {
+            let Some(id) = id.filter(|id| !rejected_classes.contains(id)) else { continue };
+            instrumentation.rewritten.note_retransformed(&id, || Some(class.constant_pool(jvmti)?.len()));
+            self.done.insert(id);
+        }
+        if !rejected_classes.is_empty() {
+            self.undo(&rejected_classes, &before);
+        }
+        presented
+    }
+}
+
+/// What was there before classes were retransformed.
+struct Before {
+    /// Those of the classes that were rewritten then.
+    rewritten: FxHashSet<ClassId>,
+    probes: FxHashSet<u32>,
+}
+
+impl Before {
+    fn of(instrumentation: &Instrumentation, classes: &[Option<ClassId>]) -> Before {
+        let is_rewritten = |class: &&ClassId| instrumentation.rewritten.has(&class.0, class.1);
+        Before {
+            rewritten: classes.iter().flatten().filter(is_rewritten).cloned().collect(),
+            probes: instrumentation.live.numbers(),
+        }
     }
 }
 

@@ -27,7 +27,7 @@ const LOOKS: usize = 5;
 /// Then the stacks of these are taken this often.
 const SAMPLES: usize = 20;
 const APART: Duration = Duration::from_millis(10);
-/// Deeper stacks are left out: their outermost frames are not seen.
+/// Of deeper stacks the outermost frames are not seen.
 const DEEPEST: usize = 1_024;
 
 /// A frame that does not return.

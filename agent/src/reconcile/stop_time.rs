@@ -27,8 +27,10 @@ fn mapped_file(mappings: &str) -> Option<PathBuf> {
 }
 
 fn total_of(data: &PerformanceData) -> Option<Duration> {
-    let (ticks, each_second) = (data.number("sun.rt.safepointTime")?, data.number("sun.os.hrt.frequency")?);
-    let nanos = u128::from(ticks) * 1_000_000_000 / u128::from(each_second.max(1));
+    // Until all threads have stopped, and from then on.
+    let ticks = [data.number("sun.rt.safepointSyncTime")?, data.number("sun.rt.safepointTime")?];
+    let each_second = data.number("sun.os.hrt.frequency")?;
+    let nanos = ticks.map(u128::from).into_iter().sum::<u128>() * 1_000_000_000 / u128::from(each_second.max(1));
     Some(Duration::from_nanos(u64::try_from(nanos).ok()?))
 }
 

@@ -39,7 +39,12 @@ impl Session {
         let (id, text) = (self.instrumentation.claim_ids.next(), probes.text());
         let calls_before = self.calls_up_to_now(&probes);
         self.instrumentation.claims.add(Claim { id, probes: probes.clone(), expiry, calls_before, hits: 0 });
-        let Some(classes) = self.insert_claimed(&probes) else {
+        // Asked after it was added: a stop that did not find it there had not begun before.
+        if self.instrumentation.is_leaving() {
+            self.instrumentation.claims.remove(id);
+            return Err("the recording has ended: nothing would be recorded".to_owned());
+        }
+        let Some(classes) = self.insert_claimed(id, &probes) else {
             self.instrumentation.claims.remove(id);
             self.put_claims_in_force();
             return Err("loaded classes cannot be changed: the JVM attaches no more threads".to_owned());
@@ -52,7 +57,7 @@ impl Session {
 
     /// Has loaded classes carry the probes of a new claim, also where the governor has removed them, and returns how many were changed. `None`
     /// if there is no thread for that.
-    fn insert_claimed(&self, probes: &RequestedProbes) -> Option<usize> {
+    fn insert_claimed(&self, claim: u32, probes: &RequestedProbes) -> Option<usize> {
         self.put_claims_in_force();
         let withdrawn = self.instrumentation.withdrawn.as_ref();
         let _no_removals = withdrawn.map(WithdrawnProbes::one_change_at_a_time);
@@ -60,7 +65,9 @@ impl Session {
             let meant = self.instrumentation.live.live_probes_of(|method| probes.takes(method));
             withdrawn.give_back(&meant, true)
         });
-        let outcome = self.reconciler.carry_out(&self.instrumentation, Change::Claim(probes.clone()))?;
+        let with_removed = restored.as_ref().is_some_and(|restored| !restored.of_probes.is_empty());
+        let change = Change::Claim { claim, probes: probes.clone(), with_removed };
+        let outcome = self.reconciler.carry_out(&self.instrumentation, change)?;
         if let Some((withdrawn, restored)) = withdrawn.zip(restored) {
             self.report_changes(&withdrawn.settle(restored, &outcome.refused));
         }

@@ -16,6 +16,8 @@ use crate::transform::inspection::Inspection;
 
 /// Most classes and methods in an answer, unless the request states another number.
 const MOST: usize = 50_000;
+/// More are never listed at once: the answer is kept in memory until it is sent.
+const LIMIT: usize = 1_000_000;
 
 /// What an inventory lists.
 #[derive(Debug)]
@@ -44,11 +46,12 @@ impl Session {
             let mut names: Vec<Box<[u8]>> = by_name.keys().cloned().collect();
             names.sort_unstable();
             let (mut entries, mut lines) = (Vec::with_capacity(names.len()), 0);
-            let most = listed.most.unwrap_or(MOST);
+            let most = listed.most.unwrap_or(MOST).min(LIMIT);
             for name in &names {
                 if lines >= most {
                     break;
                 }
+                refuse_at_the_end(inspection)?;
                 let of_name = by_name.remove(name).unwrap_or_default();
                 let Some(entry) = entry(inspection, &of_name, listed.methods) else { continue };
                 lines += 1 + entry.listed.len();
@@ -93,6 +96,8 @@ impl Session {
         &self,
         body: impl FnOnce(&[LoadedClass<'_>], &Inspection<'_>) -> Result<R, Refusal>,
     ) -> Result<R, Refusal> {
+        // One after the other: each lists all loaded classes and reads files.
+        let _one_at_a_time = self.inspecting.lock();
         let generation = self.instrumentation.generation();
         let (probed, waiting) = (self.probed_methods(), self.reconciler.waiting_classes());
         let refused = self.instrumentation.statistics.refused_classes();
@@ -107,10 +112,19 @@ impl Session {
                 waiting: &waiting,
                 refused: &refused,
             };
+            refuse_at_the_end(&inspection)?;
             body(loaded.as_slice(), &inspection)
         });
         done.unwrap_or_else(|| Err(Refusal::from("the JVM attaches no more threads".to_owned())))
     }
+}
+
+/// The end of the JVM, and a detach, wait for no list.
+fn refuse_at_the_end(inspection: &Inspection<'_>) -> Result<(), Refusal> {
+    if inspection.instrumentation.is_leaving() {
+        return Err(Refusal::new(ErrorCode::Ended, "the recording ends".to_owned()));
+    }
+    Ok(())
 }
 
 /// Returns the entry of one of the classes of a name: of the first that is instrumented, if there is any.

@@ -54,6 +54,8 @@ pub(super) struct Running {
     pub(super) claims: Option<JoinHandle<()>>,
     /// The thread that takes probes away.
     pub(super) governor: Option<JoinHandle<()>>,
+    /// The thread that inserts probes into delegates in loaded classes.
+    pub(super) delegates: Option<JoinHandle<()>>,
     pub(super) runtime: Option<RuntimeClasses>,
     /// The trace file, if it could be created.
     pub(super) trace_file: Option<PathBuf>,
@@ -253,6 +255,10 @@ impl Session {
         if self.instrumentation.is_leaving() {
             return;
         }
+        let mut running = self.running.lock();
+        if running.delegates.as_ref().is_some_and(|thread| !thread.is_finished()) {
+            return;
+        }
         let names = self.instrumentation.generation().delegates.take_unseen();
         if names.is_empty() {
             return;
@@ -262,8 +268,11 @@ impl Session {
             block_signals();
             session.change_classes(Change::Insert(names));
         };
-        if let Err(error) = std::thread::Builder::new().name("instr-delegates".to_owned()).spawn(change) {
-            tracing::error!(%error, "delegates in loaded classes get no probes: there is no thread for inserting them");
+        match std::thread::Builder::new().name("instr-delegates".to_owned()).spawn(change) {
+            Ok(thread) => running.delegates = Some(thread),
+            Err(error) => {
+                tracing::error!(%error, "delegates in loaded classes get no probes: there is no thread for inserting them");
+            }
         }
     }
 
@@ -380,6 +389,7 @@ impl Session {
         }
         self.instrumentation.leave();
         self.instrumentation.claims.clear();
+        self.instrumentation.live.clear_level_claims();
         self.instrumentation.events.listen(self.jvmti, false);
         // A class with wrappers must keep them whenever it is retransformed, so the hook stays on for those.
         if self.instrumentation.wrapped.is_empty()
@@ -406,13 +416,13 @@ impl Session {
         self.instrumentation.events.native_libraries();
         let samples = sampler.map(Sampler::stop);
         let records = drainer.map(|drainer| drainer.stop(reason)).unwrap_or_default();
-        // After the drainer, which starts it.
-        let (governor, claims) = {
+        // After the drainer, which starts them.
+        let threads = {
             let mut running = self.running.lock();
-            (running.governor.take(), running.claims.take())
+            [running.governor.take(), running.claims.take(), running.delegates.take()]
         };
-        if [governor, claims].into_iter().flatten().any(|thread| thread.join().is_err()) {
-            tracing::error!("taking probes away failed");
+        if threads.into_iter().flatten().filter_map(|thread| thread.join().err()).count() > 0 {
+            tracing::error!("inserting or removing probes failed");
         }
         // After the drainer: what it found last is published, too.
         if let Some(metrics) = metrics {

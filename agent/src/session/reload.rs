@@ -28,6 +28,8 @@ impl Session {
         let number = self.replace_generation(&before, setup);
         let change = Change::Replan { before: Arc::clone(&before) };
         let outcome = self.reconciler.carry_out(&self.instrumentation, change);
+        let generation = self.instrumentation.generation();
+        self.reconciler.let_wait(|name| generation.wants_name(name));
         self.close_gate();
         let outcome = outcome.ok_or("the rules are in force for classes loaded from now on; the JVM attaches no more threads, and loaded classes stay as they are")?;
         let classes = outcome.changed.len();

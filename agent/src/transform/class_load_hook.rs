@@ -64,7 +64,7 @@ pub(crate) fn class_file(instrumentation: &Instrumentation, class: &jvm::ClassFi
     let coming = Coming::of(class, instrumentation.wrapped);
     let wanted = class.name.is_none_or(|name| generation.wants_name(name)) || coming.has_wrappers();
     if !wanted && !rules.needs_hierarchy() {
-        return None;
+        return unchanged(instrumentation, class);
     }
     // Not the CPU time of the thread: asking for that is a system call, and takes longer than most classes.
     let (start, before) = (Instant::now(), time_in_hook());
@@ -75,7 +75,15 @@ pub(crate) fn class_file(instrumentation: &Instrumentation, class: &jvm::ClassFi
     // Of classes within this one nothing is added twice.
     let _ = IN_HOOK.try_with(|in_hook| in_hook.set(before + time));
     Statistics::add(&instrumentation.statistics.hook_nanos, usize::try_from(time.as_nanos()).unwrap_or(0));
-    rewritten.filter(|_| !instrumentation.config.agent.discard)
+    rewritten.filter(|_| !instrumentation.config.agent.discard).or_else(|| unchanged(instrumentation, class))
+}
+
+/// The class stays as it is, without the probes that it may have now.
+fn unchanged(instrumentation: &Instrumentation, class: &jvm::ClassFile<'_>) -> Option<Vec<u8>> {
+    if let Some(name) = class.name.filter(|_| class.is_loaded()) {
+        instrumentation.rewritten.note_unchanged(name, class.loader_id());
+    }
+    None
 }
 
 /// What becomes of a class. If that panics, the class stays as it is and is counted and named in the statistics file; the log's panic hook
@@ -127,7 +135,7 @@ fn examine(
             return None;
         }
     };
-    let decided = wishes::decide(instrumentation, generation, &file, &context);
+    let decided = wishes::decide(instrumentation, generation, &file, &context, coming);
     facts.note_decision(file.this_class().as_bytes(), decided.by_rules);
     generation.delegates.add(file.this_class().as_bytes(), &decided.decision.delegates);
     if !marks.is_empty() {
@@ -198,7 +206,7 @@ fn instrument(
 ) -> Option<Rewritten> {
     let decision = &decided.decision;
     // Loaded before this session, or the rules did not want it then; not one that is retransformed for the governor or after a reload.
-    let is_new = || !instrumentation.rewritten.has(file.this_class().as_bytes(), class.loader_id());
+    let is_new = || !instrumentation.rewritten.had(file.this_class().as_bytes(), class.loader_id());
     let is_counted = matches!(coming, Coming::First) || is_new();
     let refuse_all = |refused: &[Refused]| instrumentation.statistics.refuse_methods(file, refused);
     count_skipped(instrumentation, decision);

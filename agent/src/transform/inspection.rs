@@ -147,9 +147,9 @@ impl Inspection<'_> {
                     reach: None,
                 };
                 let explanation = generation.rules().explain(file, &context);
-                let decided = wishes::decide(instrumentation, generation, file, &context);
-                let wrapped = instrumentation.wrapped.of_class(&id.0, id.1);
-                let plan = ClassPlan::new(file, &decided.decision, &Coming::Again(wrapped));
+                let coming = Coming::Again(instrumentation.wrapped.of_class(&id.0, id.1));
+                let decided = wishes::decide(instrumentation, generation, file, &context, &coming);
+                let plan = ClassPlan::new(file, &decided.decision, &coming);
                 let mut now = explanation.clone();
                 self.add_claims(&mut now, &decided);
                 let left_alone = self.left_alone(class, id, (file, &decided, &plan), &now);

@@ -150,11 +150,8 @@ impl Instrumentation {
     ) {
         let rule = generation.rule_of(chosen);
         self.note_rule(probe, LIVE_NUMBERS, (rule, claimed.as_ref()));
-        let wanted = WantedBy {
-            generation: generation.number,
-            allows_governor: rule.is_none_or(CompiledRule::is_governed),
-            by_person: claimed.is_some(),
-        };
+        let wanted =
+            WantedBy { allows_governor: rule.is_none_or(CompiledRule::is_governed), by_person: claimed.is_some() };
         let is_governed = wanted.is_governed();
         if let Some(change) = self.live.begin(probe, chosen, wanted, claimed) {
             self.record_change(&change);
@@ -165,6 +162,21 @@ impl Instrumentation {
         if let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !is_governed || chosen.templates.len() > 1) {
             withdrawn.spare(probe);
         }
+    }
+
+    /// A new claim of a person is about the method of a live probe: number, level, and whether it wants this probe.
+    pub(crate) fn claim_live(&self, probe: u32, claim: (u32, Level, bool)) {
+        if let Some(change) = self.live.add_claim(probe, claim) {
+            self.record_change(&change);
+        }
+        if let Some(withdrawn) = &self.withdrawn {
+            withdrawn.spare(probe);
+        }
+    }
+
+    /// Has the probes record that were held back.
+    pub(crate) fn arm(&self) {
+        self.live.arm().iter().for_each(|change| self.record_change(change));
     }
 
     /// Records a change of one probe's level.
@@ -184,7 +196,7 @@ impl Instrumentation {
         let rule = generation.rule_of(chosen);
         self.note_rule(probe, 1, (rule, claimed.as_ref()));
         let is_governed = claimed.is_none() && rule.is_none_or(CompiledRule::is_governed);
-        self.live.begin_fixed(probe, generation.number, claimed);
+        self.live.begin_fixed(probe, claimed);
         if let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !is_governed) {
             withdrawn.spare(probe);
         }
@@ -218,17 +230,6 @@ impl Instrumentation {
         self.facts.forget(gone);
         self.wrapped.forget(gone);
         class_origin::forget(gone);
-    }
-
-    /// Forgets probes that classes of these names have lost: they were retransformed, and the present generation did not want them.
-    pub(crate) fn forget_lost_probes(&self, retransformed: &FxHashSet<Arc<[u8]>>) {
-        let generation = self.generation().number;
-        let is_lost = |probe: &u32| {
-            let of_class = self.probes.method(*probe).map(|method| method.class);
-            of_class.is_some_and(|class| retransformed.contains(&class))
-                && self.live.generation_of(*probe) != Some(generation)
-        };
-        self.live.lose(&self.live.numbers().into_iter().filter(is_lost).collect());
     }
 
     /// From now on classes are given no probes.

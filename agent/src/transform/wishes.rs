@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use classfile::{ClassFile, Member};
+use instrument_core::level::Mode;
 use instrument_core::selection::{Chosen, ClassContext, ClassDecision, MethodDecision};
 use instrument_core::template::TemplateId;
 use rustc_hash::FxHashMap;
 
+use super::class_plan::Coming;
 use crate::desired::generation::Generation;
 use crate::desired::withdrawn_probes::Signature;
 use crate::desired::{ClaimedProbe, Effective, Wish, effective_plan};
@@ -29,17 +31,7 @@ pub(super) struct Decided {
 impl Decided {
     /// Returns who wants the probe of this template in this method, if a claim of a person is about the method.
     pub(super) fn claimed_probe(&self, method_index: usize, template: TemplateId) -> Option<ClaimedProbe> {
-        let (mut rules, mut claims) = (None, Vec::new());
-        for wish in self.claimed.get(&method_index)? {
-            match wish {
-                Wish::Rules { templates, level, .. } => rules = Some((*level, templates.contains(&template))),
-                Wish::Person { claim, templates, level } => {
-                    claims.push((*claim, *level, templates.contains(&template)))
-                }
-                Wish::Suppress => {}
-            }
-        }
-        Some(ClaimedProbe::new(rules, claims))
+        Some(ClaimedProbe::of(self.claimed.get(&method_index)?, template))
     }
 
     /// Returns the number of the person's claim that decides about this method.
@@ -54,6 +46,7 @@ pub(super) fn decide(
     generation: &Generation,
     file: &ClassFile<'_>,
     context: &ClassContext<'_>,
+    coming: &Coming,
 ) -> Decided {
     let mut decision = generation.rules().decide(file, context);
     let by_rules = generation.rules().effect(&decision);
@@ -74,6 +67,7 @@ pub(super) fn decide(
     for (index, (method, decided)) in file.methods().iter().zip(&mut decision.methods).enumerate() {
         let rule = if let MethodDecision::Chosen(chosen) = &*decided { Some(chosen.rule) } else { None };
         let mut wishes = wishes(method, decided, &claimed, index, &suppressed);
+        leave_out_late_wrapper(&mut wishes, method, coming);
         match effective_plan(&wishes) {
             Some(Effective { templates, level, mode, capture, decided_by }) => {
                 let rule = rule.unwrap_or(NO_RULE);
@@ -93,6 +87,17 @@ pub(super) fn decide(
         }
     }
     Decided { decision, by_rules, claimed: of_claims }
+}
+
+/// What a rule wants in a wrapper comes too late for a loaded class, and does not keep out what persons want.
+fn leave_out_late_wrapper(wishes: &mut Vec<Wish>, method: &Member<'_>, coming: &Coming) {
+    let is_late = match coming {
+        Coming::First => false,
+        Coming::Again(wrapped) => !wrapped.as_ref().is_some_and(|wrapped| wrapped.contains(method)),
+    };
+    if is_late && wishes.iter().any(|wish| matches!(wish, Wish::Person { .. })) {
+        wishes.retain(|wish| !matches!(wish, Wish::Rules { mode: Mode::Wrapper, .. }));
+    }
 }
 
 fn wishes(

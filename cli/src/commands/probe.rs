@@ -168,13 +168,17 @@ fn cycles(text: &str) -> Result<u64, String> {
 fn probed_text(pid: u32, methods: &str, probed: &Probed) -> String {
     let Probed { claim, methods: probes, classes, waiting } = probed;
     let mut lines = vec![match (classes, probes) {
-        (0, _) => format!(
+        (0, 0) => format!(
             "claim {claim}: no loaded class is named by {methods}; a class that is loaded later gets its probes (a name of a class that is wrong \
              waits for ever: `instr remove {pid} {claim}` ends the claim)"
         ),
         (_, 0) => format!(
             "claim {claim}: no method of {} can have a probe: there is none of this name, or it is abstract, native, or left out by [exclude]",
             classes_text(*classes)
+        ),
+        (0, _) => format!(
+            "claim {claim}: {}, there already; `instr remove {pid} {claim}` ends it",
+            counted(*probes as u64, "probe"),
         ),
         _ => format!(
             "claim {claim}: {} in {}; `instr remove {pid} {claim}` ends it",
@@ -237,6 +241,7 @@ mod tests {
             |classes, methods| probed_text(7, "a.B.c", &Probed { claim: 3, methods, classes, waiting: Vec::new() });
         assert!(text(0, 0).starts_with("claim 3: no loaded class is named by a.B.c; a class that is loaded later"));
         assert!(text(1, 0).starts_with("claim 3: no method of 1 class can have a probe: "));
+        assert_eq!(text(0, 2), "claim 3: 2 probes, there already; `instr remove 7 3` ends it\n");
         assert_eq!(text(2, 5), "claim 3: 5 probes in 2 classes; `instr remove 7 3` ends it\n");
     }
 }

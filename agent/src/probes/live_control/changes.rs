@@ -58,12 +58,12 @@ mod tests {
         let control = LiveControl::new(probes, Arc::default());
         let templates = Arc::from(setup.rules.rules()[0].templates());
         let chosen = Chosen { rule: 0, templates, level: Level::Time, mode: Mode::Inline, capture: None };
-        let wanted = WantedBy { generation: 1, allows_governor: true, by_person: false };
+        let wanted = WantedBy { allows_governor: true, by_person: false };
         for class in 0..10_000 {
             let numbers = probes.numbers((format!("p/C{class}").as_bytes(), 1), &[request(class % 2 == 0)]).unwrap();
             match class % 2 {
                 0 => drop(control.begin(numbers[0], &chosen, wanted, None)),
-                _ => control.begin_fixed(numbers[0], 1, None),
+                _ => control.begin_fixed(numbers[0], None),
             }
         }
         let all = LiveSelection::parse("p.**").unwrap();

@@ -6,7 +6,7 @@ use records::probe_registry::LIVE_NUMBERS;
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::report::counted;
 
-use super::{LevelChange, LiveControl, Ruled, State};
+use super::{LevelChange, LiveControl, REMEMBERED, Ruled, State, WantedBy};
 use crate::desired::ClaimedProbe;
 
 impl State {
@@ -16,12 +16,39 @@ impl State {
         self.level_claims.retain(|claim, _| used.contains(claim));
     }
 
-    /// Notes what claims want of a probe.
+    /// Notes what claims want of a probe, without those that have ended since that was decided.
     pub(super) fn note_claims(&mut self, probe: u32, claimed: Option<ClaimedProbe>) {
-        match claimed {
+        match claimed.map(|claimed| self.without_ended(&claimed)).filter(ClaimedProbe::is_by_person) {
             Some(claimed) => _ = self.claimed.insert(probe, claimed),
             None => _ = self.claimed.remove(&probe),
         }
+    }
+
+    /// Returns the level of a probe, and who decides about it, now that some of its claims may have ended.
+    pub(super) fn wanted_now(
+        &self,
+        (level, wanted): (Level, WantedBy),
+        claimed: Option<&ClaimedProbe>,
+    ) -> (Level, WantedBy) {
+        let Some(claimed) = claimed else { return (level, wanted) };
+        let claimed = self.without_ended(claimed);
+        (claimed.level().unwrap_or(Level::Off), WantedBy { by_person: claimed.is_by_person(), ..wanted })
+    }
+
+    fn without_ended(&self, claimed: &ClaimedProbe) -> ClaimedProbe {
+        let mut left = claimed.clone();
+        self.ended_claims.iter().for_each(|claim| _ = left.end(*claim));
+        left
+    }
+
+    fn note_end(&mut self, claim: u32) {
+        if self.ended_claims.contains(&claim) {
+            return;
+        }
+        if self.ended_claims.len() == REMEMBERED {
+            self.ended_claims.pop_front();
+        }
+        self.ended_claims.push_back(claim);
     }
 }
 
@@ -37,27 +64,11 @@ pub(crate) struct EndedClaim {
 }
 
 impl LiveControl {
-    /// Forgets probes that their classes have lost with a reload: their numbers are given again if a method is wanted again.
-    pub(crate) fn lose(&self, lost: &FxHashSet<u32>) {
-        let mut state = self.state.lock();
-        let state = &mut *state;
-        for probe in lost {
-            if state.ruled.remove(probe).is_some() || state.fixed.remove(probe).is_some() {
-                state.set_by_person.remove(probe);
-                state.claimed.remove(probe);
-                state.warned.remove(probe);
-                if let Some(governor) = &mut state.governor {
-                    governor.forget(*probe);
-                }
-            }
-        }
-        self.levels.forget(lost.iter().copied());
-    }
-
     /// Takes a claim on probes away. What others want of its probes is in force at once; what nobody wants any more is switched off, and stays
     /// until its class is retransformed.
     pub(crate) fn end_claim(&self, claim: u32) -> EndedClaim {
         let mut state = self.state.lock();
+        state.note_end(claim);
         let mut ended = EndedClaim::default();
         let mut concerned = Vec::new();
         for (probe, claimed) in &mut state.claimed {
@@ -74,13 +85,20 @@ impl LiveControl {
                 state.claimed.remove(&probe);
                 ended.handed_back.extend(level.map(|_| probe));
             }
-            ended.changes.extend(self.set_wanted(&mut state, probe, level.unwrap_or(Level::Off), is_by_person));
+            let wanted = (level.unwrap_or(Level::Off), is_by_person);
+            ended.changes.extend(self.set_wanted(&mut state, probe, wanted, ("user", "a claim has ended")));
         }
         ended
     }
 
-    /// Sets what is wanted of a live probe now that a claim has ended.
-    fn set_wanted(&self, state: &mut State, probe: u32, level: Level, is_by_person: bool) -> Option<LevelChange> {
+    /// Sets what is wanted of a live probe from now on.
+    fn set_wanted(
+        &self,
+        state: &mut State,
+        probe: u32,
+        (level, is_by_person): (Level, bool),
+        (owner, reason): (&'static str, &str),
+    ) -> Option<LevelChange> {
         let ruled = state.ruled.get_mut(&probe)?;
         ruled.level = level;
         ruled.wanted.by_person = is_by_person;
@@ -91,7 +109,29 @@ impl LiveControl {
         if let Some(governor) = &mut state.governor {
             governor.forget(probe);
         }
-        self.change(state, probe, ("user", "a claim has ended".to_owned()), level)
+        self.change(state, probe, (owner, reason.to_owned()), level)
+    }
+
+    /// Adds a claim to those on the method of a live probe: number, level, and whether it wants this probe. Returns the change to be recorded.
+    pub(crate) fn add_claim(&self, probe: u32, claim: (u32, Level, bool)) -> Option<LevelChange> {
+        let mut state = self.state.lock();
+        let of_rules = (state.ruled.get(&probe)?.level, true);
+        let claimed = state.claimed.entry(probe).or_insert_with(|| ClaimedProbe::new(Some(of_rules), Vec::new()));
+        claimed.add(claim);
+        let level = claimed.level()?;
+        self.set_wanted(&mut state, probe, (level, true), ("user", "instr probe"))
+    }
+
+    /// Switches off probes that nobody wants any more, until their classes are retransformed, and returns the changes to be recorded. Probes of a fixed
+    /// level record until then.
+    pub(crate) fn disarm(&self, unwanted: &FxHashSet<u32>) -> Vec<LevelChange> {
+        let mut state = self.state.lock();
+        let live: Vec<u32> = unwanted.iter().filter(|probe| state.ruled.contains_key(probe)).copied().collect();
+        let disarm = |probe| {
+            state.set_by_person.remove(&probe);
+            self.set_wanted(&mut state, probe, (Level::Off, false), ("rule", "no rule wants it since a reload"))
+        };
+        live.into_iter().filter_map(disarm).collect()
     }
 
     /// Returns the probes that this claim wants and methods have.
@@ -128,6 +168,13 @@ impl LiveControl {
         let hand_back = |probe: &u32| self.set_one(&mut state, *probe, WantedLevel::Auto, claim);
         let changes = probes.iter().filter_map(hand_back).collect();
         Some((probes, changes))
+    }
+
+    /// Forgets all claims on levels: nothing is recorded any more.
+    pub(crate) fn clear_level_claims(&self) {
+        let mut state = self.state.lock();
+        state.level_claims.clear();
+        state.set_by_person.clear();
     }
 
     /// Returns the claims of persons on levels.
@@ -167,5 +214,74 @@ impl LiveControl {
         let state = self.state.lock();
         let is_removable = |ruled: &Ruled| ruled.wanted.is_governed() && ruled.is_only_template;
         probes.iter().filter(|probe| state.ruled.get(probe).is_some_and(is_removable)).copied().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use instrument_core::level::Mode;
+    use instrument_core::selection::Chosen;
+    use records::probe_registry::ProbeRegistry;
+
+    use super::*;
+
+    /// The table of levels is one for all tests: each has numbers of its own.
+    fn control() -> LiveControl {
+        LiveControl::new(Box::leak(Box::<ProbeRegistry>::default()), Arc::default())
+    }
+
+    fn chosen(level: Level) -> Chosen {
+        let setup = crate::config::setup::from_text("[[rule]]\nclass = 'p.**'\n", "c.toml").unwrap();
+        let templates = Arc::from(setup.rules.rules()[0].templates());
+        Chosen { rule: 0, templates, level, mode: Mode::Inline, capture: None }
+    }
+
+    const WANTED: WantedBy = WantedBy { allows_governor: true, by_person: true };
+
+    #[test]
+    fn a_class_that_was_decided_before_a_claim_ended_gets_nothing_of_it() {
+        let (control, probe) = (control(), 41_001);
+        let claimed = ClaimedProbe::new(Some((Level::Watch, true)), vec![(7, Level::Full, true)]);
+        assert!(control.end_claim(7).changes.is_empty(), "no class has its probe yet");
+        control.begin(probe, &chosen(Level::Full), WANTED, Some(claimed));
+        assert_eq!(control.level(probe), Level::Watch, "what the rules want");
+        assert!(control.probes_of_claim(7).is_empty() && control.claims_by_probe().is_empty());
+        control.begin(probe, &chosen(Level::Full), WANTED, Some(ClaimedProbe::new(None, vec![(7, Level::Full, true)])));
+        assert_eq!(control.level(probe), Level::Off, "nobody wants it");
+    }
+
+    #[test]
+    fn a_probe_is_lost_if_no_class_got_it_in_a_pass() {
+        let (control, probe) = (control(), 41_011);
+        let first = control.next_pass();
+        control.begin(probe, &chosen(Level::Time), WANTED, None);
+        assert!(control.not_given_since(first).is_empty());
+        // Classes are retransformed for two changes at once, each with a number of its own.
+        let (second, third) = (control.next_pass(), control.next_pass());
+        assert_eq!(control.not_given_since(second), [probe]);
+        control.begin(probe, &chosen(Level::Time), WANTED, None);
+        assert!(control.not_given_since(third).is_empty());
+    }
+
+    #[test]
+    fn probes_that_are_held_back_record_nothing_until_all_are_armed() {
+        let (control, [first, second, elsewhere]) = (control(), [41_021, 41_031, 41_041]);
+        control.begin(first, &chosen(Level::Watch), WANTED, None);
+        control.hold();
+        control.begin(second, &chosen(Level::Time), WANTED, None);
+        std::thread::scope(|scope| {
+            scope.spawn(|| drop(control.begin(elsewhere, &chosen(Level::Time), WANTED, None)));
+        });
+        control.begin(first, &chosen(Level::Full), WANTED, None);
+        let levels = || [first, second, elsewhere].map(|probe| control.level(probe));
+        assert_eq!(levels(), [Level::Watch, Level::Off, Level::Time], "other threads load classes meanwhile");
+        let changes = control.arm();
+        assert_eq!(levels(), [Level::Full, Level::Time, Level::Time]);
+        let changes: Vec<(u32, Level, Level)> =
+            changes.iter().map(|change| (change.probe, change.from, change.to)).collect();
+        assert_eq!(changes, [(first, Level::Watch, Level::Full)]);
+        assert!(control.arm().is_empty(), "none is held back any more");
     }
 }

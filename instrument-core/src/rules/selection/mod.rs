@@ -58,7 +58,7 @@ pub use hierarchy::{AskedTypes, Hierarchy};
 pub use missing_parameters::MissingParameters;
 pub use rule::CompiledRule;
 pub use rule_reach::{Figures, RuleReach};
-pub use rule_set::RuleSet;
+pub use rule_set::{RuleDigests, RuleSet};
 pub use subject::{FactSource, NoFactsYet};
 pub use template_catalog::TemplateCatalog;
 pub use unmet_level::UnmetLevel;

@@ -100,6 +100,16 @@ impl RuleSet {
         RuleDigests { rules: self, filter, of_rules: self.rules.iter().map(CompiledRule::digest).collect() }
     }
 
+    /// Whether these rules decide the same about every class as others do.
+    pub fn decides_like(&self, other: &RuleSet) -> bool {
+        let all = |rules: &RuleSet| {
+            let digests: Vec<u64> = rules.rules.iter().map(CompiledRule::digest).collect();
+            let exclude: Vec<String> = rules.exclude.iter().map(|glob| glob.text().to_owned()).collect();
+            (digests, exclude, format!("{:?}", rules.filter))
+        };
+        all(self) == all(other)
+    }
+
     /// Returns a number that stands for what a decision of these rules does to a class, to be compared with decisions of other rules about the same
     /// class. `None` if the decision is not final, because super types are unknown.
     pub fn effect(&self, decision: &ClassDecision) -> Option<u64> {

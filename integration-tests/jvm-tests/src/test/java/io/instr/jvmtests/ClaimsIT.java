@@ -167,6 +167,77 @@ class ClaimsIT {
         assertEquals(120, trace().count(STEP));
     }
 
+    /** The probe is there: to set its level takes no retransformation. */
+    @EachJdk(oldestAndNewest = true)
+    void aClaimOnAMethodThatHasItsProbeRetransformsNothing(Jdk jdk) throws IOException {
+        try (Dialog program = start(jdk, """
+                [control]
+                live = true
+                [governor]
+                enabled = false
+                [[rule]]
+                class = "targets.Conversation"
+                method = "step"
+                level = "off"
+                """)) {
+            program.ask("work 10");
+            long touched = touched(program);
+            assertEquals("{\"claim\":1,\"methods\":1,\"classes\":0,\"waiting\":[]}", probe(program, STEP, "\"level\":\"time\""));
+            program.ask("work 20");
+            assertEquals("{\"claim\":1,\"methods\":0}", remove(program, 1), "the rule wants the probe");
+            assertEquals(touched, touched(program));
+            program.ask("work 30");
+            program.send("quit");
+            assertQuiet(program.finish());
+        }
+        assertEquals(20, trace().count(STEP));
+    }
+
+    /** A wrapper is possible only while a class is loaded: what a rule wants in one does not keep out what a person wants. */
+    @EachJdk(oldestAndNewest = true)
+    void aRuleForAWrapperThatComesTooLateLeavesTheClaim(Jdk jdk) throws IOException {
+        try (Dialog program = start(jdk, NO_RULE)) {
+            program.ask("work 10");
+            probe(program, STEP, "\"seconds\":600");
+            program.ask("work 20");
+            write("[[rule]]\nclass = \"targets.Conversation\"\nmethod = \"step\"\nmode = \"wrapper\"\n");
+            String reloaded = ControlSocket.ask(program, "{\"ask\":\"reload\"}");
+            assertTrue(reloaded.contains("\"generation\":2"), reloaded);
+            program.ask("work 30");
+            program.send("quit");
+            assertQuiet(program.finish());
+        }
+        assertEquals(50, trace().count(STEP));
+    }
+
+    /** What a claim wants and the new file excludes is not inserted any more, and is removed where it is. */
+    @EachJdk(oldestAndNewest = true)
+    void aReloadThatExcludesAClassEndsWhatClaimsWantOfIt(Jdk jdk) throws IOException {
+        try (Dialog program = start(jdk, NO_RULE)) {
+            String original = program.ask("position");
+            probe(program, "targets.Conversation.*", "\"seconds\":600");
+            program.ask("work 20");
+            assertNotEquals(original, program.ask("position"));
+            write(NO_RULE + "[exclude]\nclass = \"targets.Conversation\"\n");
+            String reloaded = ControlSocket.ask(program, "{\"ask\":\"reload\"}");
+            assertTrue(reloaded.contains("\"generation\":2,\"rules\":1,\"classes_changed\":1"), reloaded);
+            program.ask("work 30");
+            assertEquals(original, program.ask("position"), "its own bytecode");
+            write(NO_RULE);
+            reloaded = ControlSocket.ask(program, "{\"ask\":\"reload\"}");
+            assertTrue(reloaded.contains("\"generation\":3,\"rules\":1,\"classes_changed\":1"), reloaded);
+            program.ask("work 40");
+            program.send("quit");
+            assertQuiet(program.finish());
+        }
+        assertEquals(60, trace().count(STEP));
+    }
+
+    private static long touched(Dialog program) {
+        String status = ControlSocket.status(program);
+        return (long) ControlSocket.number(status.substring(status.indexOf("\"retransforms\"")), "classes");
+    }
+
     @EachJdk(oldestAndNewest = true)
     void aClassThatIsLoadedLaterGetsItsProbeThen(Jdk jdk) throws IOException {
         try (Dialog program = start(jdk, NO_RULE)) {
@@ -191,13 +262,18 @@ class ClaimsIT {
         }
     }
 
-    private Dialog start(Jdk jdk, String rules) throws IOException {
+    /** Writes the configuration file, and returns its name. */
+    private String write(String rules) throws IOException {
         String text = AgentConfig.of("").text();
         AgentConfig config = rules.contains("[exclude]")
                 ? new AgentConfig("instr.toml", text.substring(0, text.indexOf("[exclude]")) + rules)
                 : AgentConfig.of(rules);
         AgentConfig ungoverned = rules.contains("[governor]") ? config : config.ungoverned();
-        String file = ungoverned.writeTo(directory).getFileName().toString();
+        return ungoverned.writeTo(directory).getFileName().toString();
+    }
+
+    private Dialog start(Jdk jdk, String rules) throws IOException {
+        String file = write(rules);
         Dialog program = Program.target(jdk, "targets.Conversation").with("-Xverify:all").talk(List.of(Program.agentOption(file)), directory);
         assertEquals("ready", program.next());
         return program;

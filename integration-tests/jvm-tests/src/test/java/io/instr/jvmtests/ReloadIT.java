@@ -186,6 +186,21 @@ class ReloadIT {
         assertEquals(1, trace().count(QUERY));
     }
 
+    /** Where the class file is, is known for loaded classes, too. */
+    @EachJdk(oldestAndNewest = true)
+    void aRuleThatNamesTheJarTakesAClassThatWasAnalysedBefore(Jdk jdk) throws IOException {
+        try (Dialog program = start(jdk, QUERIES)) {
+            program.ask("query abc");
+            program.ask("work 10");
+            write(STEPS + "jar = \"**\"\n");
+            assertReloaded(program, "\"generation\":2,\"rules\":1,\"classes_changed\":1,");
+            program.ask("work 20");
+            program.send("quit");
+            assertQuiet(program.finish());
+        }
+        assertEquals(20, trace().count(STEP));
+    }
+
     private static void assertReloaded(Dialog program, String expected) {
         String answer = reload(program);
         assertTrue(answer.contains(expected), answer);

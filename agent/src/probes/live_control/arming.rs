@@ -1,0 +1,60 @@
+//! The probes of one change begin to record together, although the batches in which classes get them are some time apart.
+
+use super::{LevelChange, LiveControl, State};
+
+/// A live probe that a method got, or of which something else is wanted, since probes are held back.
+#[derive(Debug)]
+pub(super) struct Unarmed {
+    probe: u32,
+    is_new: bool,
+}
+
+impl State {
+    /// Holds a probe back until all are armed, if that is done on this thread; other threads load classes meanwhile, whose probes record at once.
+    pub(super) fn hold_back(&mut self, probe: u32, is_new: bool) -> bool {
+        let Some((thread, unarmed)) = &mut self.unarmed else { return false };
+        let is_held = *thread == std::thread::current().id();
+        if is_held {
+            unarmed.push(Unarmed { probe, is_new });
+        }
+        is_held
+    }
+}
+
+impl LiveControl {
+    /// From now on the probes that methods get on this thread are held back.
+    pub(crate) fn hold(&self) {
+        let mut state = self.state.lock();
+        // Some are left if a change was broken off.
+        let unarmed = state.unarmed.take().map(|(_, unarmed)| unarmed).unwrap_or_default();
+        state.unarmed = Some((std::thread::current().id(), unarmed));
+    }
+
+    /// Has the probes record that were held back, and returns the changes to be recorded: new ones all at once, then those whose level changes. No more
+    /// are held back.
+    pub(crate) fn arm(&self) -> Vec<LevelChange> {
+        let now = self.began.elapsed();
+        let mut state = self.state.lock();
+        let Some((_, unarmed)) = state.unarmed.take() else { return Vec::new() };
+        let (new, other): (Vec<Unarmed>, Vec<Unarmed>) = unarmed.into_iter().partition(|unarmed| unarmed.is_new);
+        self.levels.arm(new.iter().map(|unarmed| unarmed.probe));
+        for Unarmed { probe, .. } in new {
+            if let Some(ruled) = state.ruled.get_mut(&probe) {
+                ruled.begin = now;
+            }
+        }
+        other.into_iter().filter_map(|Unarmed { probe, .. }| self.change_to_wanted(&mut state, probe)).collect()
+    }
+
+    /// Sets the level that is wanted of a live probe; what `instr level` has set goes before.
+    pub(super) fn change_to_wanted(&self, state: &mut State, probe: u32) -> Option<LevelChange> {
+        let ruled = state.ruled.get(&probe).copied()?;
+        if state.set_by_person.contains_key(&probe) {
+            return None;
+        }
+        if let Some(governor) = &mut state.governor {
+            governor.forget(probe);
+        }
+        self.change(state, probe, ruled.wanted.owner(), ruled.level)
+    }
+}
