@@ -1,0 +1,82 @@
+package io.instr.jvmtests.claims;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.Attachment;
+import io.instr.jvmtests.jvm.ControlSocket;
+import io.instr.jvmtests.jvm.Dialog;
+import io.instr.jvmtests.jvm.EachJdk;
+import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.Program;
+import io.instr.jvmtests.jvm.RunDirectories;
+import io.instr.jvmtests.jvm.Tool;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+
+/** A loop that never returns keeps its compiled code, whatever is asked for its class. */
+class StandingFramesIT {
+
+    private static final String WAITS = "targets.MainLoop$Spinner waits for its probes: targets.MainLoop$Spinner.spin runs in a loop in thread spinner";
+
+    /** HotSpot interprets a frame of an old version of a method for ever: a tenth of the passes. */
+    @EachJdk(having = "jcmd")
+    void aClassWhoseLoopRunsWaitsUntilItReturns(Jdk jdk) {
+        Path directory = RunDirectories.create();
+        try (Dialog program = Program.target(jdk, "targets.MainLoop").with("-XX:+EnableDynamicAgentLoading").talk(List.of(), directory)) {
+            assertEquals("ready", program.next());
+            passes(program);
+            long before = passes(program);
+            Attachment.attach(jdk, program, Attachment.prepare(directory, "first", AgentConfig.of("""
+                    [control]
+                    live = true
+                    [governor]
+                    enabled = false
+                    [[rule]]
+                    class = "targets.MainLoop*"
+                    level = "time"
+                    """)));
+            long attached = passes(program);
+            assertTrue(attached > before / 2, attached + " passes after an attach, " + before + " before");
+            ControlSocket.await(program, status -> status.contains(WAITS));
+            String explained = Tool.instr(List.of("explain", "--live", String.valueOf(program.pid()), "targets.MainLoop$Spinner")).stdout();
+            assertTrue(explained.contains("\n  no  targets.MainLoop$Spinner: " + WAITS), explained);
+            assertEquals("returned", program.ask("return"));
+            ControlSocket.await(program, status -> !status.contains("\"waiting\":[\""));
+            assertEquals("sum 2001", program.ask("help 1000"));
+            ControlSocket.awaitCalls(program, 1001);
+            Attachment.detach(jdk, program);
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+        assertEquals(1000, Attachment.leftBehind(directory, "first").trace().count("targets.MainLoop$Spinner.step"));
+    }
+
+    /** A claim whose class waits can be ended, and that touches the class as little. */
+    @EachJdk(oldestAndNewest = true)
+    void aClaimOnAClassThatWaitsIsEndedWithoutTouchingIt(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        String config = AgentConfig.of("[[rule]]\nclass = \"other.**\"\n").ungoverned().writeTo(directory).getFileName().toString();
+        try (Dialog program = Program.target(jdk, "targets.MainLoop").talk(List.of(Program.agentOption(config)), directory)) {
+            assertEquals("ready", program.next());
+            passes(program);
+            long before = passes(program);
+            String made = ControlSocket.ask(program, "{\"ask\":\"probe\",\"methods\":\"targets.MainLoop*.*\",\"seconds\":600}");
+            assertTrue(made.contains(WAITS), made);
+            String claims = ControlSocket.ask(program, "{\"ask\":\"claims\"}");
+            assertTrue(claims.contains("\"state\":\"waiting\""), claims);
+            ControlSocket.ask(program, "{\"ask\":\"remove\",\"claim\":1}");
+            ControlSocket.await(program, status -> status.contains("\"waiting\":[]"));
+            long after = passes(program);
+            assertTrue(after > before / 2, after + " passes after the end of the claim, " + before + " before");
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+    }
+
+    private static long passes(Dialog program) {
+        return Long.parseLong(program.ask("passes 300").split(" ")[1]);
+    }
+}
