@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 /// Two batches that stop the application are this far apart. The parts of a batch that the JVM rejects follow at once.
 const DISTANCE: Duration = Duration::from_millis(200);
-/// The first batch, before anything is known about this JVM.
-const FIRST: usize = 16;
+/// The first batch, before anything is known about this JVM: what belongs together is changed by one call.
+const FIRST: usize = 32;
 const MOST: usize = 1_000;
 /// A batch is at most this many times as large as the one before.
 const FASTEST_GROWTH: usize = 8;

@@ -20,6 +20,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
+import jdk.jfr.consumer.RecordedEvent;
 
 /**
  * Twenty classes get probes and lose them while a thread is in a method of each: a call that began in old code ends in old code, a new call runs the
@@ -65,7 +66,17 @@ class LongFramesIT {
             assertEquals(run.start() < secondRound ? 2 : 4, inside, () -> "steps in " + run);
         }
         assertEquals((2 + 2 + 4) * CLASSES, calls.size() - runs.size(), "steps");
+        oneCallForAll();
         calls.stream().collect(Collectors.groupingBy(Trace.Call::threadId)).forEach((thread, own) -> assertNested(own));
+    }
+
+    /** What belongs together is changed by one call of the JVM. */
+    private void oneCallForAll() {
+        RecordedEvent first = trace().events("instr.Retransform").stream()
+                .filter(event -> event.getString("reason").equals("reload"))
+                .findFirst()
+                .orElseThrow();
+        assertEquals(CLASSES, first.getLong("classes"));
     }
 
     @EachJdk(from = 17, oldestAndNewest = true)
