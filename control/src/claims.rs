@@ -73,7 +73,7 @@ messages! {
         pub id: Option<u32>,
         /// `rules`, `user` or `governor`.
         pub owner: String,
-        /// `probe`, `level` (of probes that others want) or `suppress` (no probe).
+        /// `probe`, `level` (of probes that others want), `ceiling` (no higher level) or `suppress` (no probe).
         pub role: String,
         /// The class, with `*` and `**`.
         pub class: String,

@@ -25,6 +25,7 @@ use crate::live_levels::{self, LiveLevels};
 use crate::recorder::CallsMade;
 
 mod arming;
+mod ceilings;
 mod changes;
 mod claimed;
 mod held;
@@ -76,6 +77,8 @@ struct State {
     set_by_person: FxHashMap<u32, u32>,
     /// What these claims are about, and the level.
     level_claims: BTreeMap<u32, (String, Level)>,
+    /// The levels to which the governor has lowered probes, with the reasons.
+    ceilings: FxHashMap<u32, (Level, String)>,
     decisions: VecDeque<String>,
     last: Option<Last>,
     kept: Kept,
@@ -475,7 +478,7 @@ impl LiveControl {
         (calls(governed).filter(still).collect(), calls(kept).collect())
     }
 
-    fn carry_out(&self, state: &State, decision: Decision) -> Option<(LevelChange, String)> {
+    fn carry_out(&self, state: &mut State, decision: Decision) -> Option<(LevelChange, String)> {
         match decision {
             Decision::Demote { probe, calls_per_second, percent } => {
                 let prices = &state.prices;
@@ -485,11 +488,13 @@ impl LiveControl {
                 let to = if is_full && timed < budget * MOST_OF_ONE { Level::Time } else { Level::Watch };
                 let reason = format!("{calls_per_second:.0} calls a second took {percent:.1} % of the CPU time");
                 let line = format!("{} set to {to}: {reason}", self.name(probe));
+                state.note_ceiling(probe, Some((to, reason.clone())));
                 Some((self.change(state, probe, (GOVERNOR, reason), to)?, line))
             }
             Decision::Promote { probe } => {
                 let to = state.ruled.get(&probe).map_or(Level::Time, |ruled| ruled.level);
                 let line = format!("{} set back to {to}: it is quiet", self.name(probe));
+                state.note_ceiling(probe, None);
                 Some((self.change(state, probe, (GOVERNOR, "it is quiet".to_owned()), to)?, line))
             }
         }

@@ -150,6 +150,7 @@ impl Session {
         let by_person = self.instrumentation.claims.all();
         claims.extend(by_person.iter().map(|claim| self.probe_row(claim)));
         claims.extend(self.instrumentation.live.level_claims());
+        claims.extend(self.instrumentation.live.ceilings());
         claims.extend(self.instrumentation.withdrawn.iter().flat_map(|withdrawn| withdrawn.claim_rows()));
         ClaimList { claims }
     }

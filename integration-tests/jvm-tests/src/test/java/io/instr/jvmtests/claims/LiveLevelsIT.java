@@ -257,6 +257,8 @@ class LiveLevelsIT {
                 return ControlSocket.status(program);
             }, now -> now.contains(STEP + " set to watch"));
             assertTrue(status.contains("\"budget_percent\":3"), status);
+            String ceilings = ControlSocket.ask(program, "{\"ask\":\"claims\"}");
+            assertTrue(ceilings.contains("\"owner\":\"governor\",\"role\":\"ceiling\",\"class\":\"targets.Conversation\",\"method\":\"step\",\"level\":\"watch\""), ceilings);
             for (int round = 0; round < 10; round++) {
                 program.ask("work 200000");
             }
