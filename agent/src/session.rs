@@ -35,6 +35,7 @@ mod claims;
 mod ends_of_claims;
 mod initial_state;
 mod loaded_inventory;
+mod pinned_claims;
 mod probed_methods;
 mod recording;
 mod reload;
@@ -214,12 +215,14 @@ impl Agent {
             }
         };
         runtime.start_clock(jni, session.instrumentation.config.trace.clock == ProbeClock::System)?;
-        let kinds = Kinds::of(setup);
+        let pinned = session.pinned_claims();
+        let kinds = if pinned.is_empty() { Kinds::of(setup) } else { Kinds::of(setup).with_claims(setup) };
         session.make_ready_for(jni, runtime, kinds)?;
         let clock = session.start_recording(jni, rings, &runtime)?;
         session.instrumentation.switch.begin(jni, runtime, clock, kinds.full_is_counted)?;
         session.start_control();
         session.start_health(jni);
+        session.take_up(&pinned);
         session.close_gate();
         // The hook is never switched on before: that would cost an AOT cache, and with it the start-up time.
         for event in [Event::VmDeath, Event::ThreadEnd, Event::ClassFileLoad] {
@@ -497,6 +500,12 @@ impl Kinds {
             full_is_counted: setup.config.metrics.is_wanted() && (live || setup.uses_level(Level::Full)),
             budget_percent: setup.budget(),
         }
+    }
+
+    /// The same and those that claims on probes lead to, which are live.
+    fn with_claims(self, setup: &Setup) -> Kinds {
+        let full_is_counted = self.full_is_counted || setup.config.metrics.is_wanted();
+        Kinds { live: true, read_clock: true, full_is_counted, ..self }
     }
 
     fn and(self, other: Kinds) -> Kinds {

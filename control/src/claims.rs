@@ -15,6 +15,8 @@ pub struct ProbeRequest {
     pub template: Option<String>,
     /// When the claim ends by itself.
     pub limits: ClaimLimits,
+    /// Whether the claim is kept for the next start.
+    pub pin: bool,
     /// Most methods of loaded classes that the pattern may match.
     pub most: Option<usize>,
 }
@@ -71,7 +73,7 @@ messages! {
     pub struct ClaimRow {
         /// Its number; none for rules, which the configuration file states.
         pub id: Option<u32>,
-        /// `rules`, `user` or `governor`.
+        /// `rules`, `user`, `persisted` (a claim that was pinned before the start) or `governor`.
         pub owner: String,
         /// `probe`, `level` (of probes that others want), `ceiling` (no higher level) or `suppress` (no probe).
         pub role: String,

@@ -139,6 +139,9 @@ requests! {
         /// The claim ends with the connection of this request, which must have an id.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         while_connected: bool,
+        /// The claim is kept for the next start, in the file of `[claims]`. Without a limit it does not end by itself.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pin: bool,
         /// Most methods of loaded classes that the pattern may match; 1,000 unless stated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         most: Option<usize>,

@@ -6,6 +6,7 @@
 
 mod agent_table;
 mod allocation;
+mod claims;
 mod control_table;
 mod file_pattern;
 mod governor_table;
@@ -26,6 +27,7 @@ mod tests;
 
 pub use agent_table::{AgentConfig, LogLevel, OnError};
 pub use allocation::AllocationConfig;
+pub use claims::{ClaimsConfig, PinnedClaim, claims_text, parse_claims};
 pub use control_table::ControlConfig;
 pub use file_pattern::{FilePattern, NameParts};
 pub use governor_table::GovernorConfig;

@@ -8,6 +8,7 @@ use instrument_core::config::{
 
 use crate::agent_table::AgentConfig;
 use crate::allocation::AllocationConfig;
+use crate::claims::ClaimsConfig;
 use crate::control_table::ControlConfig;
 use crate::governor_table::GovernorConfig;
 use crate::metrics_table::MetricsConfig;
@@ -17,7 +18,7 @@ use crate::trace_table::TraceConfig;
 use crate::watch_table::WatchConfig;
 
 /// The tables of the file, in the order of `docs/configuration.md`.
-pub(crate) const TABLES: [TableDeclaration; 11] = [
+pub(crate) const TABLES: [TableDeclaration; 12] = [
     Rule::TABLE,
     TraceConfig::TABLE,
     MetricsConfig::TABLE,
@@ -27,6 +28,7 @@ pub(crate) const TABLES: [TableDeclaration; 11] = [
     FilterConfig::TABLE,
     ExcludeConfig::TABLE,
     ControlConfig::TABLE,
+    ClaimsConfig::TABLE,
     WatchConfig::TABLE,
     GovernorConfig::TABLE,
 ];
@@ -50,6 +52,8 @@ pub struct Config {
     pub exclude: ExcludeConfig,
     /// `[control]`
     pub control: ControlConfig,
+    /// `[claims]`
+    pub claims: ClaimsConfig,
     /// `[watch]`
     pub watch: WatchConfig,
     /// `[governor]`
@@ -79,6 +83,7 @@ impl Config {
             ("sampler", self.sampler == other.sampler),
             ("allocation", self.allocation == other.allocation),
             ("control", self.control == other.control),
+            ("claims", self.claims == other.claims),
             ("watch", self.watch == other.watch),
             ("governor", self.governor == other.governor),
         ];

@@ -148,6 +148,9 @@ pub(crate) fn from_text(text: &str, file_name: &str) -> Result<Setup, SetupError
     let folder = Path::new(file_name).parent().unwrap_or(Path::new("")).to_owned();
     let ca_file = config.metrics.ca_file.as_mut();
     ca_file.into_iter().for_each(|file| *file = beside(&folder, file).to_string_lossy().into_owned());
+    if let Some(file) = &mut config.claims.file {
+        *file = folder.join(&*file).to_string_lossy().into_owned();
+    }
     let (templates, own_templates) = load_templates(&config, &folder).map_err(|text| SetupError { text, abort })?;
     let compiled = config.compile_rules(&templates, embedded::PRESETS);
     let rules = compiled.map_err(|problems| SetupError { text: list(&problems), abort })?;

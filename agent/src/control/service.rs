@@ -198,10 +198,11 @@ impl Service {
                 healthy_seconds,
                 while_healthy,
                 while_connected,
+                pin,
                 most,
             } => {
                 let limits = ClaimLimits { seconds, calls, cycles, healthy_seconds, while_healthy, while_connected };
-                let request = ProbeRequest { methods, level, template, limits, most };
+                let request = ProbeRequest { methods, level, template, limits, pin, most };
                 let stays_connected = answer.id.is_some();
                 let make = || controlled.probe(&request);
                 answer.give(if while_connected { self.clients.make(stays_connected, claims, make) } else { make() });

@@ -4,7 +4,7 @@
 //! Containers may share the directory and have the same process ids: the namespace keeps `instr` from asking the agent of another container.
 //! A socket that somebody listens to is never removed.
 
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -13,20 +13,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use control::{namespace_of, socket_name};
-use rustix::fs::{FlockOperation, flock};
 
 use super::connections::{Connection, Connections};
+use crate::files::directory_lock::lock;
 use crate::jvm::block_signals;
 
 /// The thread that accepts is waited for no longer than this when the agent ends: the application must not hang.
 const LAST_ACCEPT: Duration = Duration::from_secs(10);
 /// After a connection could not be accepted: the process may have no more file descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Others hold the directory's lock for the time of a few system calls.
-const LOCK_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Serves the clients of a socket.
 pub(super) trait Clients: Send + Sync + 'static {
@@ -68,7 +66,9 @@ impl ControlSocket {
         clients: impl Clients,
     ) -> io::Result<ControlSocket> {
         let (listener, file) = {
-            let _lock = lock(directory);
+            // Between binding and listening a socket looks abandoned. If somebody holds the lock for long, the agent continues without it rather
+            // than delay the application.
+            let _lock = lock(directory).ok();
             remove_abandoned(directory, namespace);
             listen(&directory.join(socket_name(process, namespace)))?
         };
@@ -167,20 +167,6 @@ fn is_abandoned(path: &Path) -> bool {
     UnixStream::connect(path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
-/// The lock of the directory: between binding and listening a socket looks abandoned. If somebody holds it for long, the agent goes on
-/// without it rather than delay the application.
-fn lock(directory: &Path) -> Option<File> {
-    let file = File::open(directory).ok()?;
-    let since = Instant::now();
-    while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-        if since.elapsed() > LOCK_PATIENCE {
-            return None;
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    Some(file)
-}
-
 /// Makes the directory, or checks that it is this user's and nobody else's: /tmp belongs to all.
 fn private_directory(directory: &Path, user: u32) -> io::Result<()> {
     match std::fs::DirBuilder::new().mode(0o700).create(directory) {
@@ -215,6 +201,7 @@ fn remove_abandoned(directory: &Path, own_namespace: &str) {
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
+    use std::time::Instant;
 
     use super::*;
 

@@ -31,6 +31,24 @@ pub(crate) struct Claim {
     pub(crate) calls_before: FxHashMap<u32, u64>,
     /// Calls that have been recorded for it.
     pub(crate) hits: u64,
+    pub(crate) kept: Kept,
+}
+
+/// Whether a claim is in the file of claims for the next start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kept {
+    No,
+    /// It was written there in this session.
+    ForNextStart,
+    /// It was read from there.
+    SinceEarlierStart,
+}
+
+impl Claim {
+    /// A claim before the first call of its probes, which is not kept.
+    pub(crate) fn new(id: u32, probes: RequestedProbes, expiry: Expiry) -> Claim {
+        Claim { id, probes, expiry, calls_before: FxHashMap::default(), hits: 0, kept: Kept::No }
+    }
 }
 
 /// Whether a claim has ended is looked at this often.
@@ -107,8 +125,7 @@ mod tests {
             let probes = RequestedProbes::parse("a.B.c", "timed", Level::Time).unwrap();
             let limits = ClaimLimits { seconds: Some(60), calls: Some(most), ..ClaimLimits::default() };
             let expiry = Expiry::new(limits, now, None);
-            let calls_before = FxHashMap::default();
-            claims.add(Claim { id: ids.next(), probes, expiry, calls_before, hits: 0 });
+            claims.add(Claim::new(ids.next(), probes, expiry));
         }
         let ended = |seconds, calls| {
             let now = now + Duration::from_secs(seconds);

@@ -16,7 +16,7 @@ mod wanting_rules;
 pub(crate) mod withdrawn_probes;
 
 pub(crate) use claimed_probe::ClaimedProbe;
-pub(crate) use claims::{Claim, ClaimIds, Claims};
+pub(crate) use claims::{Claim, ClaimIds, Claims, Kept};
 pub(crate) use delegate_marks::DelegateMarks;
 pub(crate) use effective_plan::{Effective, Wish, effective_plan};
 pub(crate) use expiry::{Expiry, Progress};

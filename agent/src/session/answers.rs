@@ -146,6 +146,10 @@ impl Controlled for Session {
 
     fn probe(&self, request: &ProbeRequest) -> Result<Probed, Refusal> {
         self.check_that_probes_record()?;
+        if request.pin && self.instrumentation.config.claims.file.is_none() {
+            let refusal = Refusal::new(ErrorCode::NotConfigured, "there is no file for pinned claims");
+            return Err(refusal.help("write `file = \"claims.toml\"` into [claims] of the configuration"));
+        }
         Ok(self.make_claim(request)?)
     }
 

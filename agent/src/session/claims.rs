@@ -11,7 +11,7 @@ use trace::report::counted;
 use super::{Kinds, Session};
 use crate::desired::generation::Generation;
 use crate::desired::withdrawn_probes::WithdrawnProbes;
-use crate::desired::{Claim, RequestedProbes};
+use crate::desired::{Claim, Kept, RequestedProbes};
 use crate::jvm::{LoadedClasses, methods_of};
 use crate::reconcile::Change;
 
@@ -31,22 +31,23 @@ impl Session {
         let before = self.instrumentation.generation();
         probes.rules(before.templates(), &before.setup.config.exclude)?;
         self.check_number_of_methods(&probes, request.most.unwrap_or(MOST_METHODS))?;
-        let expiry = self.expiry_of(&request.limits)?;
-        let kinds = Kinds::of(&before.setup);
-        // Probes of claims are live.
-        let full_is_counted = kinds.full_is_counted || before.setup.config.metrics.is_wanted();
-        self.get_ready(Kinds { live: true, read_clock: true, full_is_counted, ..kinds })?;
+        let expiry = self.expiry_of(request)?;
+        self.get_ready(Kinds::of(&before.setup).with_claims(&before.setup))?;
+        let kept = self.pin(&probes, request)?;
         let (id, text) = (self.instrumentation.claim_ids.next(), probes.text());
         let calls_before = self.calls_up_to_now(&probes);
-        self.instrumentation.claims.add(Claim { id, probes: probes.clone(), expiry, calls_before, hits: 0 });
+        let claim = Claim { calls_before, kept, ..Claim::new(id, probes.clone(), expiry) };
+        self.instrumentation.claims.add(claim.clone());
         // Asked after it was added: a stop that did not find it there had not begun before.
         if self.instrumentation.is_leaving() {
             self.instrumentation.claims.remove(id);
+            self.unpin(&claim)?;
             return Err("the recording has ended: nothing would be recorded".to_owned());
         }
         let Some(classes) = self.insert_claimed(id, &probes) else {
             self.instrumentation.claims.remove(id);
             self.put_claims_in_force();
+            self.unpin(&claim)?;
             return Err("loaded classes cannot be changed: the JVM attaches no more threads".to_owned());
         };
         let methods = self.instrumentation.live.probes_of_claim(id).len();
@@ -87,6 +88,7 @@ impl Session {
         let Some(claim) = self.instrumentation.claims.remove(id) else {
             return Err(format!("there is no claim {id}: `instr claims` lists those of persons with their numbers"));
         };
+        let unpinned = self.unpin(&claim);
         self.put_claims_in_force();
         let mut methods = 0;
         loop {
@@ -106,7 +108,7 @@ impl Session {
             id,
             &format!("{} of {} removed: {reason}", counted(methods as u64, "probe"), claim.probes.text()),
         );
-        Ok(Removed { claim: id, methods })
+        unpinned.map(|()| Removed { claim: id, methods })
     }
 
     /// Retransforms the classes of probes that nobody wants, and returns how many probes these have lost. Those that the JVM cannot retransform
@@ -166,7 +168,7 @@ impl Session {
     }
 
     fn probe_row(&self, claim: &Claim) -> ClaimRow {
-        let Claim { id, probes, expiry, hits, .. } = claim;
+        let Claim { id, probes, expiry, hits, kept, .. } = claim;
         let waiting = self.reconciler.waiting(|class| probes.may_be_in(class));
         let count = self.instrumentation.live.probes_of_claim(*id).len();
         let state = if !waiting.is_empty() {
@@ -176,13 +178,14 @@ impl Session {
         } else {
             "pending"
         };
-        let mut reason = format!("instr probe, {}", counted(count as u64, "method"));
+        let made_by = if *kept == Kept::No { "instr probe" } else { "instr probe --pin" };
+        let mut reason = format!("{made_by}, {}", counted(count as u64, "method"));
         if let Some(first) = waiting.first() {
             reason = format!("{reason}; {first}");
         }
         ClaimRow {
             id: Some(*id),
-            owner: "user".to_owned(),
+            owner: if *kept == Kept::SinceEarlierStart { "persisted" } else { "user" }.to_owned(),
             role: "probe".to_owned(),
             class: probes.class.clone(),
             method: probes.method.clone(),
@@ -209,7 +212,7 @@ impl Session {
         }
     }
 
-    fn note_claim(&self, id: u32, what: &str) {
+    pub(super) fn note_claim(&self, id: u32, what: &str) {
         let line = format!("claim {id}: {what}");
         tracing::info!("{line}");
         self.instrumentation.live.note(&line);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use control::ClaimLimits;
+use control::{ClaimLimits, ProbeRequest};
 
 use super::Session;
 use crate::desired::{Claim, Expiry, Progress};
@@ -12,9 +12,12 @@ use crate::jvm::{block_signals, counter, process_cpu_time};
 
 impl Session {
     /// Returns the end of a claim that is made now; refuses limits that nothing here measures.
-    pub(super) fn expiry_of(&self, limits: &ClaimLimits) -> Result<Expiry, String> {
+    pub(super) fn expiry_of(&self, request: &ProbeRequest) -> Result<Expiry, String> {
+        let limits = &request.limits;
         self.check_limits(limits)?;
-        Ok(Expiry::new(*limits, Instant::now(), last_cpu_time(limits)))
+        // A claim that is kept for the next start has no end unless one is stated.
+        let expiry = if request.pin { Expiry::exactly } else { Expiry::new };
+        Ok(expiry(*limits, Instant::now(), last_cpu_time(limits)))
     }
 
     /// Refuses limits that nothing here measures.
@@ -28,8 +31,8 @@ impl Session {
         }
         let needs_health = limits.while_healthy || limits.healthy_seconds.is_some();
         if needs_health && !self.running.lock().health.as_ref().is_some_and(HealthWatch::has_limits) {
-            return Err("nobody looks at the health of this application: the breaker is switched off in [governor], or the JVM was started \
-                with -XX:-UsePerfData; limit the claim by a time or a number of calls"
+            return Err("nobody looks at the health of this application: there is no breaker, because of [governor], because no rule has live probes \
+                (`live = true` in [control] makes all live), or because of -XX:-UsePerfData; limit the claim by a time or a number of calls"
                 .to_owned());
         }
         Ok(())

@@ -41,6 +41,9 @@ pub(crate) struct ProbeArguments {
     /// The probes are removed when this command ends, whatever ends it: Ctrl-C, a lost terminal. It runs until then, or until the claim ends.
     #[arg(long)]
     while_connected: bool,
+    /// Keep the probes for the next start, in the file that `[claims]` of the configuration names, until `instr remove`. Limits begin anew at each start.
+    #[arg(long, conflicts_with = "while_connected")]
+    pin: bool,
     /// Their level.
     #[arg(long, default_value = "time", value_parser = PossibleValuesParser::new(LEVELS).map(level))]
     level: Level,
@@ -103,6 +106,7 @@ fn request(arguments: &ProbeArguments) -> Request {
         healthy_seconds: arguments.healthy_for,
         while_healthy: arguments.while_healthy,
         while_connected: arguments.while_connected,
+        pin: arguments.pin,
         most: arguments.most,
     }
 }

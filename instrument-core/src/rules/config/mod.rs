@@ -22,7 +22,7 @@ pub use diagnostic::{Diagnostic, Severity};
 pub use model::{ExcludeConfig, FilterConfig, Rule, RuleTables};
 pub use problems::Problems;
 pub use read_rule::check_rules;
-pub use rule_file::{RuleFile, parse_document, read_damaged_document, read_table};
+pub use rule_file::{RuleFile, parse_document, read_damaged_document, read_table, read_tables};
 pub use source_text::SourceText;
 pub use table_reader::TableReader;
 pub use value_kind::{Boolean, ValueKind, list, located, number, parsed, text, texts, time, word, words};

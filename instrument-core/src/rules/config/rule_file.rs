@@ -104,18 +104,32 @@ pub fn read_table<T: Table>(
 
 fn read_rules(top: &TableReader<'_, '_>, problems: &mut Problems) -> Vec<Rule> {
     let source = Arc::clone(&problems.source);
-    let mut rules = Vec::new();
-    for (span, rule) in rule_tables(top, problems) {
-        let reader = TableReader::new(Rule::TABLE.title, Rule::TABLE.names, rule, problems);
-        rules.push(read_rule(&reader, span, &source, problems));
+    read_tables(top, problems, |rule, span, problems| read_rule(rule, span, &source, problems))
+}
+
+/// Reads all tables of a list at the top level, such as all `[[rule]]`, each with its place in the file.
+pub fn read_tables<T: Table>(
+    top: &TableReader<'_, '_>,
+    problems: &mut Problems,
+    read: impl Fn(&TableReader<'_, '_>, Range<usize>, &mut Problems) -> T,
+) -> Vec<T> {
+    let TableDeclaration { title, names, .. } = T::TABLE;
+    let mut done = Vec::new();
+    for (span, table) in tables_of_list(title, top, problems) {
+        let reader = TableReader::new(title, names, table, problems);
+        done.push(read(&reader, span, problems));
     }
-    rules
+    done
 }
 
 type SpannedTable<'t, 'i> = (Range<usize>, &'t DeTable<'i>);
 
-fn rule_tables<'t, 'i>(top: &TableReader<'t, 'i>, problems: &mut Problems) -> Vec<SpannedTable<'t, 'i>> {
-    let Some(value) = top.value("rule") else { return Vec::new() };
+fn tables_of_list<'t, 'i>(
+    title: &'static str,
+    top: &TableReader<'t, 'i>,
+    problems: &mut Problems,
+) -> Vec<SpannedTable<'t, 'i>> {
+    let Some(value) = top.value(title) else { return Vec::new() };
     let items: &'t [Spanned<DeValue<'i>>] = match value.get_ref() {
         DeValue::Array(items) => items,
         _ => std::slice::from_ref(value),
@@ -126,8 +140,8 @@ fn rule_tables<'t, 'i>(top: &TableReader<'t, 'i>, problems: &mut Problems) -> Ve
         match item.get_ref().as_table() {
             Some(table) if is_list => tables.push((item.span(), table)),
             _ => {
-                let message = format!("rules are a list of tables, this is {}", kind(item.get_ref()));
-                problems.error(item.span(), message, Some("write `[[rule]]` on a line of its own".to_owned()));
+                let message = format!("{title}s are a list of tables, this is {}", kind(item.get_ref()));
+                problems.error(item.span(), message, Some(format!("write `[[{title}]]` on a line of its own")));
             }
         }
     }

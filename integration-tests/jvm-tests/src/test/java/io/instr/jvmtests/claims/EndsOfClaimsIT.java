@@ -66,7 +66,7 @@ class EndsOfClaimsIT {
             claims = ControlSocket.ask(program, CLAIMS);
             assertTrue(claims.contains("\"id\":1,") && !claims.contains("\"id\":2,"), claims);
             String refused = probe(program, "targets.Conversation.step", "\"while_healthy\":true");
-            assertTrue(refused.contains("the breaker is switched off in [governor]"), refused);
+            assertTrue(refused.contains("there is no breaker, because of [governor]"), refused);
             end(program);
         }
     }
