@@ -27,8 +27,8 @@ cargo xtask COMMAND
   demo                 builds everything and shows it at work on a real web application
   test                 everything that has to pass: format, lints, licences, advisories, Rust tests, Java tests, tests on every JDK
                        found (11 and 21 are fetched with pip into target/jdks when they are not there)
-  soak                 the tests that are long because of their volume (storms of threads and class loaders), on every JDK
-                       found; `test` has a small version of each
+  soak                 the tests that are long because of their volume (storms of threads, class loaders, reloads and
+                       changes at once), on every JDK found; `test` has a small version of each
   corpus [--sample | --link] [--jdk N]... [JAR...]
                        reads, writes and instruments every class of the jars (of bench/corpus/jars.txt if none is named)
                        and of every JDK (of version N); --sample: the part of it that `test` runs, without the jars;

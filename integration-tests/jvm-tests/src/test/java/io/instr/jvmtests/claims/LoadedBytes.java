@@ -56,8 +56,11 @@ public final class LoadedBytes implements AutoCloseable {
         return constants;
     }
 
+    /** Not the hidden ones, whose names have an address in them. */
     private List<ReferenceType> classes() {
-        return vm.allClasses().stream().filter(type -> type.name().startsWith("targets.") && type.isPrepared()).toList();
+        return vm.allClasses().stream()
+                .filter(type -> type.name().startsWith("targets.") && !type.name().contains("/") && type.isPrepared())
+                .toList();
     }
 
     @Override
