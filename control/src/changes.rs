@@ -17,6 +17,9 @@ messages! {
         pub live: usize,
         /// Methods that were meant and whose level cannot change.
         pub fixed: Vec<Fixed>,
+        /// Claims on probes that want another level of these methods.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub overruled: Vec<String>,
     }
 
     /// What reading the configuration again did.

@@ -50,6 +50,9 @@ messages! {
         pub classes: usize,
         /// Classes that the pattern names and that wait, with the reason.
         pub waiting: Vec<String>,
+        /// Of the methods, those that are at another level than asked for, and the claims that decide about them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub overruled: Option<String>,
     }
 
     /// What ending a claim did.

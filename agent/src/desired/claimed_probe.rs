@@ -68,6 +68,12 @@ impl ClaimedProbe {
         self.claims.len() < before
     }
 
+    /// Returns the claim that decides about the level, and this level: the highest, of equal ones the oldest.
+    pub(crate) fn deciding_claim(&self) -> Option<(u32, Level)> {
+        let claims = self.claims.iter().map(|(id, level, _)| (*id, *level));
+        claims.max_by_key(|(id, level)| (rank(*level), u32::MAX - id))
+    }
+
     /// Returns the level of the probe; `None` if nobody wants it. The same as [`super::effective_plan`] decides about the method.
     pub(crate) fn level(&self) -> Option<Level> {
         let is_wanted = self.is_wanted_by_rules() || self.claims.iter().any(|(.., wants)| *wants);
@@ -123,6 +129,7 @@ mod tests {
     fn a_probe_is_left_at_the_level_that_the_others_want() {
         let both = [(1, Level::Time, true), (2, Level::Time, true), (3, Level::Watch, true)];
         let mut probe = ClaimedProbe::new(Some((Level::Watch, true)), both.to_vec());
+        assert_eq!(probe.deciding_claim(), Some((1, Level::Time)), "the oldest of the highest");
         assert!(probe.end(1) && !probe.end(1) && probe.is_wanted_by(2));
         assert_eq!(probe.level(), Some(Level::Time), "an equal claim is left");
         assert!(probe.end(3));

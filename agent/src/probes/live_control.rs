@@ -29,6 +29,7 @@ mod ceilings;
 mod changes;
 mod claimed;
 mod held;
+mod overruled;
 
 use arming::Unarmed;
 pub(crate) use changes::{Governing, LevelChange, LevelsSet};
@@ -260,7 +261,8 @@ impl LiveControl {
             .then(|| numbers.iter().filter(|probe| has_governor && is_governed(probe)).count());
         let live = described.iter().filter(|probe| probe.live).count();
         let fixed = fixed(meant.into_iter(), &setup.rules, &setup.templates);
-        LevelsSet { answer: Changed { changed, governed, live, fixed }, changes, probes: numbers }
+        let overruled = Vec::new();
+        LevelsSet { answer: Changed { changed, governed, live, fixed, overruled }, changes, probes: numbers }
     }
 
     fn set_one(&self, state: &mut State, probe: u32, wanted: WantedLevel, claim: u32) -> Option<LevelChange> {

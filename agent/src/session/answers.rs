@@ -100,7 +100,13 @@ impl Controlled for Session {
         let selection = LiveSelection::parse(methods)?;
         match selection.unknown(self.instrumentation.generation().templates()) {
             Some(unknown) => Err(Refusal::new(ErrorCode::UnknownName, unknown)),
-            None => Ok(self.set_levels(&selection, level)),
+            None => {
+                let before = self.overruled_claims();
+                let changed = self.set_levels(&selection, level);
+                let mut overruled = self.overruled_claims();
+                overruled.retain(|line| !before.contains(line));
+                Ok(Changed { overruled, ..changed })
+            }
         }
     }
 

@@ -53,7 +53,8 @@ impl Session {
         let methods = self.instrumentation.live.probes_of_claim(id).len();
         self.note_claim(id, &format!("{} of {text} by request", counted(methods as u64, "probe")));
         let waiting = self.reconciler.waiting(|class| probes.may_be_in(class));
-        Ok(Probed { claim: id, methods, classes, waiting })
+        let overruled = self.instrumentation.live.overruled(id, probes.level);
+        Ok(Probed { claim: id, methods, classes, waiting, overruled })
     }
 
     /// Has loaded classes carry the probes of a new claim, also where the governor has removed them, and returns how many were changed. `None`
@@ -167,6 +168,15 @@ impl Session {
         numbers.map(|number| (number, rates.made_by(number as usize))).collect()
     }
 
+    /// Returns the claims on probes about whose level other claims decide.
+    pub(super) fn overruled_claims(&self) -> Vec<String> {
+        let line = |Claim { id, probes, .. }: Claim| {
+            let overruled = self.instrumentation.live.overruled(id, probes.level)?;
+            Some(format!("claim {id} ({} at level {}): {overruled}", probes.text(), probes.level))
+        };
+        self.instrumentation.claims.all().into_iter().filter_map(line).collect()
+    }
+
     fn probe_row(&self, claim: &Claim) -> ClaimRow {
         let Claim { id, probes, expiry, hits, kept, .. } = claim;
         let waiting = self.reconciler.waiting(|class| probes.may_be_in(class));
@@ -182,6 +192,9 @@ impl Session {
         let mut reason = format!("{made_by}, {}", counted(count as u64, "method"));
         if let Some(first) = waiting.first() {
             reason = format!("{reason}; {first}");
+        }
+        if let Some(overruled) = self.instrumentation.live.overruled(*id, probes.level) {
+            reason = format!("{reason}; {overruled}");
         }
         ClaimRow {
             id: Some(*id),

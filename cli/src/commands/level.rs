@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Changed { changed: 0, .. } => {
             Err(Failure::new(fixed.join("\n"), "give the template a variant with `@Template(live = true)`").into())
         }
-        Changed { changed, governed, .. } => {
+        Changed { changed, governed, overruled, .. } => {
             let methods = if changed == 1 { "method is" } else { "methods are" };
             if *level == WantedLevel::Auto {
                 println!(
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             } else {
                 println!("{changed} {methods} at level {level} now");
             }
-            fixed.iter().for_each(|line| println!("{line}"));
+            fixed.iter().chain(&overruled).for_each(|line| println!("{line}"));
             Ok(())
         }
     }

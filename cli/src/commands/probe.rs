@@ -170,7 +170,7 @@ fn cycles(text: &str) -> Result<u64, String> {
 }
 
 fn probed_text(pid: u32, methods: &str, probed: &Probed) -> String {
-    let Probed { claim, methods: probes, classes, waiting } = probed;
+    let Probed { claim, methods: probes, classes, waiting, overruled } = probed;
     let mut lines = vec![match (classes, probes) {
         (0, 0) => format!(
             "claim {claim}: no loaded class is named by {methods}; a class that is loaded later gets its probes (a name of a class that is wrong \
@@ -191,6 +191,7 @@ fn probed_text(pid: u32, methods: &str, probed: &Probed) -> String {
         ),
     }];
     lines.extend(waiting.iter().map(|reason| format!("waits: {reason}")));
+    lines.extend(overruled.clone());
     lines.push(String::new());
     lines.join("\n")
 }
@@ -241,8 +242,9 @@ mod tests {
 
     #[test]
     fn a_request_that_hit_nothing_says_why() {
-        let text =
-            |classes, methods| probed_text(7, "a.B.c", &Probed { claim: 3, methods, classes, waiting: Vec::new() });
+        let text = |classes, methods| {
+            probed_text(7, "a.B.c", &Probed { claim: 3, methods, classes, waiting: Vec::new(), overruled: None })
+        };
         assert!(text(0, 0).starts_with("claim 3: no loaded class is named by a.B.c; a class that is loaded later"));
         assert!(text(1, 0).starts_with("claim 3: no method of 1 class can have a probe: "));
         assert_eq!(text(0, 2), "claim 3: 2 probes, there already; `instr remove 7 3` ends it\n");

@@ -35,7 +35,7 @@ impl Controlled for MadeUp {
     fn set_level(&self, _: &str, _: WantedLevel) -> Result<Changed, Refusal> {
         self.begins.lock().send(()).unwrap();
         self.may_end.lock().recv().unwrap();
-        Ok(Changed { changed: 1, governed: None, live: 1, fixed: Vec::new() })
+        Ok(Changed { changed: 1, governed: None, live: 1, fixed: Vec::new(), overruled: Vec::new() })
     }
 
     fn switch(&self, _: bool) -> Result<Switched, Refusal> {
@@ -53,7 +53,7 @@ impl Controlled for MadeUp {
 
     fn probe(&self, request: &ProbeRequest) -> Result<Probed, Refusal> {
         let claim = request.methods.parse().map_err(|_| Refusal::from("not here".to_owned()))?;
-        Ok(Probed { claim, methods: 1, classes: 1, waiting: Vec::new() })
+        Ok(Probed { claim, methods: 1, classes: 1, waiting: Vec::new(), overruled: None })
     }
 
     fn client_left(&self, claims: &[u32]) {

@@ -147,6 +147,28 @@ class ClaimsIT {
         assertEquals(90, trace().count(STEP), "the person's level before, beside and after the claim");
     }
 
+    /** Who sets a level learns which claims want another one, and the other way round; with the end of the claim on levels the others are in force. */
+    @EachJdk(oldestAndNewest = true)
+    void offByAPersonOnAMethodThatOthersClaimHasItsReason(Jdk jdk) throws IOException {
+        try (Dialog program = start(jdk, NO_RULE)) {
+            probe(program, STEP, "\"seconds\":600");
+            String off = ControlSocket.ask(program, "{\"ask\":\"level\",\"methods\":\"" + STEP + "\",\"level\":\"off\"}");
+            assertTrue(off.contains("\"overruled\":[\"claim 1 (" + STEP + " at level time): 1 method is at level off because of claim 2\"]"), off);
+            program.ask("work 10");
+            assertTrue(ControlSocket.ask(program, "{\"ask\":\"claims\"}").contains("1 method; 1 method is at level off because of claim 2"));
+            String later = probe(program, STEP, "\"level\":\"full\"");
+            assertTrue(later.contains("\"overruled\":\"1 method is at level off because of claim 2\""), later);
+            remove(program, 2);
+            remove(program, 3);
+            String lower = probe(program, STEP, "\"level\":\"off\"");
+            assertTrue(lower.contains("\"overruled\":\"1 method is at level time because of claim 1\""), lower);
+            program.ask("work 20");
+            program.send("quit");
+            assertQuiet(program.finish());
+        }
+        assertEquals(20, trace().count(STEP));
+    }
+
     /** Calls count for a claim from its beginning on, at any level. */
     @EachJdk(oldestAndNewest = true)
     void aClaimCountsItsOwnCalls(Jdk jdk) throws IOException {
