@@ -1,7 +1,6 @@
 //! How the agent comes into the JVM and leaves it.
 
 use std::sync::OnceLock;
-use std::time::{Duration, SystemTime};
 
 use crate::config::setup::{self, Setup, SetupError};
 use crate::jvm::{JavaVm, Jvmti};
@@ -33,9 +32,7 @@ pub(crate) fn on_load(vm: JavaVm, options: &[u8]) -> Answer {
     logging::install(setup.config.agent.log);
     warn(&setup);
     let abort = Answer::of(setup.config.agent.on_error);
-    // No file is opened before; the times of files lag behind by a tick of the kernel.
-    let started = SystemTime::now() - Duration::from_millis(10);
-    match connect(vm, started).and_then(|agent| agent.start_with_jvm(setup)) {
+    match connect(vm).and_then(|agent| agent.start_with_jvm(setup)) {
         Ok(()) => Answer::Continue,
         Err(reason) => {
             message::say(&format!("{reason}; the application runs un-instrumented"));
@@ -72,7 +69,7 @@ pub(crate) fn on_attach(vm: JavaVm, options: &[u8]) -> Answer {
     };
     logging::install(setup.config.agent.log);
     warn(&setup);
-    let started = connect(vm, jvm::process_start().unwrap_or(SystemTime::UNIX_EPOCH)).and_then(|agent| {
+    let started = connect(vm).and_then(|agent| {
         vm.with_current_thread(|jni| agent.start_now(jni, setup))
             .unwrap_or_else(|| Err("no JNI on this thread".to_owned()))
     });
@@ -114,8 +111,8 @@ fn warn(setup: &Setup) {
     setup.warnings.iter().for_each(|warning| message::write_unmarked(&format!("{warning}\n")));
 }
 
-/// The one agent of this process, connected to the JVM, which was started at this moment or later.
-fn connect(vm: JavaVm, started: SystemTime) -> Result<&'static Agent, String> {
+/// The one agent of this process, connected to the JVM.
+fn connect(vm: JavaVm) -> Result<&'static Agent, String> {
     jvm::counter::note_beginning();
     if let Some(agent) = AGENT.get() {
         return Ok(agent);
@@ -125,7 +122,7 @@ fn connect(vm: JavaVm, started: SystemTime) -> Result<&'static Agent, String> {
     if !granted.retransform {
         tracing::warn!("this JVM cannot retransform; classes loaded before the agent stay as they are");
     }
-    let agent = AGENT.get_or_init(|| Agent::new(vm, jvmti, started));
+    let agent = AGENT.get_or_init(|| Agent::new(vm, jvmti));
     jvm::install(jvmti, agent).map_err(|error| error.to_string())?;
     Ok(agent)
 }

@@ -1,7 +1,6 @@
 //! The agent of this process and its present session: the time between start (or attach) and end (or detach).
 
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::SystemTime;
 
 use instrument_core::level::Level;
 use parking_lot::{Mutex, RwLock};
@@ -47,8 +46,6 @@ use recording::{Ended, Running};
 pub(crate) struct Agent {
     vm: JavaVm,
     pub(crate) jvmti: Jvmti,
-    /// The JVM was started then, or later.
-    started: SystemTime,
     runtime: OnceLock<RuntimeClasses>,
     rings: OnceLock<&'static Rings>,
     session: RwLock<Option<Arc<Session>>>,
@@ -98,11 +95,10 @@ pub(crate) struct Session {
 
 impl Agent {
     /// An agent without a session.
-    pub(crate) fn new(vm: JavaVm, jvmti: Jvmti, started: SystemTime) -> Agent {
+    pub(crate) fn new(vm: JavaVm, jvmti: Jvmti) -> Agent {
         Agent {
             vm,
             jvmti,
-            started,
             runtime: OnceLock::new(),
             rings: OnceLock::new(),
             session: RwLock::new(None),
@@ -186,7 +182,6 @@ impl Agent {
             tracing::error!(%error, "the class hook cannot be switched off");
         }
         instrumentation.events.listen(self.jvmti, false);
-        instrumentation.generation().types.close();
         self.end_session("the agent was detached");
     }
 
@@ -415,7 +410,7 @@ impl Session {
             (control.socket || budget.is_some()).then(|| Arc::new(Mutex::new(CallRates::new(Arc::clone(&lengths)))));
         let ended_calls = || EndedCalls::new(probe_registry::of_process(), Arc::clone(&lengths));
         let tree = control.call_tree.then(|| Arc::new(Mutex::new(LiveTree::new(ended_calls()))));
-        let beginning = Beginning { vm: agent.vm, jvmti: agent.jvmti, jvm_started: agent.started };
+        let beginning = Beginning { vm: agent.vm, jvmti: agent.jvmti };
         let wrapped = WRAPPED.get_or_init(WrappedClasses::default);
         Session {
             instrumentation: Arc::new(Instrumentation::new(&beginning, setup, wrapped, &file_names, &lengths)),

@@ -1,5 +1,4 @@
-//! Sources of class files: jars and directories ([`ClassPath`]), the class path of a loader in a running JVM ([`LoaderClassPath`]),
-//! JDK run-time images ([`JdkImage`]), and the Java installations of this machine ([`JavaHome`]).
+//! Sources of class files: jars and directories ([`ClassPath`]), JDK run-time images ([`JdkImage`]), and the Java installations of this machine ([`JavaHome`]).
 //!
 //! Nothing here understands class files, and nothing here loads a class into a JVM: names go in, bytes are returned.
 //! Names are JVM-internal (`java/lang/Object`).
@@ -18,10 +17,8 @@ mod class_path;
 mod error;
 mod java_home;
 mod jdk_image;
-mod loader_class_path;
 
 pub use class_path::{ClassEntry, ClassPath};
 pub use error::{Error, ErrorKind};
 pub use java_home::JavaHome;
 pub use jdk_image::{ImageClass, ImageClasses, JdkImage};
-pub use loader_class_path::{Beginning, Found, LoaderClassPath, LoaderTraits, PathElement};

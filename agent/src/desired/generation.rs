@@ -3,7 +3,6 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-use std::time::SystemTime;
 
 use instrument_core::selection::{Chosen, CompiledRule, RuleDigests, RuleReach, RuleSet, Untouchable};
 use instrument_core::template::TemplateLibrary;
@@ -58,9 +57,9 @@ pub(crate) struct Generation {
 }
 
 impl Generation {
-    /// The generation of the start, for a JVM at `java_home` that was started then or later.
-    pub(crate) fn first(java_home: PathBuf, started: SystemTime, setup: Setup) -> Generation {
-        let types = Arc::new(TypeIndex::new(java_home, started, &setup.rules));
+    /// The generation of the start, for a JVM at `java_home`.
+    pub(crate) fn first(java_home: PathBuf, setup: Setup) -> Generation {
+        let types = Arc::new(TypeIndex::new(java_home, &setup.rules));
         Generation::new(1, setup, types)
     }
 

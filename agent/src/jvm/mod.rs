@@ -20,14 +20,12 @@ mod runtime_classes;
 mod threads;
 
 pub(crate) use capabilities::{Wish, ask_for, negotiate};
-pub(crate) use classes::class_loaders::{
-    LoaderKind, UrlParts, class_path_length, class_path_urls, loader_kind, with_parent,
-};
 pub(crate) use classes::class_origin::{code_location, loader_names, module_name};
 pub(crate) use classes::class_resource::{read_class_resource, with_protection_domain};
 pub(crate) use classes::loaded_classes::{LoadedClass, LoadedClasses, retransform};
 pub(crate) use classes::loader_id::objects_tagged;
 pub(crate) use classes::method_facts::{MethodFacts, MethodId, MethodNames, make_method_ids, methods_of};
+pub(crate) use classes::object_fields::UrlParts;
 pub(crate) use clock::nano_time::{NanoClock, probe_nanos};
 pub(crate) use environment::Jvmti;
 pub(crate) use error::JvmtiError;
@@ -39,8 +37,8 @@ pub(crate) use java_vm::JavaVm;
 pub(crate) use jni::{Jni, ObjectRef};
 pub(crate) use process::heap_size::{HeapSize, heap_size};
 pub(crate) use process::operating_system::{
-    block_signals, current_thread_id, own_switches, process_cpu_time, process_start, run_at_once, thread_cpu_time,
-    wake_up_in_time, zeroed_words,
+    block_signals, current_thread_id, own_switches, process_cpu_time, run_at_once, thread_cpu_time, wake_up_in_time,
+    zeroed_words,
 };
 pub(crate) use runtime_classes::define_class::{GlobalClass, define_boot_class};
 pub(crate) use runtime_classes::modules::export_to_class;

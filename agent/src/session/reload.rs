@@ -62,11 +62,7 @@ impl Session {
         self.open_gate();
         let next = before.next(setup);
         let number = next.number;
-        let keeps_types = Arc::ptr_eq(&next.types, &before.types);
         self.put_in_force(&next);
-        if !keeps_types {
-            before.types.close();
-        }
         number
     }
 }

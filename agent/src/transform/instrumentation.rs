@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::SystemTime;
 
 use instrument_core::level::Level;
 use instrument_core::selection::{Chosen, CompiledRule};
@@ -36,8 +35,6 @@ use crate::transform::late_decisions::LateDecisions;
 pub(crate) struct Beginning {
     pub(crate) vm: JavaVm,
     pub(crate) jvmti: Jvmti,
-    /// The JVM was started then, or later.
-    pub(crate) jvm_started: SystemTime,
 }
 
 /// What is inserted into classes, from the start of a session to its end.
@@ -122,11 +119,7 @@ impl Instrumentation {
             events: JvmEventRecording::new(&setup.config.trace, setup.config.sampler.is_some()),
             withdrawn,
             config: setup.config.clone(),
-            generation: RwLock::new(Arc::new(Generation::first(
-                PathBuf::from(java_home),
-                beginning.jvm_started,
-                setup,
-            ))),
+            generation: RwLock::new(Arc::new(Generation::first(PathBuf::from(java_home), setup))),
         }
     }
 

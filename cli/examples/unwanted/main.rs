@@ -1,9 +1,8 @@
 //! Cost of saying no: `unwanted --jdk HOME [JAR | DIRECTORY]...`
 //!
 //! Asks rules that want none of them about all classes of `java.base` and of the jars, with the functions that the agent's class
-//! hook calls: by name alone, and by name, outline and super types. Everything is in memory and warm, super types are known. Then the same
-//! jars as a class path: what it takes to open it, and to read a super type from it that is not known yet. What the whole hook takes in
-//! a JVM is measured by `bench/unwanted.py`.
+//! hook calls: by name alone, and by name, outline and super types. Everything is in memory and warm, super types are known. What the
+//! whole hook takes in a JVM is measured by `bench/unwanted.py`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program talks to its user")]
 
@@ -15,15 +14,13 @@ mod classes_in_memory;
 
 use std::collections::HashMap;
 use std::hint::black_box;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
-use class_source::{Found, LoaderClassPath, LoaderTraits, PathElement};
-use classes_in_memory::{add_jars, add_java_base, jars_of};
-use classfile::{ClassFile, ClassHead, HeadMemory};
+use classes_in_memory::{add_jars, add_java_base};
+use classfile::ClassFile;
 use instrument_core::selection::{ClassContext, Hierarchy, NoFactsYet, RuleSet, Supertypes, UnknownOrigin};
 
 /// A name takes less time than reading the clock.
@@ -40,20 +37,16 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let (mut classes, mut jars) = (Vec::new(), Vec::new());
+    let mut classes = Vec::new();
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--jdk" => add_java_base(&arguments.next().context("--jdk needs a directory")?, &mut classes)?,
             option if option.starts_with('-') => bail!("`{option}` is not known"),
-            path => {
-                add_jars(path, &mut classes)?;
-                jars.extend(jars_of(PathBuf::from(path))?);
-            }
+            path => add_jars(path, &mut classes)?,
         }
     }
-    measure(&classes)?;
-    measure_class_path(jars, &classes)
+    measure(&classes)
 }
 
 /// Knows all classes that are measured.
@@ -94,31 +87,6 @@ fn measure(classes: &[Vec<u8>]) -> Result<()> {
         &format!("[[rule]]\nextends = [\"com.acme.Plugin\", \"com.acme.Bean\"]\n{rest}"),
     )?;
     report_decisions("decided by `annotated`", &format!("[[rule]]\nannotated = \"com.acme.Monitored\"\n{rest}"))
-}
-
-/// The class path of these jars, and every tenth class of it.
-fn measure_class_path(jars: Vec<PathBuf>, classes: &[Vec<u8>]) -> Result<()> {
-    let elements = jars.into_iter().map(PathElement::Plain).collect();
-    let traits = LoaderTraits { release: 17, opened_after: SystemTime::now(), jars_may_vanish: false };
-    let start = Instant::now();
-    let path = LoaderClassPath::open(elements, traits);
-    println!("\n{} classes of {} jars indexed in {:?}\n", path.class_count(), path.jar_count(), start.elapsed());
-    println!("| from its jar | median ns | mean ns | p99 ns |\n|---|---|---|---|");
-    let (mut memory, mut taken) = (HeadMemory::default(), Vec::new());
-    for bytes in classes.iter().step_by(10) {
-        let name = ClassFile::parse(bytes)?.this_class();
-        let start = Instant::now();
-        let found =
-            path.find(name.as_bytes(), |class| ClassHead::read(class.bytes, &mut memory, |_| {}).ok().map(drop));
-        let elapsed = start.elapsed();
-        match found {
-            Found::Class(()) => taken.push(elapsed.as_nanos() as u64),
-            Found::Absent => {}
-            Found::Unsure => bail!("{name} cannot be read natively"),
-        }
-    }
-    report("head of a class", taken);
-    Ok(())
 }
 
 fn rules(text: &str) -> Result<RuleSet> {

@@ -11,12 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use instrument_core::selection::AskedTypes;
 use parking_lot::Mutex;
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
-
-use super::LoaderId;
-
-/// So many loaders are remembered at most; of more, the next ones are searched again.
-const MOST_LOADERS: usize = 1024;
+use rustc_hash::{FxBuildHasher, FxHashSet};
 
 /// The types that rules ask for.
 #[derive(Debug)]
@@ -150,42 +145,6 @@ impl Asked {
     pub(super) fn is_first(&self, before: AskedTypes) -> bool {
         before.max(self.jdk.get().copied().unwrap_or(AskedTypes::Nowhere)) == AskedTypes::Nowhere
     }
-
-    /// All names.
-    pub(super) fn names(&self) -> &[Box<[u8]>] {
-        &self.names
-    }
-}
-
-/// What the class path of each loader had when its first class came. This may be wrong by now, which only makes some decisions late ones.
-#[derive(Debug, Default)]
-pub(super) struct Expected {
-    by_loader: Mutex<FxHashMap<LoaderId, AskedTypes>>,
-}
-
-impl Expected {
-    /// The result of the search for this loader, if it was made.
-    pub(super) fn if_searched(&self, loader: LoaderId) -> Option<AskedTypes> {
-        self.by_loader.lock().get(&loader).copied()
-    }
-
-    /// Forgets loaders that are gone.
-    pub(super) fn forget(&self, gone: &FxHashSet<LoaderId>) {
-        self.by_loader.lock().retain(|loader, _| !gone.contains(loader));
-    }
-
-    /// The result of the search for this loader, made now if need be.
-    pub(super) fn of_loader(&self, loader: LoaderId, search: impl FnOnce() -> AskedTypes) -> AskedTypes {
-        self.if_searched(loader).unwrap_or_else(|| {
-            let found = search();
-            let mut by_loader = self.by_loader.lock();
-            if by_loader.len() >= MOST_LOADERS {
-                by_loader.clear();
-            }
-            by_loader.insert(loader, found);
-            found
-        })
-    }
 }
 
 #[cfg(test)]
@@ -270,15 +229,5 @@ mod tests {
         let asked = asked();
         asked.all_loaded_are_noted();
         assert_eq!(asked.in_jdk(|name| name != b"a/Other"), AskedTypes::Any);
-    }
-
-    #[test]
-    fn a_class_path_is_searched_once() {
-        let expected = Expected::default();
-        assert_eq!(expected.of_loader(1, || AskedTypes::Classes), AskedTypes::Classes);
-        assert_eq!(expected.of_loader(2, || AskedTypes::Any), AskedTypes::Any);
-        assert_eq!(expected.of_loader(1, || AskedTypes::Any), AskedTypes::Classes);
-        (0..5_000).for_each(|loader| _ = expected.of_loader(loader, || AskedTypes::Nowhere));
-        assert!(expected.by_loader.lock().len() <= MOST_LOADERS);
     }
 }

@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering;
 
 use instrument_core::selection::{AskedTypes, FirstLook, Hierarchy, Supertypes};
 
-use super::native_paths::Asking;
 use super::{BOOT, Latecomers, LoaderId, TypeIndex};
 use crate::jvm::{self, Jni, Jvmti, ObjectRef, read_class_resource};
 
@@ -126,10 +125,9 @@ impl<'a> LoaderView<'a> {
         self.index.arrive(class_id, class.is_interface(), class.super_types(), late);
     }
 
-    /// Whether the class need not fear that more types come that rules ask for: there are none, or it will come once more when they do.
-    fn is_sure_of(&self, come: AskedTypes) -> bool {
-        self.index.expected.if_searched(self.loader).is_some_and(|expected| expected <= come)
-            || self.newcomer.is_some_and(Newcomer::may_come_again)
+    /// Whether the class is decided again when more types are loaded that rules ask for.
+    fn may_come_again(&self) -> bool {
+        self.newcomer.is_some_and(Newcomer::may_come_again)
     }
 
     /// Learns that a class with these direct super types is wanted.
@@ -143,20 +141,11 @@ impl<'a> LoaderView<'a> {
     /// Which of the types that rules ask for exist, as far as the class may count on it, where these have come.
     fn expected_types(&self, come: AskedTypes) -> AskedTypes {
         match (come, self.object) {
-            (AskedTypes::Any, _) | (_, None) => AskedTypes::Any,
-            (come, _) if self.is_sure_of(come) => self.index.asked.believe(come),
-            (_, Some((jvmti, jni, loader))) => {
-                let search = || self.index.paths.asked_types(Asking { index: self.index, jvmti, jni }, loader);
-                let expected = self.index.expected.of_loader(self.loader, search);
-                // The JDK has been searched, and this search may have found some.
-                self.index.asked.believe(expected.max(self.index.asked_types()))
+            (AskedTypes::Classes | AskedTypes::Nowhere, Some(_)) if self.may_come_again() => {
+                self.index.asked.believe(come)
             }
+            _ => AskedTypes::Any,
         }
-    }
-
-    fn natively(&self, name: &[u8]) -> Option<Arc<Supertypes>> {
-        let (jvmti, jni, loader) = self.object?;
-        self.index.paths.super_types(Asking { index: self.index, jvmti, jni }, loader, name)
     }
 
     fn ask_loader(&self, name: &[u8]) -> Option<Arc<Supertypes>> {
@@ -179,7 +168,6 @@ impl<'a> LoaderView<'a> {
 impl Hierarchy for LoaderView<'_> {
     fn supertypes(&self, internal_name: &[u8]) -> Option<Arc<Supertypes>> {
         self.known_supertypes(internal_name)
-            .or_else(|| self.natively(internal_name))
             .or_else(|| self.index.undisputed(internal_name))
             .or_else(|| self.ask_loader(internal_name))
     }

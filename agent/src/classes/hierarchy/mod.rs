@@ -3,13 +3,12 @@
 //! A question is answered, in this order, by
 //! 1. what the class hook saw the same loader define;
 //! 2. the JDK's run-time image (for names that the image has);
-//! 3. for the application's own loader and for URL class loaders: the jars and directories of the class path, read natively;
-//! 4. what the hook saw other loaders define, if they all agree;
-//! 5. the loader's resources, over JNI, never from inside another such question;
-//! 6. nobody: the class is decided again when it is linked (`linked_classes.rs`).
+//! 3. what the hook saw other loaders define, if they all agree;
+//! 4. the loader's resources, over JNI, never from inside another such question (decision 054);
+//! 5. nobody: the class is decided again when it is linked (`linked_classes.rs`).
 //!
 //! Most questions are not asked at all: a type whose whole ancestry holds nothing that a rule asks for is marked so, and the next
-//! class that extends it needs one look. And a question that would have to be answered from a class file (3. to 6.) is only asked if the
+//! class that extends it needs one look. And a question that would have to be answered from a class file (4. and 5.) is only asked if the
 //! answer can lead to a type that a rule asks for: not before such a type has come, nor about interfaces where only classes have ([`asked`]). When
 //! one comes, classes that were on their way by then are decided late ([`overlooked`]). From then on, a class with a super type that was
 //! never seen waits until that is loaded, too, unless reading is cheaper ([`experience`]). Classes that HotSpot could not retransform do not wait.
@@ -21,7 +20,6 @@ mod class_id;
 mod experience;
 mod known;
 mod loader_view;
-mod native_paths;
 mod on_their_way;
 mod overlooked;
 
@@ -29,7 +27,6 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::SystemTime;
 
 use class_source::JdkImage;
 use classfile::{ClassHead, HeadMemory};
@@ -37,12 +34,11 @@ use instrument_core::selection::{AskedTypes, RuleSet, Supertypes};
 use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::FxHashSet;
 
-use asked::{Asked, Expected};
+use asked::Asked;
 pub(crate) use class_id::{ClassId, class_id};
 use experience::Experience;
 use known::Known;
 pub(crate) use loader_view::{LoaderView, Newcomer};
-use native_paths::NativePaths;
 pub(crate) use overlooked::Latecomers;
 use overlooked::Overlooked;
 
@@ -60,9 +56,7 @@ thread_local! {
 pub(crate) struct TypeIndex {
     java_home: PathBuf,
     image: OnceLock<Option<JdkImage>>,
-    paths: NativePaths,
     asked: Asked,
-    expected: Expected,
     known: Mutex<Known>,
     overlooked: Overlooked,
     experience: Experience,
@@ -71,28 +65,24 @@ pub(crate) struct TypeIndex {
 }
 
 impl TypeIndex {
-    /// An empty index over the JDK at `java_home`, whose image is opened when it is first needed, for a JVM that was started then or later
-    /// and these rules.
-    pub(crate) fn new(java_home: PathBuf, started: SystemTime, rules: &RuleSet) -> TypeIndex {
+    /// An empty index over the JDK at `java_home`, whose image is opened when it is first needed, for these rules.
+    pub(crate) fn new(java_home: PathBuf, rules: &RuleSet) -> TypeIndex {
         let asked = Asked::new(rules.asked_types(), !rules.needs_hierarchy_at_load());
-        TypeIndex::asking(java_home, started, asked, Arc::default())
+        TypeIndex::asking(java_home, asked, Arc::default())
     }
 
     /// An empty index for these rules; `None` if this one serves them: they ask for the same types.
     pub(crate) fn for_rules(&self, rules: &RuleSet) -> Option<TypeIndex> {
         let asked = Asked::new(rules.asked_types(), !rules.needs_hierarchy_at_load());
-        let (java_home, started) = (self.java_home.clone(), self.paths.started());
         (!asked.is_for_the_same(&self.asked))
-            .then(|| TypeIndex::asking(java_home, started, asked, Arc::clone(&self.walks)))
+            .then(|| TypeIndex::asking(self.java_home.clone(), asked, Arc::clone(&self.walks)))
     }
 
-    fn asking(java_home: PathBuf, started: SystemTime, asked: Asked, walks: Arc<AtomicU64>) -> TypeIndex {
+    fn asking(java_home: PathBuf, asked: Asked, walks: Arc<AtomicU64>) -> TypeIndex {
         TypeIndex {
             java_home,
             image: OnceLock::new(),
-            paths: NativePaths::new(started),
             asked,
-            expected: Expected::default(),
             known: Mutex::default(),
             overlooked: Overlooked::default(),
             experience: Experience::default(),
@@ -155,11 +145,6 @@ impl TypeIndex {
         self.asked.is_asked(name) || overlooked::above(self, name, loader).is_below
     }
 
-    /// Notes the super types of a class that was learnt before, as another loader sees it.
-    fn share(&self, name: &[u8], loader: LoaderId, types: &Supertypes) -> Arc<Supertypes> {
-        self.known().learn(name, loader, types.names())
-    }
-
     /// What all loaders that know a class of this name say, if they agree.
     fn undisputed(&self, name: &[u8]) -> Option<Arc<Supertypes>> {
         self.known().undisputed(name)
@@ -203,8 +188,6 @@ impl TypeIndex {
     /// Forgets the classes of loaders that are gone.
     pub(crate) fn forget(&self, gone: &FxHashSet<LoaderId>) {
         self.known().forget(gone);
-        self.expected.forget(gone);
-        self.paths.forget(gone);
     }
 
     /// How often the super types of a class were walked.
@@ -238,11 +221,6 @@ impl TypeIndex {
     /// Whether some module of the JDK has the package of this class, as far as the JDK can be read.
     fn is_in_jdk_package(&self, name: &[u8]) -> bool {
         self.image().is_none_or(|image| image.has_package_of(name).unwrap_or(true))
-    }
-
-    /// Closes what is held open.
-    pub(crate) fn close(&self) {
-        self.paths.close();
     }
 
     fn image(&self) -> Option<&JdkImage> {

@@ -183,7 +183,6 @@ mod tests {
     use std::cell::RefCell;
     use std::path::PathBuf;
     use std::sync::Barrier;
-    use std::time::SystemTime;
 
     use super::super::BOOT;
     use super::super::asked::Asked;
@@ -215,7 +214,7 @@ mod tests {
         let asked = Asked::new([b"a/Wanted".as_slice(), b"a/Class"].into_iter(), true);
         asked.all_loaded_are_noted();
         assert_eq!(asked.in_jdk(|_| true), AskedTypes::Nowhere);
-        TypeIndex::asking(PathBuf::from("/nowhere"), SystemTime::now(), asked, Arc::default())
+        TypeIndex::asking(PathBuf::from("/nowhere"), asked, Arc::default())
     }
 
     fn arrive(index: &TypeIndex, late: &Noting, name: &str, loader: LoaderId, super_type: &str) -> Vec<String> {

@@ -5,8 +5,8 @@ use std::ptr::null_mut;
 
 use jvmti_bindings::sys::jni;
 
-use super::class_loaders::{UrlParts, object_field, string_field};
 use super::loaded_classes::LoadedClass;
+use super::object_fields::{UrlParts, object_field, string_field};
 use crate::jvm::environment::{Jvmti, jvmti_call};
 use crate::jvm::error::JvmtiError;
 use crate::jvm::jni::{Jni, Local, ObjectRef, jni_call};

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::AtomicU64;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// The operating system's number of the current thread.
 pub(crate) fn current_thread_id() -> u64 {
@@ -61,19 +61,6 @@ fn has_capability(status: &str, capability: u32) -> bool {
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let bits = effective.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
     bits >> capability & 1 == 1
-}
-
-/// A moment at most a second before this process began; `None` where the kernel does not tell.
-pub(crate) fn process_start() -> Option<SystemTime> {
-    /// In which the kernel counts for programs, whatever it does itself.
-    const TICKS_A_SECOND: f64 = 100.0;
-    let read = |file| std::fs::read_to_string(file).ok();
-    let (facts, uptime) = (read("/proc/self/stat")?, read("/proc/uptime")?);
-    // Behind the name of the program, which may hold blanks, follow the fields from the third on; this is the 22nd.
-    let started: f64 = facts.rsplit_once(") ")?.1.split(' ').nth(19)?.parse().ok()?;
-    let now: f64 = uptime.split(' ').next()?.parse().ok()?;
-    let age = Duration::try_from_secs_f64(now - started / TICKS_A_SECOND + 1.0).ok()?;
-    SystemTime::now().checked_sub(age)
 }
 
 /// How often the current thread has left its processor: because it had to wait, and because another took its place. A system
@@ -147,11 +134,5 @@ mod tests {
             own_switches().unwrap().0 > before
         });
         assert!(waited);
-    }
-
-    #[test]
-    fn the_process_began_a_moment_ago() {
-        let age = SystemTime::now().duration_since(process_start().unwrap()).unwrap();
-        assert!(age > Duration::from_millis(900) && age < Duration::from_secs(3600), "{age:?}");
     }
 }
