@@ -259,14 +259,19 @@ impl Session {
         if running.delegates.as_ref().is_some_and(|thread| !thread.is_finished()) {
             return;
         }
-        let names = self.instrumentation.generation().delegates.take_unseen();
+        let generation = self.instrumentation.generation();
+        let names = generation.delegates.take_unseen();
         if names.is_empty() {
             return;
         }
         let session = Arc::clone(self);
         let change = move || {
             block_signals();
-            session.change_classes(Change::Insert(names));
+            let _one_at_a_time = session.reloading.lock();
+            // Other rules have marks of their own.
+            if Arc::ptr_eq(&generation.delegates, &session.instrumentation.generation().delegates) {
+                session.change_classes(Change::Insert(names));
+            }
         };
         match std::thread::Builder::new().name("instr-delegates".to_owned()).spawn(change) {
             Ok(thread) => running.delegates = Some(thread),

@@ -62,6 +62,10 @@ pub(crate) fn class_file(instrumentation: &Instrumentation, class: &jvm::ClassFi
     let generation = instrumentation.generation();
     let rules = generation.rules();
     let coming = Coming::of(class, instrumentation.wrapped);
+    if let Some(name) = class.name.filter(|_| class.is_loaded()) {
+        // What was decided with other rules is not in force any more, even if these do not look at the class.
+        instrumentation.facts.note_decision(name, class.loader_id(), None);
+    }
     let wanted = class.name.is_none_or(|name| generation.wants_name(name)) || coming.has_wrappers();
     if !wanted && !rules.needs_hierarchy() {
         return unchanged(instrumentation, class);
