@@ -17,10 +17,9 @@ const BURST: u8 = 32;
 const SWITCHED_OFF: u8 = 40;
 /// Watch, and calls count themselves at present.
 const COUNTING: u8 = 48;
-/// Off until all probes of one change are there, then watch, time or full: one store into the word of its level arms all of them.
-const ARMED_TO_WATCH: u8 = 56;
-const ARMED_TO_TIME: u8 = 64;
-const ARMED_TO_FULL: u8 = 72;
+/// Off until all probes of one change are there, then time or full: one store into the word of its level arms all of them.
+const ARMED_TO_TIME: u8 = 56;
+const ARMED_TO_FULL: u8 = 64;
 
 /// In front of probe 0: one byte for each level, with which Java code warms up.
 const WARM_UP: [u8; 5] = [OFF, WATCH, TIME, FULL, BURST];
@@ -47,7 +46,6 @@ struct Words {
     burst: AtomicI64,
     _switched_off: AtomicI64,
     _counting: AtomicI64,
-    armed_to_watch: AtomicI64,
     armed_to_time: AtomicI64,
     armed_to_full: AtomicI64,
 }
@@ -60,7 +58,6 @@ static WORDS: Words = Words {
     burst: AtomicI64::new(0),
     _switched_off: AtomicI64::new(0),
     _counting: AtomicI64::new(COUNTED_WORD),
-    armed_to_watch: AtomicI64::new(0),
     armed_to_time: AtomicI64::new(0),
     armed_to_full: AtomicI64::new(0),
 };
@@ -159,11 +156,11 @@ impl LiveLevels {
     /// Gives a probe its first level, as [`LiveLevels::begin`]; calls are not recorded before [`LiveLevels::arm`].
     pub(crate) fn begin_unarmed(&self, probe: u32, level: Level) {
         let value = match level {
-            Level::Watch => ARMED_TO_WATCH,
             Level::Time => ARMED_TO_TIME,
             Level::Full => ARMED_TO_FULL,
             Level::Off => SWITCHED_OFF,
-            // Windows arm all of these at once anyway.
+            // These record from tick to tick, and in windows: there is nothing to begin together.
+            Level::Watch => WATCH,
             Level::Burst => BURST,
         };
         if self.byte(probe).is_some_and(|byte| byte.load(Ordering::Relaxed) == OFF) {
@@ -174,7 +171,6 @@ impl LiveLevels {
     /// From now on the calls of these probes are recorded: those of one level by one store. Levels that were set meanwhile stay.
     pub(crate) fn arm(&self, probes: impl Iterator<Item = u32>) {
         let words = [
-            (ARMED_TO_WATCH, Level::Watch, &WORDS.armed_to_watch, WORDS.tick.load(Ordering::Acquire)),
             (ARMED_TO_TIME, Level::Time, &WORDS.armed_to_time, TIME_WORD),
             (ARMED_TO_FULL, Level::Full, &WORDS.armed_to_full, FULL_WORD),
         ];

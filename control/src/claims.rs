@@ -50,6 +50,8 @@ messages! {
         pub classes: usize,
         /// Classes that the pattern names and that wait, with the reason.
         pub waiting: Vec<String>,
+        /// Classes that the pattern names and that cannot be changed, with the reason; of many the first.
+        pub refused: Vec<String>,
         /// Of the methods, those that are at another level than asked for, and the claims that decide about them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub overruled: Option<String>,

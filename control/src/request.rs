@@ -196,7 +196,7 @@ requests! {
 }
 
 impl Request {
-    /// Whether it changes something. An agent carries out one such request at a time and answers others meanwhile.
+    /// Whether it changes something, apart from pausing, which waits for nothing. An agent carries out one such request at a time and answers others meanwhile.
     #[must_use]
     pub fn is_slow(&self) -> bool {
         !matches!(
@@ -208,6 +208,8 @@ impl Request {
                 | Request::Methods { .. }
                 | Request::Inventory { .. }
                 | Request::Explain { .. }
+                | Request::Pause
+                | Request::Resume
         )
     }
 

@@ -80,6 +80,15 @@ impl LevelTimes {
         self.note(probe, begin, None, Some(to));
     }
 
+    /// Notes that a method gets a probe which it had before and had lost.
+    pub fn begin_again(&self, probe: u32, to: Level) {
+        let now = self.began.elapsed();
+        let Noted { probes, pauses } = &mut *self.noted.lock();
+        if let Some(times) = probes.get_mut(&probe) {
+            times.change(Some(to), now, pauses);
+        }
+    }
+
     /// Notes that all probes are paused or resumed.
     pub fn switch(&self, is_on: bool) {
         let now = self.began.elapsed();

@@ -61,6 +61,11 @@ impl ClaimedProbe {
         self.claims.push(claim);
     }
 
+    /// Adds the claims of another decision about the same method that are newer than this one.
+    pub(crate) fn add_newer(&mut self, other: &ClaimedProbe, newest: u32) {
+        other.claims.iter().filter(|(id, ..)| *id > newest).for_each(|claim| self.add(*claim));
+    }
+
     /// Takes a claim away, and returns whether it was one of them.
     pub(crate) fn end(&mut self, claim: u32) -> bool {
         let before = self.claims.len();

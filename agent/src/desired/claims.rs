@@ -67,6 +67,11 @@ impl Claims {
         self.claims.lock().insert(claim.id, claim);
     }
 
+    /// Whether there is a claim with this number.
+    pub(crate) fn has(&self, id: u32) -> bool {
+        self.claims.lock().contains_key(&id)
+    }
+
     /// Returns the claim with this number, which is one no more.
     pub(crate) fn remove(&self, id: u32) -> Option<Claim> {
         self.claims.lock().remove(&id)

@@ -99,6 +99,11 @@ impl Generation {
         self.claimed.iter().any(|claimed| claimed.rules.wants_name(name))
     }
 
+    /// Returns the number of the newest claim on probes that this generation knows.
+    pub(crate) fn newest_claim(&self) -> u32 {
+        self.claimed.last().map_or(0, |claimed| claimed.claim)
+    }
+
     /// Returns digests of what claims want of classes.
     pub(crate) fn claim_digests(&self) -> ClaimDigests<'_> {
         ClaimDigests(self.claimed.iter().map(|claimed| (claimed.claim, claimed.rules.digests())).collect())

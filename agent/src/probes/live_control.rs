@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use control::{Bursts, Changed, GovernorFigures, LiveCounts, RecordedTime, WantedLevel};
 use instrument_core::level::Level;
-use instrument_core::selection::Chosen;
 use instrument_core::template::TemplateLibrary;
 use parking_lot::Mutex;
 use records::level_times::LevelTimes;
@@ -33,6 +32,7 @@ mod overruled;
 
 use arming::Unarmed;
 pub(crate) use changes::{Governing, LevelChange, LevelsSet};
+pub(crate) use claimed::DecidedClaims;
 
 /// So many decisions are remembered.
 const REMEMBERED: usize = 100;
@@ -64,14 +64,16 @@ struct State {
     prices: ProbePrices,
     /// What the rule of each live probe says.
     ruled: FxHashMap<u32, Ruled>,
-    /// When each probe of a fixed level was inserted, in milliseconds since the session began, and the pass in which a class got it last.
-    fixed: FxHashMap<u32, (u32, u32)>,
+    /// The probes of a fixed level.
+    fixed: FxHashMap<u32, Fixed>,
     /// Live probes that methods get on this thread, to be armed together.
     unarmed: Option<(ThreadId, Vec<Unarmed>)>,
     /// Counts the times that loaded classes are about to be retransformed.
     pass: u32,
     /// The probes of methods that claims on probes are about.
     claimed: FxHashMap<u32, ClaimedProbe>,
+    /// Probes that nobody wants any more, and that classes may have still: their level is off.
+    unwanted: FxHashSet<u32>,
     /// The claims on probes that ended last: a class may be on its way past the class hook with what they wanted.
     ended_claims: VecDeque<u32>,
     /// Live probes whose level a person set, and the claim: the governor leaves them alone.
@@ -87,6 +89,21 @@ struct State {
     warned: FxHashSet<u32>,
 }
 
+/// A probe of a fixed level.
+#[derive(Debug, Clone, Copy)]
+struct Fixed {
+    /// When a method got it, in milliseconds since the session began.
+    begin: u32,
+    pass: Passes,
+}
+
+/// The passes in which classes got a probe first and last.
+#[derive(Debug, Clone, Copy)]
+struct Passes {
+    first: u32,
+    last: u32,
+}
+
 /// What a rule says of a live probe.
 #[derive(Debug, Clone, Copy)]
 struct Ruled {
@@ -95,23 +112,22 @@ struct Ruled {
     is_only_template: bool,
     /// When the method got the probe, since the session began.
     begin: Duration,
-    /// The pass in which a class got it last.
-    pass: u32,
+    pass: Passes,
     wanted: WantedBy,
 }
 
 /// Who wants a live probe.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct WantedBy {
+struct WantedBy {
     /// Whether its rule lets the governor change its level.
-    pub(crate) allows_governor: bool,
+    allows_governor: bool,
     /// Whether a person's claim decides about its level.
-    pub(crate) by_person: bool,
+    by_person: bool,
 }
 
 impl WantedBy {
     /// Whether the governor may change its level.
-    pub(crate) fn is_governed(self) -> bool {
+    fn is_governed(self) -> bool {
         self.allows_governor && !self.by_person
     }
 
@@ -157,44 +173,6 @@ impl LiveControl {
         state.budget_percent = budget_percent;
         state.governor = budget_percent.map(|percent| Governor::new(percent, Manner::OF_LEVELS));
         state.last = Some(Last { at: self.began.elapsed(), cpu, made: CallsMade::default() });
-    }
-
-    /// A method got this live probe.
-    pub(crate) fn begin(
-        &self,
-        probe: u32,
-        chosen: &Chosen,
-        wanted: WantedBy,
-        claimed: Option<ClaimedProbe>,
-    ) -> Option<LevelChange> {
-        let is_only_template = chosen.templates.len() == 1;
-        let mut state = self.state.lock();
-        let pass = state.pass;
-        let (level, wanted) = state.wanted_now((chosen.level, wanted), claimed.as_ref());
-        state.note_claims(probe, claimed);
-        let earlier = state.ruled.get(&probe).copied();
-        let begin = earlier.map_or_else(|| self.began.elapsed(), |earlier| earlier.begin);
-        state.ruled.insert(probe, Ruled { level, is_only_template, begin, pass, wanted });
-        if earlier.is_none() && state.hold_back(probe, true) {
-            self.levels.begin_unarmed(probe, level);
-        } else {
-            self.levels.begin(probe, level);
-        }
-        // Something else is wanted since a reload, or since a claim was made or has ended.
-        let is_other = |earlier: Ruled| earlier.level != level || earlier.wanted.by_person != wanted.by_person;
-        if !earlier.is_some_and(is_other) || state.hold_back(probe, false) {
-            return None;
-        }
-        self.change_to_wanted(&mut state, probe)
-    }
-
-    /// A method got this probe, whose level stays.
-    pub(crate) fn begin_fixed(&self, probe: u32, claimed: Option<ClaimedProbe>) {
-        let begin = u32::try_from(self.began.elapsed().as_millis()).unwrap_or(u32::MAX);
-        let mut state = self.state.lock();
-        let pass = state.pass;
-        state.note_claims(probe, claimed);
-        state.fixed.entry(probe).or_insert((begin, pass)).1 = pass;
     }
 
     /// For how long probes were at each level.
@@ -507,7 +485,7 @@ impl State {
     /// Returns when a method got this probe, since the session began.
     fn begin(&self, probe: u32) -> Option<Duration> {
         let live = self.ruled.get(&probe).map(|ruled| ruled.begin);
-        live.or_else(|| Some(Duration::from_millis(u64::from(self.fixed.get(&probe)?.0))))
+        live.or_else(|| Some(Duration::from_millis(u64::from(self.fixed.get(&probe)?.begin))))
     }
 
     fn note(&mut self, at: Duration, line: String) {
@@ -521,6 +499,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use instrument_core::level::Mode;
+    use instrument_core::selection::Chosen;
 
     use super::*;
     use records::probe_registry::ProbeRequest;
@@ -548,7 +527,7 @@ mod tests {
         let probe = probes.numbers((b"p/Late", 1), &[request("a", false)]).unwrap()[0];
         let control = session_since(100, probes);
         assert!(control.recorded_time(probe, Some(Level::Watch)).is_none(), "no class of this session has it");
-        control.begin_fixed(probe, None);
+        control.begin_fixed(probe, Level::Watch, DecidedClaims::default());
         let before = control.recorded_time(probe, Some(Level::Watch)).map(in_seconds);
         assert!(matches!(before, Some([0, estimates, whole, 0]) if estimates == whole && whole < 50), "{before:?}");
         control.note_removal(probe, true);
@@ -571,9 +550,8 @@ mod tests {
         let templates = Arc::from(setup.rules.rules()[0].templates());
         let chosen = Chosen { rule: 0, templates, level: Level::Time, mode: Mode::Inline, capture: None };
         let control = LiveControl::new(probes, Arc::default());
-        let wanted = WantedBy { allows_governor: true, by_person: false };
-        [kept, script].iter().for_each(|probe| drop(control.begin(*probe, &chosen, wanted, None)));
-        control.begin_fixed(fixed, None);
+        [kept, script].iter().for_each(|probe| drop(control.begin(*probe, &chosen, true, DecidedClaims::default())));
+        control.begin_fixed(fixed, Level::Watch, DecidedClaims::default());
         probes.note_unloaded(&FxHashSet::from_iter([2]));
         let counts = control.count(&setup.templates, &FxHashSet::default());
         let levels: Vec<_> = counts.iter().map(|counts| format!("{} {:?}", counts.category, counts.levels)).collect();

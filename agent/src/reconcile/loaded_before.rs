@@ -46,7 +46,7 @@ pub(super) fn claimed_names(
     loaded.iter().filter_map(name).map(Into::into).collect()
 }
 
-/// Returns the loaded classes of these names that can be retransformed now: none of a name of which one cannot.
+/// Returns the loaded classes of these names that can be retransformed now and were not: none of a name of which one cannot.
 pub(super) fn ready_of_names<'jni>(
     jni: &Jni<'_>,
     retransforming: &mut Retransforming<'_>,
@@ -57,7 +57,8 @@ pub(super) fn ready_of_names<'jni>(
     let name_in = |class: &LoadedClass<'_>, names: &FxHashSet<Arc<[u8]>>| {
         class.internal_name(jvmti).is_some_and(|name| names.contains(name.as_slice()))
     };
-    let meant: Vec<LoadedClass<'_>> = loaded.iter().copied().filter(|class| name_in(class, names)).collect();
+    let is_meant = |class: &LoadedClass<'_>| name_in(class, names) && !retransforming.is_done(jni, *class);
+    let meant: Vec<LoadedClass<'_>> = loaded.iter().copied().filter(is_meant).collect();
     let mut ready = retransforming.ready_among(jni, &meant);
     ready.retain(|class| !name_in(class, &retransforming.refused));
     ready

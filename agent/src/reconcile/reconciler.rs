@@ -69,6 +69,8 @@ pub(crate) struct Outcome {
     pub(crate) changed: Names,
     /// How many classes were to be restored and keep their probes, switched off.
     pub(crate) kept: usize,
+    /// What classes have got since is noted with this pass, or with a later one.
+    pub(crate) pass: u32,
 }
 
 #[derive(Debug)]
@@ -284,12 +286,20 @@ impl Shared {
                 retransforming.forget_lost_probes();
             }
             Change::Claim { claim, probes, with_removed } => {
-                let mut names = loaded_before::claimed_names(jvmti, loaded, probes);
-                if !with_removed {
-                    names = claim_present((jvmti, jni, instrumentation), loaded, names, (*claim, probes));
-                }
+                let all = loaded_before::claimed_names(jvmti, loaded, probes);
+                let names = match with_removed {
+                    true => all.clone(),
+                    false => claim_present((jvmti, jni, instrumentation), loaded, all.clone(), (*claim, probes)),
+                };
                 let ready = loaded_before::ready_of_names(jni, &mut retransforming, loaded, &names);
                 self.insert(jni, &mut retransforming, ready, batches);
+                // Classes that were on their way past the hook when the claim was made.
+                if let Ok(more) = LoadedClasses::all(jvmti, jni) {
+                    let mut late = loaded_before::claimed_names(jvmti, more.as_slice(), probes);
+                    late.retain(|name| names.contains(name) || !all.contains(name));
+                    let ready = loaded_before::ready_of_names(jni, &mut retransforming, more.as_slice(), &late);
+                    self.insert(jni, &mut retransforming, ready, batches);
+                }
             }
             Change::Insert(names) => {
                 let ready = loaded_before::ready_of_names(jni, &mut retransforming, loaded, names);
@@ -298,10 +308,16 @@ impl Shared {
             Change::Remove(names) => {
                 let ready = loaded_before::ready_of_names(jni, &mut retransforming, loaded, names);
                 retransforming.retransform(jni, &ready, Some((batches, &|| true)));
+                if let Ok(more) = LoadedClasses::all(jvmti, jni) {
+                    let ready = loaded_before::ready_of_names(jni, &mut retransforming, more.as_slice(), names);
+                    retransforming.retransform(jni, &ready, Some((batches, &|| true)));
+                }
             }
             Change::Restore => {}
         }
-        Outcome { changed: retransforming.changed(), refused: retransforming.refused, kept: 0 }
+        self.wait_no_longer(&retransforming);
+        let pass = retransforming.pass();
+        Outcome { changed: retransforming.changed(), refused: retransforming.refused, kept: 0, pass }
     }
 
     fn replan(
@@ -327,7 +343,7 @@ impl Shared {
         classes: Vec<LoadedClass<'_>>,
         batches: &mut Batches,
     ) {
-        let mut left = classes;
+        let mut left = retransforming.insertable_among(jni, classes);
         while !left.is_empty() && !retransforming.instrumentation.is_leaving() {
             retransforming.instrumentation.live.hold();
             left = self.without_standing(jni, retransforming, left);
@@ -379,6 +395,13 @@ impl Shared {
             look_at: Instant::now() + FIRST_LOOK,
             pause: FIRST_LOOK,
         });
+    }
+
+    /// Classes that were retransformed have what is wanted of them.
+    fn wait_no_longer(&self, retransforming: &Retransforming<'_>) {
+        if let Some(waiting) = &mut self.state.lock().waiting {
+            waiting.classes.retain(|class, _| !retransforming.done().contains(class));
+        }
     }
 
     /// Changes classes that have waited and need not any more.

@@ -160,6 +160,21 @@ impl<'a> Retransforming<'a> {
         }
     }
 
+    /// Whether this class was retransformed.
+    pub(super) fn is_done(&self, jni: &Jni<'_>, class: LoadedClass<'_>) -> bool {
+        class_id(self.jvmti, jni, class).is_some_and(|class| self.done.contains(&class))
+    }
+
+    /// Returns the classes that were retransformed.
+    pub(super) fn done(&self) -> &FxHashSet<ClassId> {
+        &self.done
+    }
+
+    /// What classes have got since is noted with this pass, or with a later one.
+    pub(super) fn pass(&self) -> u32 {
+        self.pass
+    }
+
     /// Returns the names of which all classes were retransformed.
     pub(super) fn changed(&self) -> FxHashSet<Arc<[u8]>> {
         let names = self.done.iter().map(|(name, _)| &**name).filter(|name| !self.refused.contains(*name));
@@ -198,15 +213,14 @@ impl<'a> Retransforming<'a> {
     }
 
     /// Takes back what the class hook has noted of classes that the JVM rejects: they stay as they were before.
-    fn undo(&self, rejected: &FxHashSet<ClassId>, before: &Before) {
+    fn undo(&self, rejected: &FxHashSet<ClassId>, changed_before: &FxHashSet<ClassId>) {
         let Instrumentation { rewritten, live, .. } = &**self.instrumentation;
-        for (name, loader) in rejected.iter().filter(|class| !before.rewritten.contains(*class)) {
+        for (name, loader) in rejected.iter().filter(|class| !changed_before.contains(*class)) {
             rewritten.note_unchanged(name, *loader);
         }
         let mut names: FxHashSet<&[u8]> = rejected.iter().map(|(name, _)| &**name).collect();
         self.done.iter().for_each(|(name, _)| _ = names.remove(&**name));
-        let new = live.numbers().into_iter().filter(|probe| !before.probes.contains(probe)).collect();
-        live.lose(&self.probes_of(new, &names));
+        live.lose(&self.probes_of(live.new_since(self.pass), &names));
     }
 
     fn refuse(&mut self, class: LoadedClass<'_>, key: &str, reason: String) {
@@ -228,6 +242,30 @@ impl<'a> Retransforming<'a> {
         self.safe_among(jni, &linked, MayRead::ClassFiles)
     }
 
+    /// Returns the classes into which probes may be inserted: not those that grow with each retransformation. To remove probes from these is possible once
+    /// more.
+    pub(super) fn insertable_among<'jni>(
+        &mut self,
+        jni: &Jni<'_>,
+        classes: Vec<LoadedClass<'jni>>,
+    ) -> Vec<LoadedClass<'jni>> {
+        let mut insertable = Vec::with_capacity(classes.len());
+        for class in classes {
+            let id = class_id(self.jvmti, jni, class);
+            match id.and_then(|id| self.instrumentation.rewritten.retransformed_too_often(&id)) {
+                Some(times) => {
+                    let reason = format!(
+                        "HotSpot has added constants to the class in each of {times} retransformations and never removes them (JDK-8308762, mended in \
+                         later updates of the JDK): it gets no other probes"
+                    );
+                    self.refuse(class, "constant-pool-grows", reason);
+                }
+                None => insertable.push(class),
+            }
+        }
+        insertable
+    }
+
     /// Returns the classes that the JVM can retransform safely.
     pub(super) fn safe_among<'jni>(
         &mut self,
@@ -240,17 +278,9 @@ impl<'a> Retransforming<'a> {
         let types: Option<&TypeIndex> = matches!(may_read, MayRead::ClassFiles).then_some(&generation.types);
         // To look into thousands of classes takes seconds.
         for class in classes.iter().take_while(|_| !self.instrumentation.is_leaving()) {
-            let id = class_id(self.jvmti, jni, *class);
-            if let Some(hazard) = SAFE_RETRANSFORMS.hazard(self.jvmti, jni, *class, types) {
-                self.refuse(*class, hazard.key, hazard.reason.to_owned());
-            } else if let Some(times) = id.and_then(|id| self.instrumentation.rewritten.retransformed_too_often(&id)) {
-                let reason = format!(
-                    "HotSpot has added constants to the class in each of {times} retransformations and never removes them \
-                     (JDK-8308762, mended in later updates of the JDK): it keeps its present code, where probes can be switched off"
-                );
-                self.refuse(*class, "constant-pool-grows", reason);
-            } else {
-                safe.push(*class);
+            match SAFE_RETRANSFORMS.hazard(self.jvmti, jni, *class, types) {
+                Some(hazard) => self.refuse(*class, hazard.key, hazard.reason.to_owned()),
+                None => safe.push(*class),
             }
         }
         safe
@@ -267,7 +297,8 @@ impl<'a> Retransforming<'a> {
         let (jvmti, instrumentation) = (self.jvmti, self.instrumentation);
         let recorded = (jvmti, Some((&instrumentation.events, self.reason)));
         let ids: Vec<Option<ClassId>> = classes.iter().map(|class| class_id(jvmti, jni, *class)).collect();
-        let before = Before::of(instrumentation, &ids);
+        let is_changed = |class: &&ClassId| instrumentation.rewritten.has(&class.0, class.1);
+        let changed_before: FxHashSet<ClassId> = ids.iter().flatten().filter(is_changed).cloned().collect();
         let mut rejected_classes = FxHashSet::default();
         let mut rejected = |class: LoadedClass<'_>, error: JvmtiError| {
             self.refuse(class, "retransform-rejected", format!("the JVM rejects the rewritten class: {error}"));
@@ -291,26 +322,9 @@ impl<'a> Retransforming<'a> {
             self.done.insert(id);
         }
         if !rejected_classes.is_empty() {
-            self.undo(&rejected_classes, &before);
+            self.undo(&rejected_classes, &changed_before);
         }
         presented
-    }
-}
-
-/// What was there before classes were retransformed.
-struct Before {
-    /// Those of the classes that were rewritten then.
-    rewritten: FxHashSet<ClassId>,
-    probes: FxHashSet<u32>,
-}
-
-impl Before {
-    fn of(instrumentation: &Instrumentation, classes: &[Option<ClassId>]) -> Before {
-        let is_rewritten = |class: &&ClassId| instrumentation.rewritten.has(&class.0, class.1);
-        Before {
-            rewritten: classes.iter().flatten().filter(is_rewritten).cloned().collect(),
-            probes: instrumentation.live.numbers(),
-        }
     }
 }
 

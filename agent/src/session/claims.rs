@@ -1,8 +1,10 @@
 //! Probes by request, for a while: made, listed, ended.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use control::{ClaimList, ClaimRow, ProbeRequest, Probed, Removed};
+use instrument_core::internal_name::to_source;
 use instrument_core::level::Level;
 use records::probe_registry::LIVE_NUMBERS;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -13,10 +15,12 @@ use crate::desired::generation::Generation;
 use crate::desired::withdrawn_probes::WithdrawnProbes;
 use crate::desired::{Claim, Kept, RequestedProbes};
 use crate::jvm::{LoadedClasses, methods_of};
-use crate::reconcile::Change;
+use crate::reconcile::{Change, Outcome};
 
 /// Most methods that a pattern may match, unless the request states another number.
 const MOST_METHODS: usize = 1_000;
+/// Most classes whose reason is answered.
+const MOST_REASONS: usize = 10;
 
 impl Session {
     /// Inserts probes into methods, whether a rule takes them or not.
@@ -44,7 +48,7 @@ impl Session {
             self.unpin(&claim)?;
             return Err("the recording has ended: nothing would be recorded".to_owned());
         }
-        let Some(classes) = self.insert_claimed(id, &probes) else {
+        let Some(outcome) = self.insert_claimed(id, &probes) else {
             self.instrumentation.claims.remove(id);
             self.put_claims_in_force();
             self.unpin(&claim)?;
@@ -54,12 +58,13 @@ impl Session {
         self.note_claim(id, &format!("{} of {text} by request", counted(methods as u64, "probe")));
         let waiting = self.reconciler.waiting(|class| probes.may_be_in(class));
         let overruled = self.instrumentation.live.overruled(id, probes.level);
-        Ok(Probed { claim: id, methods, classes, waiting, overruled })
+        let refused = self.reasons(&outcome.refused);
+        Ok(Probed { claim: id, methods, classes: outcome.changed.len(), waiting, refused, overruled })
     }
 
     /// Has loaded classes carry the probes of a new claim, also where the governor has removed them, and returns how many were changed. `None`
     /// if there is no thread for that.
-    fn insert_claimed(&self, claim: u32, probes: &RequestedProbes) -> Option<usize> {
+    fn insert_claimed(&self, claim: u32, probes: &RequestedProbes) -> Option<Outcome> {
         self.put_claims_in_force();
         let withdrawn = self.instrumentation.withdrawn.as_ref();
         let _no_removals = withdrawn.map(WithdrawnProbes::one_change_at_a_time);
@@ -73,11 +78,25 @@ impl Session {
         if let Some((withdrawn, restored)) = withdrawn.zip(restored) {
             self.report_changes(&withdrawn.settle(restored, &outcome.refused));
         }
-        Some(outcome.changed.len())
+        Some(outcome)
+    }
+
+    /// Returns why classes of these names cannot be changed; of many of the first.
+    fn reasons(&self, refused: &FxHashSet<Arc<[u8]>>) -> Vec<String> {
+        let reasons = self.instrumentation.statistics.refused_classes();
+        let mut names: Vec<String> = refused.iter().map(|name| to_source(name)).collect();
+        names.sort_unstable();
+        names.truncate(MOST_REASONS);
+        let reason = |name: &String| reasons.get(name).map_or("refused", String::as_str);
+        names.iter().map(|name| format!("{name}: {}", reason(name))).collect()
     }
 
     /// Ends a claim of a person.
     pub(super) fn remove_claim(&self, id: u32, reason: &str) -> Result<Removed, String> {
+        // A reload may take a while, in which nothing more is to be recorded.
+        if self.instrumentation.claims.has(id) {
+            self.switch_off(id);
+        }
         let _one_at_a_time = self.reloading.lock();
         let live = &self.instrumentation.live;
         let removed = self.instrumentation.withdrawn.as_ref().map(WithdrawnProbes::numbers).unwrap_or_default();
@@ -91,17 +110,8 @@ impl Session {
         };
         let unpinned = self.unpin(&claim);
         self.put_claims_in_force();
-        let mut methods = 0;
-        loop {
-            let ended = live.end_claim(id);
-            self.record_changes(&ended.changes);
-            self.govern_again(&ended.handed_back);
-            if ended.unwanted.is_empty() {
-                break;
-            }
-            methods += self.take_away(&ended.unwanted);
-            // Classes that were on their way past the hook with the claim got its probes meanwhile.
-        }
+        self.switch_off(id);
+        let methods = self.take_away();
         let generation = self.instrumentation.generation();
         self.reconciler.let_wait(|name| generation.wants_name(name));
         self.close_gate();
@@ -112,16 +122,34 @@ impl Session {
         unpinned.map(|()| Removed { claim: id, methods })
     }
 
+    /// Has only the others decide about the probes of a claim that ends. What nobody wants any more records nothing from now on, and stays in its class.
+    pub(super) fn switch_off(&self, claim: u32) {
+        let ended = self.instrumentation.live.end_claim(claim);
+        self.record_changes(&ended.changes);
+        self.govern_again(&ended.handed_back);
+    }
+
     /// Retransforms the classes of probes that nobody wants, and returns how many probes these have lost. Those that the JVM cannot retransform
     /// keep them, at level off.
-    fn take_away(&self, unwanted: &FxHashSet<u32>) -> usize {
+    fn take_away(&self) -> usize {
+        let live = &self.instrumentation.live;
         let class = |probe: &u32| self.instrumentation.probes.method(*probe).map(|method| method.class);
-        let refused = self.change_classes(Change::Remove(unwanted.iter().filter_map(class).collect()));
-        // A probe that classes of several names share has no class: it stays.
-        let is_gone = |probe: &&u32| class(probe).is_some_and(|class| !refused.contains(&class));
-        let gone: FxHashSet<u32> = unwanted.iter().filter(is_gone).copied().collect();
-        self.instrumentation.live.lose(&gone);
-        gone.len()
+        let mut taken = 0;
+        loop {
+            // Classes that were on their way past the hook with the claim get its probes meanwhile.
+            let unwanted = live.take_unwanted();
+            if unwanted.is_empty() {
+                return taken;
+            }
+            let change = Change::Remove(unwanted.iter().filter_map(class).collect());
+            let Some(outcome) = self.reconciler.carry_out(&self.instrumentation, change) else { return taken };
+            // A probe that classes of several names share has no class: it stays.
+            let is_gone = |probe: &u32| class(probe).is_some_and(|class| !outcome.refused.contains(&class));
+            let left = live.not_given_since(outcome.pass).into_iter().filter(|probe| unwanted.contains(probe));
+            let gone: FxHashSet<u32> = left.filter(is_gone).collect();
+            live.lose(&gone);
+            taken += gone.len();
+        }
     }
 
     fn govern_again(&self, probes: &[u32]) {

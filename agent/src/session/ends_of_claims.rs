@@ -60,6 +60,8 @@ impl Session {
         let (now, cpu_time, condition) = (Instant::now(), process_cpu_time(), self.health.lock().condition);
         let progress = |claim: &Claim| Progress { now, calls: calls(claim), cpu_time, condition };
         let ended = self.instrumentation.claims.ended(progress);
+        // At once, whatever is being done to classes: the rest may take a while.
+        ended.iter().for_each(|(id, _)| self.switch_off(*id));
         let mut running = self.running.lock();
         if ended.is_empty() || running.claims.as_ref().is_some_and(|thread| !thread.is_finished()) {
             return;

@@ -21,7 +21,7 @@ use crate::desired::withdrawn_probes::WithdrawnProbes;
 use crate::desired::{ClaimIds, ClaimedProbe, Claims, WantingRules};
 use crate::files::file_names::FileNames;
 use crate::jvm::{JavaVm, Jvmti};
-use crate::probes::live_control::{LevelChange, LiveControl, WantedBy};
+use crate::probes::live_control::{DecidedClaims, LevelChange, LiveControl};
 use crate::probes::probe_switch::ProbeSwitch;
 use crate::recorder::jvm_event_recording::JvmEventRecording;
 use crate::recorder::{BurstWindows, InnerCalls, WatchedCalls};
@@ -143,10 +143,10 @@ impl Instrumentation {
     ) {
         let rule = generation.rule_of(chosen);
         self.note_rule(probe, LIVE_NUMBERS, (rule, claimed.as_ref()));
-        let wanted =
-            WantedBy { allows_governor: rule.is_none_or(CompiledRule::is_governed), by_person: claimed.is_some() };
-        let is_governed = wanted.is_governed();
-        if let Some(change) = self.live.begin(probe, chosen, wanted, claimed) {
+        let allows_governor = rule.is_none_or(CompiledRule::is_governed);
+        let is_governed = allows_governor && claimed.is_none();
+        let claims = DecidedClaims { claimed, newest: generation.newest_claim() };
+        if let Some(change) = self.live.begin(probe, chosen, allows_governor, claims) {
             self.record_change(&change);
         }
         // Where levels are set by people, level watch must work from the first moment on.
@@ -189,7 +189,8 @@ impl Instrumentation {
         let rule = generation.rule_of(chosen);
         self.note_rule(probe, 1, (rule, claimed.as_ref()));
         let is_governed = claimed.is_none() && rule.is_none_or(CompiledRule::is_governed);
-        self.live.begin_fixed(probe, claimed);
+        let claims = DecidedClaims { claimed, newest: generation.newest_claim() };
+        self.live.begin_fixed(probe, chosen.level, claims);
         if let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !is_governed) {
             withdrawn.spare(probe);
         }

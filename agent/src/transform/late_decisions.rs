@@ -85,6 +85,7 @@ impl LateDecisions {
     pub(crate) fn remember(&self, jvmti: Jvmti, name: &[u8], loader: LoaderId) {
         let mut waiting = self.classes.lock();
         waiting.add(name, loader);
+        waiting.doubtful.remove(&(Box::from(name), loader));
         self.note_change(jvmti, &waiting);
     }
 

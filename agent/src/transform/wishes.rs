@@ -5,7 +5,7 @@ use std::sync::Arc;
 use classfile::{ClassFile, Member};
 use instrument_core::level::Mode;
 use instrument_core::selection::{Chosen, ClassContext, ClassDecision, MethodDecision};
-use instrument_core::template::TemplateId;
+use instrument_core::template::{TemplateId, TemplateLibrary};
 use rustc_hash::FxHashMap;
 
 use super::class_plan::Coming;
@@ -68,6 +68,7 @@ pub(super) fn decide(
         let rule = if let MethodDecision::Chosen(chosen) = &*decided { Some(chosen.rule) } else { None };
         let mut wishes = wishes(method, decided, &claimed, index, &suppressed);
         leave_out_late_wrapper(&mut wishes, method, coming);
+        take_live_variants(&mut wishes, generation.templates());
         match effective_plan(&wishes) {
             Some(Effective { templates, level, mode, capture, decided_by }) => {
                 let rule = rule.unwrap_or(NO_RULE);
@@ -97,6 +98,26 @@ fn leave_out_late_wrapper(wishes: &mut Vec<Wish>, method: &Member<'_>, coming: &
     };
     if is_late && wishes.iter().any(|wish| matches!(wish, Wish::Person { .. })) {
         wishes.retain(|wish| !matches!(wish, Wish::Rules { mode: Mode::Wrapper, .. }));
+    }
+}
+
+/// A person's level is that of the whole method: what the rules want of it becomes live, too.
+fn take_live_variants(wishes: &mut [Wish], library: &TemplateLibrary) {
+    if !wishes.iter().any(|wish| matches!(wish, Wish::Person { .. })) {
+        return;
+    }
+    let live_variant = |id: &TemplateId| {
+        let template = library.get(*id).filter(|template| !template.live)?;
+        if template.captures() {
+            library.find_live_capturing(&template.name)
+        } else {
+            library.find_live(&template.name)
+        }
+    };
+    for wish in wishes {
+        if let Wish::Rules { templates, .. } = wish {
+            *templates = templates.iter().map(|id| live_variant(id).unwrap_or(*id)).collect();
+        }
     }
 }
 

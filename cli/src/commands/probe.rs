@@ -170,11 +170,14 @@ fn cycles(text: &str) -> Result<u64, String> {
 }
 
 fn probed_text(pid: u32, methods: &str, probed: &Probed) -> String {
-    let Probed { claim, methods: probes, classes, waiting, overruled } = probed;
+    let Probed { claim, methods: probes, classes, waiting, refused, overruled } = probed;
     let mut lines = vec![match (classes, probes) {
+        (0, 0) if !waiting.is_empty() || !refused.is_empty() => {
+            format!("claim {claim}: no probe yet; `instr remove {pid} {claim}` ends it")
+        }
         (0, 0) => format!(
-            "claim {claim}: no loaded class is named by {methods}; a class that is loaded later gets its probes (a name of a class that is wrong \
-             waits for ever: `instr remove {pid} {claim}` ends the claim)"
+            "claim {claim}: no loaded class is named by {methods}; a class that is loaded or linked later gets its probes (a name of a class that is \
+             wrong waits for ever: `instr remove {pid} {claim}` ends the claim)"
         ),
         (_, 0) => format!(
             "claim {claim}: no method of {} can have a probe: there is none of this name, or it is abstract, native, or left out by [exclude]",
@@ -191,6 +194,7 @@ fn probed_text(pid: u32, methods: &str, probed: &Probed) -> String {
         ),
     }];
     lines.extend(waiting.iter().map(|reason| format!("waits: {reason}")));
+    lines.extend(refused.iter().map(|reason| format!("refused: {reason}")));
     lines.extend(overruled.clone());
     lines.push(String::new());
     lines.join("\n")
@@ -242,10 +246,24 @@ mod tests {
 
     #[test]
     fn a_request_that_hit_nothing_says_why() {
-        let text = |classes, methods| {
-            probed_text(7, "a.B.c", &Probed { claim: 3, methods, classes, waiting: Vec::new(), overruled: None })
+        let probed = |classes, methods| Probed {
+            claim: 3,
+            methods,
+            classes,
+            waiting: Vec::new(),
+            refused: Vec::new(),
+            overruled: None,
         };
-        assert!(text(0, 0).starts_with("claim 3: no loaded class is named by a.B.c; a class that is loaded later"));
+        let text = |classes, methods| probed_text(7, "a.B.c", &probed(classes, methods));
+        assert!(
+            text(0, 0)
+                .starts_with("claim 3: no loaded class is named by a.B.c; a class that is loaded or linked later")
+        );
+        let refused = Probed { refused: vec!["a.B: a reason".to_owned()], ..probed(0, 0) };
+        assert_eq!(
+            probed_text(7, "a.B.c", &refused),
+            "claim 3: no probe yet; `instr remove 7 3` ends it\nrefused: a.B: a reason\n"
+        );
         assert!(text(1, 0).starts_with("claim 3: no method of 1 class can have a probe: "));
         assert_eq!(text(0, 2), "claim 3: 2 probes, there already; `instr remove 7 3` ends it\n");
         assert_eq!(text(2, 5), "claim 3: 5 probes in 2 classes; `instr remove 7 3` ends it\n");

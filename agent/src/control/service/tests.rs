@@ -53,7 +53,7 @@ impl Controlled for MadeUp {
 
     fn probe(&self, request: &ProbeRequest) -> Result<Probed, Refusal> {
         let claim = request.methods.parse().map_err(|_| Refusal::from("not here".to_owned()))?;
-        Ok(Probed { claim, methods: 1, classes: 1, waiting: Vec::new(), overruled: None })
+        Ok(Probed { claim, methods: 1, classes: 1, waiting: Vec::new(), refused: Vec::new(), overruled: None })
     }
 
     fn client_left(&self, claims: &[u32]) {

@@ -41,6 +41,7 @@ impl LiveControl {
         for Unarmed { probe, .. } in new {
             if let Some(ruled) = state.ruled.get_mut(&probe) {
                 ruled.begin = now;
+                self.times.begin_again(probe, ruled.level);
             }
         }
         other.into_iter().filter_map(|Unarmed { probe, .. }| self.change_to_wanted(&mut state, probe)).collect()

@@ -44,7 +44,7 @@ mod tests {
     use rustc_hash::FxHashSet;
 
     use crate::desired::live_selection::LiveSelection;
-    use crate::probes::live_control::{LiveControl, WantedBy};
+    use crate::probes::live_control::{DecidedClaims, LiveControl};
 
     fn request(live: bool) -> ProbeRequest<'static> {
         let level = if live { Level::Time } else { Level::Watch };
@@ -58,12 +58,11 @@ mod tests {
         let control = LiveControl::new(probes, Arc::default());
         let templates = Arc::from(setup.rules.rules()[0].templates());
         let chosen = Chosen { rule: 0, templates, level: Level::Time, mode: Mode::Inline, capture: None };
-        let wanted = WantedBy { allows_governor: true, by_person: false };
         for class in 0..10_000 {
             let numbers = probes.numbers((format!("p/C{class}").as_bytes(), 1), &[request(class % 2 == 0)]).unwrap();
             match class % 2 {
-                0 => drop(control.begin(numbers[0], &chosen, wanted, None)),
-                _ => control.begin_fixed(numbers[0], None),
+                0 => drop(control.begin(numbers[0], &chosen, true, DecidedClaims::default())),
+                _ => control.begin_fixed(numbers[0], Level::Watch, DecidedClaims::default()),
             }
         }
         let all = LiveSelection::parse("p.**").unwrap();

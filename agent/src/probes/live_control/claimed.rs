@@ -6,8 +6,23 @@ use records::probe_registry::LIVE_NUMBERS;
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::report::counted;
 
-use super::{LevelChange, LiveControl, REMEMBERED, Ruled, State, WantedBy};
+use super::{LevelChange, LiveControl, REMEMBERED, Ruled, State};
 use crate::desired::ClaimedProbe;
+
+/// What claims wanted of the method of a probe when that was decided.
+#[derive(Debug, Default)]
+pub(crate) struct DecidedClaims {
+    /// Who wanted the probe; `None` if no claim was about the method.
+    pub(crate) claimed: Option<ClaimedProbe>,
+    /// The newest of all claims on probes that were known then.
+    pub(crate) newest: u32,
+}
+
+/// What is wanted of a probe now.
+pub(super) struct Claimed {
+    pub(super) level: Level,
+    pub(super) by_person: bool,
+}
 
 impl State {
     /// Forgets claims on levels of which no probe is left: others have been made about these since.
@@ -16,29 +31,25 @@ impl State {
         self.level_claims.retain(|claim, _| used.contains(claim));
     }
 
-    /// Notes what claims want of a probe, without those that have ended since that was decided.
-    pub(super) fn note_claims(&mut self, probe: u32, claimed: Option<ClaimedProbe>) {
-        match claimed.map(|claimed| self.without_ended(&claimed)).filter(ClaimedProbe::is_by_person) {
-            Some(claimed) => _ = self.claimed.insert(probe, claimed),
-            None => _ = self.claimed.remove(&probe),
+    /// Notes what claims want of a probe: what was decided, without claims that have ended since, and with those that were made since. `level` is that
+    /// of the rules where no claim was known.
+    pub(super) fn note_claims(&mut self, probe: u32, level: Level, claims: DecidedClaims) -> Claimed {
+        let mut now = claims.claimed.unwrap_or_else(|| ClaimedProbe::new(Some((level, true)), Vec::new()));
+        if let Some(before) = self.claimed.get(&probe) {
+            now.add_newer(before, claims.newest);
         }
-    }
-
-    /// Returns the level of a probe, and who decides about it, now that some of its claims may have ended.
-    pub(super) fn wanted_now(
-        &self,
-        (level, wanted): (Level, WantedBy),
-        claimed: Option<&ClaimedProbe>,
-    ) -> (Level, WantedBy) {
-        let Some(claimed) = claimed else { return (level, wanted) };
-        let claimed = self.without_ended(claimed);
-        (claimed.level().unwrap_or(Level::Off), WantedBy { by_person: claimed.is_by_person(), ..wanted })
-    }
-
-    fn without_ended(&self, claimed: &ClaimedProbe) -> ClaimedProbe {
-        let mut left = claimed.clone();
-        self.ended_claims.iter().for_each(|claim| _ = left.end(*claim));
-        left
+        self.ended_claims.iter().for_each(|claim| _ = now.end(*claim));
+        let (wanted, by_person) = (now.level(), now.is_by_person());
+        match wanted {
+            Some(_) => self.unwanted.remove(&probe),
+            None => self.unwanted.insert(probe),
+        };
+        if by_person {
+            self.claimed.insert(probe, now);
+        } else {
+            self.claimed.remove(&probe);
+        }
+        Claimed { level: wanted.unwrap_or(Level::Off), by_person }
     }
 
     fn note_end(&mut self, claim: u32) {
@@ -55,8 +66,6 @@ impl State {
 /// What the end of a claim on probes leaves.
 #[derive(Debug, Default)]
 pub(crate) struct EndedClaim {
-    /// Probes that nobody wants any more.
-    pub(crate) unwanted: FxHashSet<u32>,
     /// Probes that rules want and no claim any more.
     pub(crate) handed_back: Vec<u32>,
     /// The changes to be recorded.
@@ -78,7 +87,7 @@ impl LiveControl {
         }
         for (probe, level, is_by_person) in concerned {
             if level.is_none() {
-                ended.unwanted.insert(probe);
+                state.unwanted.insert(probe);
                 state.set_by_person.remove(&probe);
             }
             if !is_by_person {
@@ -88,7 +97,13 @@ impl LiveControl {
             let wanted = (level.unwrap_or(Level::Off), is_by_person);
             ended.changes.extend(self.set_wanted(&mut state, probe, wanted, ("user", "a claim has ended")));
         }
+        state.drop_empty_level_claims();
         ended
+    }
+
+    /// Returns the probes that nobody wants and that classes may have, once.
+    pub(crate) fn take_unwanted(&self) -> FxHashSet<u32> {
+        std::mem::take(&mut self.state.lock().unwanted)
     }
 
     /// Sets what is wanted of a live probe from now on.
@@ -131,7 +146,9 @@ impl LiveControl {
             state.set_by_person.remove(&probe);
             self.set_wanted(&mut state, probe, (Level::Off, false), ("rule", "no rule wants it since a reload"))
         };
-        live.into_iter().filter_map(disarm).collect()
+        let changes = live.into_iter().filter_map(disarm).collect();
+        state.drop_empty_level_claims();
+        changes
     }
 
     /// Returns the probes that this claim wants and methods have.
@@ -238,43 +255,80 @@ mod tests {
         Chosen { rule: 0, templates, level, mode: Mode::Inline, capture: None }
     }
 
-    const WANTED: WantedBy = WantedBy { allows_governor: true, by_person: true };
+    /// Decided when claims up to number 9 were known.
+    fn decided(claimed: Option<ClaimedProbe>) -> DecidedClaims {
+        DecidedClaims { claimed, newest: 9 }
+    }
 
     #[test]
     fn a_class_that_was_decided_before_a_claim_ended_gets_nothing_of_it() {
         let (control, probe) = (control(), 41_001);
         let claimed = ClaimedProbe::new(Some((Level::Watch, true)), vec![(7, Level::Full, true)]);
         assert!(control.end_claim(7).changes.is_empty(), "no class has its probe yet");
-        control.begin(probe, &chosen(Level::Full), WANTED, Some(claimed));
+        control.begin(probe, &chosen(Level::Full), true, decided(Some(claimed)));
         assert_eq!(control.level(probe), Level::Watch, "what the rules want");
         assert!(control.probes_of_claim(7).is_empty() && control.claims_by_probe().is_empty());
-        control.begin(probe, &chosen(Level::Full), WANTED, Some(ClaimedProbe::new(None, vec![(7, Level::Full, true)])));
+        control.begin(
+            probe,
+            &chosen(Level::Full),
+            true,
+            decided(Some(ClaimedProbe::new(None, vec![(7, Level::Full, true)]))),
+        );
         assert_eq!(control.level(probe), Level::Off, "nobody wants it");
+        assert!(control.take_unwanted().contains(&probe) && control.take_unwanted().is_empty());
+    }
+
+    #[test]
+    fn a_class_that_was_decided_before_a_claim_was_made_does_not_end_it() {
+        let (control, probe) = (control(), 41_051);
+        control.begin(probe, &chosen(Level::Watch), true, decided(None));
+        control.add_claim(probe, (10, Level::Full, true));
+        control.begin(probe, &chosen(Level::Watch), true, decided(None));
+        assert_eq!((control.level(probe), control.probes_of_claim(10)), (Level::Full, vec![probe]));
+        let later = DecidedClaims { claimed: None, newest: 10 };
+        control.begin(probe, &chosen(Level::Watch), true, later);
+        assert_eq!(
+            (control.level(probe), control.probes_of_claim(10)),
+            (Level::Watch, vec![]),
+            "the claim is about it no more"
+        );
+    }
+
+    #[test]
+    fn a_method_that_gets_its_probe_again_has_the_time_of_both() {
+        let (control, probe) = (control(), 41_061);
+        control.begin(probe, &chosen(Level::Time), true, decided(None));
+        control.lose(&FxHashSet::from_iter([probe]));
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        control.begin(probe, &chosen(Level::Full), true, decided(None));
+        let recorded = control.recorded_time(probe, None).unwrap();
+        assert!(recorded.whole >= 20_000_000 + recorded.every_call, "not while it was lost: {recorded:?}");
+        assert!(control.times().at(probe, Level::Full).is_some_and(|time| !time.is_zero()), "{recorded:?}");
     }
 
     #[test]
     fn a_probe_is_lost_if_no_class_got_it_in_a_pass() {
         let (control, probe) = (control(), 41_011);
         let first = control.next_pass();
-        control.begin(probe, &chosen(Level::Time), WANTED, None);
+        control.begin(probe, &chosen(Level::Time), true, decided(None));
         assert!(control.not_given_since(first).is_empty());
         // Classes are retransformed for two changes at once, each with a number of its own.
         let (second, third) = (control.next_pass(), control.next_pass());
         assert_eq!(control.not_given_since(second), [probe]);
-        control.begin(probe, &chosen(Level::Time), WANTED, None);
+        control.begin(probe, &chosen(Level::Time), true, decided(None));
         assert!(control.not_given_since(third).is_empty());
     }
 
     #[test]
     fn probes_that_are_held_back_record_nothing_until_all_are_armed() {
         let (control, [first, second, elsewhere]) = (control(), [41_021, 41_031, 41_041]);
-        control.begin(first, &chosen(Level::Watch), WANTED, None);
+        control.begin(first, &chosen(Level::Watch), true, decided(None));
         control.hold();
-        control.begin(second, &chosen(Level::Time), WANTED, None);
+        control.begin(second, &chosen(Level::Time), true, decided(None));
         std::thread::scope(|scope| {
-            scope.spawn(|| drop(control.begin(elsewhere, &chosen(Level::Time), WANTED, None)));
+            scope.spawn(|| drop(control.begin(elsewhere, &chosen(Level::Time), true, decided(None))));
         });
-        control.begin(first, &chosen(Level::Full), WANTED, None);
+        control.begin(first, &chosen(Level::Full), true, decided(None));
         let levels = || [first, second, elsewhere].map(|probe| control.level(probe));
         assert_eq!(levels(), [Level::Watch, Level::Off, Level::Time], "other threads load classes meanwhile");
         let changes = control.arm();

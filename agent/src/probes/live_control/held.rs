@@ -1,21 +1,64 @@
 //! Which probes classes hold, and which they have lost.
 
+use instrument_core::level::Level;
+use instrument_core::selection::Chosen;
 use rustc_hash::FxHashSet;
 
-use super::LiveControl;
+use super::{DecidedClaims, Fixed, LevelChange, LiveControl, Passes, Ruled, WantedBy};
 
 impl LiveControl {
+    /// A method got this live probe.
+    pub(crate) fn begin(
+        &self,
+        probe: u32,
+        chosen: &Chosen,
+        allows_governor: bool,
+        claims: DecidedClaims,
+    ) -> Option<LevelChange> {
+        let is_only_template = chosen.templates.len() == 1;
+        let mut state = self.state.lock();
+        let now = state.note_claims(probe, chosen.level, claims);
+        let (level, wanted) = (now.level, WantedBy { allows_governor, by_person: now.by_person });
+        let earlier = state.ruled.get(&probe).copied();
+        let pass = Passes { first: earlier.map_or(state.pass, |earlier| earlier.pass.first), last: state.pass };
+        let begin = earlier.map_or_else(|| self.began.elapsed(), |earlier| earlier.begin);
+        state.ruled.insert(probe, Ruled { level, is_only_template, begin, pass, wanted });
+        if earlier.is_none() && state.hold_back(probe, true) {
+            self.levels.begin_unarmed(probe, level);
+        } else {
+            self.levels.begin(probe, level);
+            if earlier.is_none() {
+                self.times.begin_again(probe, level);
+            }
+        }
+        // Something else is wanted since a reload, or since a claim was made or has ended.
+        let is_other = |earlier: Ruled| earlier.level != level || earlier.wanted.by_person != wanted.by_person;
+        if !earlier.is_some_and(is_other) || state.hold_back(probe, false) {
+            return None;
+        }
+        self.change_to_wanted(&mut state, probe)
+    }
+
+    /// A method got this probe, whose level stays.
+    pub(crate) fn begin_fixed(&self, probe: u32, level: Level, claims: DecidedClaims) {
+        let begin = u32::try_from(self.began.elapsed().as_millis()).unwrap_or(u32::MAX);
+        let mut state = self.state.lock();
+        state.note_claims(probe, level, claims);
+        let now = state.pass;
+        match state.fixed.get_mut(&probe) {
+            Some(fixed) => fixed.pass.last = now,
+            None => {
+                state.fixed.insert(probe, Fixed { begin, pass: Passes { first: now, last: now } });
+                self.times.begin_again(probe, level);
+            }
+        }
+    }
+
     /// Loaded classes are about to be retransformed. Returns the number of that pass: what classes get from now on is noted with it, or with a higher one.
     pub(crate) fn next_pass(&self) -> u32 {
         let mut state = self.state.lock();
         state.pass += 1;
         state.pass
-    }
-
-    /// Returns the probes that classes of this session hold.
-    pub(crate) fn numbers(&self) -> FxHashSet<u32> {
-        let state = self.state.lock();
-        state.ruled.keys().chain(state.fixed.keys()).copied().collect()
     }
 
     /// Whether classes of this session hold the probe.
@@ -33,8 +76,16 @@ impl LiveControl {
     pub(crate) fn not_given_since(&self, pass: u32) -> Vec<u32> {
         let state = self.state.lock();
         let live = state.ruled.iter().map(|(probe, ruled)| (*probe, ruled.pass));
-        let all = live.chain(state.fixed.iter().map(|(probe, (_, pass))| (*probe, *pass)));
-        all.filter(|(_, last)| *last < pass).map(|(probe, _)| probe).collect()
+        let all = live.chain(state.fixed.iter().map(|(probe, fixed)| (*probe, fixed.pass)));
+        all.filter(|(_, passes)| passes.last < pass).map(|(probe, _)| probe).collect()
+    }
+
+    /// Returns the probes that no class had before this pass.
+    pub(crate) fn new_since(&self, pass: u32) -> Vec<u32> {
+        let state = self.state.lock();
+        let live = state.ruled.iter().map(|(probe, ruled)| (*probe, ruled.pass));
+        let all = live.chain(state.fixed.iter().map(|(probe, fixed)| (*probe, fixed.pass)));
+        all.filter(|(_, passes)| passes.first >= pass).map(|(probe, _)| probe).collect()
     }
 
     /// Forgets probes that their classes have lost with a reload: their numbers are given again if a method is wanted again.
@@ -42,6 +93,10 @@ impl LiveControl {
         let mut state = self.state.lock();
         let state = &mut *state;
         for probe in lost {
+            if let Some(begin) = state.begin(*probe) {
+                let fixed = self.probes.known(std::iter::once(*probe)).pop().flatten().and_then(|it| it.fixed_level());
+                self.times.remove(*probe, begin, fixed.unwrap_or_else(|| self.levels.get(*probe)));
+            }
             if state.ruled.remove(probe).is_some() || state.fixed.remove(probe).is_some() {
                 state.set_by_person.remove(probe);
                 state.claimed.remove(probe);
@@ -52,6 +107,7 @@ impl LiveControl {
                 }
             }
         }
+        state.drop_empty_level_claims();
         self.levels.forget(lost.iter().copied());
     }
 }

@@ -33,8 +33,8 @@ class ClaimsIT {
         try (Dialog program = start(jdk, NO_RULE)) {
             String original = program.ask("position");
             program.ask("work 100");
-            assertEquals("{\"claim\":1,\"methods\":1,\"classes\":1,\"waiting\":[]}", probe(program, STEP, "\"seconds\":600"));
-            assertEquals("{\"claim\":2,\"methods\":1,\"classes\":1,\"waiting\":[]}", probe(program, "targets.Conversation.position", "\"seconds\":600"));
+            assertEquals("{\"claim\":1,\"methods\":1,\"classes\":1,\"waiting\":[],\"refused\":[]}", probe(program, STEP, "\"seconds\":600"));
+            assertEquals("{\"claim\":2,\"methods\":1,\"classes\":1,\"waiting\":[],\"refused\":[]}", probe(program, "targets.Conversation.position", "\"seconds\":600"));
             assertNotEquals(original, program.ask("position"));
             program.ask("work 70");
             ControlSocket.awaitCalls(program, 71);
@@ -204,7 +204,7 @@ class ClaimsIT {
                 """)) {
             program.ask("work 10");
             long touched = touched(program);
-            assertEquals("{\"claim\":1,\"methods\":1,\"classes\":0,\"waiting\":[]}", probe(program, STEP, "\"level\":\"time\""));
+            assertEquals("{\"claim\":1,\"methods\":1,\"classes\":0,\"waiting\":[],\"refused\":[]}", probe(program, STEP, "\"level\":\"time\""));
             program.ask("work 20");
             assertEquals("{\"claim\":1,\"methods\":0}", remove(program, 1), "the rule wants the probe");
             assertEquals(touched, touched(program));
@@ -213,6 +213,31 @@ class ClaimsIT {
             assertQuiet(program.finish());
         }
         assertEquals(20, trace().count(STEP));
+    }
+
+    /** What a rule wants without a level of its own cannot be changed while it runs; with the claim it is live, and there is one probe. */
+    @EachJdk(oldestAndNewest = true)
+    void aClaimOnAMethodWithAProbeOfAFixedLevelDecidesAboutItsLevel(Jdk jdk) throws IOException {
+        try (Dialog program = start(jdk, """
+                [[rule]]
+                class = "targets.Conversation"
+                method = "query"
+                """)) {
+            program.ask("query abc");
+            probe(program, "targets.Conversation.query", "\"level\":\"time\"");
+            for (int i = 0; i < 7; i++) {
+                program.ask("query abc");
+            }
+            ControlSocket.awaitCalls(program, 7);
+            probe(program, "targets.Conversation.query", "\"level\":\"off\"");
+            remove(program, 1);
+            program.ask("query abc");
+            program.send("quit");
+            assertQuiet(program.finish());
+        }
+        List<Trace.Call> calls = trace().callsOf("targets.Conversation.query");
+        assertEquals(7, calls.stream().filter(Trace.Call::exact).count(), () -> "one record for each call: " + calls);
+        assertTrue(calls.stream().filter(call -> !call.exact()).count() <= 1, () -> "only what the rule recorded before: " + calls);
     }
 
     /** A wrapper is possible only while a class is loaded: what a rule wants in one does not keep out what a person wants. */
@@ -263,7 +288,7 @@ class ClaimsIT {
     @EachJdk(oldestAndNewest = true)
     void aClassThatIsLoadedLaterGetsItsProbeThen(Jdk jdk) throws IOException {
         try (Dialog program = start(jdk, NO_RULE)) {
-            assertEquals("{\"claim\":1,\"methods\":0,\"classes\":0,\"waiting\":[]}", probe(program, "targets.Durations.measure", "\"calls\":10"));
+            assertEquals("{\"claim\":1,\"methods\":0,\"classes\":0,\"waiting\":[],\"refused\":[]}", probe(program, "targets.Durations.measure", "\"calls\":10"));
             program.ask("busy 20");
             program.send("quit");
             assertQuiet(program.finish());
