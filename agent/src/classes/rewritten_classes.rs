@@ -34,19 +34,41 @@ pub(crate) struct Rewritten {
     loader: LoaderId,
     /// Whether it is changed still.
     is_changed: bool,
+    /// What it has was given to it in this pass, or a later one.
+    pass: u32,
     growth: PoolGrowth,
 }
 
 impl RewrittenClasses {
     /// A class was rewritten; `is_first` says that it is about to be defined.
-    pub(crate) fn note(&self, name: &[u8], class: &jvm::ClassFile<'_>, is_first: bool) {
+    pub(crate) fn note(&self, name: &[u8], class: &jvm::ClassFile<'_>, is_first: bool, pass: u32) {
         let loader = class.loader_id();
-        self.noted.lock().note(name, loader, is_first);
+        let mut noted = self.noted.lock();
+        noted.note(name, loader, is_first);
+        noted.with(name, loader, |class| class.pass = pass);
     }
 
     /// A class that is loaded was handed back as it was before, or the JVM has rejected what was made of it.
     pub(crate) fn note_unchanged(&self, name: &[u8], loader: LoaderId) {
         self.noted.lock().with(name, loader, |class| class.is_changed = false);
+    }
+
+    /// Returns the pass in which a class was changed last, if it is changed.
+    pub(crate) fn pass_of(&self, (name, loader): &ClassId) -> Option<u32> {
+        self.noted.lock().with(name, *loader, |class| class.is_changed.then_some(class.pass)).flatten()
+    }
+
+    /// The JVM has rejected what was made of a class: it is as it was in this pass.
+    pub(crate) fn set_pass(&self, (name, loader): &ClassId, pass: u32) {
+        self.noted.lock().with(name, *loader, |class| class.pass = pass);
+    }
+
+    /// Returns the earliest of the passes in which the classes of this name were changed last; `None` if none of them is changed. Probes that were
+    /// given earlier are in none of them.
+    pub(crate) fn earliest_pass(&self, name: &[u8]) -> Option<u32> {
+        let noted = self.noted.lock();
+        let classes = noted.names.get(name).into_iter().flatten();
+        classes.filter(|class| class.is_changed).map(|class| class.pass).min()
     }
 
     /// A class was retransformed; `pool_size` looks at its constant pool.
@@ -99,7 +121,7 @@ impl Noted {
 
     fn note(&mut self, name: &[u8], loader: LoaderId, is_first: bool) {
         if self.with(name, loader, |class| class.is_changed = true).is_none() {
-            let class = Rewritten { loader, is_changed: true, growth: PoolGrowth::default() };
+            let class = Rewritten { loader, is_changed: true, pass: 0, growth: PoolGrowth::default() };
             match self.names.get_mut(name) {
                 Some(classes) => classes.push(class),
                 None => _ = self.names.insert(name.into(), vec![class]),

@@ -34,7 +34,7 @@ pub(crate) struct KeptAboutClasses {
     rewritten_classes: usize,
     /// Classes that can be retransformed only because something about them is kept.
     safe_retransforms: usize,
-    /// Loaders with an identity, which the JVM reports when they are gone.
+    /// Class loaders and protection domains with an identity, which the JVM reports when they are gone.
     followed_loaders: u64,
 }
 

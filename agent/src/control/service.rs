@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Weak;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -124,7 +125,9 @@ impl Clients for Service {
     fn serve(&self, client: &UnixStream, connection: &Connection) {
         // Who has asked and does not listen to the answer loses only that.
         let mut claims = Vec::new();
-        let _ = self.answer_all(client, connection, &mut claims);
+        // A panic, too, ends the claims that depend on this client.
+        let answering = AssertUnwindSafe(|| self.answer_all(client, connection, &mut claims));
+        let _ = catch_unwind(answering);
         if !claims.is_empty() {
             self.clients.one_left();
             if let Some(controlled) = self.controlled.upgrade() {

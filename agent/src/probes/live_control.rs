@@ -361,12 +361,15 @@ impl LiveControl {
     /// The probe that takes most of the CPU time although nobody may lower it, if all of these take more than the budget.
     fn warning(&self, state: &State) -> Option<(u32, String)> {
         let budget = state.budget_percent.filter(|budget| state.kept.percent > f64::from(*budget))?;
-        let (probe, percent) = state.kept.dearest?;
+        // It may have been removed since.
+        let (probe, percent) = state.kept.dearest.filter(|(probe, _)| state.begin(*probe).is_some())?;
         let name = self.name(probe);
         let why = if state.set_by_person.contains_key(&probe) {
             format!("its level was set by request (`instr level PID {name} auto` hands it back)")
         } else if self.levels.get(probe) == Level::Burst {
             "its windows of level burst are long (`burst-open-ms` in [control])".to_owned()
+        } else if let Some(claim) = state.claimed.get(&probe).and_then(|claimed| claimed.wanting_claims().next()) {
+            format!("claim {claim} asked for it (`instr remove PID {claim}` ends that)")
         } else if state.ruled.contains_key(&probe) {
             "its rule has `governed = false`".to_owned()
         } else {

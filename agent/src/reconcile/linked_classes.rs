@@ -30,6 +30,8 @@ pub(crate) fn class_prepared(
     let mut retransforming = Retransforming::new(jvmti, instrumentation, "linked");
     let safe = retransforming.safe_among(jni, &[class], MayRead::Nothing);
     retransforming.retransform(jni, &safe, None);
+    // It may have been the last with a probe that a reload has taken from the classes of other loaders.
+    retransforming.forget_lost_probes();
 }
 
 /// Deeper hierarchies do not exist; a limit keeps the recursion off the end of a small stack.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use control::Retransforms;
 use parking_lot::Mutex;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::batches::Batches;
 use super::stop_time;
@@ -181,10 +181,18 @@ impl<'a> Retransforming<'a> {
         names.map(Arc::from).collect()
     }
 
-    /// Forgets the probes that no class has any more now that these were retransformed.
+    /// Forgets the probes that no class has any more now that these were retransformed: that of another loader may have them still.
     pub(super) fn forget_lost_probes(&self) {
-        let live = &self.instrumentation.live;
-        live.lose(&self.probes_of(live.not_given_since(self.pass), &self.names_of_all(&self.done)));
+        let Instrumentation { rewritten, live, probes, .. } = &**self.instrumentation;
+        let names: FxHashSet<&[u8]> = self.done.iter().map(|(name, _)| &**name).collect();
+        let mut lost = FxHashSet::default();
+        for name in names {
+            let earliest = rewritten.earliest_pass(name);
+            let is_lost =
+                |probe: &u32| live.last_pass(*probe).is_some_and(|last| earliest.is_none_or(|pass| last < pass));
+            lost.extend(probes.of_class(name).into_iter().map(|(probe, _)| probe).filter(is_lost));
+        }
+        live.lose(&lost);
     }
 
     /// Switches off the probes of classes of which nothing is wanted any more: to restore them takes a while.
@@ -213,10 +221,13 @@ impl<'a> Retransforming<'a> {
     }
 
     /// Takes back what the class hook has noted of classes that the JVM rejects: they stay as they were before.
-    fn undo(&self, rejected: &FxHashSet<ClassId>, changed_before: &FxHashSet<ClassId>) {
+    fn undo(&self, rejected: &FxHashSet<ClassId>, before: &FxHashMap<ClassId, u32>) {
         let Instrumentation { rewritten, live, .. } = &**self.instrumentation;
-        for (name, loader) in rejected.iter().filter(|class| !changed_before.contains(*class)) {
-            rewritten.note_unchanged(name, *loader);
+        for class in rejected {
+            match before.get(class) {
+                Some(pass) => rewritten.set_pass(class, *pass),
+                None => rewritten.note_unchanged(&class.0, class.1),
+            }
         }
         let mut names: FxHashSet<&[u8]> = rejected.iter().map(|(name, _)| &**name).collect();
         self.done.iter().for_each(|(name, _)| _ = names.remove(&**name));
@@ -297,8 +308,8 @@ impl<'a> Retransforming<'a> {
         let (jvmti, instrumentation) = (self.jvmti, self.instrumentation);
         let recorded = (jvmti, Some((&instrumentation.events, self.reason)));
         let ids: Vec<Option<ClassId>> = classes.iter().map(|class| class_id(jvmti, jni, *class)).collect();
-        let is_changed = |class: &&ClassId| instrumentation.rewritten.has(&class.0, class.1);
-        let changed_before: FxHashSet<ClassId> = ids.iter().flatten().filter(is_changed).cloned().collect();
+        let pass_of = |class: &ClassId| Some((class.clone(), instrumentation.rewritten.pass_of(class)?));
+        let before: FxHashMap<ClassId, u32> = ids.iter().flatten().filter_map(pass_of).collect();
         let mut rejected_classes = FxHashSet::default();
         let mut rejected = |class: LoadedClass<'_>, error: JvmtiError| {
             self.refuse(class, "retransform-rejected", format!("the JVM rejects the rewritten class: {error}"));
@@ -322,7 +333,7 @@ impl<'a> Retransforming<'a> {
             self.done.insert(id);
         }
         if !rejected_classes.is_empty() {
-            self.undo(&rejected_classes, &changed_before);
+            self.undo(&rejected_classes, &before);
         }
         presented
     }

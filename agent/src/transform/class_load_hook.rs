@@ -108,7 +108,7 @@ fn examine(
     wanted: bool,
     coming: &Coming,
 ) -> Option<Vec<u8>> {
-    let rules = generation.rules();
+    let (rules, pass) = (generation.rules(), instrumentation.live.pass());
     if wanted {
         Statistics::add(&instrumentation.statistics.classes_examined, 1);
     }
@@ -160,7 +160,7 @@ fn examine(
         let wrapped: WrappedMethods = renamed.filter_map(|method| file.methods().get(method.method_index)).collect();
         instrumentation.wrapped.note(name, class, wrapped);
     }
-    instrumentation.rewritten.note(name, class, is_first);
+    instrumentation.rewritten.note(name, class, is_first, pass);
     // Asked after it was noted: a detach that did not find it there finds the class as it was.
     if instrumentation.is_leaving() {
         if is_first {

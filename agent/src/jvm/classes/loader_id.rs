@@ -25,7 +25,8 @@ impl Jvmti {
     /// Returns the identity of a class loader, which is given to it when it is first asked for; [`BOOT`] for the boot loader.
     /// The JVM reports when a loader that has one is gone ([`Event::ObjectFree`](crate::jvm::Event::ObjectFree)).
     ///
-    /// If the JVM cannot keep the tag, each question has another answer: classes of this loader are never taken for those of another one.
+    /// If the JVM cannot keep the tag, each question has another answer: classes of this loader are never taken for those of another one,
+    /// and what is kept about them is not found again (no JVM at hand does that).
     pub(crate) fn loader_id(self, loader: Option<ObjectRef<'_>>) -> LoaderId {
         loader.map_or(BOOT, |loader| self.object_id(loader))
     }

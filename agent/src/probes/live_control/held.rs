@@ -72,12 +72,24 @@ impl LiveControl {
         self.state.lock().ruled.contains_key(&probe)
     }
 
+    /// Returns the present pass: the number of the last one that has begun.
+    pub(crate) fn pass(&self) -> u32 {
+        self.state.lock().pass
+    }
+
+    /// Returns the pass in which some class got a probe last; `None` if classes of this session do not hold it.
+    pub(crate) fn last_pass(&self, probe: u32) -> Option<u32> {
+        let state = self.state.lock();
+        let live = state.ruled.get(&probe).map(|ruled| ruled.pass.last);
+        live.into_iter().chain(state.fixed.get(&probe).map(|fixed| fixed.pass.last)).max()
+    }
+
     /// Returns the probes that no class got in this pass or later.
     pub(crate) fn not_given_since(&self, pass: u32) -> Vec<u32> {
         let state = self.state.lock();
-        let live = state.ruled.iter().map(|(probe, ruled)| (*probe, ruled.pass));
-        let all = live.chain(state.fixed.iter().map(|(probe, fixed)| (*probe, fixed.pass)));
-        all.filter(|(_, passes)| passes.last < pass).map(|(probe, _)| probe).collect()
+        let live = state.ruled.iter().map(|(probe, ruled)| (*probe, ruled.pass.last));
+        let all = live.chain(state.fixed.iter().map(|(probe, fixed)| (*probe, fixed.pass.last)));
+        all.filter(|(_, last)| *last < pass).map(|(probe, _)| probe).collect()
     }
 
     /// Returns the probes that no class had before this pass.

@@ -201,6 +201,26 @@ class ReloadIT {
         assertEquals(20, trace().count(STEP));
     }
 
+    /** The class of another loader still has the probe, until it is linked. */
+    @EachJdk(oldestAndNewest = true)
+    void aProbeIsListedUntilTheLastClassHasLostIt(Jdk jdk) throws IOException {
+        try (Dialog program = start(jdk, STEPS + STEPS.replace("step", "fail"))) {
+            program.ask("work 10");
+            program.ask("twin load");
+            assertTrue(methods(program).contains("fail"));
+            write(STEPS);
+            reload(program);
+            program.ask("twin link");
+            assertTrue(methods(program).contains("step") && !methods(program).contains("fail"), () -> methods(program));
+            program.send("quit");
+            assertQuiet(program.finish());
+        }
+    }
+
+    private static String methods(Dialog program) {
+        return ControlSocket.ask(program, "{\"ask\":\"methods\"}");
+    }
+
     private static void assertReloaded(Dialog program, String expected) {
         String answer = reload(program);
         assertTrue(answer.contains(expected), answer);
