@@ -21,6 +21,8 @@ pub(crate) enum Wish {
     Allocations,
     /// To be given the bytecode of methods.
     Bytecodes,
+    /// To be told the processor time of threads.
+    ThreadCpuTime,
 }
 
 /// Asks for a capability; whether the JVM gives it.
@@ -44,6 +46,10 @@ pub(crate) fn ask_for(jvmti: Jvmti, wish: Wish) -> bool {
         Wish::Bytecodes => {
             wanted.set_can_get_bytecodes(true);
             potential.can_get_bytecodes()
+        }
+        Wish::ThreadCpuTime => {
+            wanted.set_can_get_thread_cpu_time(true);
+            potential.can_get_thread_cpu_time()
         }
     };
     // SAFETY: valid environment, the structure lives through the call.

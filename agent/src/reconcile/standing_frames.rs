@@ -9,15 +9,15 @@
 //! the loop is the JDK's: pools of threads call tasks in a loop, and a task that lasts is a worker. A loop of the application around another
 //! loop of the application is therefore not recognised; nor are virtual threads, which JVMTI does not list.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use classfile::instruction::Instructions;
 use rustc_hash::FxHashMap;
 
 use crate::classes::hierarchy::{ClassId, class_id};
 use crate::jvm::{
-    AllThreads, Jni, Jvmti, LoadedClass, MethodFacts, MethodId, ObjectRef, WalkedStack, Wish, ask_for, thread_facts,
-    walk_stacks_with_states,
+    AllThreads, Jni, Jvmti, LoadedClass, MethodFacts, MethodId, ObjectRef, WalkedStack, Wish, ask_for,
+    thread_cpu_nanos, thread_facts, walk_stacks_with_states,
 };
 
 /// A frame that is on top in fewer of the samples loses nothing that can be felt.
@@ -27,6 +27,13 @@ const LOOKS: usize = 5;
 /// Then the stacks of these are taken this often.
 const SAMPLES: usize = 20;
 const APART: Duration = Duration::from_millis(10);
+/// Threads that use processor time in between, and mostly sleep, are sampled more often and for longer.
+const MORE_SAMPLES: usize = 400;
+const CLOSER: Duration = Duration::from_millis(2);
+/// What such a thread uses at least of a processor.
+const LEAST_USED: f64 = 0.01;
+/// What its frame is on top of these samples at least: five times less than what it uses, as what it calls is on top in others.
+const LEAST_PART_OF_MORE: f64 = 0.002;
 /// Of deeper stacks the outermost frames are not seen.
 const DEEPEST: usize = 1_024;
 
@@ -50,10 +57,11 @@ impl StandingFrame {
     }
 }
 
-/// Returns the classes of frames that do not return and run. Takes 50 ms if no thread runs, else a quarter of a second.
+/// Returns the classes of frames that do not return and run. Takes 50 ms if no thread runs, else a quarter of a second, and one more second if a thread
+/// works now and then and was not seen running.
 ///
-/// Whether a frame runs is seen by the state of its thread, not by its processor time: on a machine that has too few processors, a thread that
-/// never waits may get none for as long.
+/// Whether a frame runs is seen by the state of its thread: on a machine that has too few processors, a thread that never waits may get no processor
+/// time for as long. Processor time says only which of the threads that wait are worth a longer look.
 pub(super) fn find(jvmti: Jvmti, jni: &Jni<'_>) -> FxHashMap<ClassId, StandingFrame> {
     let mut found = FxHashMap::default();
     if !ask_for(jvmti, Wish::Bytecodes) {
@@ -61,11 +69,28 @@ pub(super) fn find(jvmti: Jvmti, jni: &Jni<'_>) -> FxHashMap<ClassId, StandingFr
         return found;
     }
     let Ok(threads) = AllThreads::of_jvm(jvmti, jni) else { return found };
-    let running = running_threads(jvmti, threads.as_slice());
-    for (thread, samples) in running.iter().zip(sample(jvmti, &running)) {
+    let used_before = used(jvmti, threads.as_slice());
+    let (start, all) = (Instant::now(), threads.as_slice());
+    let is_running = running_threads(jvmti, all);
+    let pick = |picked: &dyn Fn(usize) -> bool| -> Vec<ObjectRef<'_>> {
+        all.iter().enumerate().filter(|(at, _)| picked(*at)).map(|(_, thread)| *thread).collect()
+    };
+    let running = pick(&|at| is_running.get(at) == Some(&true));
+    let sampled = sample(jvmti, &running, (SAMPLES, APART));
+    let least = start.elapsed().as_nanos() as f64 * LEAST_USED;
+    let used = used(jvmti, all);
+    let worked = |at: usize| {
+        let (now, before) = (used.get(at).copied().flatten(), used_before.get(at).copied().flatten());
+        now.zip(before).is_some_and(|(now, before)| now.saturating_sub(before) as f64 >= least)
+    };
+    let waiting = pick(&|at| is_running.get(at) == Some(&false) && worked(at));
+    let sampled_more = sample(jvmti, &waiting, (MORE_SAMPLES, CLOSER));
+    let running = running.iter().zip(sampled).map(|sampled| (sampled, LEAST_PART));
+    let waiting = waiting.iter().zip(sampled_more).map(|sampled| (sampled, LEAST_PART_OF_MORE));
+    for ((thread, samples), least) in running.chain(waiting) {
         let is_repeated = |method: MethodId, at: u32| is_in_own_loop(jvmti, jni, method, at);
         for (method, part) in standing(&samples, &is_repeated) {
-            if part < LEAST_PART {
+            if part < least {
                 continue;
             }
             let Some(class) = method.with_class(jvmti, jni, |class| class_id(jvmti, jni, class)) else { continue };
@@ -77,8 +102,16 @@ pub(super) fn find(jvmti: Jvmti, jni: &Jni<'_>) -> FxHashMap<ClassId, StandingFr
     found
 }
 
-/// Returns the threads that were seen running Java code.
-fn running_threads<'jni>(jvmti: Jvmti, threads: &[ObjectRef<'jni>]) -> Vec<ObjectRef<'jni>> {
+/// Returns the processor time of each thread up to now, in nanoseconds, as far as the JVM has it.
+fn used(jvmti: Jvmti, threads: &[ObjectRef<'_>]) -> Vec<Option<u64>> {
+    if !ask_for(jvmti, Wish::ThreadCpuTime) {
+        return Vec::new();
+    }
+    threads.iter().map(|thread| thread_cpu_nanos(jvmti, *thread)).collect()
+}
+
+/// Returns which of the threads were seen running Java code.
+fn running_threads(jvmti: Jvmti, threads: &[ObjectRef<'_>]) -> Vec<bool> {
     let mut runs = vec![false; threads.len()];
     for _ in 0..LOOKS {
         for (runs, (is_runnable, stack)) in runs.iter_mut().zip(stacks(jvmti, threads, 1)) {
@@ -86,18 +119,18 @@ fn running_threads<'jni>(jvmti: Jvmti, threads: &[ObjectRef<'jni>]) -> Vec<Objec
         }
         std::thread::sleep(APART);
     }
-    threads.iter().zip(runs).filter(|(_, runs)| *runs).map(|(thread, _)| *thread).collect()
+    runs
 }
 
-/// Returns samples of each of the threads.
-fn sample(jvmti: Jvmti, threads: &[ObjectRef<'_>]) -> Vec<Vec<Sample>> {
-    let mut samples = vec![Vec::with_capacity(SAMPLES); threads.len()];
+/// Returns so many samples of each of the threads, so far apart.
+fn sample(jvmti: Jvmti, threads: &[ObjectRef<'_>], (times, apart): (usize, Duration)) -> Vec<Vec<Sample>> {
+    let mut samples = vec![Vec::with_capacity(times); threads.len()];
     if threads.is_empty() {
         return samples;
     }
-    for _ in 0..SAMPLES {
+    for _ in 0..times {
         samples.iter_mut().zip(stacks(jvmti, threads, DEEPEST)).for_each(|(all, sample)| all.push(sample));
-        std::thread::sleep(APART);
+        std::thread::sleep(apart);
     }
     samples
 }

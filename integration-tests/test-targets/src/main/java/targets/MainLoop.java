@@ -2,13 +2,16 @@ package targets;
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.util.concurrent.locks.LockSupport;
 
 /** A loop that runs until it is asked to return, in a class that has another method; answers lines on standard input. */
 public final class MainLoop {
 
     private MainLoop() {}
 
+    /** With an argument the loop mostly sleeps. */
     public static void main(String[] arguments) throws Exception {
+        Spinner.sleeps = arguments.length > 0;
         Thread thread = new Thread(Spinner::spin, "spinner");
         thread.start();
         System.out.println("ready");
@@ -50,6 +53,7 @@ public final class MainLoop {
 
         static volatile boolean goesOn = true;
         static volatile long passes;
+        static boolean sleeps;
         private static volatile long thread;
 
         private Spinner() {}
@@ -62,6 +66,9 @@ public final class MainLoop {
                     sum = sum * 31 + (i ^ sum >>> 7);
                 }
                 passes = passes + (sum == 42 ? 2 : 1);
+                if (sleeps && passes % 100 == 0) {
+                    LockSupport.parkNanos(20_000_000);
+                }
             }
         }
 

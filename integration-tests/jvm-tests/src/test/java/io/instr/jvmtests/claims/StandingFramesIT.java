@@ -76,7 +76,30 @@ class StandingFramesIT {
         }
     }
 
+    /** A scheduler: it works for a moment, and sleeps for much longer. */
+    @EachJdk(oldestAndNewest = true)
+    void aLoopThatMostlySleepsKeepsItsCompiledCode(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        String config = AgentConfig.of("[[rule]]\nclass = \"other.**\"\n").ungoverned().writeTo(directory).getFileName().toString();
+        Program target = Program.target(jdk, "targets.MainLoop", "sleeps");
+        try (Dialog program = target.talk(List.of(Program.agentOption(config)), directory)) {
+            assertEquals("ready", program.next());
+            passes(program, 20);
+            long before = passes(program, 20);
+            String made = ControlSocket.ask(program, "{\"ask\":\"probe\",\"methods\":\"targets.MainLoop*.*\",\"seconds\":600}");
+            assertTrue(made.contains(WAITS), made);
+            long after = passes(program, 20);
+            assertTrue(after > before / 2, after + " passes with a claim, " + before + " before");
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+    }
+
     private static long passes(Dialog program) {
-        return Long.parseLong(program.ask("passes 300").split(" ")[1]);
+        return passes(program, 300);
+    }
+
+    private static long passes(Dialog program, int millis) {
+        return Long.parseLong(program.ask("passes " + millis).split(" ")[1]);
     }
 }
