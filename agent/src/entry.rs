@@ -15,6 +15,8 @@ pub(crate) enum Answer {
     Continue,
     /// The JVM stops.
     Abort,
+    /// Somebody else has attached the agent: this request has no effect.
+    AlreadyActive,
 }
 
 static AGENT: OnceLock<Agent> = OnceLock::new();
@@ -57,7 +59,7 @@ pub(crate) fn on_attach(vm: JavaVm, options: &[u8]) -> Answer {
         message::say(
             "the agent is active already; detach it first (options \"detach\") to give it another configuration",
         );
-        return Answer::Continue;
+        return Answer::AlreadyActive;
     }
     let setup = match setup::from_options(options) {
         Ok(setup) => setup,

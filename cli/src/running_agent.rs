@@ -32,8 +32,13 @@ enum Answer<T> {
 
 /// Asks the agent in the JVM with this process id. Returns the text of the answer.
 pub(crate) fn ask_text(pid: u32, request: &Request) -> Result<String> {
-    let patience = if request.takes_long() { LONG_PATIENCE } else { PATIENCE };
-    ask_process(&Process::find(pid)?, request, patience)
+    let process = Process::find(pid)?;
+    if !request.takes_long() {
+        return ask_process(&process, request, PATIENCE);
+    }
+    // It would carry the request out when it goes on, whether anybody waits for that or not.
+    process.check_running()?;
+    ask_process(&process, request, LONG_PATIENCE)
 }
 
 /// Asks the agent in the JVM with this process id.
@@ -50,7 +55,9 @@ pub(crate) struct OpenConnection {
 impl OpenConnection {
     /// Connects to the agent in the JVM with this process id.
     pub(crate) fn to(pid: u32) -> Result<OpenConnection> {
-        let stream = connect(&Process::find(pid)?)?;
+        let process = Process::find(pid)?;
+        process.check_running()?;
+        let stream = connect(&process)?;
         stream.set_read_timeout(Some(LONG_PATIENCE)).and_then(|()| stream.set_write_timeout(Some(PATIENCE)))?;
         Ok(OpenConnection { pid, stream: BufReader::new(stream) })
     }

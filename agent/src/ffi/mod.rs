@@ -38,5 +38,6 @@ fn start(vm: *mut jni::JavaVM, options: *const c_char, body: fn(JavaVm, &[u8]) -
     match answer {
         entry::Answer::Continue => jni::JNI_OK,
         entry::Answer::Abort => jni::JNI_ERR,
+        entry::Answer::AlreadyActive => jni::JNI_EEXIST,
     }
 }

@@ -276,7 +276,7 @@ impl LiveControl {
         }
         let begin = state.ruled.get(&probe).map_or(Duration::ZERO, |ruled| ruled.begin);
         self.times.change(probe, begin, from, to);
-        Some(LevelChange { probe, owner, reason, from, to })
+        Some(LevelChange { probe, owner, reason, from: Some(from), to })
     }
 
     /// Has the governor of levels forget these probes, which are removed.

@@ -264,19 +264,24 @@ impl Session {
     fn check_number_of_methods(&self, probes: &RequestedProbes, most: usize) -> Result<(), String> {
         let counted = self.vm.with_attached_daemon(c"instr-probe", |jni| {
             let loaded = LoadedClasses::all(self.jvmti, jni).map_err(|error| error.to_string())?;
-            let (mut classes, mut methods) = (0, 0);
+            let (mut classes, mut methods, mut without) = (0, 0, 0);
             for class in loaded.as_slice() {
                 let Some(name) = class.internal_name(self.jvmti) else { continue };
                 if !probes.may_be_in(&String::from_utf8_lossy(&name)) {
                     continue;
                 }
                 let meant = probes.count_among(&name, &methods_of(self.jvmti, *class));
-                classes += usize::from(meant > 0);
+                classes += usize::from(meant > 0 || !class.is_prepared(self.jvmti));
                 methods += meant;
+                without += usize::from(meant == 0);
             }
-            Ok((classes, methods))
+            Ok((classes, methods, without))
         });
-        let (classes, methods) = counted.unwrap_or_else(|| Err("the JVM attaches no more threads".to_owned()))?;
+        let (classes, methods, without) =
+            counted.unwrap_or_else(|| Err("the JVM attaches no more threads".to_owned()))?;
+        if without > 0 && classes == 0 && !probes.class.contains('*') {
+            return Err(format!("class {} has no method {}", probes.class, probes.method));
+        }
         if methods > most {
             return Err(format!(
                 "{} matches {methods} methods of {classes} loaded classes, and {most} are allowed: name fewer, or allow more with `--most {methods}`",

@@ -79,8 +79,8 @@ impl Session {
                 )
             };
             let has_method = |class: &ExplainedClass| {
-                let methods = class.explanation.as_ref().map_or(&[][..], |explanation| &explanation.methods);
-                !methods.is_empty()
+                // Of a class that nobody wants by its name, that is the answer for all its methods.
+                class.explanation.as_ref().is_none_or(|explanation| !explanation.methods.is_empty())
             };
             match split {
                 Some((class, method)) if !classes.is_empty() && !classes.iter().any(has_method) => {

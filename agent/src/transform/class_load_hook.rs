@@ -230,6 +230,11 @@ fn instrument(
         return None;
     }
     let mut outcome = run_engine(generation, file, &plan.methods);
+    // What a rule wants and the method cannot have does not keep out what a person wants.
+    if leave_to_claims(&mut plan, decided, refused_of(&outcome)) {
+        refuse_all(refused_of(&outcome));
+        outcome = run_engine(generation, file, &plan.methods);
+    }
     // A wrapper that has no room for the templates any more must stay all the same.
     if coming.has_wrappers() && !refused_of(&outcome).is_empty() {
         refuse_all(refused_of(&outcome));
@@ -253,6 +258,17 @@ fn refused_of(outcome: &Outcome) -> &[Refused] {
         Outcome::Rewritten(rewritten) => &rewritten.refused,
         Outcome::Unchanged { refused } => refused,
     }
+}
+
+/// Leaves the templates of persons to methods that cannot have those of rules; returns whether there are such methods.
+fn leave_to_claims(plan: &mut ClassPlan, decided: &Decided, refused: &[Refused]) -> bool {
+    let mut is_other = false;
+    for refused in refused {
+        if let Some(templates) = decided.templates_of_claims(refused.method_index) {
+            is_other |= plan.leave(refused.method_index, &templates);
+        }
+    }
+    is_other
 }
 
 fn run_engine(generation: &Generation, file: &ClassFile<'_>, plan: &[MethodPlan]) -> Outcome {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use classfile::ClassFile;
 use instrument_core::level::Mode;
 use instrument_core::selection::{ClassDecision, MethodDecision};
+use instrument_core::template::TemplateId;
 use instrument_core::{MethodPlan, NotWrapped, Refused, Templates};
 
 use crate::classes::wrapped_classes::{WrappedClasses, WrappedMethods};
@@ -88,6 +89,15 @@ impl ClassPlan {
         self.methods.retain(|plan| plan.mode == Mode::Wrapper || !is_meant(plan.method_index));
         let meant = self.methods.iter_mut().filter(|plan| is_meant(plan.method_index));
         meant.for_each(|plan| plan.templates = Vec::new().into());
+    }
+
+    /// Leaves these templates to a method, and returns whether others are planned.
+    pub(crate) fn leave(&mut self, method_index: usize, templates: &Arc<[TemplateId]>) -> bool {
+        let Some(plan) = self.methods.iter_mut().find(|plan| plan.method_index == method_index) else { return false };
+        let left = Templates::from(templates);
+        let is_other = plan.templates != left;
+        plan.templates = left;
+        is_other
     }
 
     /// Whether anything is put around the method.

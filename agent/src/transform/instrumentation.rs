@@ -21,7 +21,7 @@ use crate::desired::withdrawn_probes::WithdrawnProbes;
 use crate::desired::{ClaimIds, ClaimedProbe, Claims, WantingRules};
 use crate::files::file_names::FileNames;
 use crate::jvm::{JavaVm, Jvmti};
-use crate::probes::live_control::{DecidedClaims, LevelChange, LiveControl};
+use crate::probes::live_control::{DecidedClaims, LevelChange, LiveControl, REMOVED};
 use crate::probes::probe_switch::ProbeSwitch;
 use crate::recorder::jvm_event_recording::JvmEventRecording;
 use crate::recorder::{BurstWindows, InnerCalls, WatchedCalls};
@@ -175,7 +175,7 @@ impl Instrumentation {
     /// Records a change of one probe's level.
     pub(crate) fn record_change(&self, LevelChange { probe, owner, reason, from, to }: &LevelChange) {
         self.tick_for(*to);
-        self.events.claim(Some(*probe), (*owner, reason), [from.name(), to.name()]);
+        self.events.claim(Some(*probe), (*owner, reason), [from.map_or(REMOVED, Level::name), to.name()]);
     }
 
     /// A method got a probe of this number, whose level stays.

@@ -34,6 +34,13 @@ impl Decided {
         Some(ClaimedProbe::of(self.claimed.get(&method_index)?, template))
     }
 
+    /// Returns the templates that persons want in this method, if they want any.
+    pub(super) fn templates_of_claims(&self, method_index: usize) -> Option<Arc<[TemplateId]>> {
+        let wishes = self.claimed.get(&method_index)?.iter();
+        let of_persons: Vec<Wish> = wishes.filter(|wish| matches!(wish, Wish::Person { .. })).cloned().collect();
+        Some(effective_plan(&of_persons)?.templates)
+    }
+
     /// Returns the number of the person's claim that decides about this method.
     pub(super) fn claim_of(&self, method_index: usize) -> Option<u32> {
         effective_plan(self.claimed.get(&method_index)?)?.decided_by

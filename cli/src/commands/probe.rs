@@ -26,7 +26,7 @@ pub(crate) struct ProbeArguments {
     #[arg(long = "for", value_name = "TIME", value_parser = seconds)]
     time: Option<u64>,
     /// The probes are removed after this number of recorded calls.
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     calls: Option<u64>,
     /// The probes are removed when the process has used this number of processor cycles: `500M`, `20G`.
     #[arg(long, value_parser = cycles)]

@@ -133,6 +133,9 @@ fn is_version_2(answer: &str) -> bool {
     matches!(answer.split_once('\n'), Some(("0", version)) if version.split_whitespace().next() == Some("2"))
 }
 
+/// What the agent answers if it is active already (`JNI_EEXIST`).
+const ALREADY_ACTIVE: &str = "-5";
+
 /// Whether the JVM has loaded the agent. It answers 0 and `return code: 0`; otherwise the reason is in the text.
 fn outcome(answer: &str, pid: u32) -> Result<()> {
     if answer.is_empty() {
@@ -145,6 +148,11 @@ fn outcome(answer: &str, pid: u32) -> Result<()> {
     let (_, text) = answer.split_once('\n').unwrap_or(("", answer));
     match text.trim().rsplit_once("return code:").map(|(_, code)| code.trim()) {
         Some("0") => Ok(()),
+        Some(ALREADY_ACTIVE) => Err(Failure::new(
+            format!("process {pid} has got the agent from somebody else meanwhile, with another configuration"),
+            format!("`instr claims {pid}` shows what it does; for your configuration, `instr detach {pid}` first"),
+        )
+        .into()),
         _ if text.contains("EnableDynamicAgentLoading") => Err(Failure::new(
             format!("process {pid} loads no agents while it runs"),
             "start it with -XX:+EnableDynamicAgentLoading, or with the agent (`-agentpath:...=CONFIG`)",
@@ -272,6 +280,7 @@ mod tests {
         assert_eq!(of("0\nreturn code: 0\n"), Ok(()));
         for (answer, reason) in [
             ("", "without an answer"),
+            ("0\nreturn code: -5\n", "from somebody else meanwhile"),
             ("0\nreturn code: 1\n", "cannot load the agent: return code: 1"),
             ("0\n/a.so was not loaded.\n/a.so: cannot open", "/a.so: cannot open"),
             (

@@ -49,6 +49,11 @@ impl Jvm {
         let process = Process::find(pid)?;
         let mapped = process.mapped_files();
         let is_others = matches!(&mapped, Err(error) if error.kind() == io::ErrorKind::PermissionDenied);
+        if is_others && process.user().is_some_and(may_act_for) {
+            let help =
+                "the system lets nobody look into it from here; `instr ps` lists the JVMs that can be attached to";
+            return Err(Failure::new(format!("process {pid} cannot be looked into"), help).into());
+        }
         if is_others || !process.user().is_none_or(may_act_for) {
             let user = process.user().map_or_else(|| "another user".to_owned(), |user| format!("user {user}"));
             let help = "run `instr` as the user that the JVM runs as, or as root";

@@ -38,13 +38,19 @@ impl LiveControl {
         let Some((_, unarmed)) = state.unarmed.take() else { return Vec::new() };
         let (new, other): (Vec<Unarmed>, Vec<Unarmed>) = unarmed.into_iter().partition(|unarmed| unarmed.is_new);
         self.levels.arm(new.iter().map(|unarmed| unarmed.probe));
+        let mut changes = Vec::new();
         for Unarmed { probe, .. } in new {
-            if let Some(ruled) = state.ruled.get_mut(&probe) {
-                ruled.begin = now;
-                self.times.begin_again(probe, ruled.level);
+            let Some(ruled) = state.ruled.get_mut(&probe) else { continue };
+            ruled.begin = now;
+            self.times.begin_again(probe, ruled.level);
+            // A method without a probe was recorded at no level before.
+            if ruled.wanted.by_person {
+                let (owner, reason) = ruled.wanted.owner();
+                changes.push(LevelChange { probe, owner, reason, from: None, to: ruled.level });
             }
         }
-        other.into_iter().filter_map(|Unarmed { probe, .. }| self.change_to_wanted(&mut state, probe)).collect()
+        changes.extend(other.iter().filter_map(|other| self.change_to_wanted(&mut state, other.probe)));
+        changes
     }
 
     /// Sets the level that is wanted of a live probe; what `instr level` has set goes before.

@@ -10,7 +10,8 @@ pub(crate) struct LevelChange {
     /// Who wanted it: `rule`, `user` or `governor`.
     pub(crate) owner: &'static str,
     pub(crate) reason: String,
-    pub(crate) from: Level,
+    /// `None` if the method has got the probe only now.
+    pub(crate) from: Option<Level>,
     pub(crate) to: Level,
 }
 

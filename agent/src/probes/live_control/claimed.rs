@@ -333,9 +333,9 @@ mod tests {
         assert_eq!(levels(), [Level::Watch, Level::Off, Level::Time], "other threads load classes meanwhile");
         let changes = control.arm();
         assert_eq!(levels(), [Level::Full, Level::Time, Level::Time]);
-        let changes: Vec<(u32, Level, Level)> =
+        let changes: Vec<(u32, Option<Level>, Level)> =
             changes.iter().map(|change| (change.probe, change.from, change.to)).collect();
-        assert_eq!(changes, [(first, Level::Watch, Level::Full)]);
+        assert_eq!(changes, [(first, Some(Level::Watch), Level::Full)]);
         assert!(control.arm().is_empty(), "none is held back any more");
     }
 }

@@ -240,6 +240,26 @@ class ClaimsIT {
         assertTrue(calls.stream().filter(call -> !call.exact()).count() <= 1, () -> "only what the rule recorded before: " + calls);
     }
 
+    /** A template that a rule wants and the method cannot have does not keep out the probe of a person. */
+    @EachJdk(oldestAndNewest = true)
+    void aRuleThatCannotBeAppliedLeavesTheClaim(Jdk jdk) throws IOException {
+        try (Dialog program = start(jdk, NO_RULE)) {
+            probe(program, "targets.Conversation.position", "\"seconds\":600");
+            program.ask("position");
+            // Its template records an argument that the method does not have.
+            write("[[rule]]\nclass = \"targets.Conversation\"\nmethod = \"position\"\ntemplate = \"category:database\"\n");
+            String reloaded = ControlSocket.ask(program, "{\"ask\":\"reload\"}");
+            assertTrue(reloaded.contains("\"generation\":2"), reloaded);
+            program.ask("position");
+            assertTrue(ControlSocket.ask(program, "{\"ask\":\"probe\",\"methods\":\"targets.Conversation.nobody\"}")
+                    .contains("class targets.Conversation has no method nobody"));
+            program.send("quit");
+            assertQuiet(program.finish());
+        }
+        assertEquals(2, trace().count("targets.Conversation.position"));
+        assertTrue(trace().events("instr.Claim").stream().anyMatch(event -> event.getString("from").equals("removed")), "no probe before");
+    }
+
     /** A wrapper is possible only while a class is loaded: what a rule wants in one does not keep out what a person wants. */
     @EachJdk(oldestAndNewest = true)
     void aRuleForAWrapperThatComesTooLateLeavesTheClaim(Jdk jdk) throws IOException {
