@@ -343,10 +343,11 @@ impl Shared {
         classes: Vec<LoadedClass<'_>>,
         batches: &mut Batches,
     ) {
-        let mut left = retransforming.insertable_among(jni, classes);
+        let (mut left, mut is_first) = (retransforming.insertable_among(jni, classes), true);
         while !left.is_empty() && !retransforming.instrumentation.is_leaving() {
             retransforming.instrumentation.live.hold();
-            left = self.without_standing(jni, retransforming, left);
+            left = self.without_standing(jni, retransforming, left, is_first);
+            is_first = false;
             let looked = Instant::now();
             let done = retransforming.retransform(jni, &left, Some((batches, &|| looked.elapsed() < ROUND)));
             left.drain(..done);
@@ -354,15 +355,20 @@ impl Shared {
         }
     }
 
-    /// Returns the classes that can be changed now; the others wait.
+    /// Returns the classes that can be changed now; the others wait. A thread that mostly sleeps is looked at the first time only, which takes longer.
     fn without_standing<'jni>(
         &self,
         jni: &Jni<'_>,
         retransforming: &Retransforming<'_>,
         classes: Vec<LoadedClass<'jni>>,
+        is_first: bool,
     ) -> Vec<LoadedClass<'jni>> {
         let jvmti = retransforming.jvmti;
-        let standing = standing_frames::find(jvmti, jni);
+        let mut ids: FxHashSet<ClassId> = FxHashSet::default();
+        if is_first {
+            ids.extend(classes.iter().filter_map(|class| class_id(jvmti, jni, *class)));
+        }
+        let standing = standing_frames::find(jvmti, jni, &|class| ids.contains(class));
         let mut waiting = FxHashMap::default();
         let mut ready = Vec::with_capacity(classes.len());
         for class in classes {
@@ -411,7 +417,7 @@ impl Shared {
             self.state.lock().waiting = None;
             return;
         };
-        let standing = standing_frames::find(jvmti, jni);
+        let standing = standing_frames::find(jvmti, jni, &|class| waiting.classes.contains_key(class));
         let is_ready = |class: &ClassId| !standing.contains_key(class);
         let mut ready: FxHashSet<ClassId> = waiting.classes.keys().filter(|class| is_ready(class)).cloned().collect();
         if !ready.is_empty() {

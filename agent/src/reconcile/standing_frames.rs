@@ -62,7 +62,13 @@ impl StandingFrame {
 ///
 /// Whether a frame runs is seen by the state of its thread: on a machine that has too few processors, a thread that never waits may get no processor
 /// time for as long. Processor time says only which of the threads that wait are worth a longer look.
-pub(super) fn find(jvmti: Jvmti, jni: &Jni<'_>) -> FxHashMap<ClassId, StandingFrame> {
+///
+/// The longer look stops the application hundreds of times: it is for threads with a frame of a class that `is_meant`, at an instruction in a loop.
+pub(super) fn find(
+    jvmti: Jvmti,
+    jni: &Jni<'_>,
+    is_meant: &dyn Fn(&ClassId) -> bool,
+) -> FxHashMap<ClassId, StandingFrame> {
     let mut found = FxHashMap::default();
     if !ask_for(jvmti, Wish::Bytecodes) {
         tracing::debug!("this JVM does not show bytecode: no frame is looked for that does not return");
@@ -83,7 +89,11 @@ pub(super) fn find(jvmti: Jvmti, jni: &Jni<'_>) -> FxHashMap<ClassId, StandingFr
         let (now, before) = (used.get(at).copied().flatten(), used_before.get(at).copied().flatten());
         now.zip(before).is_some_and(|(now, before)| now.saturating_sub(before) as f64 >= least)
     };
-    let waiting = pick(&|at| is_running.get(at) == Some(&false) && worked(at));
+    let mut waiting = pick(&|at| is_running.get(at) == Some(&false) && worked(at));
+    let mut has_loop = stacks(jvmti, &waiting, DEEPEST)
+        .into_iter()
+        .map(|(_, stack)| stack.into_iter().any(|(method, at)| is_in_meant_loop(jvmti, jni, (method, at), is_meant)));
+    waiting.retain(|_| has_loop.next() == Some(true));
     let sampled_more = sample(jvmti, &waiting, (MORE_SAMPLES, CLOSER));
     let running = running.iter().zip(sampled).map(|sampled| (sampled, LEAST_PART));
     let waiting = waiting.iter().zip(sampled_more).map(|sampled| (sampled, LEAST_PART_OF_MORE));
@@ -180,6 +190,18 @@ fn standing(samples: &[Sample], is_repeated: &dyn Fn(MethodId, u32) -> bool) -> 
         }
     }
     found
+}
+
+/// Whether a frame is at an instruction in a loop of a method of a class that `is_meant`.
+fn is_in_meant_loop(
+    jvmti: Jvmti,
+    jni: &Jni<'_>,
+    (method, at): (Option<MethodId>, Option<u32>),
+    is_meant: &dyn Fn(&ClassId) -> bool,
+) -> bool {
+    let Some((method, at)) = method.zip(at) else { return false };
+    let of_meant = |class: LoadedClass<'_>| class_id(jvmti, jni, class).filter(|class| is_meant(class));
+    method.with_class(jvmti, jni, of_meant).is_some() && is_in_own_loop(jvmti, jni, method, at)
 }
 
 /// Whether the instruction is in a loop of a method that is not the JDK's.
