@@ -57,7 +57,9 @@ pub(super) fn ready_of_names<'jni>(
     let name_in = |class: &LoadedClass<'_>, names: &FxHashSet<Arc<[u8]>>| {
         class.internal_name(jvmti).is_some_and(|name| names.contains(name.as_slice()))
     };
-    let is_meant = |class: &LoadedClass<'_>| name_in(class, names) && !retransforming.is_done(jni, *class);
+    let is_meant = |class: &LoadedClass<'_>| {
+        name_in(class, names) && !name_in(class, &retransforming.refused) && !retransforming.is_done(jni, *class)
+    };
     let meant: Vec<LoadedClass<'_>> = loaded.iter().copied().filter(is_meant).collect();
     let mut ready = retransforming.ready_among(jni, &meant);
     ready.retain(|class| !name_in(class, &retransforming.refused));
