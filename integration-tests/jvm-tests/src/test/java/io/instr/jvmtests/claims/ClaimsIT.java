@@ -235,7 +235,8 @@ class ClaimsIT {
             program.send("quit");
             assertQuiet(program.finish());
         }
-        List<Trace.Call> calls = trace().callsOf("targets.Conversation.query");
+        // The thread that makes the agent ready for live probes may leave a tick of its own.
+        List<Trace.Call> calls = trace().callsOf("targets.Conversation.query").stream().filter(call -> call.threadName().equals("main")).toList();
         assertEquals(7, calls.stream().filter(Trace.Call::exact).count(), () -> "one record for each call: " + calls);
         assertTrue(calls.stream().filter(call -> !call.exact()).count() <= 1, () -> "only what the rule recorded before: " + calls);
     }
