@@ -1,4 +1,4 @@
-//! How the agent comes into the JVM and leaves it.
+//! How the agent is loaded into the JVM, attached and unloaded.
 
 use std::sync::OnceLock;
 
@@ -7,7 +7,7 @@ use crate::jvm::{JavaVm, Jvmti};
 use crate::session::Agent;
 use crate::{jvm, log::logging, log::message};
 
-/// What the JVM is told after loading the agent.
+/// What is returned to the JVM that has loaded the agent.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// The application runs, instrumented or not.
@@ -108,7 +108,7 @@ fn refuse(error: &SetupError) -> Answer {
     Answer::Continue
 }
 
-/// Tells the warnings about the configuration.
+/// Reports the warnings about the configuration.
 fn warn(setup: &Setup) {
     setup.warnings.iter().for_each(|warning| message::write_unmarked(&format!("{warning}\n")));
 }

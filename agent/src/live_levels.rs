@@ -131,8 +131,8 @@ impl LiveLevels {
         follow(&self.watching, matches!(before, WATCH | COUNTING), value == WATCH);
     }
 
-    /// From now on calls at level watch of the probes up to this number count themselves (`watched_calls.rs`), or no more. Whoever sets a
-    /// level meanwhile goes before.
+    /// From now on calls at level watch of the probes up to this number count themselves (`watched_calls.rs`), or no more. A
+    /// level that is set meanwhile takes precedence.
     pub(crate) fn count_calls(&self, on: bool, highest: u32) {
         // Looked at many times a second, but there may be none.
         if self.watching.load(Ordering::Relaxed) == 0 {
@@ -146,7 +146,7 @@ impl LiveLevels {
         }
     }
 
-    /// Gives a probe its first level, unless it has one already: a class that comes again keeps what was set meanwhile.
+    /// Gives a probe its first level, unless it has one already: a class that is loaded or retransformed again keeps what was set meanwhile.
     pub(crate) fn begin(&self, probe: u32, level: Level) {
         if self.byte(probe).is_some_and(|byte| byte.load(Ordering::Relaxed) == OFF) {
             self.set(probe, level);
@@ -217,7 +217,7 @@ impl LiveLevels {
         self.bursting.load(Ordering::Relaxed) > 0
     }
 
-    /// Calls that begin from now on until this time are recorded. Whoever calls then closes the window, if nobody else does.
+    /// Calls that begin from now on until this time are recorded. The first call after that closes the window, if nothing else does.
     pub(crate) fn open_window(&self, end: i64) {
         WORDS.burst.store(end | i64::MIN, Ordering::Release);
     }

@@ -30,6 +30,7 @@ use crate::transform::late_restores::{self, LATE_RESTORES};
 use crate::{log::message, transform};
 
 mod answers;
+mod claim_list;
 mod claims;
 mod ends_of_claims;
 mod initial_state;
@@ -212,6 +213,10 @@ impl Agent {
         runtime.start_clock(jni, session.instrumentation.config.trace.clock == ProbeClock::System)?;
         let pinned = session.pinned_claims();
         let kinds = if pinned.is_empty() { Kinds::of(setup) } else { Kinds::of(setup).with_claims(setup) };
+        // Only while the probes are off is nothing of it recorded, so also for the live probes that a client may ask for later.
+        if kinds.live || session.instrumentation.config.control.socket {
+            runtime.warm_up(jni)?;
+        }
         session.make_ready_for(jni, runtime, kinds)?;
         let clock = session.start_recording(jni, rings, &runtime)?;
         session.instrumentation.switch.begin(jni, runtime, clock, kinds.full_is_counted)?;
@@ -436,13 +441,13 @@ impl Session {
         }
     }
 
-    /// Lets all classes in.
+    /// Has all classes pass the gate of names.
     fn open_gate(&self) {
         let turned_away = NAME_GATE.reopen();
         Statistics::add(&self.instrumentation.statistics.classes_seen, usize::try_from(turned_away).unwrap_or(0));
     }
 
-    /// Turns away classes whose names tell that no rule wants them, if the rules go by names and nobody else wants to hear of classes.
+    /// Has the gate of names reject classes that no rule wants, if the rules select by names and nothing else needs the events of classes.
     fn close_gate(&self) {
         let generation = self.instrumentation.generation();
         let rules = generation.rules();
@@ -455,9 +460,6 @@ impl Session {
     /// Does what probes of these kinds need before the first class has one. The clock must be ready.
     fn make_ready_for(&self, jni: &Jni<'_>, runtime: RuntimeClasses, kinds: Kinds) -> Result<(), String> {
         let mut ready_for = self.ready_for.lock();
-        if kinds.live && !ready_for.live {
-            runtime.warm_up(jni)?;
-        }
         let full_is_new = kinds.full_is_counted && !ready_for.full_is_counted;
         if kinds.read_clock && (!ready_for.read_clock || full_is_new) {
             let cpu_times = self.instrumentation.config.metrics.cpu_time;

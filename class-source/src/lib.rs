@@ -17,8 +17,10 @@ mod class_path;
 mod error;
 mod java_home;
 mod jdk_image;
+mod regular_file;
 
 pub use class_path::{ClassEntry, ClassPath};
 pub use error::{Error, ErrorKind};
 pub use java_home::JavaHome;
 pub use jdk_image::{ImageClass, ImageClasses, JdkImage};
+pub use regular_file::read_regular_file;

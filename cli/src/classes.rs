@@ -93,12 +93,26 @@ impl Classes {
         module.map_or_else(FileOrigin::unknown, FileOrigin::of_jdk)
     }
 
+    /// Returns the number of jars and directories, jars inside jars included.
+    pub(crate) fn containers(&self) -> usize {
+        self.jars.containers().count()
+    }
+
     /// Visits every class of the jars that can be read with its origin. An error of `visit` ends it.
     pub(crate) fn for_each_in_jars<E: From<SourceError>>(
         &self,
         mut visit: impl FnMut(&ClassFile<'_>, &FileOrigin) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.for_each_file_in_jars(|_, class, origin| class.map_or(Ok(()), |class| visit(class, origin)))
+        (0..self.containers()).try_for_each(|number| self.for_each_in_jar(number, &mut visit))
+    }
+
+    /// Visits every class of the jar or directory with this number that can be read. An error of `visit` ends it.
+    pub(crate) fn for_each_in_jar<E: From<SourceError>>(
+        &self,
+        number: usize,
+        mut visit: impl FnMut(&ClassFile<'_>, &FileOrigin) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.for_each_file_in_jar(number, |_, class, origin| class.map_or(Ok(()), |class| visit(class, origin)))
     }
 
     /// Visits every class file of the jars with its name in source form and its origin. An error of `visit` ends it.
@@ -106,22 +120,26 @@ impl Classes {
         &self,
         mut visit: impl FnMut(&str, Result<&ClassFile<'_>, &classfile::Error>, &FileOrigin) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut last: Option<(String, FileOrigin)> = None;
-        self.jars.for_each(|entry| {
+        (0..self.containers()).try_for_each(|number| self.for_each_file_in_jar(number, &mut visit))
+    }
+
+    fn for_each_file_in_jar<E: From<SourceError>>(
+        &self,
+        number: usize,
+        mut visit: impl FnMut(&str, Result<&ClassFile<'_>, &classfile::Error>, &FileOrigin) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Some(container) = self.jars.containers().nth(number) else { return Ok(()) };
+        let descriptor = self.jars.module_descriptor(container).ok().flatten();
+        let origin = FileOrigin::of_container(container, descriptor.as_deref());
+        self.jars.for_each_of(number, |entry| {
             if entry.release.is_some() || entry.path.ends_with("module-info.class") {
                 return Ok(());
             }
-            if last.as_ref().is_none_or(|(container, _)| container != entry.container) {
-                let descriptor = self.jars.module_descriptor(entry.container).ok().flatten();
-                let origin = FileOrigin::of_container(entry.container, descriptor.as_deref());
-                last = Some((entry.container.to_owned(), origin));
-            }
-            let Some((_, origin)) = &last else { return Ok(()) };
             match ClassFile::parse(entry.bytes) {
-                Ok(class) => visit(&to_source(class.this_class().as_bytes()), Ok(&class), origin),
+                Ok(class) => visit(&to_source(class.this_class().as_bytes()), Ok(&class), &origin),
                 Err(error) => {
                     let name = entry.path.strip_suffix(".class").unwrap_or(entry.path);
-                    visit(&to_source(name.as_bytes()), Err(&error), origin)
+                    visit(&to_source(name.as_bytes()), Err(&error), &origin)
                 }
             }
         })

@@ -1,14 +1,12 @@
 //! A configuration file with everything it names: templates, presets, rules.
 
-use std::cell::OnceCell;
 use std::fmt::Display;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::string::FromUtf8Error;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context, Result};
-use class_source::{ClassPath, Error as SourceError};
+use class_source::{ClassPath, Error as SourceError, read_regular_file};
 use instrument_core::selection::used_by_runtime::TemplateCode;
 use instrument_core::selection::{RuleSet, UnmetLevel, Untouchable};
 use instrument_core::template::{TemplateLibrary, TemplateProblem};
@@ -34,7 +32,7 @@ impl Configuration {
     /// Reads and checks everything; an error holds every diagnostic, as the agent would show it.
     pub(crate) fn read(file: &Path) -> Result<Configuration> {
         let name = file.display().to_string();
-        let bytes = fs::read(file)
+        let bytes = read_regular_file(file)
             .with_context(|| Failure::new(format!("cannot read the configuration {name}"), "name a TOML file"))?;
         let text = String::from_utf8(bytes).map_err(|error| complete(&[not_utf8(&name, &error)]))?;
         let (config, warnings) = settings::parse(&text, &name).map_err(|problems| complete(&problems))?;
@@ -46,8 +44,8 @@ impl Configuration {
     }
 
     /// Which methods of the JDK are left alone whatever the rules say, as in the agent that runs in this JDK.
-    pub(crate) fn never<'c>(&'c self, classes: &'c Classes) -> impl Fn(&[u8], &[u8], &[u8]) -> bool + 'c {
-        let untouchable = OnceCell::new();
+    pub(crate) fn never<'c>(&'c self, classes: &'c Classes) -> impl Fn(&[u8], &[u8], &[u8]) -> bool + Sync + 'c {
+        let untouchable = OnceLock::new();
         move |class, method, descriptor| {
             let compute = || {
                 let own = self.own_templates.iter().map(Vec::as_slice);
@@ -80,7 +78,7 @@ fn not_utf8(name: &str, error: &FromUtf8Error) -> Diagnostic {
     problem.with_suggestion("save the file as UTF-8, or name the TOML file with the rules if this is another file")
 }
 
-/// The templates that come with the program.
+/// The templates that are part of the program.
 pub(crate) fn built_in_templates() -> Result<TemplateLibrary> {
     let mut library = TemplateLibrary::new();
     for (name, bytes) in TEMPLATE_CLASSES {

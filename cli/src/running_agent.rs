@@ -9,13 +9,16 @@ use control::{CallTree, CallTreeDone, ErrorCode, Refusal, Request, RequestId, St
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::failure::Failure;
+use crate::failure::{Complete, Failure};
 use crate::java_process::Process;
 
 /// An agent that is not answering for so long is taken for dead.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Changes may take long, and wait for each other; an inventory reads the files of thousands of classes.
 const LONG_PATIENCE: Duration = Duration::from_secs(300);
+
+/// The beginning of an error that has its place in a file.
+const DIAGNOSTIC: &str = "error: ";
 
 /// Returns why no probe records at present, in capitals for screens; `None` if they record.
 pub(crate) fn standstill(status: &Status) -> Option<String> {
@@ -68,7 +71,9 @@ impl OpenConnection {
             let reason = format!("the agent in process {} has closed the connection", self.pid);
             Failure::new(
                 reason,
-                format!("the process has ended, the agent was detached, or it needed the place ({error})"),
+                format!(
+                    "`instr ps` shows whether the process runs and has the agent; if so, ask again: others needed the place ({error})"
+                ),
             )
         };
         // With an id the connection stays open.
@@ -134,16 +139,21 @@ enum Line<T, D> {
 fn read<T: DeserializeOwned>(pid: u32, answer: &str) -> Result<T> {
     match serde_json::from_str(answer).with_context(|| format!("process {pid} answers something strange"))? {
         Answer::Given(answer) => Ok(answer),
-        Answer::Refused(refusal) => Err(failure(refusal).into()),
+        Answer::Refused(refusal) => Err(failure(refusal)),
     }
 }
 
-fn failure(Refusal { error, code, help }: Refusal) -> Failure {
-    let help = help.unwrap_or_else(|| match code {
-        ErrorCode::UnknownRequest => "take the `instr` of the same version as the agent".to_owned(),
-        _ => "`instr status` shows what the agent does".to_owned(),
+fn failure(Refusal { error, code, help }: Refusal) -> anyhow::Error {
+    let help = help.or_else(|| {
+        let is_newer = code == ErrorCode::UnknownRequest;
+        is_newer.then(|| "take the `instr` of the same version as the agent".to_owned())
     });
-    Failure::new(error, help)
+    match help {
+        Some(help) => Failure::new(error, help).into(),
+        // Mistakes in a configuration, which are laid out as `instr check` does it.
+        None if error.starts_with(DIAGNOSTIC) => Complete(error).into(),
+        None => anyhow::anyhow!(error),
+    }
 }
 
 fn ask_process(process: &Process, request: &Request, patience: Duration) -> Result<String> {
@@ -154,7 +164,7 @@ fn ask_process(process: &Process, request: &Request, patience: Duration) -> Resu
         let help = if process.is_stopped() {
             format!("the process is stopped; `kill -CONT {pid}` lets it go on")
         } else {
-            format!("it has {} s for an answer ({error})", patience.as_secs_f64())
+            format!("it did not answer within {} s: it may be busy, ask again ({error})", patience.as_secs_f64())
         };
         Failure::new(format!("the agent in process {pid} does not answer"), help)
     };
@@ -166,7 +176,7 @@ fn ask_process(process: &Process, request: &Request, patience: Duration) -> Resu
         Err(error) if answer.is_empty() => Err(silent(error).into()),
         _ if answer.trim().is_empty() => {
             let reason = format!("the agent in process {pid} does not answer");
-            Err(Failure::new(reason, "the process may be about to end, or the agent has been detached").into())
+            Err(Failure::new(reason, "`instr ps` shows whether the process still runs and has the agent").into())
         }
         _ => Ok(answer),
     }
@@ -189,4 +199,20 @@ fn connect(process: &Process) -> Result<UnixStream> {
         _ => "it must be a JVM with instr's agent (`instr attach`), without `socket = false` in `[control]`",
     };
     Err(Failure::new(format!("process {} does not listen to instr", process.pid), help).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failure;
+
+    #[test]
+    fn a_refusal_is_shown_with_its_own_help_only_and_is_called_an_error_once() {
+        let shown = |refusal: Refusal| failure::text(&failure(refusal));
+        let mistake = "error: unknown key `metod`\n --> a.toml:3:1\ngeneration 1 stays in force";
+        assert_eq!(shown(Refusal::from(mistake.to_owned())), format!("{mistake}\n"));
+        assert_eq!(shown(Refusal::from("there is no claim 3".to_owned())), "error: there is no claim 3\n");
+        let busy = Refusal::new(ErrorCode::Busy, "no").help("ask later");
+        assert_eq!(shown(busy), "error: no\n  help: ask later\n");
+    }
 }

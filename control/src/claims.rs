@@ -55,6 +55,9 @@ messages! {
         /// Of the methods, those that are at another level than asked for, and the claims that decide about them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub overruled: Option<String>,
+        /// When the claim ends by itself, in words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub expires: Option<String>,
     }
 
     /// What ending a claim did.
@@ -88,9 +91,10 @@ messages! {
         pub method: String,
         /// The level that is wanted.
         pub level: Option<String>,
-        /// `active`; `waiting` where a class cannot be changed yet; `pending` if no loaded class has such a method.
+        /// `active`; `waiting` where a class cannot be changed yet; `pending` if no loaded class has a method that it may take; `ended` after the end of
+        /// the recording.
         pub state: String,
-        /// Why it exists.
+        /// Why it exists, and why it is not active.
         pub reason: String,
         /// Calls that were recorded for it, if they are counted.
         pub hits: Option<u64>,

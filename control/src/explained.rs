@@ -7,11 +7,14 @@ use crate::InventoryClass;
 use crate::message::{Described, Types, messages, named};
 
 messages! {
-    /// What is known of the loaded classes of a name.
+    /// What is known of the loaded classes of a name or pattern.
     #[derive(Eq)]
     pub struct Explained {
-        /// One for each class loader that has such a class.
+        /// By name, one for each class loader that has such a class.
         pub classes: Vec<ExplainedClass>,
+        /// Classes that the pattern names and that are not explained, as there are too many.
+        #[serde(default, skip_serializing_if = "is_none")]
+        pub left_out: usize,
     }
 
     /// A loaded class.
@@ -27,6 +30,10 @@ messages! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub explanation: Option<ClassExplanation>,
     }
+}
+
+fn is_none(left_out: &usize) -> bool {
+    *left_out == 0
 }
 
 impl Described for ClassExplanation {

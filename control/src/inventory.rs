@@ -188,7 +188,9 @@ impl InventoryClass {
         let taken = verdicts.iter().filter_map(|(_, verdict)| verdict.as_ref().ok());
         let wanted_by: BTreeSet<String> = taken.clone().map(|taken| claimant(&taken.rule)).collect();
         let instrumented = taken.count();
-        let is_matched = instrumented > 0 || explanation.rules.iter().any(|answer| answer.matches);
+        // What is refused was wanted, by a claim if no rule matches.
+        let is_matched =
+            instrumented > 0 || !refused.is_empty() || explanation.rules.iter().any(|answer| answer.matches);
         if !is_matched {
             return InventoryClass::unchanged(class, jar, unmatched(explanation));
         }
@@ -266,7 +268,7 @@ fn verdict<'e>(method: &'e MethodExplanation, refused: Option<&LeftAlone>) -> Ve
         (None, why) => Err(match (method.skipped, &method.refused) {
             (Some(reason), _) => LeftAlone::from(reason),
             (None, Some(reason)) => why.cloned().unwrap_or_else(|| LeftAlone::new("not-wrapped", reason.as_str())),
-            (None, None) => LeftAlone::new("refused", "refused"),
+            (None, None) => why.cloned().unwrap_or_else(|| LeftAlone::new("refused", "refused")),
         }),
     }
 }
@@ -390,6 +392,17 @@ mod tests {
         let explanation = class(true, vec![method("a", None, Some(SkipReason::Leaf))]);
         let leaf = entry(&explanation, &[(0, "waits")]);
         assert_eq!((leaf.code.as_deref(), leaf.listed[0].code.as_deref()), (Some("no-method"), Some("leaf")));
+    }
+
+    #[test]
+    fn what_only_a_claim_names_and_cannot_take_has_its_reason() {
+        let explanation = class(false, vec![method("a", None, None), method("b", None, Some(SkipReason::NoRule))]);
+        let entry = entry(&explanation, &[(0, "bridge")]);
+        assert_eq!((entry.code.as_deref(), entry.methods), (Some("bridge"), Some(2)));
+        assert_eq!(
+            (entry.listed[0].code.as_deref(), entry.listed[1].code.as_deref()),
+            (Some("bridge"), Some("no-rule"))
+        );
     }
 
     #[test]

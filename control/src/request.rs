@@ -175,7 +175,7 @@ requests! {
 
     /// Why the methods of a loaded class have probes, or have none.
     Explain {
-        /// The class as `package.Class`, or one of its methods as `package.Class.method`.
+        /// The class as `package.Class`, or one of its methods as `package.Class.method`; the class may have `*` and `**`.
         class: String,
     } = "explain", answered by Explained;
 
@@ -196,7 +196,8 @@ requests! {
 }
 
 impl Request {
-    /// Whether it changes something, apart from pausing, which waits for nothing. An agent carries out one such request at a time and answers others meanwhile.
+    /// Whether it changes something, apart from pausing, which waits for nothing. An agent carries out one such request at a time and answers others
+    /// meanwhile; only `stop` waits for none of them.
     #[must_use]
     pub fn is_slow(&self) -> bool {
         !matches!(

@@ -28,7 +28,7 @@ messages! {
         /// Dumps of the ring that were written.
         #[serde(default)]
         pub dumps: Vec<Dumped>,
-        /// Classes that were handed back changed.
+        /// Classes that were handed back changed; one that several class loaders have loaded counts for each.
         pub classes_rewritten: u64,
         /// Methods that were given probes; what a reload or the end of a claim takes away is not subtracted.
         pub methods_instrumented: u64,
@@ -54,7 +54,7 @@ messages! {
         /// Why the breaker is open.
         #[serde(default)]
         pub breaker: Option<String>,
-        /// How sending to an OpenTelemetry receiver goes.
+        /// The state of sending to an OpenTelemetry receiver.
         #[serde(default)]
         pub otlp: Option<Sending>,
         /// What is probably not as the user meant it.

@@ -116,7 +116,7 @@ pub struct RecordedAs {
     pub live: bool,
 }
 
-/// How far a reader of definitions has come.
+/// The position of a reader of definitions.
 #[derive(Debug, Default)]
 pub struct Definitions {
     seen: usize,
@@ -399,7 +399,7 @@ impl Known {
         })
     }
 
-    /// The number of an equal probe. A class usually asks again in the same order, so the search goes on where it ended.
+    /// The number of an equal probe. A class usually asks again in the same order, so the search continues where it ended.
     fn find(&self, of_class: &[u32], at: &mut usize, request: &ProbeRequest<'_>) -> Option<u32> {
         for step in 0..of_class.len() {
             let position = (*at + step) % of_class.len();

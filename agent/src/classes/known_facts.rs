@@ -12,6 +12,7 @@ use instrument_core::selection::FactSource;
 use parking_lot::Mutex;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
+use super::class_table::ClassTable;
 use super::hierarchy::LoaderId;
 
 /// Facts that take more bytes than this together are dropped, the oldest first. Enough for about 16,000 classes.
@@ -30,17 +31,17 @@ struct Table {
     /// By a hash of the class file.
     by_content: FxHashMap<u64, Arc<ClassFacts>>,
     /// What passed the class hook last under this name.
-    by_name: FxHashMap<Box<[u8]>, Vec<OfLoader>>,
+    classes: ClassTable<Analysed>,
     /// Keys of `by_content`, the oldest first.
     order: VecDeque<u64>,
     counts: Analysis,
 }
 
+/// A class that was analysed.
 #[derive(Debug)]
-struct OfLoader {
-    loader: LoaderId,
+struct Analysed {
     content: u64,
-    /// A number that stands for what the rules want of the class, once that is decided for good.
+    /// A digest of what the rules want of the class, once that is final.
     decided: Option<u64>,
 }
 
@@ -75,7 +76,7 @@ impl KnownFacts {
     /// Returns the facts of a loaded class, and what was decided about it last.
     pub(crate) fn of_loaded(&self, name: &[u8], loader: LoaderId) -> Option<(Arc<ClassFacts>, Option<u64>)> {
         let mut table = self.table.lock();
-        let decided = table.entry(name, loader)?.decided;
+        let decided = table.classes.get(name, loader)?.decided;
         let facts = table.of_class(name, loader)?;
         table.counts.reused += 1;
         Some((facts, decided))
@@ -83,17 +84,14 @@ impl KnownFacts {
 
     /// Notes what was decided about a class.
     pub(crate) fn note_decision(&self, name: &[u8], loader: LoaderId, decided: Option<u64>) {
-        if let Some(entry) = self.table.lock().entry(name, loader) {
+        if let Some(entry) = self.table.lock().classes.get_mut(name, loader) {
             entry.decided = decided;
         }
     }
 
     /// Forgets the classes of loaders that are gone. The facts themselves stay: another loader may define the same class.
     pub(crate) fn forget(&self, gone: &FxHashSet<LoaderId>) {
-        self.table.lock().by_name.retain(|_, loaders| {
-            loaders.retain(|of| !gone.contains(&of.loader));
-            !loaders.is_empty()
-        });
+        self.table.lock().classes.forget(gone);
     }
 
     /// Returns how much is known.
@@ -104,13 +102,8 @@ impl KnownFacts {
 }
 
 impl Table {
-    fn entry(&mut self, name: &[u8], loader: LoaderId) -> Option<&mut OfLoader> {
-        self.by_name.get_mut(name)?.iter_mut().find(|of| of.loader == loader)
-    }
-
     fn of_class(&self, name: &[u8], loader: LoaderId) -> Option<Arc<ClassFacts>> {
-        let of = self.by_name.get(name)?.iter().find(|of| of.loader == loader)?;
-        self.by_content.get(&of.content).cloned()
+        self.by_content.get(&self.classes.get(name, loader)?.content).cloned()
     }
 
     fn find_content(&self, content: u64, name: &[u8]) -> Option<Arc<ClassFacts>> {
@@ -132,16 +125,8 @@ impl Table {
             let dropped = self.by_content.remove(&oldest);
             self.counts.bytes = self.counts.bytes.saturating_sub(dropped.as_deref().map_or(0, weight) as u64);
         }
-        match self.entry(name, loader) {
-            Some(of) if of.content == content => {}
-            Some(of) => *of = OfLoader { loader, content, decided: None },
-            None => {
-                let of = OfLoader { loader, content, decided: None };
-                match self.by_name.get_mut(name) {
-                    Some(loaders) => loaders.push(of),
-                    None => _ = self.by_name.insert(name.into(), vec![of]),
-                }
-            }
+        if self.classes.get(name, loader).is_none_or(|known| known.content != content) {
+            self.classes.insert(name, loader, Analysed { content, decided: None });
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What is known about classes whatever the rules want: super types, loaders, what each class holds of ours, what HotSpot does to them.
 
+pub(crate) mod class_table;
 pub(crate) mod hierarchy;
 pub(crate) mod hotspot_hazards;
 pub(crate) mod known_facts;

@@ -1,11 +1,11 @@
 //! Classes whose constant pool grows with each retransformation (JDK-8308762: HotSpot adds entries of a class that has resolved some class beforehand, such as
 //! `Throwable` in a handler, and does not recognise them the next time). What is added stays for as long as the class.
 
-/// The constant pool is looked at once in so many retransformations.
+/// The constant pool is checked once in this number of retransformations.
 const BETWEEN_LOOKS: u32 = 32;
-/// An entry takes at least so many bytes.
+/// The least size of an entry in bytes.
 const SMALLEST_ENTRY: usize = 3;
-/// Different probes need some constants each, which are added once. A pool that has grown by an entry each time between all of so many looks grows for ever.
+/// Different probes need some constants each, which are added once. A pool that has grown by an entry each time between this number of checks grows for ever.
 const LOOKS: u8 = 4;
 
 /// What is known of one class.

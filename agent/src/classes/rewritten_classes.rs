@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 
 use parking_lot::Mutex;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
+use crate::classes::class_table::ClassTable;
 use crate::classes::hierarchy::{ClassId, LoaderId};
 use crate::classes::pool_growth::PoolGrowth;
 use crate::jvm;
@@ -22,7 +23,7 @@ pub(crate) struct RewrittenClasses {
 #[derive(Debug, Default)]
 pub(crate) struct Noted {
     /// All names, and the classes of each, without those whose loader is known to be gone.
-    pub(crate) names: FxHashMap<Box<[u8]>, Vec<Rewritten>>,
+    pub(crate) classes: ClassTable<Rewritten>,
     /// Those that passed the class hook last, and that the JVM may not have defined yet: it looks for the super types first, by
     /// Java code that may take its time.
     pub(crate) on_their_way: VecDeque<ClassId>,
@@ -31,7 +32,6 @@ pub(crate) struct Noted {
 /// A class that was changed.
 #[derive(Debug)]
 pub(crate) struct Rewritten {
-    loader: LoaderId,
     /// Whether it is changed still.
     is_changed: bool,
     /// What it has was given to it in this pass, or a later one.
@@ -67,8 +67,7 @@ impl RewrittenClasses {
     /// given earlier are in none of them.
     pub(crate) fn earliest_pass(&self, name: &[u8]) -> Option<u32> {
         let noted = self.noted.lock();
-        let classes = noted.names.get(name).into_iter().flatten();
-        classes.filter(|class| class.is_changed).map(|class| class.pass).min()
+        noted.changed_of(name).map(|(_, class)| class.pass).min()
     }
 
     /// A class was retransformed; `pool_size` looks at its constant pool.
@@ -94,8 +93,7 @@ impl RewrittenClasses {
     /// Returns the loaders whose class of this name is changed.
     pub(crate) fn loaders_of(&self, name: &[u8]) -> Vec<LoaderId> {
         let noted = self.noted.lock();
-        let classes = noted.names.get(name).into_iter().flatten();
-        classes.filter(|class| class.is_changed).map(|class| class.loader).collect()
+        noted.changed_of(name).map(|(loader, _)| *loader).collect()
     }
 
     /// Forgets the classes of loaders that are gone.
@@ -105,7 +103,7 @@ impl RewrittenClasses {
 
     /// How many names there are.
     pub(crate) fn size(&self) -> usize {
-        self.noted.lock().names.len()
+        self.noted.lock().classes.names()
     }
 
     /// What was noted; the next to be noted are the first again.
@@ -116,16 +114,17 @@ impl RewrittenClasses {
 
 impl Noted {
     fn with<R>(&mut self, name: &[u8], loader: LoaderId, body: impl FnOnce(&mut Rewritten) -> R) -> Option<R> {
-        self.names.get_mut(name)?.iter_mut().find(|class| class.loader == loader).map(body)
+        self.classes.get_mut(name, loader).map(body)
+    }
+
+    /// Returns the classes of a name that are changed.
+    fn changed_of(&self, name: &[u8]) -> impl Iterator<Item = &(LoaderId, Rewritten)> {
+        self.classes.of_name(name).filter(|(_, class)| class.is_changed)
     }
 
     fn note(&mut self, name: &[u8], loader: LoaderId, is_first: bool) {
         if self.with(name, loader, |class| class.is_changed = true).is_none() {
-            let class = Rewritten { loader, is_changed: true, pass: 0, growth: PoolGrowth::default() };
-            match self.names.get_mut(name) {
-                Some(classes) => classes.push(class),
-                None => _ = self.names.insert(name.into(), vec![class]),
-            }
+            self.classes.insert(name, loader, Rewritten { is_changed: true, pass: 0, growth: PoolGrowth::default() });
         }
         if is_first {
             if self.on_their_way.len() >= ON_THEIR_WAY {
@@ -136,10 +135,7 @@ impl Noted {
     }
 
     fn forget(&mut self, gone: &FxHashSet<LoaderId>) {
-        self.names.retain(|_, classes| {
-            classes.retain(|class| !gone.contains(&class.loader));
-            !classes.is_empty()
-        });
+        self.classes.forget(gone);
         // What its loader has not defined by now never is.
         self.on_their_way.retain(|(_, loader)| !gone.contains(loader));
     }
@@ -155,7 +151,7 @@ mod tests {
         let most = LoaderId::try_from(ON_THEIR_WAY).unwrap();
         classes.note(b"a/Again", 1, false);
         (0..most + 3).for_each(|loader| classes.note(b"a/C", loader, true));
-        assert_eq!(classes.names.len(), 2);
+        assert_eq!(classes.classes.names(), 2);
         assert_eq!(classes.on_their_way.len(), ON_THEIR_WAY);
         assert_eq!(classes.on_their_way.front(), Some(&(b"a/C".as_slice().into(), 3)));
     }
@@ -166,15 +162,5 @@ mod tests {
         [1, 2, 1].into_iter().for_each(|loader| classes.note(b"a/C", loader, true));
         classes.forget(&FxHashSet::from_iter([1, 3]));
         assert_eq!(classes.on_their_way, [(b"a/C".as_slice().into(), 2)]);
-    }
-
-    #[test]
-    fn a_name_is_forgotten_with_the_last_loader_that_has_such_a_class() {
-        let mut classes = Noted::default();
-        [(1, true), (2, true), (2, false)].into_iter().for_each(|(loader, first)| classes.note(b"a/C", loader, first));
-        classes.forget(&FxHashSet::from_iter([2, 3]));
-        assert!(classes.names.contains_key(b"a/C".as_slice()));
-        classes.forget(&FxHashSet::from_iter([1]));
-        assert!(classes.names.is_empty());
     }
 }

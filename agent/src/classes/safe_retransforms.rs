@@ -2,7 +2,7 @@
 //!
 //! Names of parameters are lost where the JVM puts a class file together again from its own data. It does not have to if an agent changed the
 //! class when it was loaded: then it has kept the file. Otherwise the class hook puts the names back at each retransformation: they are taken
-//! from the class file, which is at hand for a class that was loaded just now, or can be read. Nothing helps against the bug with records: the
+//! from the class file, which is in memory for a class that was loaded just now, or can be read. Nothing helps against the bug with records: the
 //! JVM makes that mistake after the hook.
 //!
 //! Of the process, not of a session: what the JVM has lost is lost for the next session, too.
@@ -23,10 +23,10 @@ use crate::jvm::{self, Jni, Jvmti, LoadedClass, read_class_resource};
 /// The classes of the process.
 pub(crate) static SAFE_RETRANSFORMS: SafeRetransforms = SafeRetransforms::new();
 
-/// Most bytes of class files at hand, of the classes that were loaded last: those whose super types are being loaded are among them.
+/// Most bytes of class files in memory, of the classes that were loaded last: those whose super types are being loaded are among them.
 const MOST_BYTES_AT_HAND: usize = 2 << 20;
 
-/// Of so many classes names are kept, and of so many more it is known that the JVM has kept the file. Others stay as they are.
+/// Most classes whose names are kept, and most of which it is known that the JVM has kept the file. Others stay as they are.
 const MOST: usize = 1 << 16;
 
 /// What is known of classes that HotSpot could damage.
@@ -126,7 +126,7 @@ impl SafeRetransforms {
         if !hotspot_hazards::concern(version) {
             return None;
         }
-        let pool = class.constant_pool(jvmti)?;
+        let pool = class.constant_pool(jvmti)?.bytes;
         let hazard = hotspot_hazards::of_pool(version, &pool)?;
         if !hazard.loses_parameters {
             return Some(hazard);

@@ -10,15 +10,13 @@ use classfile::{ClassFile, Member};
 use instrument_core::template::TemplateLibrary;
 use instrument_core::{Engine, EngineOptions, MethodPlan, Outcome, Workspace};
 use parking_lot::Mutex;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
+use crate::classes::class_table::ClassTable;
 use crate::classes::hierarchy::LoaderId;
 use crate::jvm;
 
 type NameAndDescriptor = (Box<[u8]>, Box<[u8]>);
-
-/// What is wrapped in the classes of one name, by loader.
-type ByLoader = Vec<(LoaderId, Arc<WrappedMethods>)>;
 
 /// Name and descriptor of the methods of one class that have a wrapper.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -46,32 +44,9 @@ impl<'a> FromIterator<&'a Member<'a>> for WrappedMethods {
 /// All classes with wrappers.
 #[derive(Debug, Default)]
 pub(crate) struct WrappedClasses {
-    known: Mutex<Known>,
+    known: Mutex<ClassTable<Arc<WrappedMethods>>>,
     /// Whether there ever were any, to be read without the lock.
     some: AtomicBool,
-}
-
-#[derive(Debug, Default)]
-struct Known {
-    classes: FxHashMap<Box<[u8]>, ByLoader>,
-}
-
-impl Known {
-    fn note(&mut self, name: &[u8], loader: LoaderId, methods: WrappedMethods) {
-        if let Some(loaders) = self.classes.get_mut(name) {
-            loaders.retain(|(known, _)| *known != loader);
-        }
-        if !methods.methods.is_empty() {
-            self.classes.entry(name.into()).or_default().push((loader, Arc::new(methods)));
-        }
-    }
-
-    fn forget(&mut self, gone: &FxHashSet<LoaderId>) {
-        self.classes.retain(|_, loaders| {
-            loaders.retain(|(loader, _)| !gone.contains(loader));
-            !loaders.is_empty()
-        });
-    }
 }
 
 impl WrappedClasses {
@@ -83,7 +58,11 @@ impl WrappedClasses {
         let loader = class.loader_id();
         let mut known = self.known.lock();
         self.some.fetch_or(!methods.methods.is_empty(), Ordering::Release);
-        known.note(name, loader, methods);
+        if methods.methods.is_empty() {
+            known.remove(name, loader);
+        } else {
+            known.insert(name, loader, Arc::new(methods));
+        }
     }
 
     /// Forgets the classes of loaders that are gone.
@@ -93,7 +72,7 @@ impl WrappedClasses {
 
     /// Loaded classes that have wrappers, as far as is known: those of loaders that are gone are forgotten now and then.
     pub(crate) fn count(&self) -> usize {
-        self.known.lock().classes.values().map(Vec::len).sum()
+        self.known.lock().classes()
     }
 
     /// Whether any class was ever wrapped.
@@ -106,13 +85,7 @@ impl WrappedClasses {
         if self.is_empty() {
             return None;
         }
-        let known = self.known.lock();
-        known
-            .classes
-            .get(name)?
-            .iter()
-            .find(|(defined_by, _)| *defined_by == loader)
-            .map(|(_, methods)| Arc::clone(methods))
+        self.known.lock().get(name, loader).cloned()
     }
 
     /// A class is retransformed while nobody wants anything of it: the wrappers stay and only pass calls on.
@@ -129,47 +102,5 @@ impl WrappedClasses {
             Outcome::Rewritten(rewritten) => Some(rewritten.bytes),
             Outcome::Unchanged { .. } => None,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn method(name: &str) -> WrappedMethods {
-        WrappedMethods { methods: vec![(name.as_bytes().into(), b"()V".as_slice().into())] }
-    }
-
-    fn of_class<'k>(known: &'k Known, name: &str, loader: LoaderId) -> Option<&'k WrappedMethods> {
-        known
-            .classes
-            .get(name.as_bytes())?
-            .iter()
-            .find(|(defined_by, _)| *defined_by == loader)
-            .map(|(_, methods)| &**methods)
-    }
-
-    #[test]
-    fn each_loader_has_its_own_and_a_new_definition_replaces_the_old_one() {
-        let mut classes = Known::default();
-        classes.note(b"a/C", 1, method("first"));
-        classes.note(b"a/C", 2, method("other"));
-        classes.note(b"a/C", 1, method("second"));
-        assert_eq!(of_class(&classes, "a/C", 1), Some(&method("second")));
-        assert_eq!(of_class(&classes, "a/C", 2), Some(&method("other")));
-        assert_eq!(of_class(&classes, "a/C", 3), None);
-        classes.note(b"a/C", 2, WrappedMethods::default());
-        assert_eq!(of_class(&classes, "a/C", 2), None, "the new definition has no wrapper");
-    }
-
-    #[test]
-    fn the_classes_of_a_loader_go_with_it() {
-        let mut classes = Known::default();
-        for (name, loader) in [("a/C", 1), ("a/C", 2), ("a/D", 1)] {
-            classes.note(name.as_bytes(), loader, method("run"));
-        }
-        classes.forget(&FxHashSet::from_iter([1]));
-        assert_eq!(of_class(&classes, "a/C", 2), Some(&method("run")));
-        assert!(of_class(&classes, "a/C", 1).is_none() && !classes.classes.contains_key(b"a/D".as_slice()));
     }
 }

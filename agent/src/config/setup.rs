@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use class_source::ClassPath;
+use class_source::{ClassPath, read_regular_file};
 use instrument_core::level::Level;
 use instrument_core::selection::used_by_runtime::{ClassBytes, TemplateCode};
 use instrument_core::selection::{RuleSet, UnmetLevel, Untouchable};
@@ -67,15 +67,30 @@ impl Setup {
         self.config.governor.budget()
     }
 
-    /// What opens the breaker: with probes that can be governed, or where the configuration says so.
+    /// What opens the breaker, if there is one.
     pub(crate) fn breaker(&self) -> Option<Limits> {
         let governor = &self.config.governor;
-        let is_wanted = governor.has_breaker() && (self.config.wants_live() || *governor != GovernorConfig::default());
-        is_wanted.then(|| Limits {
-            gc_percent: governor.gc_percent,
-            heap_percent: governor.heap_percent,
-            recovery: Duration::from_secs(u64::from(governor.recovery_seconds)),
+        self.why_no_breaker().is_none().then(|| Limits {
+            gc_percent: governor.gc_percent(),
+            heap_percent: governor.heap_percent(),
+            recovery: Duration::from_secs(u64::from(governor.recovery_seconds())),
         })
+    }
+
+    /// Returns why there is no breaker; `None` if the configuration has one: with probes that can be governed, or where `[governor]` says so.
+    pub(crate) fn why_no_breaker(&self) -> Option<&'static str> {
+        let governor = &self.config.governor;
+        if !governor.enabled {
+            Some("`enabled = false` in [governor] switches it off")
+        } else if !governor.has_breaker() {
+            Some("`gc-percent` and `heap-percent` in [governor] are 0")
+        } else if !self.config.wants_live() && *governor == GovernorConfig::default() {
+            Some(
+                "write `heap-percent = 95` into [governor], or `live = true` into [control], and start or attach the agent again",
+            )
+        } else {
+            None
+        }
     }
 
     /// Whether some rule uses a template's variant of this level.
@@ -106,14 +121,16 @@ pub(crate) fn from_options(options: &[u8]) -> Result<Setup, SetupError> {
     let Ok(options) = std::str::from_utf8(options) else { return Err(hopeless("the agent's options are not UTF-8")) };
     let path = options.trim();
     if path.is_empty() {
-        return Err(hopeless("no configuration file given; use -agentpath:/path/to/libinstr.so=instr.toml"));
+        return Err(hopeless(
+            "no configuration file is named: write it after the agent, as in -agentpath:/path/to/libinstr.so=/path/to/instr.toml",
+        ));
     }
     from_file(path.strip_prefix("config=").unwrap_or(path))
 }
 
 /// Reads this configuration file.
 pub(crate) fn from_file(path: &str) -> Result<Setup, SetupError> {
-    let bytes = std::fs::read(path).map_err(|error| hopeless(&unreadable(path, &error)))?;
+    let bytes = read_regular_file(Path::new(path)).map_err(|error| hopeless(&unreadable(path, &error)))?;
     match String::from_utf8(bytes) {
         Ok(text) => from_text(&text, path),
         Err(error) => Err(hopeless(&format!(
@@ -127,8 +144,11 @@ pub(crate) fn from_file(path: &str) -> Result<Setup, SetupError> {
 fn unreadable(path: &str, error: &std::io::Error) -> String {
     let place = std::path::absolute(path).map_or_else(|_| path.to_owned(), |path| path.display().to_string());
     let help = match error.kind() {
-        std::io::ErrorKind::NotFound => "name the file in -agentpath with its whole path",
-        std::io::ErrorKind::IsADirectory => "name the TOML file in -agentpath",
+        std::io::ErrorKind::NotFound if Path::new(path).is_absolute() => {
+            "it must be where the JVM sees it, which may run in a container"
+        }
+        std::io::ErrorKind::NotFound => "name the file with its whole path",
+        std::io::ErrorKind::IsADirectory | std::io::ErrorKind::InvalidInput => "name the TOML file with the rules",
         _ => "the JVM's user must be able to read it",
     };
     format!("cannot read the configuration file {place}: {error}; {help}")
@@ -224,7 +244,7 @@ mod tests {
     #[test]
     fn missing_options_and_files_are_told_and_never_abort() {
         let no_option = from_options(b"").unwrap_err();
-        assert!(no_option.text.contains("no configuration file given"), "{}", no_option.text);
+        assert!(no_option.text.contains("no configuration file is named"), "{}", no_option.text);
         let no_file = from_options(b"/nowhere/instr.toml").unwrap_err();
         assert!(no_file.text.contains("/nowhere/instr.toml") && !no_file.abort, "{}", no_file.text);
     }
@@ -238,6 +258,26 @@ mod tests {
             assert_eq!(error.abort, abort, "{agent}");
             assert!(error.text.contains("did you mean `class`?"), "{}", error.text);
         }
+    }
+
+    #[test]
+    fn a_breaker_is_there_with_live_probes_or_a_stated_limit() {
+        let why = |tables: &str| {
+            let setup = from_text(&format!("{tables}\n[[rule]]\nclass = 'a.B'\nlevel = 'time'\n"), "c.toml").unwrap();
+            assert_eq!(setup.breaker().is_none(), setup.why_no_breaker().is_some(), "{tables}");
+            setup.why_no_breaker().unwrap_or_default()
+        };
+        for tables in ["", "[control]\nsocket = true", "[governor]\nenabled = true"] {
+            assert!(why(tables).starts_with("write `heap-percent = 95` into [governor]"), "{tables}");
+        }
+        // What the refusal says to write, also as the default.
+        let with_limits = ["heap-percent = 95", "gc-percent = 30", "recovery-seconds = 30", "budget-percent = 0"];
+        for key in with_limits.map(|key| format!("[governor]\n{key}")) {
+            assert_eq!(why(&key), "");
+        }
+        assert_eq!(why("[control]\nlive = true"), "");
+        assert!(why("[control]\nlive = true\n[governor]\nenabled = false").starts_with("`enabled = false`"));
+        assert!(why("[governor]\ngc-percent = 0\nheap-percent = 0").ends_with("are 0"));
     }
 
     #[test]

@@ -25,7 +25,7 @@ const LAST_WRITE: Duration = Duration::from_millis(500);
 /// What the thread of a connection does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Activity {
-    /// It waits for a request.
+    /// It waits for a request, or for the file that one has read; the agent's end does not wait for it.
     Reading,
     /// It carries out a request.
     Working,
@@ -141,7 +141,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Notes that the client may ask.
+    /// Notes that the client may ask, or that a file is read.
     pub(super) fn reads(&self) {
         self.all.set(self.number, Activity::Reading);
     }

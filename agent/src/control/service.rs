@@ -20,6 +20,7 @@ use super::clients_with_claims::ClientsWithClaims;
 use super::connections::{Connection, MOST};
 use super::request_reader::{Received, RequestReader};
 use super::socket::{Clients, ControlSocket};
+use crate::config::setup::Setup;
 use crate::jvm::{effective_user, socket_peer};
 
 /// A client that does not take its answer for so long is disconnected.
@@ -30,8 +31,10 @@ const HOTTEST: usize = 50;
 const MOST_METHODS: usize = 5_000;
 /// Rows, such as nodes of a call tree, in a line of an answer that is streamed.
 const ROWS_A_PART: usize = 1_000;
-/// Most slow requests, the one that is carried out included. The other places are for those that only ask.
+/// Most requests that change something, the one that is carried out included. Other places are for those that only ask.
 const MOST_SLOW: usize = MOST / 2;
+/// Most reloads: one that is carried out, and one that reads the file afterwards.
+const MOST_RELOADS: usize = 2;
 
 /// What clients can ask of.
 pub(crate) trait Controlled: Send + Sync {
@@ -71,8 +74,11 @@ pub(crate) trait Controlled: Send + Sync {
     /// Ends a claim.
     fn remove(&self, claim: u32) -> Result<Removed, Refusal>;
 
-    /// Reads the configuration file again.
-    fn reload(&self) -> Result<Reloaded, Refusal>;
+    /// Reads the configuration file again, which may last as long as its drive hangs.
+    fn read_configuration(&self) -> Result<Setup, Refusal>;
+
+    /// Replaces the rules by those that were read.
+    fn reload(&self, setup: Setup) -> Result<Reloaded, Refusal>;
 
     /// Ends the recording.
     fn stop(&self) -> Result<Stopped, Refusal>;
@@ -84,7 +90,7 @@ pub(crate) fn open(controlled: Weak<dyn Controlled>) -> io::Result<ControlSocket
         controlled,
         owner: effective_user(),
         peer: socket_peer,
-        slow: SlowRequests::default(),
+        queues: Queues::default(),
         clients: ClientsWithClaims::default(),
     })
 }
@@ -95,7 +101,7 @@ struct Service {
     owner: u32,
     /// Returns user and process of a client.
     peer: fn(&UnixStream) -> io::Result<(u32, u32)>,
-    slow: SlowRequests,
+    queues: Queues,
     clients: ClientsWithClaims,
 }
 
@@ -123,7 +129,7 @@ impl Clients for Service {
     }
 
     fn serve(&self, client: &UnixStream, connection: &Connection) {
-        // Who has asked and does not listen to the answer loses only that.
+        // A client that does not read the answer loses nothing else.
         let mut claims = Vec::new();
         // A panic, too, ends the claims that depend on this client.
         let answering = AssertUnwindSafe(|| self.answer_all(client, connection, &mut claims));
@@ -157,15 +163,8 @@ impl Service {
             let RequestLine { id, request } = RequestLine::read(&line);
             let mut answer = Answer { id, lines: String::new() };
             match request {
-                Ok(request) if request.is_slow() => {
-                    match self.slow.one_at_a_time(|| self.answer(request, &mut answer, claims)) {
-                        Some(Some(())) => {}
-                        Some(None) => return Ok(()),
-                        None => answer.refuse(&busy(&format!("the agent has {MOST_SLOW} such requests to carry out"))),
-                    }
-                }
                 Ok(request) => {
-                    if self.answer(request, &mut answer, claims).is_none() {
+                    if self.answer_in_turn(request, connection, &mut answer, claims).is_none() {
                         return Ok(());
                     }
                 }
@@ -180,8 +179,54 @@ impl Service {
         }
     }
 
+    /// Carries out a request when it is its turn; nothing if the agent has left meanwhile.
+    fn answer_in_turn(
+        &self,
+        request: Request,
+        connection: &Connection,
+        answer: &mut Answer,
+        claims: &mut Vec<u32>,
+    ) -> Option<()> {
+        let Queues { turn, changes, reloads, stops, .. } = &self.queues;
+        let accepted = match &request {
+            Request::Reload => reloads.accept(),
+            Request::Stop => stops.accept(),
+            request if request.is_slow() => changes.accept(),
+            _ => return self.answer(request, connection, answer, claims),
+        };
+        let _accepted = match accepted {
+            Ok(accepted) => accepted,
+            Err(refusal) => {
+                answer.refuse(&refusal);
+                return Some(());
+            }
+        };
+        // A stop does not wait: nothing more is to be recorded, whatever is being changed. A reload reads its file first.
+        let waits = !matches!(request, Request::Reload | Request::Stop);
+        let _turn = waits.then(|| turn.lock());
+        self.answer(request, connection, answer, claims)
+    }
+
+    /// Replaces the rules. The file is read before it is the turn of this request: if its drive hangs, only other reloads wait, and not the end of the
+    /// agent.
+    fn reload(&self, controlled: &dyn Controlled, connection: &Connection) -> Result<Reloaded, Refusal> {
+        connection.reads();
+        // What was read last is in force last.
+        let _one_at_a_time = self.queues.turn_of_reload.lock();
+        let setup = controlled.read_configuration()?;
+        connection.works();
+        let _turn = self.queues.turn.lock();
+        controlled.reload(setup)
+    }
+
     /// Carries out a request; nothing if the agent has left meanwhile.
-    fn answer(&self, request: Request, answer: &mut Answer, claims: &mut Vec<u32>) -> Option<()> {
+    fn answer(
+        &self,
+        request: Request,
+        connection: &Connection,
+        answer: &mut Answer,
+        claims: &mut Vec<u32>,
+    ) -> Option<()> {
         let controlled = self.controlled.upgrade()?;
         match request {
             Request::Hello => answer.line(&hello()),
@@ -220,7 +265,7 @@ impl Service {
             Request::Explain { class } => answer.give(controlled.explain(&class)),
             Request::Claims => answer.line(&controlled.claims()),
             Request::Remove { claim } => answer.give(controlled.remove(claim)),
-            Request::Reload => answer.give(controlled.reload()),
+            Request::Reload => answer.give(self.reload(&*controlled, connection)),
             Request::DumpTrace => answer.give(controlled.dump_trace()),
             Request::CallTree { stream: false } => answer.give(controlled.call_tree()),
             Request::CallTree { stream: true } => {
@@ -272,23 +317,59 @@ impl Answer {
     }
 }
 
-/// Requests that may take long are carried out one after the other.
-#[derive(Debug, Default)]
-struct SlowRequests {
+/// Requests that may take long.
+#[derive(Debug)]
+struct Queues {
+    /// Held by the request that changes something.
     turn: Mutex<()>,
-    accepted: AtomicUsize,
+    changes: Accepted,
+    /// Held by the reload whose file is read, or that changes something.
+    turn_of_reload: Mutex<()>,
+    reloads: Accepted,
+    stops: Accepted,
 }
 
-impl SlowRequests {
-    /// Does the work when it is its turn; nothing if too many wait already.
-    fn one_at_a_time<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
-        let before = self.accepted.fetch_add(1, Ordering::Relaxed);
-        let done = (before < MOST_SLOW).then(|| {
-            let _turn = self.turn.lock();
-            work()
-        });
-        self.accepted.fetch_sub(1, Ordering::Relaxed);
-        done
+impl Default for Queues {
+    fn default() -> Queues {
+        Queues {
+            turn: Mutex::default(),
+            changes: Accepted::at_most(MOST_SLOW),
+            turn_of_reload: Mutex::default(),
+            reloads: Accepted::at_most(MOST_RELOADS),
+            stops: Accepted::at_most(1),
+        }
+    }
+}
+
+/// Requests of a kind that are carried out or wait for that.
+#[derive(Debug)]
+struct Accepted {
+    most: usize,
+    present: AtomicUsize,
+}
+
+/// One of them; dropped when it has been carried out.
+struct Place<'a>(&'a AtomicUsize);
+
+impl Accepted {
+    fn at_most(most: usize) -> Accepted {
+        Accepted { most, present: AtomicUsize::new(0) }
+    }
+
+    /// Accepts a request, or refuses it if there are too many.
+    fn accept(&self) -> Result<Place<'_>, Refusal> {
+        let place = Place(&self.present);
+        match self.present.fetch_add(1, Ordering::Relaxed) {
+            before if before < self.most => Ok(place),
+            _ if self.most == 1 => Err(busy("the agent carries out such a request already")),
+            _ => Err(busy(&format!("the agent has {} such requests to carry out", self.most))),
+        }
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -32,6 +32,8 @@ pub(crate) struct Claim {
     /// Calls that have been recorded for it.
     pub(crate) hits: u64,
     pub(crate) kept: Kept,
+    /// Why it has ended, from the first look at which a limit was reached: the application may be healthy again before the probes are removed.
+    pub(crate) ended: Option<&'static str>,
 }
 
 /// Whether a claim is in the file of claims for the next start.
@@ -47,7 +49,7 @@ pub(crate) enum Kept {
 impl Claim {
     /// A claim before the first call of its probes, which is not kept.
     pub(crate) fn new(id: u32, probes: RequestedProbes, expiry: Expiry) -> Claim {
-        Claim { id, probes, expiry, calls_before: FxHashMap::default(), hits: 0, kept: Kept::No }
+        Claim { id, probes, expiry, calls_before: FxHashMap::default(), hits: 0, kept: Kept::No, ended: None }
     }
 }
 
@@ -104,13 +106,14 @@ impl Claims {
         }
     }
 
-    /// Notes how many calls have been recorded for each claim, and returns those that have ended, with the reason.
+    /// Notes how many calls have been recorded for each claim, and returns those that have ended, with the reason: at each look until they are removed.
     pub(crate) fn ended(&self, progress: impl Fn(&Claim) -> Progress) -> Vec<(u32, &'static str)> {
         let mut ended = Vec::new();
         for claim in self.claims.lock().values_mut() {
             let progress = progress(claim);
             claim.hits = progress.calls;
-            ended.extend(claim.expiry.reached(&progress).map(|reason| (claim.id, reason)));
+            claim.ended = claim.ended.or_else(|| claim.expiry.reached(&progress));
+            ended.extend(claim.ended.map(|reason| (claim.id, reason)));
         }
         ended
     }
@@ -122,6 +125,7 @@ mod tests {
     use instrument_core::level::Level;
 
     use super::*;
+    use crate::health::Condition;
 
     #[test]
     fn a_claim_ends_by_its_own_limit_and_leaves_the_others() {
@@ -141,5 +145,20 @@ mod tests {
         assert!(claims.remove(1).is_some() && claims.remove(1).is_none());
         assert_eq!(claims.all().iter().map(|claim| (claim.id, claim.hits)).collect::<Vec<_>>(), [(2, 10)]);
         assert_eq!(ended(60, 0), [(2, "its time is over")]);
+    }
+
+    #[test]
+    fn a_claim_that_has_ended_does_not_begin_anew() {
+        let (claims, now) = (Claims::default(), Instant::now());
+        let limits = ClaimLimits { while_healthy: true, ..ClaimLimits::default() };
+        let probes = RequestedProbes::parse("a.B.c", "timed", Level::Time).unwrap();
+        claims.add(Claim::new(1, probes, Expiry::new(limits, now, None)));
+        let ended = |condition| {
+            claims.ended(|_| Progress { now, calls: 0, cpu_time: Duration::ZERO, condition: Some(condition) })
+        };
+        assert_eq!(ended(Condition::Healthy(now)), []);
+        let in_trouble = [(1, "the application is in trouble")];
+        assert_eq!(ended(Condition::Exceeded(3)), in_trouble);
+        assert_eq!(ended(Condition::Healthy(now)), in_trouble);
     }
 }

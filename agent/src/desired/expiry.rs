@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use control::ClaimLimits;
-use trace::report::{count, counted};
+use trace::report::{count, counted, date};
 
 use crate::health::Condition;
 
@@ -16,6 +16,8 @@ const DEFAULT_LIMITS: ClaimLimits = ClaimLimits {
     while_healthy: false,
     while_connected: false,
 };
+/// The end of a claim that lasts as long has a date.
+const DAY: Duration = Duration::from_secs(86_400);
 /// A limit of the breaker must be exceeded at this number of looks in a row, half a second each, before a claim ends: not by one spike.
 const LOOKS_EXCEEDED: u32 = 3;
 
@@ -89,13 +91,25 @@ impl Expiry {
         }
     }
 
-    /// Returns when the claim ends by itself, in words; `None` if it does not.
+    /// Returns when the claim ends by itself, in words, its time as what is left of it; `None` if it does not end by itself.
     pub(crate) fn text(&self, now: Instant) -> Option<String> {
-        let ClaimLimits { seconds, calls, cycles, healthy_seconds, while_healthy, while_connected } = self.limits;
         let elapsed = now.saturating_duration_since(self.began);
-        let left = |seconds| Duration::from_secs(seconds).saturating_sub(elapsed).as_secs();
+        self.text_with(|time| format!("in {} s", time.saturating_sub(elapsed).as_secs()))
+    }
+
+    /// The same, its time as a moment of a claim that has begun now. `clock` is the time since 1970.
+    pub(crate) fn text_of_new(&self, clock: Duration) -> Option<String> {
+        self.text_with(|time| {
+            let date = date(u64::try_from(clock.saturating_add(time).as_nanos()).unwrap_or(u64::MAX));
+            let of_day = date.split_once(' ').map_or(&*date, |(_, of_day)| of_day);
+            format!("at {}", if time < DAY { of_day } else { &date })
+        })
+    }
+
+    fn text_with(&self, time: impl FnOnce(Duration) -> String) -> Option<String> {
+        let ClaimLimits { seconds, calls, cycles, healthy_seconds, while_healthy, while_connected } = self.limits;
         let ends = [
-            seconds.map(|seconds| format!("in {} s", left(seconds))),
+            seconds.map(|seconds| time(Duration::from_secs(seconds))),
             calls.map(|calls| format!("after {}", counted(calls, "call"))),
             cycles.map(|cycles| format!("after {} processor cycles of the process", count(cycles))),
             healthy_seconds.map(|seconds| format!("when the application has been healthy for {seconds} s")),
@@ -132,6 +146,11 @@ mod tests {
         assert_eq!((counted.reached(&at(100_000, 2)), counted.reached(&at(0, 3)).is_some()), (None, true));
         let never = Expiry::exactly(ClaimLimits::default(), now, None);
         assert_eq!((never.reached(&at(100_000, 5_000_000)), never.text(now)), (None, None));
+        // 2023-11-14 22:13:20 UTC.
+        let of_new = |expiry: Expiry| expiry.text_of_new(Duration::from_secs(1_700_000_000));
+        assert_eq!(of_new(by_default).unwrap(), "at 22:23:20 UTC or after 1,000 calls");
+        let long = Expiry::new(ClaimLimits { seconds: Some(86_400), ..ClaimLimits::default() }, now, None);
+        assert_eq!((of_new(long).unwrap().as_str(), of_new(never)), ("at 2023-11-15 22:13:20 UTC", None));
     }
 
     #[test]

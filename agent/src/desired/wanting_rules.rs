@@ -1,5 +1,7 @@
-//! Which rule wanted a probe when its class was decided last: by name, as rules have other positions after a reload.
+//! Which rule wanted a probe when its class was decided last: by name, as rules have other positions after a reload. A reload that only renames a
+//! rule decides about no class again, so the new names are noted here.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -31,6 +33,22 @@ impl WantingRules {
         known.by_probe.insert(probe, name);
     }
 
+    /// Replaces names of rules by those that the same rules have now.
+    pub(crate) fn rename(&self, renamed: &BTreeMap<String, String>) {
+        let mut known = self.known.lock();
+        if renamed.is_empty() {
+            return;
+        }
+        let Known { names, by_probe } = &mut *known;
+        names.extend(renamed.values().map(|name| Arc::from(name.as_str())));
+        for name in by_probe.values_mut() {
+            let now = renamed.get(&**name).and_then(|now| names.get(now.as_str()));
+            if let Some(now) = now {
+                *name = Arc::clone(now);
+            }
+        }
+    }
+
     /// Returns the name of the rule that wants this probe.
     pub(crate) fn of(&self, probe: u32) -> Option<Arc<str>> {
         self.known.lock().by_probe.get(&probe).cloned()
@@ -53,5 +71,16 @@ mod tests {
         );
         rules.note(1, None);
         assert_eq!(rules.of(1), None);
+    }
+
+    #[test]
+    fn renamed_rules_have_their_new_names_at_once() {
+        let rules = WantingRules::default();
+        rules.note(1, Some("orders"));
+        rules.note(2, Some("bills"));
+        rules.note(3, Some("others"));
+        let swapped = [("orders", "bills"), ("bills", "orders")].map(|(was, is)| (was.to_owned(), is.to_owned()));
+        rules.rename(&BTreeMap::from(swapped));
+        assert_eq!([1, 2, 3].map(|probe| rules.of(probe).unwrap().to_string()), ["bills", "orders", "others"]);
     }
 }

@@ -12,7 +12,7 @@ use settings::{PinnedClaim, claims_text, parse_claims};
 use super::directory_lock;
 use crate::jvm::effective_user;
 
-/// Larger files are not read: no person makes so many claims.
+/// Larger files are not read: no person makes that many claims.
 const LARGEST: u64 = 1 << 20;
 
 /// The file with the claims of `instr probe --pin`.
@@ -116,7 +116,7 @@ impl ClaimsFile {
     fn replace(&self, directory: &Path, text: &str) -> io::Result<()> {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let temporary = directory.join(format!(".{name}.new"));
-        // Left behind by a process that was killed: nobody else writes while this process holds the lock.
+        // A remnant of a process that was killed: no other process writes while this one holds the lock.
         match std::fs::remove_file(&temporary) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -166,7 +166,7 @@ mod tests {
         file.remove(&claim("a.B.c")).unwrap();
         file.remove(&claim("a.B.c")).unwrap();
         assert_eq!(methods(&file), ["a.B.d"]);
-        // Left behind by a process that was killed while it wrote.
+        // A remnant of a process that was killed while it wrote.
         std::fs::write(folder.path().join(".claims.toml.new"), "[[cl").unwrap();
         file.add(claim("a.B.e")).unwrap();
         assert_eq!(methods(&file), ["a.B.d", "a.B.e"]);

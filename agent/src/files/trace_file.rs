@@ -27,9 +27,22 @@ pub(crate) fn path(config: &TraceConfig, names: &FileNames) -> PathBuf {
     }
 }
 
-/// Begins the recording, in a file or in memory, and returns it with the path of its file, which another process may have forced to differ
-/// from the given one. If there can be no file this is logged, and calls are counted without being recorded.
-pub(crate) fn create(path: PathBuf, jvmti: Jvmti, clock: NanoClock, config: &Config) -> (Option<Recording>, PathBuf) {
+/// A recording that begins.
+#[derive(Debug)]
+pub(crate) struct Created {
+    /// `None` if there can be none, or if none is wanted: calls are counted without being recorded.
+    pub(crate) recording: Option<Recording>,
+    /// The path of its file, which another process may have forced to differ from the configured one.
+    pub(crate) path: PathBuf,
+    /// Why there can be none: a sentence whose subject is the file.
+    pub(crate) trouble: Option<String>,
+}
+
+/// Begins the recording, in a file or in memory, if one is wanted. If there can be no file this is logged.
+pub(crate) fn create(path: PathBuf, jvmti: Jvmti, clock: NanoClock, config: &Config) -> Created {
+    if !config.trace.write {
+        return Created { recording: None, path, trouble: None };
+    }
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let epoch_nanos = u64::try_from(since_epoch.as_nanos()).unwrap_or(0);
     let process = process(jvmti, config.text_without_secrets());
@@ -47,17 +60,18 @@ pub(crate) fn create(path: PathBuf, jvmti: Jvmti, clock: NanoClock, config: &Con
     let (mut recording, path) = match created {
         Ok(created) => created,
         Err(error) => {
+            let place = absolute(&path).display().to_string();
             message::say(&format!(
-                "cannot write the trace file {}: {error}; the application goes on, its calls are counted but not recorded. \
-                 Name a place that the JVM's user may write to: [trace] file",
-                absolute(&path).display()
+                "cannot write the trace file {place}: {error}; the application goes on, its calls are counted but not recorded. \
+                 Name a place that the JVM's user may write to: [trace] file"
             ));
-            return (None, path);
+            let trouble = format!("cannot be written ({place}: {error}): calls are counted, not recorded");
+            return Created { recording: None, path, trouble: Some(trouble) };
         }
     };
     let read = if counter::is_read() { "the processor's counter" } else { "System.nanoTime()" };
     recording.configuration(clock.now() as u64, "probe clock", read);
-    (Some(recording), path)
+    Created { recording: Some(recording), path, trouble: None }
 }
 
 /// Begins a recording in a file that nobody else writes.

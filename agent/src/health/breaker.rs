@@ -13,7 +13,7 @@ pub(crate) struct Reading {
     pub(crate) at: Duration,
     /// Collections since the start of the JVM.
     pub(crate) collections: u64,
-    /// Time that the application stood still for them since the start of the JVM.
+    /// Time for which they have stopped the application since the start of the JVM.
     pub(crate) stopped: Duration,
     /// Bytes of the heap in use, as counted at the latest collection or later.
     pub(crate) used: u64,

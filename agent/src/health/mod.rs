@@ -1,5 +1,5 @@
 //! How the JVM is: a thread that looks twice a second at HotSpot's own counters of heap and collections. It opens the breaker
-//! while the heap is short, and tells when what is in use grows and grows.
+//! while the heap is short, and reports when the used heap keeps growing.
 
 mod breaker;
 mod leak;

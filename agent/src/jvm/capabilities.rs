@@ -15,13 +15,13 @@ pub(crate) struct Granted {
 /// What only some sessions need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wish {
-    /// To be told of compiled methods.
+    /// Events of compiled methods.
     CompiledMethods,
-    /// To be told of some allocations.
+    /// Events of sampled allocations.
     Allocations,
     /// To be given the bytecode of methods.
     Bytecodes,
-    /// To be told the processor time of threads.
+    /// Processor time of threads.
     ThreadCpuTime,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Raw tables come from `jvmti_bindings::sys`. Rules that every function here keeps:
 //! * JNI is called only in the LIVE phase and only on a thread that the JVM knows ([`Jni`] is proof of that);
-//! * local references are freed where they are made, pending Java exceptions are never left behind by us;
+//! * local references are freed where they are made, no Java exception of ours stays pending;
 //! * memory that the JVM allocated is copied and given back at once;
 //! * no panic crosses into the JVM (`events::event_guard`).
 #![allow(unsafe_code, reason = "the border to the JVM's C interfaces; every block says why it is sound")]
@@ -22,7 +22,7 @@ mod threads;
 pub(crate) use capabilities::{Wish, ask_for, negotiate};
 pub(crate) use classes::class_origin::{code_location, loader_names, module_name};
 pub(crate) use classes::class_resource::{read_class_resource, with_protection_domain};
-pub(crate) use classes::loaded_classes::{LoadedClass, LoadedClasses, retransform};
+pub(crate) use classes::loaded_classes::{ConstantPool, LoadedClass, LoadedClasses, retransform};
 pub(crate) use classes::loader_id::objects_tagged;
 pub(crate) use classes::method_facts::{MethodFacts, MethodId, MethodNames, make_method_ids, methods_of};
 pub(crate) use classes::object_fields::UrlParts;

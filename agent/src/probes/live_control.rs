@@ -1,4 +1,4 @@
-//! What can be changed while the program runs: levels of live probes, by people and by the governor, with what came of it.
+//! What can be changed while the program runs: levels of live probes, by people and by the governor, and the results.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ use arming::Unarmed;
 pub(crate) use changes::{Governing, LevelChange, LevelsSet};
 pub(crate) use claimed::DecidedClaims;
 
-/// So many decisions are remembered.
+/// The number of decisions that are remembered.
 const REMEMBERED: usize = 100;
 /// The governor looks this often.
 const LOOK: Duration = Duration::from_millis(200);
@@ -62,7 +62,7 @@ struct State {
     budget_percent: Option<u32>,
     governor: Option<Governor>,
     prices: ProbePrices,
-    /// What the rule of each live probe says.
+    /// What the rule of each live probe wants.
     ruled: FxHashMap<u32, Ruled>,
     /// The probes of a fixed level.
     fixed: FxHashMap<u32, Fixed>,
@@ -104,7 +104,7 @@ struct Passes {
     last: u32,
 }
 
-/// What a rule says of a live probe.
+/// What a rule wants of a live probe.
 #[derive(Debug, Clone, Copy)]
 struct Ruled {
     level: Level,
@@ -131,7 +131,7 @@ impl WantedBy {
         self.allows_governor && !self.by_person
     }
 
-    /// Returns who is the owner of a change to what is wanted, and the reason.
+    /// Returns the owner of a change to what is wanted, and the reason.
     fn owner(self) -> (&'static str, String) {
         if self.by_person { ("user", "instr probe".to_owned()) } else { ("rule", "reloaded".to_owned()) }
     }
@@ -175,7 +175,7 @@ impl LiveControl {
         state.last = Some(Last { at: self.began.elapsed(), cpu, made: CallsMade::default() });
     }
 
-    /// For how long probes were at each level.
+    /// Returns for how long probes were at each level.
     pub(crate) fn times(&self) -> &Arc<LevelTimes> {
         &self.times
     }
@@ -295,7 +295,7 @@ impl LiveControl {
         described
     }
 
-    /// How many live probes have which level, or are removed, by category.
+    /// Returns how many live probes have which level, or are removed, by category.
     pub(crate) fn count(&self, templates: &TemplateLibrary, removed: &FxHashSet<u32>) -> Vec<LiveCounts> {
         let mut counts: BTreeMap<&str, BTreeMap<String, usize>> = BTreeMap::new();
         for probe in self.described().iter().filter(|probe| probe.live) {
@@ -307,7 +307,7 @@ impl LiveControl {
         counts.into_iter().map(of_category).collect()
     }
 
-    /// The windows of level burst, if there were some or will be.
+    /// Returns the windows of level burst, if there were some or will be.
     pub(crate) fn bursts(&self, control: &ControlConfig) -> Option<Bursts> {
         let (windows, open_nanos) = self.levels.windows();
         (windows > 0 || self.levels.is_bursting()).then_some(Bursts {
@@ -318,13 +318,13 @@ impl LiveControl {
         })
     }
 
-    /// The name of the present level of a probe, which is level watch unless it is live.
+    /// Returns the name of the present level of a probe, which is level watch unless it is live.
     pub(crate) fn recorded_level(&self, probe: u32) -> &'static str {
         let is_live = self.state.lock().ruled.contains_key(&probe);
         if is_live { self.levels.get(probe).name() } else { Level::Watch.name() }
     }
 
-    /// The present level of a live probe.
+    /// Returns the present level of a live probe.
     pub(crate) fn level(&self, probe: u32) -> Level {
         self.levels.get(probe)
     }
@@ -334,12 +334,12 @@ impl LiveControl {
         self.state.lock().note(self.began.elapsed(), line.to_owned());
     }
 
-    /// What was decided, oldest first.
+    /// Returns what was decided, oldest first.
     pub(crate) fn decisions(&self) -> Vec<String> {
         self.state.lock().decisions.iter().cloned().collect()
     }
 
-    /// The governor, if there is one.
+    /// Returns the figures of the governor, if there is one.
     pub(crate) fn governed(&self, watch_percent: Option<f64>) -> Option<GovernorFigures> {
         let state = self.state.lock();
         let nanos = |level| state.prices.of(level).total_nanos;
@@ -353,7 +353,7 @@ impl LiveControl {
         })
     }
 
-    /// What users should know of the cost of probes.
+    /// Returns what users should know of the cost of probes.
     pub(crate) fn warnings(&self) -> Vec<String> {
         self.warning(&self.state.lock()).into_iter().map(|(_, text)| text).collect()
     }

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use classfile::ClassFile;
+use classfile::{ClassFile, HeadMemory};
 use instrument_core::selection::{ClassContext, FactSource, NoFactsYet};
 use rustc_hash::FxHashSet;
 
+use super::loaded_head::LoadedHead;
 use super::retransforming::Retransforming;
 use crate::classes::hierarchy::{ClassId, LoaderView, class_id};
 use crate::classes::known_facts::FactsOfLoader;
 use crate::desired::RequestedProbes;
 use crate::desired::generation::Generation;
 use crate::jvm::{Jni, Jvmti, LoadedClass, methods_of, with_protection_domain};
+use crate::statistics::Statistics;
 use crate::transform::instrumentation::Instrumentation;
 use crate::transform::{ClassPlan, Coming, JvmOrigin};
 
@@ -24,6 +26,7 @@ pub(super) fn wanted<'jni>(
 ) -> Vec<LoadedClass<'jni>> {
     let generation = instrumentation.generation();
     let scan = Scan { jvmti, jni, instrumentation, generation: &generation };
+    scan.learn_super_types(loaded);
     let wanted: Vec<LoadedClass<'_>> = loaded.iter().copied().filter(|class| scan.wants(*class)).collect();
     generation.types.all_loaded_are_noted();
     tracing::info!(loaded = loaded.len(), wanted = wanted.len(), "classes loaded before the hook");
@@ -101,6 +104,9 @@ impl<'a> Replan<'a> {
         let (claims_before, claims_now) = (self.before.claim_digests(), generation.claim_digests());
         let is_marked = |name: &[u8]| generation.delegates.has(name) || self.before.delegates.has(name);
         self.scan.mark_delegates(loaded);
+        if !generation.types.loaded_are_noted() {
+            self.scan.learn_super_types(loaded);
+        }
         let mut differing = Differing::default();
         for class in loaded {
             let Some(id) = class_id(jvmti, jni, *class) else { continue };
@@ -169,7 +175,36 @@ impl Scan<'_> {
         if !self.generation.wants_name(&name) || !class.is_modifiable(self.jvmti) {
             return false;
         }
-        self.generation.is_claimed(&name) || !self.shipped_class_is_unwanted(class, &name)
+        let is_examined = self.generation.is_claimed(&name) || self.generation.delegates.has(&name);
+        is_examined || self.may_take(class, &name) && !self.shipped_class_is_unwanted(class, &name)
+    }
+
+    /// Notes the super types of loaded classes, before any of them is asked about those of another one.
+    fn learn_super_types(&self, loaded: &[LoadedClass<'_>]) {
+        if !self.generation.rules().needs_hierarchy() {
+            return;
+        }
+        for class in loaded.iter().filter(|class| !class.is_boot(self.jvmti, self.jni)) {
+            if let Some((name, loader)) = class_id(self.jvmti, self.jni, *class)
+                && let Some(head) = LoadedHead::of(self.jvmti, self.jni, *class, &name)
+            {
+                self.generation.types.learn_loaded(&name, loader, head.super_types());
+            }
+        }
+    }
+
+    /// Returns false only if no rule can want a method of the class, by what the JVM knows about it: its super types, and the annotations that its
+    /// constants name. A class that is retransformed for nothing loses its compiled code, and in a large application that would be nearly all classes.
+    fn may_take(&self, class: LoadedClass<'_>, name: &[u8]) -> bool {
+        let head = || LoadedHead::of(self.jvmti, self.jni, class, name)?.bytes(&class.constant_pool(self.jvmti)?);
+        let Some(head) = head() else { return true };
+        let (rules, mut memory) = (self.generation.rules(), HeadMemory::default());
+        let Ok(look) = rules.first_look(&head, &mut memory) else { return true };
+        let loader = class.with_loader(self.jvmti, self.jni, |loader| self.jvmti.loader_id(loader));
+        let view = LoaderView::of_loaded(&self.generation.types, loader);
+        let may_take = self.in_context(class, name, &view, &NoFactsYet, |context| rules.may_take(&look, context));
+        Statistics::add(&self.instrumentation.statistics.classes_unmatched, usize::from(!may_take));
+        may_take
     }
 
     /// Decides about a class from its facts; `None` if they are not known, or not enough.

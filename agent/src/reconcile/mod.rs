@@ -8,6 +8,7 @@ mod batches;
 mod claimed_before;
 mod linked_classes;
 mod loaded_before;
+mod loaded_head;
 mod reconciler;
 mod restoring;
 mod retransforming;

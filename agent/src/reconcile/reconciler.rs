@@ -149,7 +149,7 @@ impl Reconciler {
                 Ok(None) => "the JVM attaches no more threads",
                 Err(_) => "internal error",
             };
-            // Others wait for what they have asked for, and the end of the JVM for this thread.
+            // Others wait for their requests, and the end of the JVM waits for this thread.
             tracing::error!("loaded classes stay as they are: {problem}");
             shared.state.lock().give_up();
             shared.changed.notify_all();
@@ -216,7 +216,7 @@ impl State {
 }
 
 impl Shared {
-    /// Until there is nothing left to do.
+    /// Carries out requests until there is nothing left to do.
     fn work_off(&self, jvmti: Jvmti, jni: &Jni<'_>) {
         let mut batches = self.batches.lock();
         loop {
@@ -224,12 +224,12 @@ impl Shared {
             if let Some(request) = state.queue.pop_front() {
                 drop(state);
                 let carry_out = || self.carry_out(jvmti, jni, &request, &mut batches);
-                // Others go on to wait for what they have asked for.
+                // Other requests are carried out all the same.
                 let done = catch_unwind(AssertUnwindSafe(carry_out)).unwrap_or_else(|_| {
                     tracing::error!("loaded classes stay as they are: internal error");
                     Outcome { refused: request.change.names(), ..Outcome::default() }
                 });
-                // Who has asked may be gone.
+                // The requester may be gone.
                 let _ = request.answer.send(done);
             } else if let Some(waiting) = &state.waiting {
                 let look_at = waiting.look_at;
@@ -430,7 +430,7 @@ impl Shared {
             }
         }
         let mut state = self.state.lock();
-        // Who has come to rest meanwhile wants no class to wait, and others may want less than before.
+        // A session that ended meanwhile wants no class to wait, and others may want less than before.
         let Some(mut left) = state.waiting.take().filter(|_| !instrumentation.is_leaving()) else { return };
         left.classes.retain(|class, _| !ready.contains(class));
         left.pause = (left.pause * 2).min(LONGEST_LOOK);

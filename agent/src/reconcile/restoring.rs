@@ -32,11 +32,11 @@ pub(super) fn restore(
         Ok(loaded) => loaded,
         Err(error) => {
             tracing::error!(%error, "the loaded classes cannot be listed");
-            return noted.names.len();
+            return noted.classes.names();
         }
     };
     let is_ours =
-        |class: &LoadedClass<'_>| class.internal_name(jvmti).is_some_and(|name| noted.names.contains_key(&*name));
+        |class: &LoadedClass<'_>| class.internal_name(jvmti).is_some_and(|name| noted.classes.has_name(&name));
     let ours = loaded.as_slice().iter().copied().filter(is_ours);
     let linked: Vec<LoadedClass<'_>> = ours.filter(|class| !waits(jvmti, jni, *class)).collect();
     let waiting = LATE_RESTORES.count();

@@ -29,7 +29,7 @@ pub(super) fn counts() -> Retransforms {
 /// Where each batch is recorded, and why its classes are retransformed. `None` if nothing is recorded any more.
 pub(super) type Recorded<'a> = Option<(&'a JvmEventRecording, &'static str)>;
 
-/// Retransforms these classes, without batches and without regard to anybody who waits.
+/// Retransforms these classes in one batch, without a limit of the time for which the application is stopped.
 pub(super) fn at_once<'jni>(
     (jvmti, recorded): (Jvmti, Recorded<'_>),
     classes: &[LoadedClass<'jni>],
@@ -316,7 +316,7 @@ impl<'a> Retransforming<'a> {
             rejected_classes.extend(class_id(jvmti, jni, class));
         };
         let presented = match batches {
-            // Who detaches, or ends the JVM, does not wait for classes that would only be restored.
+            // A detach, or the end of the JVM, does not wait for classes that would only be restored.
             Some((batches, goes_on)) => {
                 let goes_on = || goes_on() && !instrumentation.is_leaving();
                 in_batches(recorded, (batches, &goes_on), classes, &mut rejected)
@@ -329,7 +329,7 @@ impl<'a> Retransforming<'a> {
         Statistics::add(&instrumentation.statistics.classes_retransformed, presented);
         for (class, id) in classes.iter().zip(ids).take(presented) {
             let Some(id) = id.filter(|id| !rejected_classes.contains(id)) else { continue };
-            instrumentation.rewritten.note_retransformed(&id, || Some(class.constant_pool(jvmti)?.len()));
+            instrumentation.rewritten.note_retransformed(&id, || Some(class.constant_pool(jvmti)?.bytes.len()));
             self.done.insert(id);
         }
         if !rejected_classes.is_empty() {

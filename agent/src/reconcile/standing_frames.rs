@@ -1,10 +1,10 @@
 //! Classes whose code runs in a frame that does not return: main loops and loops of workers.
 //!
-//! HotSpot compiles nothing for old versions of methods. A frame that runs when its class is retransformed goes on in the interpreter until
+//! HotSpot compiles nothing for old versions of methods. A frame that runs when its class is retransformed continues in the interpreter until
 //! it returns: a loop that never ends becomes ten times slower for ever (measured on JDK 17 and 25). Frames that wait, or only call, lose nothing
 //! that can be felt: what counts is how often a frame itself runs.
 //!
-//! JVMTI does not tell a frame that stays from one that is called again and again, so two things are looked at. A frame stays if it is seen in
+//! JVMTI does not distinguish a frame that stays from one that is called again and again, so two things are checked. A frame stays if it is seen in
 //! all samples while every frame below it is at the same instruction; and none of those may be in a loop that could call it again, unless
 //! the loop is the JDK's: pools of threads call tasks in a loop, and a task that lasts is a worker. A loop of the application around another
 //! loop of the application is therefore not recognised; nor are virtual threads, which JVMTI does not list.
@@ -132,7 +132,7 @@ fn running_threads(jvmti: Jvmti, threads: &[ObjectRef<'_>]) -> Vec<bool> {
     runs
 }
 
-/// Returns so many samples of each of the threads, so far apart.
+/// Returns this number of samples of each of the threads, taken this far apart.
 fn sample(jvmti: Jvmti, threads: &[ObjectRef<'_>], (times, apart): (usize, Duration)) -> Vec<Vec<Sample>> {
     let mut samples = vec![Vec::with_capacity(times); threads.len()];
     if threads.is_empty() {

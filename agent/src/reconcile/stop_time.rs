@@ -1,5 +1,5 @@
 //! For how long the JVM has stopped the application up to now, as HotSpot publishes it for `jstat`: what is done to classes takes far longer than the
-//! application stands still for it.
+//! application is stopped for it.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

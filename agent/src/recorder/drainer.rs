@@ -14,7 +14,7 @@ use crate::recorder::trace_file::trace_sink::RecordCounts;
 const IDLE: Duration = Duration::from_millis(100);
 /// Pause after a round that found records; long enough that the drainer does not spin.
 const BUSY: Duration = Duration::from_millis(10);
-/// Pause after a round that found many. So the drainer comes back before a thread of the application has to call it, which
+/// Pause after a round that found many. So the drainer returns before a thread of the application has to call it, which
 /// would cost that thread a system call.
 const HECTIC: Duration = Duration::from_millis(1);
 /// That many words are many: two segments.
@@ -81,7 +81,7 @@ struct Sources<'a> {
 impl Sources<'_> {
     /// Writes what there is, samples excepted; returns how many words of the rings that were.
     fn drain(&self, sink: &mut RecordSinks) -> usize {
-        // Before the rings: calls of a thread whose end is told here must be there already.
+        // Before the rings: calls of a thread whose end is reported here must be there already.
         let freed = self.events.take_freed_loaders();
         let told = self.events.take();
         sink.introduce(&told);

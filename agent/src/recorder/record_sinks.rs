@@ -37,7 +37,7 @@ impl RecordSinks {
         RecordSinks { trace, metrics, threads, tree, inner_calls }
     }
 
-    /// The following records come from a ring that this operating system thread writes.
+    /// The following records are those of a ring that this operating system thread writes.
     pub(crate) fn ring(&mut self, os_thread: u64) {
         self.trace.ring(os_thread);
     }
@@ -79,12 +79,12 @@ impl RecordSinks {
         self.trace.malformed(count);
     }
 
-    /// Writes the samples that have come; whether there were any.
+    /// Writes the samples taken since the last time; returns whether there were any.
     pub(crate) fn take_samples(&mut self) -> bool {
         self.trace.take_samples()
     }
 
-    /// Writes what the JVM told, each with its time.
+    /// Writes what the JVM reported, each with its time.
     pub(crate) fn jvm_events(&mut self, told: Vec<(i64, JvmEvent)>) {
         told.into_iter().for_each(|(at, event)| self.trace.jvm_event(at as u64, event));
     }

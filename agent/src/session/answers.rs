@@ -15,6 +15,7 @@ use settings::TraceMode;
 
 use super::Session;
 use super::loaded_inventory::Listed;
+use crate::config::setup::Setup;
 use crate::control::Controlled;
 use crate::desired::generation::Generation;
 use crate::desired::live_selection::LiveSelection;
@@ -43,7 +44,11 @@ impl Controlled for Session {
         let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |file| file.len());
         let (trace_file, ended) = (self.trace_file(), self.status_ended());
         let is_gone = trace_file.as_ref().is_some_and(|path| matches!(path.try_exists(), Ok(false)));
-        let trouble = if is_gone { Some(FILE_GONE.to_owned()) } else { records.trouble.map(FileTrouble::text) };
+        let trouble = if is_gone {
+            Some(FILE_GONE.to_owned())
+        } else {
+            records.trouble.map(FileTrouble::text).or_else(|| self.no_trace_file())
+        };
         // After the end probes do nothing, whatever level they had.
         let goes_on = ended.is_none();
         let removed = self.instrumentation.withdrawn.as_ref().map(WithdrawnProbes::numbers).unwrap_or_default();
@@ -190,9 +195,14 @@ impl Controlled for Session {
         Ok(self.remove_claim(claim, "asked for by a user")?)
     }
 
-    fn reload(&self) -> Result<Reloaded, Refusal> {
+    fn read_configuration(&self) -> Result<Setup, Refusal> {
         self.check_that_probes_record()?;
-        Ok(Session::reload(self)?)
+        Ok(self.read_again()?)
+    }
+
+    fn reload(&self, setup: Setup) -> Result<Reloaded, Refusal> {
+        self.check_that_probes_record()?;
+        Ok(self.replace_rules(setup)?)
     }
 
     fn stop(&self) -> Result<Stopped, Refusal> {

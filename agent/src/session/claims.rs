@@ -1,9 +1,9 @@
-//! Probes by request, for a while: made, listed, ended.
+//! Probes by request, for a while: made and ended.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::UNIX_EPOCH;
 
-use control::{ClaimList, ClaimRow, ProbeRequest, Probed, Removed};
+use control::{ProbeRequest, Probed, Removed};
 use instrument_core::internal_name::to_source;
 use instrument_core::level::Level;
 use records::probe_registry::LIVE_NUMBERS;
@@ -13,7 +13,7 @@ use trace::report::counted;
 use super::{Kinds, Session};
 use crate::desired::generation::Generation;
 use crate::desired::withdrawn_probes::WithdrawnProbes;
-use crate::desired::{Claim, Kept, RequestedProbes};
+use crate::desired::{Claim, RequestedProbes};
 use crate::jvm::{LoadedClasses, methods_of};
 use crate::reconcile::{Change, Outcome};
 
@@ -36,6 +36,7 @@ impl Session {
         probes.rules(before.templates(), &before.setup.config.exclude)?;
         self.check_number_of_methods(&probes, request.most.unwrap_or(MOST_METHODS))?;
         let expiry = self.expiry_of(request)?;
+        let expires = expiry.text_of_new(UNIX_EPOCH.elapsed().unwrap_or_default());
         self.get_ready(Kinds::of(&before.setup).with_claims(&before.setup))?;
         let kept = self.pin(&probes, request)?;
         let (id, text) = (self.instrumentation.claim_ids.next(), probes.text());
@@ -59,7 +60,8 @@ impl Session {
         let waiting = self.reconciler.waiting(|class| probes.may_be_in(class));
         let overruled = self.instrumentation.live.overruled(id, probes.level);
         let refused = self.reasons(&outcome.refused);
-        Ok(Probed { claim: id, methods, classes: outcome.changed.len(), waiting, refused, overruled })
+        let classes = outcome.changed.len();
+        Ok(Probed { claim: id, methods, classes, waiting, refused, overruled, expires })
     }
 
     /// Has loaded classes carry the probes of a new claim, also where the governor has removed them, and returns how many were changed. `None`
@@ -158,34 +160,6 @@ impl Session {
         }
     }
 
-    /// Returns all claims: the rules, and those of persons and of the governor.
-    pub(super) fn claim_list(&self) -> ClaimList {
-        let generation = self.instrumentation.generation();
-        let mut claims: Vec<ClaimRow> = generation
-            .rules()
-            .rules()
-            .iter()
-            .map(|rule| ClaimRow {
-                id: None,
-                owner: "rules".to_owned(),
-                role: "probe".to_owned(),
-                class: rule.class_text(),
-                method: rule.method_text(),
-                level: Some(rule.level().name().to_owned()),
-                state: "active".to_owned(),
-                reason: format!("rule {} ({}), generation {}", rule.name(), rule.origin(), generation.number),
-                hits: None,
-                expires: None,
-            })
-            .collect();
-        let by_person = self.instrumentation.claims.all();
-        claims.extend(by_person.iter().map(|claim| self.probe_row(claim)));
-        claims.extend(self.instrumentation.live.level_claims());
-        claims.extend(self.instrumentation.live.ceilings());
-        claims.extend(self.instrumentation.withdrawn.iter().flat_map(|withdrawn| withdrawn.claim_rows()));
-        ClaimList { claims }
-    }
-
     /// Returns the calls that have been recorded for methods of a claim, by their numbers: also for probes that these had and have lost.
     fn calls_up_to_now(&self, probes: &RequestedProbes) -> FxHashMap<u32, u64> {
         let Some(rates) = &self.rates else { return FxHashMap::default() };
@@ -203,39 +177,6 @@ impl Session {
             Some(format!("claim {id} ({} at level {}): {overruled}", probes.text(), probes.level))
         };
         self.instrumentation.claims.all().into_iter().filter_map(line).collect()
-    }
-
-    fn probe_row(&self, claim: &Claim) -> ClaimRow {
-        let Claim { id, probes, expiry, hits, kept, .. } = claim;
-        let waiting = self.reconciler.waiting(|class| probes.may_be_in(class));
-        let count = self.instrumentation.live.probes_of_claim(*id).len();
-        let state = if !waiting.is_empty() {
-            "waiting"
-        } else if count > 0 {
-            "active"
-        } else {
-            "pending"
-        };
-        let made_by = if *kept == Kept::No { "instr probe" } else { "instr probe --pin" };
-        let mut reason = format!("{made_by}, {}", counted(count as u64, "method"));
-        if let Some(first) = waiting.first() {
-            reason = format!("{reason}; {first}");
-        }
-        if let Some(overruled) = self.instrumentation.live.overruled(*id, probes.level) {
-            reason = format!("{reason}; {overruled}");
-        }
-        ClaimRow {
-            id: Some(*id),
-            owner: if *kept == Kept::SinceEarlierStart { "persisted" } else { "user" }.to_owned(),
-            role: "probe".to_owned(),
-            class: probes.class.clone(),
-            method: probes.method.clone(),
-            level: Some(probes.level.name().to_owned()),
-            state: state.to_owned(),
-            reason,
-            hits: Some(*hits),
-            expires: expiry.text(Instant::now()),
-        }
     }
 
     /// From now on classes get what the claims want, besides the rules.

@@ -31,9 +31,12 @@ impl Session {
         }
         let needs_health = limits.while_healthy || limits.healthy_seconds.is_some();
         if needs_health && !self.running.lock().health.as_ref().is_some_and(HealthWatch::has_limits) {
-            return Err("nobody looks at the health of this application: there is no breaker, because of [governor], because no rule has live probes \
-                (`live = true` in [control] makes all live), or because of -XX:-UsePerfData; limit the claim by a time or a number of calls"
-                .to_owned());
+            let generation = self.instrumentation.generation();
+            let why =
+                generation.setup.why_no_breaker().unwrap_or("the JVM counts no collections, as with -XX:-UsePerfData");
+            return Err(format!(
+                "the health of this application is not known, as there is no breaker: {why}. Or limit the claim by a time or a number of calls"
+            ));
         }
         Ok(())
     }

@@ -1,5 +1,5 @@
 //! What is there when a recording begins: the threads that live, the classes that are loaded with their methods, compiled code; then
-//! the mark that all has been told.
+//! the mark that separates this from later events.
 
 use std::time::Instant;
 
@@ -9,8 +9,8 @@ use crate::jvm::{self, AllThreads, Jni, Jvmti, LoadedClass, LoadedClasses, threa
 use crate::recorder::jvm_event_recording::JvmEventRecording;
 use crate::recorder::{JvmEvent, JvmEventQueue};
 
-/// Tells the recording about everything that is there, of the kinds that it wants. A thread that starts or a class that is loaded
-/// meanwhile may be told twice, but not be left out, if the events for changes are on already.
+/// Records the initial state, of the kinds of events that are wanted. A thread that starts or a class that is loaded meanwhile may be
+/// recorded twice, but is not left out, if the events for changes are on already.
 pub(crate) fn record(jvmti: Jvmti, jni: &Jni<'_>, events: &JvmEventRecording) {
     let begin = Instant::now();
     if let Some(queue) = events.of(JvmEvents::Threads) {
@@ -25,14 +25,16 @@ pub(crate) fn record(jvmti: Jvmti, jni: &Jni<'_>, events: &JvmEventRecording) {
     let [classes, methods] = [JvmEvents::Classes, JvmEvents::Methods].map(|kind| events.of(kind));
     if classes.or(methods).is_some() {
         match LoadedClasses::all(jvmti, jni) {
-            Ok(loaded) => loaded.as_slice().iter().for_each(|class| tell_class(jvmti, jni, *class, [classes, methods])),
+            Ok(loaded) => {
+                loaded.as_slice().iter().for_each(|class| record_class(jvmti, jni, *class, [classes, methods]))
+            }
             Err(error) => tracing::error!(%error, "the loaded classes cannot be listed"),
         }
     }
     if events.of(JvmEvents::Jit).is_some()
         && let Err(error) = jvmti.tell_code()
     {
-        tracing::warn!(%error, "code that was compiled before is not told");
+        tracing::warn!(%error, "code that was compiled before is not recorded");
     }
     events.native_libraries();
     events.state_complete();
@@ -40,7 +42,7 @@ pub(crate) fn record(jvmti: Jvmti, jni: &Jni<'_>, events: &JvmEventRecording) {
 }
 
 /// Arrays, primitive types and hidden classes are left out.
-fn tell_class(jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>, queues: [Option<&JvmEventQueue>; 2]) {
+fn record_class(jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>, queues: [Option<&JvmEventQueue>; 2]) {
     let Some(name) = class.internal_name(jvmti) else { return };
     let [classes, methods] = queues;
     let loader = classes.map_or(0, |_| class.with_loader(jvmti, jni, |loader| jvmti.loader_id(loader)));

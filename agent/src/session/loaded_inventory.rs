@@ -1,7 +1,6 @@
 //! Loaded classes and what they carry: what `instr inventory PID` lists and `instr explain --live PID` explains.
 
 use control::{ErrorCode, Explained, ExplainedClass, InventoryClass, InventoryDone, Refusal};
-use instrument_core::internal_name::to_internal;
 use instrument_core::rules::patterns::NameGlob;
 use instrument_core::selection::ClassOrigin;
 use instrument_core::selection::jdk_packages::is_jdk_class;
@@ -18,6 +17,9 @@ use crate::transform::inspection::Inspection;
 const MOST: usize = 50_000;
 /// More are never listed at once: the answer is kept in memory until it is sent.
 const LIMIT: usize = 1_000_000;
+
+/// Most classes that are explained at once.
+const MOST_EXPLAINED: usize = 100;
 
 /// What an inventory lists.
 #[derive(Debug)]
@@ -62,33 +64,45 @@ impl Session {
         })
     }
 
-    /// Explains the loaded classes of this name, or a method of theirs.
+    /// Explains the loaded classes of this name or pattern, or a method of theirs.
     pub(super) fn explain_loaded(&self, name: &str) -> Result<Explained, Refusal> {
-        let (whole, split) = (to_internal(name), name.rsplit_once('.'));
+        let split = name.rsplit_once('.');
+        let of_method = split.and_then(|(class, method)| Some((NameGlob::class(class).ok()?, class, method)));
+        let whole = match NameGlob::class(name) {
+            Ok(whole) => Some(whole),
+            // `package.Class.<init>` is no name of a class.
+            Err(_) if of_method.is_some() => None,
+            Err(error) => return Err(Refusal::from(error.message)),
+        };
         self.with_loaded(|loaded, inspection| {
-            let classes = explained(inspection, loaded, &whole, None);
-            if !classes.is_empty() {
-                return Ok(Explained { classes });
+            if let Some(whole) = &whole {
+                let found = explained(inspection, loaded, whole, None)?;
+                if !found.classes.is_empty() {
+                    return Ok(found);
+                }
             }
-            let classes = split
-                .map(|(class, method)| explained(inspection, loaded, &to_internal(class), Some(method)))
-                .unwrap_or_default();
             let not_loaded = || {
                 Refusal::new(ErrorCode::UnknownName, format!("no loaded class is named {name}")).help(
                     "it may be loaded later, or the name is wrong; `instr explain --config CONFIG` explains classes of jars",
                 )
             };
+            let Some((classes, class, method)) = &of_method else { return Err(not_loaded()) };
+            let mut found = explained(inspection, loaded, classes, Some(method))?;
+            if found.classes.is_empty() {
+                return Err(not_loaded());
+            }
             let has_method = |class: &ExplainedClass| {
                 // Of a class that nobody wants by its name, that is the answer for all its methods.
                 class.explanation.as_ref().is_none_or(|explanation| !explanation.methods.is_empty())
             };
-            match split {
-                Some((class, method)) if !classes.is_empty() && !classes.iter().any(has_method) => {
-                    Err(Refusal::new(ErrorCode::UnknownName, format!("{class} has no method {method}")))
-                }
-                _ if classes.is_empty() => Err(not_loaded()),
-                _ => Ok(Explained { classes }),
+            let is_pattern = class.contains('*');
+            found.classes.retain(|class| !is_pattern || class.explanation.is_some() && has_method(class));
+            if !found.classes.iter().any(has_method) {
+                let which = if found.left_out > 0 { format!("none of the first {MOST_EXPLAINED} classes {class} has a method {method}; name fewer") }
+                    else { format!("{class} has no method {method}") };
+                return Err(Refusal::new(ErrorCode::UnknownName, which));
             }
+            Ok(found)
         })
     }
 
@@ -142,13 +156,21 @@ fn entry(
 fn explained(
     inspection: &Inspection<'_>,
     loaded: &[LoadedClass<'_>],
-    name: &[u8],
+    names: &NameGlob,
     method: Option<&str>,
-) -> Vec<ExplainedClass> {
+) -> Result<Explained, Refusal> {
     let (jvmti, jni) = (inspection.jvmti, inspection.jni);
     let ids = loaded.iter().filter_map(|class| Some((*class, class_id(jvmti, jni, *class)?)));
-    let of_name = ids.filter(|(_, id)| *id.0 == *name);
-    of_name.map(|(class, id)| one_explained(inspection, inspection.generation, jni, class, &id, method)).collect()
+    let mut meant: Vec<(LoadedClass<'_>, ClassId)> = ids.filter(|(_, id)| names.matches(&id.0)).collect();
+    meant.sort_by(|(_, a), (_, b)| a.0.cmp(&b.0));
+    let left_out = meant.len().saturating_sub(MOST_EXPLAINED);
+    meant.truncate(MOST_EXPLAINED);
+    let mut classes = Vec::with_capacity(meant.len());
+    for (class, id) in meant {
+        refuse_at_the_end(inspection)?;
+        classes.push(one_explained(inspection, inspection.generation, jni, class, &id, method));
+    }
+    Ok(Explained { classes, left_out })
 }
 
 fn one_explained(

@@ -32,7 +32,7 @@ impl Session {
         let generation = self.instrumentation.generation();
         let templates = generation.templates();
         let mut meant = self.instrumentation.live.described();
-        meant.retain(|probe| selection.is_none_or(|selection| selection.takes(probe, templates)));
+        meant.retain(|probe| selection.is_none_or(|selection| selection.lists(probe, templates)));
         let key = |probe: &ProbeDescription| (probe.method.clone(), probe.descriptor.clone(), probe.template.clone());
         meant.sort_by_cached_key(key);
         let (matching, most) = (meant.len(), most.unwrap_or(MOST));

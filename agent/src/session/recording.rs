@@ -18,7 +18,7 @@ use crate::classes::unloaded_classes::KeptAboutClasses;
 use crate::control::{self as control_service, ControlSocket, Controlled};
 use crate::desired::live_selection::LiveSelection;
 use crate::desired::withdrawn_probes::{ChangeKind, Changes, WithdrawnProbes};
-use crate::files::trace_file;
+use crate::files::trace_file::{self, Created};
 use crate::health::{HealthWatch, Reactions};
 use crate::jvm::{self, Event, Jni, NAME_GATE, NanoClock, block_signals, process_cpu_time};
 use crate::jvm_figures::JvmFigures;
@@ -31,7 +31,7 @@ use crate::recorder::{CallsMade, Drainer, RecordCounts, RecordSinks, Rings, Thre
 use crate::sampler::{AllocationSampler, SampleCounts, Sampler, Surroundings};
 use crate::statistics::{End, Statistics};
 
-/// How a recording has ended, perhaps while the session goes on.
+/// How a recording has ended, perhaps while the session continues.
 #[derive(Debug, Clone)]
 pub(super) struct Ended {
     pub(super) reason: String,
@@ -59,6 +59,8 @@ pub(super) struct Running {
     pub(super) runtime: Option<RuntimeClasses>,
     /// The trace file, if it could be created.
     pub(super) trace_file: Option<PathBuf>,
+    /// Why it could not: a sentence whose subject is the file.
+    pub(super) no_trace_file: Option<String>,
 }
 
 impl Session {
@@ -70,11 +72,8 @@ impl Session {
     ) -> Result<NanoClock, String> {
         let clock = NanoClock::calibrate(jni).map_err(|error| error.to_string())?;
         let path = trace_file::path(&self.instrumentation.config.trace, &self.file_names);
-        let (mut recording, path) = if self.instrumentation.config.trace.write {
-            trace_file::create(path, self.jvmti, clock, &self.instrumentation.config)
-        } else {
-            (None, path)
-        };
+        let Created { mut recording, path, trouble: no_trace_file } =
+            trace_file::create(path, self.jvmti, clock, &self.instrumentation.config);
         if let Some(recording) = &mut recording {
             let session = Arc::downgrade(self);
             recording.take_modules_from(Box::new(move |class| {
@@ -117,9 +116,16 @@ impl Session {
             self.tree.clone(),
             Arc::clone(&self.instrumentation.inner_calls),
         );
-        // Known before anything can fail: who takes the start back ends what is there.
+        // Stored before anything can fail: undoing the start ends what is there.
         let mut running = self.running.lock();
-        *running = Running { clock: Some(clock), metrics, runtime: Some(*runtime), trace_file, ..Running::default() };
+        *running = Running {
+            clock: Some(clock),
+            metrics,
+            runtime: Some(*runtime),
+            trace_file,
+            no_trace_file,
+            ..Running::default()
+        };
         let watcher = SessionWatcher::new(self);
         let drainer = Drainer::start(rings, clock, self.instrumentation.events.queue(clock), sink, watcher);
         running.drainer = Some(drainer.map_err(|error| format!("no thread for the recorder: {error}"))?);
@@ -170,7 +176,12 @@ impl Session {
         self.running.lock().trace_file.clone()
     }
 
-    /// How sending to an OpenTelemetry receiver goes, while it does.
+    /// Why there is no trace file although there should be one: a sentence whose subject is the file.
+    pub(super) fn no_trace_file(&self) -> Option<String> {
+        self.running.lock().no_trace_file.clone()
+    }
+
+    /// Returns the state of sending to an OpenTelemetry receiver, while there is one.
     pub(super) fn sending(&self) -> Option<Sending> {
         self.running.lock().metrics.as_ref().and_then(Metrics::sending)
     }
@@ -184,10 +195,10 @@ impl Session {
         )
     }
 
-    /// Ends the recording while the application goes on: the probes do nothing any more, the file is complete.
+    /// Ends the recording while the application keeps running: the probes do nothing any more, the file is complete.
     pub(super) fn stop_recording(&self, reason: &str) -> Result<Stopped, String> {
         let stopped = self.vm.with_attached_daemon(c"instr-stop", |jni| {
-            // Held until all is written: who asks again waits and is told.
+            // Held until all is written: another request waits, and is then refused with the reason.
             let mut ended = self.ended.write();
             if let Some(ended) = &*ended {
                 return Err(format!("the recording has ended already: {}", ended.reason));
@@ -417,7 +428,7 @@ impl Session {
             health.stop();
         }
         self.instrumentation.switch.end(&self.instrumentation.events);
-        // Those that came while it was made.
+        // Those that were loaded while it was made.
         self.instrumentation.events.native_libraries();
         let samples = sampler.map(Sampler::stop);
         let records = drainer.map(|drainer| drainer.stop(reason)).unwrap_or_default();

@@ -12,16 +12,19 @@ use crate::desired::generation::Generation;
 use crate::reconcile::Change;
 
 impl Session {
-    /// Reads the configuration file again and carries out what is different. Whatever is wrong with it leaves the present rules in force.
-    pub(super) fn reload(&self) -> Result<Reloaded, String> {
+    /// Reads the configuration file again. Holds no lock meanwhile: a drive may hang.
+    pub(super) fn read_again(&self) -> Result<Setup, String> {
+        let generation = self.instrumentation.generation();
+        setup::from_file(&generation.setup.file.to_string_lossy())
+            .map_err(|error| format!("{}\ngeneration {} stays in force", error.text.trim_end(), generation.number))
+    }
+
+    /// Carries out what is different in the configuration as read now. What cannot change leaves the present rules in force.
+    pub(super) fn replace_rules(&self, setup: Setup) -> Result<Reloaded, String> {
         let _one_at_a_time = self.reloading.lock();
-        if self.instrumentation.is_leaving() {
-            return Err("the agent is about to leave this JVM".to_owned());
-        }
+        self.check_that_it_stays()?;
         let before = self.instrumentation.generation();
         let in_force = || format!("generation {} stays in force", before.number);
-        let setup = setup::from_file(&before.setup.file.to_string_lossy())
-            .map_err(|error| format!("{}\n{}", error.text.trim_end(), in_force()))?;
         refuse_fixed_tables(&before.setup, &setup).map_err(|reason| format!("{reason}; {}", in_force()))?;
         self.get_ready(Kinds::of(&setup)).map_err(|reason| format!("{reason}; {}", in_force()))?;
         let (warnings, rules) = (setup.warnings.clone(), setup.rules.rules().len());
@@ -31,6 +34,7 @@ impl Session {
         let generation = self.instrumentation.generation();
         self.reconciler.let_wait(|name| generation.wants_name(name));
         self.close_gate();
+        self.check_that_it_stays()?;
         let outcome = outcome.ok_or("the rules are in force for classes loaded from now on; the JVM attaches no more threads, and loaded classes stay as they are")?;
         let classes = outcome.changed.len();
         let line = format!(
@@ -44,6 +48,15 @@ impl Session {
         self.instrumentation.events.note("reload", &line);
         let waiting = self.reconciler.waiting(|_| true);
         Ok(Reloaded { generation: number, rules, classes_changed: classes, waiting, warnings })
+    }
+
+    fn check_that_it_stays(&self) -> Result<(), String> {
+        let ends = self.instrumentation.is_leaving();
+        if ends {
+            Err("the recording has ended meanwhile: the rules have no effect any more".to_owned())
+        } else {
+            Ok(())
+        }
     }
 
     /// Does what the new kinds of probes need.
@@ -62,6 +75,7 @@ impl Session {
         self.open_gate();
         let next = before.next(setup);
         let number = next.number;
+        self.instrumentation.wanting_rules.rename(&next.rules().renamed_since(before.rules()));
         self.put_in_force(&next);
         number
     }

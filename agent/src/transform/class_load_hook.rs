@@ -1,5 +1,5 @@
-//! What happens to a class when it is loaded or retransformed. Most classes end at their name: those whose first bytes tell it do not even
-//! come here (`jvm/events/name_gate.rs`).
+//! What happens to a class when it is loaded or retransformed. Most classes end at their name: many are rejected
+//! by its first bytes before they are presented here (`jvm/events/name_gate.rs`).
 //!
 //! Runs on the loading thread, on several threads at once, and nested when a class loader is asked for a resource. A
 //! retransform hands us the class as it was before our own rewrite, so everything that is still wanted is applied again.

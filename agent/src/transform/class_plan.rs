@@ -1,4 +1,4 @@
-//! From the decision about a class to the plan for the engine: what can still be done depends on whether the class comes for the first time.
+//! From the decision about a class to the plan for the engine: what can still be done depends on whether the class is being loaded or retransformed.
 
 use std::sync::Arc;
 
@@ -11,17 +11,17 @@ use instrument_core::{MethodPlan, NotWrapped, Refused, Templates};
 use crate::classes::wrapped_classes::{WrappedClasses, WrappedMethods};
 use crate::jvm;
 
-/// How a class comes to the hook.
+/// Why a class is presented to the hook.
 #[derive(Debug)]
 pub(crate) enum Coming {
     /// It is about to be defined.
     First,
-    /// It is loaded and gets new bodies; perhaps some of its methods were given wrappers when it came first.
+    /// It is loaded and gets new bodies; perhaps some of its methods were given wrappers when it was loaded.
     Again(Option<Arc<WrappedMethods>>),
 }
 
 impl Coming {
-    /// How this class comes.
+    /// Returns why this class is presented.
     pub(crate) fn of(class: &jvm::ClassFile<'_>, wrapped: &WrappedClasses) -> Coming {
         if !class.is_loaded() {
             return Coming::First;

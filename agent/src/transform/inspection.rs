@@ -7,7 +7,7 @@ use control::{InventoryClass, LeftAlone};
 use instrument_core::internal_name::to_source;
 use instrument_core::level::Level;
 use instrument_core::selection::{
-    ClassContext, ClassExplanation, ClassOrigin, Instrumentation as Taken, MethodDecision, NoFactsYet,
+    ClassContext, ClassExplanation, ClassOrigin, Instrumentation as Taken, MethodDecision, NoFactsYet, SkipReason,
 };
 use instrument_core::template::Template;
 use rustc_hash::FxHashMap;
@@ -69,7 +69,8 @@ impl Inspection<'_> {
             && !self.generation.delegates.has(&id.0)
             && !has_probes
         {
-            return (InventoryClass::unchanged(name, None, LeftAlone::of_class(reason)), None);
+            let jar = self.jar_of(class, id);
+            return (InventoryClass::unchanged(name, jar, LeftAlone::of_class(reason)), None);
         }
         let file = self.file_of(class, &id.0);
         let file = file.as_deref().and_then(|bytes| ClassFile::parse(bytes).ok());
@@ -110,16 +111,25 @@ impl Inspection<'_> {
         of_loader.or_else(|| self.generation.types.jdk_class(name))
     }
 
+    /// Returns the name of the jar or directory that the class was loaded from.
+    fn jar_of(&self, class: LoadedClass<'_>, id: &ClassId) -> Option<String> {
+        let Inspection { jvmti, jni, .. } = *self;
+        with_protection_domain(jni, class, |protection_domain| {
+            JvmOrigin { jvmti, jni, name: Some(&id.0), loader: None, protection_domain }.jar().ok()
+        })
+    }
+
     fn without_file(&self, class: LoadedClass<'_>, id: &ClassId, name: String) -> InventoryClass {
         let of_class = self.probed.by_class.get(&name).filter(|_| self.carries_probes(id));
+        let jar = self.jar_of(class, id);
         // What else keeps probes out says nothing, as it is unknown whether they are wanted.
         if of_class.is_none()
             && let Some(why) = self.delay(class, id)
         {
-            return InventoryClass::unchanged(name, None, why);
+            return InventoryClass::unchanged(name, jar, why);
         }
         let wanted_by = of_class.into_iter().flat_map(FxHashMap::values).flat_map(|method| &method.wanted_by).cloned();
-        InventoryClass::without_file(name, None, of_class.map_or(0, FxHashMap::len), wanted_by.collect())
+        InventoryClass::without_file(name, jar, of_class.map_or(0, FxHashMap::len), wanted_by.collect())
     }
 
     fn of_file(
@@ -159,10 +169,13 @@ impl Inspection<'_> {
         })
     }
 
-    /// Replaces what the rules want of methods by what persons' claims decide about them.
+    /// Replaces what the rules want of methods by what persons' claims decide about them. A method that a claim names and cannot take is refused.
     fn add_claims(&self, explanation: &mut ClassExplanation, decided: &Decided) {
         let templates = self.generation.templates();
         for (index, (method, decision)) in explanation.methods.iter_mut().zip(&decided.decision.methods).enumerate() {
+            if decided.left_out_by_claim(index).is_some() && method.instrumented.is_none() {
+                method.skipped = None;
+            }
             let (MethodDecision::Chosen(chosen), Some(claim)) = (decision, decided.claim_of(index)) else { continue };
             let names = chosen.templates.iter().filter_map(|id| templates.get(*id));
             method.skipped = None;
@@ -193,6 +206,8 @@ impl Inspection<'_> {
                 Some(MethodDecision::Chosen(chosen)) if chosen.templates.is_empty()
             );
             if method.instrumented.is_none() {
+                let left_out = decided.left_out_by_claim(index);
+                left_alone.extend(left_out.map(|(claim, reason)| (index, left_out_by(claim, reason))));
                 continue;
             }
             let is_done = match self.records(decided.decision.methods.get(index)) {
@@ -255,4 +270,14 @@ impl Inspection<'_> {
         let refused = self.refused.get(&to_source(&id.0))?;
         Some(LeftAlone::new("refused", format!("refused: {refused}")))
     }
+}
+
+fn left_out_by(claim: u32, reason: SkipReason) -> LeftAlone {
+    let why = match reason {
+        // The texts for rules name keys that claims do not have.
+        SkipReason::Bridge => "a bridge only forwards".to_owned(),
+        SkipReason::ClassInitialiser => "only rules take class initialisers".to_owned(),
+        other => other.to_string(),
+    };
+    LeftAlone::new(reason.key(), format!("claim {claim} leaves it out: {why}"))
 }

@@ -29,7 +29,7 @@ impl LateRestores {
         LateRestores { waiting: Mutex::new(None), some: AtomicBool::new(false) }
     }
 
-    /// Whether some class waits: the JVM must tell of classes that it links.
+    /// Whether some class waits: the JVM must report classes that it links.
     pub(crate) fn are_waiting(&self) -> bool {
         self.some.load(Ordering::Acquire)
     }
@@ -94,6 +94,6 @@ mod tests {
         [2, 3].into_iter().for_each(|loader| waiting.loader_freed(loader));
         assert!(waiting.are_waiting() && !waiting.take(&class(2)));
         waiting.loader_freed(1);
-        assert!(!waiting.are_waiting(), "the JVM need not tell of linked classes any more");
+        assert!(!waiting.are_waiting(), "the JVM need not report linked classes any more");
     }
 }

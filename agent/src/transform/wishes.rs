@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use classfile::{ClassFile, Member};
 use instrument_core::level::Mode;
-use instrument_core::selection::{Chosen, ClassContext, ClassDecision, MethodDecision};
+use instrument_core::selection::{Chosen, ClassContext, ClassDecision, MethodDecision, SkipReason};
 use instrument_core::template::{TemplateId, TemplateLibrary};
 use rustc_hash::FxHashMap;
 
@@ -22,10 +22,12 @@ const NO_RULE: usize = usize::MAX;
 pub(super) struct Decided {
     /// A method that is chosen without templates loses those of the rules to the governor.
     pub(super) decision: ClassDecision,
-    /// A number that stands for what the rules alone want; `None` if that is not final.
+    /// A digest of what the rules alone want; `None` if that is not final.
     pub(super) by_rules: Option<u64>,
     /// By their indices, the methods that claims of persons are about, and all that is wanted of these.
     claimed: FxHashMap<usize, Vec<Wish>>,
+    /// What each claim decides by itself.
+    by_claims: Vec<(u32, ClassDecision)>,
 }
 
 impl Decided {
@@ -44,6 +46,14 @@ impl Decided {
     /// Returns the number of the person's claim that decides about this method.
     pub(super) fn claim_of(&self, method_index: usize) -> Option<u32> {
         effective_plan(self.claimed.get(&method_index)?)?.decided_by
+    }
+
+    /// Returns the number of a claim that names this method and does not take it, and why not.
+    pub(super) fn left_out_by_claim(&self, method_index: usize) -> Option<(u32, SkipReason)> {
+        self.by_claims.iter().find_map(|(claim, decision)| match decision.methods.get(method_index)? {
+            MethodDecision::Skipped(reason) if *reason != SkipReason::NoRule => Some((*claim, *reason)),
+            _ => None,
+        })
     }
 }
 
@@ -69,7 +79,7 @@ pub(super) fn decide(
     let mut of_claims = FxHashMap::default();
     // For most classes the rules say all there is.
     if claimed.is_empty() && suppressed.is_empty() {
-        return Decided { decision, by_rules, claimed: of_claims };
+        return Decided { decision, by_rules, claimed: of_claims, by_claims: claimed };
     }
     for (index, (method, decided)) in file.methods().iter().zip(&mut decision.methods).enumerate() {
         let rule = if let MethodDecision::Chosen(chosen) = &*decided { Some(chosen.rule) } else { None };
@@ -94,10 +104,10 @@ pub(super) fn decide(
             }
         }
     }
-    Decided { decision, by_rules, claimed: of_claims }
+    Decided { decision, by_rules, claimed: of_claims, by_claims: claimed }
 }
 
-/// What a rule wants in a wrapper comes too late for a loaded class, and does not keep out what persons want.
+/// A wrapper that a rule wants cannot be added to a loaded class, which does not exclude what persons want.
 fn leave_out_late_wrapper(wishes: &mut Vec<Wish>, method: &Member<'_>, coming: &Coming) {
     let is_late = match coming {
         Coming::First => false,

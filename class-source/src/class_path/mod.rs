@@ -93,13 +93,20 @@ impl ClassPath {
 
     /// Visits every class of every container, those that another one hides included. An error of `visit` ends it.
     pub fn for_each<E: From<Error>>(&self, mut visit: impl FnMut(&ClassEntry<'_>) -> Result<(), E>) -> Result<(), E> {
-        for container in &self.containers {
-            match container {
-                Container::Archive(archive) => archive.for_each(&mut visit)?,
-                Container::Directory(directory) => directory.for_each(&mut visit)?,
-            }
+        (0..self.containers.len()).try_for_each(|number| self.for_each_of(number, &mut visit))
+    }
+
+    /// Visits every class of the container with this number: its position in [`ClassPath::containers`].
+    pub fn for_each_of<E: From<Error>>(
+        &self,
+        number: usize,
+        mut visit: impl FnMut(&ClassEntry<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match self.containers.get(number) {
+            Some(Container::Archive(archive)) => archive.for_each(&mut visit),
+            Some(Container::Directory(directory)) => directory.for_each(&mut visit),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// The containers in the order of the search, nested jars included.

@@ -112,5 +112,14 @@ fn report(jvm: &Jvm, has_socket: bool) -> Result<()> {
         println!("recording: {}", jvm.process.absolute(&file).display());
     }
     println!("`instr status {pid}` shows what it does, `instr detach {pid}` removes it");
-    Ok(())
+    match status.trace_file_trouble {
+        Some(trouble) => Err(Failure::new(
+            format!("the agent is attached, but the trace file {trouble}"),
+            format!(
+                "`instr detach {pid}`, name a place that the JVM's user may write to (`file` in [trace]), and attach again"
+            ),
+        )
+        .into()),
+        None => Ok(()),
+    }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use trace::report::counted;
 
 use crate::classes::Classes;
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         bad => {
             let verb = if bad == 1 { "has" } else { "have" };
             let message = format!("{bad} of {} {verb} mistakes", counted(files.len() as u64, "configuration"));
-            Err(Failure::new(message, "they are shown above, each with its place").into())
+            Err(anyhow!("{message}"))
         }
     }
 }

@@ -1,7 +1,13 @@
 //! `instr explain`: what the rules say about a class, and why.
 
-use std::io::{BufWriter, Write, stdout};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{Write, stdout};
+use std::num::NonZero;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
 
 use anyhow::{Context, Result};
 use class_source::Error as SourceError;
@@ -15,6 +21,9 @@ use crate::classes::Classes;
 use crate::configuration::Configuration;
 use crate::delegates;
 use crate::failure::Failure;
+use crate::file_origin::FileOrigin;
+
+type Explain<'e> = dyn Fn(&ClassFile<'_>, &dyn ClassOrigin) -> ClassExplanation + Sync + 'e;
 
 /// Show for each method of a class which rule decides, and why the other rules do not; with --live what a loaded class carries, and why not more.
 #[derive(Debug, clap::Args)]
@@ -33,7 +42,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR")]
     java_home: Option<PathBuf>,
     /// The class, as com.acme.Order$Line or com/acme/Order$Line, or one of its methods, as com.acme.Order.total; or all classes of the jars that
-    /// match a pattern with `*` and `**`, such as 'com.acme.**'.
+    /// match a pattern with `*` and `**`, such as 'com.acme.**'. With --live: the first hundred loaded classes, and a method of them, as
+    /// 'com.acme.*.total'.
     class: String,
     /// Jars or directories with the class and its super types.
     #[arg(value_name = "JAR")]
@@ -103,47 +113,98 @@ fn no_method(class: &ClassFile<'_>, method: &str) -> Failure {
     Failure::new(format!("{class} has no method {method}"), format!("its methods are {}", names.join(", ")))
 }
 
-/// Explains the classes of the jars that the pattern names.
-fn explain_all(
-    arguments: &Arguments,
-    classes: &Classes,
-    explain: &dyn Fn(&ClassFile<'_>, &dyn ClassOrigin) -> ClassExplanation,
-) -> Result<()> {
+/// Explains the classes of the jars that the pattern names: as many jars at a time as there are processors, printed in the order of the class
+/// path.
+fn explain_all(arguments: &Arguments, classes: &Classes, explain: &Explain<'_>) -> Result<()> {
     let pattern = &arguments.class;
     let names = NameGlob::class(pattern).map_err(|error| {
         Failure::new(format!("`{pattern}` names no classes: {}", error.message), "write package.Class with `*` or `**`")
     })?;
-    let mut out = BufWriter::new(stdout().lock());
-    let mut number = 0;
-    let visit = |class: &ClassFile<'_>, origin: &dyn ClassOrigin| -> Result<()> {
-        if !names.matches(class.this_class().as_bytes()) {
-            return Ok(());
+    let jars = classes.containers();
+    let next = AtomicUsize::new(0);
+    let (sender, texts) = mpsc::channel();
+    let explain_jars = |sender: Sender<(usize, Result<String>)>| {
+        loop {
+            let jar = next.fetch_add(1, Ordering::Relaxed);
+            // Nobody receives any more if the output has been closed.
+            if jar >= jars || sender.send((jar, explain_jar(classes, jar, &names, arguments.json, explain))).is_err() {
+                return;
+            }
         }
-        let explanation = explain(class, origin);
-        let is_first = number == 0;
-        number += 1;
-        if arguments.json {
-            write!(out, "{}\n{}", if is_first { "[" } else { "," }, serde_json::to_string(&explanation)?)?;
-        } else {
-            write!(out, "{}{explanation}", if is_first { "" } else { "\n" })?;
-        }
-        Ok(())
     };
-    for_each(classes, visit)?;
-    if number == 0 {
+    let is_empty = thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, NonZero::get).min(jars) {
+            let sender = sender.clone();
+            scope.spawn(|| explain_jars(sender));
+        }
+        drop(sender);
+        print_in_order(texts, arguments.json)
+    })?;
+    if is_empty {
         let help =
             "`*` matches any text inside a package, `**` across packages; classes of the JDK are explained one by one";
         return Err(Failure::new(format!("no class of the jars is named by {pattern}"), help).into());
     }
-    if arguments.json {
-        writeln!(out, "\n]")?;
-    }
-    out.flush()?;
     Ok(())
 }
 
-fn for_each(classes: &Classes, mut visit: impl FnMut(&ClassFile<'_>, &dyn ClassOrigin) -> Result<()>) -> Result<()> {
-    classes.for_each_in_jars(|class, origin| visit(class, origin).map_err(End::from)).map_err(|end| end.0)
+/// Returns what is printed for the classes of one jar.
+fn explain_jar(classes: &Classes, jar: usize, names: &NameGlob, json: bool, explain: &Explain<'_>) -> Result<String> {
+    let mut text = String::new();
+    let visit = |class: &ClassFile<'_>, origin: &FileOrigin| -> Result<(), End> {
+        if !names.matches(class.this_class().as_bytes()) {
+            return Ok(());
+        }
+        if !text.is_empty() {
+            text.push_str(separator(json));
+        }
+        let explanation = explain(class, origin);
+        if json {
+            text.push_str(&serde_json::to_string(&explanation).map_err(anyhow::Error::from)?);
+        } else {
+            write!(text, "{explanation}").map_err(anyhow::Error::from)?;
+        }
+        Ok(())
+    };
+    classes.for_each_in_jar(jar, visit).map_err(|end| end.0)?;
+    Ok(text)
+}
+
+/// Prints the texts of the jars by number, each as soon as those before it are there; returns whether there is nothing to print.
+fn print_in_order(texts: Receiver<(usize, Result<String>)>, json: bool) -> Result<bool> {
+    let mut out = stdout().lock();
+    let mut early = BTreeMap::new();
+    let mut next = 0;
+    let mut is_empty = true;
+    for (jar, text) in texts {
+        early.insert(jar, text);
+        while let Some(text) = early.remove(&next) {
+            next += 1;
+            let text = text?;
+            if text.is_empty() {
+                continue;
+            }
+            let start = if !is_empty {
+                separator(json)
+            } else if json {
+                "[\n"
+            } else {
+                ""
+            };
+            is_empty = false;
+            out.write_all(start.as_bytes())?;
+            out.write_all(text.as_bytes())?;
+        }
+    }
+    if json && !is_empty {
+        out.write_all(b"\n]\n")?;
+    }
+    Ok(is_empty)
+}
+
+/// Returns what is printed between two classes.
+fn separator(json: bool) -> &'static str {
+    if json { ",\n" } else { "\n" }
 }
 
 /// Why the classes are not visited any further.

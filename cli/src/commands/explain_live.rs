@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use anyhow::Result;
 use control::{Explained, ExplainedClass, InventoryMethod, Request};
+use trace::report::counted;
 
 use crate::inventory::{class_line, method_line};
 use crate::running_agent::ask;
@@ -43,6 +44,13 @@ fn text(pid: u32, explained: &Explained) -> String {
             let _ = write!(text, "what the rules say:\n{explanation}");
         }
     }
+    if explained.left_out > 0 {
+        let _ = writeln!(
+            text,
+            "\n# {} not explained; a narrower pattern names them, `instr inventory {pid}` lists all",
+            counted(explained.left_out as u64, "class")
+        );
+    }
     text
 }
 
@@ -81,6 +89,14 @@ mod tests {
             \x20 no  a.B.run() void: a.B waits for its probes: a.B.main runs in a loop\n\
             what the rules say:\nclass a.B\nrules:\n  none\nmethods:\n\
             \x20 - total() void: no rule takes it\n  - run() void: no rule takes it\n";
-        assert_eq!(text(7, &serde_json::from_value(explained).unwrap()), expected);
+        let mut explained: Explained = serde_json::from_value(explained).unwrap();
+        assert_eq!(text(7, &explained), expected);
+        explained.left_out = 12;
+        assert_eq!(
+            text(7, &explained),
+            format!(
+                "{expected}\n# 12 classes not explained; a narrower pattern names them, `instr inventory 7` lists all\n"
+            )
+        );
     }
 }

@@ -30,11 +30,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     match changed {
         Changed { live: 0, .. } => Err(Failure::new(
             format!("process {pid} has no probes whose level can change"),
-            "start it with `live = true` in `[control]`",
+            "write `live = true` into [control] of the configuration, then start the JVM or attach the agent again",
         )
         .into()),
         Changed { changed: 0, live, .. } if fixed.is_empty() => Err(Failure::new(
-            format!("none of the {live} live probes is in a method `{methods}`"),
+            format!("no live probe (there are {live}) is in a method `{methods}`"),
             "write `package.Class.method`, with `*` inside a package or `**` across packages, or `category:NAME`; \
              `instr top` shows names",
         )

@@ -15,7 +15,8 @@ use crate::running_agent::ask_in_parts;
 pub(crate) struct Arguments {
     /// Process id of the JVM.
     pid: u32,
-    /// Only these methods: `package.Class.method`, `*` inside a package or name, `**` across packages; or `category:NAME`.
+    /// Only these methods: `package.Class.method`, `*` inside a package or name, `**` across packages; or `package.Class`: all of the class; or
+    /// `category:NAME`.
     methods: Option<String>,
     /// Most probes that are listed. Default: 1,000.
     #[arg(long)]

@@ -132,8 +132,16 @@ pub(crate) fn claims(arguments: &ClaimsArguments) -> Result<()> {
 
 pub(crate) fn remove(arguments: &RemoveArguments) -> Result<()> {
     let removed: Removed = ask(arguments.pid, &Request::Remove { claim: arguments.id })?;
-    println!("claim {} has ended; {} less", removed.claim, counted(removed.methods as u64, "probe"));
+    print!("{}", removed_text(&removed));
     Ok(())
+}
+
+fn removed_text(Removed { claim, methods }: &Removed) -> String {
+    match methods {
+        0 => format!("claim {claim} has ended; no method loses a probe: it had none, or others want the probes\n"),
+        1 => format!("claim {claim} has ended; 1 method lost its probe or has its former level\n"),
+        many => format!("claim {claim} has ended; {many} methods lost their probes or have their former levels\n"),
+    }
 }
 
 const LEVELS: [&str; 5] = ["off", "watch", "burst", "time", "full"];
@@ -170,7 +178,7 @@ fn cycles(text: &str) -> Result<u64, String> {
 }
 
 fn probed_text(pid: u32, methods: &str, probed: &Probed) -> String {
-    let Probed { claim, methods: probes, classes, waiting, refused, overruled } = probed;
+    let Probed { claim, methods: probes, classes, waiting, refused, overruled, expires } = probed;
     let mut lines = vec![match (classes, probes) {
         (0, 0) if !waiting.is_empty() || !refused.is_empty() => {
             format!("claim {claim}: no probe yet; `instr remove {pid} {claim}` ends it")
@@ -196,6 +204,7 @@ fn probed_text(pid: u32, methods: &str, probed: &Probed) -> String {
     lines.extend(waiting.iter().map(|reason| format!("waits: {reason}")));
     lines.extend(refused.iter().map(|reason| format!("refused: {reason}")));
     lines.extend(overruled.clone());
+    lines.extend(expires.iter().map(|expires| format!("ends: {expires}")));
     lines.push(String::new());
     lines.join("\n")
 }
@@ -245,6 +254,19 @@ mod tests {
     }
 
     #[test]
+    fn the_end_of_a_claim_that_changes_no_method_is_reported_as_such() {
+        let text = [0, 1, 2].map(|methods| removed_text(&Removed { claim: 3, methods }));
+        assert_eq!(
+            text,
+            [
+                "claim 3 has ended; no method loses a probe: it had none, or others want the probes\n",
+                "claim 3 has ended; 1 method lost its probe or has its former level\n",
+                "claim 3 has ended; 2 methods lost their probes or have their former levels\n"
+            ]
+        );
+    }
+
+    #[test]
     fn a_request_that_hit_nothing_says_why() {
         let probed = |classes, methods| Probed {
             claim: 3,
@@ -253,6 +275,7 @@ mod tests {
             waiting: Vec::new(),
             refused: Vec::new(),
             overruled: None,
+            expires: None,
         };
         let text = |classes, methods| probed_text(7, "a.B.c", &probed(classes, methods));
         assert!(
@@ -267,5 +290,8 @@ mod tests {
         assert!(text(1, 0).starts_with("claim 3: no method of 1 class can have a probe: "));
         assert_eq!(text(0, 2), "claim 3: 2 probes, there already; `instr remove 7 3` ends it\n");
         assert_eq!(text(2, 5), "claim 3: 5 probes in 2 classes; `instr remove 7 3` ends it\n");
+        let with_end = Probed { expires: Some("at 12:04:10 UTC or after 1,000 calls".to_owned()), ..probed(2, 5) };
+        let expected = format!("{}ends: at 12:04:10 UTC or after 1,000 calls\n", text(2, 5));
+        assert_eq!(probed_text(7, "a.B.c", &with_end), expected);
     }
 }

@@ -38,6 +38,15 @@ fn a_file_that_is_not_there_is_named() {
 }
 
 #[test]
+fn a_named_pipe_is_refused_and_not_waited_for() {
+    let sandbox = Sandbox::new();
+    assert!(std::process::Command::new("mkfifo").arg(sandbox.path("pipe.toml")).status().unwrap().success());
+    let said = sandbox.instr(&["check", "pipe.toml"]);
+    assert_eq!(said.code, 1);
+    assert!(said.stderr.contains("because: it is a named pipe, not a regular file"), "{}", said.stderr);
+}
+
+#[test]
 fn each_file_of_a_directory_has_its_own_result() {
     let sandbox = Sandbox::new();
     for (name, text) in [

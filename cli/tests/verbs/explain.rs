@@ -88,6 +88,26 @@ fn conditions_on_origin_and_bodies_are_explained() {
 }
 
 #[test]
+fn jars_are_explained_in_the_order_in_which_they_are_named() {
+    let sandbox = sandbox();
+    let jars = ["d.jar", "b.jar", "a.jar", "c.jar"];
+    for name in jars {
+        sandbox.jar(name, &[]);
+    }
+    // The reason of the rule's answer has the name of the jar.
+    sandbox.write("jars.toml", "[[rule]]\nname = \"driver\"\njar = \"b*.jar\"\n");
+    let explain = |json: bool, jars: &[&str]| {
+        let arguments: &[&str] = if json { &["explain", "--json", "--config"] } else { &["explain", "--config"] };
+        sandbox.instr(&[arguments, &["jars.toml", "shop.**"], jars].concat()).stdout
+    };
+    let alone = jars.map(|name| explain(false, &[name]));
+    assert!(alone[0].contains("d.jar") && alone[0] != alone[1], "{}", alone[0]);
+    assert_eq!(explain(false, &jars), alone.join("\n"));
+    let list = |json: &str| serde_json::from_str::<Vec<serde_json::Value>>(json).unwrap();
+    assert_eq!(list(&explain(true, &jars)), jars.map(|name| list(&explain(true, &[name]))).concat());
+}
+
+#[test]
 fn a_method_is_explained_alone_and_a_pattern_means_all_classes_of_the_jars() {
     let sandbox = sandbox();
     let explain = |more: &[&str]| sandbox.instr(&[&["explain", "--config", "rules.toml"], more].concat());

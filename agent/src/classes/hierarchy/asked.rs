@@ -1,9 +1,9 @@
-//! Which of the types that rules ask for have come. Before the first one, no class has one above it, and its super types need not be read; as
-//! long as they are classes, no interface need be.
+//! Which of the types that rules ask for have been seen. Before the first one is seen, no class can extend one, and super types need not be
+//! read; as long as only classes have been seen, interfaces need not be read.
 //!
-//! A type has come as soon as the class hook sees it, or if the JDK has it. Until then classes are left alone on the assumption that it never
-//! comes; when it does, [`overlooked`](super::overlooked) finds those that are on their way. As these can only be retransformed, which
-//! HotSpot cannot do with every class, the class path is searched for types that may come before one of the others is left alone.
+//! A type has been seen once it passes the class hook, or if the JDK contains it. Until then classes are left alone on the assumption that it is
+//! never loaded; when it is, [`overlooked`](super::overlooked) finds the classes whose definition is in progress. As these can only be
+//! retransformed, which HotSpot cannot do with every class, it is checked whether such a type may still be loaded before a class is left alone.
 
 use std::hash::BuildHasher;
 use std::sync::OnceLock;
@@ -19,11 +19,11 @@ pub(super) struct Asked {
     names: Vec<Box<[u8]>>,
     /// A bit for the length of each, the length counted modulo 64: most classes need no comparison.
     lengths: u64,
-    /// What has come, as [`number`].
+    /// Which of them have been seen, as [`number`].
     seen: AtomicU8,
     /// What the JDK has or cannot rule out, once it was searched, and what was known by then.
     jdk: OnceLock<AskedTypes>,
-    /// Hashes of the names of classes that the JVM had loaded before it told us of any; they do not come any more.
+    /// Hashes of the names of classes that the JVM had loaded before the agent saw any; they are not loaded again.
     loaded: Mutex<FxHashSet<u64>>,
     /// Whether these are noted.
     knows_loaded: AtomicBool,
@@ -96,6 +96,10 @@ impl Asked {
         self.knows_loaded.store(true, Ordering::Release);
     }
 
+    pub(super) fn loaded_are_noted(&self) -> bool {
+        self.knows_loaded.load(Ordering::Acquire)
+    }
+
     /// Whether the class hook will see a type of this name that it has not seen yet, if there is one, and a class that waits for it can be
     /// taken then.
     pub(super) fn may_still_come(&self, name: &[u8]) -> bool {
@@ -104,7 +108,7 @@ impl Asked {
             && !self.loaded.lock().contains(&FxBuildHasher.hash_one(name))
     }
 
-    /// What has come.
+    /// Returns which of them have been seen.
     pub(super) fn seen(&self) -> AskedTypes {
         match self.seen.load(Ordering::SeqCst) {
             _ if !self.may_be_late || !self.knows_loaded.load(Ordering::Acquire) => AskedTypes::Any,
@@ -123,7 +127,7 @@ impl Asked {
         (*self.jdk.get_or_init(search)).max(self.seen())
     }
 
-    /// What has come, to somebody who leaves classes alone because of it, and who expects this.
+    /// Returns which of them have been seen, to a caller that expects this and leaves classes alone because of it.
     pub(super) fn believe(&self, expected: AskedTypes) -> AskedTypes {
         if expected.max(self.seen()) == AskedTypes::Any {
             return AskedTypes::Any;
@@ -131,17 +135,17 @@ impl Asked {
         if !self.is_believed.load(Ordering::SeqCst) {
             self.is_believed.store(true, Ordering::SeqCst);
         }
-        // Once more: what comes up from here on is followed by a search for classes that were left alone.
+        // Read again: a type that is seen from here on triggers a search for classes that were left alone.
         expected.max(self.seen())
     }
 
-    /// What has come by now, if that is more than what had when classes were last left alone on the assumption that it has not.
+    /// Returns which of them have been seen, if these are more than when classes were last left alone because the others had not been.
     pub(super) fn newly_seen(&self, before: AskedTypes) -> Option<AskedTypes> {
         let before = before.max(self.jdk.get().copied().unwrap_or(AskedTypes::Nowhere));
         Some(self.seen()).filter(|now| self.is_believed.load(Ordering::SeqCst) && *now > before)
     }
 
-    /// Whether nothing had come before, of this and of what the JDK has.
+    /// Whether none had been seen before, the types of the JDK included.
     pub(super) fn is_first(&self, before: AskedTypes) -> bool {
         before.max(self.jdk.get().copied().unwrap_or(AskedTypes::Nowhere)) == AskedTypes::Nowhere
     }

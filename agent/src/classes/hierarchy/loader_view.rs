@@ -18,14 +18,14 @@ pub(crate) struct LoaderView<'a> {
     object: Option<(Jvmti, &'a Jni<'a>, ObjectRef<'a>)>,
     /// Whether the loader may be asked for class files, which takes long.
     may_ask: bool,
-    /// The class, if it comes for the first time.
+    /// The class, if it is being loaded.
     newcomer: Option<&'a Newcomer<'a>>,
 }
 
 /// Whether HotSpot of this version can retransform a class later, by its name and loader, its bytes, and whether it may be a record.
 pub(crate) type IsSafe = fn(u32, (&[u8], LoaderId), &[u8], bool) -> bool;
 
-/// A class that comes for the first time.
+/// A class that is being loaded.
 #[derive(Debug)]
 pub(crate) struct Newcomer<'a> {
     /// `None` if it was defined without a name.
@@ -100,7 +100,7 @@ impl<'a> LoaderView<'a> {
         LoaderView { index, loader, object, may_ask: true, newcomer: None }
     }
 
-    /// The view of a class that comes to the hook; `loader` is the identity of its loader.
+    /// Returns the view of a class in the hook; `loader` is the identity of its loader.
     pub(crate) fn of_class(
         index: &'a TypeIndex,
         loader: LoaderId,
@@ -111,12 +111,12 @@ impl<'a> LoaderView<'a> {
         LoaderView { index, loader, object, may_ask: true, newcomer }
     }
 
-    /// The same, as far as it can be told in no time.
+    /// Returns the same view without anything that would take time.
     pub(crate) fn without_asking(&self) -> LoaderView<'a> {
         LoaderView { may_ask: false, ..*self }
     }
 
-    /// Notes the class whose loader this is and its super types; `late` hears of classes that were decided too early.
+    /// Notes the class whose loader this is and its super types; `late` is notified of classes that were decided too early.
     pub(crate) fn arrive(&self, class: &FirstLook<'_, '_>, late: &dyn Latecomers) {
         if let Some(newcomer) = self.newcomer {
             newcomer.is_record.set(class.super_types().next() == Some(b"java/lang/Record"));
@@ -138,7 +138,7 @@ impl<'a> LoaderView<'a> {
         }
     }
 
-    /// Which of the types that rules ask for exist, as far as the class may count on it, where these have come.
+    /// Which of the types that rules ask for exist, as far as the class may rely on it, if these have been seen.
     fn expected_types(&self, come: AskedTypes) -> AskedTypes {
         match (come, self.object) {
             (AskedTypes::Classes | AskedTypes::Nowhere, Some(_)) if self.may_come_again() => {

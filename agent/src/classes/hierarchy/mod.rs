@@ -9,8 +9,8 @@
 //!
 //! Most questions are not asked at all: a type whose whole ancestry holds nothing that a rule asks for is marked so, and the next
 //! class that extends it needs one look. And a question that would have to be answered from a class file (4. and 5.) is only asked if the
-//! answer can lead to a type that a rule asks for: not before such a type has come, nor about interfaces where only classes have ([`asked`]). When
-//! one comes, classes that were on their way by then are decided late ([`overlooked`]). From then on, a class with a super type that was
+//! answer can lead to a type that a rule asks for: not before such a type has been seen, nor about interfaces where only classes have been ([`asked`]). When
+//! one is seen, classes whose definition was in progress are decided late ([`overlooked`]). From then on, a class with a super type that was
 //! never seen waits until that is loaded, too, unless reading is cheaper ([`experience`]). Classes that HotSpot could not retransform do not wait.
 //!
 //! A class is identified by its name and its loader, a loader by a tag that no other one ever has ([`LoaderId`]).
@@ -90,7 +90,7 @@ impl TypeIndex {
         }
     }
 
-    /// Notes a class that this loader is about to define: its super types by their names, the super class first. `late` hears of the classes
+    /// Notes a class that this loader is about to define: its super types by their names, the super class first. `late` is notified of the classes
     /// that were decided without a super type that is one of those after all.
     pub(crate) fn arrive<'n>(
         &self,
@@ -210,7 +210,12 @@ impl TypeIndex {
         self.asked.all_loaded_are_noted();
     }
 
-    /// Which of the types that rules ask for are in the JDK or have come.
+    /// Whether all classes are noted that the JVM had loaded before the class hook was on.
+    pub(crate) fn loaded_are_noted(&self) -> bool {
+        self.asked.loaded_are_noted()
+    }
+
+    /// Which of the types that rules ask for are in the JDK or have been seen.
     fn asked_types(&self) -> AskedTypes {
         match self.asked.seen() {
             AskedTypes::Any => AskedTypes::Any,

@@ -1,10 +1,10 @@
-//! Classes that were left alone although they may be below a type that a rule asks for: because no such type had come, or because a super
+//! Classes that were left alone although they may be below a type that a rule asks for: because no such type had been seen, or because a super
 //! type of theirs had not.
 //!
-//! The JVM shows a class first and its super types, as far as they are new, directly afterwards. So when the first type comes that a rule asks
-//! for, there may be classes on their way that have it above them: their super types are known by now, or not yet come either. All others
-//! that came before are complete, and what is above them has been seen. From then on, each class that comes with a super type that nobody has
-//! seen waits for that one, and is settled when it comes.
+//! The JVM shows a class first and its super types, as far as they are new, directly afterwards. So when the first type is seen that a rule asks
+//! for, the definition of classes below it may be in progress: their super types are known by now, or not seen yet either. All other classes
+//! that were seen before are complete, and so are their super types. From then on, each class with a super type that has not been seen waits for
+//! that type, and is decided when it is seen.
 
 use std::sync::Arc;
 
@@ -21,10 +21,10 @@ pub(crate) trait Latecomers {
     /// Leaves only the classes that the JVM has not loaded completely.
     fn keep_unfinished(&self, classes: &mut FxHashSet<ClassId>);
 
-    /// Has the class come again.
+    /// Has the class presented to the hook again.
     fn note(&self, class: &ClassId);
 
-    /// Has the class come again if it turns out to be below a type that rules ask for.
+    /// Has the class presented to the hook again if it turns out to be below a type that rules ask for.
     fn note_doubtful(&self, class: &ClassId);
 }
 
@@ -41,7 +41,7 @@ impl Default for Overlooked {
 }
 
 impl Overlooked {
-    /// A type of this name comes, for which rules ask or classes wait.
+    /// Handles a type that rules ask for or classes wait for.
     #[cold]
     pub(super) fn look_again(&self, index: &TypeIndex, (name, loader): (&[u8], LoaderId), late: &dyn Latecomers) {
         // The same type of another loader waits here: it must not be defined before the classes are noted that are below it.
@@ -56,7 +56,7 @@ impl Overlooked {
     }
 }
 
-/// Whether these classes get the type that has come to another loader, or one of the same name from their own, is for the JVM to say.
+/// Notes classes of which only the JVM knows whether they get the type of another loader, or one of the same name from their own.
 fn doubt(index: &TypeIndex, mut classes: Vec<ClassId>, late: &dyn Latecomers) {
     while let Some(class) = classes.pop() {
         late.note_doubtful(&class);
@@ -64,7 +64,7 @@ fn doubt(index: &TypeIndex, mut classes: Vec<ClassId>, late: &dyn Latecomers) {
     }
 }
 
-/// Decides about the classes that wait for this type, and about those that wait for them, as far as that can be told by now.
+/// Decides about the classes that wait for this type, and about those that wait for them, as far as that is known by now.
 fn settle(index: &TypeIndex, name: &[u8], loader: LoaderId, late: &dyn Latecomers) {
     let mut pending: Vec<Box<[u8]>> = vec![name.into()];
     while let Some(name) = pending.pop() {
@@ -101,7 +101,7 @@ fn tell(index: &TypeIndex, is_below: bool, class: &ClassId, late: &dyn Latecomer
     }
 }
 
-/// Has the class wait for all these types; false if it cannot: one has come meanwhile, on another thread, or there is no room.
+/// Has the class wait for all these types; returns false if it cannot: one has been seen meanwhile, on another thread, or there is no room.
 fn await_all(index: &TypeIndex, types: &[Box<[u8]>], class: (&[u8], LoaderId)) -> bool {
     let mut known = index.known();
     types.iter().all(|name| known.of_loader(name, class.1).is_none() && known.await_once(name, class))
@@ -264,7 +264,7 @@ mod tests {
         assert!(arrive(&index, &late, "a/Unseen", 2, OBJECT).is_empty());
     }
 
-    /// An index to which the wanted type has come.
+    /// Returns an index in which the wanted type has been seen.
     fn index_with_wanted(late: &Noting) -> TypeIndex {
         let index = index();
         index.asked.believe(AskedTypes::Nowhere);

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// An agent that does nothing. `level` says that it begins, and lasts until it may end.
+/// An agent that does nothing. `level`, and the reading of the file for `reload`, say that they begin, and last until they may end.
 struct MadeUp {
     begins: Mutex<Sender<()>>,
     may_end: Mutex<Receiver<()>>,
@@ -53,7 +53,15 @@ impl Controlled for MadeUp {
 
     fn probe(&self, request: &ProbeRequest) -> Result<Probed, Refusal> {
         let claim = request.methods.parse().map_err(|_| Refusal::from("not here".to_owned()))?;
-        Ok(Probed { claim, methods: 1, classes: 1, waiting: Vec::new(), refused: Vec::new(), overruled: None })
+        Ok(Probed {
+            claim,
+            methods: 1,
+            classes: 1,
+            waiting: Vec::new(),
+            refused: Vec::new(),
+            overruled: None,
+            expires: None,
+        })
     }
 
     fn client_left(&self, claims: &[u32]) {
@@ -92,12 +100,18 @@ impl Controlled for MadeUp {
         Err(Refusal::from(format!("there is no claim {claim}")))
     }
 
-    fn reload(&self) -> Result<Reloaded, Refusal> {
-        unreachable!("no test asks for it")
+    fn read_configuration(&self) -> Result<Setup, Refusal> {
+        self.begins.lock().send(()).unwrap();
+        self.may_end.lock().recv().unwrap();
+        Err(Refusal::from("it was read".to_owned()))
+    }
+
+    fn reload(&self, _: Setup) -> Result<Reloaded, Refusal> {
+        unreachable!("none is read")
     }
 
     fn stop(&self) -> Result<Stopped, Refusal> {
-        unreachable!("no test asks for it")
+        Ok(Stopped { reason: "asked for".to_owned(), trace_file: None, trace_file_bytes: 0, records: 3, lost: 0 })
     }
 }
 
@@ -126,7 +140,7 @@ impl Agent {
             controlled: weak,
             owner: effective_user(),
             peer,
-            slow: SlowRequests::default(),
+            queues: Queues::default(),
             clients: ClientsWithClaims::default(),
         };
         let socket = Some(ControlSocket::open_in(folder.path(), "", 1, service).unwrap());
@@ -201,6 +215,50 @@ fn a_status_is_answered_while_a_slow_request_is_carried_out_and_slow_ones_wait_f
     let answers: Vec<Json> = slow.iter_mut().map(|client| next(&mut BufReader::new(client))).collect();
     assert!(answers.iter().all(|answer| answer["changed"] == 1 || answer["code"] == "busy"), "{answers:?}");
     assert!(answers.iter().any(|answer| answer["changed"] == 1));
+}
+
+fn send(agent: &Agent, request: &str) -> BufReader<UnixStream> {
+    let mut client = agent.client();
+    client.write_all(format!("{request}\n").as_bytes()).unwrap();
+    BufReader::new(client)
+}
+
+#[test]
+fn a_reload_whose_file_cannot_be_read_for_long_keeps_only_other_reloads_waiting() {
+    let agent = Agent::new();
+    let mut first = send(&agent, r#"{"ask":"reload"}"#);
+    agent.begun.recv().unwrap();
+    let mut others: Vec<_> = (0..MOST_RELOADS).map(|_| send(&agent, r#"{"ask":"reload"}"#)).collect();
+    assert_eq!(agent.ask(r#"{"ask":"probe","methods":"7"}"#)["claim"], 7);
+    assert_eq!(agent.ask(r#"{"ask":"stop"}"#)["records"], 3);
+    assert!(agent.begun.try_recv().is_err(), "one file is read at a time");
+    (0..MOST_RELOADS).for_each(|_| agent.end_one.send(()).unwrap());
+    assert_eq!(next(&mut first)["error"], "it was read");
+    let mut answers: Vec<Json> = others.iter_mut().map(|client| next(client)["code"].clone()).collect();
+    answers.sort_by_key(Json::to_string);
+    assert_eq!(answers, ["busy", "refused"]);
+}
+
+#[test]
+fn the_end_of_the_agent_does_not_wait_for_a_file_that_cannot_be_read() {
+    let mut agent = Agent::new();
+    let mut client = send(&agent, r#"{"ask":"reload"}"#);
+    agent.begun.recv().unwrap();
+    let begin = Instant::now();
+    drop(agent.socket.take());
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    assert_eq!(next(&mut client), Json::Null, "it is disconnected");
+    agent.end_one.send(()).unwrap();
+}
+
+#[test]
+fn a_stop_waits_for_no_request_that_is_carried_out() {
+    let agent = Agent::new();
+    let mut slow: Vec<_> = (0..MOST_SLOW).map(|_| send(&agent, LEVEL)).collect();
+    agent.begun.recv().unwrap();
+    assert_eq!(agent.ask(r#"{"ask":"stop"}"#)["records"], 3);
+    slow.iter().for_each(|_| agent.end_one.send(()).unwrap());
+    assert!(slow.iter_mut().all(|client| next(client)["changed"] == 1));
 }
 
 #[test]

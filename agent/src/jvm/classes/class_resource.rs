@@ -39,7 +39,7 @@ fn read(jni: &Jni<'_>, loader: ObjectRef<'_>, internal_name: &[u8]) -> Option<Ve
     let mut path = internal_name.to_vec();
     path.extend_from_slice(b".class\0");
     let path = std::ffi::CStr::from_bytes_with_nul(&path).ok()?;
-    // SAFETY: valid environment, NUL-terminated modified UTF-8 (it comes from a class file).
+    // SAFETY: valid environment, NUL-terminated modified UTF-8 (it is read from a class file).
     let path = unsafe { jni.own(jni_call!(jni, NewStringUTF, path.as_ptr())) }?;
     // SAFETY: `loader` is a java.lang.ClassLoader, which has this method with this descriptor; the argument is a string.
     let stream = unsafe {

@@ -176,8 +176,8 @@ impl<'jni> LoadedClass<'jni> {
         body(super_class, interfaces.as_slice())
     }
 
-    /// The constant pool as it stands in a class file; `None` if the JVM does not give it.
-    pub(crate) fn constant_pool(self, jvmti: Jvmti) -> Option<Vec<u8>> {
+    /// Returns the constant pool as in a class file; `None` if the JVM does not give it, for instance because the class is not linked.
+    pub(crate) fn constant_pool(self, jvmti: Jvmti) -> Option<ConstantPool> {
         let (mut count, mut length, mut bytes) = (0, 0, null_mut());
         // SAFETY: valid environment, live class, out-parameters on our stack.
         unsafe { jvmti_call!(jvmti, GetConstantPool, self.class.raw(), &mut count, &mut length, &mut bytes) }.ok()?;
@@ -188,9 +188,17 @@ impl<'jni> LoadedClass<'jni> {
         unsafe {
             let copy = std::slice::from_raw_parts(bytes, usize::try_from(length).unwrap_or(0)).to_vec();
             jvmti.deallocate(bytes);
-            Some(copy)
+            Some(ConstantPool { count: u16::try_from(count).ok()?, bytes: copy })
         }
     }
+}
+
+/// The constants of a class (JVMS 4.1).
+#[derive(Debug)]
+pub(crate) struct ConstantPool {
+    /// `constant_pool_count`: the index after the last constant.
+    pub(crate) count: u16,
+    pub(crate) bytes: Vec<u8>,
 }
 
 /// Has the JVM present the classes to the class hook again: `RetransformClasses` (JVMTI), all of them or none. Called by

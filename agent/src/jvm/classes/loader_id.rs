@@ -26,7 +26,7 @@ impl Jvmti {
     /// The JVM reports when a loader that has one is gone ([`Event::ObjectFree`](crate::jvm::Event::ObjectFree)).
     ///
     /// If the JVM cannot keep the tag, each question has another answer: classes of this loader are never taken for those of another one,
-    /// and what is kept about them is not found again (no JVM at hand does that).
+    /// and what is kept about them is not found again (no known JVM does that).
     pub(crate) fn loader_id(self, loader: Option<ObjectRef<'_>>) -> LoaderId {
         loader.map_or(BOOT, |loader| self.object_id(loader))
     }

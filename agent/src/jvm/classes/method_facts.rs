@@ -1,4 +1,4 @@
-//! Methods by their JNI ids: making the ids, and asking what stands behind one.
+//! Methods by their JNI ids: making the ids, and looking up the method of one.
 
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
@@ -17,7 +17,7 @@ pub(crate) struct MethodId(NonNull<c_void>);
 // SAFETY: a jmethodID is a number to everybody but the JVM, and valid in every thread.
 unsafe impl Send for MethodId {}
 
-/// What stands behind an id.
+/// The method of an id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MethodFacts {
     /// Internal name of the class; that of a hidden class ends with `+` and a number.
@@ -97,7 +97,7 @@ impl MethodId {
         let id: jni::jmethodID = self.0.as_ptr();
         let mut class: jni::jclass = null_mut();
         // SAFETY: valid environment, out-parameter on our stack. HotSpot checks the id, also one of an unloaded class: the memory
-        // behind ids is kept, or ids are numbers.
+        // of ids is kept, or ids are numbers.
         unsafe { jvmti_call!(jvmti, GetMethodDeclaringClass, id, &mut class) }.ok()?;
         // SAFETY: JVMTI gave a new local reference, which keeps the class until the end of this function.
         let class = unsafe { jni.own(class) }?;
@@ -141,7 +141,7 @@ impl MethodId {
     }
 }
 
-/// The methods of a linked class; of one that is not linked the JVM tells none.
+/// The methods of a linked class; of one that is not linked the JVM reports none.
 pub(crate) fn methods_of(jvmti: Jvmti, class: LoadedClass<'_>) -> Vec<MethodNames> {
     let (mut count, mut methods) = (0, null_mut());
     // SAFETY: valid environment, live class, out-parameters on our stack.

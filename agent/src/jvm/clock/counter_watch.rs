@@ -81,7 +81,7 @@ impl PresentTime {
     }
 }
 
-/// The present time goes on from the last trusted reading by the system's clock, whatever the counter says now.
+/// Returns the present time: the last trusted reading and what has passed since by the system's clock, whatever the counter says now.
 fn latest_end() -> Option<u64> {
     let scale = scale_in_use()?;
     let trusted = (*TRUSTED.lock())?;

@@ -142,7 +142,7 @@ impl<'jni> Calls<'jni> {
         self.call(class.raw(), c"methodType", LONG_OF_LONG, &[object(&long), object(&long)])
     }
 
-    /// JDK 17 has the entry point in `jdk.internal.invoke`; C2 takes the address as a constant, all else goes another way.
+    /// JDK 17 has the entry point in `jdk.internal.invoke`; C2 takes the address as a constant, all other JDKs need another way.
     fn of_17(&self, kind: &Local<'_>, clock: GlobalClass) -> Result<Local<'jni>, JavaError> {
         let entry = self.class(c"jdk/internal/invoke/NativeEntryPoint")?;
         let rax = self.call_long(entry.raw(), c"vmStorageToVMReg", c"(II)J", &[int(i32::from(INTEGER)), int(RAX)])?;

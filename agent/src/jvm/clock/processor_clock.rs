@@ -14,7 +14,7 @@ use crate::jvm::events::event_guard;
 use crate::jvm::jni::{Jni, jni_call};
 use crate::jvm::runtime_classes::define_class::GlobalClass;
 
-/// Shortest time between two readings of both clocks from which the length of a tick is told: the error of a reading is some
+/// Shortest time between two readings of both clocks from which the length of a tick is computed: the error of a reading is some
 /// 10 ns, so a second is right to the microsecond.
 const LONG_ENOUGH: Duration = Duration::from_millis(10);
 /// Fractions of a nanosecond in [`TickScale::factor`].
@@ -116,7 +116,7 @@ impl SystemTicks {
     }
 
     fn at(&self, moment: Instant) -> u64 {
-        // Nothing comes before the process has begun.
+        // Nothing is recorded before the process has begun.
         let nanos = moment.saturating_duration_since(self.at).as_nanos();
         self.ticks.wrapping_add(((nanos * u128::from(self.factor)) >> FRACTION_BITS) as u64)
     }

@@ -1,4 +1,4 @@
-//! What the JVM tells about machine code: compiled methods and what it has made for itself.
+//! What the JVM reports about machine code: compiled methods and what it has made for itself.
 
 use std::ffi::{CStr, c_char, c_void};
 
@@ -63,7 +63,7 @@ fn place(code: *const c_void, length: jni::jint) -> CodePlace {
 }
 
 impl Jvmti {
-    /// Has the JVM tell this thread about all code that there is, by the events that are on.
+    /// Has the JVM post events on this thread for all code that exists, of the kinds that are enabled.
     pub(crate) fn tell_code(self) -> Result<(), JvmtiError> {
         // SAFETY: valid environment; both events can be generated.
         unsafe {

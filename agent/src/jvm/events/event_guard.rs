@@ -10,7 +10,7 @@ pub(crate) enum Event {
     Entry,
     /// The JVM is up.
     VmInit,
-    /// The JVM goes down.
+    /// The JVM shuts down.
     VmDeath,
     /// Bytes of a class, at load or retransform.
     ClassFileLoad,
@@ -65,7 +65,7 @@ impl Event {
     }
 }
 
-/// After so many panics an event is not delivered any more.
+/// The number of panics after which an event is not delivered any more.
 const TOLERATED: u32 = 64;
 
 static FAILURES: [AtomicU32; Event::COUNT] = [const { AtomicU32::new(0) }; Event::COUNT];
@@ -77,7 +77,7 @@ pub(crate) fn run<R: Default>(event: Event, body: impl FnOnce() -> R) -> R {
     if failures.is_some_and(|count| count.load(Ordering::Relaxed) >= TOLERATED) {
         return R::default();
     }
-    // The state behind the callbacks is atomics and locks that do not poison, so a half-done update cannot break later calls.
+    // The state that callbacks use is atomics and locks that do not poison, so a half-done update cannot break later calls.
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
         if let Some(count) = failures {
             let so_far = count.fetch_add(1, Ordering::Relaxed) + 1;

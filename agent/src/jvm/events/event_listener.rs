@@ -72,7 +72,7 @@ pub(crate) struct CodePlace {
 pub(crate) trait JvmEvents: Sync {
     /// The JVM is up, no application code has run.
     fn vm_init(&self, jvmti: Jvmti, jni: &Jni<'_>);
-    /// The JVM goes down; the last moment for JNI.
+    /// The JVM shuts down; the last moment for JNI.
     fn vm_death(&self, jvmti: Jvmti, jni: &Jni<'_>);
     /// A class is loaded or retransformed; `Some` replaces its bytes.
     fn class_file(&self, class: &ClassFile<'_>) -> Option<Vec<u8>>;
@@ -82,7 +82,7 @@ pub(crate) trait JvmEvents: Sync {
     fn thread_started(&self, jvmti: Jvmti, jni: &Jni<'_>, thread: ObjectRef<'_>);
     /// The current thread has run its last Java code. `thread` is absent outside the LIVE phase.
     fn thread_ended(&self, thread: Option<(&Jni<'_>, ObjectRef<'_>)>);
-    /// The application stands still for the garbage collector, or goes on again. The thread is one of the JVM's own, which must
+    /// The application is stopped for the garbage collector, or resumed. The thread is one of the JVM's own, which must
     /// wait for nothing: no lock, no JNI, no JVMTI.
     fn garbage_collection(&self, starts: bool);
     /// A method has been compiled.
@@ -93,7 +93,7 @@ pub(crate) trait JvmEvents: Sync {
     fn code_generated(&self, name: &[u8], place: CodePlace);
     /// The current thread has allocated an object; the JVM picks some of them.
     fn object_allocated(&self, jvmti: Jvmti, jni: &Jni<'_>, thread: ObjectRef<'_>, class: LoadedClass<'_>, size: u64);
-    /// The class loader of this identity is gone. The application may stand still now: no JNI, no JVMTI.
+    /// The class loader of this identity is gone. The application may be stopped now: no JNI, no JVMTI.
     fn loader_freed(&self, loader: LoaderId);
 }
 

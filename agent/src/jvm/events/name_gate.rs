@@ -1,27 +1,27 @@
-//! The very first question about a class: can anybody want one whose name begins so? Most classes end here.
+//! The first check of a class: whether anything can want one whose name begins so. Most classes are rejected here.
 //!
-//! A class comes when hardly anything of the agent is in a cache, so what counts is not how much is computed but how many cache
+//! When a class is loaded, hardly anything of the agent is in a cache, so what counts is not how much is computed but how many cache
 //! lines are touched: this is one of them, and the code beside it a few more. No session, no lock, no length of the name.
 
 use std::ffi::c_char;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// So many first bytes of a name are looked at.
+/// The number of bytes at the beginning of a name that are compared.
 const LOOKED_AT: usize = size_of::<u64>();
 
-/// In place of the lengths: whoever comes is let in.
+/// In place of the lengths: every class passes.
 const OPEN: u64 = u64::MAX;
 
 /// The gate of this process. Open unless a session has closed it.
 pub(crate) static NAME_GATE: NameGate = NameGate::open();
 
-/// Lets in names with certain beginnings, and now and then another one.
+/// Passes names with certain beginnings, and now and then another one.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct NameGate {
-    /// Bit `n` is set if some beginning is told by its first `n` bytes, 1 to 8; or [`OPEN`].
+    /// Bit `n` is set if some beginning is recognised by its first `n` bytes, 1 to 8; or [`OPEN`].
     lengths: AtomicU64,
-    /// Classes that were turned away.
+    /// The number of classes that were rejected.
     turned_away: AtomicU64,
     /// A set of the beginnings' hashes.
     hashes: [AtomicU64; 6],
@@ -59,7 +59,7 @@ impl NameGate {
         self.lengths.store(lengths, Ordering::Release);
     }
 
-    /// Lets everybody in again and says how many classes were turned away since the gate was closed.
+    /// Passes every class again, and returns how many were rejected since the gate was closed.
     pub(crate) fn reopen(&self) -> u64 {
         self.lengths.store(OPEN, Ordering::SeqCst);
         self.turned_away.swap(0, Ordering::Relaxed)
@@ -93,7 +93,7 @@ impl NameGate {
         if name.is_null() {
             return false;
         }
-        // SAFETY: the caller says that a NUL ends the string; no byte behind the first one is read.
+        // SAFETY: the caller guarantees that a NUL ends the string; no byte after the first NUL is read.
         let byte = |at: usize| unsafe { *name.add(at) as u8 };
         self.turns_away((0..).map(byte).take_while(|byte| *byte != 0))
     }

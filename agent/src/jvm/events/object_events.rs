@@ -1,4 +1,4 @@
-//! What the JVM tells about objects: samples of those that are allocated, and the end of those that carry a tag.
+//! What the JVM reports about objects: samples of those that are allocated, and the end of those that carry a tag.
 
 use std::ptr::null_mut;
 
@@ -52,7 +52,7 @@ impl Jvmti {
         unsafe { jvmti_call!(self, SetHeapSamplingInterval, bytes) }
     }
 
-    /// The stack of the current thread, at most so many frames, the innermost first.
+    /// Returns the stack of the current thread, at most this number of frames, the innermost first.
     pub(crate) fn current_stack(self, depth: usize) -> Result<WalkedStack, JvmtiError> {
         // SAFETY: all-zero is a valid structure of numbers and a null pointer.
         let empty: jvmti::jvmtiFrameInfo = unsafe { std::mem::zeroed() };

@@ -1,4 +1,4 @@
-//! How large the Java heap is, as `java.lang.Runtime` tells it: native methods of the JVM, no Java code runs.
+//! How large the Java heap is, as `java.lang.Runtime` reports it: native methods of the JVM, no Java code runs.
 
 use std::ffi::CStr;
 use std::ptr::null;

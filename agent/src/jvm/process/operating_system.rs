@@ -100,7 +100,7 @@ pub(in crate::jvm) fn thread_cpu_nanos() -> i64 {
     i64::try_from(thread_cpu_time().as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// So many words of zeros, for ever; `None` if not even addresses are left.
+/// Returns this number of words of zeros, for ever; `None` if not even addresses are left.
 pub(crate) fn zeroed_words(count: usize) -> Option<&'static [AtomicU64]> {
     let words = zeros(count.checked_mul(size_of::<AtomicU64>())?)?.cast::<AtomicU64>();
     // SAFETY: as many bytes, aligned to a page, all zero, never unmapped, and from now on only used as atomic words (by Java
@@ -108,7 +108,7 @@ pub(crate) fn zeroed_words(count: usize) -> Option<&'static [AtomicU64]> {
     Some(unsafe { std::slice::from_raw_parts(words.as_ptr(), count) })
 }
 
-/// A mapping of zeros that stays for ever. Its pages come into being when they are touched.
+/// A mapping of zeros that stays for ever. Its pages are allocated when they are touched.
 fn zeros(bytes: usize) -> Option<NonNull<c_void>> {
     let (protection, flags) =
         (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);

@@ -84,7 +84,7 @@ fn exported_word(name: &CStr) -> Option<usize> {
     NonNull::<c_void>::new(variable).map(|variable| unsafe { variable.cast::<usize>().read() })
 }
 
-/// Where a platform thread's own structure tells what the thread has allocated, as offsets in bytes.
+/// Where a platform thread's own structure holds what the thread has allocated, as offsets in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AllocationFields {
     /// Bytes of all allocation buffers before the present one, and of objects too large for a buffer.

@@ -27,7 +27,7 @@ pub(crate) trait RecorderNatives: Sync {
     fn open(&'static self, carrier: u64) -> i64;
     /// The ring at this address needs a new segment.
     fn next(&self, header: i64);
-    /// Address of a header without memory behind it, for threads that cannot have a ring. Java code reads the address
+    /// Address of a header without a segment, for threads that cannot have a ring. Java code reads the address
     /// without a test, so it is never 0.
     fn without_memory(&self) -> i64;
     /// The number under which sections of this name, in UTF-8, are recorded; 0 if there are no more numbers.
@@ -115,13 +115,13 @@ extern "system" fn register_section(
     if name == 0 {
         return 0;
     }
-    // SAFETY: `java.instr.Sections` has just written so many bytes there, and frees them when this has returned.
+    // SAFETY: `java.instr.Sections` has just written that number of bytes there, and frees them when this has returned.
     let name = unsafe { std::slice::from_raw_parts(name as *const u8, length) };
     let number = event_guard::run(Event::Native, || Some(RECORDER.get()?.section(name))).unwrap_or(0);
     jni::jint::try_from(number).unwrap_or(0)
 }
 
-/// Who is told the internal names of types that were thrown.
+/// Receives the internal names of types that were thrown.
 type Thrown = fn(&[u8]);
 
 static THROWN: OnceLock<(Jvmti, Thrown)> = OnceLock::new();

@@ -38,7 +38,7 @@ struct Head {
 #[derive(Debug)]
 pub(crate) struct SampleBuffer {
     heads: Box<[Head]>,
-    /// `depth + 1` for each head: one more frame than is wanted says that the stack goes on.
+    /// `depth + 1` for each head: one more frame than is wanted shows that the stack continues.
     frames: Box<[UnsafeCell<RawFrame>]>,
     depth: usize,
     next: AtomicUsize,
@@ -56,7 +56,7 @@ pub(crate) struct Sample<'a> {
     pub(crate) thread: u64,
     /// Time on the monotonic clock, in nanoseconds.
     pub(crate) nanos: u64,
-    /// Intervals of processor time for which the sample stands.
+    /// Intervals of processor time that the sample represents.
     pub(crate) ticks: u32,
     /// The stack, or the code of AsyncGetCallTrace for having none.
     pub(crate) stack: Result<SampledFrames<'a>, i32>,
@@ -66,7 +66,7 @@ pub(crate) struct Sample<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SampledFrames<'a> {
     frames: &'a [UnsafeCell<RawFrame>],
-    /// Whether the stack goes on.
+    /// Whether the stack continues.
     pub(crate) truncated: bool,
 }
 

@@ -17,7 +17,7 @@ use super::sample_buffer::{RawFrame, SampleBuffer};
 use crate::jvm::java_vm::JavaVm;
 use crate::jvm::jni::Jni;
 
-/// In the upper half of a signal's value: it comes from a timer of ours.
+/// In the upper half of a signal's value: a timer of ours has sent it.
 const OURS: usize = 0x494e_5354;
 const BLOCK: usize = 256;
 const BLOCKS: usize = 256;
@@ -105,7 +105,7 @@ pub(crate) fn prepare(vm: JavaVm) -> Result<(), Unavailable> {
     if has_signal() { Ok(()) } else { Err(Unavailable::SignalInUse) }
 }
 
-/// Whether SIGPROF still comes to us.
+/// Whether SIGPROF is still delivered to us.
 pub(crate) fn has_signal() -> bool {
     present_handler() == handler_address()
 }
@@ -184,7 +184,7 @@ impl ThreadSlot {
     }
 
     /// Starts the timer of a thread; `jni` if it is the current one, otherwise the thread finds out by itself. `number` is
-    /// that of the slot, the first tick comes after `first`.
+    /// that of the slot, the first tick is after `first`.
     pub(crate) fn start(
         &self,
         number: usize,
@@ -221,7 +221,7 @@ impl ThreadSlot {
         Ok(())
     }
 
-    /// Ends the timer. Called by its thread, no signal of it comes later; else one may, and finds that it is not meant.
+    /// Ends the timer. Called by its thread, no signal of it is delivered later; else one may be, and is ignored.
     pub(crate) fn stop(&self) {
         let timer = self.timer.swap(NO_TIMER, Ordering::AcqRel);
         if timer != NO_TIMER {
@@ -231,7 +231,7 @@ impl ThreadSlot {
         self.os_thread.store(0, Ordering::Release);
     }
 
-    /// Address of the thread's JNI environment, once a signal has come.
+    /// Address of the thread's JNI environment, once a signal has been delivered.
     pub(crate) fn environment(&self) -> Option<u64> {
         Some(self.env.load(Ordering::Acquire) as u64).filter(|env| *env > NOT_JAVA as u64)
     }
@@ -323,7 +323,7 @@ fn take_sample(buffer: &SampleBuffer, slot: &ThreadSlot, ticks: u32, context: *m
     buffer.record(thread, monotonic_nanos(), ticks, |frames, room| {
         let mut trace = RawTrace { env, outcome: 0, frames };
         // SAFETY: called in a signal handler of the thread whose environment it gets, with the context of that signal and room
-        // for as many frames as it is told; it is made for this.
+        // for as many frames as it is given; it is made for this.
         unsafe { walk(&mut trace, room, context) };
         trace.outcome
     });

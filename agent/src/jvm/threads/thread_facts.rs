@@ -54,7 +54,7 @@ impl ThreadFields {
     }
 }
 
-/// Whether [`ThreadFacts`] can be had and threads be told apart.
+/// Whether [`ThreadFacts`] are available and threads can be distinguished.
 pub(crate) fn threads_have_ids(jni: &Jni<'_>) -> bool {
     ThreadFields::of_jvm(jni).is_some()
 }
@@ -149,7 +149,7 @@ impl Drop for AllThreads<'_> {
     }
 }
 
-/// The JVM's own structure of a thread: a number by which the thread can be told apart while it lives.
+/// The JVM's own structure of a thread: a number that identifies the thread while it is alive.
 fn native_thread(jni: &Jni<'_>, thread: ObjectRef<'_>) -> Option<u64> {
     let fields = ThreadFields::of_jvm(jni)?;
     // SAFETY: valid environment; a live java.lang.Thread, whose field this is.
@@ -213,7 +213,7 @@ pub(crate) fn walk_stacks_with_states(
     let raw: Vec<jni::jthread> = threads.iter().map(|thread| thread.raw()).collect();
     let number = |size: usize| jni::jint::try_from(size).unwrap_or(jni::jint::MAX);
     let mut infos: *mut jvmti::jvmtiStackInfo = null_mut();
-    // SAFETY: valid environment, as many live threads as it is told, out-parameter on our stack.
+    // SAFETY: valid environment, as many live threads as it is given, out-parameter on our stack.
     unsafe {
         jvmti_call!(jvmti, GetThreadListStackTraces, number(raw.len()), raw.as_ptr(), number(depth), &mut infos)
     }?;
@@ -236,7 +236,7 @@ unsafe fn walked_stack(entry: &jvmti::jvmtiStackInfo) -> WalkedStack {
     if entry.frame_buffer.is_null() || count == 0 {
         return Vec::new();
     }
-    // SAFETY: JVMTI says that there are so many frames (caller).
+    // SAFETY: JVMTI has returned this number of frames (caller).
     let frames = unsafe { std::slice::from_raw_parts(entry.frame_buffer, count) };
     frames.iter().map(|frame| (MethodId::from_raw(frame.method), u32::try_from(frame.location).ok())).collect()
 }

@@ -53,7 +53,7 @@ impl LiveControl {
         changes
     }
 
-    /// Sets the level that is wanted of a live probe; what `instr level` has set goes before.
+    /// Sets the level that is wanted of a live probe; what `instr level` has set takes precedence.
     pub(super) fn change_to_wanted(&self, state: &mut State, probe: u32) -> Option<LevelChange> {
         let ruled = state.ruled.get(&probe).copied()?;
         if state.set_by_person.contains_key(&probe) {

@@ -1,4 +1,4 @@
-//! What came of looks of the governor and of requests.
+//! The results of checks by the governor and of requests.
 
 use control::Changed;
 use instrument_core::level::Level;
@@ -15,7 +15,7 @@ pub(crate) struct LevelChange {
     pub(crate) to: Level,
 }
 
-/// What came of a look of the governor.
+/// The result of a check by the governor.
 #[derive(Debug, Default)]
 pub(crate) struct Governing {
     pub(crate) changes: Vec<LevelChange>,

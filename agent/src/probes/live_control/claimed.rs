@@ -117,7 +117,7 @@ impl LiveControl {
         let ruled = state.ruled.get_mut(&probe)?;
         ruled.level = level;
         ruled.wanted.by_person = is_by_person;
-        // What `instr level` has set goes before.
+        // What `instr level` has set takes precedence.
         if state.set_by_person.contains_key(&probe) {
             return None;
         }
@@ -237,6 +237,7 @@ impl LiveControl {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::time::Instant;
 
     use instrument_core::level::Mode;
     use instrument_core::selection::Chosen;
@@ -299,11 +300,16 @@ mod tests {
         let (control, probe) = (control(), 41_061);
         control.begin(probe, &chosen(Level::Time), true, decided(None));
         control.lose(&FxHashSet::from_iter([probe]));
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        let (lost, until_lost) = (Instant::now(), control.times().at(probe, Level::Time));
+        while lost.elapsed().is_zero() {
+            std::hint::spin_loop();
+        }
+        assert!(until_lost.is_some(), "its loss is noted");
+        assert_eq!(control.times().at(probe, Level::Time), until_lost, "not while it was lost");
         control.begin(probe, &chosen(Level::Full), true, decided(None));
-        let recorded = control.recorded_time(probe, None).unwrap();
-        assert!(recorded.whole >= 20_000_000 + recorded.every_call, "not while it was lost: {recorded:?}");
-        assert!(control.times().at(probe, Level::Full).is_some_and(|time| !time.is_zero()), "{recorded:?}");
+        assert_eq!(control.times().at(probe, Level::Time), until_lost);
+        assert!(control.times().at(probe, Level::Full).is_some_and(|time| !time.is_zero()));
+        assert_eq!(control.recorded_time(probe, None).unwrap().changes, 2, "lost and inserted again");
     }
 
     #[test]

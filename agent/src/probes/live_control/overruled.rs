@@ -8,7 +8,7 @@ use trace::report::count;
 use super::{LiveControl, State};
 
 impl State {
-    /// Returns the claim that decides about the level of a probe, and this level. What `instr level` has set goes before.
+    /// Returns the claim that decides about the level of a probe, and this level. What `instr level` has set takes precedence.
     fn deciding_claim(&self, probe: u32) -> Option<(u32, Level)> {
         let set = self.set_by_person.get(&probe).and_then(|by| Some((*by, self.level_claims.get(by)?.1)));
         set.or_else(|| self.claimed.get(&probe)?.deciding_claim())

@@ -7,7 +7,7 @@ use metrics::Durations;
 use records::SharedLengths;
 use rustc_hash::FxHashMap;
 
-/// Who has not looked for so long does not look any more.
+/// A client that has not asked for this time is no longer served.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Calls of a probe since the recording began.

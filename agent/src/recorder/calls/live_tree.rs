@@ -19,7 +19,7 @@ const MOST_GROUPS: usize = 256;
 const DEEPEST: u32 = 200;
 /// Nodes of all threads together, 48 bytes each.
 const MOST_NODES: usize = 200_000;
-/// Threads that are told apart; of more, those that were silent for long are taken for ended.
+/// Most threads that are distinguished; of more, those without calls for long are considered ended.
 const MOST_THREADS: usize = 10_000;
 const SILENT_FOR_LONG: u64 = 10_000_000_000;
 
@@ -37,14 +37,14 @@ pub(crate) struct TreeNode {
     height: u32,
 }
 
-/// The tree as it is told.
+/// The tree as it is reported.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TreeSnapshot {
     /// The outermost calls of all threads.
     pub(crate) roots: Vec<TreeNode>,
     /// Calls that have no node: too deep, or too many.
     pub(crate) left_out: u64,
-    /// Groups of calls that may stand too far out.
+    /// Groups of calls that may be too near the root.
     pub(crate) misplaced: u64,
 }
 
@@ -136,7 +136,7 @@ impl LiveTree {
         }
     }
 
-    /// The tree of all calls that have come.
+    /// The tree of all calls up to now.
     pub(crate) fn snapshot(&self) -> TreeSnapshot {
         let mut roots = self.ended.clone();
         let mut size = self.size;
@@ -209,7 +209,7 @@ impl TreeNode {
         merge(&mut self.children, inner, size);
     }
 
-    /// Forgets what stands deeper than the calls that were made by this one.
+    /// Forgets what is deeper than the calls that were made by this one.
     fn cut(&mut self, size: &mut Size) {
         for child in &mut self.children {
             for node in std::mem::take(&mut child.children) {

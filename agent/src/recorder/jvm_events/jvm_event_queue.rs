@@ -1,4 +1,4 @@
-//! What the JVM tells between the calls: waits here until the drainer writes it.
+//! What the JVM reports besides calls: queued here until the drainer writes it.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -17,7 +17,7 @@ pub(crate) enum JvmEvent {
     LoadedClass(Vec<u8>, u64),
     /// The methods of such a class.
     LoadedMethods(Vec<u8>, u64, Vec<MethodNames>),
-    /// All that was there at the beginning has been told.
+    /// The whole initial state has been reported.
     StateComplete,
     /// A platform thread begins; the operating system's number of it.
     ThreadStarted(ThreadFacts, u64),
@@ -66,7 +66,7 @@ impl JvmEvent {
     }
 }
 
-/// So many events wait at most. The drainer comes ten times a second.
+/// Most events that are queued. The drainer takes them ten times a second.
 const MOST: usize = 1 << 17;
 
 /// The waiting events of one recording, each with its time on Java's clock.
@@ -105,7 +105,7 @@ impl JvmEventQueue {
     }
 
     /// Class loaders that are gone since the last time: when, and their numbers. Take these before [`JvmEventQueue::take`] and
-    /// write them after what that gives: their classes must have been told.
+    /// write them after what that gives: their classes must have been written.
     pub(in crate::recorder) fn take_freed_loaders(&self) -> Vec<(i64, u64)> {
         std::mem::take(&mut *FREED_LOADERS.lock())
     }
@@ -141,14 +141,14 @@ struct Pauses {
     clock: OnceLock<NanoClock>,
     /// When the present pause began; 0 outside pauses.
     started: AtomicI64,
-    /// Pauses finished since the agent listens. Pause number n (from 0) stands in slot n modulo their number.
+    /// Pauses finished since the agent listens. Pause number n (from 0) is in slot n modulo their number.
     finished: AtomicU64,
     slots: [[AtomicI64; 2]; SLOTS],
 }
 
 static PAUSES: Pauses = Pauses::new();
 
-/// The application stands still for the garbage collector, or goes on. Waits for nothing.
+/// The application is stopped for the garbage collector, or resumed. Waits for nothing.
 pub(crate) fn note_pause(starts: bool) {
     let Some(clock) = PAUSES.clock.get() else { return };
     if starts {
@@ -158,7 +158,7 @@ pub(crate) fn note_pause(starts: bool) {
     }
 }
 
-/// Class loaders that are gone. On some JDKs the application stands still while the JVM tells, so the lock is held for a moment
+/// Class loaders that are gone. On some JDKs the application is stopped while the JVM reports this, so the lock is held for a moment
 /// only, never while the JVM is called.
 static FREED_LOADERS: Mutex<Vec<(i64, u64)>> = Mutex::new(Vec::new());
 
@@ -180,7 +180,7 @@ impl Pauses {
     }
 
     fn finish(&self, end: i64) {
-        // Who begins or ceases to listen in the middle of a pause hears of its end alone.
+        // If the events are switched on or off in the middle of a pause, only its end is reported.
         let start = self.started.swap(0, Ordering::Relaxed);
         if start == 0 {
             return;
@@ -193,7 +193,7 @@ impl Pauses {
         self.finished.store(number + 1, Ordering::Release);
     }
 
-    /// Tells the pauses from number `from` on; returns the next number and how many were overwritten.
+    /// Reports the pauses from number `from` on; returns the next number and how many were overwritten.
     fn read(&self, from: u64, mut pause: impl FnMut(Pause)) -> (u64, u64) {
         let finished = self.finished.load(Ordering::Acquire);
         // The oldest slot may be written to at this moment.

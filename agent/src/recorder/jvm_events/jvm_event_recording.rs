@@ -17,7 +17,7 @@ pub(crate) struct JvmEventRecording {
     /// Whether the sampler wants to know about threads, whatever is recorded.
     has_sampler: bool,
     queue: OnceLock<Arc<JvmEventQueue>>,
-    /// Native libraries that have been told.
+    /// Native libraries that have been reported.
     libraries: Mutex<FxHashSet<NativeLibrary>>,
 }
 
@@ -75,7 +75,7 @@ impl JvmEventRecording {
         }
     }
 
-    /// All that was there at the beginning has been told.
+    /// Notes that the whole initial state has been reported.
     pub(crate) fn state_complete(&self) {
         if let Some(queue) = self.queue.get() {
             queue.add(JvmEvent::StateComplete);
@@ -136,7 +136,7 @@ impl JvmEventRecording {
         }
     }
 
-    /// Tells the native libraries that are loaded and have not been told.
+    /// Reports the native libraries that are loaded and have not been reported.
     pub(crate) fn native_libraries(&self) {
         let Some(queue) = self.of(JvmEvents::Jit) else { return };
         match native_libraries::loaded() {

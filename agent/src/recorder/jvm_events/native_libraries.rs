@@ -1,7 +1,7 @@
 //! Which files with machine code lie in the process's memory, and their build ids: by these their symbols are found on any machine.
 //!
 //! The ids are read from memory, as the file may have been replaced since it was loaded; by way of `/proc/self/mem`, which answers with an
-//! error if a library goes meanwhile.
+//! error if a library is unloaded meanwhile.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;

@@ -1,11 +1,11 @@
 //! The headers of all rings: one table of fixed places, so that Java code finds the header of its thread by arithmetic.
 //!
-//! A header stands at the place that the id of its carrier thread gives, or at one of the next; Java code compares the
+//! A header is at the place that the id of its carrier thread gives, or at one of the next; Java code compares the
 //! owner. `java.instr.Ring` knows size, distance and words.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many headers there are: so many threads can record at the same time.
+/// How many headers there are: the number of threads that can record at the same time.
 const PLACES: usize = 8192;
 const WORDS: usize = 16;
 
@@ -72,7 +72,7 @@ impl Header {
         }
     }
 
-    /// The owner finds its header no more; what it writes all the same goes to another one.
+    /// Removes a header from its owner, which writes to another one from then on.
     pub(crate) fn hide(&self) {
         self.word(Word::Owner).store(UNNAMED, Ordering::Relaxed);
     }

@@ -29,7 +29,7 @@ pub(crate) struct Rings {
     pool: SegmentPool,
     /// The rings in use. The lock is held while a place in the table is taken or given back, too.
     used: Mutex<Vec<Arc<Ring>>>,
-    /// So many threads have brought a segment of their own into the pool.
+    /// The number of threads that have added a segment of their own to the pool.
     segments_brought: AtomicUsize,
     drainer: Mutex<Option<Thread>>,
     drainer_called: AtomicBool,
@@ -40,7 +40,7 @@ pub(crate) struct Rings {
 }
 
 thread_local! {
-    /// The ring of this carrier thread. Never dropped, but taken when the JVM tells the end of the thread: native threads leave the JVM
+    /// The ring of this carrier thread. Never dropped, but taken when the JVM reports the end of the thread: native threads leave the JVM
     /// in destructors of their own, when those of Rust have run, and Java code runs for that.
     static RING: ManuallyDrop<RefCell<Option<Arc<Ring>>>> = const { ManuallyDrop::new(RefCell::new(None)) };
 }
@@ -62,7 +62,7 @@ impl Rings {
         })
     }
 
-    /// The current thread runs no Java code any more; its ring goes once it has been drained.
+    /// The current thread runs no Java code any more; its ring is removed once it has been drained.
     pub(crate) fn thread_ended(&self) {
         if let Some(ring) = RING.with(|ring| ring.take()) {
             ring.end(&self.pool);
@@ -212,7 +212,7 @@ mod tests {
     fn a_thread_that_leaves_the_jvm_in_its_last_moments_has_its_ring_until_then() {
         let rings = Rings::of_process(1 << 20);
         let ring = std::thread::spawn(|| {
-            // Before the ring, so that it goes behind whatever that has to destroy.
+            // Before the ring, so that it is dropped after whatever that has to destroy.
             LATE.set(Some(LeavesLate(rings)));
             rings.open(CARRIER);
             let used = rings.used.lock();

@@ -137,7 +137,7 @@ fn span(scale: &TickScale, start: u64, duration: u64) -> (u64, u64) {
 }
 
 fn probe_span(start: u64, duration: u64) -> (u64, u64) {
-    // Below zero where another clock was chosen between two sessions and a call went on meanwhile.
+    // Below zero where another clock was chosen between two sessions and a call was running meanwhile.
     let duration = u64::try_from(duration as i64).unwrap_or(0);
     counter::scale_in_use().map_or((start, duration), |scale| span(scale, start, duration))
 }

@@ -119,7 +119,7 @@ impl Ring {
         }
     }
 
-    /// The thread ends. Since JDK 21 the one that ends the JVM runs some more Java code when its end has been told: that finds no
+    /// The thread ends. Since JDK 21 the one that ends the JVM runs some more Java code when its end has been reported: that finds no
     /// header and opens another ring.
     pub(crate) fn end(&self, pool: &SegmentPool) {
         self.give_up_segment(pool);
@@ -147,7 +147,7 @@ impl Ring {
         let (sequence, current) = unpack(self.current.load(Ordering::Acquire));
         let position = self.header.word(Word::Position).load(Ordering::Acquire);
         if let Some(index) = current.filter(|_| sequence == drained.segments) {
-            // Outside this segment if the writer has just moved on: then its end comes with the filled ones.
+            // Outside this segment if the writer has just moved on: then its end is among the filled ones.
             if let Some(words) = pool.get(index).and_then(|segment| segment.words_before(position)) {
                 drained.read(pool, index, words, sink, &mut now);
             }

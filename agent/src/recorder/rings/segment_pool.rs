@@ -2,7 +2,7 @@
 //!
 //! Java threads take a free segment without a lock (a stack of indices whose head carries a tag against reuse races), the
 //! drainer puts it back when it has read it. A segment's memory is allocated when it is first needed and then kept.
-//! The configured amount is what full segments may take; on top of it comes one segment for each thread that records at the
+//! The configured amount is what full segments may take; in addition there is one segment for each thread that records at the
 //! same time, so that hundreds of idle threads, each with a hardly used segment, do not leave the busy ones without memory.
 //! The words are atomics because Java code writes them by address; no `unsafe` is needed to read them.
 
@@ -37,7 +37,7 @@ impl SegmentIndex {
 #[derive(Debug, Default)]
 pub(crate) struct Segment {
     words: OnceLock<Box<[AtomicU64]>>,
-    /// The segment below this one in whatever list it stands in.
+    /// The segment below this one in whatever list it is in.
     pub(crate) link: AtomicU32,
     /// How many words hold records; valid once the segment has been given to the drainer.
     pub(crate) filled_words: AtomicUsize,
@@ -66,7 +66,7 @@ impl Segment {
 /// Half a megabyte.
 const PRESSING: usize = 8;
 
-/// So many threads bring a segment of their own.
+/// The number of threads that add a segment of their own.
 const THREADS: usize = 4096;
 
 /// All segments.
@@ -76,7 +76,7 @@ pub(crate) struct SegmentPool {
     /// Top of the stack of free segments: tag in the high half, link in the low half.
     free: AtomicU64,
     free_count: AtomicUsize,
-    /// Segments that may be used; those behind are for further threads.
+    /// Segments that may be used; those after them are for further threads.
     capacity: AtomicUsize,
     /// Segments that are full and not drained.
     undrained: AtomicUsize,
@@ -131,7 +131,7 @@ impl SegmentPool {
         self.release(index);
     }
 
-    /// Whether so much waits for the drainer that it should not sleep. That is soon: segments that come back quickly are still
+    /// Whether the drainer has so many segments to drain that it should not sleep. The limit is low: segments that are reused soon are still
     /// in the caches, and the same few are used again and again.
     pub(crate) fn is_pressing(&self) -> bool {
         self.undrained.load(Ordering::Relaxed) > (self.capacity() / 8).min(PRESSING)

@@ -1,5 +1,5 @@
 //! When the windows of level burst open and close. They close by themselves: a call that begins compares the clock with the end
-//! (`java.instr.Live`). What is decided here is when the next one opens, and what is told of one that is over.
+//! (`java.instr.Live`). What is decided here is when the next one opens, and what is reported of one that is over.
 
 use std::time::Duration;
 

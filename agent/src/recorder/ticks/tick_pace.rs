@@ -72,7 +72,7 @@ impl TickPace {
 mod tests {
     use super::*;
 
-    /// The pace after 20 reviews of 100 ms each in a process that uses so many processors, where a tick costs so many microseconds.
+    /// The pace after 20 reviews of 100 ms each in a process that uses this number of processors, where a tick costs this number of microseconds.
     fn settled(used: f64, tick_us: f64) -> u128 {
         let mut pace = TickPace::new(None);
         let (mut elapsed, mut ticker, mut process) = (0.0, 0.0, 0.0);

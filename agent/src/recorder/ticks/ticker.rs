@@ -3,9 +3,9 @@
 //!
 //! If somebody wants to know how often methods are called, some ticks count calls (`watched_calls.rs`).
 //!
-//! Ticks come at random intervals between half a tick and a whole one. Regular ticks would see a program that does something each
+//! Ticks are made at random intervals between half a tick and a whole one. Regular ticks would see a program that does something each
 //! millisecond always at the same point of it. Three quarters to a whole is not enough: a tick often wakes up others, too (Linux lets
-//! timers that are nearly due go off with one that is), and what they then do lies at the same distance behind ticks for many of them.
+//! timers that are nearly due go off with one that is), and what they then do is at the same distance after ticks for many of them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +25,7 @@ use crate::jvm::{
 use crate::live_levels::{self, LiveLevels};
 use crate::recorder::jvm_events::jvm_event_queue::{JvmEvent, JvmEventQueue};
 
-/// A ticker with shorter pauses takes too much to come before all others.
+/// A ticker with shorter pauses takes too much time to have priority over all others.
 const SHORTEST_TO_COME_FIRST: Duration = Duration::from_micros(500);
 
 /// How the thread of a ticker runs.
@@ -49,7 +49,7 @@ pub(crate) struct Ticker {
 pub(crate) struct LiveTicks {
     levels: &'static LiveLevels,
     windows: BurstWindows,
-    /// Where windows that are over are told; nowhere before there is a recording.
+    /// Where windows that are over are reported; nowhere before there is a recording.
     events: Option<Arc<JvmEventQueue>>,
     /// Calls at level watch count themselves.
     is_counting: bool,
@@ -68,7 +68,7 @@ pub(crate) struct TickIntervals {
 }
 
 impl TickIntervals {
-    /// How many of the longest are told one by one: estimates may be far off because of a single one.
+    /// How many of the longest are reported one by one: estimates may be far off because of a single one.
     const LONGEST: usize = 64;
 
     fn add(&mut self, nanos: i64) {
@@ -171,7 +171,7 @@ impl Ticker {
         Ok(Ticker { thread, stop })
     }
 
-    /// Stops ticking and waits for the end of the thread, which must not touch the JVM when that goes down.
+    /// Stops ticking and waits for the end of the thread, which must not touch the JVM when that shuts down.
     pub(crate) fn stop(self) -> TickIntervals {
         self.stop.store(true, Ordering::Release);
         let ended = self.thread.join();
@@ -265,7 +265,7 @@ impl Counting {
     /// The longer the program has run, the more slowly it is expected to change.
     const PART: i64 = 100;
     /// Much longer than the ticker needs to wake up, 40 us on a virtual machine: if it does that on the processor of the thread that it
-    /// counts, that thread stands still meanwhile.
+    /// counts, that thread does not run meanwhile.
     const LENGTH: Duration = Duration::from_millis(1);
 
     fn new(counted: Arc<WatchedCalls>) -> Counting {
@@ -280,7 +280,7 @@ impl Counting {
         }
     }
 
-    /// The process did nothing for so long before this moment. What was counted meanwhile would stand for a much longer time, and the
+    /// Notes that the process did nothing for this time before this moment. What was counted meanwhile would represent a much longer time, and the
     /// first moment afterwards for all others: the threads of the program wake up at the same time.
     fn stood_still(&mut self, now: i64, time: Duration) {
         self.counted.stood_still_for(time);

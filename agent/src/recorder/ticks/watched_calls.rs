@@ -1,4 +1,4 @@
-//! How often methods at level watch are called, although their probes only tell of calls that a tick meets.
+//! How often methods at level watch are called, although their probes only record calls during which there is a tick.
 //!
 //! Some times a second, at random moments, the ticker says a tick that differs from itself (NaN, `java.instr.Watch`). Until the next one,
 //! a millisecond later, every call that ends counts itself in a table that compiled code and this file know. Such a window is a sample.
@@ -17,7 +17,7 @@ use crate::jvm::zeroed_words;
 /// Probes with higher numbers are not counted (`java.instr.Watch.COUNTED`).
 const COUNTED: usize = 1 << 20;
 
-/// So many samples must be as good as [`GOOD`] before they are taken, ...
+/// This number of samples must be as good as [`GOOD`] before they are taken, ...
 const MOST_SAMPLES: u32 = 100;
 /// ... which is this standard error of the calls of all probes together, relative to them.
 const GOOD: f64 = 0.25;
@@ -148,7 +148,7 @@ impl WatchedCalls {
         samples.all.add(all as f64 / time.as_secs_f64());
     }
 
-    /// Returns what was counted since the last time, if that were at least so many samples, and more if they scatter much.
+    /// Returns what was counted since the last time, if that were at least this number of samples, and more if they scatter much.
     pub(crate) fn take(&self, fewest: u32) -> Option<Seen> {
         let mut samples = self.samples.lock();
         // No call at all in a few windows says little about a program that works now and then.
@@ -168,7 +168,7 @@ impl WatchedCalls {
 }
 
 impl Seen {
-    /// Calls of each probe in `length`, if they came as they did while they were counted.
+    /// Calls of each probe in `length`, if they were as frequent as while they were counted.
     pub(crate) fn calls_in(&self, length: Duration) -> impl Iterator<Item = (u32, u64)> {
         let times = length.as_secs_f64() / self.counted.as_secs_f64().max(f64::EPSILON);
         self.calls.iter().map(move |(probe, calls)| (*probe, (*calls as f64 * times) as u64))

@@ -77,7 +77,7 @@ impl FileReports {
         FileTrouble::Fails(self.began.elapsed(), error.kind())
     }
 
-    /// Reports that the file was written again, and that so many calls of the recording were dropped.
+    /// Reports that the file was written again, and that this number of calls was dropped.
     pub(super) fn written_again(&self, since: Duration, dropped: u64) {
         if self.failures <= MOST_MESSAGES {
             let (file, seconds) = (self.path.display(), self.began.elapsed().saturating_sub(since).as_secs_f64());

@@ -10,7 +10,7 @@ use crate::sampler::{Engine, QueuedFrame, QueuedItem, SampleQueue};
 
 /// `ACC_NATIVE`
 const NATIVE: u16 = 0x0100;
-/// A sample stands for at most so many intervals; more are what a stopped machine looks like.
+/// Most intervals that a sample represents; more are what a stopped machine looks like.
 const MOST_TICKS: u32 = 10_000;
 
 /// Writes what waits in the queue.
@@ -93,7 +93,7 @@ fn write_engine(recording: &mut Recording, at: u64, engine: Engine, interval: Du
     recording.sampler_started(at, SamplerSettings { engine: engine.name(), interval_nanos, bias: engine.bias() });
 }
 
-/// Samples for which an item stands.
+/// Samples that an item represents.
 pub(super) fn ticks_of(item: &QueuedItem) -> u64 {
     match item {
         QueuedItem::Stack { ticks, .. } | QueuedItem::Failed { ticks, .. } => u64::from(*ticks),

@@ -2,14 +2,14 @@
 
 use rustc_hash::FxHashMap;
 
-/// What has been told of each thread, by the operating system's number.
+/// What has been reported of each thread, by the operating system's number.
 #[derive(Debug, Default)]
 pub(super) struct ThreadSwitches {
     told: FxHashMap<u64, (u64, u64)>,
 }
 
 impl ThreadSwitches {
-    /// Looks at threads, each given by its Java id and the operating system's number; tells those whose counts have changed.
+    /// Looks at threads, each given by its Java id and the operating system's number; reports those whose counts have changed.
     pub(super) fn look(&mut self, threads: &[(u64, u64)], mut tell: impl FnMut(u64, (u64, u64))) {
         let mut told = FxHashMap::default();
         for (java_id, os_thread) in threads {

@@ -17,7 +17,7 @@ use trace::{Recording, TraceDump};
 use crate::files::file_names::time_stamp;
 use crate::jvm::block_signals;
 
-/// So many dumps are remembered for those who ask, the newest.
+/// The number of dumps that are remembered for clients, the newest.
 const REMEMBERED: usize = 100;
 /// Most dumps with the same time and reason in their names.
 const MOST_OF_A_SECOND: u32 = 1000;
@@ -33,7 +33,7 @@ pub(crate) struct DumpDesk {
 }
 
 impl DumpDesk {
-    /// Asks for a dump; the answer comes when the file is written.
+    /// Asks for a dump; the answer is sent when the file is written.
     pub(crate) fn ask(&self) -> Receiver<DumpAnswer> {
         let (sender, receiver) = channel();
         self.requests.lock().push(sender);
@@ -135,7 +135,7 @@ impl TraceDumps {
         }
     }
 
-    /// A round of the drainer begins. Those who have asked up to now get a dump at its end: all calls that they know of are drained by then.
+    /// A round of the drainer begins. Requests up to now are answered by a dump at its end: all calls before them are drained by then.
     pub(super) fn round_begins(&mut self) {
         self.asking.extend(self.desk.take());
     }

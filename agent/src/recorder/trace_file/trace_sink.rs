@@ -45,7 +45,7 @@ impl RecordCounts {
 /// What a [`TraceSink`] is made of.
 #[derive(Debug)]
 pub(crate) struct TraceParts<'a> {
-    /// Where everything goes; without it records are only counted.
+    /// Where everything is written; without it records are only counted.
     pub(crate) recording: Option<Recording>,
     /// The file.
     pub(crate) path: PathBuf,
@@ -87,7 +87,7 @@ pub(crate) struct TraceSink {
     latest_nanos: u64,
     /// Calls that could not be written to the file, as far as they count as lost.
     dropped: u64,
-    /// Calls lost since the file is full; told in the file when it is completed.
+    /// Calls lost since the file is full; written into the file when it is completed.
     lost_unwritten: u64,
 }
 
@@ -117,7 +117,7 @@ impl TraceSink {
         }
     }
 
-    /// The following records come from a ring that this operating system thread writes.
+    /// The following records are those of a ring that this operating system thread writes.
     pub(crate) fn ring(&mut self, os_thread: u64) {
         self.os_thread = os_thread;
     }
@@ -160,7 +160,7 @@ impl TraceSink {
         }
     }
 
-    /// Learns the name of a thread that has just started, if that is what the JVM told.
+    /// Learns the name of a thread that has just started, if that is what the JVM reported.
     pub(in crate::recorder) fn introduce(&mut self, event: &JvmEvent) {
         if let (Some(recording), JvmEvent::ThreadStarted(thread, os_thread), false) =
             (&mut self.recording, event, self.counts.is_full())
@@ -174,7 +174,7 @@ impl TraceSink {
         self.counts.malformed += count;
     }
 
-    /// Writes what the JVM told, as long as the file has room. What people must know of the recording itself always has: it is little.
+    /// Writes what the JVM reported, as long as the file has room. What people must know of the recording itself always has: it is little.
     pub(in crate::recorder) fn jvm_event(&mut self, at: u64, event: JvmEvent) {
         if !event.is_always_written() && !self.has_room(0) {
             return;
@@ -268,7 +268,7 @@ impl TraceSink {
         }
     }
 
-    /// Writes the samples that have come; whether there were any.
+    /// Writes the samples taken since the last time; returns whether there were any.
     pub(crate) fn take_samples(&mut self) -> bool {
         let (samples, allocations) = (self.samples.take(), self.allocations.take());
         let found = !samples.is_empty() || !allocations.is_empty();
@@ -347,7 +347,7 @@ impl TraceSink {
         self.report(&result);
     }
 
-    /// So many calls could not be written up to now.
+    /// Notes that this number of calls could not be written up to now.
     fn note_dropped(&mut self, dropped: u64) {
         let new = dropped.saturating_sub(std::mem::replace(&mut self.dropped, dropped));
         self.counts.records = self.counts.records.saturating_sub(new);
@@ -417,7 +417,7 @@ impl TraceSink {
         }
     }
 
-    /// Tells the recording about probes that came into being since the last time. Called after records became visible and
+    /// Writes the definitions of probes that were made since the last time. Called after records became visible and
     /// before they are written: a probe is registered before its class runs.
     fn define_methods(&mut self) {
         let Some(recording) = &mut self.recording else { return };

@@ -150,7 +150,7 @@ fn tables_of_list<'t, 'i>(
 
 fn read_filter(table: &TableReader<'_, '_>, problems: &mut Problems) -> FilterConfig {
     let filter = FilterConfig::read(table, problems);
-    // Who wants even the smallest methods does not expect that others are missing.
+    // A rule that takes even the smallest methods should not leave out others.
     if filter.max_bytes == 0 && table.value("wildcard-max-bytes").is_none() {
         return FilterConfig { wildcard_max_bytes: 0, ..filter };
     }

@@ -24,7 +24,7 @@ pub(super) struct AskedAnnotations {
     lengths: u64,
 }
 
-/// Which annotations of [`AskedAnnotations`] stand among the constants of a class: one bit each; the last for all from the 64th on.
+/// Which annotations of [`AskedAnnotations`] are among the constants of a class: one bit each; the last for all from the 64th on.
 type Mentioned = u64;
 
 impl AskedAnnotations {

@@ -42,7 +42,7 @@ pub trait Hierarchy {
         AskedTypes::Any
     }
 
-    /// Whether any of them does. Easier to tell than which.
+    /// Whether any of them does. Easier to decide than which.
     fn has_asked_types(&self) -> bool {
         self.asked_types() != AskedTypes::Nowhere
     }
@@ -99,7 +99,7 @@ pub(super) struct SupertypeFacts {
     found: Vec<usize>,
     /// Types whose own super types are unknown, so that there may be more.
     pub(super) unresolved: Vec<Vec<u8>>,
-    /// Whether there may be more above types that will be looked at when they come.
+    /// Whether there may be more above types that will be checked when they are loaded.
     is_postponed: bool,
 }
 

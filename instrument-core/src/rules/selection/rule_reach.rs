@@ -165,7 +165,17 @@ impl RuleReach {
     /// Returns a sentence for each `[[rule]]` of the file that took no method. `nearest` returns the name of a class that is similar to one
     /// that does not exist.
     pub fn lines(&self, rules: &RuleSet, figures: Figures, nearest: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
-        self.idle(rules).filter_map(|group| self.line(&group, figures, nearest)).collect()
+        self.idle(rules).filter_map(|group| self.line(rules, &group, figures, nearest)).collect()
+    }
+
+    /// Returns why a rule has taken no method so far; `None` if it has taken one.
+    pub fn why_idle(&self, rules: &RuleSet, rule: usize) -> Option<String> {
+        let asked = rules.rules().get(rule)?;
+        match self.furthest(rule) {
+            Some((Stage::Took, _)) => None,
+            Some((stage, count)) => Some(reason(asked, stage, count, Figures::Omitted)),
+            None => Some(no_class(rules, asked, &|_| None)),
+        }
     }
 
     /// The compiled rules of each `[[rule]]` none of which took a method; a preset has several.
@@ -183,6 +193,7 @@ impl RuleReach {
 
     fn line(
         &self,
+        rules: &RuleSet,
         group: &[(usize, &CompiledRule)],
         figures: Figures,
         nearest: &dyn Fn(&str) -> Option<String>,
@@ -191,7 +202,7 @@ impl RuleReach {
         let (name, place) = (rule.name(), &rule.place_in_file);
         let reason = match self.furthest(*at) {
             Some((stage, count)) => reason(rule, stage, count, figures),
-            None => no_class(rule, nearest),
+            None => no_class(rules, rule, nearest),
         };
         Some(match (group.len(), name.rsplit_once('/')) {
             (2.., Some((preset, _))) => {
@@ -230,10 +241,21 @@ fn reason(rule: &CompiledRule, stage: Stage, count: u32, figures: Figures) -> St
     format!("{number} {verb}, {}", failed_condition(rule, stage))
 }
 
-fn no_class(rule: &CompiledRule, nearest: &dyn Fn(&str) -> Option<String>) -> String {
+fn no_class(rules: &RuleSet, rule: &CompiledRule, nearest: &dyn Fn(&str) -> Option<String>) -> String {
     let patterns: Vec<&str> = rule.class.iter().filter(|p| !p.negated).map(|p| p.glob.text()).collect();
+    // A class that `[exclude]` names is not even looked at, whether there is one or not.
+    let is_refused =
+        |name: &&str| !name.contains('*') && rules.refuse_class(name.replace('.', "/").as_bytes()).is_some();
+    if !patterns.is_empty() && patterns.iter().all(is_refused) {
+        return format!("`[exclude]` names {}", quoted_list(&patterns, "and"));
+    }
     let excludes = rule.class.len() > patterns.len() || rule.exclude.iter().any(|pattern| pattern.method.is_none());
-    let aside = if excludes { ", apart from those that it excludes" } else { "" };
+    let aside = match (excludes, rules.excludes_classes()) {
+        (false, false) => "",
+        (true, false) => ", apart from those that it excludes",
+        (false, true) => ", apart from those that `[exclude]` names",
+        (true, true) => ", apart from those that it or `[exclude]` excludes",
+    };
     if patterns.is_empty() {
         return format!("there is no class outside the JDK{aside}");
     }

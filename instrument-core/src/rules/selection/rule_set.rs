@@ -2,6 +2,7 @@
 //! what needs the class, then what needs the hierarchy, and no text before somebody asks for it.
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 
 use classfile::ClassFile;
@@ -88,6 +89,18 @@ impl RuleSet {
         Some(self.refuse_class(internal_name).unwrap_or_else(reason))
     }
 
+    /// Whether this rule may take a method of a class of this name.
+    pub fn rule_wants_name(&self, rule: usize, internal_name: &[u8]) -> bool {
+        self.refuse_class(internal_name).is_none()
+            && self.candidates(internal_name).contains(&rule)
+            && self.rules.get(rule).is_some_and(|rule| wants_class(rule, internal_name))
+    }
+
+    /// Whether `[exclude]` names classes.
+    pub(super) fn excludes_classes(&self) -> bool {
+        !self.exclude.is_empty()
+    }
+
     /// Rules without class patterns that may take a class of this name.
     pub(super) fn unnamed_for(&self, internal_name: &[u8]) -> &[usize] {
         let leaves_alone = !self.unnamed.is_empty() && is_jdk_class(internal_name);
@@ -100,6 +113,19 @@ impl RuleSet {
         RuleDigests { rules: self, filter, of_rules: self.rules.iter().map(CompiledRule::digest).collect() }
     }
 
+    /// Returns the rules that have another name than in these rules before, by their former names: rules that take the same methods and do the same.
+    pub fn renamed_since(&self, before: &RuleSet) -> BTreeMap<String, String> {
+        let now: Vec<(u64, &str)> = self.rules.iter().map(|rule| (rule.digest(), rule.name())).collect();
+        let name_now = |rule: &CompiledRule| {
+            let same = || now.iter().filter(|(digest, _)| *digest == rule.digest());
+            // Of several equal rules one may have kept its name.
+            let kept = same().any(|(_, name)| *name == rule.name());
+            let renamed = same().next().filter(|_| !kept)?;
+            Some((rule.name().to_owned(), renamed.1.to_owned()))
+        };
+        before.rules.iter().filter_map(name_now).collect()
+    }
+
     /// Whether these rules decide the same about every class as others do.
     pub fn decides_like(&self, other: &RuleSet) -> bool {
         let all = |rules: &RuleSet| {
@@ -110,7 +136,7 @@ impl RuleSet {
         all(self) == all(other)
     }
 
-    /// Returns a number that stands for what a decision of these rules does to a class, to be compared with decisions of other rules about the same
+    /// Returns a digest of what a decision of these rules does to a class, to be compared with decisions of other rules about the same
     /// class. `None` if the decision is not final, because super types are unknown.
     pub fn effect(&self, decision: &ClassDecision) -> Option<u64> {
         if !decision.unresolved.is_empty() {

@@ -78,3 +78,13 @@ fn hundreds_of_rules_and_templates_keep_their_order() {
         .build();
     assert_eq!(super::decide(&rules, &class, &super::Types::default()), ["f 0"]);
 }
+
+#[test]
+fn rules_that_only_have_another_name_are_found() {
+    let before =
+        compile("[[rule]]\nclass = 'a.A'\n[[rule]]\nclass = 'b.B'\n[[rule]]\nname = 'c'\nclass = 'c.C'").unwrap();
+    let now = "[[rule]]\nname = 'b'\nclass = 'b.B'\n[[rule]]\nclass = 'a.A'\n[[rule]]\nname = 'c'\nclass = 'c.C'\n[[rule]]\nclass = 'c.C'";
+    let renamed: Vec<(String, String)> = compile(now).unwrap().renamed_since(&before).into_iter().collect();
+    let pair = |was: &str, is: &str| (was.to_owned(), is.to_owned());
+    assert_eq!(renamed, [pair("rule-1", "rule-2"), pair("rule-2", "b")]);
+}

@@ -67,6 +67,11 @@ fn the_reason_is_the_condition_that_was_reached_last() {
             "2 methods match `class` and `method`, but `[filter]` leaves them out because they are small",
         ),
         ("class = ['a.*', '!a.*']", "no class matches `a.*`, apart from those that it excludes"),
+        ("class = 'a.B'\n[exclude]\nclass = 'a.B'", "`[exclude]` names `a.B`"),
+        (
+            "class = 'a.B*'\n[exclude]\nclass = 'a.B'",
+            "no class matches `a.B*`, apart from those that `[exclude]` names",
+        ),
         ("class = 'a.*'\nmethod = 'query'", ""),
     ] {
         assert_eq!(reason(rule), expected, "{rule}");
@@ -92,4 +97,9 @@ fn a_rule_that_stays_the_same_keeps_its_figures() {
     let second = rules("[[rule]]\nclass = 'c.*'\n[[rule]]\nname = 'renamed'\nclass = 'a.*'");
     let lines = RuleReach::carried_over(&second, &first, &reach).lines(&second, Figures::Omitted, &|_| None);
     assert_eq!(lines, ["rule rule-1 (test.toml:1) takes no method: no class matches `c.*`"]);
+    assert_eq!(
+        (reach.why_idle(&first, 0), reach.why_idle(&first, 1).as_deref()),
+        (None, Some("no class matches `b.*`"))
+    );
+    assert!(first.rule_wants_name(0, b"a/B") && !first.rule_wants_name(1, b"a/B"));
 }

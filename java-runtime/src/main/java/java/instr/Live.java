@@ -33,6 +33,7 @@ public final class Live {
     private static final int UNPLACED = 1;
     private static final int IN_BURST = 2;
 
+    /** Fewer are not enough on JDK 21 if the machine is busy: the JIT begins to note the ways of a method only when its thread gets to run. */
     private static final int WARM_UPS = 10_000;
     private static final int RARELY = 64;
     /** The first of the probes that represent the levels. */

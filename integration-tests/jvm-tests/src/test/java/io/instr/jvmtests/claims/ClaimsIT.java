@@ -16,6 +16,7 @@ import io.instr.jvmtests.jvm.Trace;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
 
 /** Probes that a person asks for while the program runs: inserted, listed, ended. */
 class ClaimsIT {
@@ -25,6 +26,18 @@ class ClaimsIT {
             [[rule]]
             class = "other.**"
             """;
+    private static final String OFF_RULE = """
+            [[rule]]
+            class = "targets.Conversation"
+            method = "step"
+            level = "off"
+            """;
+    private static final String LIVE = """
+            [control]
+            live = true
+            [governor]
+            enabled = false
+            """;
 
     private final Path directory = RunDirectories.create();
 
@@ -33,8 +46,8 @@ class ClaimsIT {
         try (Dialog program = start(jdk, NO_RULE)) {
             String original = program.ask("position");
             program.ask("work 100");
-            assertEquals("{\"claim\":1,\"methods\":1,\"classes\":1,\"waiting\":[],\"refused\":[]}", probe(program, STEP, "\"seconds\":600"));
-            assertEquals("{\"claim\":2,\"methods\":1,\"classes\":1,\"waiting\":[],\"refused\":[]}", probe(program, "targets.Conversation.position", "\"seconds\":600"));
+            assertProbed("{\"claim\":1,\"methods\":1,\"classes\":1,", probe(program, STEP, "\"seconds\":600"));
+            assertProbed("{\"claim\":2,\"methods\":1,\"classes\":1,", probe(program, "targets.Conversation.position", "\"seconds\":600"));
             assertNotEquals(original, program.ask("position"));
             program.ask("work 70");
             ControlSocket.awaitCalls(program, 71);
@@ -79,12 +92,7 @@ class ClaimsIT {
     /** Two claims on one method: the higher level counts, and each ends for itself; with the last one the rule's level is back. */
     @EachJdk(oldestAndNewest = true)
     void noClaimRemovesAnothers(Jdk jdk) throws IOException {
-        try (Dialog program = start(jdk, """
-                [[rule]]
-                class = "targets.Conversation"
-                method = "step"
-                level = "off"
-                """)) {
+        try (Dialog program = start(jdk, OFF_RULE)) {
             program.ask("work 10");
             probe(program, STEP, "\"level\":\"time\"");
             probe(program, "targets.Conversation.st*", "\"level\":\"full\"");
@@ -124,16 +132,7 @@ class ClaimsIT {
 
     @EachJdk(oldestAndNewest = true)
     void whatInstrLevelHasSetStaysWhenAClaimEnds(Jdk jdk) throws IOException {
-        try (Dialog program = start(jdk, """
-                [control]
-                live = true
-                [governor]
-                enabled = false
-                [[rule]]
-                class = "targets.Conversation"
-                method = "step"
-                level = "off"
-                """)) {
+        try (Dialog program = start(jdk, LIVE + OFF_RULE)) {
             program.ask("work 10");
             ControlSocket.ask(program, "{\"ask\":\"level\",\"methods\":\"" + STEP + "\",\"level\":\"time\"}");
             program.ask("work 20");
@@ -192,19 +191,10 @@ class ClaimsIT {
     /** The probe is there: to set its level takes no retransformation. */
     @EachJdk(oldestAndNewest = true)
     void aClaimOnAMethodThatHasItsProbeRetransformsNothing(Jdk jdk) throws IOException {
-        try (Dialog program = start(jdk, """
-                [control]
-                live = true
-                [governor]
-                enabled = false
-                [[rule]]
-                class = "targets.Conversation"
-                method = "step"
-                level = "off"
-                """)) {
+        try (Dialog program = start(jdk, LIVE + OFF_RULE)) {
             program.ask("work 10");
             long touched = touched(program);
-            assertEquals("{\"claim\":1,\"methods\":1,\"classes\":0,\"waiting\":[],\"refused\":[]}", probe(program, STEP, "\"level\":\"time\""));
+            assertProbed("{\"claim\":1,\"methods\":1,\"classes\":0,", probe(program, STEP, "\"level\":\"time\""));
             program.ask("work 20");
             assertEquals("{\"claim\":1,\"methods\":0}", remove(program, 1), "the rule wants the probe");
             assertEquals(touched, touched(program));
@@ -235,8 +225,8 @@ class ClaimsIT {
             program.send("quit");
             assertQuiet(program.finish());
         }
-        // The thread that makes the agent ready for live probes may leave a tick of its own.
-        List<Trace.Call> calls = trace().callsOf("targets.Conversation.query").stream().filter(call -> call.threadName().equals("main")).toList();
+        assertEquals(Set.of("targets.Conversation.query"), trace().counts().keySet(), "nothing of the agent's own");
+        List<Trace.Call> calls = trace().callsOf("targets.Conversation.query");
         assertEquals(7, calls.stream().filter(Trace.Call::exact).count(), () -> "one record for each call: " + calls);
         assertTrue(calls.stream().filter(call -> !call.exact()).count() <= 1, () -> "only what the rule recorded before: " + calls);
     }
@@ -248,7 +238,7 @@ class ClaimsIT {
             probe(program, "targets.Conversation.position", "\"seconds\":600");
             program.ask("position");
             // Its template records an argument that the method does not have.
-            write("[[rule]]\nclass = \"targets.Conversation\"\nmethod = \"position\"\ntemplate = \"category:database\"\n");
+            config("[[rule]]\nclass = \"targets.Conversation\"\nmethod = \"position\"\ntemplate = \"category:database\"\n").writeTo(directory);
             String reloaded = ControlSocket.ask(program, "{\"ask\":\"reload\"}");
             assertTrue(reloaded.contains("\"generation\":2"), reloaded);
             program.ask("position");
@@ -268,7 +258,7 @@ class ClaimsIT {
             program.ask("work 10");
             probe(program, STEP, "\"seconds\":600");
             program.ask("work 20");
-            write("[[rule]]\nclass = \"targets.Conversation\"\nmethod = \"step\"\nmode = \"wrapper\"\n");
+            config("[[rule]]\nclass = \"targets.Conversation\"\nmethod = \"step\"\nmode = \"wrapper\"\n").writeTo(directory);
             String reloaded = ControlSocket.ask(program, "{\"ask\":\"reload\"}");
             assertTrue(reloaded.contains("\"generation\":2"), reloaded);
             program.ask("work 30");
@@ -286,12 +276,12 @@ class ClaimsIT {
             probe(program, "targets.Conversation.*", "\"seconds\":600");
             program.ask("work 20");
             assertNotEquals(original, program.ask("position"));
-            write(NO_RULE + "[exclude]\nclass = \"targets.Conversation\"\n");
+            config(NO_RULE + "[exclude]\nclass = \"targets.Conversation\"\n").writeTo(directory);
             String reloaded = ControlSocket.ask(program, "{\"ask\":\"reload\"}");
             assertTrue(reloaded.contains("\"generation\":2,\"rules\":1,\"classes_changed\":1"), reloaded);
             program.ask("work 30");
             assertEquals(original, program.ask("position"), "its own bytecode");
-            write(NO_RULE);
+            config(NO_RULE).writeTo(directory);
             reloaded = ControlSocket.ask(program, "{\"ask\":\"reload\"}");
             assertTrue(reloaded.contains("\"generation\":3,\"rules\":1,\"classes_changed\":1"), reloaded);
             program.ask("work 40");
@@ -309,7 +299,7 @@ class ClaimsIT {
     @EachJdk(oldestAndNewest = true)
     void aClassThatIsLoadedLaterGetsItsProbeThen(Jdk jdk) throws IOException {
         try (Dialog program = start(jdk, NO_RULE)) {
-            assertEquals("{\"claim\":1,\"methods\":0,\"classes\":0,\"waiting\":[],\"refused\":[]}", probe(program, "targets.Durations.measure", "\"calls\":10"));
+            assertProbed("{\"claim\":1,\"methods\":0,\"classes\":0,", probe(program, "targets.Durations.measure", "\"calls\":10"));
             program.ask("busy 20");
             program.send("quit");
             assertQuiet(program.finish());
@@ -330,21 +320,21 @@ class ClaimsIT {
         }
     }
 
-    /** Writes the configuration file, and returns its name. */
-    private String write(String rules) throws IOException {
+    private static AgentConfig config(String rules) {
         String text = AgentConfig.of("").text();
         AgentConfig config = rules.contains("[exclude]")
                 ? new AgentConfig("instr.toml", text.substring(0, text.indexOf("[exclude]")) + rules)
                 : AgentConfig.of(rules);
-        AgentConfig ungoverned = rules.contains("[governor]") ? config : config.ungoverned();
-        return ungoverned.writeTo(directory).getFileName().toString();
+        return rules.contains("[governor]") ? config : config.ungoverned();
     }
 
     private Dialog start(Jdk jdk, String rules) throws IOException {
-        String file = write(rules);
-        Dialog program = Program.target(jdk, "targets.Conversation").with("-Xverify:all").talk(List.of(Program.agentOption(file)), directory);
-        assertEquals("ready", program.next());
-        return program;
+        return Program.target(jdk, "targets.Conversation").with("-Xverify:all").talkWithAgent(config(rules), directory);
+    }
+
+    /** Nothing waits or is refused, and the end is stated. */
+    private static void assertProbed(String begin, String answer) {
+        assertTrue(answer.startsWith(begin + "\"waiting\":[],\"refused\":[],\"expires\":\"a"), answer);
     }
 
     private static String probe(Dialog program, String methods, String more) {
@@ -356,7 +346,7 @@ class ClaimsIT {
     }
 
     private Trace trace() {
-        return new Finished(0, "", "", directory, List.of()).trace();
+        return Finished.in(directory).trace();
     }
 
     private static void assertQuiet(Finished run) {

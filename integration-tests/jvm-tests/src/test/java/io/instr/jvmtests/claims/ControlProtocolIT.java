@@ -36,12 +36,10 @@ class ControlProtocolIT {
     @EachJdk(oldestAndNewest = true)
     void wrongAndSilentClientsDisturbNobody(Jdk jdk) throws Exception {
         Path directory = RunDirectories.create();
-        String file = AgentConfig.timed("targets.Conversation").ungoverned().writeTo(directory).getFileName().toString();
         List<SocketChannel> silent = new ArrayList<>();
         try (Dialog program = Program.target(jdk, "targets.Conversation")
                 .with("-XX:+EnableDynamicAgentLoading")
-                .talk(List.of(Program.agentOption(file)), directory)) {
-            assertEquals("ready", program.next());
+                .talkWithAgent(AgentConfig.timed("targets.Conversation").ungoverned(), directory)) {
             // More than the agent serves at once, each with half of a request.
             for (int i = 0; i < 10; i++) {
                 SocketChannel client = connect(program);

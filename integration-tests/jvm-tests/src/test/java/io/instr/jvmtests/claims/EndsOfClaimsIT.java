@@ -16,7 +16,6 @@ import io.instr.jvmtests.jvm.RunDirectories;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 
 /** Claims that end by themselves: with their client, by processor cycles, and by the health of the application. */
 class EndsOfClaimsIT {
@@ -73,7 +72,7 @@ class EndsOfClaimsIT {
             claims = ControlSocket.ask(program, CLAIMS);
             assertTrue(claims.contains("\"id\":1,") && !claims.contains("\"id\":2,"), claims);
             String refused = probe(program, "targets.Conversation.step", "\"while_healthy\":true");
-            assertTrue(refused.contains("there is no breaker, because of [governor]"), refused);
+            assertTrue(refused.contains("there is no breaker: `enabled = false` in [governor] switches it off"), refused);
             end(program);
         }
     }
@@ -98,10 +97,7 @@ class EndsOfClaimsIT {
 
     private Dialog start(Jdk jdk, String target, String tables, String... options) throws IOException {
         AgentConfig config = AgentConfig.of(tables);
-        String file = (tables.contains("[governor]") ? config : config.ungoverned()).writeTo(directory).getFileName().toString();
-        Dialog program = Program.target(jdk, target).with(options).talk(List.of(Program.agentOption(file)), directory);
-        assertEquals("ready", program.next());
-        return program;
+        return Program.target(jdk, target).with(options).talkWithAgent(tables.contains("[governor]") ? config : config.ungoverned(), directory);
     }
 
     private static String probe(Dialog program, String methods, String more) {

@@ -66,6 +66,10 @@ class InventoryIT {
             assertTrue(json.contains("{\"class\":\"targets.Conversation\",\"state\":\"instrumented\",\"jar\":"), json);
             assertTrue(json.contains("\"loaders\":2"), json);
 
+            List<String> targets = instr("inventory", program, "--classes", "targets.**").stdout().lines().toList();
+            long classes = targets.stream().filter(line -> !line.startsWith("#")).count();
+            assertTrue(targets.contains("# " + BuildResult.TARGETS.path().getFileName() + ": 1 of " + classes + " classes"), "classes that no rule wants count, too: " + targets);
+
             List<String> capped = comments(instr("inventory", program, "--most", "1"));
             assertTrue(capped.get(0).startsWith("# 1 of 1 class instrumented") && capped.get(capped.size() - 1).matches("# \\d+ classes not listed; .*`--most`.*"), capped.toString());
 
@@ -85,6 +89,7 @@ class InventoryIT {
                     "# 3 probes"), instr("methods", program).stdout().lines().toList());
             assertEquals(List.of("# 3 probes", "# 2 not listed; `--most 3` lists all"), comments(instr("methods", program, "--most", "1")));
             assertEquals(1, instr("methods", program, "category:database").exitCode());
+            assertEquals(List.of("# 3 probes"), comments(instr("methods", program, "targets.Conv*")), "a pattern of classes means all their methods");
 
             String position = instr("explain", program, POSITION).stdout();
             assertTrue(position.contains("\n  yes " + POSITION + "() int: timed at level time, inline (claim 1)\n"), position);
@@ -92,6 +97,12 @@ class InventoryIT {
             assertTrue(position.contains("the class is not linked yet: it gets its probes when it is"), position);
             String step = instr("explain", program, STEP).stdout();
             assertTrue(step.contains("\n  yes " + STEP + "(int) long: timed at level time, inline (rule steps), at level off now\n"), step);
+            String steps = instr("explain", program, "targets.*.step").stdout();
+            assertTrue(steps.contains(step) && steps.contains("class loader targets.Twin$Loader") && !steps.contains("class targets.Twin"), steps);
+            instr("probe", program, "java.io.File.compareTo").assertExitCode(0);
+            String overloads = instr("explain", program, "java.io.File.compareTo").stdout();
+            assertTrue(overloads.contains("  yes java.io.File.compareTo(java.io.File) int: timed at level time, inline (claim 3)\n"
+                    + "  no  java.io.File.compareTo(java.lang.Object) int: claim 3 leaves it out: a bridge only forwards\n"), overloads);
             Finished unknown = instr("explain", program, "targets.Nobody.act");
             assertEquals(1, unknown.exitCode());
             assertTrue(unknown.stderr().startsWith("error: no loaded class is named targets.Nobody.act"), unknown.stderr());

@@ -333,15 +333,10 @@ class LiveLevelsIT {
                 class = "targets.Conversation"
                 level = "%s"
                 """.formatted(level));
-        String file = config.writeTo(directory).getFileName().toString();
-        Dialog program = Program.target(jdk, "targets.Conversation")
-                .with(options)
-                .talk(List.of(Program.agentOption(file)), directory);
-        assertEquals("ready", program.next());
-        return program;
+        return Program.target(jdk, "targets.Conversation").with(options).talkWithAgent(config, directory);
     }
 
     private static Trace trace(Path directory) {
-        return new Finished(0, "", "", directory, List.of()).trace();
+        return Finished.in(directory).trace();
     }
 }

@@ -149,7 +149,7 @@ class LongFramesIT {
     }
 
     private Trace trace() {
-        return new Finished(0, "", "", directory, List.of()).trace();
+        return Finished.in(directory).trace();
     }
 
     private void write(String rules) throws IOException {

@@ -39,7 +39,8 @@ class ManyReloadsIT {
         reload(jdk, 2 * WARM);
     }
 
-    @EachJdk(having = "jcmd")
+    /** Metaspace before JEP 387 (JDK 16) reuses only part of what it frees: on JDK 11 it grows by 19 KB with each reload. */
+    @EachJdk(from = 17, having = "jcmd")
     @Tag("soak")
     void threeHundredReloadsBackAndForthLeaveNothing(Jdk jdk) throws IOException {
         reload(jdk, 300);

@@ -13,6 +13,7 @@ import io.instr.jvmtests.jvm.Jdk;
 import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
 import io.instr.jvmtests.jvm.Tool;
+import io.instr.jvmtests.jvm.Trace;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -58,8 +59,31 @@ class PinnedClaimsIT {
             program.ask("work 50");
             assertEquals("", end(program));
         }
-        assertEquals(1200, new Finished(0, "", "", directory, List.of()).trace().count(STEP), "from the first call to the removal");
+        assertEquals(1200, Finished.in(directory).trace().count(STEP), "from the first call to the removal");
         assertEquals(kept.replace("[[claim]]\nmethods = \"" + STEP + "\"\ntemplate = \"timed\"\nlevel = \"time\"\n\n", ""), Files.readString(file));
+    }
+
+    /** A list of components beside the rules: each of its classes has its probes when the JVM defines it, so none is retransformed. */
+    @EachJdk(oldestAndNewest = true)
+    void classesOfAFileWrittenByHandAreInstrumentedWhenTheyAreLoaded(Jdk jdk) throws IOException {
+        Path file = write("claims.toml", "# Components of this server\n[[claim]]\nmethods = \"targets.Conv*.*\"\n\n[[claim]]\nmethods = \"targets.Twin.act\"\n");
+        String byHand = Files.readString(file);
+        try (Dialog program = start(jdk, "claims.toml")) {
+            program.ask("work 7");
+            program.ask("twin load");
+            ControlSocket.awaitCalls(program, 9);
+            String claims = ControlSocket.ask(program, CLAIMS);
+            assertTrue(claims.contains("\"id\":1,\"owner\":\"persisted\",\"role\":\"probe\",\"class\":\"targets.Conv*\",\"method\":\"*\""), claims);
+            String status = ControlSocket.status(program);
+            assertTrue(status.contains("\"retransforms\":{\"batches\":0,"), status);
+            assertEquals("", end(program));
+        }
+        Trace trace = Finished.in(directory).trace();
+        for (Map.Entry<String, Long> calls : Map.of("main", 1L, "work", 1L, "step", 7L).entrySet()) {
+            assertEquals(calls.getValue(), trace.count("targets.Conversation." + calls.getKey()), calls.getKey());
+        }
+        assertEquals(1, trace.count("targets.Twin.act"));
+        assertEquals(byHand, Files.readString(file), "the file stays as it was written");
     }
 
     /** The application runs, the reason is reported, nothing is overwritten. */
@@ -131,10 +155,8 @@ class PinnedClaimsIT {
         for (String written : List.of("trace.jfr", "stats.json")) {
             Files.deleteIfExists(directory.resolve(written));
         }
-        String config = AgentConfig.of(table + "[[rule]]\nclass = \"other.**\"\n").ungoverned().writeTo(directory).getFileName().toString();
-        Dialog program = Program.target(jdk, "targets.Conversation").with("-Xverify:all").talk(List.of(Program.agentOption(config)), directory);
-        assertEquals("ready", program.next());
-        return program;
+        AgentConfig config = AgentConfig.of(table + "[[rule]]\nclass = \"other.**\"\n").ungoverned();
+        return Program.target(jdk, "targets.Conversation").with("-Xverify:all").talkWithAgent(config, directory);
     }
 
     private static Finished instr(String verb, Dialog program, String... arguments) {

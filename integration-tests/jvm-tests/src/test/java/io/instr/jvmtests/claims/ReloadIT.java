@@ -58,6 +58,7 @@ class ReloadIT {
             write("# a comment\n\n" + QUERIES + "name = \"queries\"\n");
             assertTrue(reload(program).contains("\"generation\":3,\"rules\":1,\"classes_changed\":0,"));
             assertEquals(touched, touched(program), "no class differs");
+            assertTrue(methods(program).contains("\"wanted_by\":[\"rule queries\"]"), methods(program));
             assertTrue(ControlSocket.status(program).contains("\"warnings\":[]"), "the rule has its method, although nothing was decided again");
             // Super types are asked for the first time, of a class that was loaded before.
             write(QUERIES + RUNS);
@@ -101,6 +102,11 @@ class ReloadIT {
             Files.delete(directory.resolve("instr.toml"));
             String gone = reload(program);
             assertTrue(gone.contains("cannot read the configuration file") && gone.contains("generation 1 stays in force"), gone);
+            Path file = directory.resolve("instr.toml");
+            new ProcessBuilder("mkfifo", file.toString()).start().onExit().join();
+            String pipe = reload(program);
+            assertTrue(pipe.contains("it is a named pipe, not a regular file") && pipe.contains("generation 1 stays in force"), pipe);
+            Files.delete(file);
             program.ask("work 9");
             write(QUERIES);
             assertTrue(reload(program).contains("\"generation\":2,"));
@@ -227,10 +233,7 @@ class ReloadIT {
     }
 
     private Dialog start(Jdk jdk, String rules) throws IOException {
-        String file = config(rules).writeTo(directory).getFileName().toString();
-        Dialog program = Program.target(jdk, "targets.Conversation").with("-Xverify:all").talk(List.of(Program.agentOption(file)), directory);
-        assertEquals("ready", program.next());
-        return program;
+        return Program.target(jdk, "targets.Conversation").with("-Xverify:all").talkWithAgent(config(rules), directory);
     }
 
     /** Live probes as by default, but none that the governor lowers: calls are counted. */
@@ -258,7 +261,7 @@ class ReloadIT {
     }
 
     private Trace trace() {
-        return new Finished(0, "", "", directory, List.of()).trace();
+        return Finished.in(directory).trace();
     }
 
     private static void assertQuiet(Finished run) {

@@ -19,6 +19,8 @@ import java.util.List;
 /** A loop that never returns keeps its compiled code, whatever is asked for its class. */
 class StandingFramesIT {
 
+    private static final String CLAIMS = "{\"ask\":\"claims\"}";
+    private static final AgentConfig NO_RULE = AgentConfig.of("[[rule]]\nclass = \"other.**\"\n").ungoverned();
     private static final String WAITS = "targets.MainLoop$Spinner waits for its probes: targets.MainLoop$Spinner.spin runs in a loop in thread spinner";
 
     /** HotSpot interprets a frame of an old version of a method for ever: a tenth of the passes. */
@@ -41,10 +43,13 @@ class StandingFramesIT {
             long attached = passes(program);
             assertTrue(attached > before / 2, attached + " passes after an attach, " + before + " before");
             ControlSocket.await(program, status -> status.contains(WAITS));
+            String claims = ControlSocket.ask(program, CLAIMS);
+            assertTrue(claims.contains("\"state\":\"waiting\"") && claims.contains("generation 1; " + WAITS), claims);
             String explained = Tool.instr(List.of("explain", "--live", String.valueOf(program.pid()), "targets.MainLoop$Spinner")).stdout();
             assertTrue(explained.contains("\n  no  targets.MainLoop$Spinner: " + WAITS), explained);
             assertEquals("returned", program.ask("return"));
             ControlSocket.await(program, status -> !status.contains("\"waiting\":[\""));
+            ControlSocket.awaitAnswer(program, CLAIMS, rules -> rules.contains("\"state\":\"active\""));
             assertEquals("sum 2001", program.ask("help 1000"));
             ControlSocket.awaitCalls(program, 1001);
             Attachment.detach(jdk, program);
@@ -58,15 +63,15 @@ class StandingFramesIT {
     @EachJdk(oldestAndNewest = true)
     void aClaimOnAClassThatWaitsIsEndedWithoutTouchingIt(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
-        String config = AgentConfig.of("[[rule]]\nclass = \"other.**\"\n").ungoverned().writeTo(directory).getFileName().toString();
-        try (Dialog program = Program.target(jdk, "targets.MainLoop").talk(List.of(Program.agentOption(config)), directory)) {
-            assertEquals("ready", program.next());
+        try (Dialog program = Program.target(jdk, "targets.MainLoop").talkWithAgent(NO_RULE, directory)) {
             passes(program);
             long before = passes(program);
             String made = ControlSocket.ask(program, "{\"ask\":\"probe\",\"methods\":\"targets.MainLoop*.*\",\"seconds\":600}");
             assertTrue(made.contains(WAITS), made);
-            String claims = ControlSocket.ask(program, "{\"ask\":\"claims\"}");
+            String claims = ControlSocket.ask(program, CLAIMS);
             assertTrue(claims.contains("\"state\":\"waiting\""), claims);
+            assertTrue(claims.contains("\"class\":\"other.**\",\"method\":\"*\",\"level\":\"watch\",\"state\":\"pending\""), claims);
+            assertTrue(claims.contains("generation 1; it takes no method: no class matches `other.**`"), claims);
             ControlSocket.ask(program, "{\"ask\":\"remove\",\"claim\":1}");
             ControlSocket.await(program, status -> status.contains("\"waiting\":[]"));
             long after = passes(program);
@@ -80,10 +85,8 @@ class StandingFramesIT {
     @EachJdk(oldestAndNewest = true)
     void aLoopThatMostlySleepsKeepsItsCompiledCode(Jdk jdk) throws IOException {
         Path directory = RunDirectories.create();
-        String config = AgentConfig.of("[[rule]]\nclass = \"other.**\"\n").ungoverned().writeTo(directory).getFileName().toString();
         Program target = Program.target(jdk, "targets.MainLoop", "sleeps");
-        try (Dialog program = target.talk(List.of(Program.agentOption(config)), directory)) {
-            assertEquals("ready", program.next());
+        try (Dialog program = target.talkWithAgent(NO_RULE, directory)) {
             passes(program, 20);
             long before = passes(program, 20);
             String made = ControlSocket.ask(program, "{\"ask\":\"probe\",\"methods\":\"targets.MainLoop*.*\",\"seconds\":600}");

@@ -165,10 +165,8 @@ class WithdrawnProbesIT {
                 """);
         Path classes = directory.resolve("classes");
         Compilation.javac(jdk, classes, List.of(hot, talk));
-        String config = AgentConfig.of("[[rule]]\nclass = \"app.Hot\"\n").writeTo(directory).getFileName().toString();
         try (Dialog program = Program.of(jdk, List.of("-cp", classes.toString()), List.of("app.Talk"))
-                .talk(List.of(Program.agentOption(config)), directory)) {
-            assertEquals("ready", program.next());
+                .talkWithAgent(AgentConfig.of("[[rule]]\nclass = \"app.Hot\"\n"), directory)) {
             String sum = program.ask(WORK);
             String kept = "app.Hot.step keeps its probe";
             workUntil(program, sum, " its probe");
@@ -182,7 +180,7 @@ class WithdrawnProbesIT {
             program.send("quit");
             program.finish().assertExitCode(0);
         }
-        Finished run = new Finished(0, "", "", directory, List.of());
+        Finished run = Finished.in(directory);
         assertEquals(Map.of("hotspot-8376185", 1L), run.stats().refused());
         assertEquals(0, run.trace().events("instr.Claim").size());
         assertEquals(1, governorNotes(run.trace()).size());
@@ -201,10 +199,7 @@ class WithdrawnProbesIT {
                 [[rule]]
                 class = "targets.Conversation"
                 """ + ofRule);
-        String file = config.writeTo(directory).getFileName().toString();
-        Dialog program = Program.target(jdk, "targets.Conversation").talk(List.of(Program.agentOption(file)), directory);
-        assertEquals("ready", program.next());
-        return program;
+        return Program.target(jdk, "targets.Conversation").talkWithAgent(config, directory);
     }
 
     private static List<String> governorNotes(Trace trace) {
@@ -215,10 +210,10 @@ class WithdrawnProbesIT {
     }
 
     private static Trace trace(Path directory) {
-        return new Finished(0, "", "", directory, List.of()).trace();
+        return Finished.in(directory).trace();
     }
 
     private static long retransformed(Path directory) {
-        return new Finished(0, "", "", directory, List.of()).stats().figure("classes_retransformed");
+        return Finished.in(directory).stats().figure("classes_retransformed");
     }
 }

@@ -45,9 +45,7 @@ class LiveTreeIT {
                 method = ["load", "steady", "paced*", "fail*", "burn*", "recurse"]
                 level = "time"
                 """.formatted(write));
-        Dialog program = Program.target(jdk, "targets.KnownLoad")
-                .talk(List.of(Program.agentOption(config.writeTo(directory).getFileName().toString())), directory);
-        assertEquals("ready", program.next());
+        Dialog program = Program.target(jdk, "targets.KnownLoad").talkWithAgent(config, directory);
         program.ask("recurse 30");
         program.ask("fail 2000");
         program.ask("steady 3 2 40");

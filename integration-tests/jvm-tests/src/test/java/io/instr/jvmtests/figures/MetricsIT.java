@@ -52,10 +52,7 @@ class MetricsIT {
 
     private static Dialog start(Jdk jdk, AgentConfig config, String... options) throws IOException {
         Path directory = RunDirectories.create();
-        Files.writeString(directory.resolve(config.fileName()), config.text());
-        Dialog program = Program.target(jdk, "targets.KnownLoad").with(options).talk(List.of(Program.agentOption(config.fileName())), directory);
-        assertEquals("ready", program.next());
-        return program;
+        return Program.target(jdk, "targets.KnownLoad").with(options).talkWithAgent(config, directory);
     }
 
     /** Returns the numbers after the first word of the answer. */

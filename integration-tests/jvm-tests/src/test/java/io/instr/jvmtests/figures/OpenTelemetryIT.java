@@ -22,7 +22,6 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -58,10 +57,7 @@ class OpenTelemetryIT {
                 level = "%s"
                 """.formatted(url, level));
         Path directory = RunDirectories.create();
-        Files.writeString(directory.resolve(config.fileName()), config.text());
-        Dialog program = Program.target(jdk, "targets.KnownLoad").talk(List.of(Program.agentOption(config.fileName())), directory);
-        assertEquals("ready", program.next());
-        return program;
+        return Program.target(jdk, "targets.KnownLoad").talkWithAgent(config, directory);
     }
 
     @EachJdk(oldestAndNewest = true)
@@ -166,10 +162,7 @@ class OpenTelemetryIT {
                     level = "time"
                     """.formatted(receiver.url()));
             Path directory = RunDirectories.create();
-            Files.writeString(directory.resolve(config.fileName()), config.text());
-            try (Dialog program = Program.target(jdk, "targets.EveryCategory")
-                    .talk(List.of(Program.agentOption(config.fileName())), directory)) {
-                assertEquals("ready", program.next());
+            try (Dialog program = Program.target(jdk, "targets.EveryCategory").talkWithAgent(config, directory)) {
                 program.ask("jakarta 20 1 1");
                 program.ask("statement 20 1 1");
                 Awaiting.await(receiver::spans, spans -> spans.size() == 2);

@@ -15,7 +15,6 @@ import io.instr.jvmtests.jvm.RunDirectories;
 import io.instr.jvmtests.telemetry.Certificates;
 import io.instr.jvmtests.telemetry.OtlpReceiver;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
@@ -39,11 +38,8 @@ class OpenTelemetryTlsIT {
                 method = "paced"
                 level = "time"
                 """.formatted(lines));
-        Files.writeString(directory.resolve(config.fileName()), config.text());
         Program target = Program.target(jdk, "targets.KnownLoad").startedBy(launcher);
-        Dialog program = target.talk(List.of(Program.agentOption(config.fileName())), directory);
-        assertEquals("ready", program.next());
-        return program;
+        return target.talkWithAgent(config, directory);
     }
 
     /** Has the program work, and end only after the receiver has what the test expects. */

@@ -100,10 +100,7 @@ class TopIT {
                 class = "targets.Conversation"
                 level = "time"
                 """);
-        String file = config.writeTo(directory).getFileName().toString();
-        Dialog program = Program.target(jdk, "targets.Conversation").talk(List.of(Program.agentOption(file)), directory);
-        assertEquals("ready", program.next());
-        return program;
+        return Program.target(jdk, "targets.Conversation").talkWithAgent(config, directory);
     }
 
     /** A terminal with {@code instr top} in it. */

@@ -28,7 +28,7 @@ public final class Attachment {
 
     /** Returns the files that the attached period of this name has written. */
     public static Finished leftBehind(Path parent, String name) {
-        return new Finished(0, "", "", parent.resolve(name), List.of());
+        return Finished.in(parent.resolve(name));
     }
 
     /** Begins an attached period. */

@@ -10,6 +10,11 @@ import java.util.TreeMap;
 /** The results of a run. */
 public record Finished(int exitCode, String stdout, String stderr, Path directory, List<String> command) {
 
+    /** The files of a run in this directory, without its output: of a program that has been talked with, or that still runs. */
+    public static Finished in(Path directory) {
+        return new Finished(0, "", "", directory, List.of());
+    }
+
     /** The agent must not show: same output, nothing more on standard error, same exit code. */
     public Finished assertBehavesLike(Finished plain) {
         String where = "\n" + String.join(" ", command) + "\nin " + directory;

@@ -1,5 +1,7 @@
 package io.instr.jvmtests.jvm;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -81,6 +83,13 @@ public final class Program {
     /** Starts it to talk with over standard input and output. */
     public Dialog talk(List<String> agentOptions, Path directory) {
         return new Dialog(JvmProcess.start(commandLine(agentOptions), directory, true));
+    }
+
+    /** Starts it under the agent, to talk with, and waits until it is ready. */
+    public Dialog talkWithAgent(AgentConfig config, Path directory) {
+        Dialog program = talk(List.of(agentOption(config.writeTo(directory).getFileName().toString())), directory);
+        assertEquals("ready", program.next());
+        return program;
     }
 
     public static String agentOption(String configFile) {

@@ -115,6 +115,25 @@ class AttachVerbIT {
         }
     }
 
+    /** The standard error of the JVM, which has the same reason, is often read by nobody. */
+    @EachJdk(from = 25)
+    void whoAttachesReadsThatTheTraceFileCannotBeWritten(Jdk jdk) throws IOException {
+        Path directory = RunDirectories.create();
+        try (Dialog program = conversation(jdk, directory)) {
+            Path config = config(directory, "first");
+            String file = directory.resolve("first/trace.jfr").toString();
+            Files.writeString(config, Files.readString(config).replace(file, directory.resolve("absent/trace.jfr").toString()));
+            Finished attached = instr("attach", program, config.toString());
+            assertFails(attached, "absent/trace.jfr: No such file or directory");
+            assertTrue(attached.stderr().contains("`file` in [trace]") && attached.stdout().contains("is attached"), attached.stderr() + attached.stdout());
+            program.ask("work 100");
+            ControlSocket.awaitCalls(program, 100);
+            instr("detach", program).assertExitCode(0);
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+    }
+
     /** From {@code instr probe} to the first recorded call, for methods of an agent that is attached. */
     @EachJdk(oldestAndNewest = true)
     void aMethodThatIsChosenIsRecordedWithinTwoSeconds(Jdk jdk) {

@@ -89,7 +89,7 @@ class BrokenConfigIT {
         Path directory = RunDirectories.create();
         Finished run = program.start(List.of(Program.agentOption(directory.toString())), directory).finish();
         assertRunsUninstrumented(program, run);
-        assertTrue(run.stderr().contains(directory + ": Is a directory") && run.stderr().contains("name the TOML file"), run.stderr());
+        assertTrue(run.stderr().contains(directory + ": it is a directory") && run.stderr().contains("name the TOML file"), run.stderr());
     }
 
     @EachJdk(oldestAndNewest = true)

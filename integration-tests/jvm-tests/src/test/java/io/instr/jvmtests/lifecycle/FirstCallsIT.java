@@ -13,7 +13,6 @@ import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
 import io.instr.jvmtests.jvm.Trace;
 import java.nio.file.Path;
-import java.util.List;
 
 /** Do the first calls of a program find a runtime that is ready for them? */
 class FirstCallsIT {
@@ -46,16 +45,14 @@ class FirstCallsIT {
     void theFirstCallOfAClassThatIsLoadedLateLastsNoLongerThanItDid(Jdk jdk) {
         for (int i = 0; i < 4; i++) {
             Path directory = RunDirectories.create();
-            String file = AgentConfig.atLevel("watch", "targets.Durations").writeTo(directory).getFileName().toString();
             long around;
-            try (Dialog program = Program.target(jdk, "targets.Conversation").talk(List.of(Program.agentOption(file)), directory)) {
-                assertEquals("ready", program.next());
+            try (Dialog program = Program.target(jdk, "targets.Conversation").talkWithAgent(AgentConfig.atLevel("watch", "targets.Durations"), directory)) {
                 program.ask("work 100000000");
                 around = Long.parseLong(program.ask("busy 50000000").split(" ")[2]);
                 program.send("quit");
                 program.finish().assertExitCode(0);
             }
-            Trace trace = new Finished(0, "", "", directory, List.of()).trace();
+            Trace trace = Finished.in(directory).trace();
             for (Trace.Call call : trace.callsOf("targets.Durations.busy")) {
                 assertTrue(call.duration() <= around + trace.longestTick(), call + " in " + around);
             }

@@ -57,9 +57,7 @@ class ProbeSwitchIT {
                 class = ["targets.Conversation", "targets.Durations"]
                 level = "watch"
                 """);
-        String file = config.writeTo(directory).getFileName().toString();
-        try (Dialog program = Program.target(jdk, "targets.Conversation").talk(List.of(Program.agentOption(file)), directory)) {
-            assertEquals("ready", program.next());
+        try (Dialog program = Program.target(jdk, "targets.Conversation").talkWithAgent(config, directory)) {
             askUntilRecorded(program, "query before");
             ask(program, "pause");
             // As long as hundreds of ticks.
@@ -114,12 +112,7 @@ class ProbeSwitchIT {
                 class = "targets.HeapPressure"
                 level = "%s"
                 """.formatted(level));
-        String file = config.writeTo(directory).getFileName().toString();
-        Dialog program = Program.target(jdk, "targets.HeapPressure")
-                .with(options)
-                .talk(List.of(Program.agentOption(file)), directory);
-        assertEquals("ready", program.next());
-        return program;
+        return Program.target(jdk, "targets.HeapPressure").with(options).talkWithAgent(config, directory);
     }
 
     private static String ask(Dialog program, String what) {
@@ -134,6 +127,6 @@ class ProbeSwitchIT {
     }
 
     private static Trace trace(Path directory) {
-        return new Finished(0, "", "", directory, List.of()).trace();
+        return Finished.in(directory).trace();
     }
 }

@@ -64,15 +64,15 @@ class RecordingEndsIT {
     void afterTheEndTheStatusClaimsNoLevels(Jdk jdk) throws Exception {
         Path directory = RunDirectories.create();
         AgentConfig config = AgentConfig.of(RULE.replace("level = \"time\"", "") + "[control]\nlive = true\n");
-        try (Dialog program = Program.target(jdk, "targets.Recorded")
-                .talk(List.of(Program.agentOption(config.writeTo(directory).getFileName().toString())), directory)) {
-            assertEquals("ready", program.next());
+        try (Dialog program = Program.target(jdk, "targets.Recorded").talkWithAgent(config, directory)) {
             program.ask("work 1000");
             assertTrue(ControlSocket.status(program).contains("\"live\":[{"), ControlSocket.status(program));
             ControlSocket.ask(program, "{\"ask\":\"stop\"}");
             String status = ControlSocket.status(program);
             assertTrue(status.contains("\"live\":[],\"bursts\":null,\"governor\":null"), status);
             assertFalse(status.contains("\"level\":\"watch\""), status);
+            String claims = ControlSocket.ask(program, "{\"ask\":\"claims\"}");
+            assertTrue(claims.contains("\"state\":\"ended\"") && claims.contains("generation 1; the recording has ended: asked for by a user"), claims);
             for (String request : List.of("{\"ask\":\"level\",\"methods\":\"**\",\"level\":\"time\"}", "{\"ask\":\"resume\"}")) {
                 String answer = ControlSocket.ask(program, request);
                 assertTrue(answer.contains("the recording has ended, no probe records any more"), answer);
@@ -250,10 +250,7 @@ class RecordingEndsIT {
 
     private static Dialog recorded(Jdk jdk, String traceLines, Path directory) {
         AgentConfig config = AgentConfig.of(traceLines, "", RULE).ungoverned();
-        Dialog program = Program.target(jdk, "targets.Recorded")
-                .talk(List.of(Program.agentOption(config.writeTo(directory).getFileName().toString())), directory);
-        assertEquals("ready", program.next());
-        return program;
+        return Program.target(jdk, "targets.Recorded").talkWithAgent(config, directory);
     }
 
     private static Trace trace(Path directory) {
@@ -261,7 +258,7 @@ class RecordingEndsIT {
     }
 
     private static Finished stats(Path directory) {
-        return new Finished(0, "", "", directory, List.of());
+        return Finished.in(directory);
     }
 
     private static List<Path> dumps(Path directory, String reason) throws IOException {

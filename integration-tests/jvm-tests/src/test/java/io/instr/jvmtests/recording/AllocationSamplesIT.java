@@ -64,9 +64,7 @@ class AllocationSamplesIT {
         Path directory = RunDirectories.create();
         // No rule at all.
         AgentConfig config = AgentConfig.verbatim("[trace]\nfile = \"trace.jfr\"\n[allocation]\ninterval-kb = 128\n");
-        try (Dialog program = Program.target(jdk, "targets.Recorded")
-                .talk(List.of(Program.agentOption(config.writeTo(directory).getFileName().toString())), directory)) {
-            assertEquals("ready", program.next());
+        try (Dialog program = Program.target(jdk, "targets.Recorded").talkWithAgent(config, directory)) {
             program.ask("allocate " + (int) MEGABYTES);
             program.send("quit");
             assertEquals("", program.finish().assertExitCode(0).stderr());

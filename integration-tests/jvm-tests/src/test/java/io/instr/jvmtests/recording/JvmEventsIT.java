@@ -125,7 +125,7 @@ class JvmEventsIT {
             program.send("quit");
             program.finish().assertExitCode(0);
         }
-        Trace trace = new Finished(0, "", "", directory, List.of()).trace();
+        Trace trace = Finished.in(directory).trace();
         String guest = "targets.Recorded$Guest";
         List<RecordedEvent> defined = of(trace, "jdk.ClassDefine", "definedClass", guest);
         List<RecordedEvent> unloaded = of(trace, "jdk.ClassUnload", "unloadedClass", guest);
@@ -148,7 +148,7 @@ class JvmEventsIT {
             program.send("quit");
             program.finish().assertExitCode(0);
         }
-        Trace trace = new Finished(0, "", "", directory, List.of()).trace();
+        Trace trace = Finished.in(directory).trace();
         List<RecordedMethod> methods = trace.events("instr.LoadedMethod").stream()
                 .map(event -> event.<RecordedMethod>getValue("method"))
                 .toList();
@@ -177,7 +177,7 @@ class JvmEventsIT {
             program.send("quit");
             program.finish().assertExitCode(0);
         }
-        return new Finished(0, "", "", directory, List.of()).trace();
+        return Finished.in(directory).trace();
     }
 
     /** The compilations of {@code work} and {@code step}, which are hot. */
@@ -206,11 +206,7 @@ class JvmEventsIT {
     private static Dialog recorded(Jdk jdk, String traceLines, Path directory, String... options) {
         String rule = "[[rule]]\nclass = \"targets.Recorded*\"\nlevel = \"time\"\n";
         AgentConfig config = AgentConfig.of(traceLines, "", rule).ungoverned();
-        Dialog program = Program.target(jdk, "targets.Recorded")
-                .with(options)
-                .talk(List.of(Program.agentOption(config.writeTo(directory).getFileName().toString())), directory);
-        assertEquals("ready", program.next());
-        return program;
+        return Program.target(jdk, "targets.Recorded").with(options).talkWithAgent(config, directory);
     }
 
     private static List<RecordedEvent> of(Trace trace, String type, String field, String name) {
@@ -247,7 +243,7 @@ class JvmEventsIT {
             program.send("quit");
             program.finish().assertExitCode(0);
         }
-        Trace trace = new Finished(0, "", "", directory, List.of()).trace();
+        Trace trace = Finished.in(directory).trace();
         assertEquals(5 * eachTurn, trace.count("targets.Recorded$Guest.run"));
         assertTrue(of(trace, "jdk.ClassUnload", "unloadedClass", "targets.Recorded$Guest").size() > 4 * eachTurn);
         // Four kilobytes of each of 2,000 loaders would show, and sixteen of each of 500. A class takes the JVM more than that.

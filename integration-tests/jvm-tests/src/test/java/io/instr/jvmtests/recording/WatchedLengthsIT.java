@@ -14,7 +14,6 @@ import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
 import io.instr.jvmtests.jvm.Tool;
 import io.instr.jvmtests.jvm.Trace;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -77,10 +76,8 @@ class WatchedLengthsIT {
                     method = "paced"
                     level = "watch"
                     """.formatted(watch));
-            Files.writeString(directory.resolve(config.fileName()), config.text());
             String[] measured;
-            try (Dialog program = Program.target(jdk, "targets.KnownLoad").talk(List.of(Program.agentOption(config.fileName())), directory)) {
-                assertEquals("ready", program.next());
+            try (Dialog program = Program.target(jdk, "targets.KnownLoad").talkWithAgent(config, directory)) {
                 measured = program.ask("steady 1 8 " + CALLS).split(" ");
                 program.send("quit");
                 program.finish().assertExitCode(0);

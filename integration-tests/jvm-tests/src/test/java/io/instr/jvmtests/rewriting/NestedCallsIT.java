@@ -11,7 +11,6 @@ import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
 import io.instr.jvmtests.jvm.Trace;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -19,12 +18,7 @@ import java.util.List;
 class NestedCallsIT {
 
     private static AgentConfig config(String outermost) {
-        return AgentConfig.verbatim("""
-                [trace]
-                file = "trace.jfr"
-                [agent]
-                stats = "stats.json"
-                on_error = "abort"
+        return AgentConfig.of("", "on_error = \"abort\"", """
                 [governor]
                 enabled = false
                 [control]
@@ -55,12 +49,7 @@ class NestedCallsIT {
 
     private static Dialog start(Jdk jdk, AgentConfig config) throws IOException {
         Path directory = RunDirectories.create();
-        Files.writeString(directory.resolve(config.fileName()), config.text());
-        Dialog program = Program.target(jdk, "targets.NestedCalls")
-                .with("-Xverify:all")
-                .talk(List.of(Program.agentOption(config.fileName())), directory);
-        assertEquals("ready", program.next());
-        return program;
+        return Program.target(jdk, "targets.NestedCalls").with("-Xverify:all").talkWithAgent(config, directory);
     }
 
     private static Trace end(Dialog program) {

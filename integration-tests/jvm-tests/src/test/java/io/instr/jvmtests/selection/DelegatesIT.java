@@ -15,7 +15,6 @@ import io.instr.jvmtests.jvm.Trace;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 
 /** What a method hands to an executor gets the template of the rule, whichever class is loaded first. */
 class DelegatesIT {
@@ -82,7 +81,7 @@ class DelegatesIT {
     }
 
     private void assertCalls(long lambda, long reference) {
-        Trace trace = new Finished(0, "", "", directory, List.of()).trace();
+        Trace trace = Finished.in(directory).trace();
         assertEquals(lambda, trace.count(LAMBDA), LAMBDA);
         assertEquals(reference, trace.count(REFERENCE), REFERENCE);
         assertEquals(0, trace.count("targets.Submitting.all"), "the method itself");
@@ -94,10 +93,7 @@ class DelegatesIT {
     }
 
     private Dialog start(Jdk jdk, String rules) throws IOException {
-        String file = AgentConfig.of(rules).ungoverned().writeTo(directory).getFileName().toString();
-        Dialog program = Program.target(jdk, "targets.Handing").with("-Xverify:all").talk(List.of(Program.agentOption(file)), directory);
-        assertEquals("ready", program.next());
-        return program;
+        return Program.target(jdk, "targets.Handing").with("-Xverify:all").talkWithAgent(AgentConfig.of(rules).ungoverned(), directory);
     }
 
     private void write(String rules) throws IOException {

@@ -51,7 +51,7 @@ class VisibilityIT {
                 .replace("\"stats.json\"", "\"" + writable.resolve("stats.json") + "\"");
 
         Finished run = program.compare(AgentConfig.verbatim(text));
-        assertEquals(3, new Finished(0, "", "", writable, List.of()).trace().count("targets.Hello.greet"));
+        assertEquals(3, Finished.in(writable).trace().count("targets.Hello.greet"));
         assertTrue(run.stdout().contains("2 hello world"));
     }
 }

@@ -15,7 +15,6 @@ import io.instr.jvmtests.jvm.RunDirectories;
 import io.instr.jvmtests.jvm.Trace;
 import io.instr.jvmtests.telemetry.OpenMetrics;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -42,18 +41,10 @@ class EveryCategoryIT {
 
     private static AgentConfig config(String level) {
         StringBuilder text = new StringBuilder("""
-                [trace]
-                file = "trace.jfr"
-                [agent]
-                stats = "stats.json"
-                on_error = "abort"
                 [governor]
                 enabled = false
                 [metrics]
                 openmetrics = "127.0.0.1:0"
-                [filter]
-                leaf = false
-                max-bytes = 0
                 [[rule]]
                 preset = "http-server"
                 level = "%s"
@@ -78,17 +69,12 @@ class EveryCategoryIT {
                     level = "%s"
                     """.formatted(rule[0], rule[1], rule[2], level));
         }
-        return AgentConfig.verbatim(text.toString());
+        return AgentConfig.of("", "on_error = \"abort\"", text.toString());
     }
 
     private static Dialog start(Jdk jdk, AgentConfig config) throws IOException {
         Path directory = RunDirectories.create();
-        Files.writeString(directory.resolve(config.fileName()), config.text());
-        Dialog program = Program.target(jdk, "targets.EveryCategory")
-                .with("-Xverify:all")
-                .talk(List.of(Program.agentOption(config.fileName())), directory);
-        assertEquals("ready", program.next());
-        return program;
+        return Program.target(jdk, "targets.EveryCategory").with("-Xverify:all").talkWithAgent(config, directory);
     }
 
     /** Processor time in nanoseconds and bytes, as the program knows them. */

@@ -152,6 +152,6 @@ class TemplateReloadIT {
     }
 
     private Trace trace() {
-        return new Finished(0, "", "", directory, List.of()).trace();
+        return Finished.in(directory).trace();
     }
 }

@@ -1,0 +1,112 @@
+//! Who wants which probes, and whether these are there: what `instr claims` lists.
+
+use std::time::Instant;
+
+use control::{ClaimList, ClaimRow};
+use instrument_core::selection::CompiledRule;
+use trace::report::counted;
+
+use super::Session;
+use crate::desired::{Claim, Kept};
+
+impl Session {
+    /// Returns all claims: the rules, and those of persons and of the governor. After the end of the recording only rules are left.
+    pub(super) fn claim_list(&self) -> ClaimList {
+        let ended = self.status_ended();
+        let mut claims = self.rule_rows(ended.as_deref());
+        if ended.is_none() {
+            let by_person = self.instrumentation.claims.all();
+            claims.extend(by_person.iter().map(|claim| self.probe_row(claim)));
+            claims.extend(self.instrumentation.live.level_claims());
+            claims.extend(self.instrumentation.live.ceilings());
+            claims.extend(self.instrumentation.withdrawn.iter().flat_map(|withdrawn| withdrawn.claim_rows()));
+        }
+        ClaimList { claims }
+    }
+
+    /// Returns the rules; `ended` is why the recording has ended.
+    fn rule_rows(&self, ended: Option<&str>) -> Vec<ClaimRow> {
+        let generation = self.instrumentation.generation();
+        let waiting = self.reconciler.waiting_classes();
+        let first_waiting = |rule: usize| {
+            let meant = waiting.iter().filter(|((name, _), _)| generation.rules().rule_wants_name(rule, name));
+            meant.map(|(_, reason)| reason.clone()).min()
+        };
+        let state = |rule: usize| {
+            if let Some(reason) = ended {
+                ("ended", Some(format!("the recording has ended: {reason}")))
+            } else if let Some(reason) = first_waiting(rule) {
+                ("waiting", Some(reason))
+            } else if let Some(reason) = generation.reach.why_idle(generation.rules(), rule) {
+                ("pending", Some(format!("it takes no method: {reason}")))
+            } else {
+                ("active", None)
+            }
+        };
+        let row = |(at, rule): (usize, &CompiledRule)| {
+            let (state, why) = state(at);
+            let claim = format!("rule {} ({}), generation {}", rule.name(), rule.origin(), generation.number);
+            ClaimRow {
+                id: None,
+                owner: "rules".to_owned(),
+                role: "probe".to_owned(),
+                class: rule.class_text(),
+                method: rule.method_text(),
+                level: Some(rule.level().name().to_owned()),
+                state: state.to_owned(),
+                reason: [Some(claim), why].into_iter().flatten().collect::<Vec<_>>().join("; "),
+                hits: None,
+                expires: None,
+            }
+        };
+        generation.rules().rules().iter().enumerate().map(row).collect()
+    }
+
+    fn probe_row(&self, claim: &Claim) -> ClaimRow {
+        let Claim { id, probes, expiry, hits, kept, .. } = claim;
+        let waiting = self.reconciler.waiting(|class| probes.may_be_in(class));
+        let count = self.instrumentation.live.probes_of_claim(*id).len();
+        let state = if !waiting.is_empty() {
+            "waiting"
+        } else if count > 0 {
+            "active"
+        } else {
+            "pending"
+        };
+        let made_by = if *kept == Kept::No { "instr probe" } else { "instr probe --pin" };
+        let mut reason = format!("{made_by}, {}", counted(count as u64, "method"));
+        let why_pending = if state == "pending" { self.why_pending(claim) } else { None };
+        for why in waiting.first().into_iter().chain(&why_pending) {
+            reason = format!("{reason}; {why}");
+        }
+        if let Some(overruled) = self.instrumentation.live.overruled(*id, probes.level) {
+            reason = format!("{reason}; {overruled}");
+        }
+        ClaimRow {
+            id: Some(*id),
+            owner: if *kept == Kept::SinceEarlierStart { "persisted" } else { "user" }.to_owned(),
+            role: "probe".to_owned(),
+            class: probes.class.clone(),
+            method: probes.method.clone(),
+            level: Some(probes.level.name().to_owned()),
+            state: state.to_owned(),
+            reason,
+            hits: Some(*hits),
+            expires: expiry.text(Instant::now()),
+        }
+    }
+
+    /// Returns why no loaded class has probes of this claim, if that is known.
+    fn why_pending(&self, claim: &Claim) -> Option<String> {
+        let generation = self.instrumentation.generation();
+        let class = claim.probes.class.replace('.', "/");
+        let rules = generation.claimed.iter().find(|claimed| claimed.claim == claim.id).map(|claimed| &claimed.rules);
+        let excluded = rules.filter(|_| !class.contains('*')).and_then(|rules| rules.unwanted(class.as_bytes()));
+        let refused = || {
+            let classes = self.instrumentation.statistics.refused_classes();
+            let mut meant = classes.into_iter().filter(|(name, _)| claim.probes.may_be_in(&name.replace('.', "/")));
+            meant.next().map(|(name, reason)| format!("{name}: {reason}"))
+        };
+        excluded.map(|reason| reason.to_string()).or_else(refused)
+    }
+}
