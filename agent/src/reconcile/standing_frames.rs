@@ -30,6 +30,8 @@ const APART: Duration = Duration::from_millis(10);
 /// Threads that use processor time in between, and mostly sleep, are sampled more often and for longer.
 const MORE_SAMPLES: usize = 400;
 const CLOSER: Duration = Duration::from_millis(2);
+/// For this time at least it is watched whether a thread uses processor time.
+const LEAST_TIME: Duration = Duration::from_millis(250);
 /// What such a thread uses at least of a processor.
 const LEAST_USED: f64 = 0.01;
 /// What its frame is on top of these samples at least: five times less than what it uses, as what it calls is on top in others.
@@ -78,36 +80,46 @@ pub(super) fn find(
     let used_before = used(jvmti, threads.as_slice());
     let (start, all) = (Instant::now(), threads.as_slice());
     let is_running = running_threads(jvmti, all);
-    let pick = |picked: &dyn Fn(usize) -> bool| -> Vec<ObjectRef<'_>> {
-        all.iter().enumerate().filter(|(at, _)| picked(*at)).map(|(_, thread)| *thread).collect()
-    };
+    let pick =
+        |is_picked: &dyn Fn(usize) -> bool| -> Vec<usize> { (0..all.len()).filter(|at| is_picked(*at)).collect() };
+    let threads_at =
+        |places: &[usize]| -> Vec<ObjectRef<'_>> { places.iter().filter_map(|at| all.get(*at).copied()).collect() };
     let running = pick(&|at| is_running.get(at) == Some(&true));
-    let sampled = sample(jvmti, &running, (SAMPLES, APART));
-    let least = start.elapsed().as_nanos() as f64 * LEAST_USED;
-    let used = used(jvmti, all);
-    let worked = |at: usize| {
-        let (now, before) = (used.get(at).copied().flatten(), used_before.get(at).copied().flatten());
-        now.zip(before).is_some_and(|(now, before)| now.saturating_sub(before) as f64 >= least)
+    let mut add = |at: usize, samples: &[Sample], least: f64| {
+        let is_repeated = |method: MethodId, at: u32| is_in_own_loop(jvmti, jni, method, at);
+        let mut stands = false;
+        for (method, part) in standing(samples, &is_repeated).into_iter().filter(|(_, part)| *part >= least) {
+            let Some(class) = method.with_class(jvmti, jni, |class| class_id(jvmti, jni, class)) else { continue };
+            let method = method.facts_without_lines(jvmti, jni).map_or_else(String::new, |facts| name(&facts));
+            let thread = all.get(at).map_or_else(String::new, |thread| thread_facts(jvmti, jni, *thread).name);
+            found.insert(class, StandingFrame { method, thread, percent: part * 100.0 });
+            stands = true;
+        }
+        stands
     };
-    let mut waiting = pick(&|at| is_running.get(at) == Some(&false) && worked(at));
-    let mut has_loop = stacks(jvmti, &waiting, DEEPEST)
+    let mut waiting = pick(&|at| is_running.get(at) == Some(&false));
+    for (at, samples) in running.iter().zip(sample(jvmti, &threads_at(&running), (SAMPLES, APART))) {
+        let waited = samples.iter().filter(|(is_runnable, _)| !is_runnable).count();
+        // A thread that mostly waits may have been seen in its moment of work, and in none of these few samples.
+        if !add(*at, &samples, LEAST_PART) && waited * 2 > samples.len() {
+            waiting.push(*at);
+        }
+    }
+    let mut has_loop = stacks(jvmti, &threads_at(&waiting), DEEPEST)
         .into_iter()
         .map(|(_, stack)| stack.into_iter().any(|(method, at)| is_in_meant_loop(jvmti, jni, (method, at), is_meant)));
     waiting.retain(|_| has_loop.next() == Some(true));
-    let sampled_more = sample(jvmti, &waiting, (MORE_SAMPLES, CLOSER));
-    let running = running.iter().zip(sampled).map(|sampled| (sampled, LEAST_PART));
-    let waiting = waiting.iter().zip(sampled_more).map(|sampled| (sampled, LEAST_PART_OF_MORE));
-    for ((thread, samples), least) in running.chain(waiting) {
-        let is_repeated = |method: MethodId, at: u32| is_in_own_loop(jvmti, jni, method, at);
-        for (method, part) in standing(&samples, &is_repeated) {
-            if part < least {
-                continue;
-            }
-            let Some(class) = method.with_class(jvmti, jni, |class| class_id(jvmti, jni, class)) else { continue };
-            let method = method.facts_without_lines(jvmti, jni).map_or_else(String::new, |facts| name(&facts));
-            let thread = thread_facts(jvmti, jni, *thread).name;
-            found.insert(class, StandingFrame { method, thread, percent: part * 100.0 });
-        }
+    if !waiting.is_empty() {
+        std::thread::sleep(LEAST_TIME.saturating_sub(start.elapsed()));
+        let least = start.elapsed().as_nanos() as f64 * LEAST_USED;
+        let used = used(jvmti, all);
+        waiting.retain(|at| {
+            let (now, before) = (used.get(*at).copied().flatten(), used_before.get(*at).copied().flatten());
+            now.zip(before).is_some_and(|(now, before)| now.saturating_sub(before) as f64 >= least)
+        });
+    }
+    for (at, samples) in waiting.iter().zip(sample(jvmti, &threads_at(&waiting), (MORE_SAMPLES, CLOSER))) {
+        add(*at, &samples, LEAST_PART_OF_MORE);
     }
     found
 }
