@@ -15,6 +15,7 @@ compile_error!("the agent must be built with panic = \"unwind\": an abort would 
 
 mod classes;
 mod config;
+mod contexts;
 mod control;
 mod desired;
 mod entry;

@@ -11,6 +11,7 @@ use crate::classes::safe_retransforms::SAFE_RETRANSFORMS;
 use crate::classes::unloaded_classes;
 use crate::classes::wrapped_classes::WrappedClasses;
 use crate::config::setup::Setup;
+use crate::contexts;
 use crate::desired::probe_prices::ProbePrices;
 use crate::files::file_names::FileNames;
 use crate::health::Health;
@@ -168,7 +169,10 @@ impl Agent {
         if let Err(error) = self.jvmti.set_event(Event::ClassFileLoad, true) {
             tracing::error!(%error, "the class hook cannot be switched on, names of parameters may be lost");
         }
-        match self.reconciler.carry_out(instrumentation, Change::Restore) {
+        contexts::of_process().close_all();
+        let restored = self.reconciler.carry_out(instrumentation, Change::Restore);
+        contexts::of_process().retire_closed(matches!(restored, Some(Outcome { kept: 0, .. })));
+        match restored {
             Some(Outcome { kept: 0, .. }) => {}
             Some(Outcome { kept, .. }) => {
                 let classes = trace::report::counted(kept as u64, "class");
@@ -213,6 +217,7 @@ impl Agent {
         runtime.start_clock(jni, session.instrumentation.config.trace.clock == ProbeClock::System)?;
         let pinned = session.pinned_claims();
         let kinds = if pinned.is_empty() { Kinds::of(setup) } else { Kinds::of(setup).with_claims(setup) };
+        let kinds = kinds.and_contexts(pinned.iter().any(|claim| claim.within.is_some()));
         // Only while the probes are off is nothing of it recorded, so also for the live probes that a client may ask for later.
         if kinds.live || session.instrumentation.config.control.socket {
             runtime.warm_up(jni)?;
@@ -470,6 +475,9 @@ impl Session {
         if full_is_new && let Some(calls) = FullCalls::of_process() {
             runtime.start_full(jni, calls, self.instrumentation.config.metrics.cpu_time)?;
         }
+        if kinds.contexts && !ready_for.contexts {
+            runtime.warm_up_contexts(jni)?;
+        }
         *ready_for = ready_for.and(kinds);
         Ok(())
     }
@@ -484,6 +492,8 @@ struct Kinds {
     read_clock: bool,
     /// They are at level full, and its figures are wanted.
     full_is_counted: bool,
+    /// They record inside contexts only.
+    contexts: bool,
     /// The governor's budget for these.
     budget_percent: Option<u32>,
 }
@@ -495,6 +505,7 @@ impl Kinds {
             live,
             read_clock: setup.reads_clock(),
             full_is_counted: setup.config.metrics.is_wanted() && (live || setup.uses_level(Level::Full)),
+            contexts: false,
             budget_percent: setup.budget(),
         }
     }
@@ -505,11 +516,17 @@ impl Kinds {
         Kinds { live: true, read_clock: true, full_is_counted, ..self }
     }
 
+    /// The same and those that record inside contexts only, if there are contexts.
+    fn and_contexts(self, has_contexts: bool) -> Kinds {
+        Kinds { contexts: self.contexts || has_contexts, ..self }
+    }
+
     fn and(self, other: Kinds) -> Kinds {
         Kinds {
             live: self.live || other.live,
             read_clock: self.read_clock || other.read_clock,
             full_is_counted: self.full_is_counted || other.full_is_counted,
+            contexts: self.contexts || other.contexts,
             budget_percent: self.budget_percent.or(other.budget_percent),
         }
     }

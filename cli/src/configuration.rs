@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use class_source::{ClassPath, Error as SourceError, read_regular_file};
 use instrument_core::selection::used_by_runtime::TemplateCode;
 use instrument_core::selection::{RuleSet, UnmetLevel, Untouchable};
-use instrument_core::template::{TemplateLibrary, TemplateProblem};
+use instrument_core::template::{BUILT_IN, TemplateLibrary, TemplateProblem};
 use settings::{Config, Diagnostic, SourceText};
 
 use crate::classes::Classes;
@@ -83,7 +83,7 @@ pub(crate) fn built_in_templates() -> Result<TemplateLibrary> {
     let mut library = TemplateLibrary::new();
     for (name, bytes) in TEMPLATE_CLASSES {
         library
-            .add_class(bytes, "built-in")
+            .add_class(bytes, BUILT_IN)
             .map_err(|problems| complete(&problems))
             .with_context(|| (*name).to_owned())?;
     }

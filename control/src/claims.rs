@@ -13,6 +13,8 @@ pub struct ProbeRequest {
     pub level: Option<Level>,
     /// The template.
     pub template: Option<String>,
+    /// The methods inside which calls are recorded, as `a.B.c > d.E.f`; everywhere if there are none.
+    pub within: Option<String>,
     /// When the claim ends by itself.
     pub limits: ClaimLimits,
     /// Whether the claim is kept for the next start.
@@ -58,6 +60,18 @@ messages! {
         /// When the claim ends by itself, in words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub expires: Option<String>,
+        /// The methods of the context, the outermost first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub within: Vec<ContextMethod>,
+    }
+
+    /// A method of a context.
+    #[derive(Eq)]
+    pub struct ContextMethod {
+        /// As it was asked for.
+        pub method: String,
+        /// The methods of loaded classes that are meant.
+        pub methods: usize,
     }
 
     /// What ending a claim did.

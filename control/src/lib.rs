@@ -23,7 +23,7 @@ mod status;
 
 pub use call_tree::{CallTree, CallTreeDone, CallTreePart, TreeNode};
 pub use changes::{Changed, Fixed, Reloaded, Stopped, Switched};
-pub use claims::{ClaimLimits, ClaimList, ClaimRow, ProbeRequest, Probed, Removed};
+pub use claims::{ClaimLimits, ClaimList, ClaimRow, ContextMethod, ProbeRequest, Probed, Removed};
 pub use explained::{Explained, ExplainedClass};
 pub use hello::{Hello, PROTOCOL};
 pub use inventory::{InventoryClass, InventoryDone, InventoryMethod, InventoryPart, InventoryRequest, LeftAlone};
@@ -34,6 +34,6 @@ pub use request::{Request, WantedLevel};
 pub use schema::protocol_schema;
 pub use socket_name::{namespace_of, socket_name};
 pub use status::{
-    Analysis, Bursts, Dumped, Failing, GovernorFigures, Hot, LiveCounts, Recent, RecordedTime, Retransforms, Sending,
-    Status,
+    Analysis, Bursts, ContextFigures, Dumped, Failing, GovernorFigures, Hot, LiveCounts, Recent, RecordedTime,
+    Retransforms, Sending, Status,
 };

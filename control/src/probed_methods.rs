@@ -14,6 +14,9 @@ messages! {
         pub descriptor: String,
         /// The template.
         pub template: String,
+        /// The context inside which the probe records only; none: everywhere.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub context: Option<String>,
         /// The category of the template.
         pub category: String,
         /// The present level.

@@ -121,6 +121,9 @@ requests! {
         /// The template; `timed` unless stated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         template: Option<String>,
+        /// Calls are recorded only while these methods are executing on the thread, in this order: `a.B.c > d.E.f`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        within: Option<String>,
         /// The claim ends after this time. Without any limit it ends after 10 minutes or 1,000 calls; of several limits the first one counts.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seconds: Option<u64>,

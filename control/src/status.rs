@@ -69,10 +69,26 @@ messages! {
         /// What was done to loaded classes.
         #[serde(default)]
         pub retransforms: Retransforms,
+        /// Contexts inside which probes record, if there were any.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub contexts: Option<ContextFigures>,
         /// The latest changes of levels, with reasons.
         pub decisions: Vec<String>,
         /// The methods that took the most time.
         pub hottest: Vec<Hot>,
+    }
+
+    /// How much room contexts take.
+    #[derive(Eq)]
+    pub struct ContextFigures {
+        /// Contexts that claims want.
+        pub contexts: usize,
+        /// Steps (methods of contexts) for which there is still room.
+        pub free_steps: usize,
+        /// Threads that are inside a method of a context at present.
+        pub threads: usize,
+        /// Calls of such methods that were not noticed, because too many threads were inside others.
+        pub without_place: u64,
     }
 
     /// What was found in classes that rules may want, whatever the rules are. Classes that end at their names or super types are not counted.
@@ -199,6 +215,9 @@ messages! {
         pub probe: u32,
         /// `package.Class.method`.
         pub method: String,
+        /// The context inside which its calls are recorded only; none: everywhere.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub context: Option<String>,
         /// The category of its template.
         pub category: String,
         /// Its present level, or `removed`.

@@ -72,6 +72,7 @@ impl NamedProbe {
             Level::Burst => "windows",
             _ => "exact",
         };
+        let inside = (!probe.context.is_empty()).then(|| ("instr.context", probe.context.to_owned()));
         let attributes = [
             ("code.function.name", function),
             ("instr.descriptor", text(probe.descriptor)),
@@ -85,7 +86,7 @@ impl NamedProbe {
             "socket" => Some("write"),
             _ => None,
         };
-        let (attributes, own) = (Arc::new(attributes), probe.own);
+        let (attributes, own) = (attributes.into_iter().chain(inside).collect(), probe.own);
         NamedProbe { attributes, level: probe.level, socket_direction, own }
     }
 }

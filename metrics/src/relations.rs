@@ -177,7 +177,7 @@ mod tests {
         let probes: &'static ProbeRegistry = Box::leak(Box::default());
         let request = |level| {
             let (name, descriptor) = (b"m".as_slice(), b"()V".as_slice());
-            ProbeRequest { name, descriptor, access_flags: 0, template: "t", level, live: false }
+            ProbeRequest { name, descriptor, access_flags: 0, template: "t", level, live: false, context: "" }
         };
         probes.numbers((b"C", BOOT), &[request(Level::Watch), request(Level::Time)]).unwrap();
         let relations = Arc::<Mutex<Relations>>::default();

@@ -124,7 +124,15 @@ mod tests {
 
     fn request(name: &str) -> ProbeRequest<'_> {
         let name = name.as_bytes();
-        ProbeRequest { name, descriptor: b"()V", access_flags: 1, template: "t", level: Level::Time, live: true }
+        ProbeRequest {
+            name,
+            descriptor: b"()V",
+            access_flags: 1,
+            template: "t",
+            level: Level::Time,
+            live: true,
+            context: "",
+        }
     }
 
     #[test]

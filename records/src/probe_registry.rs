@@ -54,6 +54,8 @@ pub struct ProbeDefinition<'a> {
     pub template: &'a str,
     /// Level of the template's variant.
     pub level: Level,
+    /// The context inside which it records only; empty: everywhere.
+    pub context: &'a str,
 }
 
 /// A probe as people see it.
@@ -71,6 +73,8 @@ pub struct ProbeDescription {
     pub level: Level,
     /// Whether the level can change.
     pub live: bool,
+    /// The context inside which it records only, as `a.B.c > d.E.f`; empty: everywhere.
+    pub context: Arc<str>,
 }
 
 /// The method of a probe as class files name it.
@@ -97,6 +101,11 @@ impl KnownProbe {
     /// Returns the name of the template.
     pub fn template(&self) -> &str {
         &self.0.template
+    }
+
+    /// Returns the context inside which it records only; empty: everywhere.
+    pub fn context(&self) -> &str {
+        &self.0.context
     }
 
     /// Returns the level, if it cannot change.
@@ -136,7 +145,8 @@ struct Known {
     probes: Vec<Arc<Probe>>,
     by_class: FxHashMap<Arc<[u8]>, ProbedClass>,
     kinds: ClassKinds,
-    templates: Vec<Arc<str>>,
+    /// Names of templates and contexts.
+    texts: Vec<Arc<str>>,
 }
 
 /// The classes of one name, or those of a kind that share a name.
@@ -162,6 +172,7 @@ struct Probe {
     template: Arc<str>,
     level: Level,
     live: bool,
+    context: Arc<str>,
 }
 
 impl Probe {
@@ -171,6 +182,7 @@ impl Probe {
             && *self.template == *request.template
             && self.level == request.level
             && self.live == request.live
+            && *self.context == *request.context
     }
 }
 
@@ -184,6 +196,7 @@ impl Probe {
             template: Arc::clone(&self.template),
             level: self.level,
             live: self.live,
+            context: Arc::clone(&self.context),
         }
     }
 
@@ -267,6 +280,7 @@ impl ProbeRegistry {
             template: SECTION,
             level: Level::Time,
             live: false,
+            context: "",
         };
         let numbers = self.numbers((SECTION.as_bytes(), BOOT), &[request]);
         numbers.and_then(|numbers| numbers.first().copied()).unwrap_or(0)
@@ -368,6 +382,7 @@ impl ProbeRegistry {
                 access_flags: probe.access_flags,
                 template: &probe.template,
                 level: probe.level,
+                context: &probe.context,
             });
         }
     }
@@ -412,13 +427,18 @@ impl Known {
         None
     }
 
+    /// Returns the text, kept once: many probes have the same template and context.
+    fn shared(&mut self, text: &str) -> Arc<str> {
+        let known = self.texts.iter().find(|known| ***known == *text).map(Arc::clone);
+        known.unwrap_or_else(|| {
+            let text: Arc<str> = Arc::from(text);
+            self.texts.push(Arc::clone(&text));
+            text
+        })
+    }
+
     fn add(&mut self, class: &Arc<[u8]>, request: &ProbeRequest<'_>) -> u32 {
-        let template = self.templates.iter().find(|known| ***known == *request.template).map(Arc::clone);
-        let template = template.unwrap_or_else(|| {
-            let template: Arc<str> = Arc::from(request.template);
-            self.templates.push(Arc::clone(&template));
-            template
-        });
+        let (template, context) = (self.shared(request.template), self.shared(request.context));
         self.probes.push(Arc::new(Probe {
             class: Arc::clone(class),
             name: request.name.into(),
@@ -427,6 +447,7 @@ impl Known {
             template,
             level: request.level,
             live: request.live,
+            context,
         }));
         u32::try_from(self.probes.len()).unwrap_or(0)
     }
@@ -438,7 +459,15 @@ mod tests {
     use crate::class_kinds::MOST_OF_A_KIND;
 
     fn request<'a>(name: &'a str, template: &'a str, level: Level) -> ProbeRequest<'a> {
-        ProbeRequest { name: name.as_bytes(), descriptor: b"()V", access_flags: 1, template, level, live: false }
+        ProbeRequest {
+            name: name.as_bytes(),
+            descriptor: b"()V",
+            access_flags: 1,
+            template,
+            level,
+            live: false,
+            context: "",
+        }
     }
 
     #[test]

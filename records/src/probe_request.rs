@@ -17,4 +17,6 @@ pub struct ProbeRequest<'a> {
     pub level: Level,
     /// Whether the variant is live: the next numbers after the probe's own are then its, too, for the records of the levels that measure in another way.
     pub live: bool,
+    /// The context inside which it records only, as `a.B.c > d.E.f`; empty: everywhere.
+    pub context: &'a str,
 }

@@ -10,6 +10,9 @@
 /// Behind the name of a template, in a recording: only the calls that began in a window of level burst were recorded.
 pub const IN_BURSTS: &str = " in bursts";
 
+/// Between the name of a template, in a recording, and the context inside which its calls were recorded: `timed inside a.B.c > d.E.f`.
+pub const INSIDE: &str = " inside ";
+
 /// Kind of the note that the file has the size that it may have, so that later calls are counted as lost.
 pub const FILE_FULL: &str = "file-full";
 /// Suffix of the name of a template, in a recording: the calls were recorded at level full, whose probes cost more than those of level

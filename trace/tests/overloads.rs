@@ -73,3 +73,24 @@ fn a_method_that_is_overloaded_on_one_side_only_is_compared_with_itself() {
     let both = changes.methods.iter().filter(|method| method.before.is_some() && method.after.is_some());
     assert_eq!(both.count(), 2, "{:?}", changes.methods);
 }
+
+/// What was recorded inside a context only is another row than all calls, in reports, exports and comparisons.
+#[test]
+fn calls_inside_a_context_are_a_row_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("contexts.jfr");
+    let mut recording = Recording::create(&file, options()).unwrap();
+    recording.define_thread(1, "main", 1, false);
+    recording.set_thread(1);
+    let find = method("com/acme/Dao", "find", true);
+    recording.define_method(1, find);
+    recording.define_method(2, MethodInfo { template: "timed inside com.acme.Shop.pay", ..find });
+    recording.call(2, START, 20 * MILLISECOND);
+    recording.call(1, START + 50 * MILLISECOND, 30 * MILLISECOND);
+    recording.finish().unwrap();
+    let analysis = Analysis::of_file(&file, AnalysisOptions::default()).unwrap();
+    let text = report::terminal(&analysis, &TerminalOptions::default());
+    assert!(text.contains("com.acme.Dao.find inside com.acme.Shop.pay"), "{text}");
+    let changes = Comparison::of(&analysis, &analysis);
+    assert_eq!(changes.methods.len(), 2, "{:?}", changes.methods);
+}

@@ -8,7 +8,7 @@ use class_source::{ClassPath, read_regular_file};
 use instrument_core::level::Level;
 use instrument_core::selection::used_by_runtime::{ClassBytes, TemplateCode};
 use instrument_core::selection::{RuleSet, UnmetLevel, Untouchable};
-use instrument_core::template::{Template, TemplateLibrary};
+use instrument_core::template::{BUILT_IN, Template, TemplateLibrary};
 use settings::{Config, Diagnostic, GovernorConfig, OnError, ProbeClock};
 
 use crate::config::embedded;
@@ -206,7 +206,7 @@ fn load_templates(config: &Config, folder: &Path) -> Result<(TemplateLibrary, Ve
     let mut library = TemplateLibrary::new();
     let (mut problems, mut own) = (Vec::new(), Vec::new());
     for (_, bytes) in embedded::TEMPLATE_CLASSES {
-        problems.extend(library.add_class(bytes, "built-in").err().into_iter().flatten());
+        problems.extend(library.add_class(bytes, BUILT_IN).err().into_iter().flatten());
     }
     library.check_against(embedded::RUNTIME_CLASSES);
     for jar in &config.agent.templates {

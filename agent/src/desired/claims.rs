@@ -1,6 +1,7 @@
 //! Claims of persons on methods: probes for a while, where no rule has any.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::expiry::{Expiry, Progress};
 use super::probe_request::RequestedProbes;
+use crate::contexts::Context;
 
 /// Numbers the claims of a session.
 #[derive(Debug, Default)]
@@ -26,6 +28,8 @@ impl ClaimIds {
 pub(crate) struct Claim {
     pub(crate) id: u32,
     pub(crate) probes: RequestedProbes,
+    /// The context inside which the probes record, if not everywhere.
+    pub(crate) context: Option<Arc<Context>>,
     pub(crate) expiry: Expiry,
     /// Calls of each probe that had been recorded when the claim was made.
     pub(crate) calls_before: FxHashMap<u32, u64>,
@@ -49,7 +53,16 @@ pub(crate) enum Kept {
 impl Claim {
     /// A claim before the first call of its probes, which is not kept.
     pub(crate) fn new(id: u32, probes: RequestedProbes, expiry: Expiry) -> Claim {
-        Claim { id, probes, expiry, calls_before: FxHashMap::default(), hits: 0, kept: Kept::No, ended: None }
+        Claim {
+            id,
+            probes,
+            context: None,
+            expiry,
+            calls_before: FxHashMap::default(),
+            hits: 0,
+            kept: Kept::No,
+            ended: None,
+        }
     }
 }
 

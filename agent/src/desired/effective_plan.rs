@@ -1,10 +1,13 @@
 //! From all that is wanted of one method to what it carries: a pure function, whatever the order of the wishes.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use instrument_core::level::{Level, Mode};
 use instrument_core::rules::capture::Capture;
 use instrument_core::template::TemplateId;
+
+use crate::contexts::Context;
 
 /// What one claimant wants of a method.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,8 +16,21 @@ pub(crate) enum Wish {
     Rules { templates: Arc<[TemplateId]>, level: Level, mode: Mode, capture: Option<Arc<Capture>> },
     /// A person: the same, under the number of the claim.
     Person { claim: u32, templates: Arc<[TemplateId]>, level: Level },
+    /// A person: probes of this template that record inside the context only.
+    Conditional { claim: u32, template: TemplateId, level: Level, context: Arc<Context> },
+    /// A context: the method is one of it, at this step.
+    Anchor { step: u8 },
     /// The governor: no probe of the rules, because it costs too much.
     Suppress,
+}
+
+/// A probe that records inside a context only. It has a level of its own, whatever else is wanted of the method.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ConditionalProbe {
+    pub(crate) template: TemplateId,
+    pub(crate) context: Arc<Context>,
+    /// The claims that want it: number and level, the oldest first.
+    pub(crate) claims: Vec<(u32, Level)>,
 }
 
 /// What a method carries.
@@ -27,22 +43,32 @@ pub(crate) struct Effective {
     pub(crate) capture: Option<Arc<Capture>>,
     /// The claim of the person who decides about the level.
     pub(crate) decided_by: Option<u32>,
+    /// Probes that record inside contexts only, within the templates.
+    pub(crate) conditional: Vec<ConditionalProbe>,
+    /// The steps of contexts for which the method stands; its anchors are the innermost, so that a method is not inside a context by itself.
+    pub(crate) steps: BTreeSet<u8>,
 }
 
 /// Returns what the method carries; `None` if nothing is left.
 ///
 /// Equal templates count once: those of the rules first, then those of persons, by the numbers of their claims. A person's level goes before that of
-/// the rules; of several persons the highest counts. The governor takes away what the rules want, never what a person asked for.
+/// the rules; of several persons the highest counts. The governor takes away what the rules want, never what a person asked for, and no anchor.
+/// Contexts are united, and a probe that is wanted inside a context is another one than that of everywhere.
 pub(crate) fn effective_plan(wishes: &[Wish]) -> Option<Effective> {
     let is_suppressed = wishes.contains(&Wish::Suppress);
     let mut by_rules = None;
     let mut by_persons = Vec::new();
+    let (mut conditional, mut steps) = (Vec::new(), BTreeSet::new());
     for wish in wishes {
         match wish {
             Wish::Rules { templates, level, mode, capture } if !is_suppressed => {
                 by_rules = Some((templates, *level, *mode, capture.clone()));
             }
             Wish::Person { claim, templates, level } => by_persons.push((*claim, templates, *level)),
+            Wish::Conditional { claim, template, level, context } => {
+                conditional.push((context, *template, (*claim, *level)));
+            }
+            Wish::Anchor { step } => _ = steps.insert(*step),
             Wish::Rules { .. } | Wish::Suppress => {}
         }
     }
@@ -56,9 +82,34 @@ pub(crate) fn effective_plan(wishes: &[Wish]) -> Option<Effective> {
     }
     // Of claims with the same level the oldest decides.
     let person = by_persons.iter().rev().max_by_key(|(claim, _, level)| (rank(*level), u32::MAX - claim));
-    let level = person.map(|(.., level)| *level).or(by_rules.as_ref().map(|(_, level, ..)| *level))?;
+    let level = person.map(|(.., level)| *level).or(by_rules.as_ref().map(|(_, level, ..)| *level));
     let (mode, capture) = by_rules.map_or((Mode::Inline, None), |(.., mode, capture)| (mode, capture));
-    Some(Effective { templates: templates.into(), level, mode, capture, decided_by: person.map(|(claim, ..)| *claim) })
+    let conditional = conditional_probes(conditional);
+    if level.is_none() && conditional.is_empty() && steps.is_empty() {
+        return None;
+    }
+    Some(Effective {
+        templates: templates.into(),
+        level: level.unwrap_or(Level::Off),
+        mode,
+        capture,
+        decided_by: person.map(|(claim, ..)| *claim),
+        conditional,
+        steps,
+    })
+}
+
+/// Makes one probe of equal wishes.
+fn conditional_probes(mut wishes: Vec<(&Arc<Context>, TemplateId, (u32, Level))>) -> Vec<ConditionalProbe> {
+    wishes.sort_by_key(|(context, template, (claim, level))| (context.text(), *template, *claim, rank(*level)));
+    let mut probes: Vec<ConditionalProbe> = Vec::new();
+    for (context, template, claim) in wishes {
+        match probes.last_mut().filter(|last| last.context == *context && last.template == template) {
+            Some(probe) => probe.claims.push(claim),
+            None => probes.push(ConditionalProbe { template, context: Arc::clone(context), claims: vec![claim] }),
+        }
+    }
+    probes
 }
 
 /// The order of levels by what they record.
@@ -75,6 +126,7 @@ pub(super) fn rank(level: Level) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contexts::Contexts;
 
     fn ids() -> Vec<TemplateId> {
         let setup = crate::config::setup::from_text("[[rule]]\nclass = 'a.B'\n", "c.toml").unwrap();
@@ -136,6 +188,30 @@ mod tests {
         let both = [rules(&ids[..1], Level::Watch), Wish::Suppress, person(1, &ids[1..2], Level::Time)];
         let plan = effective_plan(&both).unwrap();
         assert_eq!((&*plan.templates, plan.level), (&ids[1..2], Level::Time));
+    }
+
+    #[test]
+    fn a_probe_inside_a_context_is_another_one_and_anchors_stay_whatever_is_suppressed() {
+        let ids = ids();
+        let contexts = Contexts::default();
+        let context = |text: &str| contexts.open(text, 1).unwrap();
+        let conditional =
+            |claim, text: &str, level| Wish::Conditional { claim, template: ids[0], level, context: context(text) };
+        let wishes = [
+            Wish::Anchor { step: 7 },
+            conditional(2, "a.B.c", Level::Time),
+            Wish::Suppress,
+            conditional(1, "a.B.c", Level::Full),
+            conditional(3, "d.E.f", Level::Watch),
+            rules(&ids[..1], Level::Watch),
+        ];
+        let plans: Vec<Option<Effective>> = orders(&wishes).iter().map(|order| effective_plan(order)).collect();
+        assert!(plans.iter().all(|plan| plan == &plans[0]), "{plans:?}");
+        let plan = plans[0].clone().unwrap();
+        assert_eq!((plan.templates.len(), plan.decided_by), (0, None), "the rule's probe is suppressed");
+        let of: Vec<_> = plan.conditional.iter().map(|of| (&**of.context.text(), of.claims.clone())).collect();
+        assert_eq!(of, [("a.B.c", vec![(1, Level::Full), (2, Level::Time)]), ("d.E.f", vec![(3, Level::Watch)])]);
+        assert_eq!(Vec::from_iter(plan.steps), [7]);
     }
 
     #[test]

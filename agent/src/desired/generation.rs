@@ -11,15 +11,29 @@ use instrument_core::{Engine, EngineOptions};
 use crate::classes::hierarchy::TypeIndex;
 use crate::classes::parameter_doubts::ParameterDoubts;
 use crate::config::setup::Setup;
-use crate::desired::{Claim, DelegateMarks};
+use crate::contexts::Context;
+use crate::desired::{Claim, DelegateMarks, RequestedProbes};
 
 /// Methods that get probes because somebody asked for them.
 #[derive(Debug)]
 pub(crate) struct ClaimedProbes {
     /// The number of the claim.
     pub(crate) claim: u32,
+    /// What the methods get.
+    pub(crate) role: ClaimedRole,
     /// What takes the methods.
     pub(crate) rules: RuleSet,
+}
+
+/// What the methods of a claim get.
+#[derive(Debug, Clone)]
+pub(crate) enum ClaimedRole {
+    /// Probes.
+    Probe,
+    /// Probes that record inside the context only.
+    Conditional(Arc<Context>),
+    /// Anchors, as this step of the claim's context.
+    Anchor(u8),
 }
 
 /// What claims want of classes, as far as the name of a class says, to be compared with those of another generation.
@@ -80,13 +94,26 @@ impl Generation {
     /// The same with these claims on probes. One that its templates do not allow any more is left out, with the reason.
     pub(crate) fn with_claims(&self, claims: &[Claim]) -> (Generation, Vec<(u32, String)>) {
         let (mut claimed, mut refused) = (Vec::new(), Vec::new());
-        for Claim { id, probes, .. } in claims {
-            match probes.rules(self.templates(), &self.setup.config.exclude) {
-                Ok(rules) => claimed.push(ClaimedProbes { claim: *id, rules }),
-                Err(reason) => refused.push((*id, reason)),
+        for claim in claims {
+            match self.compile(claim) {
+                Ok(of_claim) => claimed.extend(of_claim),
+                Err(reason) => refused.push((claim.id, reason)),
             }
         }
         (Generation { claimed: claimed.into(), ..self.clone() }, refused)
+    }
+
+    /// Compiles a claim, and the methods of its context.
+    fn compile(&self, claim: &Claim) -> Result<Vec<ClaimedProbes>, String> {
+        let rules = |probes: &RequestedProbes| probes.rules(self.templates(), &self.setup.config.exclude);
+        let of_claim = |role: ClaimedRole, rules| ClaimedProbes { claim: claim.id, role, rules };
+        let Claim { probes, context, .. } = claim;
+        let Some(context) = context else { return Ok(vec![of_claim(ClaimedRole::Probe, rules(probes)?)]) };
+        let mut compiled = vec![of_claim(ClaimedRole::Conditional(Arc::clone(context)), rules(probes)?)];
+        for (method, step) in probes.within.iter().zip(context.steps()) {
+            compiled.push(of_claim(ClaimedRole::Anchor(*step), rules(method)?));
+        }
+        Ok(compiled)
     }
 
     /// Whether some rule or claim may want a class of this name.

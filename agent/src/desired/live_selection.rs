@@ -106,7 +106,15 @@ mod tests {
 
     fn probe(method: &str, template: &str, live: bool) -> ProbeDescription {
         let (method, descriptor) = (method.to_owned(), "()V".to_owned());
-        ProbeDescription { number: 1, method, descriptor, template: template.into(), level: Level::Time, live }
+        ProbeDescription {
+            number: 1,
+            method,
+            descriptor,
+            template: template.into(),
+            level: Level::Time,
+            live,
+            context: "".into(),
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! A request for probes in methods that no rule takes, as a rule: the same selection, the same refusals, the same reasons.
 
+use std::sync::Arc;
+
 use instrument_core::level::Level;
 use instrument_core::rules::patterns::NameGlob;
 use instrument_core::selection::RuleSet;
@@ -18,9 +20,16 @@ pub(crate) struct RequestedProbes {
     pub(crate) method: String,
     pub(crate) template: String,
     pub(crate) level: Level,
+    /// The methods inside which the probes record, the outermost first; none: everywhere.
+    pub(crate) within: Arc<[RequestedProbes]>,
     glob: NameGlob,
     class_glob: NameGlob,
 }
+
+/// Most methods of a context.
+const MOST_STEPS: usize = 16;
+/// Between the methods of a context.
+const INSIDE: &str = " > ";
 
 impl RequestedProbes {
     /// Reads `package.Class.method` with `*` and `**`.
@@ -33,7 +42,42 @@ impl RequestedProbes {
         };
         let class_glob = NameGlob::class(class).map_err(|error| error.message)?;
         let (class, method) = (class.to_owned(), method.to_owned());
-        Ok(RequestedProbes { class, method, template: template.to_owned(), level, glob, class_glob })
+        Ok(RequestedProbes {
+            class,
+            method,
+            template: template.to_owned(),
+            level,
+            within: Arc::default(),
+            glob,
+            class_glob,
+        })
+    }
+
+    /// The same, but recording only while the methods of `a.B.c > d.E.f` are executing, in this order.
+    pub(crate) fn within(self, methods: &str) -> Result<RequestedProbes, String> {
+        let step = |text: &str| match text.trim() {
+            "" => Err(format!("`{methods}` is no context: write methods with `>` between them, as `a.B.c > d.E.f`")),
+            text => RequestedProbes::parse(text, &self.template, self.level),
+        };
+        let within = methods.split('>').map(step).collect::<Result<Arc<[_]>, _>>()?;
+        if within.len() > MOST_STEPS {
+            return Err(format!(
+                "a context of {} methods: {MOST_STEPS} are allowed; leave out some, the others keep their order",
+                within.len()
+            ));
+        }
+        Ok(RequestedProbes { within, ..self })
+    }
+
+    /// Returns the context as text, if there is one: its methods, the outermost first.
+    pub(crate) fn context(&self) -> Option<String> {
+        let methods: Vec<String> = self.within.iter().map(RequestedProbes::text).collect();
+        (!methods.is_empty()).then(|| methods.join(INSIDE))
+    }
+
+    /// Returns the patterns of all methods that are changed: those of the context, too.
+    pub(crate) fn patterns(&self) -> impl Iterator<Item = &RequestedProbes> {
+        std::iter::once(self).chain(self.within.iter())
     }
 
     /// Whether this method is meant, as `package.Class.method`.
@@ -94,6 +138,21 @@ mod tests {
         assert_eq!(parse("a.*.find*"), parts("a.*", "find*"));
         assert_eq!(parse("a.b.**"), parts("a.b.**", "*"));
         assert!(parse("run").is_err() && parse("a.b;.C").is_err());
+    }
+
+    #[test]
+    fn a_context_is_methods_in_their_order() {
+        let within = |text: &str| RequestedProbes::parse("x.Y.z", "timed", Level::Time).unwrap().within(text);
+        let requested = within("a.B.c>d.*.e*").unwrap();
+        assert_eq!(requested.context().as_deref(), Some("a.B.c > d.*.e*"));
+        assert!(
+            requested.takes("x.Y.z") && !requested.takes("a.B.c") && requested.patterns().any(|of| of.takes("a.B.c"))
+        );
+        for wrong in ["", "a.B.c >", "a", "> a.B.c"] {
+            assert!(within(wrong).is_err(), "{wrong}");
+        }
+        let methods = |count: usize| vec!["a.B.c"; count].join(" > ");
+        assert!(within(&methods(16)).is_ok() && within(&methods(17)).unwrap_err().contains("16 are allowed"));
     }
 
     #[test]

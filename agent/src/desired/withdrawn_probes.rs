@@ -420,6 +420,7 @@ mod tests {
             template: "timed",
             level: Level::Watch,
             live: false,
+            context: "",
         };
         probes.numbers((b"p/C", 1), &["a", "b", "c"].map(request));
         WithdrawnProbes::new(probes, 3, Arc::new(WatchedCalls::over(&[])))
@@ -483,6 +484,7 @@ mod tests {
             template: "timed",
             level: Level::Watch,
             live: false,
+            context: "",
         };
         let mut shared = 0;
         for loader in 1..=600 {

@@ -88,7 +88,7 @@ pub(crate) fn methods(sources: &HotSources<'_>, most: usize, durations: bool, go
     let category = |template: &str| category_of(template, sources.templates);
     let row = |method: MethodCalls<'_>| {
         let MethodCalls { probe, category, fixed, sum } = method;
-        let ProbeDescription { method, descriptor, .. } = sources.probes.describe(probe)?;
+        let ProbeDescription { method, descriptor, context, .. } = sources.probes.describe(probe)?;
         let level = match fixed {
             _ if !goes_on => Level::Off.name(),
             _ if sources.removed.contains(&probe) => REMOVED,
@@ -100,6 +100,7 @@ pub(crate) fn methods(sources: &HotSources<'_>, most: usize, durations: bool, go
         Some(Hot {
             probe,
             method,
+            context: (!context.is_empty()).then(|| context.to_string()),
             category,
             level: level.to_owned(),
             recorded,
@@ -128,7 +129,7 @@ fn largest<'a>(
         let Some(known) = known else { continue };
         let (category, fixed) = (category(known.template()), known.fixed_level());
         let none = MethodCalls { probe: *probe, category, fixed, sum: ProbeCalls::default() };
-        let method = methods.entry((known.method(), category, fixed)).or_insert(none);
+        let method = methods.entry((known.method(), known.context(), category, fixed)).or_insert(none);
         method.probe = method.probe.min(*probe);
         method.sum.add(calls);
     }
@@ -194,6 +195,7 @@ mod tests {
             template,
             level: Level::Time,
             live: false,
+            context: "",
         };
         let requests =
             [request(b"two", "timed"), request(b"two", "timed-args"), request(b"one", "timed"), request(b"two", "sql")];
@@ -215,6 +217,7 @@ mod tests {
             template: "timed",
             level: Level::Time,
             live,
+            context: "",
         };
         let probes = ProbeRegistry::default();
         let numbers = probes.numbers((b"p/C", 1), &[request(b"a", true), request(b"b", false)]);

@@ -515,7 +515,15 @@ mod tests {
 
     fn request<'a>(name: &'a str, live: bool) -> ProbeRequest<'a> {
         let level = if live { Level::Time } else { Level::Watch };
-        ProbeRequest { name: name.as_bytes(), descriptor: b"()V", access_flags: 1, template: "timed", level, live }
+        ProbeRequest {
+            name: name.as_bytes(),
+            descriptor: b"()V",
+            access_flags: 1,
+            template: "timed",
+            level,
+            live,
+            context: "",
+        }
     }
 
     /// Returns every call, estimates and the whole in seconds, and the changes.

@@ -6,6 +6,7 @@
 use std::ffi::{CStr, CString};
 
 use crate::config::embedded;
+use crate::contexts::Contexts;
 use crate::jvm::{
     self, GlobalClass, Jni, Jvmti, LoadedClass, LoadedClasses, NanoClock, RecorderClasses, RecorderNatives,
     StaticDoubleField, StaticLongField, counter,
@@ -20,6 +21,7 @@ const CARRIER: &str = "java/instr/Carrier";
 const CARRIER_USES_PACKAGE: &CStr = c"jdk.internal.access";
 const CARRIER_SINCE: u32 = 21;
 
+const NO_RUNTIME: &str = "this build of the agent has no runtime classes";
 const OTHER_RUNTIME: &str = "the classes java.instr.* are loaded already. Either another copy of libinstr.so is in this JVM already and stays at \
      work: load it once only. Or code that `instr pre` instrumented has run with instr-runtime.jar: the agent cannot be attached any more, start \
      the JVM with -agentpath";
@@ -29,6 +31,7 @@ const OTHER_RUNTIME: &str = "the classes java.instr.* are loaded already. Either
 pub(crate) struct RuntimeClasses {
     recorder: GlobalClass,
     clock: GlobalClass,
+    contexts: GlobalClass,
     full: GlobalClass,
     /// `java.instr.Watch.tick`.
     pub(crate) tick: StaticDoubleField,
@@ -43,8 +46,9 @@ impl RuntimeClasses {
         natives: &'static dyn RecorderNatives,
         counts_ticks: bool,
     ) -> Result<RuntimeClasses, String> {
-        let (mut recorder, mut ring, mut live, mut sections, mut full, mut watch, mut clock, mut exported) =
-            (None, None, None, None, None, None, None, false);
+        let (mut recorder, mut ring, mut live, mut sections, mut contexts, mut full, mut watch, mut clock) =
+            (None, None, None, None, None, None, None, None);
+        let mut exported = false;
         let mut defined = Vec::with_capacity(embedded::RUNTIME_CLASSES.len());
         refuse_other_runtime(jvmti, jni)?;
         let (with_virtual_threads, plain): (Vec<_>, Vec<_>) =
@@ -60,6 +64,7 @@ impl RuntimeClasses {
                 "java/instr/Ring" => ring = Some(class),
                 "java/instr/Live" => live = Some(class),
                 "java/instr/Sections" => sections = Some(class),
+                "java/instr/Contexts" => contexts = Some(class),
                 "java/instr/Full" => full = Some(class),
                 "java/instr/Watch" => watch = Some(class),
                 "java/instr/Clock" => clock = Some(class),
@@ -71,13 +76,15 @@ impl RuntimeClasses {
                 export(jvmti, jni, CARRIER_USES_PACKAGE, define(jni, name, bytes)?)?;
             }
         }
-        let (Some(recorder), Some(ring), Some(live), Some(sections), Some(full), Some(watch), Some(clock)) =
-            (recorder, ring, live, sections, full, watch, clock)
-        else {
-            return Err("this build of the agent has no runtime classes".to_owned());
+        let (Some(recorder), Some(ring), Some(live), Some(sections)) = (recorder, ring, live, sections) else {
+            return Err(NO_RUNTIME.to_owned());
+        };
+        let (Some(contexts), Some(full), Some(watch), Some(clock)) = (contexts, full, watch, clock) else {
+            return Err(NO_RUNTIME.to_owned());
         };
         jvm::register_recorder_natives(jni, RecorderClasses { ring, live, watch, sections }, natives)
             .map_err(|error| error.to_string())?;
+        jvm::register_context_natives(jni, contexts, Contexts::addresses()).map_err(|error| error.to_string())?;
         jvm::register_full_natives(jvmti, jni, full, exceptions::thrown).map_err(|error| error.to_string())?;
         let tick = StaticDoubleField::find(jni, watch, c"tick").map_err(|error| error.to_string())?;
         let origin = NanoClock::calibrate(jni).map_err(|error| error.to_string())?.origin();
@@ -85,7 +92,7 @@ impl RuntimeClasses {
         for class in defined {
             jvm::call_static_void_with_class(jni, recorder, c"initialise", class).map_err(|error| error.to_string())?;
         }
-        Ok(RuntimeClasses { recorder, clock, full, tick })
+        Ok(RuntimeClasses { recorder, clock, contexts, full, tick })
     }
 
     /// Chooses the clock of the probes and gets it ready; before anybody asks what time it is. The classes are those of the first
@@ -98,6 +105,11 @@ impl RuntimeClasses {
     /// Gets the probes ready whose level can change; before they are switched on.
     pub(crate) fn warm_up(&self, jni: &Jni<'_>) -> Result<(), String> {
         jvm::call_static_void(jni, self.recorder, c"warmUp").map_err(|error| error.to_string())
+    }
+
+    /// Gets anchors and conditional probes ready: what is compiled for these is compiled for both ways, inside a context and outside. Records nothing.
+    pub(crate) fn warm_up_contexts(&self, jni: &Jni<'_>) -> Result<(), String> {
+        jvm::call_static_void(jni, self.contexts, c"warmUp").map_err(|error| error.to_string())
     }
 
     /// Switches all probes on.

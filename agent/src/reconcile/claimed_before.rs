@@ -57,7 +57,8 @@ fn probes_of(
         };
         let held: Vec<Probe> = of_class
             .iter()
-            .filter(|(number, known)| is_of(known) && instrumentation.live.holds(*number))
+            // What records inside a context only has a level of its own.
+            .filter(|(number, known)| is_of(known) && known.context().is_empty() && instrumentation.live.holds(*number))
             .map(|(number, known)| (*number, known.template() == wanted.template))
             .collect();
         let all_live = held.iter().all(|(number, _)| instrumentation.live.is_live(*number));

@@ -33,17 +33,23 @@ pub(super) fn wanted<'jni>(
     wanted
 }
 
-/// Returns the names of the loaded classes in which a claim takes methods.
+/// Returns the names of the loaded classes in which a claim takes methods, those of its context included.
 pub(super) fn claimed_names(
     jvmti: Jvmti,
     loaded: &[LoadedClass<'_>],
     probes: &RequestedProbes,
 ) -> FxHashSet<Arc<[u8]>> {
     let is_meant = |class: &LoadedClass<'_>, name: &[u8]| {
+        let text = String::from_utf8_lossy(name);
+        let mut patterns = probes.patterns().filter(|pattern| pattern.may_be_in(&text)).peekable();
+        if patterns.peek().is_none() || !class.is_modifiable(jvmti) {
+            return false;
+        }
         // The methods of a class that is not linked yet are unknown.
-        probes.may_be_in(&String::from_utf8_lossy(name))
-            && class.is_modifiable(jvmti)
-            && (!class.is_prepared(jvmti) || probes.count_among(name, &methods_of(jvmti, *class)) > 0)
+        !class.is_prepared(jvmti) || {
+            let methods = methods_of(jvmti, *class);
+            patterns.any(|pattern| pattern.count_among(name, &methods) > 0)
+        }
     };
     let name = |class: &LoadedClass<'_>| class.internal_name(jvmti).filter(|name| is_meant(class, name));
     loaded.iter().filter_map(name).map(Into::into).collect()

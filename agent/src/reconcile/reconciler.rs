@@ -287,7 +287,7 @@ impl Shared {
             }
             Change::Claim { claim, probes, with_removed } => {
                 let all = loaded_before::claimed_names(jvmti, loaded, probes);
-                let names = match with_removed {
+                let names = match *with_removed || probes.context().is_some() {
                     true => all.clone(),
                     false => claim_present((jvmti, jni, instrumentation), loaded, all.clone(), (*claim, probes)),
                 };

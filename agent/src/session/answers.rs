@@ -16,6 +16,7 @@ use settings::TraceMode;
 use super::Session;
 use super::loaded_inventory::Listed;
 use crate::config::setup::Setup;
+use crate::contexts;
 use crate::control::Controlled;
 use crate::desired::generation::Generation;
 use crate::desired::live_selection::LiveSelection;
@@ -95,6 +96,7 @@ impl Controlled for Session {
             generation: generation.number,
             analysis: analysis(&self.instrumentation, &generation),
             retransforms: self.reconciler.counts(),
+            contexts: contexts::of_process().figures(),
             decisions: self.instrumentation.live.decisions(),
             hottest: hottest::methods(&sources, methods, durations, goes_on),
         }

@@ -7,7 +7,7 @@ use instrument_core::selection::CompiledRule;
 use trace::report::counted;
 
 use super::Session;
-use crate::desired::{Claim, Kept};
+use crate::desired::{Claim, Kept, RequestedProbes};
 
 impl Session {
     /// Returns all claims: the rules, and those of persons and of the governor. After the end of the recording only rules are left.
@@ -16,7 +16,12 @@ impl Session {
         let mut claims = self.rule_rows(ended.as_deref());
         if ended.is_none() {
             let by_person = self.instrumentation.claims.all();
-            claims.extend(by_person.iter().map(|claim| self.probe_row(claim)));
+            for claim in &by_person {
+                let row = self.probe_row(claim);
+                let anchors: Vec<ClaimRow> = claim.probes.within.iter().map(|of| anchor_row(&row, claim, of)).collect();
+                claims.push(row);
+                claims.extend(anchors);
+            }
             claims.extend(self.instrumentation.live.level_claims());
             claims.extend(self.instrumentation.live.ceilings());
             claims.extend(self.instrumentation.withdrawn.iter().flat_map(|withdrawn| withdrawn.claim_rows()));
@@ -76,6 +81,9 @@ impl Session {
         let made_by = if *kept == Kept::No { "instr probe" } else { "instr probe --pin" };
         let mut reason = format!("{made_by}, {}", counted(count as u64, "method"));
         let why_pending = if state == "pending" { self.why_pending(claim) } else { None };
+        if let Some(context) = probes.context() {
+            reason = format!("{reason}, inside {context}");
+        }
         for why in waiting.first().into_iter().chain(&why_pending) {
             reason = format!("{reason}; {why}");
         }
@@ -85,7 +93,7 @@ impl Session {
         ClaimRow {
             id: Some(*id),
             owner: if *kept == Kept::SinceEarlierStart { "persisted" } else { "user" }.to_owned(),
-            role: "probe".to_owned(),
+            role: if probes.context().is_some() { "conditional" } else { "probe" }.to_owned(),
             class: probes.class.clone(),
             method: probes.method.clone(),
             level: Some(probes.level.name().to_owned()),
@@ -108,5 +116,18 @@ impl Session {
             meant.next().map(|(name, reason)| format!("{name}: {reason}"))
         };
         excluded.map(|reason| reason.to_string()).or_else(refused)
+    }
+}
+
+/// Returns the row of a method of a claim's context.
+fn anchor_row(of_probes: &ClaimRow, claim: &Claim, method: &RequestedProbes) -> ClaimRow {
+    ClaimRow {
+        role: "anchor".to_owned(),
+        class: method.class.clone(),
+        method: method.method.clone(),
+        level: None,
+        reason: format!("the context of claim {}", claim.id),
+        hits: None,
+        ..of_probes.clone()
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use control::{ProbeRequest, Probed, Removed};
+use control::{ContextMethod, ProbeRequest, Probed, Removed};
 use instrument_core::internal_name::to_source;
 use instrument_core::level::Level;
 use records::probe_registry::LIVE_NUMBERS;
@@ -11,6 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use trace::report::counted;
 
 use super::{Kinds, Session};
+use crate::contexts::{self, Context};
 use crate::desired::generation::Generation;
 use crate::desired::withdrawn_probes::WithdrawnProbes;
 use crate::desired::{Claim, RequestedProbes};
@@ -22,6 +23,11 @@ const MOST_METHODS: usize = 1_000;
 /// Most classes whose reason is answered.
 const MOST_REASONS: usize = 10;
 
+/// Returns the context of requested probes, if they have one.
+pub(super) fn open_context(probes: &RequestedProbes) -> Result<Option<Arc<Context>>, String> {
+    probes.context().map(|text| contexts::of_process().open(&text, probes.within.len())).transpose()
+}
+
 impl Session {
     /// Inserts probes into methods, whether a rule takes them or not.
     pub(super) fn make_claim(&self, request: &ProbeRequest) -> Result<Probed, String> {
@@ -32,36 +38,60 @@ impl Session {
         let template = request.template.as_deref().unwrap_or("timed");
         let level = request.level.unwrap_or(Level::Time);
         let probes = RequestedProbes::parse(&request.methods, template, level)?;
+        let probes = match &request.within {
+            Some(context) => probes.within(context)?,
+            None => probes,
+        };
         let before = self.instrumentation.generation();
-        probes.rules(before.templates(), &before.setup.config.exclude)?;
-        self.check_number_of_methods(&probes, request.most.unwrap_or(MOST_METHODS))?;
+        let mut counted_methods = Vec::new();
+        for pattern in probes.patterns() {
+            pattern.rules(before.templates(), &before.setup.config.exclude)?;
+            counted_methods.push(self.check_number_of_methods(pattern, request.most.unwrap_or(MOST_METHODS))?);
+        }
+        let of_context = probes.within.iter().zip(counted_methods.into_iter().skip(1));
+        let within = of_context.map(|(of, methods)| ContextMethod { method: of.text(), methods }).collect();
         let expiry = self.expiry_of(request)?;
         let expires = expiry.text_of_new(UNIX_EPOCH.elapsed().unwrap_or_default());
-        self.get_ready(Kinds::of(&before.setup).with_claims(&before.setup))?;
+        self.get_ready(Kinds::of(&before.setup).with_claims(&before.setup).and_contexts(probes.context().is_some()))?;
         let kept = self.pin(&probes, request)?;
         let (id, text) = (self.instrumentation.claim_ids.next(), probes.text());
         let calls_before = self.calls_up_to_now(&probes);
-        let claim = Claim { calls_before, kept, ..Claim::new(id, probes.clone(), expiry) };
+        let context = open_context(&probes)?;
+        let claim = Claim { calls_before, kept, context, ..Claim::new(id, probes.clone(), expiry) };
         self.instrumentation.claims.add(claim.clone());
         // Asked after it was added: a stop that did not find it there had not begun before.
         if self.instrumentation.is_leaving() {
-            self.instrumentation.claims.remove(id);
-            self.unpin(&claim)?;
+            self.give_up(&claim)?;
             return Err("the recording has ended: nothing would be recorded".to_owned());
         }
         let Some(outcome) = self.insert_claimed(id, &probes) else {
-            self.instrumentation.claims.remove(id);
+            self.give_up(&claim)?;
             self.put_claims_in_force();
-            self.unpin(&claim)?;
             return Err("loaded classes cannot be changed: the JVM attaches no more threads".to_owned());
         };
+        if let Some(context) = &claim.context {
+            contexts::of_process().arm(context);
+        }
         let methods = self.instrumentation.live.probes_of_claim(id).len();
         self.note_claim(id, &format!("{} of {text} by request", counted(methods as u64, "probe")));
         let waiting = self.reconciler.waiting(|class| probes.may_be_in(class));
         let overruled = self.instrumentation.live.overruled(id, probes.level);
         let refused = self.reasons(&outcome.refused);
         let classes = outcome.changed.len();
-        Ok(Probed { claim: id, methods, classes, waiting, refused, overruled, expires })
+        Ok(Probed { claim: id, methods, classes, waiting, refused, overruled, expires, within })
+    }
+
+    /// Takes a claim back of which nothing was inserted.
+    fn give_up(&self, claim: &Claim) -> Result<(), String> {
+        self.instrumentation.claims.remove(claim.id);
+        if let Some(context) = &claim.context {
+            let contexts = contexts::of_process();
+            // Classes that are loaded meanwhile may have got anchors.
+            if contexts.close(context) {
+                contexts.retire(context, false);
+            }
+        }
+        self.unpin(claim)
     }
 
     /// Has loaded classes carry the probes of a new claim, also where the governor has removed them, and returns how many were changed. `None`
@@ -113,7 +143,8 @@ impl Session {
         let unpinned = self.unpin(&claim);
         self.put_claims_in_force();
         self.switch_off(id);
-        let methods = self.take_away();
+        let closed = claim.context.as_ref().filter(|context| contexts::of_process().close(context));
+        let methods = self.take_away(closed);
         let generation = self.instrumentation.generation();
         self.reconciler.let_wait(|name| generation.wants_name(name));
         self.close_gate();
@@ -131,20 +162,25 @@ impl Session {
         self.govern_again(&ended.handed_back);
     }
 
-    /// Retransforms the classes of probes that nobody wants, and returns how many probes these have lost. Those that the JVM cannot retransform
-    /// keep them, at level off.
-    fn take_away(&self) -> usize {
-        let live = &self.instrumentation.live;
+    /// Retransforms the classes of probes that nobody wants and those with anchors of a context that was closed, and returns how many probes these have
+    /// lost. Classes that the JVM cannot retransform keep them, at level off, and inert anchors.
+    fn take_away(&self, closed: Option<&Arc<Context>>) -> usize {
+        let (live, contexts) = (&self.instrumentation.live, contexts::of_process());
         let class = |probe: &u32| self.instrumentation.probes.method(*probe).map(|method| method.class);
-        let mut taken = 0;
+        let (mut taken, mut is_clean) = (0, true);
         loop {
-            // Classes that were on their way past the hook with the claim get its probes meanwhile.
+            // Classes that were on their way past the hook with the claim get its probes and anchors meanwhile.
             let unwanted = live.take_unwanted();
-            if unwanted.is_empty() {
-                return taken;
+            let anchored = closed.map(|context| contexts.take_classes(context)).unwrap_or_default();
+            if unwanted.is_empty() && anchored.is_empty() {
+                break;
             }
-            let change = Change::Remove(unwanted.iter().filter_map(class).collect());
-            let Some(outcome) = self.reconciler.carry_out(&self.instrumentation, change) else { return taken };
+            let names = unwanted.iter().filter_map(class).chain(anchored.iter().cloned()).collect();
+            let Some(outcome) = self.reconciler.carry_out(&self.instrumentation, Change::Remove(names)) else {
+                is_clean = false;
+                break;
+            };
+            is_clean &= anchored.is_disjoint(&outcome.refused);
             // A probe that classes of several names share has no class: it stays.
             let is_gone = |probe: &u32| class(probe).is_some_and(|class| !outcome.refused.contains(&class));
             let left = live.not_given_since(outcome.pass).into_iter().filter(|probe| unwanted.contains(probe));
@@ -152,6 +188,10 @@ impl Session {
             live.lose(&gone);
             taken += gone.len();
         }
+        if let Some(context) = closed {
+            contexts.retire(context, is_clean);
+        }
+        taken
     }
 
     fn govern_again(&self, probes: &[u32]) {
@@ -201,8 +241,8 @@ impl Session {
         self.instrumentation.events.note("claim", &line);
     }
 
-    /// Refuses a pattern that matches more methods of loaded classes than are meant.
-    fn check_number_of_methods(&self, probes: &RequestedProbes, most: usize) -> Result<(), String> {
+    /// Refuses a pattern that matches more methods of loaded classes than are meant; returns how many it matches.
+    fn check_number_of_methods(&self, probes: &RequestedProbes, most: usize) -> Result<usize, String> {
         let counted = self.vm.with_attached_daemon(c"instr-probe", |jni| {
             let loaded = LoadedClasses::all(self.jvmti, jni).map_err(|error| error.to_string())?;
             let (mut classes, mut methods, mut without) = (0, 0, 0);
@@ -229,6 +269,6 @@ impl Session {
                 probes.text()
             ));
         }
-        Ok(())
+        Ok(methods)
     }
 }

@@ -1,12 +1,15 @@
 //! Claims that are kept for the next start, in the file that `[claims]` names.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use control::{ClaimLimits, ProbeRequest};
 use settings::PinnedClaim;
 
 use super::Session;
+use super::claims::open_context;
 use super::ends_of_claims::last_cpu_time;
+use crate::contexts::{self, Context};
 use crate::desired::{Claim, Expiry, Kept, RequestedProbes};
 use crate::files::claims_file::ClaimsFile;
 use crate::log::message;
@@ -28,9 +31,11 @@ impl Session {
         let _one_at_a_time = self.reloading.lock();
         for claim in pinned {
             match self.persisted(claim) {
-                Ok((probes, expiry)) => {
+                Ok((probes, context, expiry)) => {
                     let (id, text) = (self.instrumentation.claim_ids.next(), probes.text());
-                    let claim = Claim { kept: Kept::SinceEarlierStart, ..Claim::new(id, probes, expiry) };
+                    // No class has an anchor yet, so none is half done.
+                    context.iter().for_each(|context| contexts::of_process().arm(context));
+                    let claim = Claim { kept: Kept::SinceEarlierStart, context, ..Claim::new(id, probes, expiry) };
                     self.instrumentation.claims.add(claim);
                     self.note_claim(id, &format!("probes of {text}, kept in {}", file.path().display()));
                 }
@@ -43,14 +48,18 @@ impl Session {
         self.put_claims_in_force();
     }
 
-    fn persisted(&self, claim: &PinnedClaim) -> Result<(RequestedProbes, Expiry), String> {
+    fn persisted(&self, claim: &PinnedClaim) -> Result<(RequestedProbes, Option<Arc<Context>>, Expiry), String> {
         let methods = claim.methods.as_deref().unwrap_or_default();
         let probes = RequestedProbes::parse(methods, &claim.template, claim.level)?;
+        let probes = claim.within.iter().try_fold(probes, |probes, context| probes.within(context))?;
         let generation = self.instrumentation.generation();
-        probes.rules(generation.templates(), &generation.setup.config.exclude)?;
+        for pattern in probes.patterns() {
+            pattern.rules(generation.templates(), &generation.setup.config.exclude)?;
+        }
         let limits = limits_of(claim);
         self.check_limits(&limits)?;
-        Ok((probes, Expiry::exactly(limits, Instant::now(), last_cpu_time(&limits))))
+        let context = open_context(&probes)?;
+        Ok((probes, context, Expiry::exactly(limits, Instant::now(), last_cpu_time(&limits))))
     }
 
     /// Writes a requested claim into the file if it is to be kept for the next start.
@@ -103,6 +112,7 @@ fn limits_of(claim: &PinnedClaim) -> ClaimLimits {
 fn pinned_claim(probes: &RequestedProbes, limits: &ClaimLimits) -> PinnedClaim {
     PinnedClaim {
         methods: Some(probes.text()),
+        within: probes.context(),
         template: probes.template.clone(),
         level: probes.level,
         time: limits.seconds.map(Duration::from_secs),

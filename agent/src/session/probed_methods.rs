@@ -33,7 +33,9 @@ impl Session {
         let templates = generation.templates();
         let mut meant = self.instrumentation.live.described();
         meant.retain(|probe| selection.is_none_or(|selection| selection.lists(probe, templates)));
-        let key = |probe: &ProbeDescription| (probe.method.clone(), probe.descriptor.clone(), probe.template.clone());
+        let key = |probe: &ProbeDescription| {
+            (probe.method.clone(), probe.descriptor.clone(), probe.template.clone(), probe.context.clone())
+        };
         meant.sort_by_cached_key(key);
         let (matching, most) = (meant.len(), most.unwrap_or(MOST));
         meant.truncate(most);
@@ -46,6 +48,7 @@ impl Session {
                 method: method.to_owned(),
                 descriptor: probe.descriptor.clone(),
                 template: probe.template.to_string(),
+                context: (!probe.context.is_empty()).then(|| probe.context.to_string()),
                 category: category_of(&probe.template, templates).to_owned(),
                 level: self.present_level(probe).name().to_owned(),
                 live: probe.live,

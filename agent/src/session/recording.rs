@@ -15,6 +15,7 @@ use trace::{PAUSED, RECORDING};
 
 use super::{Session, SessionWatcher};
 use crate::classes::unloaded_classes::KeptAboutClasses;
+use crate::contexts;
 use crate::control::{self as control_service, ControlSocket, Controlled};
 use crate::desired::live_selection::LiveSelection;
 use crate::desired::withdrawn_probes::{ChangeKind, Changes, WithdrawnProbes};
@@ -405,6 +406,7 @@ impl Session {
         }
         self.instrumentation.leave();
         self.instrumentation.claims.clear();
+        contexts::of_process().close_all();
         self.instrumentation.live.clear_level_claims();
         self.instrumentation.events.listen(self.jvmti, false);
         // A class with wrappers must keep them whenever it is retransformed, so the hook stays on for those.

@@ -14,13 +14,14 @@ use control::LeftAlone;
 use instrument_core::level::Level;
 use instrument_core::outcome::{FREQ_INLINE_SIZE, MAX_INLINE_SIZE};
 use instrument_core::selection::{ClassContext, ClassDecision, MethodDecision};
-use instrument_core::{Insertion, MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, Workspace};
+use instrument_core::{Insertion, MethodPlan, Outcome, Refused, Rewritten, Workspace};
 use records::probe_registry::ProbeRequest;
 
 use super::ahead_of_time::Inserted;
 use super::class_origin::JvmOrigin;
 use super::class_plan::{ClassPlan, Coming};
 use super::hook_facts::HookFacts;
+use super::numbered_places::{self, NumberedPlace};
 use super::undecided::Undecided;
 use super::wishes::{self, Decided};
 use crate::classes::hierarchy::{BOOT, LoaderId, LoaderView, Newcomer};
@@ -231,7 +232,7 @@ fn instrument(
     }
     let mut outcome = run_engine(generation, file, &plan.methods);
     // What a rule wants and the method cannot have does not keep out what a person wants.
-    if leave_to_claims(&mut plan, decided, refused_of(&outcome)) {
+    if leave_to_claims(generation, &mut plan, decided, refused_of(&outcome)) {
         refuse_all(refused_of(&outcome));
         outcome = run_engine(generation, file, &plan.methods);
     }
@@ -261,10 +262,10 @@ fn refused_of(outcome: &Outcome) -> &[Refused] {
 }
 
 /// Leaves the templates of persons to methods that cannot have those of rules; returns whether there are such methods.
-fn leave_to_claims(plan: &mut ClassPlan, decided: &Decided, refused: &[Refused]) -> bool {
+fn leave_to_claims(generation: &Generation, plan: &mut ClassPlan, decided: &Decided, refused: &[Refused]) -> bool {
     let mut is_other = false;
     for refused in refused {
-        if let Some(templates) = decided.templates_of_claims(refused.method_index) {
+        if let Some(templates) = decided.templates_of_claims(generation.templates(), refused.method_index) {
             is_other |= plan.leave(refused.method_index, &templates);
         }
     }
@@ -351,10 +352,14 @@ fn number_probes(
     rewritten: &mut Rewritten,
 ) -> Option<()> {
     let templates = generation.templates();
+    let mut places = numbered_places::of(templates, decided, &rewritten.probes);
+    for (offset, anchor) in places.anchors.drain(..) {
+        write_number(&mut rewritten.bytes, offset, anchor)?;
+    }
     let mut watches = false;
-    let requests = rewritten.probes.iter().map(|slot: &ProbeSlot| {
-        let method = file.methods().get(slot.method_index);
-        let template = templates.get(slot.template);
+    let requests = places.probes.iter().map(|place| {
+        let method = file.methods().get(place.slot.method_index);
+        let template = templates.get(place.slot.template);
         let level = template.map_or(Level::Time, |template| template.level);
         let live = template.is_some_and(|template| template.live);
         watches |= !live && level == Level::Watch;
@@ -365,12 +370,17 @@ fn number_probes(
             template: template.map_or("?", |template| template.name.as_str()),
             level,
             live,
+            context: place.conditional.map_or("", |probe| probe.context.text()),
         }
     });
     let requests: Vec<ProbeRequest<'_>> = requests.collect();
     let numbers = instrumentation.probes.numbers((file.this_class().as_bytes(), loader), &requests)?;
-    for (slot, number) in rewritten.probes.iter().zip(&numbers) {
+    for (NumberedPlace { slot, conditional }, number) in places.probes.iter().zip(&numbers) {
         write_number(&mut rewritten.bytes, slot.offset, *number)?;
+        if let Some(conditional) = conditional {
+            instrumentation.begin_conditional(generation, *number, conditional);
+            continue;
+        }
         let Some(MethodDecision::Chosen(chosen)) = decided.decision.methods.get(slot.method_index) else { continue };
         let claimed = decided.claimed_probe(slot.method_index, slot.template);
         if templates.get(slot.template).is_some_and(|template| template.live) {

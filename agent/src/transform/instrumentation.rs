@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use instrument_core::level::Level;
+use instrument_core::level::{Level, Mode};
 use instrument_core::selection::{Chosen, CompiledRule};
 use parking_lot::RwLock;
 use records::probe_registry::{self, LIVE_NUMBERS, ProbeRegistry};
@@ -16,9 +16,10 @@ use crate::classes::known_facts::KnownFacts;
 use crate::classes::rewritten_classes::RewrittenClasses;
 use crate::classes::wrapped_classes::WrappedClasses;
 use crate::config::setup::Setup;
+use crate::contexts;
 use crate::desired::generation::Generation;
 use crate::desired::withdrawn_probes::WithdrawnProbes;
-use crate::desired::{ClaimIds, ClaimedProbe, Claims, WantingRules};
+use crate::desired::{ClaimIds, ClaimedProbe, Claims, ConditionalProbe, WantingRules};
 use crate::files::file_names::FileNames;
 use crate::jvm::{JavaVm, Jvmti};
 use crate::probes::live_control::{DecidedClaims, LevelChange, LiveControl, REMOVED};
@@ -155,6 +156,19 @@ impl Instrumentation {
         if let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !is_governed || chosen.templates.len() > 1) {
             withdrawn.spare(probe);
         }
+    }
+
+    /// A method got a live probe of this number that records inside a context only.
+    pub(crate) fn begin_conditional(&self, generation: &Generation, probe: u32, conditional: &ConditionalProbe) {
+        let ConditionalProbe { template, context, claims } = conditional;
+        contexts::of_process().begin_probe(probe, context);
+        let wanting = claims.iter().map(|(claim, level)| (*claim, *level, true)).collect();
+        let claimed = ClaimedProbe::new(None, wanting);
+        let level = claimed.level().unwrap_or(Level::Off);
+        let (templates, mode) = (Arc::from([*template]), Mode::Inline);
+        // No rule has this number.
+        let chosen = Chosen { rule: usize::MAX, templates, level, mode, capture: None };
+        self.begin_live(generation, probe, &chosen, Some(claimed));
     }
 
     /// A new claim of a person is about the method of a live probe: number, level, and whether it wants this probe.

@@ -9,9 +9,10 @@ use instrument_core::template::{TemplateId, TemplateLibrary};
 use rustc_hash::FxHashMap;
 
 use super::class_plan::Coming;
-use crate::desired::generation::Generation;
+use crate::contexts;
+use crate::desired::generation::{ClaimedProbes, ClaimedRole, Generation};
 use crate::desired::withdrawn_probes::Signature;
-use crate::desired::{ClaimedProbe, Effective, Wish, effective_plan};
+use crate::desired::{ClaimedProbe, ConditionalProbe, Effective, Wish, effective_plan};
 use crate::transform::instrumentation::Instrumentation;
 
 /// As the number of a rule: no rule has chosen the method, a person has.
@@ -26,26 +27,47 @@ pub(super) struct Decided {
     pub(super) by_rules: Option<u64>,
     /// By their indices, the methods that claims of persons are about, and all that is wanted of these.
     claimed: FxHashMap<usize, Vec<Wish>>,
+    /// By their indices, the methods with probes that record inside contexts only, or with anchors.
+    in_contexts: FxHashMap<usize, InContexts>,
     /// What each claim decides by itself.
     by_claims: Vec<(u32, ClassDecision)>,
 }
 
+/// What contexts have put into a method.
+#[derive(Debug, Clone)]
+pub(super) struct InContexts {
+    pub(super) probes: Vec<ConditionalProbe>,
+    /// The numbers of its anchors.
+    pub(super) anchors: Vec<u32>,
+}
+
 impl Decided {
+    /// Returns what contexts have put into a method, if anything.
+    pub(super) fn in_contexts(&self, method_index: usize) -> Option<&InContexts> {
+        self.in_contexts.get(&method_index)
+    }
+
     /// Returns who wants the probe of this template in this method, if a claim of a person is about the method.
     pub(super) fn claimed_probe(&self, method_index: usize, template: TemplateId) -> Option<ClaimedProbe> {
         Some(ClaimedProbe::of(self.claimed.get(&method_index)?, template))
     }
 
-    /// Returns the templates that persons want in this method, if they want any.
-    pub(super) fn templates_of_claims(&self, method_index: usize) -> Option<Arc<[TemplateId]>> {
+    /// Returns the templates that persons and contexts want in this method, if they want any.
+    pub(super) fn templates_of_claims(
+        &self,
+        library: &TemplateLibrary,
+        method_index: usize,
+    ) -> Option<Arc<[TemplateId]>> {
         let wishes = self.claimed.get(&method_index)?.iter();
-        let of_persons: Vec<Wish> = wishes.filter(|wish| matches!(wish, Wish::Person { .. })).cloned().collect();
-        Some(effective_plan(&of_persons)?.templates)
+        let without_rules: Vec<Wish> = wishes.filter(|wish| !matches!(wish, Wish::Rules { .. })).cloned().collect();
+        Some(all_templates(library, &effective_plan(&without_rules)?, self.in_contexts(method_index)))
     }
 
     /// Returns the number of the person's claim that decides about this method.
     pub(super) fn claim_of(&self, method_index: usize) -> Option<u32> {
-        effective_plan(self.claimed.get(&method_index)?)?.decided_by
+        let plan = effective_plan(self.claimed.get(&method_index)?)?;
+        let of_context = || Some(plan.conditional.first()?.claims.first()?.0);
+        plan.decided_by.or_else(of_context)
     }
 
     /// Returns the number of a claim that names this method and does not take it, and why not.
@@ -69,33 +91,37 @@ pub(super) fn decide(
     let by_rules = generation.rules().effect(&decision);
     let name = file.this_class().as_bytes();
     let without_reach = ClassContext { reach: None, delegates: &[], ..*context };
-    let claimed: Vec<(u32, ClassDecision)> = generation
+    let claimed: Vec<(&ClaimedProbes, ClassDecision)> = generation
         .claimed
         .iter()
         .filter(|claimed| claimed.rules.wants_name(name))
-        .map(|claimed| (claimed.claim, claimed.rules.decide(file, &without_reach)))
+        .map(|claimed| (claimed, claimed.rules.decide(file, &without_reach)))
         .collect();
     let suppressed = instrumentation.withdrawn.as_ref().map_or_else(Vec::new, |withdrawn| withdrawn.methods_of(name));
-    let mut of_claims = FxHashMap::default();
+    let (mut of_claims, mut in_contexts) = (FxHashMap::default(), FxHashMap::default());
     // For most classes the rules say all there is.
     if claimed.is_empty() && suppressed.is_empty() {
-        return Decided { decision, by_rules, claimed: of_claims, by_claims: claimed };
+        return Decided { decision, by_rules, claimed: of_claims, in_contexts, by_claims: Vec::new() };
     }
     for (index, (method, decided)) in file.methods().iter().zip(&mut decision.methods).enumerate() {
         let rule = if let MethodDecision::Chosen(chosen) = &*decided { Some(chosen.rule) } else { None };
-        let mut wishes = wishes(method, decided, &claimed, index, &suppressed);
+        let mut wishes = wishes(generation.templates(), (method, decided), &claimed, index, &suppressed);
         leave_out_late_wrapper(&mut wishes, method, coming);
         take_live_variants(&mut wishes, generation.templates());
         match effective_plan(&wishes) {
-            Some(Effective { templates, level, mode, capture, decided_by }) => {
+            Some(effective) => {
+                let contexts = InContexts::of(name, &effective);
+                let templates = all_templates(generation.templates(), &effective, contexts.as_ref());
+                let Effective { level, mode, capture, decided_by, .. } = effective;
                 let rule = rule.unwrap_or(NO_RULE);
                 *decided = MethodDecision::Chosen(Chosen { rule, templates, level, mode, capture });
-                if decided_by.is_some() {
+                if decided_by.is_some() || contexts.is_some() {
                     // What the governor takes away is not wanted.
                     let is_suppressed = wishes.contains(&Wish::Suppress);
                     wishes.retain(|wish| !(is_suppressed && matches!(wish, Wish::Rules { .. })));
                     of_claims.insert(index, wishes);
                 }
+                in_contexts.extend(contexts.map(|contexts| (index, contexts)));
             }
             None => {
                 if let MethodDecision::Chosen(chosen) = decided {
@@ -104,7 +130,28 @@ pub(super) fn decide(
             }
         }
     }
-    Decided { decision, by_rules, claimed: of_claims, by_claims: claimed }
+    let by_claims = claimed.into_iter().map(|(claimed, decision)| (claimed.claim, decision)).collect();
+    Decided { decision, by_rules, claimed: of_claims, in_contexts, by_claims }
+}
+
+impl InContexts {
+    /// Returns what contexts put into a method of this class.
+    fn of(class: &[u8], effective: &Effective) -> Option<InContexts> {
+        let Effective { conditional, steps, .. } = effective;
+        if conditional.is_empty() && steps.is_empty() {
+            return None;
+        }
+        let anchors = contexts::of_process().anchors(class, steps);
+        // Without an anchor the context is never met, which is better than being met where it is not.
+        Some(InContexts { probes: conditional.clone(), anchors: anchors.into_iter().flatten().collect() })
+    }
+}
+
+/// Returns the templates of a method, outermost first: its anchors are innermost.
+fn all_templates(library: &TemplateLibrary, effective: &Effective, contexts: Option<&InContexts>) -> Arc<[TemplateId]> {
+    let Some(InContexts { probes, anchors }) = contexts else { return Arc::clone(&effective.templates) };
+    let anchors = anchors.iter().filter_map(|_| library.anchor());
+    effective.templates.iter().copied().chain(probes.iter().map(|probe| probe.template)).chain(anchors).collect()
 }
 
 /// A wrapper that a rule wants cannot be added to a loaded class, which does not exclude what persons want.
@@ -113,7 +160,9 @@ fn leave_out_late_wrapper(wishes: &mut Vec<Wish>, method: &Member<'_>, coming: &
         Coming::First => false,
         Coming::Again(wrapped) => !wrapped.as_ref().is_some_and(|wrapped| wrapped.contains(method)),
     };
-    if is_late && wishes.iter().any(|wish| matches!(wish, Wish::Person { .. })) {
+    let is_by_person =
+        |wish: &Wish| matches!(wish, Wish::Person { .. } | Wish::Conditional { .. } | Wish::Anchor { .. });
+    if is_late && wishes.iter().any(is_by_person) {
         wishes.retain(|wish| !matches!(wish, Wish::Rules { mode: Mode::Wrapper, .. }));
     }
 }
@@ -139,9 +188,9 @@ fn take_live_variants(wishes: &mut [Wish], library: &TemplateLibrary) {
 }
 
 fn wishes(
-    method: &Member<'_>,
-    by_rules: &MethodDecision,
-    claimed: &[(u32, ClassDecision)],
+    library: &TemplateLibrary,
+    (method, by_rules): (&Member<'_>, &MethodDecision),
+    claimed: &[(&ClaimedProbes, ClassDecision)],
     index: usize,
     suppressed: &[Signature],
 ) -> Vec<Wish> {
@@ -150,9 +199,20 @@ fn wishes(
         let (templates, capture) = (Arc::clone(templates), capture.clone());
         wishes.push(Wish::Rules { templates, level: *level, mode: *mode, capture });
     }
-    for (claim, decision) in claimed {
-        if let Some(MethodDecision::Chosen(Chosen { templates, level, .. })) = decision.methods.get(index) {
-            wishes.push(Wish::Person { claim: *claim, templates: Arc::clone(templates), level: *level });
+    for (ClaimedProbes { claim, role, .. }, decision) in claimed {
+        let Some(MethodDecision::Chosen(Chosen { templates, level, .. })) = decision.methods.get(index) else {
+            continue;
+        };
+        match role {
+            ClaimedRole::Probe => {
+                wishes.push(Wish::Person { claim: *claim, templates: Arc::clone(templates), level: *level });
+            }
+            ClaimedRole::Conditional(context) => {
+                wishes.extend(templates.iter().filter_map(|live| library.conditional(*live)).map(|template| {
+                    Wish::Conditional { claim: *claim, template, level: *level, context: Arc::clone(context) }
+                }));
+            }
+            ClaimedRole::Anchor(step) => wishes.push(Wish::Anchor { step: *step }),
         }
     }
     let is_suppressed = |(name, descriptor): &Signature| {

@@ -49,12 +49,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 /// A line for each probe, by method.
 fn text(rows: &[MethodRow], done: &MethodsDone) -> String {
     let mut lines = Vec::with_capacity(rows.len() + 2);
-    for MethodRow { class, method, descriptor, template, category, level, live, state, wanted_by } in rows {
+    for MethodRow { class, method, descriptor, template, context, category, level, live, state, wanted_by } in rows {
         let kind = if *live { "" } else { ", fixed" };
         let state = if state == "active" { String::new() } else { format!(", {state}") };
         let wanted_by = if wanted_by.is_empty() { String::new() } else { format!(" ({})", wanted_by.join(", ")) };
+        let inside = context.as_ref().map_or_else(String::new, |context| format!(" inside {context}"));
         lines.push(format!(
-            "{class}.{method}{descriptor}: {template} [{category}] at level {level}{kind}{state}{wanted_by}"
+            "{class}.{method}{descriptor}: {template}{inside} [{category}] at level {level}{kind}{state}{wanted_by}"
         ));
     }
     lines.push(format!("# {}", counted(done.matching as u64, "probe")));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use control::{ClaimList, ClaimRow, Probed, Removed, Request};
+use control::{ClaimList, ClaimRow, ContextMethod, Probed, Removed, Request};
 use instrument_core::level::Level;
 use trace::report::counted;
 
@@ -22,6 +22,9 @@ pub(crate) struct ProbeArguments {
     pid: u32,
     /// Methods: `package.Class.method`, `*` inside a package or name, `**` across packages.
     methods: String,
+    /// Record only while these methods are executing on the thread, in this order, the outermost first: 'a.B.c > d.E.f'.
+    #[arg(long = "in", value_name = "METHODS")]
+    within: Option<String>,
     /// How long the probes stay: `30s`, `10m`, `2h`.
     #[arg(long = "for", value_name = "TIME", value_parser = seconds)]
     time: Option<u64>,
@@ -100,6 +103,7 @@ fn request(arguments: &ProbeArguments) -> Request {
         methods: arguments.methods.clone(),
         level: Some(arguments.level),
         template: Some(arguments.template.clone()),
+        within: arguments.within.clone(),
         seconds: arguments.time,
         calls: arguments.calls,
         cycles: arguments.cycles,
@@ -178,7 +182,7 @@ fn cycles(text: &str) -> Result<u64, String> {
 }
 
 fn probed_text(pid: u32, methods: &str, probed: &Probed) -> String {
-    let Probed { claim, methods: probes, classes, waiting, refused, overruled, expires } = probed;
+    let Probed { claim, methods: probes, classes, waiting, refused, overruled, expires, within } = probed;
     let mut lines = vec![match (classes, probes) {
         (0, 0) if !waiting.is_empty() || !refused.is_empty() => {
             format!("claim {claim}: no probe yet; `instr remove {pid} {claim}` ends it")
@@ -201,12 +205,27 @@ fn probed_text(pid: u32, methods: &str, probed: &Probed) -> String {
             classes_text(*classes)
         ),
     }];
+    lines.extend(context_lines(within));
     lines.extend(waiting.iter().map(|reason| format!("waits: {reason}")));
     lines.extend(refused.iter().map(|reason| format!("refused: {reason}")));
     lines.extend(overruled.clone());
     lines.extend(expires.iter().map(|expires| format!("ends: {expires}")));
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// What is recorded only inside a context says so, and which of its methods are not loaded.
+fn context_lines(within: &[ContextMethod]) -> Vec<String> {
+    let methods: Vec<&str> = within.iter().map(|of| of.method.as_str()).collect();
+    let mut lines = Vec::new();
+    if !methods.is_empty() {
+        lines.push(format!("recorded only inside: {}", methods.join(" > ")));
+    }
+    let missing = within.iter().filter(|of| of.methods == 0);
+    lines.extend(missing.map(|of| {
+        format!("no loaded class has {}: nothing is recorded until one with such a method is loaded", of.method)
+    }));
+    lines
 }
 
 fn classes_text(classes: usize) -> String {
@@ -216,7 +235,7 @@ fn classes_text(classes: usize) -> String {
 /// A line for each claim.
 fn table(claims: &[ClaimRow]) -> String {
     let mut lines = vec![format!(
-        "{:>4}  {:<9} {:<9} {:<6} {:<8} {:<50} reason",
+        "{:>4}  {:<9} {:<11} {:<6} {:<8} {:<50} reason",
         "id", "owner", "role", "level", "state", "methods"
     )];
     for ClaimRow { id, owner, role, class, method, level, state, reason, hits, expires } in claims {
@@ -225,8 +244,9 @@ fn table(claims: &[ClaimRow]) -> String {
         let methods = format!("{class}.{method}");
         let hits = hits.map_or_else(String::new, |hits| format!("; {}", counted(hits, "call")));
         let expires = expires.as_ref().map_or_else(String::new, |expires| format!("; ends {expires}"));
-        lines
-            .push(format!("{id:>4}  {owner:<9} {role:<9} {level:<6} {state:<8} {methods:<50} {reason}{hits}{expires}"));
+        lines.push(format!(
+            "{id:>4}  {owner:<9} {role:<11} {level:<6} {state:<8} {methods:<50} {reason}{hits}{expires}"
+        ));
     }
     lines.push(String::new());
     lines.join("\n")
@@ -276,6 +296,7 @@ mod tests {
             refused: Vec::new(),
             overruled: None,
             expires: None,
+            within: Vec::new(),
         };
         let text = |classes, methods| probed_text(7, "a.B.c", &probed(classes, methods));
         assert!(
@@ -293,5 +314,12 @@ mod tests {
         let with_end = Probed { expires: Some("at 12:04:10 UTC or after 1,000 calls".to_owned()), ..probed(2, 5) };
         let expected = format!("{}ends: at 12:04:10 UTC or after 1,000 calls\n", text(2, 5));
         assert_eq!(probed_text(7, "a.B.c", &with_end), expected);
+        let of = |method: &str, methods| ContextMethod { method: method.to_owned(), methods };
+        let within = Probed { within: vec![of("d.E.f", 1), of("g.H.i", 0)], ..probed(2, 5) };
+        let expected = format!(
+            "{}recorded only inside: d.E.f > g.H.i\nno loaded class has g.H.i: nothing is recorded until one with such a method is loaded\n",
+            text(2, 5)
+        );
+        assert_eq!(probed_text(7, "a.B.c", &within), expected);
     }
 }

@@ -32,6 +32,8 @@ pub(crate) struct Row {
     pub(crate) recent: Option<Recent>,
     /// The part of the time to which the number of calls applies, if the level was changed in between: `first 0.4 s`.
     part: Option<String>,
+    /// The context inside which its calls are recorded only.
+    context: Option<String>,
 }
 
 /// Two looks, and what lies between them.
@@ -61,7 +63,7 @@ pub(crate) enum Column {
 }
 
 impl Row {
-    /// The method, with its parameters if it is overloaded, the category of its template unless that is the usual one, and the part of the
+    /// The method, with its parameters if it is overloaded, the context inside which it is recorded only, the category of its template unless that is the usual one, and the part of the
     /// time to which the number of calls applies.
     pub(crate) fn name(&self) -> String {
         let parameters = self.parameters.as_ref().map_or_else(String::new, |parameters| format!("({parameters})"));
@@ -70,7 +72,8 @@ impl Row {
             category => format!(" [{category}]"),
         };
         let part = self.part.as_ref().map_or_else(String::new, |part| format!(" [{part}]"));
-        format!("{}{parameters}{category}{part}", self.method)
+        let context = self.context.as_ref().map_or_else(String::new, |context| format!(" inside {context}"));
+        format!("{}{parameters}{context}{category}{part}", self.method)
     }
 
     /// Returns the figure of a column. At level watch only the calls that met a tick are recorded: there were at least as many, and their
@@ -162,6 +165,7 @@ fn rows(before: &[Hot], now: &[Hot], seconds: f64) -> Vec<Row> {
             lengths: lengths / seconds,
             mean: (calls > 0 && hot.mean_is_known).then(|| lengths / calls as f64),
             recent: hot.recent,
+            context: hot.context.clone(),
             part: part(earlier.get(&hot.probe).and_then(|hot| hot.recorded), hot),
         }
     };
@@ -199,6 +203,7 @@ mod tests {
         let category = if probe == 9 { "database" } else { "catch-all" }.to_owned();
         let (method, level) = (method.to_owned(), level.to_owned());
         Hot {
+            context: None,
             probe,
             category,
             method,

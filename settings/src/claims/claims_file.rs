@@ -22,6 +22,8 @@ declare_table! {
     pub struct PinnedClaim = "claim" {
         /// Methods as `package.Class.method` with `*` and `**`.
         methods: Option<String> = key("methods", parsed(methods)),
+        /// Calls are recorded only while these methods are executing, in this order: `a.B.c > d.E.f`.
+        within: Option<String> = key("in", parsed(context)),
         /// The template.
         template: String = key("template", text(), "timed".to_owned()),
         /// The level.
@@ -45,7 +47,9 @@ declare_table! {
 impl PinnedClaim {
     /// Whether both want the same probes, whatever their limits.
     pub fn wants_the_same(&self, other: &PinnedClaim) -> bool {
-        (&self.methods, &self.template, self.level) == (&other.methods, &other.template, other.level)
+        let wanted =
+            |claim: &'_ PinnedClaim| (claim.methods.clone(), claim.within.clone(), claim.template.clone(), claim.level);
+        wanted(self) == wanted(other)
     }
 }
 
@@ -69,10 +73,12 @@ fn read_claims(top: &TableReader<'_, '_>, problems: &mut Problems) -> Vec<Pinned
 pub fn claims_text(claims: &[PinnedClaim]) -> String {
     let mut file = HEAD.to_owned();
     for claim in claims {
-        let PinnedClaim { methods, template, level, time, calls, cycles, healthy_for, while_healthy, line: _ } = claim;
+        let PinnedClaim { methods, within, template, level, time, calls, cycles, healthy_for, while_healthy, line: _ } =
+            claim;
         let seconds = |time: &Duration| json!(format!("{} s", time.as_secs()));
         let keys = [
             ("methods", methods.as_ref().map(|methods| json!(methods))),
+            ("in", within.as_ref().map(|within| json!(within))),
             ("template", Some(json!(template))),
             ("level", Some(json!(level.name()))),
             ("for", time.as_ref().map(seconds)),
@@ -99,6 +105,11 @@ fn methods(text: &str) -> Result<String, PatternError> {
     Ok(text.to_owned())
 }
 
+fn context(text: &str) -> Result<String, PatternError> {
+    text.split('>').try_for_each(|method| self::methods(method.trim()).map(|_| ()))?;
+    Ok(text.to_owned())
+}
+
 fn cycles(text: &str) -> Result<u64, PatternError> {
     let cycles = text.parse().ok().filter(|cycles| *cycles > 0);
     cycles.ok_or_else(|| {
@@ -114,6 +125,7 @@ mod tests {
     fn what_is_written_is_read_again() {
         let simple = PinnedClaim { methods: Some("com.acme.Shop.*".to_owned()), ..PinnedClaim::default() };
         let limited = PinnedClaim {
+            within: Some("com.acme.Web.handle > com.acme.Cart.pay".to_owned()),
             methods: Some("a.Odd.say \"hello\\\"".to_owned()),
             template: "mine".to_owned(),
             level: Level::Full,

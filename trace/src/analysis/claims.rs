@@ -129,7 +129,7 @@ impl RecordedParts {
 }
 
 fn probe(frame: &Frame) -> Probe {
-    [&frame.class, &frame.method, &frame.descriptor, &frame.template].map(Clone::clone)
+    [&frame.class, frame.bare_method(), &frame.descriptor, &frame.template].map(str::to_owned)
 }
 
 fn in_order(mut changes: Vec<Change>) -> Vec<Change> {

@@ -6,8 +6,8 @@ use super::RecordedPart;
 use super::blocks::{Block, Blocks};
 use super::lengths::CallTimes;
 use super::tree::Subtracted;
-use crate::IN_BURSTS;
 use crate::reader::Method;
+use crate::{IN_BURSTS, INSIDE};
 
 /// Stands in the call tree for the paths that have no nodes of their own.
 pub(super) const LEFT_OUT: &str = "(paths left out)";
@@ -31,7 +31,7 @@ pub struct Frame {
     pub class: String,
     /// Name of the class's module; empty if the recording does not say it.
     pub module: String,
-    /// Name of the method.
+    /// Name of the method; of calls that were recorded inside a context only, followed by that: `find inside a.B.c > d.E.f`.
     pub method: String,
     /// Descriptor of the method.
     pub descriptor: String,
@@ -97,6 +97,11 @@ impl Frame {
         format!("{}{}", self.full_name(), self.bursts())
     }
 
+    /// Returns the name of the method alone.
+    pub(super) fn bare_method(&self) -> &str {
+        self.method.strip_suffix(context_of(&self.template)).unwrap_or(&self.method)
+    }
+
     fn bursts(&self) -> &'static str {
         if self.is_in_bursts() { IN_BURSTS } else { "" }
     }
@@ -125,6 +130,12 @@ impl Frame {
     pub(super) fn block_mut(&mut self, block: usize) -> Option<&mut Block> {
         self.blocks.get_or_insert_default().get_mut(block)
     }
+}
+
+/// Returns what follows the name of a template of which calls were recorded inside a context only; empty for others.
+fn context_of(template: &str) -> &str {
+    let template = template.strip_suffix(IN_BURSTS).unwrap_or(template);
+    template.find(INSIDE).and_then(|at| template.get(at..)).unwrap_or("")
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -158,7 +169,7 @@ impl Frames {
             self.frames.push(Frame {
                 class: identity.class.clone(),
                 module: module.to_owned(),
-                method: identity.method.clone(),
+                method: format!("{}{}", identity.method, context_of(&identity.template)),
                 descriptor: identity.descriptor.clone(),
                 template: identity.template.clone(),
                 ..Frame::default()

@@ -61,6 +61,7 @@ impl Controlled for MadeUp {
             refused: Vec::new(),
             overruled: None,
             expires: None,
+            within: Vec::new(),
         })
     }
 
@@ -70,6 +71,7 @@ impl Controlled for MadeUp {
 
     fn methods(&self, methods: Option<&str>, most: Option<usize>) -> Result<(Vec<MethodRow>, MethodsDone), Refusal> {
         let row = MethodRow {
+            context: None,
             class: methods.unwrap_or("a.B").to_owned(),
             method: "c".to_owned(),
             descriptor: "()V".to_owned(),

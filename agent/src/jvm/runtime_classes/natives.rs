@@ -1,4 +1,5 @@
-//! The native methods of `java.instr.Ring`, `java.instr.Live`, `java.instr.Watch`, `java.instr.Sections` and `java.instr.Full`.
+//! The native methods of `java.instr.Ring`, `java.instr.Live`, `java.instr.Watch`, `java.instr.Sections`, `java.instr.Contexts` and
+//! `java.instr.Full`.
 
 use std::ffi::c_void;
 use std::sync::OnceLock;
@@ -119,6 +120,34 @@ extern "system" fn register_section(
     let name = unsafe { std::slice::from_raw_parts(name as *const u8, length) };
     let number = event_guard::run(Event::Native, || Some(RECORDER.get()?.section(name))).unwrap_or(0);
     jni::jint::try_from(number).unwrap_or(0)
+}
+
+/// The addresses that `java.instr.Contexts` asks for, in the order of its native methods.
+static CONTEXT_TABLES: OnceLock<[i64; 4]> = OnceLock::new();
+
+/// Binds the native methods of `java.instr.Contexts`.
+pub(crate) fn register_context_natives(
+    jni: &Jni<'_>,
+    contexts: GlobalClass,
+    tables: [i64; 4],
+) -> Result<(), JavaError> {
+    CONTEXT_TABLES.get_or_init(|| tables);
+    let method = |name: &'static std::ffi::CStr, function: *const c_void| jni::JNINativeMethod {
+        name: name.as_ptr(),
+        signature: c"()J".as_ptr(),
+        fnPtr: function.cast_mut(),
+    };
+    let methods = [
+        method(c"places", context_table::<0> as *const c_void),
+        method(c"anchors", context_table::<1> as *const c_void),
+        method(c"steps", context_table::<2> as *const c_void),
+        method(c"withoutPlace", context_table::<3> as *const c_void),
+    ];
+    register(jni, contexts, &methods)
+}
+
+extern "system" fn context_table<const TABLE: usize>(_env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jlong {
+    CONTEXT_TABLES.get().and_then(|tables| tables.get(TABLE)).copied().unwrap_or(0)
 }
 
 /// Receives the internal names of types that were thrown.

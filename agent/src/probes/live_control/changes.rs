@@ -49,7 +49,7 @@ mod tests {
 
     fn request(live: bool) -> ProbeRequest<'static> {
         let level = if live { Level::Time } else { Level::Watch };
-        ProbeRequest { name: b"a", descriptor: b"()V", access_flags: 1, template: "timed", level, live }
+        ProbeRequest { name: b"a", descriptor: b"()V", access_flags: 1, template: "timed", level, live, context: "" }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 pub(super) mod file_trouble;
 mod sample_sink;
+mod template_name;
 mod thread_switches;
 pub(super) mod trace_dumps;
 pub(super) mod trace_sink;

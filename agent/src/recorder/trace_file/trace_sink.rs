@@ -12,6 +12,7 @@ use trace::{MethodInfo, Recording, TaskStep};
 
 use super::file_trouble::{FileReports, FileTrouble};
 use super::sample_sink::{SampleSink, method_info, ticks_of};
+use super::template_name::template_name;
 use super::thread_switches::ThreadSwitches;
 use super::trace_dumps::{DumpDesk, Took, TraceDumps};
 use crate::recorder::calls::call_rates::CallRates;
@@ -422,12 +423,7 @@ impl TraceSink {
     fn define_methods(&mut self) {
         let Some(recording) = &mut self.recording else { return };
         self.probes.new_definitions(&mut self.definitions, |probe| {
-            let suffix = match probe.level {
-                Level::Burst => trace::IN_BURSTS,
-                Level::Full => trace::AT_FULL,
-                Level::Off | Level::Watch | Level::Time => "",
-            };
-            let template = format!("{}{suffix}", probe.template);
+            let template = template_name(&probe);
             recording.define_method(
                 probe.id,
                 MethodInfo {
@@ -562,6 +558,7 @@ mod tests {
             template: "timed",
             level,
             live: false,
+            context: "",
         };
         let numbers = probes.numbers((b"a/B", 1), &[request(Level::Watch), request(Level::Time)]);
         let Some([watched, timed]) = numbers.as_deref() else { panic!("{numbers:?}") };

@@ -6,7 +6,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::problem::TemplateProblem;
 use super::runtime_members::RuntimeClasses;
-use super::{Template, TemplateId, category, read};
+use super::{CONTEXT_CATEGORY, Purpose, Template, TemplateId, category, read};
 use crate::level::Level;
 
 /// All templates, built-in and the user's own. Immutable once built, shared by all threads.
@@ -35,37 +35,61 @@ impl TemplateLibrary {
         let (count, content) = (templates.len(), FxBuildHasher.hash_one(bytes));
         for mut template in templates {
             template.content = content;
-            let same = |known: &&mut Template| {
-                (&known.name, known.level, known.live) == (&template.name, template.level, template.live)
-                    && known.captures() == template.captures()
-            };
-            match self.templates.iter_mut().find(same) {
-                Some(known) => *known = template,
-                None => self.templates.push(template),
+            if template.category == CONTEXT_CATEGORY {
+                template.purpose = Purpose::Anchor;
             }
+            let conditional = if template.live { template.conditional() } else { None };
+            [Some(template), conditional].into_iter().flatten().for_each(|template| self.put(template));
         }
         Ok(count)
     }
 
+    fn put(&mut self, template: Template) {
+        let same = |known: &&mut Template| {
+            (&known.name, known.level, known.live) == (&template.name, template.level, template.live)
+                && (known.captures(), known.purpose) == (template.captures(), template.purpose)
+        };
+        match self.templates.iter_mut().find(same) {
+            Some(known) => *known = template,
+            None => self.templates.push(template),
+        }
+    }
+
     /// Names of all templates, each once, in order of their first appearance.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        let templates = &self.templates;
-        templates.iter().enumerate().filter_map(|(at, template)| {
-            let first = templates.iter().position(|other| other.name == template.name);
-            (first == Some(at)).then_some(template.name.as_str())
+        self.iter().filter_map(|(id, template)| {
+            let (first, _) = self.iter().find(|(_, other)| other.name == template.name)?;
+            (first == id).then_some(template.name.as_str())
         })
     }
 
-    /// All variants.
-    pub fn iter(&self) -> impl Iterator<Item = (TemplateId, &Template)> {
-        self.templates.iter().enumerate().map(|(at, template)| (TemplateId(at as u32), template))
+    /// All variants that rules can use.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (TemplateId, &Template)> {
+        self.for_purpose(Purpose::Rules)
+    }
+
+    fn for_purpose(&self, purpose: Purpose) -> impl DoubleEndedIterator<Item = (TemplateId, &Template)> {
+        let all = self.templates.iter().enumerate().map(|(at, template)| (TemplateId(at as u32), template));
+        all.filter(move |(_, template)| template.purpose == purpose)
+    }
+
+    /// Returns the variant of a live template that records inside a context only.
+    pub fn conditional(&self, live: TemplateId) -> Option<TemplateId> {
+        let of = self.get(live).filter(|template| template.live)?;
+        let is_it = |template: &Template| template.name == of.name && template.captures() == of.captures();
+        self.for_purpose(Purpose::Conditional).find(|(_, template)| is_it(template)).map(|(id, _)| id)
+    }
+
+    /// Returns the template that marks the methods of contexts.
+    pub fn anchor(&self) -> Option<TemplateId> {
+        self.for_purpose(Purpose::Anchor).next().map(|(id, _)| id)
     }
 
     /// Returns the name of the template for a category, or for the nearest category that it refines and that has one. Of several it is the
     /// first in the origin that was added last.
     pub fn of_category(&self, category: &str) -> Option<&str> {
         category::with_parents(category).find_map(|category| {
-            let of_it = || self.templates.iter().filter(|template| template.category == category);
+            let of_it = || self.iter().map(|(_, template)| template).filter(|template| template.category == category);
             let origin = &of_it().next_back()?.origin;
             of_it().find(|template| template.origin == *origin).map(|template| template.name.as_str())
         })
@@ -73,7 +97,7 @@ impl TemplateLibrary {
 
     /// Returns the categories of all templates, sorted, each once.
     pub fn categories(&self) -> Vec<&str> {
-        let mut known: Vec<&str> = self.templates.iter().map(|template| template.category.as_str()).collect();
+        let mut known: Vec<&str> = self.iter().map(|(_, template)| template.category.as_str()).collect();
         known.sort_unstable();
         known.dedup();
         known

@@ -27,7 +27,7 @@ pub(crate) use single_pass_form::SinglePassForm;
 pub use template_id::TemplateId;
 
 use crate::level::Level;
-use symbol::Symbol;
+use symbol::{MemberSymbol, Symbol};
 
 /// A template, ready to be merged. It is never changed.
 #[derive(Clone, Debug)]
@@ -41,6 +41,8 @@ pub struct Template {
     /// A variant for all levels, which asks for the present one at each call. It uses two probe numbers: its own for exact
     /// times, the next for those of ticks.
     pub live: bool,
+    /// Who puts it into methods.
+    pub purpose: Purpose,
     /// The jar that contains it, or `built-in`.
     pub origin: String,
     /// Hash of the class file that it was read from: a template of the same name with another hash may be another one.
@@ -67,7 +69,39 @@ pub struct Template {
     pub(crate) minimum_version: u16,
 }
 
+/// Who puts a template into methods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Rules and persons, by its name.
+    Rules,
+    /// Persons and diagnoses, where calls are recorded only inside a context: a live variant that asks for the context first.
+    Conditional,
+    /// Contexts: it marks that the method is executing, and records nothing.
+    Anchor,
+}
+
+/// The origin of instr's own templates.
+pub const BUILT_IN: &str = "built-in";
+
+/// The category of the template that contexts put into methods. No rule can name it.
+pub(crate) const CONTEXT_CATEGORY: &str = "context";
+
 impl Template {
+    /// Returns the variant of a live template that asks first whether the thread is inside the probe's context: `Contexts.enter` in place of
+    /// `Live.enter`, which has the same shape. `None` if it does not ask for its level there.
+    fn conditional(&self) -> Option<Template> {
+        let mut conditional = Template { purpose: Purpose::Conditional, ..self.clone() };
+        let mut enters = conditional.symbols.iter_mut().filter_map(|symbol| match symbol {
+            Symbol::Member(member) => Some(member),
+            _ => None,
+        });
+        let is_enter = |member: &&mut MemberSymbol| {
+            (&*member.owner, &*member.name, &*member.descriptor) == (b"java/instr/Live", b"enter", b"(I)J")
+        };
+        enters.find(is_enter)?.owner = b"java/instr/Contexts".to_vec();
+        Some(conditional)
+    }
+
     /// Whether it records its calls: it asks for the number of its probe.
     pub fn records(&self) -> bool {
         self.needs.probe_id

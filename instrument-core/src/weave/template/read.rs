@@ -13,7 +13,10 @@ use super::intrinsic::{Intrinsic, TARGET_CLASS};
 use super::runtime_members::RuntimeClasses;
 use super::symbol::{BootstrapRow, Symbol, SymbolReader};
 use super::type_walk::class_symbol;
-use super::{Operation, OperationKind, Template, TemplateFrame, TemplateHandler, TemplateProblem, TemplateType, lint};
+use super::{
+    BUILT_IN, CONTEXT_CATEGORY, Operation, OperationKind, Purpose, Template, TemplateFrame, TemplateHandler,
+    TemplateProblem, TemplateType, lint,
+};
 use crate::level::Level;
 use crate::weave::template::SinglePassForm;
 
@@ -181,6 +184,11 @@ fn template(place: &mut Place<'_>, marks: Marks) -> Result<Template, Problems> {
     if let Some(message) = category::problem(&marks.category) {
         return Err(vec![place.problem(0, message)]);
     }
+    if marks.category == CONTEXT_CATEGORY && place.origin != BUILT_IN {
+        return Err(vec![
+            place.problem(0, format!("has the category `{CONTEXT_CATEGORY}`, which is instr's own; use another word")),
+        ]);
+    }
     let mut lifted = lift(place, &code)?;
     lifted.read_tables(place, &code).map_err(|error| unreadable(place, error))?;
     if let Some(order) = exit_block::inline_exit_block(&mut lifted.operations, &mut lifted.frames, &mut lifted.handlers)
@@ -192,6 +200,7 @@ fn template(place: &mut Place<'_>, marks: Marks) -> Result<Template, Problems> {
         category: marks.category,
         level: marks.level,
         live: marks.live,
+        purpose: Purpose::Rules,
         origin: place.origin.to_owned(),
         content: 0,
         source: place.source(),

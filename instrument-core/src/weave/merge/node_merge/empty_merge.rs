@@ -9,7 +9,7 @@ use crate::weave::merge::renumber::Renumbering;
 use crate::weave::merge::slots::SlotPlan;
 use crate::weave::options::Layout;
 use crate::weave::refusal::Refusal;
-use crate::weave::template::{Needs, Template};
+use crate::weave::template::{Needs, Purpose, Template};
 
 /// A template without a single instruction, to be given to [`NodeMerge::unchanged`].
 pub(crate) fn empty_template() -> Template {
@@ -19,6 +19,7 @@ pub(crate) fn empty_template() -> Template {
         category: String::new(),
         level: Level::Off,
         live: false,
+        purpose: Purpose::Rules,
         origin: String::new(),
         content: 0,
         source: String::new(),

@@ -1,0 +1,119 @@
+//! The memory that anchors and conditional probes share with the agent (`java.instr.Contexts`): places of threads, what anchors stand for, and the last
+//! step of each probe's context.
+//!
+//! It is a part of the library, as classes may hold anchors whatever becomes of the session. Its pages take memory when they are touched.
+
+use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering, fence};
+
+use records::probe_registry::HIGHEST_PROBE;
+
+/// How many words of steps a place has.
+pub(super) const WORDS: usize = 4;
+/// The bits of a word that stand for steps; the others are the runtime's.
+pub(super) const STEP_BITS: u64 = !0b111;
+
+const PLACES: usize = 1 << 16;
+/// No thread has this id. The first place belongs to it, as a thread that is being attached has the id 0.
+const NOBODY: i64 = -1;
+const ANCHORS: usize = 1 << 16;
+/// Anchor 0 and this step, the first of word 0, are for warming up.
+pub(super) const WARM_UP_STEP: u8 = 3;
+/// Bytes before that of probe 0, for the probes -5 to -1, with which Java code warms up.
+const IN_FRONT: usize = 5;
+
+#[derive(Debug)]
+#[repr(C, align(64))]
+struct Place {
+    owner: AtomicI64,
+    words: [AtomicU64; WORDS],
+    displaced: AtomicI64,
+    given_back: AtomicI64,
+}
+
+#[derive(Debug)]
+#[repr(C, align(16))]
+struct Anchor {
+    mask: AtomicU64,
+    first: AtomicU64,
+}
+
+static PLACE_TABLE: [Place; PLACES] = [const {
+    Place {
+        owner: AtomicI64::new(0),
+        words: [const { AtomicU64::new(0) }; WORDS],
+        displaced: AtomicI64::new(0),
+        given_back: AtomicI64::new(0),
+    }
+}; PLACES];
+
+static ANCHOR_TABLE: [Anchor; ANCHORS] =
+    [const { Anchor { mask: AtomicU64::new(0), first: AtomicU64::new(0) } }; ANCHORS];
+
+static STEP_TABLE: [AtomicU8; IN_FRONT + HIGHEST_PROBE + 2] =
+    [const { AtomicU8::new(0) }; IN_FRONT + HIGHEST_PROBE + 2];
+
+static WITHOUT_PLACE: AtomicI64 = AtomicI64::new(0);
+
+/// A place that a thread held at some moment.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HeldPlace {
+    place: usize,
+    given_back: i64,
+}
+
+/// Gets the tables ready, and returns their addresses in the order of the native methods of `java.instr.Contexts`.
+pub(super) fn addresses() -> [i64; 4] {
+    if let Some(first) = PLACE_TABLE.first() {
+        first.owner.store(NOBODY, Ordering::Relaxed);
+    }
+    let warm_up = 1 << WARM_UP_STEP;
+    set_anchor(0, warm_up, warm_up);
+    for byte in STEP_TABLE.iter().take(IN_FRONT) {
+        byte.store(WARM_UP_STEP, Ordering::Relaxed);
+    }
+    let steps = STEP_TABLE.get(IN_FRONT).map_or(0, |byte| byte.as_ptr() as i64);
+    [PLACE_TABLE.as_ptr() as i64, ANCHOR_TABLE.as_ptr() as i64, steps, WITHOUT_PLACE.as_ptr() as i64]
+}
+
+/// The number of anchors.
+pub(super) const fn anchors() -> usize {
+    ANCHORS
+}
+
+/// Sets what an anchor stands for: the mask of its steps, and those of them that are the first of a context.
+pub(super) fn set_anchor(anchor: usize, mask: u64, first: u64) {
+    let Some(of) = ANCHOR_TABLE.get(anchor) else { return };
+    // The mask decides whether anything happens, so it is last.
+    of.first.store(first, Ordering::Relaxed);
+    of.mask.store(mask, Ordering::SeqCst);
+}
+
+/// Sets the last step of a probe's context; 0: the probe is inside no context ever.
+pub(super) fn set_last_step(probe: u32, step: u8) {
+    if let Some(byte) = STEP_TABLE.get(IN_FRONT + probe as usize) {
+        byte.store(step, Ordering::SeqCst);
+    }
+}
+
+/// Returns the places that threads hold: these may have the bits of any step that was armed until now, others have none that is disarmed by now.
+pub(super) fn held_places() -> Vec<HeldPlace> {
+    // A thread that takes a place reads the mask of its anchor afterwards.
+    fence(Ordering::SeqCst);
+    let held = PLACE_TABLE.iter().enumerate().skip(1).filter(|(_, of)| of.owner.load(Ordering::SeqCst) != 0);
+    held.map(|(place, of)| HeldPlace { place, given_back: of.given_back.load(Ordering::Acquire) }).collect()
+}
+
+impl HeldPlace {
+    /// Whether the thread has held the place without interruption since then.
+    pub(super) fn is_held(self) -> bool {
+        let of = PLACE_TABLE.get(self.place);
+        of.is_some_and(|of| {
+            of.owner.load(Ordering::Acquire) != 0 && of.given_back.load(Ordering::Acquire) == self.given_back
+        })
+    }
+}
+
+/// Returns how many threads hold a place, and how many calls of anchors have found none.
+pub(super) fn counts() -> (usize, u64) {
+    (held_places().len(), u64::try_from(WITHOUT_PLACE.load(Ordering::Relaxed)).unwrap_or(0))
+}

@@ -1,0 +1,258 @@
+//! The contexts of this process: sequences of methods inside which conditional probes record.
+//!
+//! A context has a step for each of its methods, a bit in the words of each thread (`memory.rs`). An anchor in a method sets the bits of the steps that the method
+//! stands for. Anchors are inserted inert; a context is armed by stores into the table of anchors, and disarmed by such stores at once. Its steps
+//! become those of another context only when no thread can have their bits.
+
+mod memory;
+mod steps;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
+
+use control::ContextFigures;
+use parking_lot::Mutex;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use memory::{HeldPlace, WORDS};
+use steps::{FreeSteps, bit_of, word_of};
+
+/// An anchor that stands for nothing, ever.
+pub(crate) const INERT_ANCHOR: u32 = 4;
+/// Anchors 0 and 1 of each word are for warming up, and for nothing.
+const FIRST_ANCHOR: usize = 2;
+
+/// A sequence of methods, and the steps for them.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Context {
+    text: Arc<str>,
+    steps: Vec<u8>,
+}
+
+impl Context {
+    /// Returns the context as it was asked for: `a.B.c > d.E.f`.
+    pub(crate) fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    /// Returns the step of each method.
+    pub(crate) fn steps(&self) -> &[u8] {
+        &self.steps
+    }
+}
+
+/// All contexts of this process.
+#[derive(Debug, Default)]
+pub(crate) struct Contexts(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    open: FxHashMap<Arc<str>, Open>,
+    free: FreeSteps,
+    /// Steps of contexts that are armed, and first steps of contexts, by word.
+    armed: [u64; WORDS],
+    first: [u64; WORDS],
+    /// The anchor for each mask of steps of a word. It is the same whenever the steps are the same.
+    anchors: FxHashMap<(usize, u64), usize>,
+    next_anchor: [usize; WORDS],
+    /// The names of the classes with anchors for each step.
+    classes: FxHashMap<u8, FxHashSet<Arc<[u8]>>>,
+    /// Contexts that were closed together, whose anchors are still in classes.
+    closed: Vec<Arc<Context>>,
+    /// Steps that nobody wants any more, and the threads that may have their bits.
+    retired: Vec<(Vec<u8>, Vec<HeldPlace>)>,
+}
+
+#[derive(Debug)]
+struct Open {
+    context: Arc<Context>,
+    /// How many claims want it.
+    users: usize,
+    /// The probes that record inside it.
+    probes: Vec<u32>,
+}
+
+/// The contexts of this process.
+pub(crate) fn of_process() -> &'static Contexts {
+    static CONTEXTS: OnceLock<Contexts> = OnceLock::new();
+    CONTEXTS.get_or_init(Contexts::default)
+}
+
+impl Contexts {
+    /// Gets the tables ready, and returns their addresses in the order of the native methods of `java.instr.Contexts`.
+    pub(crate) fn addresses() -> [i64; 4] {
+        memory::addresses()
+    }
+
+    /// Returns the context of this text, for one claim more; it is not armed.
+    pub(crate) fn open(&self, text: &str, methods: usize) -> Result<Arc<Context>, String> {
+        let state = &mut *self.0.lock();
+        if let Some(open) = state.open.get_mut(text) {
+            open.users += 1;
+            return Ok(Arc::clone(&open.context));
+        }
+        state.reuse_retired();
+        let steps = state.free.take(methods).ok_or_else(|| state.no_room(methods))?;
+        if let Some(first) = steps.first()
+            && let Some(word) = state.first.get_mut(word_of(*first))
+        {
+            *word |= bit_of(*first);
+        }
+        let context = Arc::new(Context { text: text.into(), steps });
+        let open = Open { context: Arc::clone(&context), users: 1, probes: Vec::new() };
+        state.open.insert(Arc::clone(&context.text), open);
+        Ok(context)
+    }
+
+    /// From now on threads that execute the methods are inside the context.
+    pub(crate) fn arm(&self, context: &Context) {
+        self.0.lock().set_armed(context, true);
+    }
+
+    /// Takes the context from one claim. Returns whether it was the last one: then no thread is inside the context from now on, and the steps are to be
+    /// retired.
+    pub(crate) fn close(&self, context: &Context) -> bool {
+        let state = &mut *self.0.lock();
+        let Some(open) = state.open.get_mut(&context.text) else { return false };
+        open.users -= 1;
+        if open.users > 0 {
+            return false;
+        }
+        open.probes.iter().for_each(|probe| memory::set_last_step(*probe, 0));
+        state.open.remove(&context.text);
+        state.set_armed(context, false);
+        true
+    }
+
+    /// Closes all contexts: nothing is recorded any more.
+    pub(crate) fn close_all(&self) {
+        let all: Vec<(Arc<Context>, usize)> =
+            self.0.lock().open.values().map(|open| (Arc::clone(&open.context), open.users)).collect();
+        for (context, users) in all {
+            (0..users).for_each(|_| _ = self.close(&context));
+            self.0.lock().closed.push(context);
+        }
+    }
+
+    /// Retires the steps of the contexts that were closed together, when the classes have been restored, or not all of them.
+    pub(crate) fn retire_closed(&self, is_clean: bool) {
+        let closed = std::mem::take(&mut self.0.lock().closed);
+        closed.iter().for_each(|context| self.retire(context, is_clean));
+    }
+
+    /// Notes that no class has anchors for the steps of a closed context any more, or that some still do (`is_clean` is false): then nobody gets these
+    /// steps again.
+    pub(crate) fn retire(&self, context: &Context, is_clean: bool) {
+        let state = &mut *self.0.lock();
+        context.steps.iter().for_each(|step| _ = state.classes.remove(step));
+        if is_clean {
+            state.retired.push((context.steps.clone(), memory::held_places()));
+            state.reuse_retired();
+        }
+    }
+
+    /// Returns the names of classes with anchors for the steps of a context that were noted since the last time.
+    pub(crate) fn take_classes(&self, context: &Context) -> FxHashSet<Arc<[u8]>> {
+        let state = &mut *self.0.lock();
+        context.steps.iter().filter_map(|step| state.classes.remove(step)).flatten().collect()
+    }
+
+    /// Returns the anchors of a method that stands for these steps, one for each word; none for words that have no more anchors.
+    pub(crate) fn anchors(&self, class: &[u8], steps: &BTreeSet<u8>) -> Vec<Option<u32>> {
+        let state = &mut *self.0.lock();
+        let mut masks = [0_u64; WORDS];
+        for step in steps {
+            if let Some(mask) = masks.get_mut(word_of(*step)) {
+                *mask |= bit_of(*step);
+            }
+            state.classes.entry(*step).or_default().insert(class.into());
+        }
+        let masks = masks.into_iter().enumerate().filter(|(_, mask)| *mask != 0);
+        masks.map(|(word, mask)| state.anchor(word, mask)).collect()
+    }
+
+    /// A conditional probe of this number records inside the context.
+    pub(crate) fn begin_probe(&self, probe: u32, context: &Context) {
+        let state = &mut *self.0.lock();
+        // A class that passed the hook with a claim that has ended since.
+        let Some(open) = state.open.get_mut(&context.text).filter(|open| *open.context == *context) else { return };
+        if !open.probes.contains(&probe) {
+            open.probes.push(probe);
+        }
+        memory::set_last_step(probe, context.steps.last().copied().unwrap_or(0));
+    }
+
+    /// Returns how much of the tables is in use; `None` if there was no context yet.
+    pub(crate) fn figures(&self) -> Option<ContextFigures> {
+        let state = &mut *self.0.lock();
+        if state.anchors.is_empty() && state.open.is_empty() {
+            return None;
+        }
+        state.reuse_retired();
+        let (threads, without_place) = memory::counts();
+        Some(ContextFigures { contexts: state.open.len(), free_steps: state.free.count(), threads, without_place })
+    }
+}
+
+impl State {
+    /// Returns the anchor for these steps of a word; `None` if there are no more anchors.
+    fn anchor(&mut self, word: usize, mask: u64) -> Option<u32> {
+        let anchor = match self.anchors.get(&(word, mask)) {
+            Some(anchor) => *anchor,
+            None => {
+                let next = self.next_anchor.get_mut(word)?;
+                let anchor = (FIRST_ANCHOR + *next) * WORDS + word;
+                if anchor >= memory::anchors() {
+                    return None;
+                }
+                *next += 1;
+                self.anchors.insert((word, mask), anchor);
+                anchor
+            }
+        };
+        self.store(word, mask, anchor);
+        u32::try_from(anchor).ok()
+    }
+
+    fn store(&self, word: usize, mask: u64, anchor: usize) {
+        let of_word = |masks: &[u64; WORDS]| masks.get(word).copied().unwrap_or(0);
+        memory::set_anchor(anchor, mask & of_word(&self.armed), mask & of_word(&self.first));
+    }
+
+    fn set_armed(&mut self, context: &Context, is_armed: bool) {
+        let Some(word) = context.steps.first().map(|step| word_of(*step)) else { return };
+        let mask = context.steps.iter().fold(0, |mask, step| mask | bit_of(*step));
+        let (Some(armed), Some(first)) = (self.armed.get_mut(word), self.first.get_mut(word)) else { return };
+        if is_armed {
+            *armed |= mask;
+        } else {
+            *armed &= !mask;
+            *first &= !mask;
+        }
+        for ((of_word, of_mask), anchor) in &self.anchors {
+            if *of_word == word && of_mask & mask != 0 {
+                self.store(word, *of_mask, *anchor);
+            }
+        }
+    }
+
+    /// Frees steps of which no thread can have bits any more.
+    fn reuse_retired(&mut self) {
+        let State { retired, free, .. } = self;
+        retired.retain_mut(|(steps, held)| {
+            held.retain(|place| place.is_held());
+            if held.is_empty() {
+                free.give_back(steps);
+            }
+            !held.is_empty()
+        });
+    }
+
+    fn no_room(&self, methods: usize) -> String {
+        format!(
+            "there is no room for a context of {methods} methods: {} contexts are in use, and {} steps are free. End claims with contexts (`instr claims`, `instr remove`)",
+            self.open.len(),
+            self.free.count()
+        )
+    }
+}

@@ -1,0 +1,52 @@
+//! Which number belongs into which place of a rewritten class: that of a probe, or that of an anchor.
+
+use instrument_core::ProbeSlot;
+use instrument_core::template::{Purpose, TemplateLibrary};
+use rustc_hash::FxHashMap;
+
+use super::wishes::{Decided, InContexts};
+use crate::contexts::INERT_ANCHOR;
+use crate::desired::ConditionalProbe;
+
+/// The places of a class.
+#[derive(Debug, Default)]
+pub(super) struct NumberedPlaces<'d> {
+    /// Those of probes.
+    pub(super) probes: Vec<NumberedPlace<'d>>,
+    /// Those of anchors, by their offset in the class file, with the numbers.
+    pub(super) anchors: Vec<(usize, u32)>,
+}
+
+/// The place of a probe's number.
+#[derive(Debug)]
+pub(super) struct NumberedPlace<'d> {
+    pub(super) slot: ProbeSlot,
+    /// Set if the probe records inside a context only.
+    pub(super) conditional: Option<&'d ConditionalProbe>,
+}
+
+/// Returns the places. Several probes of one template in a method differ by nothing but their contexts, so it does not matter which is which; the same
+/// goes for anchors.
+pub(super) fn of<'d>(library: &TemplateLibrary, decided: &'d Decided, slots: &[ProbeSlot]) -> NumberedPlaces<'d> {
+    let mut left: FxHashMap<usize, (Vec<&'d ConditionalProbe>, Vec<u32>)> = FxHashMap::default();
+    let mut places = NumberedPlaces::default();
+    for slot in slots {
+        let purpose = library.get(slot.template).map_or(Purpose::Rules, |template| template.purpose);
+        let of_method = |InContexts { probes, anchors }: &'d InContexts| (probes.iter().collect(), anchors.clone());
+        if purpose == Purpose::Rules {
+            places.probes.push(NumberedPlace { slot: *slot, conditional: None });
+            continue;
+        }
+        let of_method = || decided.in_contexts(slot.method_index).map(of_method).unwrap_or_default();
+        let (probes, anchors) = left.entry(slot.method_index).or_insert_with(of_method);
+        match purpose {
+            Purpose::Anchor => places.anchors.push((slot.offset, anchors.pop().unwrap_or(INERT_ANCHOR))),
+            Purpose::Rules | Purpose::Conditional => {
+                let of_template = probes.iter().position(|probe| probe.template == slot.template);
+                let conditional = of_template.map(|at| probes.swap_remove(at));
+                places.probes.push(NumberedPlace { slot: *slot, conditional });
+            }
+        }
+    }
+    places
+}

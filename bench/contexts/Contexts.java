@@ -1,0 +1,146 @@
+import java.util.Arrays;
+import java.util.Locale;
+
+/** What anchors and conditional probes cost a call: the same small method with and without them, in turn, in one JVM. */
+public final class Contexts {
+
+    private static final int CALLS = 20_000_000;
+    static volatile long result;
+
+    private Contexts() {}
+
+    interface Loop {
+        long run(int calls);
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        int rounds = Integer.parseInt(arguments[0]);
+        String[] names = {"plain", "outside", "idleAnchor", "takesPlace", "besides", "nestedAnchor", "inside"};
+        Loop[] loops = {
+            Contexts::plain, Contexts::outside, Contexts::idle, Contexts::takes,
+            calls -> outer(1, calls), calls -> outer(2, calls), calls -> outer(3, calls),
+        };
+        double[][] nanos = new double[loops.length][rounds];
+        double[][] together = new double[loops.length][rounds];
+        for (int round = -3; round < rounds; round++) {
+            for (int at = 0; at < loops.length; at++) {
+                int calls = names[at].equals("inside") ? CALLS / 20 : CALLS;
+                double alone = nanosPerCall(loops[at], calls);
+                double both = bothNanos(loops[at], calls);
+                if (round >= 0) {
+                    nanos[at][round] = alone;
+                    together[at][round] = both;
+                }
+            }
+        }
+        for (int at = 0; at < loops.length; at++) {
+            System.out.printf(Locale.ROOT, "%s %.3f %.3f %.3f%n", names[at], least(nanos[at]), median(nanos[at]), median(together[at]));
+        }
+    }
+
+    private static double nanosPerCall(Loop loop, int calls) {
+        long start = System.nanoTime();
+        result += loop.run(calls);
+        return (double) (System.nanoTime() - start) / calls;
+    }
+
+    /** The same on two threads at a time. */
+    private static double bothNanos(Loop loop, int calls) throws InterruptedException {
+        long start = System.nanoTime();
+        Thread other = new Thread(() -> result += loop.run(calls));
+        other.start();
+        result += loop.run(calls);
+        other.join();
+        return (double) (System.nanoTime() - start) / calls;
+    }
+
+    private static double least(double[] values) {
+        return Arrays.stream(values).min().orElse(0);
+    }
+
+    private static double median(double[] values) {
+        double[] sorted = values.clone();
+        Arrays.sort(sorted);
+        return sorted[sorted.length / 2];
+    }
+
+    private static long plain(int calls) {
+        long sum = 0;
+        for (int i = 0; i < calls; i++) {
+            sum += step(sum, i);
+        }
+        return sum;
+    }
+
+    /** Calls of a method with a conditional probe, on a thread that is inside no anchor. */
+    private static long outside(int calls) {
+        long sum = 0;
+        for (int i = 0; i < calls; i++) {
+            sum += probed(sum, i);
+        }
+        return sum;
+    }
+
+    /** Calls of a method with an anchor that is not the first of its context, on a thread that is inside no anchor. */
+    private static long idle(int calls) {
+        long sum = 0;
+        for (int i = 0; i < calls; i++) {
+            sum += second(sum, i);
+        }
+        return sum;
+    }
+
+    /** Calls of a method with the first anchor of a context. */
+    private static long takes(int calls) {
+        long sum = 0;
+        for (int i = 0; i < calls; i++) {
+            sum += first(sum, i);
+        }
+        return sum;
+    }
+
+    /** Has an anchor, the first one. */
+    static long outer(int what, int calls) {
+        long sum = 0;
+        switch (what) {
+            case 1:
+                // Inside an anchor, but not inside the context.
+                for (int i = 0; i < calls; i++) {
+                    sum += probed(sum, i);
+                }
+                return sum;
+            case 2:
+                for (int i = 0; i < calls; i++) {
+                    sum += second(sum, i);
+                }
+                return sum;
+            default:
+                return inner(calls);
+        }
+    }
+
+    /** Has an anchor, the second one. */
+    static long inner(int calls) {
+        long sum = 0;
+        for (int i = 0; i < calls; i++) {
+            sum += probed(sum, i);
+        }
+        return sum;
+    }
+
+    static long step(long sum, int i) {
+        return sum * 31 + i;
+    }
+
+    static long probed(long sum, int i) {
+        return sum * 31 + i;
+    }
+
+    static long first(long sum, int i) {
+        return sum * 31 + i;
+    }
+
+    static long second(long sum, int i) {
+        return sum * 31 + i;
+    }
+}

@@ -1,0 +1,159 @@
+package io.instr.jvmtests.diagnosis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.ControlSocket;
+import io.instr.jvmtests.jvm.Dialog;
+import io.instr.jvmtests.jvm.EachJdk;
+import io.instr.jvmtests.jvm.Finished;
+import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.Program;
+import io.instr.jvmtests.jvm.RunDirectories;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** Probes that record only while other methods are executing, against what the program counts itself. */
+class ContextsIT {
+
+    private static final String WALK = "targets.diagnosis.ContextWalk.";
+    /** As {@code targets.diagnosis.ContextWalk} has them. */
+    private static final List<String> CONTEXTS = List.of("a > b", "b > a", "a > b > c", "a > a", "c");
+    private static final String NO_RULE = """
+            [[rule]]
+            class = "other.**"
+            """;
+
+    private final Path directory = RunDirectories.create();
+
+    @EachJdk
+    void callsAreRecordedInsideTheirContextsAndNowhereElse(Jdk jdk) throws IOException {
+        List<Long> counted = new ArrayList<>();
+        try (Dialog program = start(jdk)) {
+            String before = program.ask("walk 2 200");
+            assertTrue(before.startsWith("inside "), before);
+            for (String context : CONTEXTS) {
+                String made = probe(program, "x", context, "\"seconds\":600");
+                assertTrue(made.contains("\"methods\":1,") && !made.contains("\"methods\":0}"), made);
+            }
+            add(counted, program.ask("walk 4 2000"));
+            if (jdk.feature() >= 21) {
+                add(counted, program.ask("virtual 10000 10"));
+            }
+            String status = ControlSocket.status(program);
+            assertTrue(status.contains("\"contexts\":{\"contexts\":5,") && status.contains("\"threads\":0,\"without_place\":0}"), status);
+            for (int claim = 1; claim <= CONTEXTS.size(); claim++) {
+                ControlSocket.ask(program, "{\"ask\":\"remove\",\"claim\":" + claim + "}");
+            }
+            program.ask("walk 2 500");
+            assertTrue(ControlSocket.status(program).contains("\"contexts\":0,\"free_steps\":243,\"threads\":0"), ControlSocket.status(program));
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+        Map<String, Long> expected = new TreeMap<>();
+        for (int i = 0; i < CONTEXTS.size(); i++) {
+            expected.put("timed inside " + named(CONTEXTS.get(i)), counted.get(i));
+        }
+        assertEquals(expected, byTemplate());
+    }
+
+    /** A context may be armed, and another one disarmed, while threads are inside: each recorded call is inside one of them. */
+    @EachJdk(oldestAndNewest = true)
+    void contextsChangeWhileThreadsAreInside(Jdk jdk) throws IOException {
+        long most;
+        try (Dialog program = start(jdk)) {
+            program.send("walk 4 60000");
+            for (int round = 0; round < 8; round++) {
+                String context = CONTEXTS.get(round % CONTEXTS.size());
+                String made = probe(program, "x", context, "\"seconds\":600");
+                ControlSocket.ask(program, "{\"ask\":\"remove\",\"claim\":" + (int) ControlSocket.number(made, "claim") + "}");
+            }
+            List<Long> counted = new ArrayList<>();
+            add(counted, program.next());
+            most = counted.stream().mapToLong(Long::longValue).max().orElse(0);
+            String status = ControlSocket.status(program);
+            assertTrue(status.contains("\"contexts\":0,\"free_steps\":243,\"threads\":0,\"without_place\":0"), status);
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+        byTemplate().forEach((template, calls) -> assertTrue(calls <= most, template + ": " + calls));
+    }
+
+    /** Whatever the stack has no room for: afterwards no thread is inside a context. */
+    @EachJdk(oldestAndNewest = true)
+    void overflowsOfTheStackLeaveNobodyInside(Jdk jdk) throws IOException {
+        try (Dialog program = start(jdk)) {
+            probe(program, "y", "downA > downB", "\"seconds\":600");
+            probe(program, "x", "downA", "\"seconds\":600");
+            assertEquals("overflows 300", program.ask("overflow 300"));
+            program.ask("x");
+            String status = ControlSocket.status(program);
+            assertTrue(status.contains("\"threads\":0,"), status);
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+        Map<String, Long> recorded = byTemplate();
+        assertEquals(0L, recorded.getOrDefault("timed inside " + named("downA"), 0L), "outside: " + recorded);
+        assertTrue(recorded.getOrDefault("timed inside " + named("downA > downB"), 0L) > 0, recorded.toString());
+    }
+
+    @EachJdk(oldestAndNewest = true)
+    void whatIsWrongWithAContextIsAnswered(Jdk jdk) throws IOException {
+        try (Dialog program = start(jdk)) {
+            assertTrue(probe(program, "x", "a > ", "\"calls\":1").contains("write methods with `>` between them"));
+            assertTrue(probe(program, "x", "nothing", "\"calls\":1").contains("has no method nothing"));
+            String later = ControlSocket.ask(program, request(WALK + "x", "later.Class.method", "\"seconds\":600"));
+            assertTrue(later.contains("\"within\":[{\"method\":\"later.Class.method\",\"methods\":0}]"), later);
+            String full = "";
+            for (int i = 0; i < 40 && !full.contains("there is no room"); i++) {
+                full = ControlSocket.ask(program, request(WALK + "x", ("c" + i + ".A.m > ").repeat(15) + "c.A.m", "\"seconds\":600"));
+            }
+            assertTrue(full.contains("there is no room for a context of 16 methods"), full);
+            String claims = ControlSocket.ask(program, "{\"ask\":\"claims\"}");
+            assertTrue(claims.contains("\"role\":\"conditional\"") && claims.contains("\"role\":\"anchor\",\"class\":\"later.Class\""), claims);
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+    }
+
+    private Dialog start(Jdk jdk) throws IOException {
+        AgentConfig config = AgentConfig.of(NO_RULE);
+        return Program.target(jdk, "targets.diagnosis.ContextWalk").talkWithAgent(config, directory);
+    }
+
+    private static String probe(Dialog program, String method, String context, String limits) {
+        return ControlSocket.ask(program, request(WALK + method, named(context), limits));
+    }
+
+    private static String request(String methods, String context, String limits) {
+        return "{\"ask\":\"probe\",\"methods\":\"" + methods + "\",\"within\":\"" + context + "\"," + limits + "}";
+    }
+
+    private static String named(String context) {
+        return context.contains(".") ? context : context.replaceAll("(\\w+)", WALK + "$1");
+    }
+
+    private static void add(List<Long> counted, String answer) {
+        String[] words = answer.split(" ");
+        assertEquals("inside", words[0], answer);
+        for (int i = 0; i < CONTEXTS.size(); i++) {
+            long count = Long.parseLong(words[i + 1]);
+            if (i < counted.size()) {
+                counted.set(i, counted.get(i) + count);
+            } else {
+                counted.add(count);
+            }
+        }
+    }
+
+    private Map<String, Long> byTemplate() {
+        Map<String, Long> calls = new TreeMap<>();
+        Finished.in(directory).trace().calls().forEach(call -> calls.merge(call.template(), 1L, Long::sum));
+        return calls;
+    }
+}

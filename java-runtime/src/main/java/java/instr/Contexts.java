@@ -1,0 +1,215 @@
+package java.instr;
+
+import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
+
+/**
+ * Which of the methods that contexts name are executing on a thread, and probes that record only inside such a context.
+ *
+ * <p>A context is a sequence of methods, each with an anchor. A thread that executes anchors has a place off heap with words of bits:
+ * a bit is set if the steps of a context up to this one are executing, in this order. An anchor sets bits when its method begins and
+ * restores the word before when it ends, on every way out. The steps for which an anchor stands are a mask in a table that the agent
+ * writes; a mask of 0 makes the anchor inert. So contexts are armed and changed by stores.
+ *
+ * <p>The place is found by the id of the thread, virtual or not, and has an owner. A thread takes one when its outermost anchor begins
+ * and gives it back when this anchor ends: threads that meet no anchor hold nothing.
+ */
+public final class Contexts {
+    /** The words of a place: id of the thread, 0 while the place is free, ... */
+    private static final int OWNER = 0;
+    /** ... the bits of the steps, ... */
+    private static final int BITS = 8;
+    private static final int WORDS = 4;
+    /** ... how many threads whose place this would be have another one, ... */
+    private static final int DISPLACED = 40;
+    /** ... and how often the place has been given back. */
+    private static final int GIVEN_BACK = 48;
+
+    /** Log2 of the bytes from place to place. */
+    private static final int STRIDE = 6;
+    private static final long MASK = 0xffffL;
+    /** A thread whose place is taken has one of the next. */
+    private static final int NEAR = 8;
+
+    private static final int FRAMES = 16;
+
+    /** What an anchor has: the mask of its steps, and those that are the first of their context. */
+    private static final int ANCHOR_STRIDE = 4;
+    private static final int FIRST = 8;
+
+    /**
+     * The lowest three bits of a word stand for no step. An anchor returns them with the word before it, so that the end of the call
+     * needs no table: whether there is something to restore, and in which word.
+     */
+    private static final long RESTORE = 1;
+    private static final int WORD = 6;
+    /** What an anchor returns that took the place of the thread; no word before is restored. */
+    private static final long TOOK_PLACE = 8;
+
+    private static final Unsafe U = Unsafe.getUnsafe();
+    private static final long PLACES = places();
+    private static final long END = PLACES + (MASK + 1 << STRIDE);
+    private static final long ANCHORS = anchors();
+    private static final long STEPS = steps();
+    private static final long WITHOUT_PLACE = withoutPlace();
+
+    /** The first of the probes that represent the levels (see {@link Live}): inside the context of anchor 0. */
+    private static final int WARM_UP_ID = -5;
+    private static final int WARM_UP_ANCHOR = 0;
+    /** An anchor of word 0 that stands for no step, until the agent says so. */
+    private static final int INERT_ANCHOR = 4;
+    private static final int WARM_UPS = 10_000;
+
+    private Contexts() {}
+
+    /** The address of the first place. The owner of the first place is never a thread: a thread that is being attached has the id 0. */
+    private static native long places();
+
+    /** The address of what anchor 0 has. */
+    private static native long anchors();
+
+    /** The address of the byte of probe 0: the last step of the probe's context, or 0. */
+    private static native long steps();
+
+    /** The address of the number of calls of anchors that found no place. */
+    private static native long withoutPlace();
+
+    /**
+     * Begins a call of a probe that records inside its context only.
+     *
+     * @param id the number of the probe, {@link Target#id()}
+     * @return what {@link Live#enter} returns, or 0 outside the context
+     */
+    public static long enter(int id) {
+        return isIn(id) ? Live.enter(id) : 0L;
+    }
+
+    /**
+     * Returns whether the thread is inside the context of a probe.
+     *
+     * @param id the number of the probe
+     * @return whether all methods of the context are executing, in their order
+     */
+    public static boolean isIn(int id) {
+        long place = place();
+        if (place == 0L) return false;
+        int step = U.getByte(STEPS + id) & 0xff;
+        return (U.getLong(place + BITS + (step >> 6 << 3)) >>> step & 1L) != 0L;
+    }
+
+    /**
+     * Begins a call of an anchor.
+     *
+     * @param anchor the number of the anchor, which the agent puts in the place of {@link Target#id()}
+     * @return what {@link #leave} needs
+     */
+    public static long anchor(int anchor) {
+        long of = ANCHORS + ((long) anchor << ANCHOR_STRIDE);
+        long mask = U.getLong(of);
+        if (mask == 0L) return 0L;
+        long place = place();
+        if (place == 0L) return (U.getLong(of + FIRST) & mask) == 0L ? 0L : take(anchor);
+        int word = anchor & WORDS - 1;
+        long at = place + BITS + ((long) word << 3);
+        long before = U.getLong(at);
+        U.putLong(at, before | (before << 1 | U.getLong(of + FIRST)) & mask);
+        return before | word << 1 | RESTORE;
+    }
+
+    /**
+     * Ends a call of an anchor.
+     *
+     * @param before what {@link #anchor} returned
+     */
+    public static void leave(long before) {
+        if (before == 0L) return;
+        long place = place();
+        if (place == 0L) return;
+        if (before == TOOK_PLACE) {
+            free(place);
+        } else {
+            U.putLong(place + BITS + ((before & WORD) << 2), before & -8L);
+        }
+    }
+
+    /** The place of the present thread; 0 if it has none. */
+    private static long place() {
+        long thread = U.getLong(Thread.currentThread(), Ring.THREAD_ID);
+        long home = PLACES + ((thread & MASK) << STRIDE);
+        if (U.getLong(home + OWNER) == thread) return home;
+        return U.getLong(home + DISPLACED) == 0L ? 0L : elsewhere(thread, home);
+    }
+
+    @DontInline
+    private static long elsewhere(long thread, long home) {
+        for (int near = 1; near < NEAR; near++) {
+            long place = near(home, near);
+            if (U.getLong(place + OWNER) == thread) return place;
+        }
+        return 0L;
+    }
+
+    private static long near(long home, int distance) {
+        long place = home + ((long) distance << STRIDE);
+        return place < END ? place : place - END + PLACES;
+    }
+
+    /** Takes a place for the thread, whose outermost anchor begins. */
+    @DontInline
+    private static long take(int anchor) {
+        long thread = U.getLong(Thread.currentThread(), Ring.THREAD_ID);
+        // A thread that is being attached has no id yet.
+        if (thread == 0L) return 0L;
+        haveRoom(FRAMES);
+        long home = PLACES + ((thread & MASK) << STRIDE);
+        for (int near = 0; near < NEAR; near++) {
+            long place = near(home, near);
+            if (U.getLong(place + OWNER) == 0L && U.compareAndSetLong(null, place + OWNER, 0L, thread)) {
+                return begin(anchor, place, home);
+            }
+        }
+        U.getAndAddLong(null, WITHOUT_PLACE, 1L);
+        return 0L;
+    }
+
+    /**
+     * Overflows the stack now, if there is not enough of it for what follows and for {@link #leave} at the end of the call: a place that is
+     * taken must be given back.
+     */
+    @DontInline
+    private static int haveRoom(int frames) {
+        return frames == 0 ? 0 : 1 + haveRoom(frames - 1);
+    }
+
+    private static long begin(int anchor, long place, long home) {
+        if (place != home) U.getAndAddLong(null, home + DISPLACED, 1L);
+        // Read once more: the agent may have seen the place free, and given the step to another context since.
+        long of = ANCHORS + ((long) anchor << ANCHOR_STRIDE);
+        U.putLong(place + BITS + ((long) (anchor & WORDS - 1) << 3), U.getLong(of + FIRST) & U.getLong(of));
+        return TOOK_PLACE;
+    }
+
+    /** Gives the place back. */
+    private static void free(long place) {
+        for (int word = 0; word < WORDS; word++) {
+            U.putLong(place + BITS + ((long) word << 3), 0L);
+        }
+        long home = PLACES + ((U.getLong(place + OWNER) & MASK) << STRIDE);
+        if (place != home) U.getAndAddLong(null, home + DISPLACED, -1L);
+        U.putLong(place + GIVEN_BACK, U.getLong(place + GIVEN_BACK) + 1L);
+        U.putLongRelease(null, place + OWNER, 0L);
+    }
+
+    /** Goes the ways of anchors and of conditional probes, as {@link Live#warmUp} does. No context has the step that is used for it. */
+    static void warmUp() {
+        for (int i = 0; i < WARM_UPS; i++) {
+            leave(anchor(INERT_ANCHOR));
+            long outer = anchor(WARM_UP_ANCHOR);
+            long inner = anchor(WARM_UP_ANCHOR);
+            Live.exit(enter(WARM_UP_ID), WARM_UP_ID);
+            leave(inner);
+            leave(outer);
+            Live.exit(enter(WARM_UP_ID), WARM_UP_ID);
+        }
+    }
+}
