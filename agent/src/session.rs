@@ -33,6 +33,7 @@ use crate::{log::message, transform};
 mod answers;
 mod claim_list;
 mod claims;
+mod configured_contexts;
 mod ends_of_claims;
 mod initial_state;
 mod loaded_inventory;
@@ -216,8 +217,10 @@ impl Agent {
         };
         runtime.start_clock(jni, session.instrumentation.config.trace.clock == ProbeClock::System)?;
         let pinned = session.pinned_claims();
-        let kinds = if pinned.is_empty() { Kinds::of(setup) } else { Kinds::of(setup).with_claims(setup) };
-        let kinds = kinds.and_contexts(pinned.iter().any(|claim| claim.within.is_some()));
+        let has_contexts = !setup.config.contexts.is_empty() || pinned.iter().any(|claim| claim.within.is_some());
+        let has_claims = has_contexts || !pinned.is_empty();
+        let kinds = if has_claims { Kinds::of(setup).with_claims(setup) } else { Kinds::of(setup) };
+        let kinds = kinds.and_contexts(has_contexts);
         // Only while the probes are off is nothing of it recorded, so also for the live probes that a client may ask for later.
         if kinds.live || session.instrumentation.config.control.socket {
             runtime.warm_up(jni)?;
@@ -228,6 +231,7 @@ impl Agent {
         session.start_control();
         session.start_health(jni);
         session.take_up(&pinned);
+        session.begin_contexts(setup)?;
         session.close_gate();
         // The hook is never switched on before: that would cost an AOT cache, and with it the start-up time.
         for event in [Event::VmDeath, Event::ThreadEnd, Event::ClassFileLoad] {

@@ -3,9 +3,11 @@
 //! Decided here for agent and command line alike: what `instr dump`, `explain` and `pre` show or write is what the agent inserts.
 
 use instrument_core::level::Level;
+use instrument_core::rules::nearest_name::suggest;
 use instrument_core::selection::{RuleSet, TemplateCatalog};
 use instrument_core::template::{TemplateId, TemplateLibrary};
 
+use crate::claims::ContextConfig;
 use crate::{Config, Diagnostic};
 
 impl Config {
@@ -20,12 +22,31 @@ impl Config {
         templates: &TemplateLibrary,
         presets: &[(&str, &str)],
     ) -> Result<RuleSet, Vec<Diagnostic>> {
-        if self.wants_live() || self.governor.budget().is_some() {
+        let rules = if self.wants_live() || self.governor.budget().is_some() {
             let live = LiveVariants { library: templates, all_levels: self.wants_live() };
             RuleSet::compile(self.rule_tables(), &live, presets)
         } else {
             RuleSet::compile(self.rule_tables(), templates, presets)
+        };
+        let unknown: Vec<Diagnostic> = self.contexts.iter().filter_map(|of| self.no_template(of, templates)).collect();
+        match rules {
+            Ok(rules) if unknown.is_empty() => Ok(rules),
+            Ok(_) => Err(unknown),
+            Err(problems) => Err(problems.into_iter().chain(unknown).collect()),
         }
+    }
+
+    /// Returns what is wrong with the template of a context.
+    fn no_template(&self, context: &ContextConfig, templates: &TemplateLibrary) -> Option<Diagnostic> {
+        let stated = context.template.as_ref().filter(|name| templates.find_live(name.get_ref()).is_none())?;
+        let (name, names): (_, Vec<&str>) = (stated.get_ref().as_str(), templates.names().collect());
+        let (message, suggestion) = match names.contains(&name) {
+            true => {
+                (format!("template `{name}` has no variant with `@Template(live = true)`, which contexts need"), None)
+            }
+            false => (format!("unknown template `{name}`"), suggest(name, &names)),
+        };
+        Some(Diagnostic { suggestion, ..self.source.error(stated.span(), message) })
     }
 }
 

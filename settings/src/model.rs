@@ -8,7 +8,7 @@ use instrument_core::config::{
 
 use crate::agent_table::AgentConfig;
 use crate::allocation::AllocationConfig;
-use crate::claims::ClaimsConfig;
+use crate::claims::{ClaimsConfig, ContextConfig};
 use crate::control_table::ControlConfig;
 use crate::governor_table::GovernorConfig;
 use crate::metrics_table::MetricsConfig;
@@ -18,8 +18,9 @@ use crate::trace_table::TraceConfig;
 use crate::watch_table::WatchConfig;
 
 /// The tables of the file, in the order of `docs/configuration.md`.
-pub(crate) const TABLES: [TableDeclaration; 12] = [
+pub(crate) const TABLES: [TableDeclaration; 13] = [
     Rule::TABLE,
+    ContextConfig::TABLE,
     TraceConfig::TABLE,
     MetricsConfig::TABLE,
     AgentConfig::TABLE,
@@ -60,6 +61,8 @@ pub struct Config {
     pub governor: GovernorConfig,
     /// The rules, in order: the first that matches a method decides.
     pub rules: Vec<Rule>,
+    /// Probes inside contexts.
+    pub contexts: Vec<ContextConfig>,
     /// The text it was read from.
     pub source: Arc<SourceText>,
     /// Places of the text that are never shown, in their order.
@@ -72,7 +75,7 @@ impl Config {
         secrets::without(&self.secrets, self.source.text())
     }
 
-    /// Returns the names of the tables that differ and that a running agent cannot change: all but the rules, what they leave out, and the jars with
+    /// Returns the names of the tables that differ and that a running agent cannot change: all but the rules, the contexts, what they leave out, and the jars with
     /// templates.
     pub fn fixed_tables_that_differ(&self, other: &Config) -> Vec<&'static str> {
         let without_templates = |agent: &AgentConfig| AgentConfig { templates: Vec::new(), ..agent.clone() };

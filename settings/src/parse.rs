@@ -8,7 +8,7 @@ use instrument_core::level::Level;
 
 use crate::agent_table::{AgentConfig, OnError};
 use crate::allocation::AllocationConfig;
-use crate::claims::ClaimsConfig;
+use crate::claims::{ClaimsConfig, read_contexts};
 use crate::control_table::read_control;
 use crate::governor_table::GovernorConfig;
 use crate::metrics_table::read_metrics;
@@ -60,11 +60,13 @@ fn read_config(top: &TableReader<'_, '_>, problems: &mut Problems) -> Config {
         watch: read_table(top, problems, WatchConfig::read).unwrap_or_default(),
         governor: read_table(top, problems, GovernorConfig::read).unwrap_or_default(),
         rules,
+        contexts: read_contexts(top, problems),
         source: problems.source(),
         secrets,
     };
     check_bursts(&config, problems);
-    if !config.rules.is_empty() || config.sampler.is_none() && config.allocation.is_none() {
+    let is_without_rules = config.sampler.is_some() || config.allocation.is_some() || !config.contexts.is_empty();
+    if !config.rules.is_empty() || !is_without_rules {
         check_rules(&config.rules, problems);
     }
     config

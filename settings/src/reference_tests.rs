@@ -61,7 +61,13 @@ fn read(table: &TableDeclaration, mode: &str, line: &str) -> Result<Config, Stri
 fn keys() -> impl Iterator<Item = (TableDeclaration, &'static str, KeyDeclaration)> {
     let of_table = |table: TableDeclaration| (table.keys)().into_iter().map(move |key| (table, key));
     TABLES.into_iter().flat_map(of_table).map(|(table, key)| {
-        let mode = if key.about.starts_with("Mode `ring`") { "mode = 'ring'" } else { "" };
+        let mode = match (table.title, key.name) {
+            ("context", "in") => "methods = 'a.B.c'",
+            ("context", "methods") => "in = 'd.E.f'",
+            ("context", _) => "in = 'd.E.f'\nmethods = 'a.B.c'",
+            _ if key.about.starts_with("Mode `ring`") => "mode = 'ring'",
+            _ => "",
+        };
         (table, mode, key)
     })
 }
@@ -126,7 +132,7 @@ fn each_key_is_suggested_for_a_name_with_a_letter_too_many() {
     for (table, mode, key) in keys() {
         let wrong = format!("{}x", key.name);
         let errors = read(&table, mode, &format!("{wrong} = 1")).unwrap_err();
-        let place = "c.toml:3:1\n".to_owned();
+        let place = format!("c.toml:{}:1\n", 2 + mode.lines().count().max(1));
         let expected = [format!("unknown key `{wrong}`"), format!("did you mean `{}`?", key.name), place];
         assert!(expected.iter().all(|part| errors.contains(part)), "{errors}");
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use expect_test::expect_file;
 use instrument_core::level::{Level, Mode};
 use instrument_core::selection::{RuleSet, TemplateCatalog};
-use instrument_core::template::TemplateId;
 use instrument_core::template::category::with_parents;
+use instrument_core::template::{TemplateId, TemplateLibrary};
 
 use super::{Config, FilePattern, LogLevel, OnError, ProbeClock, asks_to_abort, parse, schema};
 
@@ -244,4 +244,15 @@ fn the_schema_is_json_with_the_names_of_the_example() {
         assert!(text.contains(name), "{name}");
     }
     assert!(text.starts_with("{\n") && text.ends_with("}\n") && !text.contains("null"));
+}
+
+#[test]
+fn the_template_of_a_context_must_be_live() {
+    let read = |template: &str| {
+        let text = format!("[[context]]\nin = 'a.B.c'\nmethods = 'd.E.f'\ntemplate = '{template}'\n");
+        let (config, _) = parse(&text, "c.toml").unwrap();
+        let problems = config.compile_rules(&TemplateLibrary::new(), &[]).err().unwrap_or_default();
+        problems.iter().map(ToString::to_string).collect::<String>()
+    };
+    assert!(read("timd").starts_with("error: unknown template `timd`\n --> c.toml:4:12"), "{}", read("timd"));
 }

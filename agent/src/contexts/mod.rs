@@ -124,6 +124,14 @@ impl Contexts {
         true
     }
 
+    /// Takes the context from a claim of which nothing was inserted. Classes that are loaded meanwhile may have got anchors.
+    pub(crate) fn give_up(&self, context: &Context) {
+        if self.close(context) {
+            let is_clean = self.take_classes(context).is_empty();
+            self.retire(context, is_clean);
+        }
+    }
+
     /// Closes all contexts: nothing is recorded any more.
     pub(crate) fn close_all(&self) {
         let all: Vec<(Arc<Context>, usize)> =

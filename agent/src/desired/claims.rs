@@ -40,7 +40,7 @@ pub(crate) struct Claim {
     pub(crate) ended: Option<&'static str>,
 }
 
-/// Whether a claim is in the file of claims for the next start.
+/// Whether a claim is in the file of claims for the next start, or comes from another file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kept {
     No,
@@ -48,6 +48,8 @@ pub(crate) enum Kept {
     ForNextStart,
     /// It was read from there.
     SinceEarlierStart,
+    /// It is a `[[context]]` of the configuration file.
+    InConfiguration,
 }
 
 impl Claim {
@@ -63,6 +65,11 @@ impl Claim {
             kept: Kept::No,
             ended: None,
         }
+    }
+
+    /// Whether the claim is in the file of claims.
+    pub(crate) fn is_pinned(&self) -> bool {
+        matches!(self.kept, Kept::ForNextStart | Kept::SinceEarlierStart)
     }
 }
 

@@ -75,6 +75,12 @@ impl RequestedProbes {
         (!methods.is_empty()).then(|| methods.join(INSIDE))
     }
 
+    /// Whether both want the same of the same methods.
+    pub(crate) fn wants_the_same(&self, other: &RequestedProbes) -> bool {
+        let wanted = |of: &RequestedProbes| (of.text(), of.context(), of.template.clone(), of.level);
+        wanted(self) == wanted(other)
+    }
+
     /// Returns the patterns of all methods that are changed: those of the context, too.
     pub(crate) fn patterns(&self) -> impl Iterator<Item = &RequestedProbes> {
         std::iter::once(self).chain(self.within.iter())

@@ -78,7 +78,11 @@ impl Session {
         } else {
             "pending"
         };
-        let made_by = if *kept == Kept::No { "instr probe" } else { "instr probe --pin" };
+        let made_by = match kept {
+            Kept::No => "instr probe",
+            Kept::ForNextStart | Kept::SinceEarlierStart => "instr probe --pin",
+            Kept::InConfiguration => "[[context]]",
+        };
         let mut reason = format!("{made_by}, {}", counted(count as u64, "method"));
         let why_pending = if state == "pending" { self.why_pending(claim) } else { None };
         if let Some(context) = probes.context() {
@@ -92,7 +96,12 @@ impl Session {
         }
         ClaimRow {
             id: Some(*id),
-            owner: if *kept == Kept::SinceEarlierStart { "persisted" } else { "user" }.to_owned(),
+            owner: match kept {
+                Kept::No | Kept::ForNextStart => "user",
+                Kept::SinceEarlierStart => "persisted",
+                Kept::InConfiguration => "rules",
+            }
+            .to_owned(),
             role: if probes.context().is_some() { "conditional" } else { "probe" }.to_owned(),
             class: probes.class.clone(),
             method: probes.method.clone(),

@@ -14,7 +14,7 @@ use super::{Kinds, Session};
 use crate::contexts::{self, Context};
 use crate::desired::generation::Generation;
 use crate::desired::withdrawn_probes::WithdrawnProbes;
-use crate::desired::{Claim, RequestedProbes};
+use crate::desired::{Claim, Kept, RequestedProbes};
 use crate::jvm::{LoadedClasses, methods_of};
 use crate::reconcile::{Change, Outcome};
 
@@ -84,13 +84,7 @@ impl Session {
     /// Takes a claim back of which nothing was inserted.
     fn give_up(&self, claim: &Claim) -> Result<(), String> {
         self.instrumentation.claims.remove(claim.id);
-        if let Some(context) = &claim.context {
-            let contexts = contexts::of_process();
-            // Classes that are loaded meanwhile may have got anchors.
-            if contexts.close(context) {
-                contexts.retire(context, false);
-            }
-        }
+        claim.context.iter().for_each(|context| contexts::of_process().give_up(context));
         self.unpin(claim)
     }
 
@@ -137,14 +131,18 @@ impl Session {
             self.govern_again(&probes);
             return Ok(Removed { claim: id, methods: probes.len() });
         }
+        if self.instrumentation.claims.all().iter().any(|claim| claim.id == id && claim.kept == Kept::InConfiguration) {
+            return Err(format!(
+                "claim {id} is a [[context]] of the configuration file: take it out there, and `instr reload`"
+            ));
+        }
         let Some(claim) = self.instrumentation.claims.remove(id) else {
             return Err(format!("there is no claim {id}: `instr claims` lists those of persons with their numbers"));
         };
         let unpinned = self.unpin(&claim);
         self.put_claims_in_force();
         self.switch_off(id);
-        let closed = claim.context.as_ref().filter(|context| contexts::of_process().close(context));
-        let methods = self.take_away(closed);
+        let methods = self.take_away_of(&claim);
         let generation = self.instrumentation.generation();
         self.reconciler.let_wait(|name| generation.wants_name(name));
         self.close_gate();
@@ -160,6 +158,12 @@ impl Session {
         let ended = self.instrumentation.live.end_claim(claim);
         self.record_changes(&ended.changes);
         self.govern_again(&ended.handed_back);
+    }
+
+    /// Takes away what a claim wanted that has ended; returns how many probes that were.
+    pub(super) fn take_away_of(&self, claim: &Claim) -> usize {
+        let closed = claim.context.as_ref().filter(|context| contexts::of_process().close(context));
+        self.take_away(closed)
     }
 
     /// Retransforms the classes of probes that nobody wants and those with anchors of a context that was closed, and returns how many probes these have

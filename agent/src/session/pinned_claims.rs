@@ -72,7 +72,7 @@ impl Session {
         }
         let file = self.claims_file().ok_or("there is no `file` in [claims]")?;
         let wanted = pinned_claim(probes, &request.limits);
-        let others = self.instrumentation.claims.all().into_iter().filter(|claim| claim.kept != Kept::No);
+        let others = self.instrumentation.claims.all().into_iter().filter(Claim::is_pinned);
         let same = |claim: &Claim| pinned_claim(&claim.probes, &ClaimLimits::default()).wants_the_same(&wanted);
         if let Some(Claim { id, .. }) = others.into_iter().find(same) {
             return Err(format!("claim {id} is pinned and wants the same: remove it to pin it with other limits"));
@@ -84,7 +84,7 @@ impl Session {
 
     /// Takes a claim that has ended out of the file.
     pub(super) fn unpin(&self, claim: &Claim) -> Result<(), String> {
-        let Some(file) = self.claims_file().filter(|_| claim.kept != Kept::No) else { return Ok(()) };
+        let Some(file) = self.claims_file().filter(|_| claim.is_pinned()) else { return Ok(()) };
         file.remove(&pinned_claim(&claim.probes, &ClaimLimits::default())).map_err(|reason| {
             let reason = reason.trim_end();
             let text = format!("claim {} has ended, but it is still kept for the next start: {reason}", claim.id);

@@ -26,11 +26,16 @@ impl Session {
         let before = self.instrumentation.generation();
         let in_force = || format!("generation {} stays in force", before.number);
         refuse_fixed_tables(&before.setup, &setup).map_err(|reason| format!("{reason}; {}", in_force()))?;
-        self.get_ready(Kinds::of(&setup)).map_err(|reason| format!("{reason}; {}", in_force()))?;
+        let has_contexts = !setup.config.contexts.is_empty();
+        let kinds = if has_contexts { Kinds::of(&setup).with_claims(&setup) } else { Kinds::of(&setup) };
+        self.get_ready(kinds.and_contexts(has_contexts)).map_err(|reason| format!("{reason}; {}", in_force()))?;
+        let contexts = self.change_contexts(&setup).map_err(|reason| format!("{reason}; {}", in_force()))?;
         let (warnings, rules) = (setup.warnings.clone(), setup.rules.rules().len());
         let number = self.replace_generation(&before, setup);
         let change = Change::Replan { before: Arc::clone(&before) };
         let outcome = self.reconciler.carry_out(&self.instrumentation, change);
+        self.arm_contexts(&contexts);
+        self.end_contexts(&contexts);
         let generation = self.instrumentation.generation();
         self.reconciler.let_wait(|name| generation.wants_name(name));
         self.close_gate();

@@ -9,9 +9,10 @@ use instrument_core::config::{
 };
 use instrument_core::declare_table;
 use instrument_core::level::Level;
-use instrument_core::rules::patterns::NameGlob;
 use instrument_core::rules::patterns::pattern_error::PatternError;
 use serde_json::json;
+
+use super::patterns::{context, methods};
 
 const HEAD: &str = "# Probes that `instr probe --pin` keeps for the next start. instr rewrites this file; `instr remove` takes a claim out of it.\n";
 const LONGEST: Duration = Duration::from_secs(366 * 86_400);
@@ -94,20 +95,6 @@ pub fn claims_text(claims: &[PinnedClaim]) -> String {
         }
     }
     file
-}
-
-fn methods(text: &str) -> Result<String, PatternError> {
-    NameGlob::method(text)?;
-    if !text.contains('.') {
-        let error = PatternError::new(0..text.len(), format!("`{text}` names no class"));
-        return Err(error.suggest("write `package.Class.method`"));
-    }
-    Ok(text.to_owned())
-}
-
-fn context(text: &str) -> Result<String, PatternError> {
-    text.split('>').try_for_each(|method| self::methods(method.trim()).map(|_| ()))?;
-    Ok(text.to_owned())
 }
 
 fn cycles(text: &str) -> Result<u64, PatternError> {

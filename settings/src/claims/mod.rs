@@ -1,7 +1,11 @@
-//! `[claims]`, and the file that it names.
+//! `[claims]`, the file that it names, and `[[context]]`.
 
 mod claims_file;
 mod claims_table;
+mod context_table;
+mod patterns;
 
 pub use claims_file::{PinnedClaim, claims_text, parse_claims};
 pub use claims_table::ClaimsConfig;
+pub use context_table::ContextConfig;
+pub(crate) use context_table::read_contexts;

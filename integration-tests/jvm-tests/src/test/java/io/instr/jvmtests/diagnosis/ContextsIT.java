@@ -102,6 +102,46 @@ class ContextsIT {
         assertTrue(recorded.getOrDefault("timed inside " + named("downA > downB"), 0L) > 0, recorded.toString());
     }
 
+    /** Contexts of the configuration file are there from the first call, and a reload replaces them. */
+    @EachJdk(oldestAndNewest = true)
+    void contextsOfTheConfigurationAreReplacedByAReload(Jdk jdk) throws IOException {
+        long[] counted = new long[3];
+        try (Dialog program = start(jdk, configured("a > b") + configured("c"))) {
+            count(counted, program.ask("walk 2 300"));
+            String claims = ControlSocket.ask(program, "{\"ask\":\"claims\"}");
+            assertTrue(claims.contains("\"owner\":\"rules\",\"role\":\"conditional\",\"class\":\"targets.diagnosis.ContextWalk\",\"method\":\"x\""), claims);
+            assertTrue(ControlSocket.ask(program, "{\"ask\":\"remove\",\"claim\":1}").contains("is a [[context]] of the configuration file"));
+            AgentConfig.of(NO_RULE + configured("c") + configured("b > a")).writeTo(directory);
+            String reloaded = ControlSocket.ask(program, "{\"ask\":\"reload\"}");
+            assertTrue(reloaded.contains("\"generation\":2"), reloaded);
+            long[] after = new long[3];
+            count(after, program.ask("walk 2 400"));
+            counted[1] += after[1];
+            counted[2] = after[2];
+            String status = ControlSocket.status(program);
+            assertTrue(status.contains("\"contexts\":{\"contexts\":2,\"free_steps\":240,\"threads\":0"), status);
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+        Map<String, Long> expected = new TreeMap<>();
+        expected.put("timed inside " + named("a > b"), counted[0]);
+        expected.put("timed inside " + named("c"), counted[1]);
+        expected.put("timed inside " + named("b > a"), counted[2]);
+        assertEquals(expected, byTemplate());
+    }
+
+    private static String configured(String context) {
+        return "[[context]]\nin = \"" + named(context) + "\"\nmethods = \"" + WALK + "x\"\n";
+    }
+
+    /** Counts of the contexts {@code a > b}, {@code c} and {@code b > a}. */
+    private static void count(long[] counted, String answer) {
+        String[] words = answer.split(" ");
+        counted[0] = Long.parseLong(words[1]);
+        counted[1] = Long.parseLong(words[5]);
+        counted[2] = Long.parseLong(words[2]);
+    }
+
     @EachJdk(oldestAndNewest = true)
     void whatIsWrongWithAContextIsAnswered(Jdk jdk) throws IOException {
         try (Dialog program = start(jdk)) {
@@ -122,7 +162,11 @@ class ContextsIT {
     }
 
     private Dialog start(Jdk jdk) throws IOException {
-        AgentConfig config = AgentConfig.of(NO_RULE);
+        return start(jdk, "");
+    }
+
+    private Dialog start(Jdk jdk, String contexts) throws IOException {
+        AgentConfig config = AgentConfig.of(NO_RULE + contexts);
         return Program.target(jdk, "targets.diagnosis.ContextWalk").talkWithAgent(config, directory);
     }
 

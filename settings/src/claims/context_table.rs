@@ -1,0 +1,46 @@
+//! `[[context]]`: probes that record only while certain methods are executing.
+
+use instrument_core::config::{Problems, Table as _, TableReader, located, parsed, read_tables, text, word};
+use instrument_core::declare_table;
+use instrument_core::level::Level;
+use serde_spanned::Spanned;
+
+use super::patterns::{context, methods};
+
+declare_table! {
+    /// Probes that record only inside a context: while its methods are executing on the thread, in their order (docs/probes.md). There may be any number.
+    pub struct ContextConfig = "context" {
+        /// The methods of the context, the outermost first: `"a.B.c > d.E.f"`; 1 to 16, each as `package.Class.method` with `*` and `**`.
+        within: Option<String> = key("in", parsed(context)),
+        /// The methods whose calls are recorded there, as `package.Class.method` with `*` and `**`.
+        methods: Option<String> = key("methods", parsed(methods)),
+        /// The template, which must have a live variant; `timed` unless stated.
+        template: Option<Spanned<String>> = key("template", located(text())),
+        /// The level.
+        level: Level = key("level", word::<Level>(), Level::Time),
+    } and {
+        /// Where the table begins in the file.
+        line: usize,
+    }
+}
+
+impl ContextConfig {
+    /// Returns the name of the template.
+    pub fn template_name(&self) -> &str {
+        self.template.as_ref().map_or("timed", |template| template.get_ref())
+    }
+}
+
+/// Reads the tables of a configuration.
+pub(crate) fn read_contexts(top: &TableReader<'_, '_>, problems: &mut Problems) -> Vec<ContextConfig> {
+    read_tables(top, problems, |table, span, problems| {
+        let line = problems.source().line_at(span.start);
+        for (key, example) in [("in", "a.B.c > d.E.f"), ("methods", "package.Class.method")] {
+            if table.value(key).is_none() {
+                let help = format!("add `{key} = \"{example}\"`");
+                problems.error(span.clone(), format!("the context has no `{key}`"), Some(help));
+            }
+        }
+        ContextConfig { line, ..ContextConfig::read(table, problems) }
+    })
+}

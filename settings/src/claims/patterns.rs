@@ -1,0 +1,30 @@
+//! Methods and contexts as claims name them.
+
+use instrument_core::rules::patterns::NameGlob;
+use instrument_core::rules::patterns::pattern_error::PatternError;
+
+/// Reads `package.Class.method` with `*` and `**`.
+pub(super) fn methods(text: &str) -> Result<String, PatternError> {
+    NameGlob::method(text)?;
+    if !text.contains('.') {
+        let error = PatternError::new(0..text.len(), format!("`{text}` names no class"));
+        return Err(error.suggest("write `package.Class.method`"));
+    }
+    Ok(text.to_owned())
+}
+
+/// Reads methods with `>` between them.
+pub(super) fn context(text: &str) -> Result<String, PatternError> {
+    let mut begin = 0;
+    for part in text.split('>') {
+        let (method, span) = (part.trim(), begin..begin + part.len());
+        begin = span.end + 1;
+        if method.is_empty() {
+            let error = PatternError::new(span, "a method of the context is missing");
+            return Err(error.suggest("write methods with `>` between them, as `a.B.c > d.E.f`"));
+        }
+        let inside = |error: PatternError| PatternError { span: span.clone(), ..error };
+        methods(method).map_err(inside)?;
+    }
+    Ok(text.to_owned())
+}
