@@ -70,7 +70,7 @@ messages! {
     pub struct ContextMethod {
         /// As it was asked for.
         pub method: String,
-        /// The methods of loaded classes that are meant.
+        /// The methods of loaded classes that are meant; 0 if none of these can be changed.
         pub methods: usize,
     }
 

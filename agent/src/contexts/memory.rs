@@ -106,10 +106,16 @@ pub(super) fn held_places() -> Vec<HeldPlace> {
 impl HeldPlace {
     /// Whether the thread has held the place without interruption since then.
     pub(super) fn is_held(self) -> bool {
-        let of = PLACE_TABLE.get(self.place);
-        of.is_some_and(|of| {
+        let is_same = |of: &Place| {
             of.owner.load(Ordering::Acquire) != 0 && of.given_back.load(Ordering::Acquire) == self.given_back
-        })
+        };
+        PLACE_TABLE.get(self.place).is_some_and(is_same)
+    }
+
+    /// Whether a word of the place has some of these bits. While a place is held, words before have no other bits than the present one.
+    pub(super) fn has_bits(self, word: usize, mask: u64) -> bool {
+        let word = PLACE_TABLE.get(self.place).and_then(|of| of.words.get(word));
+        word.is_some_and(|word| word.load(Ordering::Acquire) & mask != 0)
     }
 }
 

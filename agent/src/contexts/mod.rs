@@ -9,6 +9,7 @@ mod steps;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use control::ContextFigures;
 use parking_lot::Mutex;
@@ -41,6 +42,20 @@ impl Context {
     }
 }
 
+/// A step of a context for which a method stands.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct AnchorStep {
+    pub(crate) context: Arc<Context>,
+    pub(crate) step: u8,
+}
+
+impl AnchorStep {
+    /// Returns in how many words some steps are: a method has an anchor for each.
+    pub(crate) fn words(steps: &[AnchorStep]) -> usize {
+        steps.iter().map(|of| word_of(of.step)).collect::<BTreeSet<_>>().len()
+    }
+}
+
 /// All contexts of this process.
 #[derive(Debug, Default)]
 pub(crate) struct Contexts(Mutex<State>);
@@ -59,9 +74,20 @@ struct State {
     classes: FxHashMap<u8, FxHashSet<Arc<[u8]>>>,
     /// Contexts that were closed together, whose anchors are still in classes.
     closed: Vec<Arc<Context>>,
-    /// Steps that nobody wants any more, and the threads that may have their bits.
-    retired: Vec<(Vec<u8>, Vec<HeldPlace>)>,
+    /// Steps that nobody wants any more.
+    retired: Vec<Retired>,
 }
+
+/// Steps that nobody wants any more, and the threads that may have their bits.
+#[derive(Debug)]
+struct Retired {
+    steps: Vec<u8>,
+    held: Vec<HeldPlace>,
+    since: Instant,
+}
+
+/// A thread that was setting a bit when its step was retired has done so by then: a few instructions.
+const SETTLED: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 struct Open {
@@ -137,8 +163,9 @@ impl Contexts {
         let all: Vec<(Arc<Context>, usize)> =
             self.0.lock().open.values().map(|open| (Arc::clone(&open.context), open.users)).collect();
         for (context, users) in all {
-            (0..users).for_each(|_| _ = self.close(&context));
-            self.0.lock().closed.push(context);
+            let is_closed = (0..users).any(|_| self.close(&context));
+            // Not if the claim ended meanwhile: who ended it retires the steps.
+            self.0.lock().closed.extend(is_closed.then_some(context));
         }
     }
 
@@ -154,7 +181,8 @@ impl Contexts {
         let state = &mut *self.0.lock();
         context.steps.iter().for_each(|step| _ = state.classes.remove(step));
         if is_clean {
-            state.retired.push((context.steps.clone(), memory::held_places()));
+            let (steps, held) = (context.steps.clone(), memory::held_places());
+            state.retired.push(Retired { steps, held, since: Instant::now() });
             state.reuse_retired();
         }
     }
@@ -165,18 +193,27 @@ impl Contexts {
         context.steps.iter().filter_map(|step| state.classes.remove(step)).flatten().collect()
     }
 
-    /// Returns the anchors of a method that stands for these steps, one for each word; none for words that have no more anchors.
-    pub(crate) fn anchors(&self, class: &[u8], steps: &BTreeSet<u8>) -> Vec<Option<u32>> {
+    /// Returns the anchors of a method of this class that stands for these steps, one for each word. Steps of contexts that have ended meanwhile are left out.
+    pub(crate) fn anchors(&self, class: &[u8], steps: &[AnchorStep]) -> Vec<u32> {
         let state = &mut *self.0.lock();
         let mut masks = [0_u64; WORDS];
-        for step in steps {
+        for AnchorStep { context, step } in steps {
+            if !state.open.get(&context.text).is_some_and(|open| Arc::ptr_eq(&open.context, context)) {
+                continue;
+            }
             if let Some(mask) = masks.get_mut(word_of(*step)) {
                 *mask |= bit_of(*step);
             }
             state.classes.entry(*step).or_default().insert(class.into());
         }
         let masks = masks.into_iter().enumerate().filter(|(_, mask)| *mask != 0);
-        masks.map(|(word, mask)| state.anchor(word, mask)).collect()
+        masks.filter_map(|(word, mask)| state.anchor(word, mask)).collect()
+    }
+
+    /// Whether a class has anchors for the method of a context at this position.
+    pub(crate) fn is_anchored(&self, context: &Context, method: usize) -> bool {
+        let state = self.0.lock();
+        context.steps.get(method).is_some_and(|step| state.classes.contains_key(step))
     }
 
     /// A conditional probe of this number records inside the context.
@@ -200,6 +237,11 @@ impl Contexts {
         let (threads, without_place) = memory::counts();
         Some(ContextFigures { contexts: state.open.len(), free_steps: state.free.count(), threads, without_place })
     }
+}
+
+/// Returns the word of some steps, and their bits.
+fn mask_of(steps: &[u8]) -> (usize, u64) {
+    (steps.first().map_or(0, |step| word_of(*step)), steps.iter().fold(0, |mask, step| mask | bit_of(*step)))
 }
 
 impl State {
@@ -228,8 +270,7 @@ impl State {
     }
 
     fn set_armed(&mut self, context: &Context, is_armed: bool) {
-        let Some(word) = context.steps.first().map(|step| word_of(*step)) else { return };
-        let mask = context.steps.iter().fold(0, |mask, step| mask | bit_of(*step));
+        let (word, mask) = mask_of(&context.steps);
         let (Some(armed), Some(first)) = (self.armed.get_mut(word), self.first.get_mut(word)) else { return };
         if is_armed {
             *armed |= mask;
@@ -244,11 +285,13 @@ impl State {
         }
     }
 
-    /// Frees steps of which no thread can have bits any more.
+    /// Frees steps of which no thread can have bits any more: it has left all anchors since, or has none of the bits.
     fn reuse_retired(&mut self) {
         let State { retired, free, .. } = self;
-        retired.retain_mut(|(steps, held)| {
-            held.retain(|place| place.is_held());
+        retired.retain_mut(|Retired { steps, held, since }| {
+            let (word, mask) = mask_of(steps);
+            let is_settled = since.elapsed() >= SETTLED;
+            held.retain(|place| place.is_held() && (!is_settled || place.has_bits(word, mask)));
             if held.is_empty() {
                 free.give_back(steps);
             }
@@ -257,10 +300,66 @@ impl State {
     }
 
     fn no_room(&self, methods: usize) -> String {
+        let retired: usize = self.retired.iter().map(|retired| retired.steps.len()).sum();
         format!(
-            "there is no room for a context of {methods} methods: {} contexts are in use, and {} steps are free. End claims with contexts (`instr claims`, `instr remove`)",
+            "there is no room for a context of {methods} methods, which must be in one of {WORDS} words: {} contexts are in use, {} methods more have room in all words together, {retired} wait for \
+             threads that are inside a context that has ended. End claims with contexts (`instr claims`, `instr remove`)",
             self.open.len(),
             self.free.count()
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn steps(context: &Arc<Context>) -> Vec<AnchorStep> {
+        context.steps().iter().map(|step| AnchorStep { context: Arc::clone(context), step: *step }).collect()
+    }
+
+    #[test]
+    fn a_context_that_has_ended_gets_no_anchors_and_leaves_its_steps_to_others() {
+        let contexts = Contexts::default();
+        let context = contexts.open("a.B.c > d.E.f", 2).unwrap();
+        assert!(
+            Arc::ptr_eq(&context, &contexts.open("a.B.c > d.E.f", 2).unwrap()),
+            "the same text is the same context"
+        );
+        assert_eq!(contexts.anchors(b"a/B", &steps(&context)).len(), 1, "one word");
+        assert!(contexts.is_anchored(&context, 0) && contexts.is_anchored(&context, 1));
+        assert!(!contexts.close(&context) && contexts.close(&context), "two claims want it");
+        assert!(contexts.anchors(b"a/B", &steps(&context)).is_empty(), "a class that was on its way");
+        assert_eq!(contexts.take_classes(&context), FxHashSet::from_iter([Arc::from(&b"a/B"[..])]));
+        contexts.retire(&context, true);
+        assert_eq!(contexts.open("x.Y.z > u.V.w", 2).unwrap().steps(), context.steps());
+    }
+
+    #[test]
+    fn steps_whose_anchors_stay_in_classes_are_not_given_again() {
+        let contexts = Contexts::default();
+        let context = contexts.open("a.B.c", 1).unwrap();
+        contexts.anchors(b"a/B", &steps(&context));
+        contexts.close_all();
+        assert!(!contexts.close(&context), "it is closed once");
+        contexts.retire_closed(false);
+        assert_ne!(contexts.open("d.E.f", 1).unwrap().steps(), context.steps());
+    }
+
+    #[test]
+    fn a_request_that_fails_leaves_nothing() {
+        let contexts = Contexts::default();
+        let free = contexts.figures();
+        let context = contexts.open("a.B.c > d.E.f", 2).unwrap();
+        contexts.give_up(&context);
+        assert_eq!(contexts.figures(), free);
+        let all: Vec<_> = (0..12).map(|at| contexts.open(&format!("a.B.c{at}"), 16).unwrap()).collect();
+        let reason = contexts.open("too.Much.here", 16).unwrap_err();
+        assert!(
+            reason.contains("no room for a context of 16 methods") && reason.contains("12 contexts are in use"),
+            "{reason}"
+        );
+        assert!(contexts.open("short.One.here", 3).is_ok(), "between the others");
+        assert_eq!(all.len(), 12);
     }
 }

@@ -1,13 +1,13 @@
 //! From all that is wanted of one method to what it carries: a pure function, whatever the order of the wishes.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use instrument_core::level::{Level, Mode};
 use instrument_core::rules::capture::Capture;
 use instrument_core::template::TemplateId;
 
-use crate::contexts::Context;
+use crate::contexts::{AnchorStep, Context};
 
 /// What one claimant wants of a method.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +19,7 @@ pub(crate) enum Wish {
     /// A person: probes of this template that record inside the context only.
     Conditional { claim: u32, template: TemplateId, level: Level, context: Arc<Context> },
     /// A context: the method is one of it, at this step.
-    Anchor { step: u8 },
+    Anchor(AnchorStep),
     /// The governor: no probe of the rules, because it costs too much.
     Suppress,
 }
@@ -31,6 +31,13 @@ pub(crate) struct ConditionalProbe {
     pub(crate) context: Arc<Context>,
     /// The claims that want it: number and level, the oldest first.
     pub(crate) claims: Vec<(u32, Level)>,
+}
+
+impl ConditionalProbe {
+    /// Returns the highest level that is wanted.
+    pub(crate) fn level(&self) -> Option<Level> {
+        self.claims.iter().map(|(_, level)| *level).max_by_key(|level| rank(*level))
+    }
 }
 
 /// What a method carries.
@@ -46,7 +53,7 @@ pub(crate) struct Effective {
     /// Probes that record inside contexts only, within the templates.
     pub(crate) conditional: Vec<ConditionalProbe>,
     /// The steps of contexts for which the method stands; its anchors are the innermost, so that a method is not inside a context by itself.
-    pub(crate) steps: BTreeSet<u8>,
+    pub(crate) steps: Vec<AnchorStep>,
 }
 
 /// Returns what the method carries; `None` if nothing is left.
@@ -58,7 +65,7 @@ pub(crate) fn effective_plan(wishes: &[Wish]) -> Option<Effective> {
     let is_suppressed = wishes.contains(&Wish::Suppress);
     let mut by_rules = None;
     let mut by_persons = Vec::new();
-    let (mut conditional, mut steps) = (Vec::new(), BTreeSet::new());
+    let (mut conditional, mut steps) = (Vec::new(), BTreeMap::new());
     for wish in wishes {
         match wish {
             Wish::Rules { templates, level, mode, capture } if !is_suppressed => {
@@ -68,7 +75,7 @@ pub(crate) fn effective_plan(wishes: &[Wish]) -> Option<Effective> {
             Wish::Conditional { claim, template, level, context } => {
                 conditional.push((context, *template, (*claim, *level)));
             }
-            Wish::Anchor { step } => _ = steps.insert(*step),
+            Wish::Anchor(step) => _ = steps.insert(step.step, step),
             Wish::Rules { .. } | Wish::Suppress => {}
         }
     }
@@ -90,12 +97,12 @@ pub(crate) fn effective_plan(wishes: &[Wish]) -> Option<Effective> {
     }
     Some(Effective {
         templates: templates.into(),
-        level: level.unwrap_or(Level::Off),
+        level: level.or_else(|| conditional.first().and_then(ConditionalProbe::level)).unwrap_or(Level::Off),
         mode,
         capture,
         decided_by: person.map(|(claim, ..)| *claim),
         conditional,
-        steps,
+        steps: steps.into_values().cloned().collect(),
     })
 }
 
@@ -198,7 +205,7 @@ mod tests {
         let conditional =
             |claim, text: &str, level| Wish::Conditional { claim, template: ids[0], level, context: context(text) };
         let wishes = [
-            Wish::Anchor { step: 7 },
+            Wish::Anchor(AnchorStep { context: context("x.Y.z"), step: 7 }),
             conditional(2, "a.B.c", Level::Time),
             Wish::Suppress,
             conditional(1, "a.B.c", Level::Full),
@@ -211,7 +218,7 @@ mod tests {
         assert_eq!((plan.templates.len(), plan.decided_by), (0, None), "the rule's probe is suppressed");
         let of: Vec<_> = plan.conditional.iter().map(|of| (&**of.context.text(), of.claims.clone())).collect();
         assert_eq!(of, [("a.B.c", vec![(1, Level::Full), (2, Level::Time)]), ("d.E.f", vec![(3, Level::Watch)])]);
-        assert_eq!(Vec::from_iter(plan.steps), [7]);
+        assert_eq!(plan.steps.iter().map(|of| of.step).collect::<Vec<_>>(), [7]);
     }
 
     #[test]

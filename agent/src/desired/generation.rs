@@ -11,7 +11,7 @@ use instrument_core::{Engine, EngineOptions};
 use crate::classes::hierarchy::TypeIndex;
 use crate::classes::parameter_doubts::ParameterDoubts;
 use crate::config::setup::Setup;
-use crate::contexts::Context;
+use crate::contexts::{AnchorStep, Context};
 use crate::desired::{Claim, DelegateMarks, RequestedProbes};
 
 /// Methods that get probes because somebody asked for them.
@@ -33,7 +33,7 @@ pub(crate) enum ClaimedRole {
     /// Probes that record inside the context only.
     Conditional(Arc<Context>),
     /// Anchors, as this step of the claim's context.
-    Anchor(u8),
+    Anchor(AnchorStep),
 }
 
 /// What claims want of classes, as far as the name of a class says, to be compared with those of another generation.
@@ -111,7 +111,10 @@ impl Generation {
         let Some(context) = context else { return Ok(vec![of_claim(ClaimedRole::Probe, rules(probes)?)]) };
         let mut compiled = vec![of_claim(ClaimedRole::Conditional(Arc::clone(context)), rules(probes)?)];
         for (method, step) in probes.within.iter().zip(context.steps()) {
-            compiled.push(of_claim(ClaimedRole::Anchor(*step), rules(method)?));
+            compiled.push(of_claim(
+                ClaimedRole::Anchor(AnchorStep { context: Arc::clone(context), step: *step }),
+                rules(method)?,
+            ));
         }
         Ok(compiled)
     }

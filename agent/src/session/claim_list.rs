@@ -7,6 +7,7 @@ use instrument_core::selection::CompiledRule;
 use trace::report::counted;
 
 use super::Session;
+use crate::contexts;
 use crate::desired::{Claim, Kept, RequestedProbes};
 
 impl Session {
@@ -18,7 +19,8 @@ impl Session {
             let by_person = self.instrumentation.claims.all();
             for claim in &by_person {
                 let row = self.probe_row(claim);
-                let anchors: Vec<ClaimRow> = claim.probes.within.iter().map(|of| anchor_row(&row, claim, of)).collect();
+                let methods = claim.probes.within.iter().enumerate();
+                let anchors: Vec<ClaimRow> = methods.map(|(at, of)| self.anchor_row(&row, claim, (at, of))).collect();
                 claims.push(row);
                 claims.extend(anchors);
             }
@@ -126,17 +128,29 @@ impl Session {
         };
         excluded.map(|reason| reason.to_string()).or_else(refused)
     }
-}
 
-/// Returns the row of a method of a claim's context.
-fn anchor_row(of_probes: &ClaimRow, claim: &Claim, method: &RequestedProbes) -> ClaimRow {
-    ClaimRow {
-        role: "anchor".to_owned(),
-        class: method.class.clone(),
-        method: method.method.clone(),
-        level: None,
-        reason: format!("the context of claim {}", claim.id),
-        hits: None,
-        ..of_probes.clone()
+    /// Returns the row of a method of a claim's context, which has anchors in some class or has not.
+    fn anchor_row(&self, of_probes: &ClaimRow, claim: &Claim, (at, method): (usize, &RequestedProbes)) -> ClaimRow {
+        let waiting = self.reconciler.waiting(|class| method.may_be_in(class));
+        let is_anchored = claim.context.as_ref().is_some_and(|context| contexts::of_process().is_anchored(context, at));
+        let (state, why) = match waiting.into_iter().next() {
+            Some(reason) => ("waiting", Some(reason)),
+            None if is_anchored => ("active", None),
+            None => (
+                "pending",
+                Some("no loaded class has such a method that can be changed: the context is never met".to_owned()),
+            ),
+        };
+        let of = format!("the context of claim {}", claim.id);
+        ClaimRow {
+            role: "anchor".to_owned(),
+            class: method.class.clone(),
+            method: method.method.clone(),
+            level: None,
+            state: state.to_owned(),
+            reason: [Some(of), why].into_iter().flatten().collect::<Vec<_>>().join("; "),
+            hits: None,
+            ..of_probes.clone()
+        }
     }
 }

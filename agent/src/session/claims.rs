@@ -28,6 +28,17 @@ pub(super) fn open_context(probes: &RequestedProbes) -> Result<Option<Arc<Contex
     probes.context().map(|text| contexts::of_process().open(&text, probes.within.len())).transpose()
 }
 
+/// Returns the methods of a claim's context; one without an anchor in any class counts none, whatever its name matches.
+fn context_methods(claim: &Claim, counted: impl Iterator<Item = usize>) -> Vec<ContextMethod> {
+    let is_anchored =
+        |at| claim.context.as_ref().is_some_and(|context| contexts::of_process().is_anchored(context, at));
+    let method = |(at, (of, methods)): (usize, (&RequestedProbes, usize))| ContextMethod {
+        method: of.text(),
+        methods: if is_anchored(at) { methods } else { 0 },
+    };
+    claim.probes.within.iter().zip(counted).enumerate().map(method).collect()
+}
+
 impl Session {
     /// Inserts probes into methods, whether a rule takes them or not.
     pub(super) fn make_claim(&self, request: &ProbeRequest) -> Result<Probed, String> {
@@ -48,15 +59,17 @@ impl Session {
             pattern.rules(before.templates(), &before.setup.config.exclude)?;
             counted_methods.push(self.check_number_of_methods(pattern, request.most.unwrap_or(MOST_METHODS))?);
         }
-        let of_context = probes.within.iter().zip(counted_methods.into_iter().skip(1));
-        let within = of_context.map(|(of, methods)| ContextMethod { method: of.text(), methods }).collect();
         let expiry = self.expiry_of(request)?;
         let expires = expiry.text_of_new(UNIX_EPOCH.elapsed().unwrap_or_default());
         self.get_ready(Kinds::of(&before.setup).with_claims(&before.setup).and_contexts(probes.context().is_some()))?;
-        let kept = self.pin(&probes, request)?;
+        let context = open_context(&probes)?;
+        let close = |reason| {
+            context.iter().for_each(|context| contexts::of_process().give_up(context));
+            reason
+        };
+        let kept = self.pin(&probes, request).map_err(close)?;
         let (id, text) = (self.instrumentation.claim_ids.next(), probes.text());
         let calls_before = self.calls_up_to_now(&probes);
-        let context = open_context(&probes)?;
         let claim = Claim { calls_before, kept, context, ..Claim::new(id, probes.clone(), expiry) };
         self.instrumentation.claims.add(claim.clone());
         // Asked after it was added: a stop that did not find it there had not begun before.
@@ -65,8 +78,9 @@ impl Session {
             return Err("the recording has ended: nothing would be recorded".to_owned());
         }
         let Some(outcome) = self.insert_claimed(id, &probes) else {
-            self.give_up(&claim)?;
+            let given_up = self.give_up(&claim);
             self.put_claims_in_force();
+            given_up?;
             return Err("loaded classes cannot be changed: the JVM attaches no more threads".to_owned());
         };
         if let Some(context) = &claim.context {
@@ -74,10 +88,12 @@ impl Session {
         }
         let methods = self.instrumentation.live.probes_of_claim(id).len();
         self.note_claim(id, &format!("{} of {text} by request", counted(methods as u64, "probe")));
-        let waiting = self.reconciler.waiting(|class| probes.may_be_in(class));
+        let waiting = self.reconciler.waiting(|class| probes.patterns().any(|pattern| pattern.may_be_in(class)));
         let overruled = self.instrumentation.live.overruled(id, probes.level);
         let refused = self.reasons(&outcome.refused);
-        let classes = outcome.changed.len();
+        let has_probes = |name: &&Arc<[u8]>| probes.may_be_in(&String::from_utf8_lossy(name));
+        let classes = outcome.changed.iter().filter(has_probes).count();
+        let within = context_methods(&claim, counted_methods.into_iter().skip(1));
         Ok(Probed { claim: id, methods, classes, waiting, refused, overruled, expires, within })
     }
 
@@ -94,7 +110,8 @@ impl Session {
         self.put_claims_in_force();
         let withdrawn = self.instrumentation.withdrawn.as_ref();
         let _no_removals = withdrawn.map(WithdrawnProbes::one_change_at_a_time);
-        let restored = withdrawn.map(|withdrawn| {
+        // A probe that records inside a context only is another one than that which the governor removed.
+        let restored = withdrawn.filter(|_| probes.context().is_none()).map(|withdrawn| {
             let meant = self.instrumentation.live.live_probes_of(|method| probes.takes(method));
             withdrawn.give_back(&meant, true)
         });

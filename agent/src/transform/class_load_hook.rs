@@ -231,8 +231,8 @@ fn instrument(
         return None;
     }
     let mut outcome = run_engine(generation, file, &plan.methods);
-    // What a rule wants and the method cannot have does not keep out what a person wants.
-    if leave_to_claims(generation, &mut plan, decided, refused_of(&outcome)) {
+    // What a rule wants and the method cannot have does not keep out what a person wants, nor a context what a rule wants.
+    if leave_to_claims(&mut plan, decided, refused_of(&outcome)) {
         refuse_all(refused_of(&outcome));
         outcome = run_engine(generation, file, &plan.methods);
     }
@@ -261,11 +261,11 @@ fn refused_of(outcome: &Outcome) -> &[Refused] {
     }
 }
 
-/// Leaves the templates of persons to methods that cannot have those of rules; returns whether there are such methods.
-fn leave_to_claims(generation: &Generation, plan: &mut ClassPlan, decided: &Decided, refused: &[Refused]) -> bool {
+/// Leaves to methods that cannot have all templates those that are wanted most; returns whether there are such methods.
+fn leave_to_claims(plan: &mut ClassPlan, decided: &Decided, refused: &[Refused]) -> bool {
     let mut is_other = false;
     for refused in refused {
-        if let Some(templates) = decided.templates_of_claims(generation.templates(), refused.method_index) {
+        if let Some(templates) = decided.templates_if_refused(refused.method_index) {
             is_other |= plan.leave(refused.method_index, &templates);
         }
     }
@@ -352,7 +352,7 @@ fn number_probes(
     rewritten: &mut Rewritten,
 ) -> Option<()> {
     let templates = generation.templates();
-    let mut places = numbered_places::of(templates, decided, &rewritten.probes);
+    let mut places = numbered_places::of(templates, (file.this_class().as_bytes(), decided), &rewritten.probes);
     for (offset, anchor) in places.anchors.drain(..) {
         write_number(&mut rewritten.bytes, offset, anchor)?;
     }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use instrument_core::level::{Level, Mode};
 use instrument_core::selection::{Chosen, CompiledRule};
+use instrument_core::template::{Purpose, TemplateId};
 use parking_lot::RwLock;
 use records::probe_registry::{self, LIVE_NUMBERS, ProbeRegistry};
 use records::{LoaderId, SharedLengths};
@@ -153,7 +154,11 @@ impl Instrumentation {
         // Where levels are set by people, level watch must work from the first moment on.
         self.tick_for(if self.config.wants_live() { Level::Watch } else { chosen.level });
         // Without its probe a method has no template at all, and another one may be at another level.
-        if let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !is_governed || chosen.templates.len() > 1) {
+        let for_rules = |id: &&TemplateId| {
+            generation.templates().get(**id).is_some_and(|template| template.purpose == Purpose::Rules)
+        };
+        let others = chosen.templates.iter().filter(for_rules).count() > 1;
+        if let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !is_governed || others) {
             withdrawn.spare(probe);
         }
     }
@@ -164,7 +169,7 @@ impl Instrumentation {
         contexts::of_process().begin_probe(probe, context);
         let wanting = claims.iter().map(|(claim, level)| (*claim, *level, true)).collect();
         let claimed = ClaimedProbe::new(None, wanting);
-        let level = claimed.level().unwrap_or(Level::Off);
+        let level = conditional.level().unwrap_or(Level::Off);
         let (templates, mode) = (Arc::from([*template]), Mode::Inline);
         // No rule has this number.
         let chosen = Chosen { rule: usize::MAX, templates, level, mode, capture: None };

@@ -5,7 +5,7 @@ use instrument_core::template::{Purpose, TemplateLibrary};
 use rustc_hash::FxHashMap;
 
 use super::wishes::{Decided, InContexts};
-use crate::contexts::INERT_ANCHOR;
+use crate::contexts::{self, INERT_ANCHOR};
 use crate::desired::ConditionalProbe;
 
 /// The places of a class.
@@ -27,12 +27,18 @@ pub(super) struct NumberedPlace<'d> {
 
 /// Returns the places. Several probes of one template in a method differ by nothing but their contexts, so it does not matter which is which; the same
 /// goes for anchors.
-pub(super) fn of<'d>(library: &TemplateLibrary, decided: &'d Decided, slots: &[ProbeSlot]) -> NumberedPlaces<'d> {
+pub(super) fn of<'d>(
+    library: &TemplateLibrary,
+    (class, decided): (&[u8], &'d Decided),
+    slots: &[ProbeSlot],
+) -> NumberedPlaces<'d> {
     let mut left: FxHashMap<usize, (Vec<&'d ConditionalProbe>, Vec<u32>)> = FxHashMap::default();
     let mut places = NumberedPlaces::default();
     for slot in slots {
         let purpose = library.get(slot.template).map_or(Purpose::Rules, |template| template.purpose);
-        let of_method = |InContexts { probes, anchors }: &'d InContexts| (probes.iter().collect(), anchors.clone());
+        let of_method = |InContexts { probes, steps }: &'d InContexts| {
+            (probes.iter().collect(), contexts::of_process().anchors(class, steps))
+        };
         if purpose == Purpose::Rules {
             places.probes.push(NumberedPlace { slot: *slot, conditional: None });
             continue;

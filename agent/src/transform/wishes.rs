@@ -9,7 +9,7 @@ use instrument_core::template::{TemplateId, TemplateLibrary};
 use rustc_hash::FxHashMap;
 
 use super::class_plan::Coming;
-use crate::contexts;
+use crate::contexts::AnchorStep;
 use crate::desired::generation::{ClaimedProbes, ClaimedRole, Generation};
 use crate::desired::withdrawn_probes::Signature;
 use crate::desired::{ClaimedProbe, ConditionalProbe, Effective, Wish, effective_plan};
@@ -37,8 +37,8 @@ pub(super) struct Decided {
 #[derive(Debug, Clone)]
 pub(super) struct InContexts {
     pub(super) probes: Vec<ConditionalProbe>,
-    /// The numbers of its anchors.
-    pub(super) anchors: Vec<u32>,
+    /// The steps for which its anchors stand.
+    pub(super) steps: Vec<AnchorStep>,
 }
 
 impl Decided {
@@ -49,18 +49,21 @@ impl Decided {
 
     /// Returns who wants the probe of this template in this method, if a claim of a person is about the method.
     pub(super) fn claimed_probe(&self, method_index: usize, template: TemplateId) -> Option<ClaimedProbe> {
-        Some(ClaimedProbe::of(self.claimed.get(&method_index)?, template))
+        let wishes = self.claimed.get(&method_index)?;
+        // What contexts put into a method leaves its other probes to the rules and the governor.
+        let is_by_person = wishes.iter().any(|wish| matches!(wish, Wish::Person { .. }));
+        is_by_person.then(|| ClaimedProbe::of(wishes, template))
     }
 
-    /// Returns the templates that persons and contexts want in this method, if they want any.
-    pub(super) fn templates_of_claims(
-        &self,
-        library: &TemplateLibrary,
-        method_index: usize,
-    ) -> Option<Arc<[TemplateId]>> {
+    /// Returns what is left to a method that cannot have all that is wanted: without what contexts put into it, if they do; else what persons want.
+    pub(super) fn templates_if_refused(&self, method_index: usize) -> Option<Arc<[TemplateId]>> {
         let wishes = self.claimed.get(&method_index)?.iter();
-        let without_rules: Vec<Wish> = wishes.filter(|wish| !matches!(wish, Wish::Rules { .. })).cloned().collect();
-        Some(all_templates(library, &effective_plan(&without_rules)?, self.in_contexts(method_index)))
+        let is_left = |wish: &&Wish| match wish {
+            Wish::Conditional { .. } | Wish::Anchor(_) => false,
+            Wish::Rules { .. } => self.in_contexts.contains_key(&method_index),
+            Wish::Person { .. } | Wish::Suppress => true,
+        };
+        Some(effective_plan(&wishes.filter(is_left).cloned().collect::<Vec<_>>())?.templates)
     }
 
     /// Returns the number of the person's claim that decides about this method.
@@ -110,7 +113,7 @@ pub(super) fn decide(
         take_live_variants(&mut wishes, generation.templates());
         match effective_plan(&wishes) {
             Some(effective) => {
-                let contexts = InContexts::of(name, &effective);
+                let contexts = InContexts::of(&effective);
                 let templates = all_templates(generation.templates(), &effective, contexts.as_ref());
                 let Effective { level, mode, capture, decided_by, .. } = effective;
                 let rule = rule.unwrap_or(NO_RULE);
@@ -135,22 +138,18 @@ pub(super) fn decide(
 }
 
 impl InContexts {
-    /// Returns what contexts put into a method of this class.
-    fn of(class: &[u8], effective: &Effective) -> Option<InContexts> {
+    /// Returns what contexts put into a method.
+    fn of(effective: &Effective) -> Option<InContexts> {
         let Effective { conditional, steps, .. } = effective;
-        if conditional.is_empty() && steps.is_empty() {
-            return None;
-        }
-        let anchors = contexts::of_process().anchors(class, steps);
-        // Without an anchor the context is never met, which is better than being met where it is not.
-        Some(InContexts { probes: conditional.clone(), anchors: anchors.into_iter().flatten().collect() })
+        let is_any = !conditional.is_empty() || !steps.is_empty();
+        is_any.then(|| InContexts { probes: conditional.clone(), steps: steps.clone() })
     }
 }
 
 /// Returns the templates of a method, outermost first: its anchors are innermost.
 fn all_templates(library: &TemplateLibrary, effective: &Effective, contexts: Option<&InContexts>) -> Arc<[TemplateId]> {
-    let Some(InContexts { probes, anchors }) = contexts else { return Arc::clone(&effective.templates) };
-    let anchors = anchors.iter().filter_map(|_| library.anchor());
+    let Some(InContexts { probes, steps }) = contexts else { return Arc::clone(&effective.templates) };
+    let anchors = (0..AnchorStep::words(steps)).filter_map(|_| library.anchor());
     effective.templates.iter().copied().chain(probes.iter().map(|probe| probe.template)).chain(anchors).collect()
 }
 
@@ -160,8 +159,7 @@ fn leave_out_late_wrapper(wishes: &mut Vec<Wish>, method: &Member<'_>, coming: &
         Coming::First => false,
         Coming::Again(wrapped) => !wrapped.as_ref().is_some_and(|wrapped| wrapped.contains(method)),
     };
-    let is_by_person =
-        |wish: &Wish| matches!(wish, Wish::Person { .. } | Wish::Conditional { .. } | Wish::Anchor { .. });
+    let is_by_person = |wish: &Wish| matches!(wish, Wish::Person { .. } | Wish::Conditional { .. } | Wish::Anchor(_));
     if is_late && wishes.iter().any(is_by_person) {
         wishes.retain(|wish| !matches!(wish, Wish::Rules { mode: Mode::Wrapper, .. }));
     }
@@ -212,7 +210,7 @@ fn wishes(
                     Wish::Conditional { claim: *claim, template, level: *level, context: Arc::clone(context) }
                 }));
             }
-            ClaimedRole::Anchor(step) => wishes.push(Wish::Anchor { step: *step }),
+            ClaimedRole::Anchor(step) => wishes.push(Wish::Anchor(step.clone())),
         }
     }
     let is_suppressed = |(name, descriptor): &Signature| {

@@ -12,7 +12,7 @@ use instrument_core::level::Level;
 use instrument_core::rules::patterns::pattern_error::PatternError;
 use serde_json::json;
 
-use super::patterns::{context, methods};
+use super::patterns::{context, methods, plain_context};
 
 const HEAD: &str = "# Probes that `instr probe --pin` keeps for the next start. instr rewrites this file; `instr remove` takes a claim out of it.\n";
 const LONGEST: Duration = Duration::from_secs(366 * 86_400);
@@ -48,8 +48,9 @@ declare_table! {
 impl PinnedClaim {
     /// Whether both want the same probes, whatever their limits.
     pub fn wants_the_same(&self, other: &PinnedClaim) -> bool {
-        let wanted =
-            |claim: &'_ PinnedClaim| (claim.methods.clone(), claim.within.clone(), claim.template.clone(), claim.level);
+        let wanted = |claim: &'_ PinnedClaim| {
+            (claim.methods.clone(), claim.within.as_deref().map(plain_context), claim.template.clone(), claim.level)
+        };
         wanted(self) == wanted(other)
     }
 }
@@ -107,6 +108,17 @@ fn cycles(text: &str) -> Result<u64, PatternError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_context_that_is_written_otherwise_is_the_same() {
+        let within = |context: &str| PinnedClaim { within: Some(context.to_owned()), ..PinnedClaim::default() };
+        assert!(within("a.B.c>d.E.f").wants_the_same(&within("a.B.c > d.E.f")));
+        assert!(
+            !within("a.B.c").wants_the_same(&within("d.E.f"))
+                && !within("a.B.c").wants_the_same(&PinnedClaim::default())
+        );
+        assert!(context(&vec!["a.B.c"; 16].join(">")).is_ok() && context(&vec!["a.B.c"; 17].join(">")).is_err());
+    }
 
     #[test]
     fn what_is_written_is_read_again() {

@@ -3,6 +3,14 @@
 use instrument_core::rules::patterns::NameGlob;
 use instrument_core::rules::patterns::pattern_error::PatternError;
 
+/// Most methods of a context.
+const MOST_METHODS: usize = 16;
+
+/// Returns a context as it is compared: written otherwise it may be the same.
+pub(super) fn plain_context(text: &str) -> String {
+    text.split('>').map(str::trim).collect::<Vec<_>>().join(" > ")
+}
+
 /// Reads `package.Class.method` with `*` and `**`.
 pub(super) fn methods(text: &str) -> Result<String, PatternError> {
     NameGlob::method(text)?;
@@ -15,6 +23,11 @@ pub(super) fn methods(text: &str) -> Result<String, PatternError> {
 
 /// Reads methods with `>` between them.
 pub(super) fn context(text: &str) -> Result<String, PatternError> {
+    let count = text.split('>').count();
+    if count > MOST_METHODS {
+        let message = format!("a context of {count} methods; {MOST_METHODS} are allowed");
+        return Err(PatternError::new(0..text.len(), message).suggest("leave out some, the others keep their order"));
+    }
     let mut begin = 0;
     for part in text.split('>') {
         let (method, span) = (part.trim(), begin..begin + part.len());

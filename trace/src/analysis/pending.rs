@@ -43,7 +43,7 @@ impl<T> Pending<T> {
         if self.methods.len() <= id.index() {
             self.methods.resize(id.index() + 1, None);
         }
-        let of_frame = || hash([&frame.class, &frame.method, &frame.descriptor]);
+        let of_frame = || hash([&frame.class, frame.bare_method(), &frame.descriptor]);
         let method = *self.methods.get_mut(id.index())?.get_or_insert_with(of_frame);
         let key = (thread, start, duration, method);
         let details = self.waiting.get_mut(&key)?;

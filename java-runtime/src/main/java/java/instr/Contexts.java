@@ -28,8 +28,9 @@ public final class Contexts {
     /** Log2 of the bytes from place to place. */
     private static final int STRIDE = 6;
     private static final long MASK = 0xffffL;
-    /** A thread whose place is taken has one of the next. */
-    private static final int NEAR = 8;
+    /** A thread whose place is taken has one of some others, at this distance from each other. */
+    private static final int OTHERS = 8;
+    private static final long DISTANCE = 8_171L;
 
     private static final int FRAMES = 16;
 
@@ -142,15 +143,18 @@ public final class Contexts {
 
     @DontInline
     private static long elsewhere(long thread, long home) {
-        for (int near = 1; near < NEAR; near++) {
-            long place = near(home, near);
+        // A thread that is being attached has no id yet: to it, a free place would look like its own.
+        if (thread == 0L) return 0L;
+        for (int other = 1; other < OTHERS; other++) {
+            long place = other(home, other);
             if (U.getLong(place + OWNER) == thread) return place;
         }
         return 0L;
     }
 
-    private static long near(long home, int distance) {
-        long place = home + ((long) distance << STRIDE);
+    /** Far from the home: ids that follow each other are in use together. */
+    private static long other(long home, int number) {
+        long place = home + ((long) number * DISTANCE << STRIDE);
         return place < END ? place : place - END + PLACES;
     }
 
@@ -162,8 +166,8 @@ public final class Contexts {
         if (thread == 0L) return 0L;
         haveRoom(FRAMES);
         long home = PLACES + ((thread & MASK) << STRIDE);
-        for (int near = 0; near < NEAR; near++) {
-            long place = near(home, near);
+        for (int other = 0; other < OTHERS; other++) {
+            long place = other(home, other);
             if (U.getLong(place + OWNER) == 0L && U.compareAndSetLong(null, place + OWNER, 0L, thread)) {
                 return begin(anchor, place, home);
             }

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Methods that call each other at random, by recursion, with exceptions, on several threads, and that count themselves which calls of {@link #x} are
@@ -20,6 +21,11 @@ public final class ContextWalk {
     /** Calls of {@link #x} that are inside each context, and all. */
     private final AtomicLong[] inside = new AtomicLong[CONTEXTS.length];
     private final AtomicLong all = new AtomicLong();
+
+    private static final List<Thread> walkers = new ArrayList<>();
+    private static final AtomicLong walks = new AtomicLong();
+    private static volatile boolean goesOn = true;
+    private static ContextWalk walking = new ContextWalk();
 
     private ContextWalk() {
         for (int i = 0; i < inside.length; i++) {
@@ -38,6 +44,20 @@ public final class ContextWalk {
                     break;
                 case "virtual":
                     System.out.println(walk(Integer.parseInt(words[1]), Integer.parseInt(words[2]), true));
+                    break;
+                case "background":
+                    background(Integer.parseInt(words[1]));
+                    System.out.println("walking");
+                    break;
+                case "counts":
+                    System.out.println(walking.counts() + " walks " + walks.get());
+                    break;
+                case "rest":
+                    goesOn = false;
+                    for (Thread thread : walkers) {
+                        thread.join();
+                    }
+                    System.out.println(walking.counts());
                     break;
                 case "overflow":
                     System.out.println("overflows " + overflow(Integer.parseInt(words[1])));
@@ -77,11 +97,24 @@ public final class ContextWalk {
             }
         }
         all.await();
+        return counts.counts();
+    }
+
+    private String counts() {
         StringBuilder answer = new StringBuilder("inside");
-        for (AtomicLong count : counts.inside) {
+        for (AtomicLong count : inside) {
             answer.append(' ').append(count.get());
         }
-        return answer.append(" of ").append(counts.all.get()).toString();
+        return answer.append(" of ").append(all.get()).toString();
+    }
+
+    /** Walks on so many threads until they are asked to rest, a few thousand a second each. */
+    private static void background(int threads) {
+        for (int i = 0; i < threads; i++) {
+            Thread thread = new Thread(new Walker(new Random(i)));
+            walkers.add(thread);
+            thread.start();
+        }
     }
 
     private void next(List<String> stack, Random random) {
@@ -199,5 +232,29 @@ public final class ContextWalk {
 
     static void y() {
         calls++;
+    }
+
+    /** A loop that does not return, in a class of its own: nothing is inserted into a class with such a loop. */
+    private static final class Walker implements Runnable {
+
+        private final Random random;
+
+        private Walker(Random random) {
+            this.random = random;
+        }
+
+        @Override
+        public void run() {
+            while (goesOn) {
+                try {
+                    walking.next(new ArrayList<>(), random);
+                } catch (IllegalStateException thrownOnTheWay) {
+                    // The next walk begins outside again.
+                }
+                if (walks.incrementAndGet() % 8 == 0) {
+                    LockSupport.parkNanos(1_000_000);
+                }
+            }
+        }
     }
 }
