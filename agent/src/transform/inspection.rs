@@ -177,11 +177,10 @@ impl Inspection<'_> {
                 method.skipped = None;
             }
             let (MethodDecision::Chosen(chosen), Some(claim)) = (decision, decided.claim_of(index)) else { continue };
-            let names = chosen.templates.iter().filter_map(|id| templates.get(*id));
             method.skipped = None;
             method.instrumented = Some(Taken {
                 rule: format!("claim {claim}"),
-                templates: names.map(|template| template.name.clone()).collect(),
+                templates: decided.template_names(templates, index, &chosen.templates),
                 level: chosen.level,
                 mode: chosen.mode,
                 captured: Vec::new(),

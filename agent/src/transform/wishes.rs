@@ -5,7 +5,7 @@ use std::sync::Arc;
 use classfile::{ClassFile, Member};
 use instrument_core::level::Mode;
 use instrument_core::selection::{Chosen, ClassContext, ClassDecision, MethodDecision, SkipReason};
-use instrument_core::template::{TemplateId, TemplateLibrary};
+use instrument_core::template::{Purpose, TemplateId, TemplateLibrary};
 use rustc_hash::FxHashMap;
 
 use super::class_plan::Coming;
@@ -55,6 +55,26 @@ impl Decided {
         is_by_person.then(|| ClaimedProbe::of(wishes, template))
     }
 
+    /// Returns what a method has been chosen for, in words: `timed`, `timed inside a.B.c`, `anchor of a.B.c`.
+    pub(super) fn template_names(
+        &self,
+        library: &TemplateLibrary,
+        method_index: usize,
+        chosen: &[TemplateId],
+    ) -> Vec<String> {
+        let of_rules = chosen.iter().filter_map(|id| library.get(*id)).filter(|of| of.purpose == Purpose::Rules);
+        let mut names: Vec<String> = of_rules.map(|template| template.name.clone()).collect();
+        let Some(InContexts { probes, steps }) = self.in_contexts(method_index) else { return names };
+        for ConditionalProbe { template, context, .. } in probes {
+            let name = library.get(*template).map_or("?", |template| template.name.as_str());
+            names.push(format!("{name} inside {}", context.text()));
+        }
+        let mut anchors: Vec<String> = steps.iter().map(|of| format!("anchor of {}", of.context.text())).collect();
+        anchors.dedup();
+        names.extend(anchors);
+        names
+    }
+
     /// Returns what is left to a method that cannot have all that is wanted: without what contexts put into it, if they do; else what persons want.
     pub(super) fn templates_if_refused(&self, method_index: usize) -> Option<Arc<[TemplateId]>> {
         let wishes = self.claimed.get(&method_index)?.iter();
@@ -68,9 +88,14 @@ impl Decided {
 
     /// Returns the number of the person's claim that decides about this method.
     pub(super) fn claim_of(&self, method_index: usize) -> Option<u32> {
-        let plan = effective_plan(self.claimed.get(&method_index)?)?;
-        let of_context = || Some(plan.conditional.first()?.claims.first()?.0);
-        plan.decided_by.or_else(of_context)
+        let wishes = self.claimed.get(&method_index)?;
+        let decides = effective_plan(wishes)?.decided_by;
+        // A probe or an anchor of a context decides nothing about what the rules want.
+        let is_without_rules = !wishes.iter().any(|wish| matches!(wish, Wish::Rules { .. }));
+        let takes =
+            |decision: &ClassDecision| matches!(decision.methods.get(method_index), Some(MethodDecision::Chosen(_)));
+        let of_context = || self.by_claims.iter().find(|(_, decision)| takes(decision)).map(|(claim, _)| *claim);
+        decides.or_else(|| of_context().filter(|_| is_without_rules))
     }
 
     /// Returns the number of a claim that names this method and does not take it, and why not.

@@ -102,9 +102,9 @@ impl Template {
         Some(conditional)
     }
 
-    /// Whether it records its calls: it asks for the number of its probe.
+    /// Whether it records its calls: it asks for the number of its probe. An anchor asks for a number of its own.
     pub fn records(&self) -> bool {
-        self.needs.probe_id
+        self.needs.probe_id && self.purpose != Purpose::Anchor
     }
 
     /// Whether it asks for the values that the rule chooses (`arguments`, `result`).

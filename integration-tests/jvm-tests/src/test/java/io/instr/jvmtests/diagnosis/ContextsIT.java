@@ -47,6 +47,8 @@ class ContextsIT {
                 add(counted, program.ask("virtual 10000 10"));
             }
             String status = ControlSocket.status(program);
+            String explained = ControlSocket.ask(program, "{\"ask\":\"explain\",\"class\":\"targets.diagnosis.ContextWalk\"}");
+            assertTrue(explained.contains("timed inside " + named("a > b")) && explained.contains("anchor of " + named("a > b")), explained);
             assertTrue(status.contains("\"contexts\":{\"contexts\":5,") && status.contains("\"threads\":0,\"without_place\":0}"), status);
             for (int claim = 1; claim <= CONTEXTS.size(); claim++) {
                 ControlSocket.ask(program, "{\"ask\":\"remove\",\"claim\":" + claim + "}");
