@@ -1,6 +1,5 @@
 import java.io.File;
 import java.io.IOException;
-import java.net.MalformedURLException;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Files;
@@ -18,6 +17,8 @@ import java.util.stream.Stream;
  * {@code FAILED jar class error} for a class that the JVM refuses, and one line of figures for each jar. A class that
  * cannot be linked because something it needs is missing or does not fit is only counted.
  *
+ * <p>{@code LinkEveryClass --instead DIR JAR...}: the classes of {@code DIR/JAR/} take the place of those in the jar.
+ *
  * <p>{@code LinkEveryClass --image DIR}: does the same for the modules of the JVM's own image; the names of the classes are those of
  * the files {@code DIR/MODULE/CLASS.class}, but what is linked is what the JVM has under these names, which
  * {@code --patch-module} decides. Not for java.base, whose classes run before anybody could ask.
@@ -32,14 +33,18 @@ public final class LinkEveryClass {
             linkImage(Paths.get(jars[1]));
             return;
         }
-        for (String jar : jars) {
-            new LinkEveryClass().linkAll(new File(jar));
+        boolean instead = jars[0].equals("--instead");
+        for (int i = instead ? 2 : 0; i < jars.length; i++) {
+            File jar = new File(jars[i]);
+            URL own = jar.toURI().toURL();
+            URL[] path = instead ? new URL[] {new File(jars[1], jar.getName()).toURI().toURL(), own} : new URL[] {own};
+            new LinkEveryClass().linkAll(jar, path);
         }
     }
 
-    private void linkAll(File jar) throws IOException {
+    private void linkAll(File jar, URL[] path) throws IOException {
         ClassLoader platform = ClassLoader.getPlatformClassLoader();
-        try (JarFile file = new JarFile(jar, false); URLClassLoader loader = new URLClassLoader(urls(jar), platform)) {
+        try (JarFile file = new JarFile(jar, false); URLClassLoader loader = new URLClassLoader(path, platform)) {
             for (String name : classNames(file)) {
                 link(name, () -> Class.forName(name, false, loader), jar.getName());
             }
@@ -72,10 +77,6 @@ public final class LinkEveryClass {
 
     private void printFigures(String place) {
         System.out.println("LINKED " + place + " " + linked + " incomplete " + incomplete + " failed " + failed);
-    }
-
-    private static URL[] urls(File jar) throws MalformedURLException {
-        return new URL[] {jar.toURI().toURL()};
     }
 
     private static List<String> classNames(JarFile file) {

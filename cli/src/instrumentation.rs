@@ -215,6 +215,7 @@ impl<'a> Instrumentation<'a> {
             // Whoever loads the class loads it as it is written here.
             wrapper_allowed: true,
             captured: captured(class, method_index, chosen),
+            sites: Vec::new(),
         };
         decision.chosen().map(plan).collect()
     }

@@ -4,13 +4,15 @@
 use std::sync::{Arc, OnceLock};
 
 use classfile::instruction::Instructions;
-use classfile::{ByteWriter, ClassFile, class_writer};
+use classfile::{ByteWriter, ClassFile, class_writer, opcode};
 use instrument_core::engine::both_walkers::instrument_by_both;
 use instrument_core::engine::roundtrip::lift_and_lower;
 use instrument_core::level::Level;
 use instrument_core::options::{Layout, SentinelForm, SlotScheme};
-use instrument_core::template::TemplateId;
-use instrument_core::{Engine, EngineOptions, MethodPlan, Outcome, Refusal, Rewritten, Workspace};
+use instrument_core::template::{Template, TemplateId};
+use instrument_core::{
+    CallSite, Engine, EngineOptions, MethodPlan, Outcome, Refusal, Rewritten, RewrittenMethod, SiteRefusal, Workspace,
+};
 
 use super::built_in;
 
@@ -28,16 +30,25 @@ pub fn check(data: &[u8]) {
         [MethodPlan::inline, MethodPlan::inline, MethodPlan::inline, MethodPlan::wrapper];
     let make = ways[sum / 32 % 4];
     if let Some(templates) = stacks().get(sum % stacks().len()) {
+        let innermost = templates.last().and_then(|id| built_in::library().get(*id));
+        let has_sites = innermost.is_some_and(Template::declares_scope);
+        let sites = |index| if has_sites { sites(&class, index, sum) } else { Vec::new() };
         let plan: Vec<_> =
-            (0..class.methods().len()).map(|method_index| make(method_index, templates.clone())).collect();
+            (0..class.methods().len()).map(|index| make(index, templates.clone()).with_sites(sites(index))).collect();
         let outcome = engine.instrument(&mut workspace, &class, &plan);
-        let refused = match &outcome {
+        let (mut refused, mut faults_of_sites) = (Vec::new(), Vec::new());
+        match &outcome {
             Outcome::Rewritten(rewritten) => {
                 sound(&class, rewritten, writable);
-                &rewritten.refused
+                refused.extend(&rewritten.refused);
+                faults_of_sites.extend(rewritten.methods.iter().filter_map(fault_of_sites));
             }
-            Outcome::Unchanged { refused } => refused,
-        };
+            Outcome::Unchanged { refused: all } => refused.extend(all),
+        }
+        for (method, fault) in faults_of_sites {
+            let strict = options(sum).slots == SlotScheme::AfterLocals && sound_methods.contains(&method);
+            assert!(!strict, "{fault} in method {method} with call sites");
+        }
         for refused in refused {
             // What passes the engine's check before must pass it afterwards. With slots among the target's own that depends on
             // what the code says of them, which the check does not compare with the frames.
@@ -75,6 +86,25 @@ fn lowered_as_lifted(class: &ClassFile<'_>, workspace: &mut Workspace) -> Vec<us
     sound
 }
 
+/// A site at each call of a method, and one that is perhaps none.
+fn sites(class: &ClassFile<'_>, method_index: usize, sum: usize) -> Vec<CallSite> {
+    let code = class.methods()[method_index].code(class).ok().flatten();
+    let Some(code) = code else { return Vec::new() };
+    let instructions = Instructions::new(code.bytecode).map_while(Result::ok);
+    let calls = instructions.filter(|step| (opcode::INVOKEVIRTUAL..=opcode::INVOKEDYNAMIC).contains(&step.opcode));
+    let offsets = calls.map(|step| step.offset).chain([(sum % code.bytecode.len().max(1)) as u32]);
+    let site = |(at, offset): (usize, u32)| CallSite { offset: offset as u16, number: sum.wrapping_add(at) as u16 };
+    offsets.enumerate().map(site).collect()
+}
+
+/// Returns a method that is written without its call sites because they would have made it faulty.
+fn fault_of_sites(method: &RewrittenMethod) -> Option<(usize, &Refusal)> {
+    method.refused_sites.iter().find_map(|refused| match &refused.reason {
+        SiteRefusal::Method(fault @ Refusal::SelfCheck(_)) => Some((method.method_index, fault)),
+        _ => None,
+    })
+}
+
 /// The engine as it is used, and with each step of the merge done the other way.
 fn options(sum: usize) -> EngineOptions {
     let usual = EngineOptions { offset_maps: true, ..EngineOptions::default() };
@@ -87,7 +117,7 @@ fn options(sum: usize) -> EngineOptions {
     }
 }
 
-/// The catch-all at every level, alone and in itself, and each other template.
+/// The catch-all at every level, alone, in itself and around the template for call sites, and each other template.
 fn stacks() -> &'static [Vec<TemplateId>] {
     static STACKS: OnceLock<Vec<Vec<TemplateId>>> = OnceLock::new();
     STACKS.get_or_init(|| {
@@ -95,6 +125,7 @@ fn stacks() -> &'static [Vec<TemplateId>] {
         let timed = |level| library.find("timed", level).expect("the catch-all exists");
         let (off, watch, time) = (timed(Level::Off), timed(Level::Watch), timed(Level::Time));
         let mut stacks = vec![vec![off], vec![watch], vec![time], vec![time, watch]];
+        stacks.push(vec![time, library.find("call-sites", Level::Time).expect("it is built in")]);
         let others = library.names().filter(|name| *name != "timed");
         stacks.extend(others.filter_map(|name| library.find(name, Level::Time)).map(|id| vec![id]));
         stacks

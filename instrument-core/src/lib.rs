@@ -14,6 +14,7 @@ pub mod words;
 
 pub use rules::{capture, config, selection};
 pub use weave::ahead;
+pub use weave::call_sites::{self, CallSite, RefusedSite, SiteRefusal};
 pub use weave::engine::{self, Engine, Workspace};
 pub use weave::insertion::{self, Insertion};
 pub use weave::offset_map::{self, OffsetMap};

@@ -11,15 +11,15 @@ use anyhow::{Context, Result, bail};
 use crate::process::{cargo, execute, maven};
 use crate::{jdks, link, prerequisites, project};
 
-/// `corpus [--sample | --link] [--jdk FEATURE]... [JAR...]`: the jars named, or those of bench/corpus/jars.txt.
+/// `corpus [--sample | --link | --link-sites] [--jdk FEATURE]... [JAR...]`: the jars named, or those of bench/corpus/jars.txt.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let wanted = Wanted::parse(arguments)?;
     if wanted.sample {
         return sample();
     }
     let jars = if wanted.jars.is_empty() { fetched_jars()? } else { wanted.jars };
-    if wanted.link {
-        return link::run(&jars, &wanted.features);
+    if wanted.link || wanted.link_sites {
+        return link::run(&jars, &wanted.features, wanted.link_sites);
     }
     let mut check = example_with_jdks(&wanted.features);
     check.args(&jars);
@@ -30,6 +30,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 struct Wanted {
     sample: bool,
     link: bool,
+    link_sites: bool,
     /// Feature versions of the JDKs; all if none is named.
     features: Vec<u16>,
     jars: Vec<PathBuf>,
@@ -43,6 +44,7 @@ impl Wanted {
             match argument.as_str() {
                 "--sample" => wanted.sample = true,
                 "--link" => wanted.link = true,
+                "--link-sites" => wanted.link_sites = true,
                 "--jdk" => {
                     let feature = arguments.next().context("--jdk needs a version such as 17")?;
                     let number = feature.parse().with_context(|| format!("--jdk: `{feature}` is not a version"))?;
@@ -152,6 +154,7 @@ mod tests {
         let wanted = Wanted::parse(&words("a.jar --link --jdk 17 --jdk 25 b.jar")).unwrap();
         assert!(wanted.link && !wanted.sample);
         assert_eq!((wanted.features, wanted.jars.len()), (vec![17, 25], 2));
+        assert!(wanted.link_sites ^ Wanted::parse(&words("--link-sites")).unwrap().link_sites);
         assert!(Wanted::parse(&words("--jdk seventeen")).is_err());
         assert!(Wanted::parse(&words("--every")).is_err());
     }

@@ -2,7 +2,9 @@
 //!
 //! Every JDK links every class of the original jars and of the instrumented copies with `-Xverify:all`, and then the classes
 //! of its own modules, instrumented and put in their place with `--patch-module`. A class that is refused only when it is
-//! instrumented is a failure. (`java.base` runs before anything could be linked: JavaBaseIT has it in a running JVM.)
+//! instrumented is a failure. The same is done with a call site at every call of every method; with `--link-sites` nothing else is.
+//! (`java.base` runs before anything could be linked: with call sites it runs the linking itself, JavaBaseIT has it with a template in a
+//! running JVM.)
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,8 +22,8 @@ const CONFIG: &str = "[filter]\nleaf = false\nmax-bytes = 0\n\n\
                       constructors = true\nclass-initialisers = true\nbridges = true\n";
 
 /// Instruments the jars and the modules of each JDK with one of these feature versions (of all if none is named), then links
-/// originals and copies on it.
-pub(crate) fn run(jars: &[PathBuf], features: &[u16]) -> Result<()> {
+/// originals and copies on it; in every way, or only with call sites.
+pub(crate) fn run(jars: &[PathBuf], features: &[u16], only_sites: bool) -> Result<()> {
     let java = prerequisites::check()?;
     let directory = project::target().join("corpus-link");
     fs::create_dir_all(&directory)?;
@@ -35,24 +37,51 @@ pub(crate) fn run(jars: &[PathBuf], features: &[u16]) -> Result<()> {
     let mut homes = jdks::one_of_each();
     homes.retain(|home| features.is_empty() || features.contains(&home.feature()));
     let mut bad = 0;
-    for home in &homes {
+    let ways: &[_] = if only_sites { &[Way::Sites] } else { &[Way::Template, Way::Sites] };
+    for (home, way) in homes.iter().flat_map(|home| ways.iter().map(move |way| (home, *way))) {
         let linker = Linker { home, directory: &directory };
-        let image = instrument_image(home, &directory)?;
-        let modules = modules(&image)?;
-        bad += compare("modules", &linker.image(&image, &[])?, &linker.image(&image, &modules)?, home);
+        let image = instrument_image(home, &directory, way)?;
+        let modules = modules(&image, way)?;
+        let what = if way == Way::Sites { "modules with call sites" } else { "modules" };
+        bad += compare(what, &linker.image(&image, &[])?, &linker.image(&image, &modules)?, home);
     }
-    let inline = instrument(jars, "inline", &directory, &java)?;
-    let wrapped = instrument(jars, "wrapper", &directory, &java)?;
+    let sites = directory.join("jars-with-sites");
+    if sites.exists() {
+        fs::remove_dir_all(&sites)?;
+    }
+    execute(corpus::example().arg("--sites").arg("--into").arg(&sites).args(jars))?;
     for home in &homes {
         let linker = Linker { home, directory: &directory };
-        let originals = linker.jars(jars)?;
-        bad += compare("jars inline", &originals, &linker.jars(&inline)?, home);
-        bad += compare("jars with wrappers", &originals, &linker.jars(&wrapped)?, home);
+        bad += compare("jars with call sites", &linker.jars(jars)?, &linker.jars_instead(&sites, jars)?, home);
+    }
+    if !only_sites {
+        bad += templates(jars, &homes, &directory, &java)?;
     }
     if bad > 0 {
         bail!("{bad} classes are refused only when they are instrumented");
     }
     Ok(())
+}
+
+/// What the classes of a JDK's modules get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Template,
+    Sites,
+}
+
+/// Links the jars with the template in every method, and with a wrapper around it.
+fn templates(jars: &[PathBuf], homes: &[JavaHome], directory: &Path, java: &JavaHome) -> Result<usize> {
+    let mut bad = 0;
+    let inline = instrument(jars, "inline", directory, java)?;
+    let wrapped = instrument(jars, "wrapper", directory, java)?;
+    for home in homes {
+        let linker = Linker { home, directory };
+        let originals = linker.jars(jars)?;
+        bad += compare("jars inline", &originals, &linker.jars(&inline)?, home);
+        bad += compare("jars with wrappers", &originals, &linker.jars(&wrapped)?, home);
+    }
+    Ok(bad)
 }
 
 fn instrument(jars: &[PathBuf], mode: &str, directory: &Path, java: &JavaHome) -> Result<Vec<PathBuf>> {
@@ -67,22 +96,24 @@ fn instrument(jars: &[PathBuf], mode: &str, directory: &Path, java: &JavaHome) -
 }
 
 /// The directory with the instrumented classes of the image, by module.
-fn instrument_image(home: &JavaHome, directory: &Path) -> Result<PathBuf> {
-    let into = directory.join("images");
+fn instrument_image(home: &JavaHome, directory: &Path, way: Way) -> Result<PathBuf> {
+    let into = directory.join(if way == Way::Sites { "images-with-sites" } else { "images" });
     let own = into.join(home.feature().to_string());
     if own.exists() {
         fs::remove_dir_all(&own)?;
     }
-    execute(corpus::example().arg("--into").arg(&into).arg("--jdk").arg(home.path()))?;
+    let mut example = corpus::example();
+    example.args((way == Way::Sites).then_some("--sites"));
+    execute(example.arg("--into").arg(&into).arg("--jdk").arg(home.path()))?;
     Ok(own)
 }
 
-/// The directories of all modules but `java.base`.
-fn modules(image: &Path) -> Result<Vec<PathBuf>> {
+/// The directories of all modules, without `java.base` unless it can run as it was written.
+fn modules(image: &Path, way: Way) -> Result<Vec<PathBuf>> {
     let mut modules = Vec::new();
     for entry in fs::read_dir(image)? {
         let module = entry?.path();
-        if module.file_name().is_some_and(|name| name != "java.base") {
+        if way == Way::Sites || module.file_name().is_some_and(|name| name != "java.base") {
             modules.push(module);
         }
     }
@@ -145,6 +176,11 @@ impl Linker<'_> {
 
     fn jars(&self, jars: &[PathBuf]) -> Result<Linked> {
         Linked::read(self.java().arg("LinkEveryClass").args(jars))
+    }
+
+    /// The jars with the classes below `directory` in place of theirs.
+    fn jars_instead(&self, directory: &Path, jars: &[PathBuf]) -> Result<Linked> {
+        Linked::read(self.java().args(["LinkEveryClass", "--instead"]).arg(directory).args(jars))
     }
 
     /// The classes of the modules under `image`, as they are; or, for those of `patches`, from there.

@@ -29,7 +29,7 @@ cargo xtask COMMAND
                        found (11 and 21 are fetched with pip into target/jdks when they are not there)
   soak                 the tests that are long because of their volume (storms of threads, class loaders, reloads and
                        changes at once), on every JDK found; `test` has a small version of each
-  corpus [--sample | --link] [--jdk N]... [JAR...]
+  corpus [--sample | --link | --link-sites] [--jdk N]... [JAR...]
                        reads, writes and instruments every class of the jars (of bench/corpus/jars.txt if none is named)
                        and of every JDK (of version N); --sample: the part of it that `test` runs, without the jars;
                        --link: lets every JDK verify every instrumented class of the jars and of its own modules

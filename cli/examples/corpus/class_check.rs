@@ -5,23 +5,30 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use classfile::{ByteWriter, ClassFile, class_writer};
+use classfile::instruction::Instructions;
+use classfile::{ByteWriter, ClassFile, Member, class_writer, opcode};
 use instrument_core::capture::{ArgumentKey, Capture, DEFAULT_VALUE_LENGTH, Render};
 use instrument_core::engine::both_walkers::instrument_by_both;
 use instrument_core::level::{Level, Mode};
 use instrument_core::template::{TemplateId, TemplateLibrary};
-use instrument_core::{Engine, EngineOptions, MethodPlan, NotWrapped, Outcome, Workspace};
+use instrument_core::{CallSite, Engine, EngineOptions, MethodPlan, NotWrapped, Outcome, Rewritten, Workspace};
 
 use crate::lowering;
-use crate::tally::Tally;
+use crate::tally::{Tally, WayFigures};
 
 /// With every value of a call that there is.
 const WITH_VALUES: &str = "level watch, all values";
 
+/// With a site at every call in the method's own code.
+pub(crate) const WITH_SITES: &str = "call sites";
+/// The way of which the classes are kept, unless another one is asked for.
+pub(crate) const USUAL: &str = "level time";
+
 /// The ways of instrumenting everything: name, level, and with a wrapper or in the method itself.
-const WAYS: [(&str, Level, Mode); 5] = [
+const WAYS: [(&str, Level, Mode); 6] = [
+    (WITH_SITES, Level::Time, Mode::Inline),
     (WITH_VALUES, Level::Watch, Mode::Inline),
-    ("level time", Level::Time, Mode::Inline),
+    (USUAL, Level::Time, Mode::Inline),
     ("level watch", Level::Watch, Mode::Inline),
     ("level off", Level::Off, Mode::Inline),
     ("wrappers, level time", Level::Time, Mode::Wrapper),
@@ -37,23 +44,25 @@ pub(crate) struct ClassCheck {
     /// Every value.
     capture: Capture,
     pub(crate) tally: Tally,
-    /// Where instrumented classes are written to, if anywhere.
+    /// Where instrumented classes are written to, if anywhere, and instrumented in which way.
     into: Option<PathBuf>,
+    kept: &'static str,
 }
 
 impl ClassCheck {
-    pub(crate) fn new(library: &Arc<TemplateLibrary>) -> Result<ClassCheck> {
+    pub(crate) fn new(library: &Arc<TemplateLibrary>, kept: &'static str) -> Result<ClassCheck> {
         let find = |(way, level, _): &(&str, Level, Mode)| match *way {
             WITH_VALUES => library.find_capturing("timed", *level),
+            WITH_SITES => library.find("call-sites", *level),
             _ => library.find("timed", *level),
         };
         let templates: Option<Vec<_>> = WAYS.iter().map(find).collect();
-        let templates = templates.context("the template `timed` lacks a level")?;
+        let templates = templates.context("a template is missing, or `timed` lacks a level")?;
         let engine = Engine::new(Arc::clone(library), EngineOptions::default());
         let (workspace, written, tally) = (Workspace::default(), ByteWriter::new(), Tally::default());
         let arguments = vec![ArgumentKey::Receiver, ArgumentKey::All];
         let capture = Capture { arguments, result: true, length: DEFAULT_VALUE_LENGTH, render: Render::Identity };
-        Ok(ClassCheck { engine, workspace, templates, written, capture, tally, into: None })
+        Ok(ClassCheck { engine, workspace, templates, written, capture, tally, into: None, kept })
     }
 
     pub(crate) fn class(&mut self, name: &str, bytes: &[u8]) {
@@ -97,7 +106,7 @@ impl ClassCheck {
         &mut self,
         name: &str,
         class: &ClassFile<'_>,
-        (way, level, mode): (&'static str, Level, Mode),
+        (way, _, mode): (&'static str, Level, Mode),
         template: TemplateId,
         methods: &[usize],
     ) {
@@ -106,9 +115,13 @@ impl ClassCheck {
         for &method_index in methods {
             let Some(method) = class.methods().get(method_index) else { continue };
             let never = NotWrapped::of(class, method);
+            let sites = if way == WITH_SITES { every_call(class, method) } else { Vec::new() };
             let captured = (way == WITH_VALUES).then(|| self.capture.in_method(class, method));
             match (mode, never) {
-                (Mode::Inline, _) => plan.push(MethodPlan::inline(method_index, vec![template]).capturing(captured)),
+                (Mode::Inline, _) => {
+                    let planned = MethodPlan::inline(method_index, vec![template]).capturing(captured);
+                    plan.push(planned.with_sites(sites));
+                }
                 (Mode::Wrapper, None) => plan.push(MethodPlan::wrapper(method_index, vec![template])),
                 (Mode::Wrapper, Some(reason)) => *figures.excepted.entry(reason.key()).or_default() += 1,
             }
@@ -127,21 +140,27 @@ impl ClassCheck {
                 figures.instrumented += rewritten.methods.len() as u64;
                 figures.bytes_out += rewritten.bytes.len() as u64;
                 figures.refuse(&rewritten.refused);
+                count_sites(&plan, &rewritten, figures);
                 self.readable_again(name, &rewritten.bytes);
-                if (level, mode) == (Level::Time, Mode::Inline) {
+                if way == self.kept {
                     self.keep(name, &rewritten.bytes);
                 }
             }
             Outcome::Unchanged { refused } => {
                 figures.bytes_out += class.bytes().len() as u64;
                 figures.refuse(&refused);
+                if way == self.kept {
+                    // The classes of a package must all have the signature of its jar, or none.
+                    self.keep(name, class.bytes());
+                }
             }
         }
     }
 
-    fn keep(&mut self, name: &str, bytes: &[u8]) {
-        let Some(into) = &self.into else { return };
-        let file = into.join(format!("{name}.class"));
+    pub(crate) fn keep(&mut self, name: &str, bytes: &[u8]) {
+        // Its constructor registers objects for finalisation, in whatever is called from there as well.
+        let Some(into) = self.into.as_ref().filter(|_| name != "java/lang/Object") else { return };
+        let file = into.join(format!("{}.class", name.trim_end_matches(".class")));
         let written = file.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&file, bytes));
         if let Err(error) = written {
             self.tally.problem("cannot be kept", format!("{}: {error}", file.display()));
@@ -160,6 +179,29 @@ impl ClassCheck {
             Ok(_) if self.written.as_slice() == bytes => {}
             Ok(_) => self.tally.problem("instrumented, and then written otherwise than read", name.to_owned()),
             Err(error) => self.tally.problem("instrumented, and then unreadable", format!("{name}: {error}")),
+        }
+    }
+}
+
+/// A site at each call in the method's own code.
+fn every_call(class: &ClassFile<'_>, method: &Member<'_>) -> Vec<CallSite> {
+    let code = method.code(class).ok().flatten();
+    let instructions = code.iter().flat_map(|code| Instructions::new(code.bytecode)).flatten();
+    let calls = instructions.filter(|step| (opcode::INVOKEVIRTUAL..=opcode::INVOKEDYNAMIC).contains(&step.opcode));
+    let site = |(step, number): (classfile::instruction::Instruction<'_>, u16)| {
+        Some(CallSite { offset: u16::try_from(step.offset).ok()?, number })
+    };
+    calls.zip(0..).filter_map(site).collect()
+}
+
+/// Counts the sites of a class.
+fn count_sites(plan: &[MethodPlan], rewritten: &Rewritten, figures: &mut WayFigures) {
+    for done in &rewritten.methods {
+        let planned = plan.iter().find(|planned| planned.method_index == done.method_index);
+        let sites = planned.map_or(0, |planned| planned.sites.len());
+        figures.sites += (sites - done.refused_sites.len()) as u64;
+        for refused in &done.refused_sites {
+            *figures.refused_sites.entry(refused.reason.key()).or_default() += 1;
         }
     }
 }

@@ -7,6 +7,11 @@ use instrument_core::template::TemplateLibrary;
 
 include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
+/// The classes of the runtime that methods with call sites use.
+pub(crate) fn called_by_sites() -> impl Iterator<Item = &'static (&'static str, &'static [u8])> {
+    RUNTIME_CLASSES.iter().filter(|(name, _)| *name == "java/instr/Sites")
+}
+
 /// The built-in templates.
 pub(crate) fn library() -> Result<TemplateLibrary> {
     let mut library = TemplateLibrary::new();

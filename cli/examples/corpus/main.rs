@@ -1,9 +1,10 @@
-//! Every class of jars and JDKs through reader, writer and engine: `corpus [--sample] [--into DIR] [--jdk HOME]... [JAR]...`
+//! Every class of jars and JDKs through reader, writer and engine: `corpus [--sample] [--into DIR [--sites]] [--jdk HOME]... [JAR]...`
 //!
 //! It fails if a class is not written as it was read, if a method is not lowered as it was lifted, if an instrumented class
 //! cannot be read again, or if more than two methods in ten thousand are refused.
 
-//! With `--into`, the classes of JDKs are written as instrumented at level time: `DIR/FEATURE/MODULE/CLASS.class`.
+//! With `--into`, the classes are written as instrumented at level time, or with `--sites` as instrumented with a site at every call:
+//! `DIR/FEATURE/MODULE/CLASS.class` for JDKs, `DIR/JAR/CLASS.class` for jars.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program talks to its user")]
 
@@ -21,7 +22,7 @@ use anyhow::{Context, Result, bail};
 use class_source::{ClassPath, JavaHome, JdkImage};
 use instrument_core::template::TemplateLibrary;
 
-use class_check::ClassCheck;
+use class_check::{ClassCheck, USUAL, WITH_SITES};
 use tally::Tally;
 
 /// A part of the corpus that one thread works on.
@@ -35,6 +36,7 @@ enum Source {
 struct Wanted {
     sample: bool,
     into: Option<PathBuf>,
+    sites: bool,
 }
 
 fn main() -> ExitCode {
@@ -55,6 +57,7 @@ fn run() -> Result<bool> {
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--sample" => wanted.sample = true,
+            "--sites" => wanted.sites = true,
             "--into" => wanted.into = Some(PathBuf::from(arguments.next().context("--into needs a directory")?)),
             "--jdk" => sources.push(Source::Jdk(JavaHome::read(arguments.next().context("--jdk needs a directory")?)?)),
             option if option.starts_with('-') => bail!("`{option}` is not known"),
@@ -97,11 +100,13 @@ fn check_all(mut sources: Vec<Source>, wanted: &Wanted, library: &Arc<TemplateLi
 }
 
 fn check(source: &Source, wanted: &Wanted, library: &Arc<TemplateLibrary>) -> Result<(String, Tally)> {
-    let mut check = ClassCheck::new(library)?;
+    let mut check = ClassCheck::new(library, if wanted.sites { WITH_SITES } else { USUAL })?;
     let name = match source {
         Source::Jar(jar) => {
+            let name = jar.file_name().unwrap_or(jar.as_os_str()).to_string_lossy().into_owned();
+            check.keep_below(wanted.into.as_ref().map(|into| into.join(&name)));
             check_jar(jar, &mut check)?;
-            jar.file_name().unwrap_or(jar.as_os_str()).to_string_lossy().into_owned()
+            name
         }
         Source::Jdk(home) => {
             check_jdk(home, wanted, &mut check)?;
@@ -128,6 +133,10 @@ fn check_jdk(home: &JavaHome, wanted: &Wanted, check: &mut ClassCheck) -> Result
             check.keep_below(wanted.into.as_ref().map(below));
             check.class(class.name(), &image.read(&class)?);
         }
+    }
+    if wanted.sites {
+        check.keep_below(wanted.into.as_ref().map(|into| into.join(home.feature().to_string()).join("java.base")));
+        embedded::called_by_sites().for_each(|(name, bytes)| check.keep(name, bytes));
     }
     Ok(())
 }

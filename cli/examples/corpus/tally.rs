@@ -34,6 +34,10 @@ pub(crate) struct WayFigures {
     pub(crate) bytes_out: u64,
     /// Reason -> methods that by their nature cannot be instrumented in this way.
     pub(crate) excepted: BTreeMap<&'static str, u64>,
+    /// Call sites inserted.
+    pub(crate) sites: u64,
+    /// Reason -> call sites that were not.
+    pub(crate) refused_sites: BTreeMap<&'static str, u64>,
     /// Reason -> methods left as they were.
     refused: BTreeMap<&'static str, u64>,
 }
@@ -48,6 +52,10 @@ impl WayFigures {
     fn add(&mut self, other: WayFigures) {
         self.instrumented += other.instrumented;
         self.bytes_out += other.bytes_out;
+        self.sites += other.sites;
+        for (reason, count) in other.refused_sites {
+            *self.refused_sites.entry(reason).or_default() += count;
+        }
         for (reason, count) in other.excepted {
             *self.excepted.entry(reason).or_default() += count;
         }
@@ -118,6 +126,12 @@ impl Tally {
             }
             for (reason, count) in &figures.excepted {
                 let _ = write!(text, ", left out: {count} {reason}");
+            }
+            if figures.sites > 0 {
+                let _ = write!(text, "; {} sites", figures.sites);
+                for (reason, count) in &figures.refused_sites {
+                    let _ = write!(text, ", {count} not: {reason}");
+                }
             }
             text.push('\n');
         }

@@ -18,6 +18,7 @@ use crate::weave::body::definition_checks;
 use crate::weave::body::input::{BodyInput, TableKind};
 use crate::weave::body::meeting_references::{self, Holder};
 use crate::weave::body::super_call::starts_uninitialised;
+use crate::weave::call_sites::{self, CallSite, SiteRefusal};
 use crate::weave::captured::CapturedValues;
 use crate::weave::merge::emit::{TargetMethod, return_opcode};
 use crate::weave::merge::node_merge::{MergeMemory, MergedBody, NodeMerge};
@@ -248,6 +249,9 @@ impl Engine {
         planned: &MethodPlan,
     ) -> Result<RewrittenMethod, Bailout> {
         let [id] = *planned.templates else { return Err(Bailout) };
+        if !planned.sites.is_empty() {
+            return Err(Bailout);
+        }
         let template = self.library.get(id).ok_or(Bailout)?;
         let form = template
             .single_pass
@@ -268,9 +272,11 @@ impl Engine {
             passes: 1,
             offset_map: OffsetMap::default(),
             renamed: None,
+            refused_sites: Vec::new(),
         })
     }
 
+    /// Merges with the call sites of the plan; without them if the method cannot take them.
     fn inline(
         &self,
         workspace: &mut Workspace,
@@ -280,14 +286,38 @@ impl Engine {
         planned: &MethodPlan,
         input: &BodyInput<'_>,
     ) -> Result<RewrittenMethod, Refusal> {
-        let merged = self.merge(workspace, class, method, target, planned, input)?;
-        let merged = merged.ok_or(Refusal::UnknownTemplate)?;
+        let innermost = planned.templates.last().and_then(|id| self.library.get(*id));
+        let mut reason = SiteRefusal::NoScope;
+        if !planned.sites.is_empty() && innermost.is_some_and(Template::declares_scope) {
+            let marks = workspace.mark();
+            match self.inline_with(workspace, class, method, target, (planned, &planned.sites), input) {
+                Ok(done) => return Ok(done),
+                Err(refusal) => reason = SiteRefusal::Method(refusal),
+            }
+            workspace.rewind(marks);
+        }
+        let done = self.inline_with(workspace, class, method, target, (planned, &[]), input)?;
+        Ok(RewrittenMethod { refused_sites: call_sites::refuse_all(&planned.sites, &reason), ..done })
+    }
+
+    fn inline_with(
+        &self,
+        workspace: &mut Workspace,
+        class: &ClassFile<'_>,
+        method: &Member<'_>,
+        target: &TargetMethod<'_>,
+        (planned, sites): (&MethodPlan, &[CallSite]),
+        input: &BodyInput<'_>,
+    ) -> Result<RewrittenMethod, Refusal> {
+        let merged = self.merge(workspace, class, method, target, (planned, sites), input)?;
+        let mut merged = merged.ok_or(Refusal::UnknownTemplate)?;
         workspace.write_checked(class, method, target, &merged)?;
         Ok(RewrittenMethod {
             method_index: planned.method_index,
             length_before: input.bytecode.len() as u32,
             length_after: merged.code.len() as u32,
             passes: merged.passes,
+            refused_sites: std::mem::take(&mut merged.refused_sites),
             offset_map: workspace.memory.recycle(merged),
             renamed: None,
         })
@@ -309,7 +339,7 @@ impl Engine {
         let mut call = CallBody::new(class, method, &target.descriptor, &renamed, pool)?;
         workspace.memory.effects.note(call.constant(), method.descriptor);
         let input = call.as_input(&code, input_pool)?;
-        let merged = self.merge(workspace, class, method, &target, planned, &input)?;
+        let merged = self.merge(workspace, class, method, &target, (planned, &[]), &input)?;
         let merged = merged.unwrap_or_else(|| MergedBody::unchanged(&input));
         workspace.write_checked(class, method, &target, &merged)?;
         workspace.added.original(class, method, &renamed, &mut workspace.pool)?;
@@ -320,6 +350,7 @@ impl Engine {
             passes: merged.passes,
             offset_map: OffsetMap::default(),
             renamed: Some(renamed),
+            refused_sites: call_sites::refuse_all(&planned.sites, &SiteRefusal::Wrapped),
         })
     }
 
@@ -330,7 +361,7 @@ impl Engine {
         class: &ClassFile<'_>,
         method: &Member<'_>,
         target: &TargetMethod<'_>,
-        planned: &MethodPlan,
+        (planned, sites): (&MethodPlan, &[CallSite]),
         input: &BodyInput<'_>,
     ) -> Result<Option<MergedBody>, Refusal> {
         let mut merged: Option<MergedBody> = None;
@@ -338,13 +369,11 @@ impl Engine {
         for &id in planned.templates.iter().rev() {
             let template = self.library.get(id).ok_or(Refusal::UnknownTemplate)?;
             let probe_constant = workspace.probe(class, planned.method_index, template, id)?;
+            let (of_method, of_template) = ((class, method, target), (id, template, captured));
             let next = match &merged {
-                None => {
-                    workspace.merge_nodes((class, method, target), (id, template, captured), input, probe_constant)?
-                }
+                None => workspace.merge_nodes(of_method, of_template, (input, sites), probe_constant)?,
                 Some(inner) => {
-                    let body = inner.as_input()?;
-                    workspace.merge_nodes((class, method, target), (id, template, captured), &body, probe_constant)?
+                    workspace.merge_nodes(of_method, of_template, (&inner.as_input()?, &[]), probe_constant)?
                 }
             };
             merged = Some(workspace.memory.join(merged, next));
@@ -508,7 +537,7 @@ impl Workspace {
         &mut self,
         (class, method, target): (&'m ClassFile<'a>, &'m Member<'a>, &'m TargetMethod<'a>),
         (id, template, captured): (TemplateId, &'m Template, Option<&'m CapturedValues>),
-        body: &'m BodyInput<'_>,
+        (body, sites): (&'m BodyInput<'_>, &'m [CallSite]),
         probe_constant: Option<u16>,
     ) -> Result<MergedBody, Refusal> {
         if target.is_constructor && template.needs.receiver != crate::weave::template::Use::Nowhere {
@@ -516,7 +545,7 @@ impl Workspace {
         }
         let sink = symbol_sink(class, id, &mut self.pool, &mut self.bootstrap, &mut self.placed);
         let sink = sink.map_err(|_| Refusal::UnknownTemplate)?;
-        NodeMerge { class, method, target, template, captured, body, sink, probe_constant }.run(&mut self.memory)
+        NodeMerge { class, method, target, template, captured, body, sites, sink, probe_constant }.run(&mut self.memory)
     }
 
     /// Writes a method that was merged by way of nodes, and checks what was written.

@@ -2,6 +2,7 @@
 
 pub mod ahead;
 mod body;
+pub mod call_sites;
 pub mod captured;
 pub mod engine;
 pub mod insertion;

@@ -4,6 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::level::Mode;
+use crate::weave::call_sites::{CallSite, RefusedSite};
 use crate::weave::captured::CapturedValues;
 use crate::weave::offset_map::OffsetMap;
 use crate::weave::refusal::Refusal;
@@ -23,6 +24,9 @@ pub struct MethodPlan {
     pub wrapper_allowed: bool,
     /// The values that templates which ask for them are given.
     pub captured: Option<Box<CapturedValues>>,
+    /// Invoke instructions of the method's own body with calls of the runtime around them. Only with an innermost template that declares
+    /// a scope, see [`Template::declares_scope`](crate::template::Template::declares_scope).
+    pub sites: Vec<CallSite>,
 }
 
 /// Templates around one method, outermost first. One alone, which is most often the case, takes no memory of its own.
@@ -84,7 +88,14 @@ impl MethodPlan {
             mode: Mode::Inline,
             wrapper_allowed: false,
             captured: None,
+            sites: Vec::new(),
         }
+    }
+
+    /// The same with call sites.
+    #[must_use]
+    pub fn with_sites(self, sites: Vec<CallSite>) -> MethodPlan {
+        MethodPlan { sites, ..self }
     }
 
     /// The same with values to capture.
@@ -101,6 +112,7 @@ impl MethodPlan {
             mode: Mode::Wrapper,
             wrapper_allowed: true,
             captured: None,
+            sites: Vec::new(),
         }
     }
 }
@@ -157,6 +169,8 @@ pub struct RewrittenMethod {
     pub offset_map: OffsetMap,
     /// The name under which the original body is found, if a wrapper took its name.
     pub renamed: Option<Box<[u8]>>,
+    /// Call sites of the plan that were not inserted; all others were.
+    pub refused_sites: Vec<RefusedSite>,
 }
 
 /// Bytes of code up to which HotSpot inlines a method however seldom it is called (`-XX:MaxInlineSize`).

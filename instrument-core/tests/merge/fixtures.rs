@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use classfile::ClassFile;
+use classfile::instruction::Instructions;
+use classfile::{ClassFile, opcode};
 use instrument_core::engine::both_walkers::instrument_by_both;
 use instrument_core::level::Level;
 use instrument_core::template::{TemplateId, TemplateLibrary};
-use instrument_core::{Engine, EngineOptions, MethodPlan, Outcome, Refusal, Rewritten, Workspace};
+use instrument_core::{CallSite, Engine, EngineOptions, MethodPlan, Outcome, Refusal, Rewritten, Workspace};
 
 /// Folder of the checked-in classes.
 pub(crate) fn classes() -> PathBuf {
@@ -25,7 +26,9 @@ pub(crate) fn library() -> Arc<TemplateLibrary> {
     static LIBRARY: OnceLock<Arc<TemplateLibrary>> = OnceLock::new();
     let fill = || {
         let mut library = TemplateLibrary::new();
-        for name in ["templates/Shapes", "templates/Values", "templates/Captures", "templates/Modern"] {
+        for name in
+            ["templates/Shapes", "templates/Values", "templates/Captures", "templates/CallSites", "templates/Modern"]
+        {
             library.add_class(&compiled(name), "test").unwrap_or_else(|problems| panic!("{problems:#?}"));
         }
         Arc::new(library)
@@ -104,6 +107,23 @@ pub(crate) fn refusal(class: &[u8], template: &str) -> Refusal {
         Outcome::Rewritten(_) => panic!("{template} was merged"),
         Outcome::Unchanged { refused } => refused.first().expect("a reason").reason.clone(),
     }
+}
+
+/// A site at each call in the method's own code, numbered from `first` on.
+pub(crate) fn every_call(class: &ClassFile<'_>, method_index: usize, first: u16) -> Vec<CallSite> {
+    let code = class.methods()[method_index].code(class).expect("the code can be read");
+    let instructions = code.iter().flat_map(|code| Instructions::new(code.bytecode)).flatten();
+    let calls = instructions.filter(|step| (opcode::INVOKEVIRTUAL..=opcode::INVOKEDYNAMIC).contains(&step.opcode));
+    calls.zip(first..).map(|(step, number)| CallSite { offset: step.offset as u16, number }).collect()
+}
+
+/// A merge into all methods that have code, with a site at each of their calls.
+pub(crate) fn with_every_site(options: EngineOptions, class: &[u8], templates: &[&str]) -> Outcome {
+    let parsed = ClassFile::parse(class).expect("the test's class can be read");
+    let sites = |index| every_call(&parsed, index, 0);
+    let plans: Vec<_> =
+        (0..parsed.methods().len()).map(|index| plan(index, templates).with_sites(sites(index))).collect();
+    instrument_with(options, class, &plans)
 }
 
 /// A merge of one template into all methods that have code; methods that are refused stay.

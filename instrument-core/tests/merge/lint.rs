@@ -38,6 +38,15 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("NegativeArgument", "Target.arg needs a constant index", "Target.arg(-1)"),
 ];
 
+/// Of templates for call sites.
+const SCOPES: &[(&str, &str, &str)] = &[
+    ("OfAConstant", "Target.scope needs the result of a static method", "Target.scope(5)"),
+    ("Twice", "calls Target.scope() more than once", "long other = Target.scope"),
+    ("TooLate", "calls Target.scope() after Target.proceed()", "long scope = Target.scope"),
+    ("Changed", "a local of its own that is assigned nowhere else", "long scope = Target.scope"),
+    ("Sometimes", "can be reached without Target.scope()", "Target.proceed()"),
+];
+
 fn problems(class: &[u8]) -> Vec<TemplateProblem> {
     let mut library = TemplateLibrary::new();
     let problems = library.add_class(class, "faulty.jar").expect_err("the template is refused");
@@ -47,26 +56,28 @@ fn problems(class: &[u8]) -> Vec<TemplateProblem> {
 
 #[test]
 fn every_fault_is_reported_with_file_and_line() {
-    for (name, message, line) in FAULTS {
-        let problems = problems(&compiled(&format!("faulty/{name}")));
+    let of =
+        |folder: &'static str, faults: &'static [(&str, &str, &str)]| faults.iter().map(move |fault| (folder, fault));
+    for (folder, (name, message, line)) in of("faulty", FAULTS).chain(of("scopes", SCOPES)) {
+        let problems = problems(&compiled(&format!("{folder}/{name}")));
         let problem = problems.first().unwrap();
         assert!(problem.message.contains(message), "{name}: {problem}");
         assert_eq!(problem.origin, "faulty.jar");
-        assert_eq!(problem.template, format!("faulty.{name}.template"));
+        assert_eq!(problem.template, format!("{folder}.{name}.template"));
         assert_eq!(problem.source_file.as_deref(), Some(format!("{name}.java").as_str()));
         if *line == "-" {
             assert_eq!(problem.line, None, "{name}");
             continue;
         }
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/templates/src/faulty");
-        let source = std::fs::read_to_string(format!("{source}/{name}.java")).unwrap();
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/templates/src");
+        let source = std::fs::read_to_string(format!("{source}/{folder}/{name}.java")).unwrap();
         let number = problem.line.unwrap_or_else(|| panic!("{name}: no line")) as usize;
         let reported = source.lines().nth(number - 1).unwrap();
         assert!(reported.contains(line), "{name}: line {number} is {reported:?}");
         assert!(
             problem
                 .to_string()
-                .starts_with(&format!("{name}.java:{number}: template faulty.{name}.template (faulty.jar): "))
+                .starts_with(&format!("{name}.java:{number}: template {folder}.{name}.template (faulty.jar): "))
         );
     }
 }

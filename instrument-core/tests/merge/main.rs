@@ -11,6 +11,7 @@ mod inspect;
 
 mod arithmetic;
 mod branches;
+mod call_sites;
 mod capture;
 mod constants;
 mod constructors;

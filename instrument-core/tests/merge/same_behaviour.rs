@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use instrument_core::{EngineOptions, Layout, Outcome, SentinelForm, SlotScheme};
 
-use crate::fixtures::{classes, library, merged_everywhere_with};
-use crate::jvm::{folder, run};
+use crate::fixtures::{classes, compiled, library, merged_everywhere_with, with_every_site};
+use crate::jvm::{TARGETS, folder, lines, run};
 use crate::odd_shapes;
 
 /// What `targets.CallAll` prints for each folder.
@@ -130,4 +130,64 @@ fn classes_of_every_version_do_the_same() {
     assert!(known.iter().all(|line| !line.contains("Error")), "{known:#?}");
     let unknown = before.len() - known.len();
     assert_eq!(known.len() / 5 + unknown, versions.count());
+}
+
+/// Classes of which every method that has a number as its parameter is called.
+const CALLERS: [&str; 2] = ["targets/Calls", "targets/Overflow"];
+
+/// A folder with the callers and the odd methods, each with a site at every call.
+fn with_sites(name: &str, options: EngineOptions, stack: &[&str]) -> PathBuf {
+    let folder = folder(&format!("sites-{name}-{}", stack.join("-")));
+    std::fs::create_dir_all(folder.join("targets")).unwrap();
+    for (name, class) in samples().into_iter().chain(CALLERS.map(|name| (name, compiled(name)))) {
+        match with_every_site(options, &class, stack) {
+            Outcome::Rewritten(output) if output.refused.is_empty() => write(&folder, name, &output.bytes),
+            outcome => panic!("{name} refused under {stack:?}: {outcome:?}"),
+        }
+    }
+    folder
+}
+
+#[test]
+fn methods_do_the_same_with_a_site_at_every_call() {
+    let original = folder("sites-original");
+    std::fs::create_dir_all(original.join("targets")).unwrap();
+    samples().iter().for_each(|(name, class)| write(&original, name, class));
+    CALLERS.iter().for_each(|name| write(&original, name, &compiled(name)));
+    let mut folders = vec![original];
+    folders.extend(all_options().map(|(name, options)| with_sites(name, options, &["sites"])));
+    folders.push(with_sites("outer", EngineOptions::default(), &["clock", "sites"]));
+    let printed = called(&folders);
+    let expected = printed.get("merge-sites-original").unwrap();
+    let of_calls = expected.iter().filter(|line| line.contains("targets.Calls")).count();
+    assert!(of_calls > 60 && expected.iter().any(|line| line.contains("overflowfalseoverflowfalseoverflowfalse")));
+    for (folder, lines) in &printed {
+        // At the end of the stack the counting itself fails. What the code does must still be the same.
+        let counted = |line: &&String| !line.starts_with("unbalanced targets.Overflow");
+        let found: Vec<_> = lines.iter().filter(counted).collect();
+        let expected: Vec<_> = expected.iter().filter(counted).collect();
+        found.iter().zip(&expected).for_each(|(found, expected)| assert_eq!(found, expected, "{folder}"));
+        assert_eq!(found.len(), expected.len(), "{folder}");
+    }
+}
+
+#[test]
+fn every_begin_is_ended_once_whatever_way_the_call_takes() {
+    let folder = folder("sites-run");
+    std::fs::create_dir_all(folder.join("targets")).unwrap();
+    for name in TARGETS.iter().filter(|name| classes().join(format!("{name}.class")).exists()) {
+        if let Outcome::Rewritten(output) = with_every_site(EngineOptions::default(), &compiled(name), &["sites"]) {
+            write(&folder, name, &output.bytes);
+        }
+    }
+    let text = run(&[&folder, &classes()], &["targets.Run"]);
+    assert_eq!(lines(&text, "result "), lines(&run(&[&classes()], &["targets.Run"]), "result "));
+    let noted: Vec<_> =
+        lines(&text, "events ").iter().filter_map(|line| line.split_once(": ")).map(|(_, noted)| noted).collect();
+    let count = |word: &str| noted.iter().flat_map(|noted| noted.split(' ')).filter(|found| *found == word).count();
+    assert_eq!(count("enter"), count("exit"));
+    assert!(!noted.iter().any(|noted| noted.contains("fault:")), "{noted:?}");
+    let ways = ["ended", "caught", "left", "late", "lost"].map(count);
+    assert_eq!(ways.iter().sum::<usize>(), count("exit"));
+    assert!(ways[0] > 50 && ways[1] > 0 && ways[4] == 0, "{ways:?}");
 }

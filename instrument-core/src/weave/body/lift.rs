@@ -10,6 +10,7 @@ use super::local_access::LocalAccess;
 use super::node::{NodeId, NodeKind, NodeList, Position, Source};
 use super::operands::Operands;
 use super::stack_depth::StackEffects;
+use crate::weave::call_sites::CallSite;
 use crate::weave::refusal::Refusal;
 
 /// Passes over code without frames before its stack depths are given up.
@@ -24,6 +25,16 @@ pub(crate) struct Return {
     pub(crate) depth: Option<u16>,
 }
 
+/// A call site of the target.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LiftedSite {
+    pub(crate) site: CallSite,
+    /// Its node: a straight node that holds just the invoke instruction.
+    pub(crate) node: NodeId,
+    /// Most words on the stack before the call, arguments included, and after it; `None` if no way leads there.
+    pub(crate) depth: Option<u16>,
+}
+
 /// Frames of the target as far as lifting needs them: offset and words on the stack, ascending.
 pub(crate) type FrameDepths<'f> = &'f [(u32, u16)];
 
@@ -33,6 +44,9 @@ pub(crate) struct Lifted {
     pub(crate) returns: Vec<Return>,
     /// Nodes of single instructions that touch a local from [`Lifter::apart_from`] on.
     pub(crate) locals: Vec<NodeId>,
+    pub(crate) sites: Vec<LiftedSite>,
+    /// Empty nodes before the instructions at [`Lifter::entries`].
+    pub(crate) entries: Vec<NodeId>,
     /// Operands before each return by original offset; worked out only where more lie there than can be dropped blindly.
     pub(crate) operands: BTreeMap<u32, Operands>,
     /// Most words on the operand stack, as far as ways are known.
@@ -52,6 +66,10 @@ pub(crate) struct Lifter<'l, 'a> {
     pub(crate) handlers: &'l [u32],
     /// Accesses to locals from this slot on become nodes of their own.
     pub(crate) apart_from: Option<u16>,
+    /// Invoke instructions that become nodes of their own, ascending.
+    pub(crate) sites: &'l [CallSite],
+    /// Original offsets of instructions before which something is inserted, ascending.
+    pub(crate) entries: &'l [u32],
 }
 
 impl Lifter<'_, '_> {
@@ -72,10 +90,13 @@ impl Lifter<'_, '_> {
             list.switch_targets.clear();
             lifted.returns.clear();
             lifted.locals.clear();
+            lifted.sites.clear();
+            lifted.entries.clear();
             lifted.missed = false;
-            match self.apart_from {
-                None => self.pass::<false>(bytecode, list, lifted)?,
-                Some(_) => self.pass::<true>(bytecode, list, lifted)?,
+            let as_it_is = self.apart_from.is_none() && self.sites.is_empty() && self.entries.is_empty();
+            match as_it_is {
+                true => self.pass::<false>(bytecode, list, lifted)?,
+                false => self.pass::<true>(bytecode, list, lifted)?,
             }
             if !lifted.missed {
                 break;
@@ -90,7 +111,7 @@ impl Lifter<'_, '_> {
         resolve(list, bytecode.len() as u32)
     }
 
-    /// One pass; `APART` if accesses to some locals are nodes of their own.
+    /// One pass; `APART` if accesses to some locals or calls are nodes of their own, or something is to be inserted.
     fn pass<const APART: bool>(
         &mut self,
         bytecode: &[u8],
@@ -101,6 +122,10 @@ impl Lifter<'_, '_> {
         let (mut offset, mut deepest) = (0, 0);
         while offset < bytecode.len() {
             walk.meet_known(offset as u32, &lifted.depths);
+            if APART {
+                self.entry(offset as u32, &mut walk, list, lifted);
+            }
+            let before = walk.depth;
             let opcode = bytecode.get(offset).copied().unwrap_or_default();
             let length = match opcode::fixed_length(opcode) {
                 // If the code ends within an instruction of fixed length, this is detected after the loop.
@@ -125,6 +150,7 @@ impl Lifter<'_, '_> {
                 let bytes = bytecode.get(offset..offset + length).unwrap_or_default();
                 let instruction = Instruction { offset: offset as u32, opcode, bytes };
                 self.apart(&instruction, &mut walk, list, lifted);
+                self.site(&instruction, before, &mut walk, list, lifted)?;
             }
             deepest = deepest.max(walk.depth.unwrap_or(0));
             offset += length;
@@ -146,6 +172,38 @@ impl Lifter<'_, '_> {
             lifted.locals.push(list.push(NodeKind::Straight(Source::Target), offset, length, true));
             walk.run = offset + length;
         }
+    }
+
+    /// Inserts an empty node where something is to be inserted.
+    fn entry(&self, offset: u32, walk: &mut Walk, list: &mut NodeList, lifted: &mut Lifted) {
+        if self.entries.binary_search(&offset).is_ok() {
+            walk.end_run(offset, list);
+            lifted.entries.push(list.push_inserted(offset));
+            walk.run = offset;
+        }
+    }
+
+    /// Gives a call site a node of its own.
+    fn site(
+        &self,
+        instruction: &Instruction<'_>,
+        before: Option<i32>,
+        walk: &mut Walk,
+        list: &mut NodeList,
+        lifted: &mut Lifted,
+    ) -> Result<(), Error> {
+        let wanted = self.sites.binary_search_by_key(&instruction.offset, |site| site.offset.into());
+        let site = wanted.ok().and_then(|place| self.sites.get(place)).copied();
+        let is_call = (opcode::INVOKEVIRTUAL..=opcode::INVOKEDYNAMIC).contains(&instruction.opcode);
+        if let Some(site) = site.filter(|_| is_call) {
+            let (offset, length) = (instruction.offset, instruction.bytes.len() as u32);
+            walk.end_run(offset, list);
+            let node = list.push(NodeKind::Straight(Source::Target), offset, length, true);
+            let deepest = before.max(walk.depth).map(|depth| words(depth, offset)).transpose()?;
+            lifted.sites.push(LiftedSite { site, node, depth: deepest });
+            walk.run = offset + length;
+        }
+        Ok(())
     }
 
     /// Handles instructions whose effect depends on their operand: fields, calls, `wide`, `multianewarray`.

@@ -69,7 +69,7 @@ pub(crate) struct Island {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node {
     pub(crate) kind: NodeKind,
-    /// Original code offset, for nodes of the target.
+    /// Original code offset, for nodes of the target; for those inserted into it, of the instruction that follows.
     pub(crate) original: u32,
     /// Offset of its bytes in their source.
     pub(crate) start: u32,
@@ -179,14 +179,36 @@ impl NodeList {
         }
     }
 
-    /// The position of an original code offset; the end of the code gives the end of the last target node.
-    pub(crate) fn position_of(&self, original: u32) -> Option<Position> {
+    /// Returns where the instruction at an original code offset is, whatever was inserted before it; the end of the code gives the end
+    /// of the last target node.
+    pub(crate) fn instruction_at(&self, original: u32) -> Option<Position> {
         let first = self.target.start as usize;
         let nodes = self.nodes.get(first..self.target.end as usize)?;
         let next = nodes.partition_point(|node| node.original <= original);
         let index = next.checked_sub(1)?;
         let node = nodes.get(index)?;
         Some(Position { node: NodeId((first + index) as u32), within: original - node.original })
+    }
+
+    /// The position of an original code offset, as a jump, a handler or a frame means it: code that was inserted before the
+    /// instruction belongs to it.
+    pub(crate) fn position_of(&self, original: u32) -> Option<Position> {
+        self.instruction_at(original).map(|place| self.before_inserted(place))
+    }
+
+    /// Goes back over code that was inserted before the instruction at a position.
+    #[inline]
+    fn before_inserted(&self, place: Position) -> Position {
+        let before = place.node.0.checked_sub(1).filter(|before| place.within == 0 && self.target.contains(before));
+        match before.and_then(|before| self.nodes.get(before as usize)) {
+            Some(inserted) if !inserted.of_target => Position::start_of(NodeId(place.node.0 - 1)),
+            _ => place,
+        }
+    }
+
+    /// Inserts an empty node before the target's instruction at an original offset, which is the next one to be lifted.
+    pub(crate) fn push_inserted(&mut self, original: u32) -> NodeId {
+        self.push(NodeKind::Straight(Source::Synthesized), original, 0, false)
     }
 
     /// Like [`NodeList::position_of`], looking first at the target's node number `near` and the few after it.
@@ -201,7 +223,8 @@ impl NodeList {
             }
             if nodes.get(index + 1).is_none_or(|next| next.original > original) {
                 *near = index;
-                return Some(Position { node: NodeId((first + index) as u32), within: original - node.original });
+                let place = Position { node: NodeId((first + index) as u32), within: original - node.original };
+                return Some(self.before_inserted(place));
             }
         }
         let place = self.position_of(original)?;

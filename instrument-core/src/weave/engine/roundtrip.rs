@@ -59,6 +59,7 @@ impl Workspace {
             template,
             captured: None,
             body: &body,
+            sites: &[],
             sink,
             probe_constant: None,
         };

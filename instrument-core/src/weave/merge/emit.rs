@@ -215,10 +215,14 @@ impl Emitter<'_, '_, '_> {
     }
 
     fn intrinsic(&mut self, index: usize, intrinsic: Intrinsic, depth: u16) -> Result<(), Refusal> {
+        if intrinsic == Intrinsic::Scope {
+            // Its value is on the stack and stays there.
+            return Ok(());
+        }
         self.need_stack(depth + 1);
         let in_prolog = index < self.template.sentinel;
         match intrinsic {
-            Intrinsic::Proceed => {}
+            Intrinsic::Proceed | Intrinsic::Scope => {}
             Intrinsic::ProbeId => {
                 let constant = self.probe_constant.ok_or(Refusal::SelfCheck("probe number"))?;
                 self.constant(opcode::LDC, constant, &[]);

@@ -357,7 +357,7 @@ impl FrameMerger {
         let new_place = |object: MadeObject| {
             list.offset_of(match object {
                 MadeObject::OfTarget(original) => {
-                    list.position_of(original).ok_or(Refusal::SelfCheck("new object outside the code"))?
+                    list.instruction_at(original).ok_or(Refusal::SelfCheck("new object outside the code"))?
                 }
                 MadeObject::OfTemplate(operation) => position(operations, operation)?,
             })

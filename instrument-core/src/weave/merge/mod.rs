@@ -5,7 +5,8 @@
 //! ([`tables`]) with it, and extend frames in one way ([`frame_types`]). The merge by way of nodes, in its order: [`slots`] (locals), [`emit`] (instructions of the template),
 //! [`returns`], [`renumber`], [`constructor`], [`frames`], and then what relates to the laid-out code.
 
-pub(crate) mod constructor;
+pub(crate) mod call_sites;
+mod constructor;
 pub(crate) mod emit;
 pub(crate) mod frame_types;
 pub(crate) mod frames;

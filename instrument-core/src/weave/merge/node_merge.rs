@@ -11,6 +11,7 @@ use classfile::{ByteReader, ClassFile, Error, ErrorKind, ExceptionRow, Member, M
 use rows::LaidOut;
 use smallvec::SmallVec;
 
+use super::call_sites::{SitePlan, SiteWriter};
 use super::constructor;
 use super::emit::{Emitter, TargetMethod};
 use super::frames::{FrameContext, FrameMerger, FramePlaces, TargetFrames};
@@ -24,6 +25,7 @@ use crate::weave::body::node::{NodeId, NodeKind, NodeList, Position, Source};
 use crate::weave::body::operands::{self, Operands};
 use crate::weave::body::stack_depth::StackEffects;
 use crate::weave::body::super_call::Stretches;
+use crate::weave::call_sites::{CallSite, RefusedSite};
 use crate::weave::captured::CapturedValues;
 use crate::weave::offset_map::OffsetMap;
 use crate::weave::options::{EngineOptions, SentinelForm, SlotScheme};
@@ -48,6 +50,7 @@ pub(crate) struct MergeMemory {
     handler_offsets: Vec<u32>,
     /// New offsets by original ones, see [`super::places`].
     places: Vec<u32>,
+    sites: SitePlan,
     pub(crate) effects: StackEffects,
     /// The JVM verifies the class at hand by type inference, so that no method of it gets frames: below version 50, and in
     /// version 50 where the frames of one method are wrong or missing.
@@ -62,6 +65,7 @@ impl MergeMemory {
     pub(crate) fn join(&mut self, inner: Option<MergedBody>, mut outer: MergedBody) -> MergedBody {
         if let Some(inner) = inner {
             outer.passes = outer.passes.max(inner.passes);
+            outer.refused_sites = inner.refused_sites.clone();
             outer.offset_map = self.recycle(inner).then(&outer.offset_map);
         }
         outer
@@ -89,6 +93,7 @@ pub(crate) struct MergedBody {
     pub(crate) table_bytes: Vec<u8>,
     pub(crate) passes: u32,
     pub(crate) offset_map: OffsetMap,
+    pub(crate) refused_sites: Vec<RefusedSite>,
 }
 
 #[derive(Clone, Debug)]
@@ -163,6 +168,8 @@ pub(crate) struct NodeMerge<'m, 'b, 's, 'a> {
     /// The values that the rule chooses; `None` unless the template asks for them.
     pub(crate) captured: Option<&'m CapturedValues>,
     pub(crate) body: &'m BodyInput<'b>,
+    /// Call sites in the body; none unless the template declares a scope.
+    pub(crate) sites: &'m [CallSite],
     pub(crate) sink: SymbolSink<'s, 'a>,
     /// Constant that holds the probe's number.
     pub(crate) probe_constant: Option<u16>,
@@ -181,7 +188,9 @@ impl<'a> NodeMerge<'_, '_, '_, 'a> {
         memory.positions.clear();
         memory.positions.resize(self.template.operations.len(), Position::default());
 
+        self.choose_sites(memory, frames_wanted)?;
         self.lift(memory, first_moved)?;
+        memory.sites.keep_found(&mut memory.lifted);
         self.reject_lying_frames(memory)?;
         let kind = self.target.descriptor.return_type().map(|result| result.kind());
         let ending = returns::ending(&memory.lifted, &memory.list, self.template.epilog_is_straight, kind);
@@ -208,6 +217,7 @@ impl<'a> NodeMerge<'_, '_, '_, 'a> {
         let cast = self.result_cast(&slots, &memory.lifted, frames_wanted)?;
         returns::replace(&memory.lifted, &mut memory.list, &slots, ending, epilog, kind, cast)?;
         renumber::apply(&memory.lifted.locals, self.body.bytecode, slots.renumbering, &mut memory.list)?;
+        let sites_stack = self.fill_sites(memory, &slots)?;
         let kept = if let Ending::FallsThroughWithResult { depth } = ending { depth } else { 0 };
         *memory.positions.get_mut(self.template.sentinel).ok_or(Refusal::SelfCheck("template without a sentinel"))? =
             sentinel;
@@ -229,10 +239,11 @@ impl<'a> NodeMerge<'_, '_, '_, 'a> {
         self.check_length(length as usize)?;
         let mut merged = memory.spare.pop().unwrap_or_default();
         merged.clear();
-        merged.max_stack = self.body.max_stack.max(prolog_stack).max(epilog_stack);
+        merged.max_stack = self.body.max_stack.max(prolog_stack).max(epilog_stack).max(sites_stack);
         merged.max_locals = slots.max_locals;
         merged.passes = passes;
         merged.has_frames = frames_wanted;
+        merged.refused_sites.clone_from(&memory.sites.refused);
         merged.code.reserve(length as usize);
         layout::write(&memory.list, self.body.bytecode, &mut merged.code)?;
         let laid_out = LaidOut { epilog, length, initialised, renumbering: slots.renumbering };
@@ -300,6 +311,8 @@ impl<'a> NodeMerge<'_, '_, '_, 'a> {
             frames: &memory.target_frames.depths,
             handlers: &memory.handler_offsets,
             apart_from,
+            sites: &memory.sites.wanted,
+            entries: &memory.sites.handlers,
         };
         lifter.lift(self.body.bytecode, &mut memory.list, &mut memory.lifted)?;
         // The template may need more than the target says: then the target would have room that it has not.
@@ -307,6 +320,28 @@ impl<'a> NodeMerge<'_, '_, '_, 'a> {
             return Err(Error::new(ErrorKind::BadValue, 0, "max_stack").into());
         }
         Ok(())
+    }
+
+    /// Decides which call sites the body gets.
+    fn choose_sites(&self, memory: &mut MergeMemory, has_frames: bool) -> Result<(), Refusal> {
+        let initialised = match self.target.is_constructor && !self.sites.is_empty() {
+            true => {
+                let frames = &memory.target_frames;
+                Some(constructor::initialised(self.body.bytecode, self.sink.pool, frames, has_frames)?)
+            }
+            false => None,
+        };
+        memory.sites.choose(self.sites, initialised.as_ref(), &self.body.rows);
+        Ok(())
+    }
+
+    /// Writes the code of the call sites; returns the words that they need on the operand stack.
+    fn fill_sites(&mut self, memory: &mut MergeMemory, slots: &SlotPlan<'_>) -> Result<u16, Refusal> {
+        let Some(scope) = self.template.scope.filter(|_| !self.sites.is_empty()) else { return Ok(0) };
+        let slot = slots.template.checked_add(scope.slot).ok_or(Refusal::TooManyLocals)?;
+        let (symbols, sink, effects) = (&self.template.symbols, &mut self.sink, &mut memory.effects);
+        let mut writer = SiteWriter { scope, symbols, slot, sink, effects };
+        writer.fill(&memory.lifted, self.body.bytecode, &mut memory.list, &mut memory.sites.inserted)
     }
 
     /// Version 50: the JVM verifies without the frames if they are wrong, so nothing may depend on them unless they are right

@@ -91,5 +91,9 @@ pub(crate) fn fill(list: &NodeList, length: usize, entries: &mut Vec<u32>) -> Re
             *entry = START | offset;
         }
     }
+    // What was inserted before an instruction belongs to it.
+    for inserted in nodes.iter().filter(|node| !node.of_target) {
+        *entries.get_mut(inserted.original as usize).ok_or(OutsideCode)? = START | inserted.offset;
+    }
     Ok(())
 }

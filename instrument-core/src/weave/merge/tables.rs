@@ -1,5 +1,7 @@
 //! Debug tables and type annotations of the target: their offsets are overwritten in a copy, whose size never changes.
 
+use std::collections::BTreeMap;
+
 use classfile::attributes::{Annotation, Structure, Table, TypePathStep};
 use classfile::{ByteReader, ErrorKind};
 
@@ -50,6 +52,8 @@ pub(crate) struct AnnotatedPlaces<'m> {
     /// New places of the target's exception rows, if they are not the old ones.
     pub(crate) moved_rows: Option<&'m [u16]>,
     pub(crate) renumbering: Renumbering,
+    /// Bytes that were inserted before instructions, by original offset.
+    pub(crate) inserted: &'m BTreeMap<u16, u16>,
 }
 
 impl AnnotatedPlaces<'_> {
@@ -58,6 +62,12 @@ impl AnnotatedPlaces<'_> {
             None => self.places.instruction(original),
             Some(beyond) => Ok(u16::try_from(usize::from(self.places.epilog) + beyond).unwrap_or(u16::MAX)),
         }
+    }
+
+    /// Returns the new offset of an instruction itself, whatever was inserted before it.
+    fn annotated(&self, original: u16) -> Result<u16, OutsideCode> {
+        let inserted = self.inserted.get(&original).copied().unwrap_or(0);
+        self.instruction(original)?.checked_add(inserted).ok_or(OutsideCode)
     }
 
     /// Moves a start and a length.
@@ -110,7 +120,7 @@ pub(crate) fn type_annotations(
             target @ 0x43..=0x4B => {
                 let position = reader.position();
                 let offset = reader.u2()?;
-                content.patch_u2(position, places.instruction(offset)?)?;
+                content.patch_u2(position, places.annotated(offset)?)?;
                 if target >= 0x47 {
                     reader.skip(1)?;
                 }

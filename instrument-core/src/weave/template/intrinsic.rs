@@ -32,6 +32,8 @@ pub enum Intrinsic {
     Captured,
     /// `captureForm()`: their names, and how they are shown
     CaptureForm,
+    /// `scope(value)`: gives the value back, which the call sites of the method get
+    Scope,
 }
 
 impl Intrinsic {
@@ -51,14 +53,15 @@ impl Intrinsic {
             b"thrown" => Intrinsic::Thrown,
             b"captured" => Intrinsic::Captured,
             b"captureForm" => Intrinsic::CaptureForm,
+            b"scope" => Intrinsic::Scope,
             _ => return None,
         })
     }
 
-    /// Internal name of the class of the value it pushes; `None` for nothing and for int.
+    /// Internal name of the class of the value it pushes; `None` for nothing, int and long.
     pub(super) fn pushed_class(self) -> Option<&'static [u8]> {
         Some(match self {
-            Intrinsic::Proceed | Intrinsic::ProbeId => return None,
+            Intrinsic::Proceed | Intrinsic::ProbeId | Intrinsic::Scope => return None,
             Intrinsic::ClassName
             | Intrinsic::MethodName
             | Intrinsic::MethodDescriptor

@@ -10,7 +10,7 @@ use classfile::opcode;
 use super::intrinsic::{Intrinsic, TARGET_CLASS};
 use super::read::Place;
 use super::symbol::{MemberSymbol, Symbol};
-use super::{Needs, Operation, OperationKind, Template, TemplateProblem, Use, runtime_members, type_walk};
+use super::{Needs, Operation, OperationKind, Template, TemplateProblem, Use, runtime_members, scope, type_walk};
 
 pub(super) const CONSTANT_INDEX: &str = "Target.arg needs a constant index, e.g. Target.arg(0)";
 
@@ -39,6 +39,7 @@ pub(super) fn complete(
     check_exits(template, &mut report);
     template.needs = needs(template);
     check_uses(template, &mut report);
+    declare_scope(template, place, &mut report);
     template.minimum_version = minimum_version(template);
     let walked = type_walk::walk(&mut template.operations, &template.frames, &mut template.symbols, template.sentinel);
     match walked {
@@ -49,6 +50,7 @@ pub(super) fn complete(
                     "Target.proceed() must stand alone, with nothing on the operand stack".to_owned(),
                 );
             }
+            check_scope_is_set(template, &state.locals, &mut report);
             template.live_locals = live_locals(template, &state.locals);
         }
         Err((operation, message)) => report(operation, message),
@@ -78,7 +80,7 @@ fn find_sentinel(
     }
 }
 
-fn successors(operation: usize, operations: &[Operation], mut visit: impl FnMut(usize)) {
+pub(super) fn successors(operation: usize, operations: &[Operation], mut visit: impl FnMut(usize)) {
     match operations.get(operation).map(|operation| &operation.kind) {
         Some(OperationKind::Branch { opcode, target }) => {
             visit(*target);
@@ -190,7 +192,8 @@ fn needs(template: &Template) -> Needs {
             | Intrinsic::MethodName
             | Intrinsic::MethodDescriptor
             | Intrinsic::QualifiedName
-            | Intrinsic::CaptureForm => {}
+            | Intrinsic::CaptureForm
+            | Intrinsic::Scope => {}
         }
     }
     needs
@@ -207,6 +210,29 @@ fn check_uses(template: &Template, report: &mut dyn FnMut(usize, String)) {
             }
             _ => {}
         }
+    }
+}
+
+/// Reads which scope the template declares, and checks what would be called with it.
+fn declare_scope(template: &mut Template, place: &Place<'_>, report: &mut dyn FnMut(usize, String)) {
+    match scope::find(template) {
+        Ok(found) => template.scope = found,
+        Err((operation, message)) => return report(operation, message),
+    }
+    let Some(scope) = template.scope else { return };
+    for symbol in [scope.begin, scope.end, scope.caught] {
+        let problem = template.symbols.get(symbol).and_then(|symbol| runtime_members::problem(symbol, place.runtime));
+        if let Some(message) = problem {
+            report(template.sentinel, message);
+        }
+    }
+}
+
+/// Call sites read the scope wherever the target runs, so every way to the target must have set it.
+fn check_scope_is_set(template: &Template, at_sentinel: &[super::TemplateType], report: &mut dyn FnMut(usize, String)) {
+    let is_set = |slot: u16| at_sentinel.get(usize::from(slot)) == Some(&super::TemplateType::Long);
+    if template.scope.is_some_and(|scope| !is_set(scope.slot)) {
+        report(template.sentinel, "Target.proceed() can be reached without Target.scope()".to_owned());
     }
 }
 
@@ -235,6 +261,9 @@ fn minimum_version(template: &Template) -> u16 {
 
 fn live_locals(template: &Template, at_sentinel: &[super::TemplateType]) -> Vec<(u16, super::TemplateType)> {
     let used = |slot: u16| {
+        if template.scope.is_some_and(|scope| scope.slot == slot) {
+            return true;
+        }
         let epilog = || template.operations.iter().skip(template.sentinel + 1);
         epilog().any(|operation| match operation.kind {
             OperationKind::Local { slot: other, .. } | OperationKind::Increment { slot: other, .. } => other == slot,

@@ -2,7 +2,7 @@
 //!
 //! [`read`] reads them out of classes, [`lint`] checks them, [`type_walk`] finds the types at the sentinel, [`symbol`] holds their
 //! constants free of any pool, [`library`] finds them by name and level. [`runtime_members`] checks what they use of the Java runtime,
-//! [`examined`] is what `instr template lint` prints. [`single_pass_form`] says which of them one walk can merge.
+//! [`examined`] is what `instr template lint` prints. [`single_pass_form`] says which of them one walk can merge; [`scope`] is what call sites get.
 
 pub mod category;
 mod examined;
@@ -13,6 +13,7 @@ mod lint;
 mod problem;
 mod read;
 mod runtime_members;
+mod scope;
 mod single_pass_form;
 pub mod symbol;
 mod template_id;
@@ -23,6 +24,7 @@ pub use intrinsic::Intrinsic;
 pub use library::TemplateLibrary;
 pub use problem::TemplateProblem;
 pub use runtime_members::RuntimeClasses;
+pub(crate) use scope::Scope;
 pub(crate) use single_pass_form::SinglePassForm;
 pub use template_id::TemplateId;
 
@@ -61,6 +63,8 @@ pub struct Template {
     pub(crate) live_locals: Vec<(u16, TemplateType)>,
     pub(crate) max_locals: u16,
     pub(crate) needs: Needs,
+    /// The local that call sites get, if the template declares one.
+    pub(crate) scope: Option<Scope>,
     /// The epilog's normal way has nothing that needs a frame or the result, so that operands may lie below it.
     pub(crate) epilog_is_straight: bool,
     /// Set if the template can be merged in a single pass.
@@ -105,6 +109,11 @@ impl Template {
     /// Whether it records its calls: it asks for the number of its probe. An anchor asks for a number of its own.
     pub fn records(&self) -> bool {
         self.needs.probe_id && self.purpose != Purpose::Anchor
+    }
+
+    /// Whether it declares a scope, so that methods with it may have call sites.
+    pub fn declares_scope(&self) -> bool {
+        self.scope.is_some()
     }
 
     /// Whether it asks for the values that the rule chooses (`arguments`, `result`).

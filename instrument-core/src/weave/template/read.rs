@@ -213,6 +213,7 @@ fn template(place: &mut Place<'_>, marks: Marks) -> Result<Template, Problems> {
         live_locals: Vec::new(),
         max_locals: code.max_locals,
         needs: super::Needs::default(),
+        scope: None,
         epilog_is_straight: false,
         single_pass: None,
         minimum_version: 0,

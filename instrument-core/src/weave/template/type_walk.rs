@@ -135,6 +135,10 @@ impl State {
                 self.push(TemplateType::Integer);
                 Ok(())
             }
+            OperationKind::Intrinsic(super::Intrinsic::Scope) => match self.stack.last() {
+                Some(TemplateType::Long) => Ok(()),
+                _ => Err("Target.scope without a long".to_owned()),
+            },
             OperationKind::Intrinsic(intrinsic) => {
                 if let Some(name) = intrinsic.pushed_class() {
                     self.push_class(name, symbols);

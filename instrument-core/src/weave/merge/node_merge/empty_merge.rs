@@ -32,6 +32,7 @@ pub(crate) fn empty_template() -> Template {
         live_locals,
         max_locals: 0,
         needs: Needs::default(),
+        scope: None,
         epilog_is_straight: true,
         single_pass: None,
         minimum_version: 0,
@@ -44,6 +45,7 @@ impl NodeMerge<'_, '_, '_, '_> {
         let frames_wanted = self.read_frames(memory)?;
         memory.list.clear();
         memory.positions.clear();
+        memory.sites.choose(&[], None, &[]);
         self.lift(memory, None)?;
         let end = memory.list.push_made(NodeKind::Label);
         let after = Position::start_of(end);

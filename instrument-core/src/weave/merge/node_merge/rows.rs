@@ -39,7 +39,12 @@ impl NodeMerge<'_, '_, '_, '_> {
         let places = Places { entries: &memory.places, epilog, has_frames: false };
         let moved_rows = self.rows(memory, &places, laid_out, &mut merged.rows)?;
         let renumbering = laid_out.renumbering;
-        let places = AnnotatedPlaces { places, moved_rows: moved_rows.as_deref(), renumbering };
+        let places = AnnotatedPlaces {
+            places,
+            moved_rows: moved_rows.as_deref(),
+            renumbering,
+            inserted: &memory.sites.inserted,
+        };
         let mut frames_name = None;
         for table in &self.body.tables {
             match table.kind {

@@ -10,6 +10,8 @@ import java.net.URL;
 import java.net.URLClassLoader;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.Set;
+import java.util.TreeSet;
 import probe.Log;
 
 /** Calls every static method and constructor of every class in each folder with a few numbers, and prints the results. */
@@ -22,14 +24,45 @@ final class CallAll {
         for (String folder : folders) {
             URL[] path = {new File(folder).toURI().toURL()};
             System.out.println("folder " + new File(folder).getName());
-            try (URLClassLoader loader = new URLClassLoader(path, CallAll.class.getClassLoader())) {
-                File[] files = new File(folder).listFiles((parent, name) -> name.endsWith(".class"));
-                Arrays.sort(files);
-                for (File file : files) {
-                    callAll(file.getName().substring(0, file.getName().length() - ".class".length()), loader);
+            try (URLClassLoader loader = new OwnFirst(path)) {
+                for (String name : classes(new File(folder), "")) {
+                    callAll(name, loader);
                 }
             }
         }
+    }
+
+    /** Prefers the classes of its folder to those of the same name on the class path. */
+    private static final class OwnFirst extends URLClassLoader {
+        OwnFirst(URL[] path) {
+            super(path, CallAll.class.getClassLoader());
+        }
+
+        @Override
+        protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+            synchronized (getClassLoadingLock(name)) {
+                Class<?> known = findLoadedClass(name);
+                if (known != null) {
+                    return known;
+                }
+                boolean isOwn = findResource(name.replace('.', '/') + ".class") != null;
+                return isOwn ? findClass(name) : super.loadClass(name, resolve);
+            }
+        }
+    }
+
+    /** The names of all classes below a folder, in a fixed order. */
+    private static Set<String> classes(File folder, String prefix) {
+        Set<String> names = new TreeSet<>();
+        for (File file : folder.listFiles()) {
+            String name = prefix + file.getName();
+            if (file.isDirectory()) {
+                names.addAll(classes(file, name + "."));
+            } else if (name.endsWith(".class")) {
+                names.add(name.substring(0, name.length() - ".class".length()));
+            }
+        }
+        return names;
     }
 
     private static void callAll(String name, ClassLoader loader) {
@@ -47,12 +80,15 @@ final class CallAll {
                 call(method);
             }
         }
-        for (Executable constructor : type.getDeclaredConstructors()) {
+        Executable[] constructors = type.getDeclaredConstructors();
+        Arrays.sort(constructors, Comparator.comparing(Executable::toString));
+        for (Executable constructor : constructors) {
             call(constructor);
         }
     }
 
     private static void call(Executable called) {
+        called.setAccessible(true);
         for (int number : called.getParameterCount() == 0 ? new int[] {0} : NUMBERS) {
             Object[] arguments = new Object[called.getParameterCount()];
             Arrays.fill(arguments, number);

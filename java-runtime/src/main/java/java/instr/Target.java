@@ -130,6 +130,19 @@ public final class Target {
         throw notMerged();
     }
 
+    /**
+     * Gives a value back, and declares the local that it is assigned to as the scope of the method's call sites: {@code long scope =
+     * Target.scope(Sites.enter(Target.id()))}. Once at most, before {@link #proceed()}. The value is the result of a static method, whose
+     * class is called around each site: {@code begin(long scope, int site)} before the call, {@code end(long scope, int site)} after it, and
+     * {@code caught(long scope)} where an exception handler begins that covers it. These must not throw.
+     *
+     * @param value the scope
+     * @return the same value
+     */
+    public static long scope(long value) {
+        throw notMerged();
+    }
+
     private static final class IllegalStateError extends Error {
         private static final long serialVersionUID = 1;
 
