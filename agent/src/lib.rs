@@ -17,6 +17,7 @@ mod classes;
 mod config;
 mod control;
 mod desired;
+mod discovery;
 mod entry;
 mod ffi;
 mod files;

@@ -12,6 +12,7 @@ use records::{LoaderId, SharedLengths};
 use rustc_hash::FxHashSet;
 use settings::Config;
 
+use crate::classes::known_calls::KnownCalls;
 use crate::classes::known_facts::KnownFacts;
 use crate::classes::rewritten_classes::RewrittenClasses;
 use crate::classes::wrapped_classes::WrappedClasses;
@@ -52,6 +53,8 @@ pub(crate) struct Instrumentation {
     leaving: AtomicBool,
     /// What was found in classes.
     pub(crate) facts: KnownFacts,
+    /// What methods may call, of those that somebody asked about.
+    pub(crate) calls: KnownCalls,
     /// Classes whose decision needs super types that were unknown.
     pub(crate) late: LateDecisions,
     /// What can be changed while the program runs.
@@ -99,6 +102,7 @@ impl Instrumentation {
             wrapped,
             leaving: AtomicBool::new(false),
             facts: KnownFacts::default(),
+            calls: KnownCalls::default(),
             late: LateDecisions::default(),
             live: LiveControl::new(probes, Arc::clone(&claim_ids)),
             inner_calls: Arc::default(),
@@ -222,6 +226,7 @@ impl Instrumentation {
         self.probes.note_unloaded(gone);
         self.rewritten.forget(gone);
         self.facts.forget(gone);
+        self.calls.forget(gone);
         self.wrapped.forget(gone);
         class_origin::forget(gone);
     }

@@ -6,6 +6,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::problem::TemplateProblem;
 use super::runtime_members::RuntimeClasses;
+use super::symbol::Symbol;
 use super::{Template, TemplateId, category, read};
 use crate::level::Level;
 
@@ -59,6 +60,15 @@ impl TemplateLibrary {
     /// All variants.
     pub fn iter(&self) -> impl Iterator<Item = (TemplateId, &Template)> {
         self.templates.iter().enumerate().map(|(at, template)| (TemplateId(at as u32), template))
+    }
+
+    /// Returns whether the code of some template, or of the values that it captures, calls this method.
+    pub fn calls(&self, owner: &[u8], name: &[u8], descriptor: &[u8]) -> bool {
+        let is_it = |symbol: &Symbol| {
+            matches!(symbol, Symbol::Member(member)
+                if member.owner == owner && member.name == name && member.descriptor == descriptor)
+        };
+        is_boxing(owner, name) || self.iter().any(|(_, template)| template.symbols.iter().any(is_it))
     }
 
     /// Returns the name of the template for a category, or for the nearest category that it refines and that has one. Of several it is the
@@ -121,4 +131,10 @@ impl TemplateLibrary {
     pub fn get(&self, id: TemplateId) -> Option<&Template> {
         self.templates.get(id.0 as usize)
     }
+}
+
+/// Whether it is one of the methods that box captured values.
+fn is_boxing(owner: &[u8], name: &[u8]) -> bool {
+    const BOXES: [&[u8]; 8] = [b"Boolean", b"Byte", b"Character", b"Short", b"Integer", b"Long", b"Float", b"Double"];
+    name == b"valueOf" && owner.strip_prefix(b"java/lang/").is_some_and(|class| BOXES.contains(&class))
 }
