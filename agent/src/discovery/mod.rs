@@ -1,4 +1,4 @@
-//! Which methods a loaded method may call, level by level (decision 055). Changes nothing and stops nobody: the JVM is asked for its bytecode and its
+//! Which methods a loaded method may call, level by level (decision 057). Changes nothing and stops nobody: the JVM is asked for its bytecode and its
 //! constants.
 //!
 //! `resolution` finds the method that an instruction means among loaded classes, and those that override it; `levels` goes from method to method.

@@ -1,7 +1,7 @@
 //! Which methods a body may call: its invoke instructions, decoded one after the other, whether they are ever executed or not.
 //!
 //! The bytecode may be that of a class file or that of a loaded class as the JVM shows it. The JVM does not show the bootstrap methods of a class, so
-//! what a dynamic call leads to is read from a class file whose body has the same calls ([`FileCalls`], decision 055). Calls that instr has
+//! what a dynamic call leads to is read from a class file whose body has the same calls ([`FileCalls`], decision 057). Calls that instr has
 //! inserted are left out.
 
 use std::fmt;
