@@ -18,6 +18,7 @@ mod config;
 mod contexts;
 mod control;
 mod desired;
+mod discovery;
 mod entry;
 mod ffi;
 mod files;

@@ -31,6 +31,7 @@ use crate::transform::late_restores::{self, LATE_RESTORES};
 use crate::{log::message, transform};
 
 mod answers;
+mod callees;
 mod claim_list;
 mod claims;
 mod configured_contexts;

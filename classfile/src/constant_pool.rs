@@ -180,6 +180,13 @@ pub struct ConstantPool<'a> {
 }
 
 impl<'a> ConstantPool<'a> {
+    /// Reads the pool of a class file of which only the beginning need be there, up to four bytes after the pool.
+    pub fn of_beginning(file: &'a [u8]) -> Result<ConstantPool<'a>> {
+        let mut reader = ByteReader::new(file, 0, CONTEXT);
+        reader.skip(8)?;
+        ConstantPool::locate(file, &mut reader, PoolTables::default())
+    }
+
     /// Reads `constant_pool_count` at offset 8 of the file and locates all entries.
     pub(crate) fn locate(file: &'a [u8], reader: &mut ByteReader<'a>, tables: PoolTables) -> Result<ConstantPool<'a>> {
         reader.set_context(CONTEXT);

@@ -30,8 +30,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    attach, check, detach, diff, dump, dump_trace, explain, export, level, methods, pause, pre, probe, ps, receive,
-    reload, report, schema, send, status, stop, template, templates, transactions,
+    attach, callees, check, detach, diff, dump, dump_trace, explain, export, level, methods, pause, pre, probe, ps,
+    receive, reload, report, schema, send, status, stop, template, templates, transactions,
 };
 
 /// Exact times from inside a running JVM: checks configurations, explains decisions, instruments jars, prints reports.
@@ -45,6 +45,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Attach(attach::Arguments),
+    Callees(callees::Arguments),
     Check(check::Arguments),
     Detach(detach::Arguments),
     Diff(diff::Arguments),
@@ -92,6 +93,7 @@ fn main() -> ExitCode {
     end_with_closed_output();
     let outcome = match Arguments::parse().command {
         Command::Attach(arguments) => attach::run(&arguments),
+        Command::Callees(arguments) => callees::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Detach(arguments) => detach::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),

@@ -7,6 +7,7 @@
 //! Times are nanoseconds unless the name of a field says otherwise.
 
 mod call_tree;
+mod callees;
 mod changes;
 mod claims;
 mod explained;
@@ -22,6 +23,7 @@ mod socket_name;
 mod status;
 
 pub use call_tree::{CallTree, CallTreeDone, CallTreePart, TreeNode};
+pub use callees::{Callee, CalleeCall, Callees, CalleesRequest};
 pub use changes::{Changed, Fixed, Reloaded, Stopped, Switched};
 pub use claims::{ClaimLimits, ClaimList, ClaimRow, ContextMethod, ProbeRequest, Probed, Removed};
 pub use explained::{Explained, ExplainedClass};

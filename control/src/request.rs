@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use instrument_core::facts::call_sites::CallKind;
 use instrument_core::level::Level;
 use instrument_core::words::Words;
 use serde::{Deserialize, Serialize};
@@ -9,8 +10,8 @@ use serde_json::{Value as Json, json};
 
 use crate::message::{Described, Field, Types, object, words};
 use crate::{
-    CallTree, CallTreeDone, CallTreePart, Changed, ClaimList, Dumped, Explained, Hello, InventoryDone, InventoryPart,
-    MethodsDone, MethodsPart, Probed, Reloaded, Removed, Status, Stopped, Switched,
+    CallTree, CallTreeDone, CallTreePart, Callees, Changed, ClaimList, Dumped, Explained, Hello, InventoryDone,
+    InventoryPart, MethodsDone, MethodsPart, Probed, Reloaded, Removed, Status, Stopped, Switched,
 };
 
 /// Declares the requests: each with its fields, its verb and the message that answers it, in one line or also in parts.
@@ -182,6 +183,30 @@ requests! {
         class: String,
     } = "explain", answered by Explained;
 
+    /// Which methods a loaded method may call, whether it ever does or not. Changes nothing.
+    Callees {
+        /// The method as `package.Class.method`, or `package.Class.method(int, String)` if only one of its overloads is meant.
+        method: String,
+        /// Only of class loaders of this name or class, with `*`; all that have such a class unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        loader: Option<String>,
+        /// How many levels; 1 unless stated, 20 at most.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        depth: Option<usize>,
+        /// Which instructions count; all unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        opcodes: Option<Vec<CallKind>>,
+        /// Most methods in the answer; 1,000 unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        most: Option<usize>,
+        /// Most methods that are listed because they override or implement the one that a call names; 8 for each call unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        implementers: Option<usize>,
+        /// Classes whose constants or file are larger are not looked into, in KiB; 1,024 unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        class_kb: Option<u64>,
+    } = "callees", answered by Callees;
+
     /// Who wants which probes.
     Claims = "claims", answered by ClaimList;
 
@@ -212,6 +237,7 @@ impl Request {
                 | Request::Methods { .. }
                 | Request::Inventory { .. }
                 | Request::Explain { .. }
+                | Request::Callees { .. }
                 | Request::Pause
                 | Request::Resume
         )
@@ -220,7 +246,7 @@ impl Request {
     /// Whether its answer may take long.
     #[must_use]
     pub fn takes_long(&self) -> bool {
-        self.is_slow() || matches!(self, Request::Inventory { .. } | Request::Explain { .. })
+        self.is_slow() || matches!(self, Request::Inventory { .. } | Request::Explain { .. } | Request::Callees { .. })
     }
 }
 
@@ -284,6 +310,18 @@ mod tests {
             (r#"{"ask":"level","methods":"a.B.*","level":"auto"}"#, level(WantedLevel::Auto)),
             (r#"{"ask":"call-tree"}"#, Request::CallTree { stream: false }),
             (r#"{"ask":"pause"}"#, Request::Pause),
+            (
+                r#"{"ask":"callees","method":"a.B.c","opcodes":["static","dynamic"]}"#,
+                Request::Callees {
+                    method: "a.B.c".to_owned(),
+                    loader: None,
+                    depth: None,
+                    opcodes: Some(vec![CallKind::Static, CallKind::Dynamic]),
+                    most: None,
+                    implementers: None,
+                    class_kb: None,
+                },
+            ),
         ];
         for (text, request) in requests {
             assert_eq!(serde_json::to_string(&request).unwrap(), text);

@@ -125,7 +125,7 @@ fn stacks() -> &'static [Vec<TemplateId>] {
         let timed = |level| library.find("timed", level).expect("the catch-all exists");
         let (off, watch, time) = (timed(Level::Off), timed(Level::Watch), timed(Level::Time));
         let mut stacks = vec![vec![off], vec![watch], vec![time], vec![time, watch]];
-        stacks.push(vec![time, library.find("call-sites", Level::Time).expect("it is built in")]);
+        stacks.push(vec![time, library.call_sites().expect("it is built in")]);
         let others = library.names().filter(|name| *name != "timed");
         stacks.extend(others.filter_map(|name| library.find(name, Level::Time)).map(|id| vec![id]));
         stacks

@@ -22,4 +22,4 @@ pub use weave::options::{self, EngineOptions, Layout, SentinelForm, SlotScheme};
 pub use weave::outcome::{self, MethodPlan, Outcome, ProbeSlot, Refused, Rewritten, RewrittenMethod, Templates};
 pub use weave::refusal::{self, Refusal};
 pub use weave::template;
-pub use weave::wrapper::NotWrapped;
+pub use weave::wrapper::{NotWrapped, is_name_of_original};

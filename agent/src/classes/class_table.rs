@@ -54,6 +54,11 @@ impl<T> ClassTable<T> {
         self.by_name.get(name).into_iter().flatten()
     }
 
+    /// Returns the values of all classes.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &T> {
+        self.by_name.values().flatten().map(|(_, value)| value)
+    }
+
     /// Whether there is a class of this name.
     pub(crate) fn has_name(&self, name: &[u8]) -> bool {
         self.by_name.contains_key(name)

@@ -3,6 +3,7 @@
 pub(crate) mod class_table;
 pub(crate) mod hierarchy;
 pub(crate) mod hotspot_hazards;
+pub(crate) mod known_calls;
 pub(crate) mod known_facts;
 pub(crate) mod parameter_doubts;
 pub(crate) mod pool_growth;

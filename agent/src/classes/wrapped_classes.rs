@@ -27,9 +27,12 @@ pub(crate) struct WrappedMethods {
 impl WrappedMethods {
     /// Whether this method has a wrapper.
     pub(crate) fn contains(&self, method: &Member<'_>) -> bool {
-        self.methods.iter().any(|(name, descriptor)| {
-            **name == *method.name.as_bytes() && **descriptor == *method.descriptor.as_bytes()
-        })
+        self.has(method.name.as_bytes(), method.descriptor.as_bytes())
+    }
+
+    /// Whether the method of this name and descriptor has a wrapper.
+    pub(crate) fn has(&self, name: &[u8], descriptor: &[u8]) -> bool {
+        self.methods.iter().any(|(of, by)| **of == *name && **by == *descriptor)
     }
 }
 

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use control::{
-    CallTree, CallTreeDone, CallTreePart, Changed, ClaimLimits, ClaimList, Dumped, ErrorCode, Explained, Hello,
-    InventoryClass, InventoryDone, InventoryPart, InventoryRequest, LONGEST_REQUEST, MethodRow, MethodsDone,
-    MethodsPart, PROTOCOL, ProbeRequest, Probed, Refusal, Reloaded, Removed, Request, RequestId, RequestLine, Status,
-    Stopped, Switched, WantedLevel, answer_line,
+    CallTree, CallTreeDone, CallTreePart, Callees, CalleesRequest, Changed, ClaimLimits, ClaimList, Dumped, ErrorCode,
+    Explained, Hello, InventoryClass, InventoryDone, InventoryPart, InventoryRequest, LONGEST_REQUEST, MethodRow,
+    MethodsDone, MethodsPart, PROTOCOL, ProbeRequest, Probed, Refusal, Reloaded, Removed, Request, RequestId,
+    RequestLine, Status, Stopped, Switched, WantedLevel, answer_line,
 };
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -64,6 +64,9 @@ pub(crate) trait Controlled: Send + Sync {
 
     /// Why the methods of a loaded class carry probes or none.
     fn explain(&self, class: &str) -> Result<Explained, Refusal>;
+
+    /// What a loaded method may call.
+    fn callees(&self, request: &CalleesRequest) -> Result<Callees, Refusal>;
 
     /// Who wants which probes.
     fn claims(&self) -> ClaimList;
@@ -264,6 +267,10 @@ impl Service {
                 answer.stream(controlled.inventory(&request), |part| InventoryPart { part });
             }
             Request::Explain { class } => answer.give(controlled.explain(&class)),
+            Request::Callees { method, loader, depth, opcodes, most, implementers, class_kb } => {
+                let request = CalleesRequest { method, loader, depth, opcodes, most, implementers, class_kb };
+                answer.give(controlled.callees(&request));
+            }
             Request::Claims => answer.line(&controlled.claims()),
             Request::Remove { claim } => answer.give(controlled.remove(claim)),
             Request::Reload => answer.give(self.reload(&*controlled, connection)),

@@ -19,7 +19,7 @@ pub(crate) enum Wish {
     CompiledMethods,
     /// Events of sampled allocations.
     Allocations,
-    /// To be given the bytecode of methods.
+    /// To be given the bytecode of methods, and their lines if the JVM has them.
     Bytecodes,
     /// Processor time of threads.
     ThreadCpuTime,
@@ -45,6 +45,7 @@ pub(crate) fn ask_for(jvmti: Jvmti, wish: Wish) -> bool {
         }
         Wish::Bytecodes => {
             wanted.set_can_get_bytecodes(true);
+            wanted.set_can_get_line_numbers(potential.can_get_line_numbers());
             potential.can_get_bytecodes()
         }
         Wish::ThreadCpuTime => {

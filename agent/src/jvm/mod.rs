@@ -20,11 +20,13 @@ mod runtime_classes;
 mod threads;
 
 pub(crate) use capabilities::{Wish, ask_for, negotiate};
-pub(crate) use classes::class_origin::{code_location, loader_names, module_name};
-pub(crate) use classes::class_resource::{read_class_resource, with_protection_domain};
-pub(crate) use classes::loaded_classes::{ConstantPool, LoadedClass, LoadedClasses, retransform};
+pub(crate) use classes::class_origin::{code_location, loader_names, module_name, parent_loaders};
+pub(crate) use classes::class_resource::{read_class_resource, read_class_resource_up_to, with_protection_domain};
+pub(crate) use classes::loaded_classes::{ConstantPool, LoadedClass, LoadedClasses, TooLong, retransform};
 pub(crate) use classes::loader_id::objects_tagged;
-pub(crate) use classes::method_facts::{MethodFacts, MethodId, MethodNames, make_method_ids, methods_of};
+pub(crate) use classes::method_facts::{
+    MethodFacts, MethodId, MethodNames, make_method_ids, methods_of, methods_with_ids,
+};
 pub(crate) use classes::object_fields::UrlParts;
 pub(crate) use clock::nano_time::{NanoClock, probe_nanos};
 pub(crate) use environment::Jvmti;

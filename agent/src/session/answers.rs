@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use control::{
-    Analysis, CallTree, Changed, ClaimList, Dumped, ErrorCode, Explained, InventoryClass, InventoryDone,
-    InventoryRequest, MethodRow, MethodsDone, ProbeRequest, Probed, Refusal, Reloaded, Removed, Status, Stopped,
-    Switched, WantedLevel,
+    Analysis, CallTree, Callees, CalleesRequest, Changed, ClaimList, Dumped, ErrorCode, Explained, InventoryClass,
+    InventoryDone, InventoryRequest, MethodRow, MethodsDone, ProbeRequest, Probed, Refusal, Reloaded, Removed, Status,
+    Stopped, Switched, WantedLevel,
 };
 use instrument_core::rules::patterns::NameGlob;
 use instrument_core::selection::Figures;
@@ -183,6 +183,10 @@ impl Controlled for Session {
 
     fn explain(&self, class: &str) -> Result<Explained, Refusal> {
         self.explain_loaded(class)
+    }
+
+    fn callees(&self, request: &CalleesRequest) -> Result<Callees, Refusal> {
+        self.callees_of(request)
     }
 
     fn claims(&self) -> ClaimList {

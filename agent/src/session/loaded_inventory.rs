@@ -106,7 +106,7 @@ impl Session {
         })
     }
 
-    fn with_loaded<R>(
+    pub(super) fn with_loaded<R>(
         &self,
         body: impl FnOnce(&[LoadedClass<'_>], &Inspection<'_>) -> Result<R, Refusal>,
     ) -> Result<R, Refusal> {
@@ -134,7 +134,7 @@ impl Session {
 }
 
 /// The end of the JVM, and a detach, wait for no list.
-fn refuse_at_the_end(inspection: &Inspection<'_>) -> Result<(), Refusal> {
+pub(super) fn refuse_at_the_end(inspection: &Inspection<'_>) -> Result<(), Refusal> {
     if inspection.instrumentation.is_leaving() {
         return Err(Refusal::new(ErrorCode::Ended, "the recording ends".to_owned()));
     }

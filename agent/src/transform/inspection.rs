@@ -255,7 +255,7 @@ impl Inspection<'_> {
     }
 
     /// Returns why nothing can be inserted into the class at present, if there is a reason.
-    fn obstacle(&self, class: LoadedClass<'_>, id: &ClassId) -> Option<LeftAlone> {
+    pub(crate) fn obstacle(&self, class: LoadedClass<'_>, id: &ClassId) -> Option<LeftAlone> {
         let Inspection { jvmti, jni, .. } = *self;
         if let Some(why) = self.delay(class, id) {
             return Some(why);

@@ -13,6 +13,7 @@ use records::{LoaderId, SharedLengths};
 use rustc_hash::FxHashSet;
 use settings::Config;
 
+use crate::classes::known_calls::KnownCalls;
 use crate::classes::known_facts::KnownFacts;
 use crate::classes::rewritten_classes::RewrittenClasses;
 use crate::classes::wrapped_classes::WrappedClasses;
@@ -54,6 +55,8 @@ pub(crate) struct Instrumentation {
     leaving: AtomicBool,
     /// What was found in classes.
     pub(crate) facts: KnownFacts,
+    /// What methods may call, of those that somebody asked about.
+    pub(crate) calls: KnownCalls,
     /// Classes whose decision needs super types that were unknown.
     pub(crate) late: LateDecisions,
     /// What can be changed while the program runs.
@@ -101,6 +104,7 @@ impl Instrumentation {
             wrapped,
             leaving: AtomicBool::new(false),
             facts: KnownFacts::default(),
+            calls: KnownCalls::default(),
             late: LateDecisions::default(),
             live: LiveControl::new(probes, Arc::clone(&claim_ids)),
             inner_calls: Arc::default(),
@@ -241,6 +245,7 @@ impl Instrumentation {
         self.probes.note_unloaded(gone);
         self.rewritten.forget(gone);
         self.facts.forget(gone);
+        self.calls.forget(gone);
         self.wrapped.forget(gone);
         class_origin::forget(gone);
     }

@@ -39,7 +39,7 @@ pub(super) fn of<'d>(
         let of_method = |InContexts { probes, steps }: &'d InContexts| {
             (probes.iter().collect(), contexts::of_process().anchors(class, steps))
         };
-        if purpose == Purpose::Rules {
+        if matches!(purpose, Purpose::Rules | Purpose::CallSites) {
             places.probes.push(NumberedPlace { slot: *slot, conditional: None });
             continue;
         }
@@ -47,7 +47,7 @@ pub(super) fn of<'d>(
         let (probes, anchors) = left.entry(slot.method_index).or_insert_with(of_method);
         match purpose {
             Purpose::Anchor => places.anchors.push((slot.offset, anchors.pop().unwrap_or(INERT_ANCHOR))),
-            Purpose::Rules | Purpose::Conditional => {
+            Purpose::Rules | Purpose::CallSites | Purpose::Conditional => {
                 let of_template = probes.iter().position(|probe| probe.template == slot.template);
                 let conditional = of_template.map(|at| probes.swap_remove(at));
                 places.probes.push(NumberedPlace { slot: *slot, conditional });

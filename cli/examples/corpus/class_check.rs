@@ -53,7 +53,7 @@ impl ClassCheck {
     pub(crate) fn new(library: &Arc<TemplateLibrary>, kept: &'static str) -> Result<ClassCheck> {
         let find = |(way, level, _): &(&str, Level, Mode)| match *way {
             WITH_VALUES => library.find_capturing("timed", *level),
-            WITH_SITES => library.find("call-sites", *level),
+            WITH_SITES => library.call_sites(),
             _ => library.find("timed", *level),
         };
         let templates: Option<Vec<_>> = WAYS.iter().map(find).collect();

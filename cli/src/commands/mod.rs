@@ -1,6 +1,7 @@
 //! One file for each verb of the command line.
 
 pub(crate) mod attach;
+pub(crate) mod callees;
 pub(crate) mod check;
 pub(crate) mod detach;
 pub(crate) mod diff;

@@ -50,16 +50,32 @@ impl<'a> Bootstraps<'a> {
 
     /// The method that a lambda or a method reference calls; `None` for other dynamic calls.
     pub(super) fn function(&self, class: &ClassFile<'a>, constant: u16) -> Option<MemberRef<'a>> {
+        self.function_handle(class, constant).map(|(_, method)| method)
+    }
+
+    /// The same with the kind of its method handle.
+    pub(super) fn function_handle(&self, class: &ClassFile<'a>, constant: u16) -> Option<(u8, MemberRef<'a>)> {
         let pool = class.constant_pool();
-        let (row, ..) = pool.dynamic(constant).ok()?;
-        let row = self.rows.get(usize::from(row))?;
-        let (_, factory) = pool.method_handle(row.method).ok()?;
-        if pool.member_ref(factory).ok()?.owner.0 != b"java/lang/invoke/LambdaMetafactory" {
+        let row = self.row(class, constant)?;
+        if self.factory(class, constant)?.owner.0 != b"java/lang/invoke/LambdaMetafactory" {
             return None;
         }
         // The types of the functional interface, the method, the types of this call.
         let (kind, method) = pool.method_handle(row.arguments.iter().nth(1)?).ok()?;
-        CALLS.contains(&kind).then(|| pool.member_ref(method).ok()).flatten()
+        let method = CALLS.contains(&kind).then(|| pool.member_ref(method).ok()).flatten()?;
+        Some((kind, method))
+    }
+
+    /// The bootstrap method of a dynamic call.
+    pub(super) fn factory(&self, class: &ClassFile<'a>, constant: u16) -> Option<MemberRef<'a>> {
+        let pool = class.constant_pool();
+        let (_, factory) = pool.method_handle(self.row(class, constant)?.method).ok()?;
+        pool.member_ref(factory).ok()
+    }
+
+    fn row(&self, class: &ClassFile<'a>, constant: u16) -> Option<&BootstrapMethod<'a>> {
+        let (row, ..) = class.constant_pool().dynamic(constant).ok()?;
+        self.rows.get(usize::from(row))
     }
 }
 

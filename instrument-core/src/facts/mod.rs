@@ -3,6 +3,7 @@
 //! A class is analysed once ([`ClassFacts::of`]); rules that are read later decide from the facts (`rules/selection`).
 
 pub mod blocking_calls;
+pub mod call_sites;
 mod class_facts;
 mod delegate_sinks;
 mod delegates;

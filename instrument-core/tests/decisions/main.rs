@@ -5,6 +5,7 @@
 
 mod annotations;
 mod bodies;
+mod call_sites;
 mod delegates;
 mod hierarchies;
 mod kotlin;

@@ -90,6 +90,10 @@ impl Controlled for MadeUp {
         unreachable!("no test asks for it")
     }
 
+    fn callees(&self, _: &CalleesRequest) -> Result<Callees, Refusal> {
+        unreachable!("no test asks for it")
+    }
+
     fn explain(&self, class: &str) -> Result<Explained, Refusal> {
         Err(Refusal::new(ErrorCode::UnknownName, format!("no loaded class is named {class}")))
     }

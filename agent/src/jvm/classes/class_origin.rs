@@ -4,6 +4,7 @@ use std::ffi::CString;
 use std::ptr::null_mut;
 
 use jvmti_bindings::sys::jni;
+use records::LoaderId;
 
 use super::loaded_classes::LoadedClass;
 use super::object_fields::{UrlParts, object_field, string_field};
@@ -55,6 +56,24 @@ fn given_name<'jni>(jvmti: Jvmti, jni: &'jni Jni<'_>, loader: ObjectRef<'_>, mut
     let name = unsafe { jni.own(jni_call!(jni, GetObjectField, loader.raw(), field)) }?;
     // SAFETY: the descriptor of the field says that it is a string.
     text(unsafe { jni.string_bytes(name.raw()) }?)
+}
+
+/// More are not followed: no application has as many, and a loader could claim to be its own parent.
+const MOST_PARENTS: usize = 64;
+
+/// The identities of the parents of a loader, the nearest first, without the boot loader.
+pub(crate) fn parent_loaders(jvmti: Jvmti, jni: &Jni<'_>, loader: ObjectRef<'_>) -> Vec<LoaderId> {
+    let mut parents = Vec::new();
+    let mut next = parent_of(jni, loader);
+    while let Some(parent) = next.take_if(|_| parents.len() < MOST_PARENTS) {
+        parents.push(jvmti.loader_id(Some(parent.as_object())));
+        next = parent_of(jni, parent.as_object());
+    }
+    parents
+}
+
+fn parent_of<'jni>(jni: &'jni Jni<'_>, loader: ObjectRef<'_>) -> Option<Local<'jni>> {
+    object_field(jni, loader, c"parent", c"Ljava/lang/ClassLoader;").ok().flatten()
 }
 
 fn name_of(jvmti: Jvmti, class: &Local<'_>) -> Option<Vec<u8>> {

@@ -10,10 +10,20 @@ use crate::jvm::jni::{Jni, Local, ObjectRef, jni_call};
 /// `loader.getResourceAsStream(name + ".class")`, read to its end. Nothing is loaded or initialised by it except what the
 /// loader itself needs; Java code runs, so class hooks can nest. `None` if there is no such resource or anything throws.
 pub(crate) fn read_class_resource(jni: &Jni<'_>, loader: ObjectRef<'_>, internal_name: &[u8]) -> Option<Vec<u8>> {
+    read_class_resource_up_to(jni, loader, internal_name, usize::MAX)
+}
+
+/// The same; `None` also if it has more than `most` bytes, of which no more than that are read.
+pub(crate) fn read_class_resource_up_to(
+    jni: &Jni<'_>,
+    loader: ObjectRef<'_>,
+    internal_name: &[u8],
+    most: usize,
+) -> Option<Vec<u8>> {
     if jni.exception_pending() {
         return None;
     }
-    let bytes = read(jni, loader, internal_name);
+    let bytes = read(jni, loader, internal_name, most).filter(|bytes| bytes.len() <= most);
     // Whatever the loader threw concerns only this lookup.
     jni.forget_exception();
     bytes
@@ -35,7 +45,7 @@ pub(crate) fn with_protection_domain<R>(
     body(domain.as_ref().and_then(|domain| unsafe { ObjectRef::from_raw(domain.raw()) }))
 }
 
-fn read(jni: &Jni<'_>, loader: ObjectRef<'_>, internal_name: &[u8]) -> Option<Vec<u8>> {
+fn read(jni: &Jni<'_>, loader: ObjectRef<'_>, internal_name: &[u8], most: usize) -> Option<Vec<u8>> {
     let mut path = internal_name.to_vec();
     path.extend_from_slice(b".class\0");
     let path = std::ffi::CStr::from_bytes_with_nul(&path).ok()?;
@@ -51,8 +61,10 @@ fn read(jni: &Jni<'_>, loader: ObjectRef<'_>, internal_name: &[u8]) -> Option<Ve
             &[jni::jvalue { l: path.raw() }],
         )
     }?;
-    // SAFETY: `stream` is a java.io.InputStream, which has this method since JDK 9.
-    let array = unsafe { call(jni, stream.raw(), c"readAllBytes", c"()[B", &[]) };
+    // One more shows that there is more.
+    let limit = jni::jint::try_from(most.saturating_add(1)).unwrap_or(jni::jint::MAX);
+    // SAFETY: `stream` is a java.io.InputStream, which has this method since JDK 11.
+    let array = unsafe { call(jni, stream.raw(), c"readNBytes", c"(I)[B", &[jni::jvalue { i: limit }]) };
     // A failed read must not hinder the close.
     jni.forget_exception();
     // SAFETY: as above; `close` returns nothing, which `call_void` respects.

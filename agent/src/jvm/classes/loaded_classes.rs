@@ -178,18 +178,26 @@ impl<'jni> LoadedClass<'jni> {
 
     /// Returns the constant pool as in a class file; `None` if the JVM does not give it, for instance because the class is not linked.
     pub(crate) fn constant_pool(self, jvmti: Jvmti) -> Option<ConstantPool> {
+        self.constant_pool_up_to(jvmti, usize::MAX)?.ok()
+    }
+
+    /// The same, if it is not longer than `most` bytes.
+    pub(crate) fn constant_pool_up_to(self, jvmti: Jvmti, most: usize) -> Option<Result<ConstantPool, TooLong>> {
         let (mut count, mut length, mut bytes) = (0, 0, null_mut());
         // SAFETY: valid environment, live class, out-parameters on our stack.
         unsafe { jvmti_call!(jvmti, GetConstantPool, self.class.raw(), &mut count, &mut length, &mut bytes) }.ok()?;
         if bytes.is_null() {
             return None;
         }
-        // SAFETY: JVMTI gave `length` bytes, which are copied and given back once.
-        unsafe {
-            let copy = std::slice::from_raw_parts(bytes, usize::try_from(length).unwrap_or(0)).to_vec();
+        let length = usize::try_from(length).unwrap_or(0);
+        // SAFETY: JVMTI gave `length` bytes, which are given back once, copied or not.
+        let copy = unsafe {
+            let copy = (length <= most).then(|| std::slice::from_raw_parts(bytes, length).to_vec());
             jvmti.deallocate(bytes);
-            Some(ConstantPool { count: u16::try_from(count).ok()?, bytes: copy })
-        }
+            copy
+        };
+        let Some(bytes) = copy else { return Some(Err(TooLong)) };
+        Some(Ok(ConstantPool { count: u16::try_from(count).ok()?, bytes }))
     }
 }
 
@@ -199,6 +207,23 @@ pub(crate) struct ConstantPool {
     /// `constant_pool_count`: the index after the last constant.
     pub(crate) count: u16,
     pub(crate) bytes: Vec<u8>,
+}
+
+/// There are more bytes than were asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TooLong;
+
+impl ConstantPool {
+    /// Returns the beginning of a class file with these constants.
+    pub(crate) fn beginning_of_file(&self) -> Vec<u8> {
+        let mut file = Vec::with_capacity(self.bytes.len() + 14);
+        file.extend([0xCA, 0xFE, 0xBA, 0xBE, 0, 0, 0, 0]);
+        file.extend(self.count.max(1).to_be_bytes());
+        file.extend(&self.bytes);
+        // In place of what follows the constants in a file.
+        file.extend([0; 4]);
+        file
+    }
 }
 
 /// Has the JVM present the classes to the class hook again: `RetransformClasses` (JVMTI), all of them or none. Called by

@@ -121,7 +121,8 @@ impl MethodId {
         Some(MethodNames { name: name?, descriptor: descriptor?, access_flags })
     }
 
-    fn lines(self, jvmti: Jvmti) -> Option<Vec<(u32, u32)>> {
+    /// Where lines begin in the bytecode, by offset: (offset, line). The caller keeps the class.
+    pub(crate) fn lines(self, jvmti: Jvmti) -> Option<Vec<(u32, u32)>> {
         let mut count = 0;
         let mut table: *mut jvmti::jvmtiLineNumberEntry = null_mut();
         // SAFETY: valid environment and id (the caller keeps its class), out-parameters on our stack.
@@ -143,6 +144,11 @@ impl MethodId {
 
 /// The methods of a linked class; of one that is not linked the JVM reports none.
 pub(crate) fn methods_of(jvmti: Jvmti, class: LoadedClass<'_>) -> Vec<MethodNames> {
+    methods_with_ids(jvmti, class).into_iter().map(|(_, names)| names).collect()
+}
+
+/// The same with their ids.
+pub(crate) fn methods_with_ids(jvmti: Jvmti, class: LoadedClass<'_>) -> Vec<(MethodId, MethodNames)> {
     let (mut count, mut methods) = (0, null_mut());
     // SAFETY: valid environment, live class, out-parameters on our stack.
     if unsafe { jvmti_call!(jvmti, GetClassMethods, class.raw(), &mut count, &mut methods) }.is_err() {
@@ -156,7 +162,7 @@ pub(crate) fn methods_of(jvmti: Jvmti, class: LoadedClass<'_>) -> Vec<MethodName
         jvmti.deallocate(array.as_ptr().cast());
         ids
     };
-    ids.into_iter().filter_map(|id| id.names(jvmti)).collect()
+    ids.into_iter().filter_map(|id| Some((id, id.names(jvmti)?))).collect()
 }
 
 /// Has the JVM make ids for all methods of a linked class: AsyncGetCallTrace cannot make them.

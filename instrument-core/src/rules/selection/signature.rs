@@ -2,20 +2,25 @@
 
 use std::fmt::Write;
 
-use classfile::Member;
 use classfile::descriptor::{FieldType, MethodDescriptor};
+use classfile::{Member, ModifiedUtf8};
 
 use crate::internal_name::to_source;
 
 /// E.g. `service(jakarta.servlet.ServletRequest, int[]) void`; a broken descriptor is shown as it is.
 pub fn signature(method: &Member<'_>) -> String {
-    let Ok(descriptor) = MethodDescriptor::parse(method.descriptor.0) else {
-        return format!("{}{}", method.name, method.descriptor);
+    signature_of(method.name, method.descriptor)
+}
+
+/// The same for a method by its name and descriptor.
+pub fn signature_of(name: ModifiedUtf8<'_>, descriptor: ModifiedUtf8<'_>) -> String {
+    let Ok(types) = MethodDescriptor::parse(descriptor.0) else {
+        return format!("{name}{descriptor}");
     };
-    let parameters: Vec<String> = descriptor.parameters().map(type_name).collect();
-    let result = descriptor.return_type().map_or_else(|| "void".to_owned(), type_name);
-    let mut text = format!("{}({})", method.name, parameters.join(", "));
-    if !matches!(method.name.0, b"<init>" | b"<clinit>") {
+    let parameters: Vec<String> = types.parameters().map(type_name).collect();
+    let result = types.return_type().map_or_else(|| "void".to_owned(), type_name);
+    let mut text = format!("{name}({})", parameters.join(", "));
+    if !matches!(name.0, b"<init>" | b"<clinit>") {
         // Writing to a String does not fail.
         let _ = write!(text, " {result}");
     }

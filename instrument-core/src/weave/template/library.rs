@@ -6,7 +6,8 @@ use rustc_hash::FxBuildHasher;
 
 use super::problem::TemplateProblem;
 use super::runtime_members::RuntimeClasses;
-use super::{CONTEXT_CATEGORY, Purpose, Template, TemplateId, category, read};
+use super::symbol::Symbol;
+use super::{BUILT_IN, CONTEXT_CATEGORY, Purpose, Template, TemplateId, category, read};
 use crate::level::Level;
 
 /// All templates, built-in and the user's own. Immutable once built, shared by all threads.
@@ -37,6 +38,8 @@ impl TemplateLibrary {
             template.content = content;
             if template.category == CONTEXT_CATEGORY {
                 template.purpose = Purpose::Anchor;
+            } else if template.declares_scope() && template.origin == BUILT_IN {
+                template.purpose = Purpose::CallSites;
             }
             let conditional = if template.live { template.conditional() } else { None };
             [Some(template), conditional].into_iter().flatten().for_each(|template| self.put(template));
@@ -83,6 +86,20 @@ impl TemplateLibrary {
     /// Returns the template that marks the methods of contexts.
     pub fn anchor(&self) -> Option<TemplateId> {
         self.for_purpose(Purpose::Anchor).next().map(|(id, _)| id)
+    }
+
+    /// Returns the template around the bodies of which calls are measured.
+    pub fn call_sites(&self) -> Option<TemplateId> {
+        self.for_purpose(Purpose::CallSites).next().map(|(id, _)| id)
+    }
+
+    /// Returns whether the code of some template, or of the values that it captures, calls this method.
+    pub fn calls(&self, owner: &[u8], name: &[u8], descriptor: &[u8]) -> bool {
+        let is_it = |symbol: &Symbol| {
+            matches!(symbol, Symbol::Member(member)
+                if member.owner == owner && member.name == name && member.descriptor == descriptor)
+        };
+        is_boxing(owner, name) || self.templates.iter().any(|template| template.symbols.iter().any(is_it))
     }
 
     /// Returns the name of the template for a category, or for the nearest category that it refines and that has one. Of several it is the
@@ -145,4 +162,10 @@ impl TemplateLibrary {
     pub fn get(&self, id: TemplateId) -> Option<&Template> {
         self.templates.get(id.0 as usize)
     }
+}
+
+/// Whether it is one of the methods that box captured values.
+fn is_boxing(owner: &[u8], name: &[u8]) -> bool {
+    const BOXES: [&[u8]; 8] = [b"Boolean", b"Byte", b"Character", b"Short", b"Integer", b"Long", b"Float", b"Double"];
+    name == b"valueOf" && owner.strip_prefix(b"java/lang/").is_some_and(|class| BOXES.contains(&class))
 }

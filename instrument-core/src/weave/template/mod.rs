@@ -82,6 +82,8 @@ pub enum Purpose {
     Conditional,
     /// Contexts: it marks that the method is executing, and records nothing.
     Anchor,
+    /// Diagnoses, around a body of which calls are measured where they are made.
+    CallSites,
 }
 
 /// The origin of instr's own templates.

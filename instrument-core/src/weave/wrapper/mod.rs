@@ -16,4 +16,5 @@ pub(crate) use added_methods::AddedMethods;
 pub(crate) use call_body::CallBody;
 pub use not_wrapped::NotWrapped;
 pub(crate) use not_wrapped::check;
+pub use original_name::is_name_of_original;
 pub(crate) use original_name::name_of_original;

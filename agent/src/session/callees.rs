@@ -1,0 +1,295 @@
+//! What `instr callees` asks for: what a loaded method may call.
+
+use std::cell::RefCell;
+
+use control::{Callees, CalleesRequest, ErrorCode, LeftAlone, Refusal};
+use instrument_core::facts::call_sites::CallKind;
+use instrument_core::internal_name::to_source;
+use instrument_core::rules::nearest_name::nearest_name;
+use instrument_core::rules::patterns::NameGlob;
+use instrument_core::rules::patterns::method_pattern::MethodPattern;
+use instrument_core::rules::patterns::text_pattern::TextPattern;
+use instrument_core::selection::ClassOrigin;
+use rustc_hash::FxHashMap;
+
+use super::Session;
+use super::loaded_inventory::refuse_at_the_end;
+use crate::classes::hierarchy::ClassId;
+use crate::classes::known_calls::KnownCalls;
+use crate::discovery::{
+    ClassAt, Declared, InstrumentedCode, Limits, LoadedProgram, LoadedTypes, ProbeState, Types, explore,
+};
+use crate::jvm::{LoadedClass, Wish, ask_for};
+use crate::transform::JvmOrigin;
+use crate::transform::inspection::Inspection;
+use crate::transform::method_state::MethodOfClass;
+
+/// Most levels: what is deeper is asked for by the method from which it begins.
+const DEEPEST: usize = 20;
+/// Most methods in an answer, unless the request states another number.
+const MOST: usize = 1_000;
+/// More are never listed at once: the answer is kept in memory until it is sent.
+const LIMIT: usize = 100_000;
+/// Most implementers of a call, unless the request states another number.
+const IMPLEMENTERS: usize = 8;
+/// Most bytes of a class, unless the request states another number.
+const CLASS_KB: u64 = 1_024;
+/// Most methods that are asked for at once.
+const MOST_ASKED: usize = 100;
+/// Most names in the text of a refusal.
+const MOST_NAMES: usize = 20;
+
+/// The methods that a request means.
+struct Asked {
+    class: NameGlob,
+    method: MethodPattern,
+    loader: Option<TextPattern>,
+}
+
+impl Asked {
+    /// Reads `package.Class.method` or `package.Class.method(types)`.
+    fn parse(request: &CalleesRequest) -> Result<Asked, Refusal> {
+        let text = request.method.as_str();
+        let named = text.split_once('(').map_or(text, |(named, _)| named);
+        let split = named.rfind(['.', '/']).and_then(|at| Some((text.get(..at)?, text.get(at + 1..)?)));
+        let (class, method) = split.ok_or_else(|| {
+            Refusal::from(format!("`{text}` names no method"))
+                .help("write `package.Class.method`, or `package.Class.method(int, String)`")
+        })?;
+        let loader = request.loader.as_deref().map(TextPattern::loader).transpose();
+        Ok(Asked {
+            class: NameGlob::class(class).map_err(|error| error.message)?,
+            method: MethodPattern::parse(method).map_err(|error| error.message)?,
+            loader: loader.map_err(|error| error.message)?,
+        })
+    }
+
+    fn has_loader(&self, names: &str) -> bool {
+        let names = || {
+            names
+                .split(", ")
+                .any(|name| self.loader.as_ref().is_some_and(|loader| loader.glob.matches(name.as_bytes())))
+        };
+        self.loader.is_none() || names()
+    }
+}
+
+/// What the session knows about the code of classes.
+struct SessionCode<'a>(&'a Inspection<'a>);
+
+impl InstrumentedCode for SessionCode<'_> {
+    fn known(&self) -> &KnownCalls {
+        &self.0.instrumentation.calls
+    }
+
+    fn is_rewritten(&self, (name, loader): &ClassId) -> bool {
+        self.0.instrumentation.rewritten.has(name, *loader)
+    }
+
+    fn is_wrapper(&self, (class, loader): &ClassId, name: &[u8], descriptor: &[u8]) -> bool {
+        let wrapped = self.0.instrumentation.wrapped.of_class(class, *loader);
+        wrapped.is_some_and(|wrapped| wrapped.has(name, descriptor))
+    }
+
+    fn is_called_by_templates(&self, owner: &[u8], name: &[u8], descriptor: &[u8]) -> bool {
+        self.0.generation.templates().calls(owner, name, descriptor)
+    }
+
+    fn jdk_class(&self, name: &[u8]) -> Option<Vec<u8>> {
+        self.0.generation.types.jdk_class(name)
+    }
+}
+
+impl Session {
+    /// Returns what the methods may call that the request means.
+    pub(super) fn callees_of(&self, request: &CalleesRequest) -> Result<Callees, Refusal> {
+        let asked = Asked::parse(request)?;
+        let limits = Limits {
+            depth: request.depth.unwrap_or(1).min(DEEPEST),
+            most: request.most.unwrap_or(MOST).min(LIMIT),
+            implementers: request.implementers.unwrap_or(IMPLEMENTERS),
+            opcodes: request.opcodes.clone().unwrap_or_else(|| CallKind::ALL.to_vec()),
+        };
+        let most_bytes =
+            usize::try_from(request.class_kb.unwrap_or(CLASS_KB)).unwrap_or(usize::MAX).saturating_mul(1_024);
+        self.with_loaded(|loaded, inspection| {
+            let (jvmti, jni) = (inspection.jvmti, inspection.jni);
+            // Only threads that the JVM knows may ask.
+            if !ask_for(jvmti, Wish::Bytecodes) {
+                return Err(Refusal::from("this JVM does not show bytecode".to_owned()));
+            }
+            let types = LoadedTypes::of(jvmti, jni, loaded);
+            let obstacles = RefCell::default();
+            let states = |class: LoadedClass<'_>, id: &ClassId, method: &Declared| {
+                state_of(inspection, &obstacles, class, id, method)
+            };
+            let loader_name = |class: LoadedClass<'_>, id: &ClassId| loader_name(inspection, class, id);
+            let goes_on = || refuse_at_the_end(inspection).is_ok();
+            let code = SessionCode(inspection);
+            let program = LoadedProgram::new((jvmti, jni), &types, &code, most_bytes, &states, &loader_name, &goes_on);
+            let (methods, notices) = meant(&asked, &request.method, &types, &program)?;
+            let mut callees = explore(&program, &methods, &limits);
+            refuse_at_the_end(inspection)?;
+            (callees.decoded, callees.known) = program.counts();
+            callees.notices = notices;
+            Ok(callees)
+        })
+    }
+}
+
+/// What keeps classes from being changed, by class: asking is not cheap.
+type Obstacles = RefCell<FxHashMap<ClassId, Option<LeftAlone>>>;
+
+fn state_of(
+    inspection: &Inspection<'_>,
+    obstacles: &Obstacles,
+    class: LoadedClass<'_>,
+    id: &ClassId,
+    method: &Declared,
+) -> ProbeState {
+    let method = MethodOfClass { name: &method.name, descriptor: &method.descriptor, flags: method.flags };
+    if let Some((level, wanted_by)) = inspection.probe_of(id, method) {
+        return ProbeState { level: Some(level), wanted_by, obstacle: None };
+    }
+    let of_class = || {
+        let mut known = obstacles.borrow_mut();
+        known.entry(id.clone()).or_insert_with(|| inspection.obstacle(class, id)).clone()
+    };
+    ProbeState { obstacle: inspection.obstacle_of(id, method).or_else(of_class), ..ProbeState::default() }
+}
+
+fn loader_name(inspection: &Inspection<'_>, class: LoadedClass<'_>, id: &ClassId) -> String {
+    let (jvmti, jni) = (inspection.jvmti, inspection.jni);
+    class.with_loader(jvmti, jni, |loader| {
+        let origin = JvmOrigin { jvmti, jni, name: Some(&id.0), loader, protection_domain: None };
+        origin.loader().unwrap_or_default().join(", ")
+    })
+}
+
+/// A method by its class and its place among the methods of that.
+type MethodAt = (ClassAt, usize);
+
+/// Returns the methods that are meant, and notices about classes that were not looked into.
+fn meant(
+    asked: &Asked,
+    text: &str,
+    types: &LoadedTypes<'_>,
+    program: &LoadedProgram<'_>,
+) -> Result<(Vec<MethodAt>, Vec<String>), Refusal> {
+    let classes: Vec<(ClassAt, &ClassId)> = types.all().filter(|(_, id)| asked.class.matches(&id.0)).collect();
+    if classes.is_empty() {
+        return Err(no_class(asked, types));
+    }
+    let of_loader = |at: ClassAt| asked.has_loader(&program.loader_of(at).unwrap_or_default());
+    let mut classes: Vec<(ClassAt, &ClassId)> = classes.into_iter().filter(|(at, _)| of_loader(*at)).collect();
+    if classes.is_empty() {
+        let text = format!("no class loader of this name has a class {}", asked.class.text());
+        return Err(Refusal::new(ErrorCode::UnknownName, text)
+            .help("`instr explain --live PID CLASS` shows the loaders that have it"));
+    }
+    classes.sort_by_key(|(_, id)| *id);
+    let (mut methods, mut notices) = (Vec::new(), Vec::new());
+    for (at, id) in &classes {
+        let declared = types.methods(*at);
+        let matching = declared.iter().enumerate().filter(|(_, of)| asked.method.matches(&of.name, &of.descriptor));
+        methods.extend(matching.map(|(method, _)| (*at, method)));
+        if !types.is_linked(*at) {
+            let loader = program.loader_of(*at).unwrap_or_default();
+            notices.push(format!(
+                "{} of class loader {loader} is not linked yet: its methods are unknown",
+                to_source(&id.0)
+            ));
+        }
+    }
+    if methods.is_empty() {
+        return Err(no_method(asked, text, &classes, types, &notices));
+    }
+    if methods.len() > MOST_ASKED {
+        notices
+            .push(format!("{text} means {} methods, of which the first {MOST_ASKED} are looked into", methods.len()));
+        methods.truncate(MOST_ASKED);
+    }
+    Ok((methods, notices))
+}
+
+fn no_class(asked: &Asked, types: &LoadedTypes<'_>) -> Refusal {
+    let class = asked.class.text().replace('/', ".");
+    let names: Vec<String> = types.all().map(|(_, id)| to_source(&id.0)).collect();
+    let help = match nearest_name(&class, names.iter().map(String::as_str)) {
+        Some(nearest) => format!("did you mean `{nearest}`?"),
+        None => "it may be loaded later, or the name is wrong".to_owned(),
+    };
+    Refusal::new(ErrorCode::UnknownName, format!("no loaded class is named {class}")).help(help)
+}
+
+fn no_method(
+    asked: &Asked,
+    text: &str,
+    classes: &[(ClassAt, &ClassId)],
+    types: &LoadedTypes<'_>,
+    notices: &[String],
+) -> Refusal {
+    if let Some(notice) = notices.first() {
+        return Refusal::from(notice.clone()).help("ask again once the program uses it");
+    }
+    let declared = classes.iter().flat_map(|(at, _)| types.methods(*at).to_vec());
+    let mut names: Vec<String> = declared.map(|of| classfile::ModifiedUtf8(&of.name).to_string()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let class = asked.class.text().replace('/', ".");
+    let wanted = asked.method.text();
+    let name = wanted.split_once('(').map_or(wanted, |(name, _)| name).trim();
+    let help = match nearest_name(name, names.iter().map(String::as_str)) {
+        Some(nearest) if nearest == name => {
+            format!("{nearest} has other parameters: `{class}.{name}` means all of its overloads")
+        }
+        Some(nearest) => format!("did you mean `{class}.{nearest}`?"),
+        None => {
+            names.truncate(MOST_NAMES);
+            format!("its methods are {}", names.join(", "))
+        }
+    };
+    Refusal::new(
+        ErrorCode::UnknownName,
+        format!(
+            "{class} has no method {}",
+            text.strip_prefix(&class).map_or(wanted, |rest| rest.trim_start_matches('.'))
+        ),
+    )
+    .help(help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(method: &str) -> Result<Asked, Refusal> {
+        Asked::parse(&CalleesRequest { method: method.to_owned(), ..CalleesRequest::default() })
+    }
+
+    #[test]
+    fn a_method_is_named_with_or_without_its_types() {
+        let all = parse("a.b.C.run").unwrap();
+        assert!(all.class.matches(b"a/b/C") && !all.class.matches(b"a/b/D"));
+        assert!(all.method.matches(b"run", b"()V") && all.method.matches(b"run", b"(I)V"));
+        let one = parse("a.b.C.run(java.util.List, int)").unwrap();
+        assert!(one.class.matches(b"a/b/C"), "dots within the types are not those of the class");
+        assert!(one.method.matches(b"run", b"(Ljava/util/List;I)V") && !one.method.matches(b"run", b"(I)V"));
+        assert!(parse("a.C.<init>").unwrap().method.matches(b"<init>", b"()V"));
+        for wrong in ["run", "a.C.run(", "a;.C.run"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn loaders_are_known_by_their_names_and_classes() {
+        let request = CalleesRequest {
+            method: "a.C.run".to_owned(),
+            loader: Some("*.Web*".to_owned()),
+            ..CalleesRequest::default()
+        };
+        let asked = Asked::parse(&request).unwrap();
+        assert!(asked.has_loader("shop, org.acme.WebLoader") && !asked.has_loader("app"));
+        assert!(parse("a.C.run").unwrap().has_loader("app"));
+    }
+}
