@@ -94,6 +94,11 @@ impl Claims {
         self.claims.lock().contains_key(&id)
     }
 
+    /// Whether this claim is a `[[context]]` of the configuration file: only a reload ends it.
+    pub(crate) fn is_in_configuration(&self, id: u32) -> bool {
+        self.claims.lock().get(&id).is_some_and(|claim| claim.kept == Kept::InConfiguration)
+    }
+
     /// Returns the claim with this number, which is one no more.
     pub(crate) fn remove(&self, id: u32) -> Option<Claim> {
         self.claims.lock().remove(&id)

@@ -18,9 +18,16 @@ impl Session {
         if ended.is_none() {
             let by_person = self.instrumentation.claims.all();
             for claim in &by_person {
-                let row = self.probe_row(claim);
+                let mut row = self.probe_row(claim);
                 let methods = claim.probes.within.iter().enumerate();
                 let anchors: Vec<ClaimRow> = methods.map(|(at, of)| self.anchor_row(&row, claim, (at, of))).collect();
+                // Without one of its methods the context is not met, whatever probes there are.
+                if let Some(missing) =
+                    anchors.iter().find(|anchor| anchor.state != "active").filter(|_| row.state == "active")
+                {
+                    row.state.clone_from(&missing.state);
+                    row.reason = format!("{}; {}.{} is {}", row.reason, missing.class, missing.method, missing.state);
+                }
                 claims.push(row);
                 claims.extend(anchors);
             }
@@ -138,7 +145,7 @@ impl Session {
             None if is_anchored => ("active", None),
             None => (
                 "pending",
-                Some("no loaded class has such a method that can be changed: the context is never met".to_owned()),
+                Some("no loaded class has such a method with bytecode that can be changed (not abstract, not native): the context is not met until there is one".to_owned()),
             ),
         };
         let of = format!("the context of claim {}", claim.id);

@@ -14,29 +14,20 @@ use super::{Kinds, Session};
 use crate::contexts::{self, Context};
 use crate::desired::generation::Generation;
 use crate::desired::withdrawn_probes::WithdrawnProbes;
-use crate::desired::{Claim, Kept, RequestedProbes};
+use crate::desired::{Claim, RequestedProbes};
 use crate::jvm::{LoadedClasses, methods_of};
 use crate::reconcile::{Change, Outcome};
 
 /// Most methods that a pattern may match, unless the request states another number.
 const MOST_METHODS: usize = 1_000;
+/// Classes that are on their way past the hook get probes that nobody wants any more, a few times at most.
+const MOST_ROUNDS: usize = 16;
 /// Most classes whose reason is answered.
 const MOST_REASONS: usize = 10;
 
 /// Returns the context of requested probes, if they have one.
 pub(super) fn open_context(probes: &RequestedProbes) -> Result<Option<Arc<Context>>, String> {
     probes.context().map(|text| contexts::of_process().open(&text, probes.within.len())).transpose()
-}
-
-/// Returns the methods of a claim's context; one without an anchor in any class counts none, whatever its name matches.
-fn context_methods(claim: &Claim, counted: impl Iterator<Item = usize>) -> Vec<ContextMethod> {
-    let is_anchored =
-        |at| claim.context.as_ref().is_some_and(|context| contexts::of_process().is_anchored(context, at));
-    let method = |(at, (of, methods)): (usize, (&RequestedProbes, usize))| ContextMethod {
-        method: of.text(),
-        methods: if is_anchored(at) { methods } else { 0 },
-    };
-    claim.probes.within.iter().zip(counted).enumerate().map(method).collect()
 }
 
 impl Session {
@@ -93,8 +84,22 @@ impl Session {
         let refused = self.reasons(&outcome.refused);
         let has_probes = |name: &&Arc<[u8]>| probes.may_be_in(&String::from_utf8_lossy(name));
         let classes = outcome.changed.iter().filter(has_probes).count();
-        let within = context_methods(&claim, counted_methods.into_iter().skip(1));
+        let within = self.context_methods(&claim, counted_methods.into_iter().skip(1));
         Ok(Probed { claim: id, methods, classes, waiting, refused, overruled, expires, within })
+    }
+
+    /// Returns the methods of a claim's context; one that gets no anchor in any class counts none, whatever its name matches.
+    fn context_methods(&self, claim: &Claim, counted: impl Iterator<Item = usize>) -> Vec<ContextMethod> {
+        let has_anchor = |at, of: &RequestedProbes| {
+            let is_anchored = |context: &Arc<Context>| contexts::of_process().is_anchored(context, at);
+            let waits = || !self.reconciler.waiting(|class| of.may_be_in(class)).is_empty();
+            claim.context.as_ref().is_some_and(is_anchored) || waits()
+        };
+        let method = |(at, (of, methods)): (usize, (&RequestedProbes, usize))| ContextMethod {
+            method: of.text(),
+            methods: if has_anchor(at, of) { methods } else { 0 },
+        };
+        claim.probes.within.iter().zip(counted).enumerate().map(method).collect()
     }
 
     /// Takes a claim back of which nothing was inserted.
@@ -136,6 +141,11 @@ impl Session {
 
     /// Ends a claim of a person.
     pub(super) fn remove_claim(&self, id: u32, reason: &str) -> Result<Removed, String> {
+        if self.instrumentation.claims.is_in_configuration(id) {
+            return Err(format!(
+                "claim {id} is a [[context]] of the configuration file: take it out there, and `instr reload`; until then `instr level METHODS off` silences its probes"
+            ));
+        }
         // A reload may take a while, in which nothing more is to be recorded.
         if self.instrumentation.claims.has(id) {
             self.switch_off(id);
@@ -147,11 +157,6 @@ impl Session {
             self.record_changes(&changes);
             self.govern_again(&probes);
             return Ok(Removed { claim: id, methods: probes.len() });
-        }
-        if self.instrumentation.claims.all().iter().any(|claim| claim.id == id && claim.kept == Kept::InConfiguration) {
-            return Err(format!(
-                "claim {id} is a [[context]] of the configuration file: take it out there, and `instr reload`"
-            ));
         }
         let Some(claim) = self.instrumentation.claims.remove(id) else {
             return Err(format!("there is no claim {id}: `instr claims` lists those of persons with their numbers"));
@@ -189,11 +194,16 @@ impl Session {
         let (live, contexts) = (&self.instrumentation.live, contexts::of_process());
         let class = |probe: &u32| self.instrumentation.probes.method(*probe).map(|method| method.class);
         let (mut taken, mut is_clean) = (0, true);
-        loop {
+        for round in 0.. {
             // Classes that were on their way past the hook with the claim get its probes and anchors meanwhile.
             let unwanted = live.take_unwanted();
             let anchored = closed.map(|context| contexts.take_classes(context)).unwrap_or_default();
             if unwanted.is_empty() && anchored.is_empty() {
+                break;
+            }
+            if round == MOST_ROUNDS {
+                tracing::warn!("classes get probes again and again that nobody wants; these stay, switched off");
+                is_clean = false;
                 break;
             }
             let names = unwanted.iter().filter_map(class).chain(anchored.iter().cloned()).collect();

@@ -224,7 +224,7 @@ fn context_lines(within: &[ContextMethod]) -> Vec<String> {
     let missing = within.iter().filter(|of| of.methods == 0);
     lines.extend(missing.map(|of| {
         format!(
-            "no loaded class has a method {} that can be changed: nothing is recorded until there is one",
+            "no loaded class has a method {} with bytecode that can be changed (not abstract, not native; name the implementations, with `*` if need be): nothing is recorded until there is one",
             of.method
         )
     }));
@@ -320,7 +320,7 @@ mod tests {
         let of = |method: &str, methods| ContextMethod { method: method.to_owned(), methods };
         let within = Probed { within: vec![of("d.E.f", 1), of("g.H.i", 0)], ..probed(2, 5) };
         let expected = format!(
-            "{}recorded only inside: d.E.f > g.H.i\nno loaded class has a method g.H.i that can be changed: nothing is recorded until there is one\n",
+            "{}recorded only inside: d.E.f > g.H.i\nno loaded class has a method g.H.i with bytecode that can be changed (not abstract, not native; name the implementations, with `*` if need be): nothing is recorded until there is one\n",
             text(2, 5)
         );
         assert_eq!(probed_text(7, "a.B.c", &within), expected);

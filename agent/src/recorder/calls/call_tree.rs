@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use control::CallTree;
 use records::ProbeRegistry;
+use records::probe_registry::ProbeDescription;
 
 use crate::recorder::{TreeNode, TreeSnapshot};
 
@@ -12,7 +13,7 @@ const MOST_NODES: usize = 10_000;
 
 /// Returns the nodes of a tree under the names of their methods.
 pub(crate) fn of(tree: TreeSnapshot, probes: &ProbeRegistry) -> CallTree {
-    largest_nodes(tree, &|probe| probes.describe(probe).map_or_else(|| "?".to_owned(), |known| known.method))
+    largest_nodes(tree, &|probe| probes.describe(probe).map_or_else(|| "?".to_owned(), named))
 }
 
 /// Returns the nodes with the most time; methods that have several probes are one.
@@ -52,4 +53,9 @@ fn smallest_shown(roots: &[TreeNode]) -> u64 {
     }
     totals.sort_unstable_by(|a, b| b.cmp(a));
     totals.get(MOST_NODES).map_or(0, |total| total + 1)
+}
+
+/// Returns the method, with the context inside which it is recorded only: that is another node than all calls.
+fn named(probe: ProbeDescription) -> String {
+    if probe.context.is_empty() { probe.method } else { format!("{}{}{}", probe.method, trace::INSIDE, probe.context) }
 }

@@ -1,5 +1,7 @@
 //! Text for the lines of a terminal: harmless, of a known width, in colour if wanted.
 
+use crate::INSIDE;
+
 /// Text without control characters (they could move the cursor or change colours), with blanks run together.
 pub(super) fn printable(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
@@ -44,7 +46,18 @@ pub(super) fn shorten_name(name: &str, limit: usize) -> String {
     shorten_unmarked_name(method, limit.saturating_sub(width(mark)).max(1)) + mark
 }
 
+/// The same without a mark. Of a context as much is left as fits beside the method: all of it, its last method, or that there is one.
 fn shorten_unmarked_name(name: &str, limit: usize) -> String {
+    let Some((method, context)) = name.split_once(INSIDE) else { return shorten_method(name, limit) };
+    let mut last = context.rsplit('.').take(2).collect::<Vec<_>>();
+    last.reverse();
+    let suffixes = [format!("{INSIDE}{context}"), format!("{INSIDE}…{}", last.join(".")), format!("{INSIDE}…")];
+    let fits = |suffix: &&String| width(suffix) + LEAST_OF_MARKED_NAME <= limit;
+    let suffix = suffixes.iter().find(fits).map_or("…", String::as_str);
+    shorten_method(method, limit.saturating_sub(width(suffix)).max(1)) + suffix
+}
+
+fn shorten_method(name: &str, limit: usize) -> String {
     let mut parts: Vec<&str> = name.split('.').collect();
     let mut length = width(name);
     let packages = parts.len().saturating_sub(2);
@@ -117,6 +130,18 @@ mod tests {
         assert_eq!(shorten_name(name, 10), "…er.handle");
         assert_eq!(shorten_name("ünamed.ärger.Klasse.größe", 18), "ü.ä.Klasse.größe");
         let marked = "com.acme.web.Handler.handle [first 1.0 s]";
+        let inside = "com.acme.dao.Dao.find inside com.acme.web.Shop.order > com.acme.web.Cart.total";
+        let short: Vec<String> = [80, 50, 40, 30, 12].map(|limit| shorten_name(inside, limit)).into();
+        assert_eq!(
+            short,
+            [
+                inside,
+                "com.acme.dao.Dao.find inside …Cart.total",
+                "com.acme.dao.Dao.find inside …Cart.total",
+                "com.acme.dao.Dao.find inside …",
+                "…d.Dao.find…"
+            ]
+        );
         assert_eq!(shorten_name(marked, 41), marked);
         assert_eq!(shorten_name(marked, 35), "c.a.w.Handler.handle [first 1.0 s]");
         assert_eq!(shorten_name(marked, 28), "c.a.web.Handler.handle […]");

@@ -138,6 +138,7 @@ class ContextsIT {
             String claims = ControlSocket.ask(program, "{\"ask\":\"claims\"}");
             assertTrue(claims.contains("\"owner\":\"rules\",\"role\":\"conditional\",\"class\":\"targets.diagnosis.ContextWalk\",\"method\":\"x\""), claims);
             assertTrue(ControlSocket.ask(program, "{\"ask\":\"remove\",\"claim\":1}").contains("is a [[context]] of the configuration file"));
+            count(counted, program.ask("walk 2 300"), counted.clone());
             AgentConfig.of(NO_RULE + configured("c") + configured("b > a")).writeTo(directory);
             String reloaded = ControlSocket.ask(program, "{\"ask\":\"reload\"}");
             assertTrue(reloaded.contains("\"generation\":2"), reloaded);
@@ -163,10 +164,14 @@ class ContextsIT {
 
     /** Counts of the contexts {@code a > b}, {@code c} and {@code b > a}. */
     private static void count(long[] counted, String answer) {
+        count(counted, answer, new long[3]);
+    }
+
+    private static void count(long[] counted, String answer, long[] before) {
         String[] words = answer.split(" ");
-        counted[0] = Long.parseLong(words[1]);
-        counted[1] = Long.parseLong(words[5]);
-        counted[2] = Long.parseLong(words[2]);
+        counted[0] = before[0] + Long.parseLong(words[1]);
+        counted[1] = before[1] + Long.parseLong(words[5]);
+        counted[2] = before[2] + Long.parseLong(words[2]);
     }
 
     @EachJdk(oldestAndNewest = true)
