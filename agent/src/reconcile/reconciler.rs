@@ -452,7 +452,9 @@ impl Shared {
         let meant: Vec<LoadedClass<'_>> = loaded.iter().copied().filter(is_meant).collect();
         let mut retransforming = Retransforming::new(jvmti, instrumentation, "frames returned");
         let can_be_changed = retransforming.ready_among(jni, &meant);
+        instrumentation.live.hold();
         retransforming.retransform(jni, &can_be_changed, Some((batches, &|| true)));
+        instrumentation.arm();
         retransforming.forget_lost_probes();
     }
 }

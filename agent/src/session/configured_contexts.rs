@@ -78,7 +78,12 @@ impl Session {
         changed.begun.iter().for_each(|context| contexts::of_process().arm(context));
     }
 
-    /// Takes away what the claims that have ended wanted: nothing is recorded for them from now on.
+    /// Records nothing any more for the claims that have ended. Before the generation is replaced: then their probes are known still.
+    pub(super) fn silence_contexts(&self, changed: &ChangedContexts) {
+        changed.ended.iter().for_each(|claim| self.switch_off(claim.id));
+    }
+
+    /// Takes away what the claims that have ended wanted.
     pub(super) fn end_contexts(&self, changed: &ChangedContexts) {
         for claim in &changed.ended {
             self.switch_off(claim.id);

@@ -30,6 +30,7 @@ impl Session {
         let kinds = if has_contexts { Kinds::of(&setup).with_claims(&setup) } else { Kinds::of(&setup) };
         self.get_ready(kinds.and_contexts(has_contexts)).map_err(|reason| format!("{reason}; {}", in_force()))?;
         let contexts = self.change_contexts(&setup).map_err(|reason| format!("{reason}; {}", in_force()))?;
+        self.silence_contexts(&contexts);
         let (warnings, rules) = (setup.warnings.clone(), setup.rules.rules().len());
         let number = self.replace_generation(&before, setup);
         let change = Change::Replan { before: Arc::clone(&before) };

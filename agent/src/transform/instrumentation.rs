@@ -213,7 +213,9 @@ impl Instrumentation {
         self.note_rule(probe, 1, (rule, claimed.as_ref()));
         let is_governed = claimed.is_none() && rule.is_none_or(CompiledRule::is_governed);
         let claims = DecidedClaims { claimed, newest: generation.newest_claim() };
-        self.live.begin_fixed(probe, chosen.level, claims);
+        if let Some(change) = self.live.begin_fixed(probe, chosen.level, claims) {
+            self.record_change(&change);
+        }
         if let Some(withdrawn) = self.withdrawn.as_ref().filter(|_| !is_governed) {
             withdrawn.spare(probe);
         }

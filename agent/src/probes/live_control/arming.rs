@@ -1,5 +1,9 @@
 //! The probes of one change begin to record together, although the batches in which classes get them are some time apart.
 
+use std::time::Duration;
+
+use instrument_core::level::Level;
+
 use super::{LevelChange, LiveControl, State};
 
 /// A live probe that a method got, or of which something else is wanted, since probes are held back.
@@ -9,7 +13,18 @@ pub(super) struct Unarmed {
     is_new: bool,
 }
 
+/// In this time after its beginning a session gives loaded classes what the rules want.
+const START: Duration = Duration::from_secs(1);
+
 impl State {
+    /// Returns the change to be recorded of a probe of a fixed level that a loaded class has got just now; `None` if the class is being loaded: then no call
+    /// was made before.
+    pub(super) fn begin_in_loaded(&self, probe: u32, level: Level, at: Duration) -> Option<LevelChange> {
+        let (thread, _) = self.unarmed.as_ref().filter(|_| at >= START)?;
+        let (owner, reason) = ("rule", "reloaded".to_owned());
+        (*thread == std::thread::current().id()).then_some(LevelChange { probe, owner, reason, from: None, to: level })
+    }
+
     /// Holds a probe back until all are armed, if that is done on this thread; other threads load classes meanwhile, whose probes record at once.
     pub(super) fn hold_back(&mut self, probe: u32, is_new: bool) -> bool {
         let Some((thread, unarmed)) = &mut self.unarmed else { return false };
@@ -43,8 +58,8 @@ impl LiveControl {
             let Some(ruled) = state.ruled.get_mut(&probe) else { continue };
             ruled.begin = now;
             self.times.begin_again(probe, ruled.level);
-            // A method without a probe was recorded at no level before.
-            if ruled.wanted.by_person {
+            // A method without a probe was recorded at no level before; at the start of a session that means nothing.
+            if ruled.wanted.by_person || now >= START {
                 let (owner, reason) = ruled.wanted.owner();
                 changes.push(LevelChange { probe, owner, reason, from: None, to: ruled.level });
             }
@@ -63,5 +78,39 @@ impl LiveControl {
             governor.forget(probe);
         }
         self.change(state, probe, ruled.wanted.owner(), ruled.level)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Instant;
+
+    use instrument_core::level::Mode;
+    use instrument_core::selection::Chosen;
+    use records::probe_registry;
+
+    use super::*;
+    use crate::probes::live_control::DecidedClaims;
+
+    fn changes(age: Duration, is_loaded: bool) -> Vec<(u32, bool)> {
+        let registry = probe_registry::of_process();
+        let control = LiveControl { began: Instant::now() - age, ..LiveControl::new(registry, Arc::default()) };
+        let chosen = Chosen { rule: 0, templates: Arc::new([]), level: Level::Time, mode: Mode::Inline, capture: None };
+        if is_loaded {
+            control.hold();
+        }
+        let live = control.begin(41_200, &chosen, true, DecidedClaims::default());
+        let fixed = control.begin_fixed(41_210, Level::Watch, DecidedClaims::default());
+        let changes = live.into_iter().chain(fixed).chain(control.arm());
+        changes.map(|change| (change.probe, change.from.is_none())).collect()
+    }
+
+    /// Calls were made before, and not recorded: reports must not take the figures for those of all the time.
+    #[test]
+    fn a_probe_that_a_loaded_class_gets_later_is_recorded_as_a_change() {
+        assert_eq!(changes(Duration::from_secs(5), true), [(41_210, true), (41_200, true)]);
+        assert_eq!(changes(Duration::ZERO, true), [], "at the start");
+        assert_eq!(changes(Duration::from_secs(5), false), [], "a class that is being loaded");
     }
 }

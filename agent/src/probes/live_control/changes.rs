@@ -63,7 +63,7 @@ mod tests {
             let numbers = probes.numbers((format!("p/C{class}").as_bytes(), 1), &[request(class % 2 == 0)]).unwrap();
             match class % 2 {
                 0 => drop(control.begin(numbers[0], &chosen, true, DecidedClaims::default())),
-                _ => control.begin_fixed(numbers[0], Level::Watch, DecidedClaims::default()),
+                _ => drop(control.begin_fixed(numbers[0], Level::Watch, DecidedClaims::default())),
             }
         }
         let all = LiveSelection::parse("p.**").unwrap();

@@ -39,19 +39,20 @@ impl LiveControl {
         self.change_to_wanted(&mut state, probe)
     }
 
-    /// A method got this probe, whose level stays.
-    pub(crate) fn begin_fixed(&self, probe: u32, level: Level, claims: DecidedClaims) {
-        let begin = u32::try_from(self.began.elapsed().as_millis()).unwrap_or(u32::MAX);
+    /// A method got this probe, whose level stays; returns the change to be recorded.
+    pub(crate) fn begin_fixed(&self, probe: u32, level: Level, claims: DecidedClaims) -> Option<LevelChange> {
+        let at = self.began.elapsed();
+        let begin = u32::try_from(at.as_millis()).unwrap_or(u32::MAX);
         let mut state = self.state.lock();
         state.note_claims(probe, level, claims);
         let now = state.pass;
-        match state.fixed.get_mut(&probe) {
-            Some(fixed) => fixed.pass.last = now,
-            None => {
-                state.fixed.insert(probe, Fixed { begin, pass: Passes { first: now, last: now } });
-                self.times.begin_again(probe, level);
-            }
+        if let Some(fixed) = state.fixed.get_mut(&probe) {
+            fixed.pass.last = now;
+            return None;
         }
+        state.fixed.insert(probe, Fixed { begin, pass: Passes { first: now, last: now } });
+        self.times.begin_again(probe, level);
+        state.begin_in_loaded(probe, level, at)
     }
 
     /// Loaded classes are about to be retransformed. Returns the number of that pass: what classes get from now on is noted with it, or with a higher one.
