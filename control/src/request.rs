@@ -10,8 +10,8 @@ use serde_json::{Value as Json, json};
 
 use crate::message::{Described, Field, Types, object, words};
 use crate::{
-    CallTree, CallTreeDone, CallTreePart, Callees, Changed, ClaimList, Dumped, Explained, Hello, InventoryDone,
-    InventoryPart, MethodsDone, MethodsPart, Probed, Reloaded, Removed, Status, Stopped, Switched,
+    CallTree, CallTreeDone, CallTreePart, Callees, Changed, ClaimList, Diagnosis, Dumped, Explained, Hello,
+    InventoryDone, InventoryPart, MethodsDone, MethodsPart, Probed, Reloaded, Removed, Status, Stopped, Switched,
 };
 
 /// Declares the requests: each with its fields, its verb and the message that answers it, in one line or also in parts.
@@ -207,6 +207,42 @@ requests! {
         class_kb: Option<u64>,
     } = "callees", answered by Callees;
 
+    /// Finds out which branch makes slow calls of a method slow. Ends by itself when that is known, or with its claim.
+    Diagnose {
+        /// The method as `package.Class.method`, or `package.Class.method(int, String)` if only one of its overloads is meant.
+        method: String,
+        /// Only of class loaders of this name or class, with `*`; all that have such a class unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        loader: Option<String>,
+        /// Only calls while these methods are executing on the thread, in this order: `a.B.c > d.E.f`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        within: Option<String>,
+        /// Only calls for which this expression holds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        when: Option<String>,
+        /// Calls that take longer than this are slow, in microseconds; unless stated, that is learnt from the calls.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        slower_than_us: Option<u64>,
+        /// How many levels below the method are looked into; 10 unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        depth: Option<usize>,
+        /// Whether nothing is to be inserted below the method: its own calls are measured, and the descent ends there.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        report_only: bool,
+        /// It ends after this time, whatever is known; 10 minutes unless stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seconds: Option<u64>,
+        /// It ends with the connection of this request, which must have an id.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        while_connected: bool,
+    } = "diagnose", answered by Diagnosis;
+
+    /// How far a diagnosis has come.
+    Diagnosis {
+        /// The number of its claim.
+        claim: u32,
+    } = "diagnosis", answered by Diagnosis;
+
     /// Who wants which probes.
     Claims = "claims", answered by ClaimList;
 
@@ -238,6 +274,7 @@ impl Request {
                 | Request::Inventory { .. }
                 | Request::Explain { .. }
                 | Request::Callees { .. }
+                | Request::Diagnosis { .. }
                 | Request::Pause
                 | Request::Resume
         )

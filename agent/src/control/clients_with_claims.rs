@@ -2,12 +2,30 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use control::{ErrorCode, Probed, Refusal};
+use control::{Diagnosis, ErrorCode, Probed, Refusal};
 
 use super::connections;
 
 /// Most clients on whose connections claims depend. The other places are for those that only ask.
 const MOST: usize = connections::MOST / 2;
+
+/// The answer to a request that has made a claim.
+pub(super) trait HasClaim {
+    /// Returns the number of the claim.
+    fn claim(&self) -> u32;
+}
+
+impl HasClaim for Probed {
+    fn claim(&self) -> u32 {
+        self.claim
+    }
+}
+
+impl HasClaim for Diagnosis {
+    fn claim(&self) -> u32 {
+        self.claim
+    }
+}
 
 /// Counts the clients on whose connections claims depend.
 #[derive(Debug, Default)]
@@ -15,12 +33,12 @@ pub(super) struct ClientsWithClaims(AtomicUsize);
 
 impl ClientsWithClaims {
     /// Has a claim made that depends on the connection of a client, and adds its number to `claims`. Called for one request at a time.
-    pub(super) fn make(
+    pub(super) fn make<T: HasClaim>(
         &self,
         stays_connected: bool,
         claims: &mut Vec<u32>,
-        make: impl FnOnce() -> Result<Probed, Refusal>,
-    ) -> Result<Probed, Refusal> {
+        make: impl FnOnce() -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
         if !stays_connected {
             let reason =
                 "the connection of a request without `id` is closed after the answer, and the claim would end with it";
@@ -32,10 +50,10 @@ impl ClientsWithClaims {
             let help = "end one of these clients, or limit the claim by a time or a number of calls";
             return Err(Refusal::new(ErrorCode::Busy, reason).help(help));
         }
-        let probed = make()?;
-        claims.push(probed.claim);
+        let made = make()?;
+        claims.push(made.claim());
         self.0.fetch_add(usize::from(is_first), Ordering::Relaxed);
-        Ok(probed)
+        Ok(made)
     }
 
     /// Notes that a client has disconnected that had such claims.

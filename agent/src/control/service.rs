@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use control::{
-    CallTree, CallTreeDone, CallTreePart, Callees, CalleesRequest, Changed, ClaimLimits, ClaimList, Dumped, ErrorCode,
-    Explained, Hello, InventoryClass, InventoryDone, InventoryPart, InventoryRequest, LONGEST_REQUEST, MethodRow,
-    MethodsDone, MethodsPart, PROTOCOL, ProbeRequest, Probed, Refusal, Reloaded, Removed, Request, RequestId,
-    RequestLine, Status, Stopped, Switched, WantedLevel, answer_line,
+    CallTree, CallTreeDone, CallTreePart, Callees, CalleesRequest, Changed, ClaimLimits, ClaimList, DiagnoseRequest,
+    Diagnosis, Dumped, ErrorCode, Explained, Hello, InventoryClass, InventoryDone, InventoryPart, InventoryRequest,
+    LONGEST_REQUEST, MethodRow, MethodsDone, MethodsPart, PROTOCOL, ProbeRequest, Probed, Refusal, Reloaded, Removed,
+    Request, RequestId, RequestLine, Status, Stopped, Switched, WantedLevel, answer_line,
 };
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -67,6 +67,12 @@ pub(crate) trait Controlled: Send + Sync {
 
     /// What a loaded method may call.
     fn callees(&self, request: &CalleesRequest) -> Result<Callees, Refusal>;
+
+    /// Begins to find out which branch makes slow calls of a method slow.
+    fn diagnose(&self, request: &DiagnoseRequest) -> Result<Diagnosis, Refusal>;
+
+    /// How far a diagnosis has come.
+    fn diagnosis(&self, claim: u32) -> Result<Diagnosis, Refusal>;
 
     /// Who wants which probes.
     fn claims(&self) -> ClaimList;
@@ -271,6 +277,33 @@ impl Service {
                 let request = CalleesRequest { method, loader, depth, opcodes, most, implementers, class_kb };
                 answer.give(controlled.callees(&request));
             }
+            Request::Diagnose {
+                method,
+                loader,
+                within,
+                when,
+                slower_than_us,
+                depth,
+                report_only,
+                seconds,
+                while_connected,
+            } => {
+                let request = DiagnoseRequest {
+                    method,
+                    loader,
+                    within,
+                    when,
+                    slower_than_us,
+                    depth,
+                    report_only,
+                    seconds,
+                    while_connected,
+                };
+                let stays_connected = answer.id.is_some();
+                let make = || controlled.diagnose(&request);
+                answer.give(if while_connected { self.clients.make(stays_connected, claims, make) } else { make() });
+            }
+            Request::Diagnosis { claim } => answer.give(controlled.diagnosis(claim)),
             Request::Claims => answer.line(&controlled.claims()),
             Request::Remove { claim } => answer.give(controlled.remove(claim)),
             Request::Reload => answer.give(self.reload(&*controlled, connection)),

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use control::{
-    Analysis, CallTree, Callees, CalleesRequest, Changed, ClaimList, Dumped, ErrorCode, Explained, InventoryClass,
-    InventoryDone, InventoryRequest, MethodRow, MethodsDone, ProbeRequest, Probed, Refusal, Reloaded, Removed, Status,
-    Stopped, Switched, WantedLevel,
+    Analysis, CallTree, Callees, CalleesRequest, Changed, ClaimList, DiagnoseRequest, Diagnosis, Dumped, ErrorCode,
+    Explained, InventoryClass, InventoryDone, InventoryRequest, MethodRow, MethodsDone, ProbeRequest, Probed, Refusal,
+    Reloaded, Removed, Status, Stopped, Switched, WantedLevel,
 };
 use instrument_core::rules::patterns::NameGlob;
 use instrument_core::selection::Figures;
@@ -187,6 +187,14 @@ impl Controlled for Session {
 
     fn callees(&self, request: &CalleesRequest) -> Result<Callees, Refusal> {
         self.callees_of(request)
+    }
+
+    fn diagnose(&self, request: &DiagnoseRequest) -> Result<Diagnosis, Refusal> {
+        Err(Refusal::from(format!("{} cannot be diagnosed yet", request.method)))
+    }
+
+    fn diagnosis(&self, claim: u32) -> Result<Diagnosis, Refusal> {
+        Err(Refusal::from(format!("there is no diagnosis {claim}")))
     }
 
     fn claims(&self) -> ClaimList {
