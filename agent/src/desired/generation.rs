@@ -8,6 +8,7 @@ use instrument_core::selection::{Chosen, CompiledRule, RuleDigests, RuleReach, R
 use instrument_core::template::TemplateLibrary;
 use instrument_core::{Engine, EngineOptions};
 
+use crate::call_sites;
 use crate::classes::hierarchy::TypeIndex;
 use crate::classes::parameter_doubts::ParameterDoubts;
 use crate::config::setup::Setup;
@@ -126,7 +127,7 @@ impl Generation {
 
     /// Whether some claim may want a class of this name.
     pub(crate) fn is_claimed(&self, name: &[u8]) -> bool {
-        self.claimed.iter().any(|claimed| claimed.rules.wants_name(name))
+        self.claimed.iter().any(|claimed| claimed.rules.wants_name(name)) || call_sites::of_process().wants_name(name)
     }
 
     /// Returns the number of the newest claim on probes that this generation knows.

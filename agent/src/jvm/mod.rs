@@ -45,7 +45,7 @@ pub(crate) use process::operating_system::{
 pub(crate) use runtime_classes::define_class::{GlobalClass, define_boot_class};
 pub(crate) use runtime_classes::modules::export_to_class;
 pub(crate) use runtime_classes::natives::{
-    RecorderClasses, RecorderNatives, register_context_natives, register_full_natives, register_recorder_natives,
+    RecorderClasses, RecorderNatives, register_full_natives, register_recorder_natives, register_table_natives,
 };
 pub(crate) use threads::sample_buffer::{Sample, SampleBuffer};
 pub(crate) use threads::sample_signal::ThreadSlot;
@@ -69,7 +69,7 @@ pub(crate) mod signal {
 pub(crate) use process::socket_peer::{effective_user, socket_peer};
 pub(crate) use process::vm_structs::{AllocationFields, VmStructs, perf_memory};
 pub(crate) use runtime_classes::static_members::{
-    StaticDoubleField, StaticLongField, call_static_void, call_static_void_with_class,
+    StaticDoubleField, StaticLongField, call_static_void, call_static_void_with_class, with_static_thread,
 };
 pub(crate) use threads::thread_facts::{
     AllThreads, ThreadFacts, WalkedStack, ask_for_sampling, current_java_thread_id, is_virtual_thread, java_thread_id,
