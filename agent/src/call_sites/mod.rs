@@ -8,8 +8,11 @@ mod memory;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use classfile::ModifiedUtf8;
 use instrument_core::facts::call_sites::Call;
+use instrument_core::internal_name::to_source;
 use instrument_core::selection::RuleSet;
+use instrument_core::selection::signature::signature_of;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -26,6 +29,20 @@ pub(crate) struct MethodKey {
     pub(crate) loader: LoaderId,
     pub(crate) name: Arc<[u8]>,
     pub(crate) descriptor: Arc<[u8]>,
+}
+
+impl MethodKey {
+    /// Returns the method as people write it: `package.Class.method(Types)`.
+    pub(crate) fn text(&self) -> String {
+        method_text(&self.class, &self.name, &self.descriptor)
+    }
+}
+
+/// Returns a method as people write it: `package.Class.method(Types)`.
+pub(crate) fn method_text(class: &[u8], name: &[u8], descriptor: &[u8]) -> String {
+    let signature = signature_of(ModifiedUtf8(name), ModifiedUtf8(descriptor));
+    let without_result = signature.rfind(')').and_then(|end| signature.get(..=end));
+    format!("{}.{}", to_source(class), without_result.unwrap_or(&signature))
 }
 
 /// What the class hook found in the body of a method.
@@ -155,6 +172,16 @@ impl CallSites {
         memory::set_places(number, false, 0);
         state.by_class.entry(Arc::clone(&key.class)).or_default().push(number);
         Ok(number)
+    }
+
+    /// Ends all diagnoses: nothing is measured any more.
+    pub(crate) fn end_all(&self) {
+        (1..DIAGNOSES).filter_map(|number| u8::try_from(number).ok()).for_each(|number| _ = self.end(number));
+    }
+
+    /// Whether any class has measured methods.
+    pub(crate) fn are_wanted(&self) -> bool {
+        !self.0.lock().by_class.is_empty()
     }
 
     /// Whether a class of this name has measured methods.

@@ -10,6 +10,6 @@ mod tree;
 mod waits;
 mod wording;
 
-pub(crate) use stacks::{Frame, FrameMethod, SlowStack, Stacks};
-pub(crate) use tree::{End, NodeAt, NodeOf, Tree};
-pub(crate) use wording::{Result, result_of};
+pub(crate) use stacks::{Frame, FrameMethod, GoesOn, SlowStack, Stacks, Step, end_by_name};
+pub(crate) use tree::{End, Fate, NodeAt, NodeOf, Tree};
+pub(crate) use wording::{Subject, result_of, short};

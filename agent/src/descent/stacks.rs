@@ -91,13 +91,23 @@ fn is_measurable(frame: &Frame) -> bool {
     !is_native && !is_fixed && !is_of_jdk(&key.class)
 }
 
+/// A method on the way of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Step {
+    pub(crate) method: Arc<FrameMethod>,
+    /// What it calls on the way to the next one: that need not be the next one itself.
+    pub(crate) callee: Option<Arc<FrameMethod>>,
+    /// Where in its bytecode, as that was then.
+    pub(crate) offset: Option<u32>,
+}
+
 /// How a call goes on.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum GoesOn {
     /// No stack shows it.
     Unknown,
-    /// Through these methods: each with those that follow it most of the time, and the offset of the call that leads there.
-    Through(Vec<Vec<(Arc<FrameMethod>, Option<u32>)>>),
+    /// Through these methods: each with those that follow it most of the time.
+    Through(Vec<Vec<Step>>),
     /// Nowhere where it could be measured.
     Ends(End),
 }
@@ -180,29 +190,33 @@ impl Stacks {
 }
 
 /// Returns the first method of these stacks, which is the same in all, and those that follow it in most of them.
-fn way(stacks: &[&[Frame]]) -> Vec<(Arc<FrameMethod>, Option<u32>)> {
-    let mut way = Vec::new();
-    let mut same: Vec<&[Frame]> = stacks.to_vec();
+fn way(stacks: &[&[Frame]]) -> Vec<Step> {
+    let (mut way, mut same) = (Vec::new(), stacks.to_vec());
     while let Some(frame) = same.first().and_then(|stack| stack.first()) {
-        let mut nexts: Vec<(&MethodKey, Option<u32>, Vec<&[Frame]>)> = Vec::new();
+        let mut nexts: Vec<(&Frame, &Frame, Vec<&[Frame]>)> = Vec::new();
         for stack in &same {
-            let offset = stack.first().and_then(|frame| frame.offset);
-            let Some(rest) = stack.get(1..) else { continue };
-            let Some(next) = rest.iter().position(is_measurable).and_then(|at| rest.get(at..)) else { continue };
-            let Some(key) = next.first().map(|frame| &frame.method.key) else { continue };
-            match nexts.iter_mut().find(|(of, at, _)| *of == key && *at == offset) {
-                Some((.., stacks)) => stacks.push(next),
-                None => nexts.push((key, offset, vec![next])),
+            let [frame, rest @ ..] = stack else { continue };
+            let next = rest.iter().position(is_measurable).and_then(|at| rest.get(at..));
+            let (Some(next), Some(callee)) = (next, rest.first()) else { continue };
+            let is_same = |(of, to, on): &&mut (&Frame, &Frame, Vec<&[Frame]>)| {
+                let leads_to = on.first().and_then(|stack| stack.first()).map(|frame| &frame.method.key);
+                (of.offset, &to.method.key) == (frame.offset, &callee.method.key)
+                    && leads_to == next.first().map(|frame| &frame.method.key)
+            };
+            match nexts.iter_mut().find(is_same) {
+                Some((.., on)) => on.push(next),
+                None => nexts.push((frame, callee, vec![next])),
             }
         }
-        let most = nexts.into_iter().max_by_key(|(.., stacks)| stacks.len());
+        let most = nexts.into_iter().max_by_key(|(.., on)| on.len());
         let most = most.filter(|(.., on)| on.len() as f64 >= stacks.len() as f64 * SAME_WAY);
-        let goes_on = most.filter(|_| way.len() + 1 < MOST_LEVELS);
-        way.push((Arc::clone(&frame.method), goes_on.as_ref().and_then(|(_, offset, _)| *offset)));
-        match goes_on {
-            Some((_, Some(_), stacks)) => same = stacks,
-            _ => break,
-        }
+        let Some((of, callee, on)) = most.filter(|_| way.len() + 1 < MOST_LEVELS) else {
+            way.push(Step { method: Arc::clone(&frame.method), callee: None, offset: None });
+            break;
+        };
+        let callee = Some(Arc::clone(&callee.method));
+        way.push(Step { method: Arc::clone(&frame.method), callee, offset: of.offset });
+        same = on;
     }
     way
 }
@@ -273,8 +287,14 @@ mod tests {
         }
         stacks.add(stack(1, &[]));
         let GoesOn::Through(ways) = stacks.goes_on(&tree(), 1) else { panic!("it goes on") };
-        let way: Vec<(&str, Option<u32>)> = ways[0].iter().map(|(of, at)| (of.text.as_str(), *at)).collect();
-        assert_eq!(way, [("a/B.b", Some(3)), ("a/C.c", Some(7)), ("a/D.d", None)]);
+        let callee = |step: &Step| step.callee.as_ref().map(|callee| callee.text.clone());
+        let way: Vec<(&str, Option<String>)> =
+            ways[0].iter().map(|step| (step.method.text.as_str(), callee(step))).collect();
+        let called = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            way,
+            [("a/B.b", called("java/lang/reflect/Method.invoke")), ("a/C.c", called("a/D.d")), ("a/D.d", None)]
+        );
         assert_eq!((ways.len(), stacks.goes_on(&tree(), 2)), (1, GoesOn::Unknown));
     }
 
@@ -285,7 +305,7 @@ mod tests {
             (0..count).for_each(|_| stacks.add(stack(1, &[(text, 0)])));
         }
         let GoesOn::Through(ways) = stacks.goes_on(&tree(), 1) else { panic!("it goes on") };
-        let first: Vec<&str> = ways.iter().map(|way| way[0].0.text.as_str()).collect();
+        let first: Vec<&str> = ways.iter().map(|way| way[0].method.text.as_str()).collect();
         assert_eq!(first, ["a/One.i", "a/Two.i"], "the third explains too little");
     }
 

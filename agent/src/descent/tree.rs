@@ -1,8 +1,9 @@
 //! What a diagnosis measures, as a tree: a method whose calls are measured, below it what it calls, below that the methods that run then.
 
 use control::NodeKind;
+use instrument_core::facts::call_sites::Target;
 
-use super::branches::{Branch, choose};
+use super::branches::{Branch, LEAST, choose};
 use crate::call_sites::{Cell, CellSums, FoundCall, MethodKey, Sum};
 
 /// A node by its place in the tree; 0 is the root.
@@ -107,12 +108,23 @@ impl Tree {
         self.nodes.iter().position(|node| node.cell == Some(cell))
     }
 
-    /// Returns the node of the call in a method's body at this offset of its original bytecode.
-    pub(crate) fn call_at(&self, method: NodeAt, offset: u32) -> Option<NodeAt> {
-        self.children(method).find(|at| match self.get(*at).map(|node| &node.of) {
-            Some(NodeOf::Call(found)) => found.call.offsets.contains(&offset),
+    /// Returns the node of the call in a method's body that runs this method first: by its name and types, and of several by the offset, if the bytecode was
+    /// the original.
+    pub(crate) fn call_of(&self, method: NodeAt, callee: &MethodKey, offset: Option<u32>) -> Option<NodeAt> {
+        let found = |at: &NodeAt| match self.get(*at).map(|node| &node.of) {
+            Some(NodeOf::Call(found)) => Some(found),
+            _ => None,
+        };
+        let is_named = |at: &NodeAt| match found(at).map(|found| &found.call.target) {
+            Some(Target::Method(named) | Target::Function(_, named)) => {
+                (&*named.name, &*named.descriptor) == (&*callee.name, &*callee.descriptor)
+            }
             _ => false,
-        })
+        };
+        let named: Vec<NodeAt> = self.children(method).filter(is_named).collect();
+        let is_there =
+            |at: &&NodeAt| offset.is_some_and(|offset| found(at).is_some_and(|of| of.call.offsets.contains(&offset)));
+        named.iter().find(is_there).or_else(|| named.first()).copied()
     }
 
     /// Returns how many measured methods there are above a node.
@@ -173,6 +185,22 @@ impl Tree {
         self.nodes.iter().enumerate().filter(is_undecided).map(|(at, _)| at).collect()
     }
 
+    /// Returns the calls that were followed, and of which the methods that were measured there explain less than half: other methods run there.
+    pub(crate) fn missed(&self) -> Vec<NodeAt> {
+        let is_missed = |at: &NodeAt| {
+            let Some(Node { of: NodeOf::Call(_), fate: Fate::Followed, share: Some(share), sums: Some(_), .. }) =
+                self.get(*at)
+            else {
+                return false;
+            };
+            let below: Vec<&Node> = self.children(*at).filter_map(|below| self.get(below)).collect();
+            let are_known = !below.is_empty() && below.iter().all(|below| below.sums.is_some());
+            let explained: f64 = below.iter().filter_map(|below| below.share).sum();
+            are_known && *share >= LEAST && explained * 2.0 < *share
+        };
+        (0..self.nodes.len()).filter(is_missed).collect()
+    }
+
     /// Decides which calls of a method explain its slowness: these are returned, with what they explain; the others are left aside. If its own code does, it is
     /// added.
     pub(crate) fn follow(&mut self, method: NodeAt) -> Vec<NodeAt> {
@@ -221,7 +249,7 @@ fn excess(of: &CellSums, root: &CellSums) -> f64 {
 pub(super) mod tests {
     use std::sync::Arc;
 
-    use instrument_core::facts::call_sites::{Call, CallKind, MethodName, Target};
+    use instrument_core::facts::call_sites::{Call, CallKind, MethodName};
 
     use super::*;
 
@@ -282,7 +310,7 @@ pub(super) mod tests {
         assert!(tree.undecided().is_empty());
         let below = add(&mut tree, Some(1), "a.B", 5, &["x.y"]);
         assert_eq!(tree.undecided(), [below]);
-        assert_eq!(tree.call_at(below, 0), Some(below + 1));
+        assert_eq!(tree.call_of(below, &key("other.y"), Some(77)), Some(below + 1), "by its name");
         assert_eq!(tree.of_cell(6), Some(below + 1));
         // Once more, with all levels measured: own code follows.
         tree.take(sums(&[(1_000, 0), (500, 0), (0, 0), (0, 0), (0, 0), (500, 0), (500, 0)]));

@@ -1,6 +1,7 @@
 //! The result of a descent: its tree as clients get it, how much of the slowness it explains, and one sentence.
 
 use control::{DiagnosisNode, NodeKind};
+use instrument_core::facts::call_sites::Target;
 
 use super::stacks::Stacks;
 use super::tree::{End, Fate, Node, NodeAt, NodeOf, Tree};
@@ -61,7 +62,6 @@ fn merged_with(tree: &Tree, at: NodeAt) -> bool {
     let Some(Node { of: NodeOf::Method(key), parent: Some(parent), .. }) = tree.get(at) else { return false };
     let is_only = tree.children(*parent).count() == 1;
     let Some(Node { of: NodeOf::Call(found), .. }) = tree.get(*parent) else { return false };
-    use instrument_core::facts::call_sites::Target;
     let named = match &found.call.target {
         Target::Method(named) | Target::Function(_, named) | Target::Bootstrap(named) => Some(&*named.name),
         Target::Unknown(..) => None,
@@ -104,9 +104,7 @@ fn shown(tree: &Tree, stacks: &Stacks, nanos: &dyn Fn(u64) -> u64, at: NodeAt, p
 /// The nodes at which the descent ended, those that explain most first.
 fn ends(tree: &Tree) -> Vec<NodeAt> {
     let is_end = |at: &NodeAt| {
-        let reached = tree
-            .above(*at)
-            .all(|above| tree.get(above).is_some_and(|node| !matches!(node.fate, Fate::LeftAside | Fate::Open)));
+        let reached = tree.above(*at).all(|above| tree.get(above).is_some_and(|node| node.fate == Fate::Followed));
         reached && tree.get(*at).is_some_and(|node| matches!(node.fate, Fate::End(_)))
     };
     let mut ends: Vec<NodeAt> = (0..tree.nodes().len()).filter(is_end).collect();

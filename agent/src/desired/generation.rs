@@ -109,8 +109,13 @@ impl Generation {
         let rules = |probes: &RequestedProbes| probes.rules(self.templates(), &self.setup.config.exclude);
         let of_claim = |role: ClaimedRole, rules| ClaimedProbes { claim: claim.id, role, rules };
         let Claim { probes, context, .. } = claim;
-        let Some(context) = context else { return Ok(vec![of_claim(ClaimedRole::Probe, rules(probes)?)]) };
-        let mut compiled = vec![of_claim(ClaimedRole::Conditional(Arc::clone(context)), rules(probes)?)];
+        let mut compiled = match (context, claim.diagnosis) {
+            // What is measured is known by method and class loader (`call_sites`).
+            (_, Some(_)) => Vec::new(),
+            (Some(context), None) => vec![of_claim(ClaimedRole::Conditional(Arc::clone(context)), rules(probes)?)],
+            (None, None) => vec![of_claim(ClaimedRole::Probe, rules(probes)?)],
+        };
+        let Some(context) = context else { return Ok(compiled) };
         for (method, step) in probes.within.iter().zip(context.steps()) {
             compiled.push(of_claim(
                 ClaimedRole::Anchor(AnchorStep { context: Arc::clone(context), step: *step }),

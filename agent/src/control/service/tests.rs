@@ -98,7 +98,7 @@ impl Controlled for MadeUp {
         Err(Refusal::new(ErrorCode::UnknownName, format!("no loaded class is named {class}")))
     }
 
-    fn diagnose(&self, request: &DiagnoseRequest) -> Result<Diagnosis, Refusal> {
+    fn diagnose(self: Arc<Self>, request: &DiagnoseRequest) -> Result<Diagnosis, Refusal> {
         Err(Refusal::from(format!("{} is not diagnosed here", request.method)))
     }
 
