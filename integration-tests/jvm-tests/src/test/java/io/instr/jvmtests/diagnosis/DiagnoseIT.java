@@ -1,0 +1,297 @@
+package io.instr.jvmtests.diagnosis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.instr.jvmtests.claims.LoadedBytes;
+import io.instr.jvmtests.jvm.AgentConfig;
+import io.instr.jvmtests.jvm.Awaiting;
+import io.instr.jvmtests.jvm.ControlSocket;
+import io.instr.jvmtests.jvm.Dialog;
+import io.instr.jvmtests.jvm.EachJdk;
+import io.instr.jvmtests.jvm.Finished;
+import io.instr.jvmtests.jvm.Jdk;
+import io.instr.jvmtests.jvm.JvmProcess;
+import io.instr.jvmtests.jvm.Program;
+import io.instr.jvmtests.jvm.RunDirectories;
+import io.instr.jvmtests.jvm.Tool;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
+
+/** {@code instr diagnose} finds the slow branch of a program that knows it, and leaves nothing in the JVM, whatever ends it. */
+@Tag("timed")
+class DiagnoseIT {
+
+    private static final String TARGET = "targets.diagnosis.SlowBranch";
+    private static final String PAY = TARGET + ".pay";
+    private static final String BROWSE = TARGET + ".browse";
+    private static final String HANDLE = TARGET + "$Service.handle";
+    private static final String[] SLOW = {"--slower-than", "15ms"};
+    /** Such a call never comes: the diagnosis lasts until something ends it. */
+    private static final String[] NEVER_SLOW = {"--slower-than", "3600s"};
+    private static final List<String> SHARED_PATH = List.of("handle", "price", "discounts", "lookup", "slow");
+    /** The program's names of the nodes on this path. */
+    private static final List<String> SHARED_NODES = List.of("handle", "price", "discounts", "lookup", "way");
+    private static final double LEAST_SHARE = 0.8;
+    private static final String NO_RULE = """
+            [[rule]]
+            class = "other.**"
+            """;
+
+    /** How the path goes on in one way to be slow, and what the last node of the chain is. */
+    private record Way(String name, List<String> further, Set<String> lastKinds, String lastText) {}
+
+    private static final List<Way> WAYS = List.of(
+            new Way("sleep", List.of("sleeping", "sleep"), Set.of("native", "waiting"), "sleep"),
+            new Way("lock", List.of("waitingForTheLock", "enter"), Set.of("waiting"), "lock"),
+            new Way("native", List.of("compressing", "deflate"), Set.of("native"), "deflateBytes"),
+            new Way("busy", List.of("computing", "spin"), Set.of("own-code"), "spin"),
+            new Way("executor", List.of("inExecutor", "get"), Set.of("waiting"), ".get("),
+            new Way("park", List.of("parking", "parkNanos"), Set.of("native", "waiting"), "park"),
+            new Way("reflection", List.of("byReflection", "work"), Set.of("native", "waiting"), "park"),
+            new Way("lambda", List.of("inLambda", "forEach", "work"), Set.of("native", "waiting"), "park"),
+            new Way("proxy", List.of("throughProxy", "work"), Set.of("native", "waiting"), "park"));
+
+    private final Path directory = RunDirectories.create();
+
+    /** All ways on the oldest and the newest version that have long-term support and are fully there; on the others those that differ by version. */
+    @EachJdk
+    void theSlowBranchIsFoundWhateverMakesItSlow(Jdk jdk) throws Exception {
+        boolean hasAll = jdk.feature() == 17 || jdk.feature() >= 25;
+        List<String> failures = new ArrayList<>();
+        try (Running running = start(jdk)) {
+            for (Way way : hasAll ? WAYS : WAYS.subList(0, 3)) {
+                try {
+                    assertFound(running.program, way);
+                    running.assertNothingIsLeft();
+                } catch (AssertionError failure) {
+                    failures.add(way.name + ": " + failure.getMessage());
+                }
+            }
+            running.quit();
+        }
+        assertTrue(failures.isEmpty(), () -> String.join("\n\n", failures));
+        assertNothingElseIsRecorded("pay");
+    }
+
+    private static void assertFound(Dialog program, Way way) throws IOException {
+        assertEquals("ok", program.ask("way " + way.name));
+        JsonNode before = OwnTruth.ask(program);
+        Diagnosed diagnosed = Diagnosed.of(program, PAY, SLOW).assertQuickAndConclusive();
+        OwnTruth truth = OwnTruth.since(before, "pay", program);
+        truth.assertCounted(diagnosed);
+        List<String> path = Stream.concat(SHARED_PATH.stream(), way.further.stream()).toList();
+        List<Diagnosed.Step> steps = diagnosed.assertLeadsThrough(path, LEAST_SHARE);
+        for (int i = 0; i < SHARED_NODES.size(); i++) {
+            truth.assertMeasured(SHARED_NODES.get(i), diagnosed, steps.get(i));
+        }
+        Diagnosed.Step last = diagnosed.last();
+        assertTrue(way.lastKinds.contains(last.kind()) && last.toString().contains(way.lastText), () -> "ends at " + last + ": " + diagnosed);
+        JsonNode cost = diagnosed.json().path("cost");
+        assertTrue(cost.path("classes").asInt() > 0 && cost.path("retransforms").asInt() > 0, cost::toString);
+    }
+
+    /** The same service is slow in another branch in each of its two contexts. */
+    @EachJdk(oldestAndNewest = true)
+    void onlyCallsInsideTheContextCount(Jdk jdk) throws Exception {
+        try (Running running = start(jdk)) {
+            for (String root : List.of("pay", "browse")) {
+                JsonNode before = OwnTruth.ask(running.program);
+                Diagnosed diagnosed = Diagnosed.of(running.program, HANDLE, "--in", TARGET + "." + root, SLOW[0], SLOW[1]).assertQuickAndConclusive();
+                OwnTruth.since(before, root, running.program).assertCounted(diagnosed);
+                diagnosed.assertLeadsThrough(root.equals("pay") ? List.of("price", "discounts", "lookup") : List.of("suggest"), LEAST_SHARE);
+                running.assertNothingIsLeft();
+            }
+            running.quit();
+        }
+        assertNothingElseIsRecorded("handle");
+    }
+
+    @EachJdk(oldestAndNewest = true)
+    void twoDiagnosesAtOnceDoNotDisturbEachOther(Jdk jdk) throws Exception {
+        try (Running running = start(jdk)) {
+            JsonNode before = OwnTruth.ask(running.program);
+            CompletableFuture<Diagnosed> ofPay = CompletableFuture.supplyAsync(() -> Diagnosed.of(running.program, PAY, SLOW));
+            Diagnosed ofBrowse = Diagnosed.of(running.program, BROWSE, SLOW);
+            ofBrowse.assertLeadsThrough(List.of("handle", "suggest"), LEAST_SHARE);
+            ofPay.join().assertLeadsThrough(SHARED_PATH, LEAST_SHARE);
+            OwnTruth.since(before, "browse", running.program).assertCounted(ofBrowse);
+            OwnTruth.since(before, "pay", running.program).assertCounted(ofPay.join());
+            running.assertNothingIsLeft();
+            running.quit();
+        }
+    }
+
+    @EachJdk(having = "jdb", oldestAndNewest = true)
+    void aDiagnosisThatIsRemovedLeavesNothing(Jdk jdk) throws Exception {
+        try (Running running = start(jdk); Client client = running.diagnoseUntilEnded()) {
+            Tool.instr(List.of("remove", String.valueOf(running.program.pid()), String.valueOf(running.claim()))).assertExitCode(0);
+            running.assertNothingIsLeft();
+            assertNotEquals(0, client.exitCode(), "no answer was found");
+            running.quit();
+        }
+    }
+
+    @EachJdk(having = "jdb", oldestAndNewest = true)
+    void aDiagnosisWhoseClientIsKilledLeavesNothing(Jdk jdk) throws Exception {
+        try (Running running = start(jdk); Client client = running.diagnoseUntilEnded()) {
+            client.kill("-KILL");
+            running.awaitNothingIsLeft();
+            running.quit();
+        }
+    }
+
+    /** A client that is stopped is connected, and asks for nothing: the time limit is the agent's. */
+    @EachJdk(having = "jdb", oldestAndNewest = true)
+    void aDiagnosisWhoseClientIsStoppedEndsInTime(Jdk jdk) throws Exception {
+        try (Running running = start(jdk); Client client = running.diagnoseUntilEnded("--for", "4s")) {
+            client.kill("-STOP");
+            running.awaitNothingIsLeft();
+            client.kill("-CONT");
+            assertEquals(3, client.exitCode());
+            running.quit();
+        }
+    }
+
+    @EachJdk(oldestAndNewest = true)
+    void whatCannotBeDiagnosedHasAReason(Jdk jdk) throws Exception {
+        try (Running running = start(jdk)) {
+            Finished unknown = Diagnosed.run(running.program, TARGET + ".pey", SLOW).assertExitCode(1);
+            assertTrue(unknown.stderr().contains("has no method pey") && unknown.stderr().contains("did you mean `" + PAY + "`?"), unknown.stderr());
+            Finished neverCalled = Diagnosed.run(running.program, TARGET + ".refund", "--slower-than", "15ms", "--for", "3s").assertExitCode(3);
+            String said = neverCalled.stdout() + neverCalled.stderr();
+            assertTrue(said.contains("refund") && said.contains("call"), said);
+            Finished neverSlow = Diagnosed.run(running.program, PAY, NEVER_SLOW[0], NEVER_SLOW[1], "--for", "3s").assertExitCode(3);
+            assertTrue((neverSlow.stdout() + neverSlow.stderr()).contains("slow"), neverSlow::toString);
+            running.assertNothingIsLeft();
+            running.quit();
+        }
+    }
+
+    @EachJdk(oldestAndNewest = true)
+    void howFarItGoesCanBeLimited(Jdk jdk) throws Exception {
+        try (Running running = start(jdk)) {
+            Diagnosed twoLevels = Diagnosed.of(running.program, PAY, "--slower-than", "15ms", "--depth", "2");
+            twoLevels.assertLeadsThrough(SHARED_PATH.subList(0, 2), LEAST_SHARE);
+            assertTrue(twoLevels.chain().stream().noneMatch(step -> step.name().equals("discounts")), twoLevels::toString);
+            running.assertNothingIsLeft();
+            Finished reported = Diagnosed.run(running.program, PAY, "--slower-than", "15ms", "--report-only").assertExitCode(0);
+            JsonNode json = new ObjectMapper().readTree(reported.stdout());
+            assertTrue(json.path("slow").asLong() > 0 && json.path("cost").path("classes").asLong() == 1, reported.stdout());
+            json.path("tree").path("children").forEach(child -> assertTrue(child.path("slow_ms").isMissingNode() || child.path("slow_ms").isNull(),
+                    () -> "nothing is measured below the method: " + child));
+            running.assertNothingIsLeft();
+            running.quit();
+        }
+    }
+
+    /** Of the program's methods at most the one that is diagnosed has calls in the recording. */
+    private void assertNothingElseIsRecorded(String diagnosed) {
+        Set<String> recorded = Finished.in(directory).trace().counts().keySet();
+        assertTrue(recorded.stream().allMatch(name -> name.endsWith("." + diagnosed)), recorded::toString);
+    }
+
+    private Running start(Jdk jdk) throws Exception {
+        AgentConfig config = AgentConfig.of(NO_RULE);
+        Program target = Program.target(jdk, TARGET);
+        if (!jdk.has("jdb")) {
+            Dialog program = target.talkWithAgent(config, directory);
+            return new Running(program, null, Map.of());
+        }
+        String file = config.writeTo(directory).getFileName().toString();
+        Dialog program = target.with(LoadedBytes.OPTION).talk(List.of(Program.agentOption(file)), directory);
+        LoadedBytes loaded = LoadedBytes.of(program.next());
+        assertEquals("ready", program.next());
+        return new Running(program, loaded, loaded.methods());
+    }
+
+    /** The program, and its bytecode before any diagnosis if the JDK can show it. */
+    private record Running(Dialog program, LoadedBytes loaded, Map<String, String> original) implements AutoCloseable {
+
+        /** Starts a diagnosis for which no call is slow, and returns when its probes are there. */
+        private Client diagnoseUntilEnded(String... options) throws IOException {
+            Client client = new Client(Diagnosed.start(program, PAY, Stream.of(NEVER_SLOW, options).flatMap(Stream::of).toArray(String[]::new)));
+            Awaiting.await(loaded::methods, methods -> !methods.equals(original));
+            return client;
+        }
+
+        private int claim() {
+            JsonNode claim = claimOfAnybody();
+            assertTrue(claim != null, "no claim");
+            return claim.get("id").asInt();
+        }
+
+        /** Only what is no rule's has a number. */
+        private JsonNode claimOfAnybody() {
+            try {
+                JsonNode claims = new ObjectMapper().readTree(ControlSocket.ask(program, "{\"ask\":\"claims\"}")).get("claims");
+                for (JsonNode claim : claims) {
+                    if (claim.path("id").isNumber()) {
+                        return claim;
+                    }
+                }
+                return null;
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        private void assertNothingIsLeft() {
+            assertEquals(null, claimOfAnybody());
+            String methods = ControlSocket.ask(program, "{\"ask\":\"methods\"}");
+            assertTrue(!methods.contains("SlowBranch") && !methods.contains("SlowWays"), methods);
+            if (loaded != null) {
+                assertEquals(original, loaded.methods(), "every body is the program's own again");
+            }
+        }
+
+        private void awaitNothingIsLeft() {
+            Awaiting.await(this::claimOfAnybody, claim -> claim == null);
+            Awaiting.await(loaded::methods, original::equals);
+            assertNothingIsLeft();
+        }
+
+        private void quit() {
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+
+        @Override
+        public void close() {
+            if (loaded != null) {
+                loaded.close();
+            }
+            program.close();
+        }
+    }
+
+    /** An {@code instr diagnose} that runs beside the test. */
+    private record Client(Process process) implements AutoCloseable {
+
+        private void kill(String signal) throws Exception {
+            assertEquals(0, new ProcessBuilder("kill", signal, String.valueOf(process.pid())).start().waitFor());
+        }
+
+        private int exitCode() throws Exception {
+            assertTrue(process.waitFor(JvmProcess.LIMIT.toSeconds(), TimeUnit.SECONDS), "the client has not ended");
+            return process.exitValue();
+        }
+
+        @Override
+        public void close() {
+            process.destroyForcibly();
+        }
+    }
+}
