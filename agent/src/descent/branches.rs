@@ -1,11 +1,10 @@
 //! The choice of branches: the smallest set that explains nearly all of what makes a method slow.
 
-use super::tree::NodeAt;
-
 /// A branch of a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Branch {
-    Call(NodeAt),
+    /// A call, by its place in the tree.
+    Call(usize),
     OwnCode,
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use control::NodeKind;
 
 use super::tree::{End, NodeAt, NodeOf, Tree};
-use super::waits::wait_of;
+use super::waits::{is_of_jdk, wait_of};
 use crate::call_sites::{Cell, MethodKey};
 
 /// A method of a frame.
@@ -64,11 +64,6 @@ const MOST_LEVELS: usize = 6;
 const MOST_METHODS: usize = 8;
 /// Most lines of a node.
 const MOST_LINES: usize = 5;
-
-/// Whether a class is the JDK's: its methods are never measured.
-pub(super) fn is_of_jdk(class: &[u8]) -> bool {
-    [&b"java/"[..], b"javax/", b"jdk/", b"sun/", b"com/sun/"].iter().any(|package| class.starts_with(package))
-}
 
 impl SlowStack {
     /// Whether it waits, in own words of the JDK.

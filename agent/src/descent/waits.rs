@@ -68,6 +68,11 @@ const WAITS: &[(&str, &str, &str)] = &[
     ("sun/misc/Unsafe", "park", "park"),
 ];
 
+/// Whether a class is the JDK's: its methods are never measured.
+pub(super) fn is_of_jdk(class: &[u8]) -> bool {
+    [&b"java/"[..], b"javax/", b"jdk/", b"sun/", b"com/sun/"].iter().any(|package| class.starts_with(package))
+}
+
 /// Frames of the JDK through which a wait is looked for.
 const DEEPEST: usize = 12;
 
@@ -84,7 +89,7 @@ pub(super) fn wait_of<'s>(stack: impl Iterator<Item = (&'s [u8], &'s [u8])>) -> 
             None if found.is_none() && at > 2 => break,
             None => {}
         }
-        if !super::stacks::is_of_jdk(class) {
+        if !is_of_jdk(class) {
             break;
         }
     }

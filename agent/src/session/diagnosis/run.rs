@@ -124,10 +124,10 @@ impl Run {
         self.publish();
         let said = reason.clone().unwrap_or_else(|| "the question is answered".to_owned());
         // Nothing is removed twice: who ended the claim has removed what it had inserted.
-        if self.session.instrumentation.claims.has(self.claim) {
-            if let Err(reason) = self.session.remove_claim(self.claim, &said) {
-                tracing::debug!("{reason}");
-            }
+        if self.session.instrumentation.claims.has(self.claim)
+            && let Err(reason) = self.session.remove_claim(self.claim, &said)
+        {
+            tracing::debug!("{reason}");
         }
         self.state = state;
         self.shared.lock().reason = reason;

@@ -1,6 +1,5 @@
 //! A diagnosis as text: the tree with its figures, what it cost, its result. `instr diagnose` draws it again and again, a report once.
 
-use super::Report;
 use super::table::{Cell, Table};
 use super::text::{cut_end, printable, shorten_name, width, wrapped};
 use crate::report::units::{count, counted, duration};
@@ -40,22 +39,6 @@ pub fn diagnosis(diagnosis: &Diagnosis, options: &DiagnosisOptions) -> Vec<Strin
     drawing.tree();
     drawing.foot();
     drawing.lines
-}
-
-/// The diagnoses of a recording, the earliest first.
-pub(super) fn section(report: &mut Report<'_>, diagnoses: &[Diagnosis]) {
-    if diagnoses.is_empty() {
-        return;
-    }
-    report.title("Diagnoses");
-    let (width, rows) = (report.options.width.saturating_sub(2), report.options.rows);
-    let options = DiagnosisOptions { width, emphasis: report.style.colours, colours: report.style.colours, rows };
-    for (number, of) in diagnoses.iter().enumerate() {
-        if number > 0 {
-            report.lines.push(String::new());
-        }
-        report.lines.extend(diagnosis(of, &options).into_iter().map(|line| format!("  {line}")));
-    }
 }
 
 /// How a line is to be seen.
