@@ -15,7 +15,7 @@ import java.util.zip.Deflater;
 /** Ways to take 27 ms. */
 public final class SlowWays {
 
-    static final String[] NAMES = {"park", "sleep", "busy", "lock", "native", "reflection", "lambda", "proxy", "executor"};
+    static final String[] NAMES = {"park", "sleep", "busy", "lock", "native", "reflection", "lambda", "proxy", "executor", "execute"};
     static final long NANOS = 27_000_000;
     private static final List<String> THREE = List.of("one", "two", "three");
     private static final Task TASK = (Task) Proxy.newProxyInstance(SlowWays.class.getClassLoader(), new Class<?>[] {Task.class},
@@ -45,6 +45,9 @@ public final class SlowWays {
         switch (way) {
             case "park":
                 parking();
+                break;
+            case "execute":
+                executeOrder();
                 break;
             case "sleep":
                 sleeping();
@@ -80,6 +83,11 @@ public final class SlowWays {
         while (System.nanoTime() < end) {
             LockSupport.parkNanos(end - System.nanoTime());
         }
+    }
+
+    /** Its name may be that of a statement of JDBC: the agent has to look at classes. */
+    private static void executeOrder() {
+        sleeping();
     }
 
     static void sleeping() {

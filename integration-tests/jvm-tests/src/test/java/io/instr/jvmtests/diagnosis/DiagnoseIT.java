@@ -103,6 +103,19 @@ class DiagnoseIT {
         assertTrue(cost.path("classes").asInt() > 0 && cost.path("retransforms").asInt() > 0, cost::toString);
     }
 
+    /** The thread of a diagnosis asks for loaded classes in the middle of its work, and goes on afterwards: it once had lost its JNI environment then. */
+    @EachJdk
+    void whatLooksIntoLoadedClassesLeavesTheProgramAlive(Jdk jdk) throws Exception {
+        try (Running running = start(jdk)) {
+            assertEquals("ok", running.program.ask("way execute"));
+            for (int i = 0; i < 2; i++) {
+                Diagnosed.of(running.program, "targets.diagnosis.SlowWays.slow", SLOW).assertLeadsThrough(List.of("executeOrder", "sleeping", "sleep"), LEAST_SHARE);
+            }
+            running.assertNothingIsLeft();
+            running.quit();
+        }
+    }
+
     /** The same service is slow in another branch in each of its two contexts. */
     @EachJdk(oldestAndNewest = true)
     void onlyCallsInsideTheContextCount(Jdk jdk) throws Exception {
