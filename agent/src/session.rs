@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use instrument_core::level::Level;
 use parking_lot::{Mutex, RwLock};
 use records::{EndedCalls, LoaderId, SharedLengths, probe_registry};
+use rustc_hash::FxHashSet;
 use settings::{JvmEvents as EventKind, ProbeClock, WhenFull};
 
 use crate::call_sites;
@@ -179,7 +180,11 @@ impl Agent {
         contexts::of_process().close_all();
         call_sites::of_process().end_all();
         let restored = self.reconciler.carry_out(instrumentation, Change::Restore);
-        contexts::of_process().retire_closed(matches!(restored, Some(Outcome { kept: 0, .. })));
+        let is_clean = matches!(restored, Some(Outcome { kept: 0, .. }));
+        contexts::of_process().retire_closed(is_clean);
+        if is_clean {
+            call_sites::of_process().free_ended(&FxHashSet::default());
+        }
         match restored {
             Some(Outcome { kept: 0, .. }) => {}
             Some(Outcome { kept, .. }) => {

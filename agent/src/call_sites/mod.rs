@@ -5,6 +5,7 @@
 
 mod memory;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -58,6 +59,8 @@ pub(crate) struct FoundCall {
 
 /// The number of a diagnosis of this process that is under way, from 1.
 pub(crate) type DiagnosisNumber = u8;
+/// No diagnosis: the method was measured for one that has ended.
+const NOBODY: DiagnosisNumber = 0;
 /// A cell of a diagnosis; 0 is its root.
 pub(crate) type Cell = u32;
 
@@ -86,7 +89,11 @@ pub(crate) struct CellSums {
 
 /// All measured methods of this process.
 #[derive(Debug, Default)]
-pub(crate) struct CallSites(Mutex<State>);
+pub(crate) struct CallSites {
+    state: Mutex<State>,
+    /// Whether any method is to be measured: every class that is loaded asks.
+    is_any: AtomicBool,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -94,6 +101,8 @@ struct State {
     methods: Vec<Option<Measured>>,
     by_class: FxHashMap<Arc<[u8]>, Vec<u32>>,
     diagnoses: [Option<Diagnosis>; DIAGNOSES],
+    /// The number that was given last.
+    last: usize,
     rounds: u64,
 }
 
@@ -129,11 +138,14 @@ impl CallSites {
 
     /// Begins a diagnosis; its root is cell 0. Nothing is measured yet.
     pub(crate) fn begin(&self) -> Result<DiagnosisNumber, String> {
-        let state = &mut *self.0.lock();
+        let state = &mut *self.state.lock();
         if !memory::is_there() {
             return Err("there is no memory for a diagnosis".to_owned());
         }
-        let free = (1..DIAGNOSES).find(|number| state.diagnoses.get(*number).is_some_and(Option::is_none));
+        // In turn: the thread of one that has just ended may still use its number.
+        let in_turn = (1..DIAGNOSES).map(|ahead| (state.last + ahead - 1) % (DIAGNOSES - 1) + 1);
+        let free = in_turn.into_iter().find(|number| state.diagnoses.get(*number).is_some_and(Option::is_none));
+        state.last = free.unwrap_or(state.last);
         let place = free.and_then(|number| Some((number, state.diagnoses.get_mut(number)?)));
         let (number, place) = place.ok_or_else(|| {
             format!("{} diagnoses are under way already: end one (`instr claims`, `instr remove`)", DIAGNOSES - 1)
@@ -147,7 +159,7 @@ impl CallSites {
 
     /// Adds a method, to be measured once its class has passed the hook, and if these rules take it. Returns its number.
     pub(crate) fn add(&self, diagnosis: DiagnosisNumber, key: &MethodKey, rules: &Arc<RuleSet>) -> Result<u32, String> {
-        let state = &mut *self.0.lock();
+        let state = &mut *self.state.lock();
         if let Some((number, measured)) = state.of_key(key) {
             return match measured.diagnosis == diagnosis {
                 true => Ok(number),
@@ -171,7 +183,15 @@ impl CallSites {
         memory::set_method(number, 0, 0);
         memory::set_places(number, false, 0);
         state.by_class.entry(Arc::clone(&key.class)).or_default().push(number);
+        self.is_any.store(true, Ordering::Release);
         Ok(number)
+    }
+
+    /// Notes that classes have been restored in which methods were measured, but for those of these names: their methods keep their numbers for ever.
+    pub(crate) fn free_ended(&self, kept: &FxHashSet<Arc<[u8]>>) {
+        for place in &mut self.state.lock().methods {
+            place.take_if(|measured| measured.diagnosis == NOBODY && !kept.contains(&measured.key.class));
+        }
     }
 
     /// Ends all diagnoses: nothing is measured any more.
@@ -181,17 +201,20 @@ impl CallSites {
 
     /// Whether any class has measured methods.
     pub(crate) fn are_wanted(&self) -> bool {
-        !self.0.lock().by_class.is_empty()
+        self.is_any.load(Ordering::Acquire)
     }
 
     /// Whether a class of this name has measured methods.
     pub(crate) fn wants_name(&self, class: &[u8]) -> bool {
-        self.0.lock().by_class.contains_key(class)
+        self.are_wanted() && self.state.lock().by_class.contains_key(class)
     }
 
     /// Returns the measured methods of a class.
     pub(crate) fn of_class(&self, class: &[u8], loader: LoaderId) -> Vec<MeasuredMethod> {
-        let state = self.0.lock();
+        if !self.are_wanted() {
+            return Vec::new();
+        }
+        let state = self.state.lock();
         let numbers = state.by_class.get(class).into_iter().flatten();
         let method = |number: &u32| {
             let measured = state.method(*number)?;
@@ -205,7 +228,7 @@ impl CallSites {
     /// Notes what the hook found in the body of a method. Cells have the order of the first time: if the class has other calls now, it is not measured any
     /// more.
     pub(crate) fn note(&self, number: u32, found: FoundCalls) {
-        let state = &mut *self.0.lock();
+        let state = &mut *self.state.lock();
         let Some(measured) = state.methods.get_mut(number as usize).and_then(Option::as_mut) else { return };
         match (&measured.found, &found) {
             (Some(Ok(known)), Ok(now)) if known != now => {
@@ -219,13 +242,13 @@ impl CallSites {
 
     /// Returns what the hook found in the body of a method.
     pub(crate) fn found(&self, number: u32) -> Option<FoundCalls> {
-        self.0.lock().method(number)?.found.clone()
+        self.state.lock().method(number)?.found.clone()
     }
 
     /// Gives a method its place in the tree of its diagnosis and has it measured there: within calls at a cell, or as the root inside a context of
     /// which this is the last step (0: everywhere). Returns its cell.
     pub(crate) fn place(&self, number: u32, place: Place) -> Result<Cell, String> {
-        let state = &mut *self.0.lock();
+        let state = &mut *self.state.lock();
         let measured = state.methods.get_mut(number as usize).and_then(Option::as_mut).ok_or("it is not measured")?;
         let calls = match &measured.found {
             Some(Ok(calls)) => calls.len(),
@@ -271,7 +294,7 @@ impl CallSites {
     /// Forgets all sums: only calls that begin from now on count.
     pub(crate) fn begin_round(&self, diagnosis: DiagnosisNumber, forget_lengths: bool) {
         let round = {
-            let mut state = self.0.lock();
+            let mut state = self.state.lock();
             state.rounds += 1;
             state.rounds
         };
@@ -308,22 +331,26 @@ impl CallSites {
         memory::open_call(diagnosis, frame)
     }
 
-    /// Ends a diagnosis: nothing is measured for it any more. Returns the names of the classes that had its methods, which are to be retransformed.
+    /// Ends a diagnosis: nothing is measured for it any more. Returns the names of the classes that had its methods, which are to be retransformed; until
+    /// [`CallSites::free_ended`] their bytecode has numbers that nobody else gets.
     pub(crate) fn end(&self, diagnosis: DiagnosisNumber) -> FxHashSet<Arc<[u8]>> {
-        let state = &mut *self.0.lock();
+        let state = &mut *self.state.lock();
         memory::set_round(diagnosis, 0);
         let mut classes = FxHashSet::default();
         for (number, place) in state.methods.iter_mut().enumerate() {
-            if let Some(measured) = place.take_if(|measured| measured.diagnosis == diagnosis) {
+            if let Some(measured) = place.as_mut().filter(|measured| measured.diagnosis == diagnosis) {
                 memory::set_method(u32::try_from(number).unwrap_or(0), 0, 0);
-                classes.insert(measured.key.class);
+                measured.diagnosis = NOBODY;
+                classes.insert(Arc::clone(&measured.key.class));
             }
         }
         let State { by_class, methods, .. } = state;
         by_class.retain(|_, numbers| {
-            numbers.retain(|number| methods.get(*number as usize).is_some_and(Option::is_some));
+            let is_wanted = |of: &Option<Measured>| of.as_ref().is_some_and(|of| of.diagnosis != NOBODY);
+            numbers.retain(|number| methods.get(*number as usize).is_some_and(is_wanted));
             !numbers.is_empty()
         });
+        self.is_any.store(!by_class.is_empty(), Ordering::Release);
         if let Some(place) = state.diagnoses.get_mut(usize::from(diagnosis)) {
             *place = None;
         }
@@ -406,6 +433,13 @@ mod tests {
         sites.note(inner, calls(&["other"]));
         assert!(sites.place(inner, Place::Within(2)).is_err(), "its cells would mean something else");
         assert_eq!(sites.end(first).len(), 2);
+        let third = sites.begin().unwrap();
+        assert!(third != first, "the thread of the first one may still use its number");
+        let other = sites.add(third, &key("a/C", 1), &rules).unwrap();
+        assert!(other != root && other != inner, "their classes have these numbers in their bytecode");
+        sites.free_ended(&std::iter::once(Arc::from(b"a/A".as_slice())).collect());
+        assert_eq!(sites.add(third, &key("a/D", 1), &rules), Ok(inner), "its class was restored, the root's was not");
+        assert_eq!(sites.end(third).len(), 2);
         assert!(sites.wants_name(b"a/A") && !sites.wants_name(b"a/B"));
         assert_eq!(sites.end(second).len(), 1);
         assert!(!sites.wants_name(b"a/A"));

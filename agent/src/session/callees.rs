@@ -258,7 +258,9 @@ fn meant_method(
         "`instr callees` shows what can be measured, and `instr explain --live` why not".to_owned()
     };
     let text = key.text();
-    Some(MeantMethod { key, text, loader_name: entry.loader.unwrap_or_default(), obstacle: entry.reason, help })
+    // A class that waits for a frame to return does so for a diagnosis, too.
+    let obstacle = entry.reason.filter(|_| entry.code.as_deref() != Some("waits"));
+    Some(MeantMethod { key, text, loader_name: entry.loader.unwrap_or_default(), obstacle, help })
 }
 
 /// What keeps classes from being changed, by class: asking is not cheap.

@@ -196,15 +196,15 @@ impl Session {
 
     /// Retransforms the classes of probes that nobody wants, those with anchors of a context that was closed and those with calls that were measured, and returns how many probes these have
     /// lost. Classes that the JVM cannot retransform keep them, at level off, and inert anchors.
-    fn take_away(&self, closed: Option<&Arc<Context>>, mut measured: FxHashSet<Arc<[u8]>>) -> usize {
+    fn take_away(&self, closed: Option<&Arc<Context>>, measured: FxHashSet<Arc<[u8]>>) -> usize {
         let (live, contexts) = (&self.instrumentation.live, contexts::of_process());
         let class = |probe: &u32| self.instrumentation.probes.method(*probe).map(|method| method.class);
-        let (mut taken, mut is_clean) = (0, true);
+        let (mut taken, mut is_clean, mut kept) = (0, true, FxHashSet::default());
         for round in 0.. {
             // Classes that were on their way past the hook with the claim get its probes and anchors meanwhile.
             let unwanted = live.take_unwanted();
             let anchored = closed.map(|context| contexts.take_classes(context)).unwrap_or_default();
-            if unwanted.is_empty() && anchored.is_empty() && measured.is_empty() {
+            if unwanted.is_empty() && anchored.is_empty() && (round > 0 || measured.is_empty()) {
                 break;
             }
             if round == MOST_ROUNDS {
@@ -212,13 +212,19 @@ impl Session {
                 is_clean = false;
                 break;
             }
-            let names =
-                unwanted.iter().filter_map(class).chain(anchored.iter().cloned()).chain(measured.drain()).collect();
+            let names = unwanted
+                .iter()
+                .filter_map(class)
+                .chain(anchored.iter().cloned())
+                .chain(measured.iter().cloned())
+                .collect();
             let Some(outcome) = self.reconciler.carry_out(&self.instrumentation, Change::Remove(names)) else {
                 is_clean = false;
+                kept.extend(measured.iter().cloned());
                 break;
             };
             is_clean &= anchored.is_disjoint(&outcome.refused);
+            kept.extend(measured.intersection(&outcome.refused).cloned());
             // A probe that classes of several names share has no class: it stays.
             let is_gone = |probe: &u32| class(probe).is_some_and(|class| !outcome.refused.contains(&class));
             let left = live.not_given_since(outcome.pass).into_iter().filter(|probe| unwanted.contains(probe));
@@ -228,6 +234,9 @@ impl Session {
         }
         if let Some(context) = closed {
             contexts.retire(context, is_clean);
+        }
+        if !measured.is_empty() {
+            call_sites::of_process().free_ended(&kept);
         }
         taken
     }

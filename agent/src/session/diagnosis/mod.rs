@@ -124,7 +124,11 @@ impl Session {
             run.run();
         };
         match std::thread::Builder::new().name("instr-diagnose".to_owned()).spawn(work) {
-            Ok(thread) => self.running.lock().diagnoses.push(thread),
+            Ok(thread) => {
+                let threads = &mut self.running.lock().diagnoses;
+                threads.retain(|thread| !thread.is_finished());
+                threads.push(thread);
+            }
             Err(error) => {
                 self.take_back(&claim);
                 return Err(Refusal::from(format!("there is no thread for a diagnosis: {error}")));
@@ -165,6 +169,11 @@ fn requested(root: &MeantMethod, request: &DiagnoseRequest) -> Result<RequestedP
     if let Some(obstacle) = &root.obstacle {
         return Err(Refusal::from(format!("{} cannot be diagnosed: {obstacle}", root.text)).help(root.help.clone()));
     }
+    // A constructor that fails in `super()` has no end.
+    if *root.key.name == *b"<init>" {
+        return Err(Refusal::from(format!("{} cannot be diagnosed: it is a constructor", root.text))
+            .help("diagnose the method that calls it: what a constructor calls is followed from there"));
+    }
     let name = request.method.split('(').next().unwrap_or(&request.method);
     let probes = RequestedProbes::parse(name, "timed", Level::Time)?;
     let probes = match &request.within {
@@ -172,7 +181,8 @@ fn requested(root: &MeantMethod, request: &DiagnoseRequest) -> Result<RequestedP
         None => probes,
     };
     match &request.when {
-        Some(_) => Err(Refusal::from("conditions are not known to this agent".to_owned())),
+        Some(_) => Err(Refusal::from("this agent knows no conditions (`--when`)".to_owned())
+            .help("restrict the diagnosis to a context: `--in`")),
         None => Ok(probes),
     }
 }

@@ -62,6 +62,8 @@ pub(super) struct Run {
     pub(super) cost: DiagnosisCost,
     pub(super) notices: Vec<String>,
     state: DiagnosisState,
+    /// Calls of the root in earlier rounds, and those of them that were slow.
+    before: (u64, u64),
     /// Calls that take longer are slow.
     slower_than: Option<Duration>,
     /// When what is measured now began to be.
@@ -106,6 +108,7 @@ impl Run {
             cost: DiagnosisCost { classes: 0, retransforms: 0, longest_stop_ms: 0.0, cpu_ms: 0.0 },
             notices: Vec::new(),
             state: DiagnosisState::Inserting,
+            before: (0, 0),
             slower_than: options.slower_than,
             round: now,
             looked: now,
@@ -207,6 +210,9 @@ impl Run {
     }
 
     fn begin_round(&mut self, forget_lengths: bool) {
+        if self.state != DiagnosisState::Inserting {
+            self.before = self.counted();
+        }
         call_sites::of_process().begin_round(self.number, forget_lengths);
         self.round = Instant::now();
     }
@@ -217,7 +223,15 @@ impl Run {
         self.slower_than = Some(Duration::from_nanos(probe_length_nanos(time)));
         call_sites::of_process().set_slower_than(self.number, time);
         self.begin_round(false);
+        // Which of the calls up to now were slow was not known.
+        self.before = (0, 0);
         true
+    }
+
+    /// How many calls of the root have been measured, and how many of them were slow.
+    fn counted(&self) -> (u64, u64) {
+        let CellSums { slow, fast } = self.sums(0);
+        (self.before.0 + slow.calls + fast.calls, self.before.1 + slow.calls)
     }
 
     fn look_at_slow_calls(&mut self, jni: &Jni<'_>) {
@@ -343,16 +357,15 @@ impl Run {
         let method = short(&self.root.1);
         let subject = Subject { method: &method, context: context.as_deref(), is_compared: self.is_compared };
         let result = result_of(&self.tree, &self.stacks, &probe_length_nanos, subject);
-        let lengths = call_sites::of_process().lengths(self.number);
+        let (calls, slow) = self.counted();
+        // The figures of a diagnosis that has ended are those of its last look.
+        let goes_on = !self.state.is_final() && self.goes_on();
         let mut shared = self.shared.lock();
         shared.state = self.state;
         shared.slower_than_ms = self.slower_than.map(|time| time.as_secs_f64() * 1e3);
         shared.learnt = self.options.slower_than.is_none();
-        if !self.state.is_final() {
-            shared.calls = lengths.iter().map(|(_, count)| count).sum();
-            let slow = self.slower_than.map(length);
-            let slow_ones = lengths.iter().filter(|(time, _)| slow.is_some_and(|slow| *time >= slow));
-            shared.slow = slow_ones.map(|(_, count)| count).sum();
+        if goes_on {
+            (shared.calls, shared.slow) = (calls, slow);
             let without = call_sites::of_process().without_frame(self.number);
             shared.notices.clone_from(&self.notices);
             if without > 0 {

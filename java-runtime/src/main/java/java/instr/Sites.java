@@ -199,6 +199,7 @@ public final class Sites {
         long frame = frameAt(scope);
         int around = (int) scope & 0xffff;
         int cell = around + 1 + site;
+        if (cell >= 1 << CELLS) return;
         if (U.getByte(WATCHED + ((long) U.getInt(frame + FRAME_DIAGNOSIS) << CELLS) + cell) == 0) return;
         if (U.getInt(frame + OPEN) != around && !closeWithin(frame, around)) return;
         open(frame, cell, around);
@@ -258,6 +259,8 @@ public final class Sites {
     /** Closes a cell that is open, and all that exceptions have left open within it. */
     @DontInline
     private static void ended(long frame, int cell) {
+        // Never, unless a class has other sites than the agent knows.
+        if (cell >= 1 << CELLS) return;
         long at = cellAt(frame, cell);
         if (U.getLong(at + START) == 0L) return;
         long now = Clock.now();
