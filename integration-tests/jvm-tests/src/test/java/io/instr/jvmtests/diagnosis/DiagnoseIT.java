@@ -223,7 +223,8 @@ class DiagnoseIT {
         /** Starts a diagnosis for which no call is slow, and returns when its probes are there. */
         private Client diagnoseUntilEnded(String... options) throws IOException {
             Client client = new Client(Diagnosed.start(program, PAY, Stream.of(NEVER_SLOW, options).flatMap(Stream::of).toArray(String[]::new)));
-            Awaiting.await(loaded::methods, methods -> !methods.equals(original));
+            Awaiting.await(loaded::methods, methods -> !methods.equals(original) || !client.process.isAlive());
+            assertTrue(client.process.isAlive(), "the diagnosis has ended at once");
             return client;
         }
 
