@@ -13,10 +13,12 @@
 #[cfg(panic = "abort")]
 compile_error!("the agent must be built with panic = \"unwind\": an abort would take the application with it");
 
+mod call_sites;
 mod classes;
 mod config;
 mod contexts;
 mod control;
+mod descent;
 mod desired;
 mod discovery;
 mod entry;

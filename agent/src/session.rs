@@ -7,6 +7,7 @@ use parking_lot::{Mutex, RwLock};
 use records::{EndedCalls, LoaderId, SharedLengths, probe_registry};
 use settings::{JvmEvents as EventKind, ProbeClock, WhenFull};
 
+use crate::call_sites;
 use crate::classes::safe_retransforms::SAFE_RETRANSFORMS;
 use crate::classes::unloaded_classes;
 use crate::classes::wrapped_classes::WrappedClasses;
@@ -35,6 +36,7 @@ mod callees;
 mod claim_list;
 mod claims;
 mod configured_contexts;
+mod diagnosis;
 mod ends_of_claims;
 mod initial_state;
 mod loaded_inventory;
@@ -43,6 +45,7 @@ mod probed_methods;
 mod recording;
 mod reload;
 
+use diagnosis::Diagnoses;
 use recording::{Ended, Running};
 
 /// The agent: connected to the JVM for good.
@@ -85,6 +88,8 @@ pub(crate) struct Session {
     /// Names of the files it writes.
     pub(crate) file_names: FileNames,
     running: Mutex<Running>,
+    /// What has been diagnosed, and is being.
+    diagnoses: Diagnoses,
     /// How the JVM is.
     pub(crate) health: Arc<Mutex<Health>>,
     /// Where dumps of a recording in memory are asked for.
@@ -172,6 +177,7 @@ impl Agent {
             tracing::error!(%error, "the class hook cannot be switched on, names of parameters may be lost");
         }
         contexts::of_process().close_all();
+        call_sites::of_process().end_all();
         let restored = self.reconciler.carry_out(instrumentation, Change::Restore);
         contexts::of_process().retire_closed(matches!(restored, Some(Outcome { kept: 0, .. })));
         match restored {
@@ -440,6 +446,7 @@ impl Session {
             records: Mutex::new(RecordCounts::default()),
             file_names,
             running: Mutex::new(Running::default()),
+            diagnoses: Diagnoses::default(),
             health: Arc::default(),
             dumps: Arc::default(),
             samples: Arc::default(),
@@ -462,6 +469,7 @@ impl Session {
         let generation = self.instrumentation.generation();
         let rules = generation.rules();
         let by_name = generation.claimed.is_empty()
+            && !call_sites::of_process().are_wanted()
             && !rules.needs_hierarchy()
             && !self.instrumentation.events.has(EventKind::Classes);
         NAME_GATE.let_in(if by_name { rules.beginnings() } else { None });

@@ -7,6 +7,7 @@ mod commands;
 mod configuration;
 mod cpu_clock;
 mod delegates;
+mod diagnosis;
 mod embedded;
 mod failure;
 mod file_origin;
@@ -30,8 +31,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    attach, callees, check, detach, diff, dump, dump_trace, explain, export, level, methods, pause, pre, probe, ps,
-    receive, reload, report, schema, send, status, stop, template, templates, transactions,
+    attach, callees, check, detach, diagnose, diff, dump, dump_trace, explain, export, level, methods, pause, pre,
+    probe, ps, receive, reload, report, schema, send, status, stop, template, templates, transactions,
 };
 
 /// Exact times from inside a running JVM: checks configurations, explains decisions, instruments jars, prints reports.
@@ -48,6 +49,7 @@ enum Command {
     Callees(callees::Arguments),
     Check(check::Arguments),
     Detach(detach::Arguments),
+    Diagnose(diagnose::Arguments),
     Diff(diff::Arguments),
     Dump(dump::Arguments),
     DumpTrace(dump_trace::Arguments),
@@ -76,7 +78,6 @@ enum Command {
     Transactions(transactions::Arguments),
 }
 
-/// 0: done. 1: it failed, or what was checked has errors. 2: the command line is wrong (clap's own code).
 /// Has the program end in silence if nobody reads its output any more, which `println!` would report as a panic.
 fn end_with_closed_output() {
     let report = std::panic::take_hook();
@@ -96,6 +97,7 @@ fn main() -> ExitCode {
         Command::Callees(arguments) => callees::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Detach(arguments) => detach::run(&arguments),
+        Command::Diagnose(arguments) => return exit_code(diagnose::run(&arguments)),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Dump(arguments) => dump::run(&arguments),
         Command::DumpTrace(arguments) => dump_trace::run(&arguments),
@@ -123,8 +125,13 @@ fn main() -> ExitCode {
         Command::Top(arguments) => commands::top::run(&arguments),
         Command::Transactions(arguments) => transactions::run(&arguments),
     };
+    exit_code(outcome.map(|()| ExitCode::SUCCESS))
+}
+
+/// 0: done. 1: it failed, or what was checked has errors. 2: the command line is wrong (clap's own code). `instr diagnose` has further ones.
+fn exit_code(outcome: anyhow::Result<ExitCode>) -> ExitCode {
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) if failure::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprint!("{}", failure::text(&error));

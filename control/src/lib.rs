@@ -6,11 +6,9 @@
 //!
 //! Times are nanoseconds unless the name of a field says otherwise.
 
-mod call_tree;
-mod callees;
+mod calls;
 mod changes;
 mod claims;
-mod diagnosis;
 mod explained;
 mod hello;
 mod inventory;
@@ -23,11 +21,11 @@ mod schema;
 mod socket_name;
 mod status;
 
-pub use call_tree::{CallTree, CallTreeDone, CallTreePart, TreeNode};
-pub use callees::{Callee, CalleeCall, Callees, CalleesRequest};
+pub use calls::call_tree::{CallTree, CallTreeDone, CallTreePart, TreeNode};
+pub use calls::callees::{Callee, CalleeCall, Callees, CalleesRequest};
+pub use calls::diagnosis::{DiagnoseRequest, Diagnosis, DiagnosisCost, DiagnosisNode, DiagnosisState, NodeKind};
 pub use changes::{Changed, Fixed, Reloaded, Stopped, Switched};
 pub use claims::{ClaimLimits, ClaimList, ClaimRow, ContextMethod, ProbeRequest, Probed, Removed};
-pub use diagnosis::{DiagnoseRequest, Diagnosis, DiagnosisCost, DiagnosisNode, DiagnosisState, NodeKind};
 pub use explained::{Explained, ExplainedClass};
 pub use hello::{Hello, PROTOCOL};
 pub use inventory::{InventoryClass, InventoryDone, InventoryMethod, InventoryPart, InventoryRequest, LeftAlone};

@@ -35,6 +35,7 @@ pub mod analysis;
 pub mod arguments;
 mod chunk_header;
 pub mod conventions;
+mod diagnosis;
 pub mod export;
 mod kept_files;
 mod modified_utf8;
@@ -51,6 +52,7 @@ mod write_target;
 
 pub use analysis::{Analysis, AnalysisOptions, parameter_types};
 pub use chunk_header::is_recording;
+pub use diagnosis::{Diagnosis, DiagnosisCost, DiagnosisNode};
 pub use kept_files::write_keeping_earlier;
 pub use modified_utf8::text_of_modified_utf8;
 pub use reader::{ReadError, TraceReader};

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Weak;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use control::{
@@ -69,7 +69,7 @@ pub(crate) trait Controlled: Send + Sync {
     fn callees(&self, request: &CalleesRequest) -> Result<Callees, Refusal>;
 
     /// Begins to find out which branch makes slow calls of a method slow.
-    fn diagnose(&self, request: &DiagnoseRequest) -> Result<Diagnosis, Refusal>;
+    fn diagnose(self: Arc<Self>, request: &DiagnoseRequest) -> Result<Diagnosis, Refusal>;
 
     /// How far a diagnosis has come.
     fn diagnosis(&self, claim: u32) -> Result<Diagnosis, Refusal>;
@@ -300,7 +300,7 @@ impl Service {
                     while_connected,
                 };
                 let stays_connected = answer.id.is_some();
-                let make = || controlled.diagnose(&request);
+                let make = || Arc::clone(&controlled).diagnose(&request);
                 answer.give(if while_connected { self.clients.make(stays_connected, claims, make) } else { make() });
             }
             Request::Diagnosis { claim } => answer.give(controlled.diagnosis(claim)),

@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::expiry::{Expiry, Progress};
 use super::probe_request::RequestedProbes;
+use crate::call_sites::DiagnosisNumber;
 use crate::contexts::Context;
 
 /// Numbers the claims of a session.
@@ -30,6 +31,8 @@ pub(crate) struct Claim {
     pub(crate) probes: RequestedProbes,
     /// The context inside which the probes record, if not everywhere.
     pub(crate) context: Option<Arc<Context>>,
+    /// Set if it has no probes, but a diagnosis: its number in this process.
+    pub(crate) diagnosis: Option<DiagnosisNumber>,
     pub(crate) expiry: Expiry,
     /// Calls of each probe that had been recorded when the claim was made.
     pub(crate) calls_before: FxHashMap<u32, u64>,
@@ -59,6 +62,7 @@ impl Claim {
             id,
             probes,
             context: None,
+            diagnosis: None,
             expiry,
             calls_before: FxHashMap::default(),
             hits: 0,

@@ -20,6 +20,8 @@ pub(crate) enum Wish {
     Conditional { claim: u32, template: TemplateId, level: Level, context: Arc<Context> },
     /// A context: the method is one of it, at this step.
     Anchor(AnchorStep),
+    /// A diagnosis: the calls in its body are measured under this number.
+    CallSites(u32),
     /// The governor: no probe of the rules, because it costs too much.
     Suppress,
 }
@@ -54,6 +56,8 @@ pub(crate) struct Effective {
     pub(crate) conditional: Vec<ConditionalProbe>,
     /// The steps of contexts for which the method stands; its anchors are the innermost, so that a method is not inside a context by itself.
     pub(crate) steps: Vec<AnchorStep>,
+    /// The number under which the calls in its body are measured. Their template is the innermost of all.
+    pub(crate) measured: Option<u32>,
 }
 
 /// Returns what the method carries; `None` if nothing is left.
@@ -65,7 +69,7 @@ pub(crate) fn effective_plan(wishes: &[Wish]) -> Option<Effective> {
     let is_suppressed = wishes.contains(&Wish::Suppress);
     let mut by_rules = None;
     let mut by_persons = Vec::new();
-    let (mut conditional, mut steps) = (Vec::new(), BTreeMap::new());
+    let (mut conditional, mut steps, mut measured) = (Vec::new(), BTreeMap::new(), None);
     for wish in wishes {
         match wish {
             Wish::Rules { templates, level, mode, capture } if !is_suppressed => {
@@ -76,6 +80,7 @@ pub(crate) fn effective_plan(wishes: &[Wish]) -> Option<Effective> {
                 conditional.push((context, *template, (*claim, *level)));
             }
             Wish::Anchor(step) => _ = steps.insert(step.step, step),
+            Wish::CallSites(number) => measured = measured.max(Some(*number)),
             Wish::Rules { .. } | Wish::Suppress => {}
         }
     }
@@ -92,7 +97,7 @@ pub(crate) fn effective_plan(wishes: &[Wish]) -> Option<Effective> {
     let level = person.map(|(.., level)| *level).or(by_rules.as_ref().map(|(_, level, ..)| *level));
     let (mode, capture) = by_rules.map_or((Mode::Inline, None), |(.., mode, capture)| (mode, capture));
     let conditional = conditional_probes(conditional);
-    if level.is_none() && conditional.is_empty() && steps.is_empty() {
+    if level.is_none() && conditional.is_empty() && steps.is_empty() && measured.is_none() {
         return None;
     }
     Some(Effective {
@@ -103,6 +108,7 @@ pub(crate) fn effective_plan(wishes: &[Wish]) -> Option<Effective> {
         decided_by: person.map(|(claim, ..)| *claim),
         conditional,
         steps: steps.into_values().cloned().collect(),
+        measured,
     })
 }
 

@@ -8,6 +8,7 @@ use instrument_core::selection::{Chosen, CompiledRule, RuleDigests, RuleReach, R
 use instrument_core::template::TemplateLibrary;
 use instrument_core::{Engine, EngineOptions};
 
+use crate::call_sites;
 use crate::classes::hierarchy::TypeIndex;
 use crate::classes::parameter_doubts::ParameterDoubts;
 use crate::config::setup::Setup;
@@ -108,8 +109,13 @@ impl Generation {
         let rules = |probes: &RequestedProbes| probes.rules(self.templates(), &self.setup.config.exclude);
         let of_claim = |role: ClaimedRole, rules| ClaimedProbes { claim: claim.id, role, rules };
         let Claim { probes, context, .. } = claim;
-        let Some(context) = context else { return Ok(vec![of_claim(ClaimedRole::Probe, rules(probes)?)]) };
-        let mut compiled = vec![of_claim(ClaimedRole::Conditional(Arc::clone(context)), rules(probes)?)];
+        let mut compiled = match (context, claim.diagnosis) {
+            // What is measured is known by method and class loader (`call_sites`).
+            (_, Some(_)) => Vec::new(),
+            (Some(context), None) => vec![of_claim(ClaimedRole::Conditional(Arc::clone(context)), rules(probes)?)],
+            (None, None) => vec![of_claim(ClaimedRole::Probe, rules(probes)?)],
+        };
+        let Some(context) = context else { return Ok(compiled) };
         for (method, step) in probes.within.iter().zip(context.steps()) {
             compiled.push(of_claim(
                 ClaimedRole::Anchor(AnchorStep { context: Arc::clone(context), step: *step }),
@@ -126,7 +132,7 @@ impl Generation {
 
     /// Whether some claim may want a class of this name.
     pub(crate) fn is_claimed(&self, name: &[u8]) -> bool {
-        self.claimed.iter().any(|claimed| claimed.rules.wants_name(name))
+        self.claimed.iter().any(|claimed| claimed.rules.wants_name(name)) || call_sites::of_process().wants_name(name)
     }
 
     /// Returns the number of the newest claim on probes that this generation knows.

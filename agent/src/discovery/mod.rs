@@ -11,7 +11,7 @@ mod program;
 mod resolution;
 
 pub(crate) use bodies::InstrumentedCode;
-pub(crate) use levels::{Limits, explore};
+pub(crate) use levels::{Limits, Program, explore};
 pub(crate) use loaded_types::LoadedTypes;
 pub(crate) use program::{LoadedProgram, ProbeState};
-pub(crate) use resolution::{ClassAt, Declared, Types};
+pub(crate) use resolution::{ClassAt, Declared, MethodAt, Types, implementers, resolve};

@@ -76,7 +76,7 @@ pub(crate) enum Unresolved {
 
 impl Unresolved {
     /// For programs and for people.
-    pub(super) fn texts(self) -> (&'static str, &'static str) {
+    pub(crate) fn texts(self) -> (&'static str, &'static str) {
         match self {
             Unresolved::NotLoaded => ("not-loaded", "its class is not loaded"),
             Unresolved::Ambiguous => {
@@ -89,7 +89,7 @@ impl Unresolved {
 }
 
 /// Returns the method that a class means by this name.
-pub(super) fn resolve(types: &dyn Types, method: &MethodName, from: ClassAt) -> Result<MethodAt, Unresolved> {
+pub(crate) fn resolve(types: &dyn Types, method: &MethodName, from: ClassAt) -> Result<MethodAt, Unresolved> {
     // Arrays have the methods of Object.
     let owner = if method.owner.starts_with(b"[") { OBJECT } else { &*method.owner };
     let class = types.find(owner, from)?;
@@ -108,7 +108,7 @@ pub(super) fn resolve(types: &dyn Types, method: &MethodName, from: ClassAt) -> 
 
 /// Returns the methods that may run in the place of this one: of loaded classes that override or implement it, and those that such classes inherit.
 /// Methods of `Object` have none: every class would have to be asked.
-pub(super) fn implementers(types: &dyn Types, (class, method): MethodAt) -> Vec<MethodAt> {
+pub(crate) fn implementers(types: &dyn Types, (class, method): MethodAt) -> Vec<MethodAt> {
     let methods = types.methods(class);
     let Some(declared) = methods.get(method) else { return Vec::new() };
     if declared.has(ACC_PRIVATE | ACC_STATIC | ACC_FINAL) || *declared.name == *b"<init>" || types.name(class) == OBJECT

@@ -28,7 +28,7 @@ pub(crate) use classes::method_facts::{
     MethodFacts, MethodId, MethodNames, make_method_ids, methods_of, methods_with_ids,
 };
 pub(crate) use classes::object_fields::UrlParts;
-pub(crate) use clock::nano_time::{NanoClock, probe_nanos};
+pub(crate) use clock::nano_time::{NanoClock, nanos_as_probe_length, probe_length_nanos, probe_nanos};
 pub(crate) use environment::Jvmti;
 pub(crate) use error::JvmtiError;
 pub(crate) use events::callbacks::install;
@@ -45,7 +45,7 @@ pub(crate) use process::operating_system::{
 pub(crate) use runtime_classes::define_class::{GlobalClass, define_boot_class};
 pub(crate) use runtime_classes::modules::export_to_class;
 pub(crate) use runtime_classes::natives::{
-    RecorderClasses, RecorderNatives, register_context_natives, register_full_natives, register_recorder_natives,
+    RecorderClasses, RecorderNatives, register_full_natives, register_recorder_natives, register_table_natives,
 };
 pub(crate) use threads::sample_buffer::{Sample, SampleBuffer};
 pub(crate) use threads::sample_signal::ThreadSlot;
@@ -69,9 +69,10 @@ pub(crate) mod signal {
 pub(crate) use process::socket_peer::{effective_user, socket_peer};
 pub(crate) use process::vm_structs::{AllocationFields, VmStructs, perf_memory};
 pub(crate) use runtime_classes::static_members::{
-    StaticDoubleField, StaticLongField, call_static_void, call_static_void_with_class,
+    StaticDoubleField, StaticLongField, call_static_void, call_static_void_with_class, with_static_thread,
 };
 pub(crate) use threads::thread_facts::{
-    AllThreads, ThreadFacts, WalkedStack, ask_for_sampling, current_java_thread_id, is_virtual_thread, java_thread_id,
-    thread_cpu_nanos, thread_facts, threads_by_environment, threads_have_ids, walk_stacks, walk_stacks_with_states,
+    AllThreads, ThreadFacts, ThreadState, WalkedStack, ask_for_sampling, current_java_thread_id, is_virtual_thread,
+    java_thread_id, state_and_stack, thread_cpu_nanos, thread_facts, threads_by_environment, threads_have_ids,
+    walk_stacks, walk_stacks_with_states,
 };

@@ -5,10 +5,11 @@
 
 use std::ffi::{CStr, CString};
 
+use crate::call_sites::CallSites;
 use crate::config::embedded;
 use crate::contexts::Contexts;
 use crate::jvm::{
-    self, GlobalClass, Jni, Jvmti, LoadedClass, LoadedClasses, NanoClock, RecorderClasses, RecorderNatives,
+    self, GlobalClass, Jni, Jvmti, LoadedClass, LoadedClasses, NanoClock, ObjectRef, RecorderClasses, RecorderNatives,
     StaticDoubleField, StaticLongField, counter,
 };
 use crate::jvm_figures::{FullCalls, exceptions};
@@ -32,6 +33,7 @@ pub(crate) struct RuntimeClasses {
     recorder: GlobalClass,
     clock: GlobalClass,
     contexts: GlobalClass,
+    sites: GlobalClass,
     full: GlobalClass,
     /// `java.instr.Watch.tick`.
     pub(crate) tick: StaticDoubleField,
@@ -46,8 +48,9 @@ impl RuntimeClasses {
         natives: &'static dyn RecorderNatives,
         counts_ticks: bool,
     ) -> Result<RuntimeClasses, String> {
-        let (mut recorder, mut ring, mut live, mut sections, mut contexts, mut full, mut watch, mut clock) =
-            (None, None, None, None, None, None, None, None);
+        let (mut recorder, mut ring, mut live, mut sections, mut full, mut watch, mut clock) =
+            (None, None, None, None, None, None, None);
+        let (mut contexts, mut sites) = (None, None);
         let mut exported = false;
         let mut defined = Vec::with_capacity(embedded::RUNTIME_CLASSES.len());
         refuse_other_runtime(jvmti, jni)?;
@@ -65,6 +68,7 @@ impl RuntimeClasses {
                 "java/instr/Live" => live = Some(class),
                 "java/instr/Sections" => sections = Some(class),
                 "java/instr/Contexts" => contexts = Some(class),
+                "java/instr/Sites" => sites = Some(class),
                 "java/instr/Full" => full = Some(class),
                 "java/instr/Watch" => watch = Some(class),
                 "java/instr/Clock" => clock = Some(class),
@@ -79,12 +83,17 @@ impl RuntimeClasses {
         let (Some(recorder), Some(ring), Some(live), Some(sections)) = (recorder, ring, live, sections) else {
             return Err(NO_RUNTIME.to_owned());
         };
-        let (Some(contexts), Some(full), Some(watch), Some(clock)) = (contexts, full, watch, clock) else {
+        let (Some(full), Some(watch), Some(clock)) = (full, watch, clock) else {
+            return Err(NO_RUNTIME.to_owned());
+        };
+        let (Some(contexts), Some(sites)) = (contexts, sites) else {
             return Err(NO_RUNTIME.to_owned());
         };
         jvm::register_recorder_natives(jni, RecorderClasses { ring, live, watch, sections }, natives)
             .map_err(|error| error.to_string())?;
-        jvm::register_context_natives(jni, contexts, Contexts::addresses()).map_err(|error| error.to_string())?;
+        let (of_contexts, of_sites) = (Contexts::addresses(), CallSites::addresses());
+        jvm::register_table_natives(jni, (contexts, of_contexts), (sites, of_sites))
+            .map_err(|error| error.to_string())?;
         jvm::register_full_natives(jvmti, jni, full, exceptions::thrown).map_err(|error| error.to_string())?;
         let tick = StaticDoubleField::find(jni, watch, c"tick").map_err(|error| error.to_string())?;
         let origin = NanoClock::calibrate(jni).map_err(|error| error.to_string())?.origin();
@@ -92,7 +101,7 @@ impl RuntimeClasses {
         for class in defined {
             jvm::call_static_void_with_class(jni, recorder, c"initialise", class).map_err(|error| error.to_string())?;
         }
-        Ok(RuntimeClasses { recorder, clock, contexts, full, tick })
+        Ok(RuntimeClasses { recorder, clock, contexts, sites, full, tick })
     }
 
     /// Chooses the clock of the probes and gets it ready; before anybody asks what time it is. The classes are those of the first
@@ -110,6 +119,16 @@ impl RuntimeClasses {
     /// Gets anchors and conditional probes ready: what is compiled for these is compiled for both ways, inside a context and outside. Records nothing.
     pub(crate) fn warm_up_contexts(&self, jni: &Jni<'_>) -> Result<(), String> {
         jvm::call_static_void(jni, self.contexts, c"warmUp").map_err(|error| error.to_string())
+    }
+
+    /// Looks at the thread of the measured call that has this frame.
+    pub(crate) fn with_thread_of_frame<R>(
+        &self,
+        jni: &Jni<'_>,
+        frame: usize,
+        look: impl FnOnce(ObjectRef<'_>) -> R,
+    ) -> Option<R> {
+        jvm::with_static_thread(jni, self.sites, c"threads", frame, look)
     }
 
     /// Switches all probes on.

@@ -29,6 +29,8 @@ pub(super) struct Batches {
     took: Option<(usize, f64)>,
     /// The fixed part of a batch's time in seconds, as far as is known.
     fixed: f64,
+    /// The longest time of a batch of this change.
+    longest: Duration,
 }
 
 impl Default for Batches {
@@ -40,12 +42,30 @@ impl Default for Batches {
 impl Batches {
     /// Batches with `distance` between two of them.
     fn new(distance: Duration) -> Batches {
-        Batches { budget: Duration::MAX, distance, size: FIRST, last: None, took: None, fixed: 0.0 }
+        Batches {
+            budget: Duration::MAX,
+            distance,
+            size: FIRST,
+            last: None,
+            took: None,
+            fixed: 0.0,
+            longest: Duration::ZERO,
+        }
     }
 
     /// From now on a batch is to take no longer than this.
     pub(super) fn keep_within(&mut self, budget: Duration) {
         self.budget = budget;
+    }
+
+    /// Another change begins.
+    pub(super) fn forget_longest(&mut self) {
+        self.longest = Duration::ZERO;
+    }
+
+    /// Returns the longest time that a batch of this change took.
+    pub(super) fn longest(&self) -> Duration {
+        self.longest
     }
 
     /// Returns how many classes the next batch may have.
@@ -61,6 +81,7 @@ impl Batches {
     /// Notes that a batch of this many classes ended now and took this long.
     pub(super) fn took(&mut self, classes: usize, time: Duration) {
         self.last = Some(Instant::now());
+        self.longest = self.longest.max(time);
         let seconds = time.as_secs_f64();
         if let Some((other, took)) = self.took.replace((classes, seconds))
             && classes.abs_diff(other) > other / 4

@@ -69,6 +69,8 @@ pub(crate) struct Outcome {
     pub(crate) changed: Names,
     /// How many classes were to be restored and keep their probes, switched off.
     pub(crate) kept: usize,
+    /// The longest time for which the application was stopped.
+    pub(crate) longest_stop: Duration,
     /// What classes have got since is noted with this pass, or with a later one.
     pub(crate) pass: u32,
 }
@@ -249,6 +251,7 @@ impl Shared {
 
     fn carry_out(&self, jvmti: Jvmti, jni: &Jni<'_>, request: &Request, batches: &mut Batches) -> Outcome {
         let instrumentation = &request.instrumentation;
+        batches.forget_longest();
         batches.keep_within(Duration::from_millis(instrumentation.config.control.stop_ms.into()));
         if matches!(request.change, Change::Restore) {
             self.state.lock().waiting = None;
@@ -317,7 +320,13 @@ impl Shared {
         }
         self.wait_no_longer(&retransforming);
         let pass = retransforming.pass();
-        Outcome { changed: retransforming.changed(), refused: retransforming.refused, kept: 0, pass }
+        Outcome {
+            changed: retransforming.changed(),
+            refused: retransforming.refused,
+            kept: 0,
+            pass,
+            longest_stop: batches.longest(),
+        }
     }
 
     fn replan(

@@ -1,6 +1,7 @@
 //! What a session answers to clients of the control socket.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -189,12 +190,13 @@ impl Controlled for Session {
         self.callees_of(request)
     }
 
-    fn diagnose(&self, request: &DiagnoseRequest) -> Result<Diagnosis, Refusal> {
-        Err(Refusal::from(format!("{} cannot be diagnosed yet", request.method)))
+    fn diagnose(self: Arc<Self>, request: &DiagnoseRequest) -> Result<Diagnosis, Refusal> {
+        self.check_that_probes_record()?;
+        self.begin_diagnosis(request)
     }
 
     fn diagnosis(&self, claim: u32) -> Result<Diagnosis, Refusal> {
-        Err(Refusal::from(format!("there is no diagnosis {claim}")))
+        self.diagnosis_of(claim)
     }
 
     fn claims(&self) -> ClaimList {

@@ -2,8 +2,9 @@
 
 use std::cell::RefCell;
 
+use classfile::access;
 use control::{Callees, CalleesRequest, ErrorCode, LeftAlone, Refusal};
-use instrument_core::facts::call_sites::CallKind;
+use instrument_core::facts::call_sites::{Call, CallKind, Target};
 use instrument_core::internal_name::to_source;
 use instrument_core::rules::nearest_name::nearest_name;
 use instrument_core::rules::patterns::NameGlob;
@@ -14,10 +15,12 @@ use rustc_hash::FxHashMap;
 
 use super::Session;
 use super::loaded_inventory::refuse_at_the_end;
-use crate::classes::hierarchy::ClassId;
+use crate::call_sites::MethodKey;
+use crate::classes::hierarchy::{ClassId, LoaderId};
 use crate::classes::known_calls::KnownCalls;
 use crate::discovery::{
-    ClassAt, Declared, InstrumentedCode, Limits, LoadedProgram, LoadedTypes, ProbeState, Types, explore,
+    ClassAt, Declared, InstrumentedCode, Limits, LoadedProgram, LoadedTypes, MethodAt, ProbeState, Program, Types,
+    explore, implementers, resolve,
 };
 use crate::jvm::{LoadedClass, Wish, ask_for};
 use crate::transform::JvmOrigin;
@@ -38,6 +41,8 @@ const CLASS_KB: u64 = 1_024;
 const MOST_ASKED: usize = 100;
 /// Most names in the text of a refusal.
 const MOST_NAMES: usize = 20;
+/// Most classes in one.
+const MOST_NAMED: usize = 5;
 
 /// The methods that a request means.
 struct Asked {
@@ -100,7 +105,73 @@ impl InstrumentedCode for SessionCode<'_> {
     }
 }
 
+/// A method of a loaded class that a request means.
+#[derive(Debug, Clone)]
+pub(super) struct MeantMethod {
+    pub(super) key: MethodKey,
+    /// As people write it.
+    pub(super) text: String,
+    pub(super) loader_name: String,
+    /// Why it cannot be changed.
+    pub(super) obstacle: Option<String>,
+    /// What to do about that.
+    pub(super) help: String,
+}
+
 impl Session {
+    /// Returns the methods that a request means.
+    pub(super) fn meant_methods(&self, method: &str, loader: Option<&str>) -> Result<Vec<MeantMethod>, Refusal> {
+        let request = CalleesRequest {
+            method: method.to_owned(),
+            loader: loader.map(str::to_owned),
+            ..CalleesRequest::default()
+        };
+        let asked = Asked::parse(&request)?;
+        self.with_program(CLASS_KB, |types, program, _| {
+            let (methods, _) = meant(&asked, method, types, program)?;
+            Ok(methods.into_iter().filter_map(|at| meant_method(types, program, at)).collect())
+        })
+    }
+
+    /// Returns the methods that a call of a measured method may run: the one that its instruction means, or those that may run in its place, each with why it
+    /// cannot be measured. `Err` if that is unknown.
+    pub(super) fn methods_of_call(&self, from: &MethodKey, call: &Call) -> Result<Vec<MeantMethod>, String> {
+        let found = self.with_program(CLASS_KB, |types, program, _| {
+            let class = types.all().find(|(_, id)| (&*id.0, id.1) == (&*from.class, from.loader)).map(|(at, _)| at);
+            let candidates =
+                class.ok_or_else(|| "its class is gone".to_owned()).and_then(|class| candidates(types, class, call));
+            Ok(candidates.map(|all| {
+                let mut methods: Vec<MeantMethod> =
+                    all.into_iter().filter_map(|at| meant_method(types, program, at)).collect();
+                methods.truncate(IMPLEMENTERS);
+                methods
+            }))
+        });
+        found.map_err(|refusal| refusal.to_string())?
+    }
+
+    /// Whether a class is one of JDBC's statements, as far as its loaded super types say.
+    pub(super) fn is_statement(&self, class: &[u8], loader: LoaderId) -> bool {
+        const STATEMENT: &[u8] = b"java/sql/Statement";
+        let found = self.with_program(CLASS_KB, |types, _, _| {
+            let found = types.all().find(|(_, id)| &*id.0 == class && (id.1 == loader || class.starts_with(b"java/")));
+            let mut pending: Vec<ClassAt> = found.map(|(at, _)| at).into_iter().collect();
+            let mut seen = Vec::new();
+            while let Some(at) = pending.pop() {
+                if types.name(at) == STATEMENT {
+                    return Ok(true);
+                }
+                if !seen.contains(&at) {
+                    seen.push(at);
+                    let (super_class, interfaces) = types.super_types(at);
+                    pending.extend(super_class.into_iter().chain(interfaces.iter().copied()));
+                }
+            }
+            Ok(false)
+        });
+        found.unwrap_or(false)
+    }
+
     /// Returns what the methods may call that the request means.
     pub(super) fn callees_of(&self, request: &CalleesRequest) -> Result<Callees, Refusal> {
         let asked = Asked::parse(request)?;
@@ -110,8 +181,23 @@ impl Session {
             implementers: request.implementers.unwrap_or(IMPLEMENTERS),
             opcodes: request.opcodes.clone().unwrap_or_else(|| CallKind::ALL.to_vec()),
         };
-        let most_bytes =
-            usize::try_from(request.class_kb.unwrap_or(CLASS_KB)).unwrap_or(usize::MAX).saturating_mul(1_024);
+        self.with_program(request.class_kb.unwrap_or(CLASS_KB), |types, program, inspection| {
+            let (methods, notices) = meant(&asked, &request.method, types, program)?;
+            let mut callees = explore(program, &methods, &limits);
+            refuse_at_the_end(inspection)?;
+            (callees.decoded, callees.known) = program.counts();
+            callees.notices = notices;
+            Ok(callees)
+        })
+    }
+
+    /// Looks at the program of the loaded classes; those that take more KiB than this are not looked into.
+    fn with_program<R>(
+        &self,
+        class_kb: u64,
+        look: impl FnOnce(&LoadedTypes<'_>, &LoadedProgram<'_>, &Inspection<'_>) -> Result<R, Refusal>,
+    ) -> Result<R, Refusal> {
+        let most_bytes = usize::try_from(class_kb).unwrap_or(usize::MAX).saturating_mul(1_024);
         self.with_loaded(|loaded, inspection| {
             let (jvmti, jni) = (inspection.jvmti, inspection.jni);
             // Only threads that the JVM knows may ask.
@@ -127,14 +213,52 @@ impl Session {
             let goes_on = || refuse_at_the_end(inspection).is_ok();
             let code = SessionCode(inspection);
             let program = LoadedProgram::new((jvmti, jni), &types, &code, most_bytes, &states, &loader_name, &goes_on);
-            let (methods, notices) = meant(&asked, &request.method, &types, &program)?;
-            let mut callees = explore(&program, &methods, &limits);
-            refuse_at_the_end(inspection)?;
-            (callees.decoded, callees.known) = program.counts();
-            callees.notices = notices;
-            Ok(callees)
+            look(&types, &program, inspection)
         })
     }
+}
+
+/// Returns the methods that a call may run.
+fn candidates(types: &LoadedTypes<'_>, from: ClassAt, call: &Call) -> Result<Vec<MethodAt>, String> {
+    let (kind, named) = match &call.target {
+        Target::Method(named) => (call.kind, named),
+        Target::Function(kind, named) => (*kind, named),
+        Target::Bootstrap(_) | Target::Unknown(..) => {
+            return Err("a dynamic call: what it leads to is unknown".to_owned());
+        }
+    };
+    let resolved = resolve(types, named, from).map_err(|why| why.texts().1.to_owned())?;
+    let mut all = vec![resolved];
+    if matches!(kind, CallKind::Virtual | CallKind::Interface) {
+        all.extend(implementers(types, resolved));
+    }
+    all.retain(|(class, method)| types.methods(*class).get(*method).is_some_and(|of| of.flags & access::ABSTRACT == 0));
+    if all.is_empty() { Err("no loaded class implements it".to_owned()) } else { Ok(all) }
+}
+
+fn meant_method(
+    types: &LoadedTypes<'_>,
+    program: &LoadedProgram<'_>,
+    (class, method): MethodAt,
+) -> Option<MeantMethod> {
+    let (_, id) = types.class(class)?;
+    let declared = types.methods(class).get(method)?.clone();
+    let key = MethodKey {
+        class: (&*id.0).into(),
+        loader: id.1,
+        name: (&*declared.name).into(),
+        descriptor: (&*declared.descriptor).into(),
+    };
+    let entry = program.entry((class, method));
+    let implemented = implementers(types, (class, method));
+    let names = implemented.iter().take(MOST_NAMED).map(|(class, _)| to_source(types.name(*class)));
+    let help = if declared.flags & access::ABSTRACT != 0 && !implemented.is_empty() {
+        format!("name a class that implements it: {}", names.collect::<Vec<_>>().join(", "))
+    } else {
+        "`instr callees` shows what can be measured, and `instr explain --live` why not".to_owned()
+    };
+    let text = key.text();
+    Some(MeantMethod { key, text, loader_name: entry.loader.unwrap_or_default(), obstacle: entry.reason, help })
 }
 
 /// What keeps classes from being changed, by class: asking is not cheap.
@@ -165,9 +289,6 @@ fn loader_name(inspection: &Inspection<'_>, class: LoadedClass<'_>, id: &ClassId
         origin.loader().unwrap_or_default().join(", ")
     })
 }
-
-/// A method by its class and its place among the methods of that.
-type MethodAt = (ClassAt, usize);
 
 /// Returns the methods that are meant, and notices about classes that were not looked into.
 fn meant(

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use control::{ClaimList, ClaimRow};
+use control::{ClaimList, ClaimRow, DiagnosisState};
 use instrument_core::selection::CompiledRule;
 use trace::report::counted;
 
@@ -87,6 +87,9 @@ impl Session {
         } else {
             "pending"
         };
+        if claim.diagnosis.is_some() {
+            return self.diagnosis_row(claim);
+        }
         let made_by = match kept {
             Kept::No => "instr probe",
             Kept::ForNextStart | Kept::SinceEarlierStart => "instr probe --pin",
@@ -118,6 +121,29 @@ impl Session {
             state: state.to_owned(),
             reason,
             hits: Some(*hits),
+            expires: expiry.text(Instant::now()),
+        }
+    }
+
+    fn diagnosis_row(&self, claim: &Claim) -> ClaimRow {
+        let Claim { id, probes, expiry, .. } = claim;
+        let found = self.diagnosis_of(*id).ok();
+        let state = match found.as_ref().map(|of| of.state) {
+            Some(DiagnosisState::Inserting) | None => "waiting",
+            Some(_) => "active",
+        };
+        let context = probes.context().map(|context| format!(", inside {context}")).unwrap_or_default();
+        let waits = found.as_ref().and_then(|of| of.reason.clone()).map(|why| format!("; {why}")).unwrap_or_default();
+        ClaimRow {
+            id: Some(*id),
+            owner: "diagnosis".to_owned(),
+            role: "call sites".to_owned(),
+            class: probes.class.clone(),
+            method: probes.method.clone(),
+            level: None,
+            state: state.to_owned(),
+            reason: format!("instr diagnose{context}{waits}"),
+            hits: found.map(|of| of.calls),
             expires: expiry.text(Instant::now()),
         }
     }

@@ -11,6 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use trace::report::counted;
 
 use super::{Kinds, Session};
+use crate::call_sites;
 use crate::contexts::{self, Context};
 use crate::desired::generation::Generation;
 use crate::desired::withdrawn_probes::WithdrawnProbes;
@@ -19,7 +20,7 @@ use crate::jvm::{LoadedClasses, methods_of};
 use crate::reconcile::{Change, Outcome};
 
 /// Most methods that a pattern may match, unless the request states another number.
-const MOST_METHODS: usize = 1_000;
+pub(super) const MOST_METHODS: usize = 1_000;
 /// Classes that are on their way past the hook get probes that nobody wants any more, a few times at most.
 const MOST_ROUNDS: usize = 16;
 /// Most classes whose reason is answered.
@@ -103,8 +104,9 @@ impl Session {
     }
 
     /// Takes a claim back of which nothing was inserted.
-    fn give_up(&self, claim: &Claim) -> Result<(), String> {
+    pub(super) fn give_up(&self, claim: &Claim) -> Result<(), String> {
         self.instrumentation.claims.remove(claim.id);
+        claim.diagnosis.iter().for_each(|number| _ = call_sites::of_process().end(*number));
         claim.context.iter().for_each(|context| contexts::of_process().give_up(context));
         self.unpin(claim)
     }
@@ -161,6 +163,9 @@ impl Session {
         let Some(claim) = self.instrumentation.claims.remove(id) else {
             return Err(format!("there is no claim {id}: `instr claims` lists those of persons with their numbers"));
         };
+        if claim.diagnosis.is_some() {
+            self.diagnoses.note_end(id, reason);
+        }
         let unpinned = self.unpin(&claim);
         self.put_claims_in_force();
         self.switch_off(id);
@@ -185,12 +190,13 @@ impl Session {
     /// Takes away what a claim wanted that has ended; returns how many probes that were.
     pub(super) fn take_away_of(&self, claim: &Claim) -> usize {
         let closed = claim.context.as_ref().filter(|context| contexts::of_process().close(context));
-        self.take_away(closed)
+        let measured = claim.diagnosis.map(|number| call_sites::of_process().end(number)).unwrap_or_default();
+        self.take_away(closed, measured)
     }
 
-    /// Retransforms the classes of probes that nobody wants and those with anchors of a context that was closed, and returns how many probes these have
+    /// Retransforms the classes of probes that nobody wants, those with anchors of a context that was closed and those with calls that were measured, and returns how many probes these have
     /// lost. Classes that the JVM cannot retransform keep them, at level off, and inert anchors.
-    fn take_away(&self, closed: Option<&Arc<Context>>) -> usize {
+    fn take_away(&self, closed: Option<&Arc<Context>>, mut measured: FxHashSet<Arc<[u8]>>) -> usize {
         let (live, contexts) = (&self.instrumentation.live, contexts::of_process());
         let class = |probe: &u32| self.instrumentation.probes.method(*probe).map(|method| method.class);
         let (mut taken, mut is_clean) = (0, true);
@@ -198,7 +204,7 @@ impl Session {
             // Classes that were on their way past the hook with the claim get its probes and anchors meanwhile.
             let unwanted = live.take_unwanted();
             let anchored = closed.map(|context| contexts.take_classes(context)).unwrap_or_default();
-            if unwanted.is_empty() && anchored.is_empty() {
+            if unwanted.is_empty() && anchored.is_empty() && measured.is_empty() {
                 break;
             }
             if round == MOST_ROUNDS {
@@ -206,7 +212,8 @@ impl Session {
                 is_clean = false;
                 break;
             }
-            let names = unwanted.iter().filter_map(class).chain(anchored.iter().cloned()).collect();
+            let names =
+                unwanted.iter().filter_map(class).chain(anchored.iter().cloned()).chain(measured.drain()).collect();
             let Some(outcome) = self.reconciler.carry_out(&self.instrumentation, Change::Remove(names)) else {
                 is_clean = false;
                 break;
@@ -273,7 +280,7 @@ impl Session {
     }
 
     /// Refuses a pattern that matches more methods of loaded classes than are meant; returns how many it matches.
-    fn check_number_of_methods(&self, probes: &RequestedProbes, most: usize) -> Result<usize, String> {
+    pub(super) fn check_number_of_methods(&self, probes: &RequestedProbes, most: usize) -> Result<usize, String> {
         let counted = self.vm.with_attached_daemon(c"instr-probe", |jni| {
             let loaded = LoadedClasses::all(self.jvmti, jni).map_err(|error| error.to_string())?;
             let (mut classes, mut methods, mut without) = (0, 0, 0);

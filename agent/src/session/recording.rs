@@ -14,6 +14,7 @@ use settings::TraceMode;
 use trace::{PAUSED, RECORDING};
 
 use super::{Session, SessionWatcher};
+use crate::call_sites;
 use crate::classes::unloaded_classes::KeptAboutClasses;
 use crate::contexts;
 use crate::control::{self as control_service, ControlSocket, Controlled};
@@ -57,6 +58,8 @@ pub(super) struct Running {
     pub(super) governor: Option<JoinHandle<()>>,
     /// The thread that inserts probes into delegates in loaded classes.
     pub(super) delegates: Option<JoinHandle<()>>,
+    /// The threads of diagnoses.
+    pub(super) diagnoses: Vec<JoinHandle<()>>,
     pub(super) runtime: Option<RuntimeClasses>,
     /// The trace file, if it could be created.
     pub(super) trace_file: Option<PathBuf>,
@@ -407,6 +410,7 @@ impl Session {
         self.instrumentation.leave();
         self.instrumentation.claims.clear();
         contexts::of_process().close_all();
+        call_sites::of_process().end_all();
         self.instrumentation.live.clear_level_claims();
         self.instrumentation.events.listen(self.jvmti, false);
         // A class with wrappers must keep them whenever it is retransformed, so the hook stays on for those.
@@ -437,9 +441,10 @@ impl Session {
         // After the drainer, which starts them.
         let threads = {
             let mut running = self.running.lock();
-            [running.governor.take(), running.claims.take(), running.delegates.take()]
+            let others = [running.governor.take(), running.claims.take(), running.delegates.take()];
+            others.into_iter().flatten().chain(running.diagnoses.drain(..)).collect::<Vec<_>>()
         };
-        if threads.into_iter().flatten().filter_map(|thread| thread.join().err()).count() > 0 {
+        if threads.into_iter().filter_map(|thread| thread.join().err()).count() > 0 {
             tracing::error!("inserting or removing probes failed");
         }
         // After the drainer: what it found last is published, too.

@@ -21,6 +21,7 @@ use super::ahead_of_time::Inserted;
 use super::class_origin::JvmOrigin;
 use super::class_plan::{ClassPlan, Coming};
 use super::hook_facts::HookFacts;
+use super::measured_calls::MeasuredCalls;
 use super::numbered_places::{self, NumberedPlace};
 use super::undecided::Undecided;
 use super::wishes::{self, Decided};
@@ -140,7 +141,7 @@ fn examine(
             return None;
         }
     };
-    let decided = wishes::decide(instrumentation, generation, &file, &context, coming);
+    let decided = wishes::decide(instrumentation, generation, (&file, class.loader_id()), &context, coming);
     facts.note_decision(file.this_class().as_bytes(), decided.by_rules);
     generation.delegates.add(file.this_class().as_bytes(), &decided.decision.delegates);
     if !marks.is_empty() {
@@ -225,6 +226,7 @@ fn instrument(
         return Some(rewritten);
     }
     let mut plan = ClassPlan::new(file, decision, coming);
+    let measured = MeasuredCalls::plan(file, decided, &mut plan);
     refuse_all(&plan.refused);
     generation.doubts.note(file, decision);
     if plan.methods.is_empty() {
@@ -244,6 +246,7 @@ fn instrument(
         outcome = run_engine(generation, file, &plan.methods);
     }
     refuse_all(refused_of(&outcome));
+    measured.note(&outcome);
     let Outcome::Rewritten(mut rewritten) = outcome else { return None };
     numbered((instrumentation, generation), (file, class.loader_id()), decided, &mut rewritten)?;
     if is_counted {
@@ -353,8 +356,8 @@ fn number_probes(
 ) -> Option<()> {
     let templates = generation.templates();
     let mut places = numbered_places::of(templates, (file.this_class().as_bytes(), decided), &rewritten.probes);
-    for (offset, anchor) in places.anchors.drain(..) {
-        write_number(&mut rewritten.bytes, offset, anchor)?;
+    for (offset, number) in places.fixed.drain(..) {
+        write_number(&mut rewritten.bytes, offset, number)?;
     }
     let mut watches = false;
     let requests = places.probes.iter().map(|place| {

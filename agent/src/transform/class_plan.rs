@@ -6,7 +6,7 @@ use classfile::ClassFile;
 use instrument_core::level::Mode;
 use instrument_core::selection::{ClassDecision, MethodDecision};
 use instrument_core::template::TemplateId;
-use instrument_core::{MethodPlan, NotWrapped, Refused, Templates};
+use instrument_core::{CallSite, MethodPlan, NotWrapped, Refused, Templates};
 
 use crate::classes::wrapped_classes::{WrappedClasses, WrappedMethods};
 use crate::jvm;
@@ -82,6 +82,13 @@ impl ClassPlan {
             }
         }
         plan
+    }
+
+    /// Has these calls in the body of a method measured; returns whether anything is put around it.
+    pub(crate) fn measure(&mut self, method_index: usize, sites: Vec<CallSite>) -> bool {
+        let Some(plan) = self.methods.iter_mut().find(|plan| plan.method_index == method_index) else { return false };
+        plan.sites = sites;
+        true
     }
 
     /// Takes the templates off the wrappers among these methods, and the others out of the plan.

@@ -158,7 +158,7 @@ impl Inspection<'_> {
                 };
                 let explanation = generation.rules().explain(file, &context);
                 let coming = Coming::Again(instrumentation.wrapped.of_class(&id.0, id.1));
-                let decided = wishes::decide(instrumentation, generation, file, &context, &coming);
+                let decided = wishes::decide(instrumentation, generation, (file, id.1), &context, &coming);
                 let plan = ClassPlan::new(file, &decided.decision, &coming);
                 let mut now = explanation.clone();
                 self.add_claims(&mut now, &decided);

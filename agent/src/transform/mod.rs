@@ -10,6 +10,7 @@ pub(crate) mod inspection;
 pub(crate) mod instrumentation;
 pub(crate) mod late_decisions;
 pub(crate) mod late_restores;
+mod measured_calls;
 pub(crate) mod method_state;
 mod numbered_places;
 mod undecided;

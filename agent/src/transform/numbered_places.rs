@@ -13,8 +13,8 @@ use crate::desired::ConditionalProbe;
 pub(super) struct NumberedPlaces<'d> {
     /// Those of probes.
     pub(super) probes: Vec<NumberedPlace<'d>>,
-    /// Those of anchors, by their offset in the class file, with the numbers.
-    pub(super) anchors: Vec<(usize, u32)>,
+    /// Those of anchors and of methods with measured calls, by their offset in the class file, with the numbers.
+    pub(super) fixed: Vec<(usize, u32)>,
 }
 
 /// The place of a probe's number.
@@ -36,17 +36,25 @@ pub(super) fn of<'d>(
     let mut places = NumberedPlaces::default();
     for slot in slots {
         let purpose = library.get(slot.template).map_or(Purpose::Rules, |template| template.purpose);
-        let of_method = |InContexts { probes, steps }: &'d InContexts| {
+        let of_method = |InContexts { probes, steps, .. }: &'d InContexts| {
             (probes.iter().collect(), contexts::of_process().anchors(class, steps))
         };
-        if matches!(purpose, Purpose::Rules | Purpose::CallSites) {
-            places.probes.push(NumberedPlace { slot: *slot, conditional: None });
-            continue;
+        match purpose {
+            Purpose::Rules => {
+                places.probes.push(NumberedPlace { slot: *slot, conditional: None });
+                continue;
+            }
+            Purpose::CallSites => {
+                let measured = decided.in_contexts(slot.method_index).and_then(|of| of.measured);
+                places.fixed.push((slot.offset, measured.unwrap_or(0)));
+                continue;
+            }
+            Purpose::Anchor | Purpose::Conditional => {}
         }
         let of_method = || decided.in_contexts(slot.method_index).map(of_method).unwrap_or_default();
         let (probes, anchors) = left.entry(slot.method_index).or_insert_with(of_method);
         match purpose {
-            Purpose::Anchor => places.anchors.push((slot.offset, anchors.pop().unwrap_or(INERT_ANCHOR))),
+            Purpose::Anchor => places.fixed.push((slot.offset, anchors.pop().unwrap_or(INERT_ANCHOR))),
             Purpose::Rules | Purpose::CallSites | Purpose::Conditional => {
                 let of_template = probes.iter().position(|probe| probe.template == slot.template);
                 let conditional = of_template.map(|at| probes.swap_remove(at));

@@ -9,6 +9,8 @@ use instrument_core::template::{Purpose, TemplateId, TemplateLibrary};
 use rustc_hash::FxHashMap;
 
 use super::class_plan::Coming;
+use crate::call_sites::{self, MeasuredMethod};
+use crate::classes::hierarchy::LoaderId;
 use crate::contexts::AnchorStep;
 use crate::desired::generation::{ClaimedProbes, ClaimedRole, Generation};
 use crate::desired::withdrawn_probes::Signature;
@@ -27,24 +29,44 @@ pub(super) struct Decided {
     pub(super) by_rules: Option<u64>,
     /// By their indices, the methods that claims of persons are about, and all that is wanted of these.
     claimed: FxHashMap<usize, Vec<Wish>>,
-    /// By their indices, the methods with probes that record inside contexts only, or with anchors.
+    /// By their indices, the methods with probes that record inside contexts only, with anchors, or with measured calls.
     in_contexts: FxHashMap<usize, InContexts>,
+    /// Methods of the class that a diagnosis measures, and what its rules say.
+    measured: Vec<(MeasuredMethod, ClassDecision)>,
     /// What each claim decides by itself.
     by_claims: Vec<(u32, ClassDecision)>,
 }
 
-/// What contexts have put into a method.
+/// What contexts and diagnoses have put into a method.
 #[derive(Debug, Clone)]
 pub(super) struct InContexts {
     pub(super) probes: Vec<ConditionalProbe>,
     /// The steps for which its anchors stand.
     pub(super) steps: Vec<AnchorStep>,
+    /// The number under which its calls are measured.
+    pub(super) measured: Option<u32>,
 }
 
 impl Decided {
     /// Returns what contexts have put into a method, if anything.
     pub(super) fn in_contexts(&self, method_index: usize) -> Option<&InContexts> {
         self.in_contexts.get(&method_index)
+    }
+
+    /// Returns the methods of the class that a diagnosis wants to measure: number, name and descriptor, and why not if the rules leave it alone.
+    pub(super) fn measured<'d>(
+        &'d self,
+        file: &'d ClassFile<'_>,
+    ) -> impl Iterator<Item = (usize, u32, Option<SkipReason>)> + 'd {
+        self.measured.iter().filter_map(|(measured, decision)| {
+            let is_it = |method: &Member<'_>| is_method(measured, method);
+            let index = file.methods().iter().position(is_it)?;
+            let skipped = match decision.methods.get(index)? {
+                MethodDecision::Skipped(reason) => Some(*reason),
+                MethodDecision::Chosen(_) => None,
+            };
+            Some((index, measured.number, skipped))
+        })
     }
 
     /// Returns who wants the probe of this template in this method, if a claim of a person is about the method.
@@ -64,7 +86,7 @@ impl Decided {
     ) -> Vec<String> {
         let of_rules = chosen.iter().filter_map(|id| library.get(*id)).filter(|of| of.purpose == Purpose::Rules);
         let mut names: Vec<String> = of_rules.map(|template| template.name.clone()).collect();
-        let Some(InContexts { probes, steps }) = self.in_contexts(method_index) else { return names };
+        let Some(InContexts { probes, steps, measured }) = self.in_contexts(method_index) else { return names };
         for ConditionalProbe { template, context, .. } in probes {
             let name = library.get(*template).map_or("?", |template| template.name.as_str());
             names.push(format!("{name} inside {}", context.text()));
@@ -72,6 +94,7 @@ impl Decided {
         let mut anchors: Vec<String> = steps.iter().map(|of| format!("anchor of {}", of.context.text())).collect();
         anchors.dedup();
         names.extend(anchors);
+        names.extend(measured.map(|_| "call sites".to_owned()));
         names
     }
 
@@ -79,7 +102,7 @@ impl Decided {
     pub(super) fn templates_if_refused(&self, method_index: usize) -> Option<Arc<[TemplateId]>> {
         let wishes = self.claimed.get(&method_index)?.iter();
         let is_left = |wish: &&Wish| match wish {
-            Wish::Conditional { .. } | Wish::Anchor(_) => false,
+            Wish::Conditional { .. } | Wish::Anchor(_) | Wish::CallSites(_) => false,
             Wish::Rules { .. } => self.in_contexts.contains_key(&method_index),
             Wish::Person { .. } | Wish::Suppress => true,
         };
@@ -111,7 +134,7 @@ impl Decided {
 pub(super) fn decide(
     instrumentation: &Instrumentation,
     generation: &Generation,
-    file: &ClassFile<'_>,
+    (file, loader): (&ClassFile<'_>, LoaderId),
     context: &ClassContext<'_>,
     coming: &Coming,
 ) -> Decided {
@@ -126,14 +149,27 @@ pub(super) fn decide(
         .map(|claimed| (claimed, claimed.rules.decide(file, &without_reach)))
         .collect();
     let suppressed = instrumentation.withdrawn.as_ref().map_or_else(Vec::new, |withdrawn| withdrawn.methods_of(name));
+    let measured: Vec<(MeasuredMethod, ClassDecision)> = call_sites::of_process()
+        .of_class(name, loader)
+        .into_iter()
+        .map(|method| {
+            let decision = method.rules.decide(file, &without_reach);
+            (method, decision)
+        })
+        .collect();
     let (mut of_claims, mut in_contexts) = (FxHashMap::default(), FxHashMap::default());
     // For most classes the rules say all there is.
-    if claimed.is_empty() && suppressed.is_empty() {
-        return Decided { decision, by_rules, claimed: of_claims, in_contexts, by_claims: Vec::new() };
+    if claimed.is_empty() && suppressed.is_empty() && measured.is_empty() {
+        return Decided { decision, by_rules, claimed: of_claims, in_contexts, measured, by_claims: Vec::new() };
     }
     for (index, (method, decided)) in file.methods().iter().zip(&mut decision.methods).enumerate() {
         let rule = if let MethodDecision::Chosen(chosen) = &*decided { Some(chosen.rule) } else { None };
         let mut wishes = wishes(generation.templates(), (method, decided), &claimed, index, &suppressed);
+        let is_taken = |(_, decision): &&(MeasuredMethod, ClassDecision)| {
+            matches!(decision.methods.get(index), Some(MethodDecision::Chosen(_)))
+        };
+        let of_method = measured.iter().filter(|(measured, _)| is_method(measured, method)).filter(is_taken);
+        wishes.extend(of_method.map(|(measured, _)| Wish::CallSites(measured.number)));
         leave_out_late_wrapper(&mut wishes, method, coming);
         take_live_variants(&mut wishes, generation.templates());
         match effective_plan(&wishes) {
@@ -159,23 +195,29 @@ pub(super) fn decide(
         }
     }
     let by_claims = claimed.into_iter().map(|(claimed, decision)| (claimed.claim, decision)).collect();
-    Decided { decision, by_rules, claimed: of_claims, in_contexts, by_claims }
+    Decided { decision, by_rules, claimed: of_claims, in_contexts, measured, by_claims }
 }
 
 impl InContexts {
     /// Returns what contexts put into a method.
     fn of(effective: &Effective) -> Option<InContexts> {
-        let Effective { conditional, steps, .. } = effective;
-        let is_any = !conditional.is_empty() || !steps.is_empty();
-        is_any.then(|| InContexts { probes: conditional.clone(), steps: steps.clone() })
+        let Effective { conditional, steps, measured, .. } = effective;
+        let is_any = !conditional.is_empty() || !steps.is_empty() || measured.is_some();
+        is_any.then(|| InContexts { probes: conditional.clone(), steps: steps.clone(), measured: *measured })
     }
 }
 
-/// Returns the templates of a method, outermost first: its anchors are innermost.
+fn is_method(measured: &MeasuredMethod, method: &Member<'_>) -> bool {
+    (&*measured.key.name, &*measured.key.descriptor) == (method.name.as_bytes(), method.descriptor.as_bytes())
+}
+
+/// Returns the templates of a method, outermost first: its anchors are innermost but for what measures its calls.
 fn all_templates(library: &TemplateLibrary, effective: &Effective, contexts: Option<&InContexts>) -> Arc<[TemplateId]> {
-    let Some(InContexts { probes, steps }) = contexts else { return Arc::clone(&effective.templates) };
+    let Some(InContexts { probes, steps, measured }) = contexts else { return Arc::clone(&effective.templates) };
     let anchors = (0..AnchorStep::words(steps)).filter_map(|_| library.anchor());
-    effective.templates.iter().copied().chain(probes.iter().map(|probe| probe.template)).chain(anchors).collect()
+    let call_sites = measured.and_then(|_| library.call_sites());
+    let of_probes = probes.iter().map(|probe| probe.template);
+    effective.templates.iter().copied().chain(of_probes).chain(anchors).chain(call_sites).collect()
 }
 
 /// A wrapper that a rule wants cannot be added to a loaded class, which does not exclude what persons want.
@@ -184,7 +226,9 @@ fn leave_out_late_wrapper(wishes: &mut Vec<Wish>, method: &Member<'_>, coming: &
         Coming::First => false,
         Coming::Again(wrapped) => !wrapped.as_ref().is_some_and(|wrapped| wrapped.contains(method)),
     };
-    let is_by_person = |wish: &Wish| matches!(wish, Wish::Person { .. } | Wish::Conditional { .. } | Wish::Anchor(_));
+    let is_by_person = |wish: &Wish| {
+        matches!(wish, Wish::Person { .. } | Wish::Conditional { .. } | Wish::Anchor(_) | Wish::CallSites(_))
+    };
     if is_late && wishes.iter().any(is_by_person) {
         wishes.retain(|wish| !matches!(wish, Wish::Rules { mode: Mode::Wrapper, .. }));
     }

@@ -1,5 +1,7 @@
 //! `instr explain`: what the rules say about a class, and why.
 
+mod live;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{Write, stdout};
@@ -16,7 +18,6 @@ use instrument_core::internal_name::{to_internal, to_source};
 use instrument_core::rules::patterns::NameGlob;
 use instrument_core::selection::{ClassContext, ClassExplanation, ClassOrigin, NoFactsYet};
 
-use super::explain_live;
 use crate::classes::Classes;
 use crate::configuration::Configuration;
 use crate::delegates;
@@ -52,7 +53,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let config = match (&arguments.live, &arguments.config) {
-        (Some(pid), _) => return explain_live::run(*pid, &arguments.class, arguments.json),
+        (Some(pid), _) => return live::run(*pid, &arguments.class, arguments.json),
         (None, Some(config)) => config,
         (None, None) => {
             return Err(Failure::new("no configuration is named", "write --config CONFIG or --live PID").into());

@@ -155,7 +155,7 @@ fn level(name: String) -> Level {
 }
 
 /// Reads `30s`, `10m`, `2h`.
-fn seconds(text: &str) -> Result<u64, String> {
+pub(super) fn seconds(text: &str) -> Result<u64, String> {
     let (number, unit) = text.split_at(text.len() - text.chars().next_back().map_or(0, char::len_utf8));
     let factor = match unit {
         "s" => 1,

@@ -3,6 +3,7 @@
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use control::namespace_of;
@@ -74,6 +75,18 @@ impl Process {
     /// Whether it is no more, or only its parent has not noticed yet.
     pub(crate) fn has_ended(&self) -> bool {
         matches!(self.state(), None | Some('Z' | 'X'))
+    }
+
+    /// Whether a process has ended. One that is about to end has a moment to do so.
+    pub(crate) fn ends_now(pid: u32) -> bool {
+        let patience = Instant::now() + Duration::from_secs(1);
+        while Process::find(pid).is_ok_and(|process| !process.has_ended()) {
+            if Instant::now() >= patience {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        true
     }
 
     /// Whether somebody has stopped it (`kill -STOP`, Ctrl-Z, a debugger).

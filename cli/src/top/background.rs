@@ -115,17 +115,5 @@ impl Watch {
 /// Returns a sentence on the end of a process that did not answer; `None` if it is alive.
 pub(crate) fn end_of(pid: u32, last: &Status) -> Option<String> {
     let file = last.trace_file.as_ref().map(|file| format!("; its recording: {}", file.display()));
-    has_ended(pid).then(|| format!("process {pid} has ended{}", file.unwrap_or_default()))
-}
-
-/// Whether a process has ended. One that is about to end has a moment to do so.
-fn has_ended(pid: u32) -> bool {
-    let patience = Instant::now() + Duration::from_secs(1);
-    while Process::find(pid).is_ok_and(|process| !process.has_ended()) {
-        if Instant::now() >= patience {
-            return false;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    true
+    Process::ends_now(pid).then(|| format!("process {pid} has ended{}", file.unwrap_or_default()))
 }

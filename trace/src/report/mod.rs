@@ -2,6 +2,7 @@
 
 mod advice;
 mod data;
+mod diagnosis_data;
 mod diff_data;
 mod group_data;
 mod html;
@@ -11,7 +12,11 @@ mod transaction_data;
 mod units;
 
 pub use data::json;
+pub use diagnosis_data::diagnosis_json;
 pub use html::{diff_html, html, html_with_time_line};
-pub use terminal::{TerminalOptions, View, allocated, comparison, method, moved, terminal, transactions, view};
+pub use terminal::{
+    DiagnosisOptions, TerminalOptions, View, allocated, comparison, diagnosis, method, moved, terminal, transactions,
+    view,
+};
 pub use transaction_data::transactions_json;
 pub use units::{bytes, count, counted, date, duration, margin};

@@ -98,6 +98,14 @@ impl Controlled for MadeUp {
         Err(Refusal::new(ErrorCode::UnknownName, format!("no loaded class is named {class}")))
     }
 
+    fn diagnose(self: Arc<Self>, request: &DiagnoseRequest) -> Result<Diagnosis, Refusal> {
+        Err(Refusal::from(format!("{} is not diagnosed here", request.method)))
+    }
+
+    fn diagnosis(&self, claim: u32) -> Result<Diagnosis, Refusal> {
+        Err(Refusal::from(format!("there is no diagnosis {claim}")))
+    }
+
     fn claims(&self) -> ClaimList {
         ClaimList { claims: Vec::new() }
     }

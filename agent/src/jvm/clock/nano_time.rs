@@ -65,6 +65,22 @@ pub(crate) fn probe_nanos(read: u64) -> u64 {
     scale_in_use().map_or(read, |scale| scale.nanos(read))
 }
 
+/// The length of something between two readings of probes, in nanoseconds.
+pub(crate) fn probe_length_nanos(length: u64) -> u64 {
+    scale_in_use().map_or(length, |scale| {
+        let now = scale.now();
+        scale.nanos(now.wrapping_add(length)).saturating_sub(scale.nanos(now))
+    })
+}
+
+/// The same the other way round: by how much two readings of probes differ that are so far apart.
+pub(crate) fn nanos_as_probe_length(nanos: u64) -> u64 {
+    scale_in_use().map_or(nanos, |scale| {
+        let now = scale.nanos(scale.now());
+        scale.ticks(now.wrapping_add(nanos)).saturating_sub(scale.ticks(now))
+    })
+}
+
 fn java_nano_time(jni: &Jni<'_>) -> Result<i64, JavaError> {
     // SAFETY: valid environment, NUL-terminated names; java.lang.System has this static method, which returns a long.
     let value = unsafe {

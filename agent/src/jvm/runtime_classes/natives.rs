@@ -122,32 +122,40 @@ extern "system" fn register_section(
     jni::jint::try_from(number).unwrap_or(0)
 }
 
-/// The addresses that `java.instr.Contexts` asks for, in the order of its native methods.
-static CONTEXT_TABLES: OnceLock<[i64; 4]> = OnceLock::new();
+/// The addresses that `java.instr.Contexts` and `java.instr.Sites` ask for, in the order of their native methods.
+static TABLES: [OnceLock<i64>; 9] = [const { OnceLock::new() }; 9];
 
-/// Binds the native methods of `java.instr.Contexts`.
-pub(crate) fn register_context_natives(
+/// Binds the native methods of `java.instr.Contexts` and of `java.instr.Sites`.
+pub(crate) fn register_table_natives(
     jni: &Jni<'_>,
-    contexts: GlobalClass,
-    tables: [i64; 4],
+    (contexts, of_contexts): (GlobalClass, [i64; 4]),
+    (sites, of_sites): (GlobalClass, [i64; 5]),
 ) -> Result<(), JavaError> {
-    CONTEXT_TABLES.get_or_init(|| tables);
+    TABLES.iter().zip(of_contexts.into_iter().chain(of_sites)).for_each(|(place, table)| _ = place.set(table));
     let method = |name: &'static std::ffi::CStr, function: *const c_void| jni::JNINativeMethod {
         name: name.as_ptr(),
         signature: c"()J".as_ptr(),
         fnPtr: function.cast_mut(),
     };
     let methods = [
-        method(c"places", context_table::<0> as *const c_void),
-        method(c"anchors", context_table::<1> as *const c_void),
-        method(c"steps", context_table::<2> as *const c_void),
-        method(c"withoutPlace", context_table::<3> as *const c_void),
+        method(c"places", shared_table::<0> as *const c_void),
+        method(c"anchors", shared_table::<1> as *const c_void),
+        method(c"steps", shared_table::<2> as *const c_void),
+        method(c"withoutPlace", shared_table::<3> as *const c_void),
     ];
-    register(jni, contexts, &methods)
+    register(jni, contexts, &methods)?;
+    let methods = [
+        method(c"methods", shared_table::<4> as *const c_void),
+        method(c"diagnoses", shared_table::<5> as *const c_void),
+        method(c"watched", shared_table::<6> as *const c_void),
+        method(c"sums", shared_table::<7> as *const c_void),
+        method(c"frames", shared_table::<8> as *const c_void),
+    ];
+    register(jni, sites, &methods)
 }
 
-extern "system" fn context_table<const TABLE: usize>(_env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jlong {
-    CONTEXT_TABLES.get().and_then(|tables| tables.get(TABLE)).copied().unwrap_or(0)
+extern "system" fn shared_table<const TABLE: usize>(_env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jlong {
+    TABLES.get(TABLE).and_then(OnceLock::get).copied().unwrap_or(0)
 }
 
 /// Receives the internal names of types that were thrown.

@@ -7,7 +7,7 @@ use jvmti_bindings::sys::jni;
 
 use super::define_class::GlobalClass;
 use crate::jvm::error::JavaError;
-use crate::jvm::jni::{Jni, jni_call};
+use crate::jvm::jni::{Jni, ObjectRef, jni_call};
 
 /// Calls a static method without parameters and result.
 pub(crate) fn call_static_void(jni: &Jni<'_>, class: GlobalClass, name: &CStr) -> Result<(), JavaError> {
@@ -39,6 +39,28 @@ pub(crate) fn call_static_void_with_class(
         jni_call!(jni, CallStaticVoidMethodA, class.raw(), method, arguments.as_ptr());
     }
     if jni.exception_pending() { Err(jni.failure("calling the runtime")) } else { Ok(()) }
+}
+
+/// Looks at an element of a static array of threads; `None` if it is null, or there is no such array.
+pub(crate) fn with_static_thread<R>(
+    jni: &Jni<'_>,
+    class: GlobalClass,
+    name: &CStr,
+    index: usize,
+    look: impl FnOnce(ObjectRef<'_>) -> R,
+) -> Option<R> {
+    let field = StaticField::find(jni, class, name, c"[Ljava/lang/Thread;").ok()?;
+    let index = jni::jsize::try_from(index).ok()?;
+    // SAFETY: valid environment, live class, a static field of it that is an array of objects; the index is checked against its length. Gives new local
+    // references, freed below.
+    let element = unsafe {
+        let array = jni.own(jni_call!(jni, GetStaticObjectField, field.class.raw(), field.field))?;
+        if index >= jni_call!(jni, GetArrayLength, array.raw()) {
+            return None;
+        }
+        jni.own(jni_call!(jni, GetObjectArrayElement, array.raw(), index))?
+    };
+    Some(look(element.as_object()))
 }
 
 /// A `static double` that native code writes.

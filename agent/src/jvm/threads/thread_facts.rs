@@ -210,6 +210,36 @@ pub(crate) fn walk_stacks_with_states(
     threads: &[ObjectRef<'_>],
     depth: usize,
 ) -> Result<Vec<(bool, WalkedStack)>, JvmtiError> {
+    let all = stacks_in_states(jvmti, threads, depth)?.into_iter();
+    Ok(all.map(|(state, stack)| (state == ThreadState::Runnable, stack)).collect())
+}
+
+/// What a thread does, as far as JVMTI says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ThreadState {
+    /// It runs, or could; also in native code that waits in the kernel.
+    Runnable,
+    /// It waits to enter a monitor.
+    Blocked,
+    /// It waits for something else.
+    Waiting,
+}
+
+/// The state and the stack of one thread: no other thread is stopped for it.
+pub(crate) fn state_and_stack(
+    jvmti: Jvmti,
+    thread: ObjectRef<'_>,
+    depth: usize,
+) -> Result<(ThreadState, WalkedStack), JvmtiError> {
+    let found = stacks_in_states(jvmti, &[thread], depth)?.pop();
+    Ok(found.unwrap_or((ThreadState::Waiting, Vec::new())))
+}
+
+fn stacks_in_states(
+    jvmti: Jvmti,
+    threads: &[ObjectRef<'_>],
+    depth: usize,
+) -> Result<Vec<(ThreadState, WalkedStack)>, JvmtiError> {
     let raw: Vec<jni::jthread> = threads.iter().map(|thread| thread.raw()).collect();
     let number = |size: usize| jni::jint::try_from(size).unwrap_or(jni::jint::MAX);
     let mut infos: *mut jvmti::jvmtiStackInfo = null_mut();
@@ -218,12 +248,16 @@ pub(crate) fn walk_stacks_with_states(
         jvmti_call!(jvmti, GetThreadListStackTraces, number(raw.len()), raw.as_ptr(), number(depth), &mut infos)
     }?;
     let Some(infos) = NonNull::new(infos) else { return Ok(Vec::new()) };
+    let state = |entry: &jvmti::jvmtiStackInfo| match entry.state {
+        state if state & jvmti::JVMTI_THREAD_STATE_RUNNABLE != 0 => ThreadState::Runnable,
+        state if state & jvmti::JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER != 0 => ThreadState::Blocked,
+        _ => ThreadState::Waiting,
+    };
     // SAFETY: JVMTI gave one entry a thread with as many frames as it says, all in one piece of memory that is given
     // back once, after everything was copied.
     unsafe {
         let entries = std::slice::from_raw_parts(infos.as_ptr(), raw.len());
-        let is_runnable = |entry: &jvmti::jvmtiStackInfo| entry.state & jvmti::JVMTI_THREAD_STATE_RUNNABLE != 0;
-        let stacks = entries.iter().map(|entry| (is_runnable(entry), walked_stack(entry))).collect();
+        let stacks = entries.iter().map(|entry| (state(entry), walked_stack(entry))).collect();
         jvmti.deallocate(infos.as_ptr().cast());
         Ok(stacks)
     }

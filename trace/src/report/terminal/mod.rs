@@ -2,6 +2,7 @@
 
 mod allocations;
 mod comparison;
+mod diagnoses;
 mod moved;
 mod samples;
 mod table;
@@ -12,6 +13,7 @@ mod views;
 
 pub use allocations::allocated;
 pub use comparison::comparison;
+pub use diagnoses::{DiagnosisOptions, diagnosis};
 pub use moved::moved;
 pub use transactions::transactions;
 pub use views::{View, view};

@@ -29,6 +29,21 @@ pub(super) fn cut_end(text: &str, limit: usize) -> String {
     text.chars().take(limit.saturating_sub(1)).chain(['…']).collect()
 }
 
+/// A text on lines of at most so many columns, broken between words; longer words are cut.
+pub(super) fn wrapped(text: &str, limit: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut().filter(|line| width(line) + 1 + width(word) <= limit) {
+            Some(line) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            None => lines.push(cut_end(word, limit)),
+        }
+    }
+    lines
+}
+
 /// Columns that a name keeps beside its mark.
 const LEAST_OF_MARKED_NAME: usize = 16;
 
@@ -119,6 +134,13 @@ mod tests {
     fn control_characters_never_reach_the_terminal() {
         assert_eq!(printable("a\x1b[31mb\u{9b}\u{202e}c"), "a\u{fffd}[31mb\u{fffd}\u{fffd}c");
         assert_eq!(printable("  select *\n\t from t  "), "select * from t");
+    }
+
+    #[test]
+    fn sentences_are_broken_between_words() {
+        assert_eq!(wrapped("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrapped("one  immeasurable word", 6), ["one", "immea…", "word"]);
+        assert!(wrapped(" ", 8).is_empty());
     }
 
     #[test]

@@ -93,8 +93,16 @@ public final class Contexts {
      */
     public static boolean isIn(int id) {
         long place = place();
-        if (place == 0L) return false;
-        int step = U.getByte(STEPS + id) & 0xff;
+        return place != 0L && hasBit(place, U.getByte(STEPS + id) & 0xff);
+    }
+
+    /** Whether the thread is inside the context of which this is the last step. */
+    static boolean isAt(int step) {
+        long place = place();
+        return place != 0L && hasBit(place, step);
+    }
+
+    private static boolean hasBit(long place, int step) {
         return (U.getLong(place + BITS + (step >> 6 << 3)) >>> step & 1L) != 0L;
     }
 

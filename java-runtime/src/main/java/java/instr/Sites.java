@@ -1,35 +1,187 @@
 package java.instr;
 
+import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
+
 /**
  * The probe of call sites: the time that a call spends in chosen calls of its own body. The engine inserts {@link #begin} before and {@link
  * #end} after each of these calls, and {@link #caught} where an exception handler begins that covers one.
  *
- * <p>An exception may leave a site open. The next {@code begin} of the same scope, {@code caught} or {@link #exit} closes it: handlers that
- * cover themselves, such as that of a {@code synchronized} block, have no {@code caught}. None of these methods throws.
+ * <p>A diagnosis has a root: a method whose calls are measured as a whole. The call has a frame off heap, with a cell for each place of the
+ * tree below it: a method that is measured, or what such a method calls. Which cell that is follows from the cell that is open when a method
+ * is entered, and from tables that the agent writes; so a method that is called from elsewhere is not measured. Cells hold the time of this
+ * call of the root alone. When it ends, they are added to what slow calls took, or to what fast ones did.
  *
- * <p>No scope is handed out yet, so the sites have nothing to do.
+ * <p>An exception may leave a site open. The next {@code begin} of the same scope, {@code caught}, {@link #exit} or the end of any call around it
+ * closes it: handlers that cover themselves, such as that of a {@code synchronized} block, have no {@code caught}. None of these methods throws
+ * anything but errors of the stack, where the call that is measured would have done so.
  */
 public final class Sites {
     /** The scope of a call that is not measured. */
     private static final long NONE = 0L;
 
-    /** Set while calls are measured. */
-    static boolean on;
+    /** What a measured method has: its diagnosis, 0 while it is inert; the last step of the context of a root; ... */
+    private static final int METHOD_STRIDE = 7;
+    private static final int DIAGNOSIS = 0;
+    private static final int STEP = 4;
+    /** ... whether it is the root; how many places in the tree it has; and each by the cell around it and its own. */
+    private static final int IS_ROOT = 8;
+    private static final int PLACES = 12;
+    private static final int FIRST_PLACE = 16;
+
+    /** What a diagnosis has: its number of measuring, above which time calls are slow, calls that found no frame, ... */
+    private static final int DIAGNOSIS_STRIDE = 13;
+    private static final int ROUND = 0;
+    private static final int SLOWER_THAN = 8;
+    private static final int WITHOUT_FRAME = 16;
+    /** ... and how many calls of the root took how long: eight counters for each power of two. */
+    private static final int LENGTHS = 4096;
+
+    /** Log2 of the number of cells of a diagnosis. */
+    private static final int CELLS = 11;
+    /** The sums of a cell: calls and time in slow calls of the root, the same in fast ones. */
+    private static final int SUM_STRIDE = 5;
+    private static final int FAST = 16;
+
+    /** A frame: thread and diagnosis, 0 while it is free; number of measuring; the open cell and the last cell that was used; ... */
+    private static final int OWNER = 0;
+    private static final int FRAME_ROUND = 8;
+    private static final int OPEN = 16;
+    private static final int LAST = 20;
+    /** ... and how many threads whose frame this would be have another one. */
+    private static final int DISPLACED = 24;
+    private static final int FRAME_DIAGNOSIS = 28;
+    private static final int FIRST_CELL = 64;
+    private static final int CELL_STRIDE = 5;
+    private static final long FRAME_BYTES = FIRST_CELL + (1L << CELLS + CELL_STRIDE);
+    private static final int FRAMES = 256;
+    private static final int OTHERS = 8;
+    private static final int DISTANCE = 37;
+
+    /** A cell of a frame: when it was opened, 0 while it is not; time; calls; the cell around it; the cell that was used before it, or END. */
+    private static final int START = 0;
+    private static final int TIME = 8;
+    private static final int CALLS = 16;
+    private static final int AROUND = 20;
+    private static final int BEFORE = 24;
+    private static final int END = -1;
+
+    private static final int STACK_FRAMES = 16;
+
+    private static final Unsafe U = Unsafe.getUnsafe();
+    private static final long METHODS = methods();
+    private static final long DIAGNOSES = diagnoses();
+    private static final long WATCHED = watched();
+    private static final long SUMS = sums();
+    private static final long FRAME = frames();
+
+    /** The threads whose calls the frames have; the agent looks at stacks of slow ones. */
+    private static final Thread[] threads = new Thread[FRAMES];
 
     private Sites() {}
+
+    private static native long methods();
+
+    private static native long diagnoses();
+
+    /** The address of a byte for each cell of each diagnosis: whether calls there are measured. */
+    private static native long watched();
+
+    private static native long sums();
+
+    private static native long frames();
 
     /**
      * Begins a call of a method with sites.
      *
-     * @param id the number of the probe, {@link Target#id()}
+     * @param method the number of the measured method, which the agent puts in the place of {@link Target#id()}
      * @return the scope of the call; 0 if it is not measured
      */
-    public static long enter(int id) {
-        return on ? begun(id) : NONE;
+    public static long enter(int method) {
+        long of = METHODS + ((long) method << METHOD_STRIDE);
+        int diagnosis = U.getInt(of + DIAGNOSIS);
+        return diagnosis == 0 ? NONE : entered(of, diagnosis);
     }
 
-    private static long begun(int id) {
+    @DontInline
+    private static long entered(long of, int diagnosis) {
+        // A thread that is being attached has no id yet.
+        long thread = U.getLong(Thread.currentThread(), Ring.THREAD_ID);
+        if (thread == 0L) return NONE;
+        long owner = thread << 3 | diagnosis;
+        int frame = frameOf(owner);
+        if (U.getInt(of + IS_ROOT) != 0) return frame == END ? root(of, diagnosis, owner) : NONE;
+        if (frame == END) return NONE;
+        long at = FRAME + frame * FRAME_BYTES;
+        int around = U.getInt(at + OPEN);
+        for (int place = U.getInt(of + PLACES) - 1; place >= 0; place--) {
+            long cells = of + FIRST_PLACE + (place << 3);
+            if (U.getInt(cells) != around) continue;
+            int cell = U.getInt(cells + 4);
+            open(at, cell, around);
+            return scope(frame, cell);
+        }
         return NONE;
+    }
+
+    private static long root(long of, int diagnosis, long owner) {
+        int step = U.getInt(of + STEP);
+        if (step != 0 && !Contexts.isAt(step)) return NONE;
+        haveRoom(STACK_FRAMES);
+        int home = home(owner);
+        for (int other = 0; other < OTHERS; other++) {
+            int frame = home + other * DISTANCE & FRAMES - 1;
+            long at = FRAME + frame * FRAME_BYTES;
+            if (U.getLong(at + OWNER) == 0L && U.compareAndSetLong(null, at + OWNER, 0L, owner)) {
+                if (frame != home) U.getAndAddInt(null, FRAME + home * FRAME_BYTES + DISPLACED, 1);
+                return begun(frame, at, diagnosis);
+            }
+        }
+        U.getAndAddLong(null, DIAGNOSES + ((long) diagnosis << DIAGNOSIS_STRIDE) + WITHOUT_FRAME, 1L);
+        return NONE;
+    }
+
+    private static long begun(int frame, long at, int diagnosis) {
+        U.putLong(at + FRAME_ROUND, U.getLong(DIAGNOSES + ((long) diagnosis << DIAGNOSIS_STRIDE) + ROUND));
+        U.putInt(at + FRAME_DIAGNOSIS, diagnosis);
+        U.putInt(at + LAST, END);
+        threads[frame] = Thread.currentThread();
+        open(at, 0, 0);
+        return scope(frame, 0);
+    }
+
+    /** Overflows the stack now, if there is not enough of it for what follows and for the end of the call: a frame that is taken must be given back. */
+    @DontInline
+    private static int haveRoom(int frames) {
+        return frames == 0 ? 0 : 1 + haveRoom(frames - 1);
+    }
+
+    private static int home(long owner) {
+        return (int) (owner >>> 3) + (int) (owner & 7L) * DISTANCE & FRAMES - 1;
+    }
+
+    private static int frameOf(long owner) {
+        int home = home(owner);
+        long at = FRAME + home * FRAME_BYTES;
+        if (U.getLong(at + OWNER) == owner) return home;
+        if (U.getInt(at + DISPLACED) == 0) return END;
+        for (int other = 1; other < OTHERS; other++) {
+            int frame = home + other * DISTANCE & FRAMES - 1;
+            if (U.getLong(FRAME + frame * FRAME_BYTES + OWNER) == owner) return frame;
+        }
+        return END;
+    }
+
+    private static long scope(int frame, int cell) {
+        return frame + 1L << 16 | cell;
+    }
+
+    private static long frameAt(long scope) {
+        return FRAME + ((scope >>> 16) - 1L) * FRAME_BYTES;
+    }
+
+    private static long cellAt(long frame, int cell) {
+        return frame + FIRST_CELL + ((long) cell << CELL_STRIDE);
     }
 
     /**
@@ -38,7 +190,19 @@ public final class Sites {
      * @param scope what {@link #enter} returned
      * @param site the number of the site
      */
-    public static void begin(long scope, int site) {}
+    public static void begin(long scope, int site) {
+        if (scope != NONE) began(scope, site);
+    }
+
+    @DontInline
+    private static void began(long scope, int site) {
+        long frame = frameAt(scope);
+        int around = (int) scope & 0xffff;
+        int cell = around + 1 + site;
+        if (U.getByte(WATCHED + ((long) U.getInt(frame + FRAME_DIAGNOSIS) << CELLS) + cell) == 0) return;
+        if (U.getInt(frame + OPEN) != around && !closeWithin(frame, around)) return;
+        open(frame, cell, around);
+    }
 
     /**
      * Ends a site whose call has returned.
@@ -46,7 +210,9 @@ public final class Sites {
      * @param scope what {@link #enter} returned
      * @param site the number of the site
      */
-    public static void end(long scope, int site) {}
+    public static void end(long scope, int site) {
+        if (scope != NONE) ended(frameAt(scope), ((int) scope & 0xffff) + 1 + site);
+    }
 
     /**
      * Closes the site that an exception has left open, if there is one. Called where an exception handler begins, and also if its first
@@ -54,13 +220,99 @@ public final class Sites {
      *
      * @param scope what {@link #enter} returned
      */
-    public static void caught(long scope) {}
+    public static void caught(long scope) {
+        if (scope == NONE) return;
+        long frame = frameAt(scope);
+        int around = (int) scope & 0xffff;
+        if (U.getInt(frame + OPEN) != around) closeWithin(frame, around);
+    }
 
     /**
      * Ends a call that {@link #enter} began, normally or exceptionally, and closes the site that is still open.
      *
      * @param scope what {@link #enter} returned
-     * @param id the number of the probe, {@link Target#id()}
+     * @param method the number of the measured method
      */
-    public static void exit(long scope, int id) {}
+    public static void exit(long scope, int method) {
+        if (scope == NONE) return;
+        long frame = frameAt(scope);
+        int cell = (int) scope & 0xffff;
+        ended(frame, cell);
+        if (cell == 0) finish((int) (scope >>> 16) - 1, frame);
+    }
+
+    private static void open(long frame, int cell, int around) {
+        // First, because it may find the stack too small.
+        long now = Clock.now();
+        long at = cellAt(frame, cell);
+        if (U.getInt(at + CALLS) == 0) {
+            U.putInt(at + BEFORE, U.getInt(frame + LAST));
+            U.putInt(frame + LAST, cell);
+        }
+        U.putInt(at + CALLS, U.getInt(at + CALLS) + 1);
+        U.putInt(at + AROUND, around);
+        U.putInt(frame + OPEN, cell);
+        U.putLong(at + START, now);
+    }
+
+    /** Closes a cell that is open, and all that exceptions have left open within it. */
+    @DontInline
+    private static void ended(long frame, int cell) {
+        long at = cellAt(frame, cell);
+        if (U.getLong(at + START) == 0L) return;
+        long now = Clock.now();
+        if (U.getInt(frame + OPEN) != cell) closeWithin(frame, cell);
+        close(frame, cell, now);
+    }
+
+    /** Closes what is open within a cell; does nothing, and says so, if that is not open itself. */
+    @DontInline
+    private static boolean closeWithin(long frame, int cell) {
+        if (U.getLong(cellAt(frame, cell) + START) == 0L) return false;
+        long now = Clock.now();
+        for (int open = U.getInt(frame + OPEN); open != cell && open != 0; open = U.getInt(frame + OPEN)) {
+            close(frame, open, now);
+        }
+        return true;
+    }
+
+    private static void close(long frame, int cell, long now) {
+        long at = cellAt(frame, cell);
+        U.putLong(at + TIME, U.getLong(at + TIME) + now - U.getLong(at + START));
+        U.putLong(at + START, 0L);
+        U.putInt(frame + OPEN, U.getInt(at + AROUND));
+    }
+
+    private static int length(long time) {
+        int power = 63 - Long.numberOfLeadingZeros(time | 8L);
+        return power << 3 | (int) (time >>> power - 3) & 7;
+    }
+
+    /** Adds up what the call of the root took, and gives the frame back. */
+    private static void finish(int number, long frame) {
+        int diagnosis = U.getInt(frame + FRAME_DIAGNOSIS);
+        long of = DIAGNOSES + ((long) diagnosis << DIAGNOSIS_STRIDE);
+        // What was measured otherwise than calls are now, or for a diagnosis that has ended, does not count.
+        boolean counts = U.getLong(frame + FRAME_ROUND) == U.getLong(of + ROUND);
+        long time = U.getLong(cellAt(frame, 0) + TIME);
+        boolean isSlow = time >= U.getLong(of + SLOWER_THAN);
+        if (counts) U.getAndAddLong(null, of + LENGTHS + ((long) length(time) << 3), 1L);
+        long sums = SUMS + ((long) diagnosis << CELLS + SUM_STRIDE) + (isSlow ? 0 : FAST);
+        for (int cell = U.getInt(frame + LAST); cell != END; ) {
+            long at = cellAt(frame, cell);
+            if (counts) {
+                long sum = sums + ((long) cell << SUM_STRIDE);
+                U.getAndAddLong(null, sum, U.getInt(at + CALLS));
+                U.getAndAddLong(null, sum + 8, U.getLong(at + TIME));
+            }
+            U.putLong(at + TIME, 0L);
+            U.putLong(at + START, 0L);
+            U.putInt(at + CALLS, 0);
+            cell = U.getInt(at + BEFORE);
+        }
+        threads[number] = null;
+        int home = home(U.getLong(frame + OWNER));
+        if (number != home) U.getAndAddInt(null, FRAME + home * FRAME_BYTES + DISPLACED, -1);
+        U.putLongRelease(null, frame + OWNER, 0L);
+    }
 }

@@ -19,6 +19,12 @@ public final class Unsafe {
     /** The name of {@link #getReference} before JDK 12. */
     public native Object getObject(Object object, long offset);
 
+    public native int getInt(long address);
+
+    public native void putInt(long address, int value);
+
+    public native int getAndAddInt(Object object, long offset, int delta);
+
     public native long getLong(long address);
 
     public native void putLong(long address, long value);

@@ -1,0 +1,426 @@
+//! Methods whose own calls are measured, for diagnoses: numbers, what the class hook found in their bodies, and figures by cell.
+//!
+//! A diagnosis has cells: one for each method that is measured, at each place of the tree where it is, followed by one for each method that it calls.
+//! `java.instr.Sites` measures in cells (`memory.rs`). A method is inserted inert; a store gives it its place.
+
+mod memory;
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use classfile::ModifiedUtf8;
+use instrument_core::facts::call_sites::Call;
+use instrument_core::internal_name::to_source;
+use instrument_core::selection::RuleSet;
+use instrument_core::selection::signature::signature_of;
+use parking_lot::Mutex;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::classes::hierarchy::LoaderId;
+use memory::{CELLS, DIAGNOSES, LENGTHS, METHODS, MOST_PLACES};
+
+pub(crate) use memory::OpenCall;
+
+/// A method of a loaded class.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct MethodKey {
+    /// Internal name.
+    pub(crate) class: Arc<[u8]>,
+    pub(crate) loader: LoaderId,
+    pub(crate) name: Arc<[u8]>,
+    pub(crate) descriptor: Arc<[u8]>,
+}
+
+impl MethodKey {
+    /// Returns the method as people write it: `package.Class.method(Types)`.
+    pub(crate) fn text(&self) -> String {
+        method_text(&self.class, &self.name, &self.descriptor)
+    }
+}
+
+/// Returns a method as people write it: `package.Class.method(Types)`.
+pub(crate) fn method_text(class: &[u8], name: &[u8], descriptor: &[u8]) -> String {
+    let signature = signature_of(ModifiedUtf8(name), ModifiedUtf8(descriptor));
+    let without_result = signature.rfind(')').and_then(|end| signature.get(..=end));
+    format!("{}.{}", to_source(class), without_result.unwrap_or(&signature))
+}
+
+/// What the class hook found in the body of a method.
+pub(crate) type FoundCalls = Result<Arc<[FoundCall]>, Arc<str>>;
+
+/// Calls of one method in a body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FoundCall {
+    pub(crate) call: Call,
+    /// Why none of them is measured.
+    pub(crate) refused: Option<Arc<str>>,
+}
+
+/// The number of a diagnosis of this process that is under way, from 1.
+pub(crate) type DiagnosisNumber = u8;
+/// A cell of a diagnosis; 0 is its root.
+pub(crate) type Cell = u32;
+
+/// A method that is to be measured, for the class hook.
+#[derive(Debug, Clone)]
+pub(crate) struct MeasuredMethod {
+    pub(crate) number: u32,
+    pub(crate) key: MethodKey,
+    /// What takes it, or has a reason not to.
+    pub(crate) rules: Arc<RuleSet>,
+}
+
+/// Calls and their time, as probes read time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Sum {
+    pub(crate) calls: u64,
+    pub(crate) time: u64,
+}
+
+/// What a cell has measured in slow calls of the root and in fast ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct CellSums {
+    pub(crate) slow: Sum,
+    pub(crate) fast: Sum,
+}
+
+/// All measured methods of this process.
+#[derive(Debug, Default)]
+pub(crate) struct CallSites(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// By their numbers; number 0 is none.
+    methods: Vec<Option<Measured>>,
+    by_class: FxHashMap<Arc<[u8]>, Vec<u32>>,
+    diagnoses: [Option<Diagnosis>; DIAGNOSES],
+    rounds: u64,
+}
+
+#[derive(Debug)]
+struct Measured {
+    key: MethodKey,
+    rules: Arc<RuleSet>,
+    diagnosis: DiagnosisNumber,
+    /// What the hook found; `None` while the class has not passed it.
+    found: Option<FoundCalls>,
+    places: usize,
+}
+
+#[derive(Debug, Default)]
+struct Diagnosis {
+    next_cell: Cell,
+}
+
+/// The measured methods of this process.
+pub(crate) fn of_process() -> &'static CallSites {
+    static CALL_SITES: OnceLock<CallSites> = OnceLock::new();
+    CALL_SITES.get_or_init(CallSites::default)
+}
+
+/// Calls that end while sums are being forgotten have added to them by then.
+const SETTLED: Duration = Duration::from_millis(2);
+
+impl CallSites {
+    /// Gets the tables ready, and returns their addresses in the order of the native methods of `java.instr.Sites`.
+    pub(crate) fn addresses() -> [i64; 5] {
+        memory::addresses()
+    }
+
+    /// Begins a diagnosis; its root is cell 0. Nothing is measured yet.
+    pub(crate) fn begin(&self) -> Result<DiagnosisNumber, String> {
+        let state = &mut *self.0.lock();
+        if !memory::is_there() {
+            return Err("there is no memory for a diagnosis".to_owned());
+        }
+        let free = (1..DIAGNOSES).find(|number| state.diagnoses.get(*number).is_some_and(Option::is_none));
+        let place = free.and_then(|number| Some((number, state.diagnoses.get_mut(number)?)));
+        let (number, place) = place.ok_or_else(|| {
+            format!("{} diagnoses are under way already: end one (`instr claims`, `instr remove`)", DIAGNOSES - 1)
+        })?;
+        *place = Some(Diagnosis::default());
+        let number = u8::try_from(number).map_err(|_| "internal error".to_owned())?;
+        memory::set_slower_than(number, u64::MAX >> 1);
+        memory::forget_sums(number, true);
+        Ok(number)
+    }
+
+    /// Adds a method, to be measured once its class has passed the hook, and if these rules take it. Returns its number.
+    pub(crate) fn add(&self, diagnosis: DiagnosisNumber, key: &MethodKey, rules: &Arc<RuleSet>) -> Result<u32, String> {
+        let state = &mut *self.0.lock();
+        if let Some((number, measured)) = state.of_key(key) {
+            return match measured.diagnosis == diagnosis {
+                true => Ok(number),
+                false => Err("another diagnosis measures it at present".to_owned()),
+            };
+        }
+        if state.methods.is_empty() {
+            state.methods.push(None);
+        }
+        let free = state.methods.iter().skip(1).position(Option::is_none).map(|at| at + 1);
+        let number = free.unwrap_or(state.methods.len());
+        if number >= METHODS {
+            return Err(format!("{} methods are measured at present", METHODS - 1));
+        }
+        let measured = Measured { key: key.clone(), rules: Arc::clone(rules), diagnosis, found: None, places: 0 };
+        match state.methods.get_mut(number) {
+            Some(place) => *place = Some(measured),
+            None => state.methods.push(Some(measured)),
+        }
+        let number = u32::try_from(number).unwrap_or(0);
+        memory::set_method(number, 0, 0);
+        memory::set_places(number, false, 0);
+        state.by_class.entry(Arc::clone(&key.class)).or_default().push(number);
+        Ok(number)
+    }
+
+    /// Ends all diagnoses: nothing is measured any more.
+    pub(crate) fn end_all(&self) {
+        (1..DIAGNOSES).filter_map(|number| u8::try_from(number).ok()).for_each(|number| _ = self.end(number));
+    }
+
+    /// Whether any class has measured methods.
+    pub(crate) fn are_wanted(&self) -> bool {
+        !self.0.lock().by_class.is_empty()
+    }
+
+    /// Whether a class of this name has measured methods.
+    pub(crate) fn wants_name(&self, class: &[u8]) -> bool {
+        self.0.lock().by_class.contains_key(class)
+    }
+
+    /// Returns the measured methods of a class.
+    pub(crate) fn of_class(&self, class: &[u8], loader: LoaderId) -> Vec<MeasuredMethod> {
+        let state = self.0.lock();
+        let numbers = state.by_class.get(class).into_iter().flatten();
+        let method = |number: &u32| {
+            let measured = state.method(*number)?;
+            let Measured { key, rules, .. } = measured;
+            let (key, rules) = (key.clone(), Arc::clone(rules));
+            (key.loader == loader).then_some(MeasuredMethod { number: *number, key, rules })
+        };
+        numbers.filter_map(method).collect()
+    }
+
+    /// Notes what the hook found in the body of a method. Cells have the order of the first time: if the class has other calls now, it is not measured any
+    /// more.
+    pub(crate) fn note(&self, number: u32, found: FoundCalls) {
+        let state = &mut *self.0.lock();
+        let Some(measured) = state.methods.get_mut(number as usize).and_then(Option::as_mut) else { return };
+        match (&measured.found, &found) {
+            (Some(Ok(known)), Ok(now)) if known != now => {
+                memory::set_method(number, 0, 0);
+                measured.found = Some(Err("its class was changed while it was measured".into()));
+            }
+            (Some(Err(_)), Ok(_)) if measured.places > 0 => {}
+            _ => measured.found = Some(found),
+        }
+    }
+
+    /// Returns what the hook found in the body of a method.
+    pub(crate) fn found(&self, number: u32) -> Option<FoundCalls> {
+        self.0.lock().method(number)?.found.clone()
+    }
+
+    /// Gives a method its place in the tree of its diagnosis and has it measured there: within calls at a cell, or as the root inside a context of
+    /// which this is the last step (0: everywhere). Returns its cell.
+    pub(crate) fn place(&self, number: u32, place: Place) -> Result<Cell, String> {
+        let state = &mut *self.0.lock();
+        let measured = state.methods.get_mut(number as usize).and_then(Option::as_mut).ok_or("it is not measured")?;
+        let calls = match &measured.found {
+            Some(Ok(calls)) => calls.len(),
+            Some(Err(reason)) => return Err(reason.to_string()),
+            None => return Err("its class has not been changed yet".to_owned()),
+        };
+        let diagnosis = state.diagnoses.get_mut(usize::from(measured.diagnosis)).and_then(Option::as_mut);
+        let diagnosis = diagnosis.ok_or("its diagnosis has ended")?;
+        let (root, step) = match place {
+            Place::Root { step } => (true, step),
+            Place::Within(_) => (false, 0),
+        };
+        // All roots, one for each class loader, have the same cell, but each its own calls.
+        let cell = if root { 0 } else { diagnosis.next_cell.max(1) };
+        let next = if root { calls as Cell + 1 } else { cell + calls as Cell + 1 };
+        if next as usize > CELLS {
+            return Err(format!("the diagnosis measures {CELLS} calls already"));
+        }
+        if measured.places == MOST_PLACES {
+            return Err(format!("it is called at {MOST_PLACES} places of the tree already"));
+        }
+        diagnosis.next_cell = diagnosis.next_cell.max(next);
+        (cell..next).for_each(|cell| memory::set_watched(measured.diagnosis, cell, true));
+        if let Place::Within(around) = place {
+            memory::set_place(number, measured.places, (around, cell));
+            measured.places += 1;
+        }
+        memory::set_places(number, root, measured.places);
+        memory::set_method(number, measured.diagnosis, step);
+        Ok(cell)
+    }
+
+    /// Says whether calls at a cell are measured, which the diagnosis need not be if they explain nothing.
+    pub(crate) fn watch(&self, diagnosis: DiagnosisNumber, cell: Cell, is_watched: bool) {
+        memory::set_watched(diagnosis, cell, is_watched);
+    }
+
+    /// Calls of the root that take as long as this, as probes read time, are slow from now on.
+    pub(crate) fn set_slower_than(&self, diagnosis: DiagnosisNumber, time: u64) {
+        memory::set_slower_than(diagnosis, time);
+    }
+
+    /// Forgets all sums: only calls that begin from now on count.
+    pub(crate) fn begin_round(&self, diagnosis: DiagnosisNumber, forget_lengths: bool) {
+        let round = {
+            let mut state = self.0.lock();
+            state.rounds += 1;
+            state.rounds
+        };
+        memory::set_round(diagnosis, 0);
+        std::thread::sleep(SETTLED);
+        memory::forget_sums(diagnosis, forget_lengths);
+        memory::set_round(diagnosis, round);
+    }
+
+    /// Returns what was measured in a cell.
+    pub(crate) fn sums(&self, diagnosis: DiagnosisNumber, cell: Cell) -> CellSums {
+        let [slow_calls, slow_time, fast_calls, fast_time] = memory::sums(diagnosis, cell);
+        CellSums { slow: Sum { calls: slow_calls, time: slow_time }, fast: Sum { calls: fast_calls, time: fast_time } }
+    }
+
+    /// Returns the lengths of the root's calls up to now: the shortest that each counter stands for, as probes read time, and how many had it.
+    pub(crate) fn lengths(&self, diagnosis: DiagnosisNumber) -> Vec<(u64, u64)> {
+        let counts = memory::lengths(diagnosis).into_iter().enumerate();
+        counts.filter(|(_, count)| *count > 0).map(|(at, count)| (shortest(at), count)).collect()
+    }
+
+    /// Returns how many calls were not measured, because too many threads are in such calls.
+    pub(crate) fn without_frame(&self, diagnosis: DiagnosisNumber) -> u64 {
+        memory::without_frame(diagnosis)
+    }
+
+    /// Returns the calls of the root that have not ended.
+    pub(crate) fn open_calls(&self, diagnosis: DiagnosisNumber) -> Vec<OpenCall> {
+        memory::open_calls(diagnosis)
+    }
+
+    /// Returns the call that a frame has now.
+    pub(crate) fn open_call(&self, diagnosis: DiagnosisNumber, frame: usize) -> Option<OpenCall> {
+        memory::open_call(diagnosis, frame)
+    }
+
+    /// Ends a diagnosis: nothing is measured for it any more. Returns the names of the classes that had its methods, which are to be retransformed.
+    pub(crate) fn end(&self, diagnosis: DiagnosisNumber) -> FxHashSet<Arc<[u8]>> {
+        let state = &mut *self.0.lock();
+        memory::set_round(diagnosis, 0);
+        let mut classes = FxHashSet::default();
+        for (number, place) in state.methods.iter_mut().enumerate() {
+            if let Some(measured) = place.take_if(|measured| measured.diagnosis == diagnosis) {
+                memory::set_method(u32::try_from(number).unwrap_or(0), 0, 0);
+                classes.insert(measured.key.class);
+            }
+        }
+        let State { by_class, methods, .. } = state;
+        by_class.retain(|_, numbers| {
+            numbers.retain(|number| methods.get(*number as usize).is_some_and(Option::is_some));
+            !numbers.is_empty()
+        });
+        if let Some(place) = state.diagnoses.get_mut(usize::from(diagnosis)) {
+            *place = None;
+        }
+        classes
+    }
+}
+
+/// Where a method is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// As the root, inside a context of which this is the last step; 0: everywhere.
+    Root { step: u8 },
+    /// Within calls at this cell.
+    Within(Cell),
+}
+
+impl State {
+    fn method(&self, number: u32) -> Option<&Measured> {
+        self.methods.get(number as usize)?.as_ref()
+    }
+
+    fn of_key(&self, key: &MethodKey) -> Option<(u32, &Measured)> {
+        let numbers = self.by_class.get(&key.class)?;
+        numbers.iter().find_map(|number| Some((*number, self.method(*number).filter(|of| of.key == *key)?)))
+    }
+}
+
+/// The shortest time that a counter stands for.
+fn shortest(counter: usize) -> u64 {
+    let (power, eighth) = (counter.min(LENGTHS - 1) / 8, counter as u64 % 8);
+    if power < 3 { 0 } else { (8 + eighth) << (power - 3) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(class: &str, loader: LoaderId) -> MethodKey {
+        let [class, name, descriptor] = [class, "m", "()V"].map(|text| Arc::from(text.as_bytes()));
+        MethodKey { class, loader, name, descriptor }
+    }
+
+    fn rules() -> Arc<RuleSet> {
+        let setup = crate::config::setup::from_text("[[rule]]\nclass = 'a.B'\n", "c.toml").unwrap();
+        Arc::new(setup.rules)
+    }
+
+    fn calls(names: &[&str]) -> FoundCalls {
+        let call = |name: &&str| FoundCall {
+            call: Call {
+                kind: instrument_core::facts::call_sites::CallKind::Static,
+                target: instrument_core::facts::call_sites::Target::Unknown(name.as_bytes().into(), b"()V"[..].into()),
+                offsets: vec![0],
+                lines: vec![],
+            },
+            refused: None,
+        };
+        Ok(names.iter().map(call).collect())
+    }
+
+    /// The tables are those of the process, so this is one test.
+    #[test]
+    fn methods_get_cells_one_after_the_other_and_belong_to_one_diagnosis() {
+        CallSites::addresses();
+        let sites = CallSites::default();
+        let rules = rules();
+        let (first, second) = (sites.begin().unwrap(), sites.begin().unwrap());
+        let root = sites.add(first, &key("a/A", 1), &rules).unwrap();
+        assert_eq!(sites.add(first, &key("a/A", 1), &rules), Ok(root));
+        assert!(sites.add(second, &key("a/A", 1), &rules).is_err(), "it has one number in its bytecode");
+        assert!(sites.add(second, &key("a/A", 2), &rules).is_ok(), "another loader's");
+        assert_eq!(sites.of_class(b"a/A", 1).len(), 1);
+        assert!(sites.place(root, Place::Root { step: 0 }).is_err(), "its class has not passed the hook");
+        sites.note(root, calls(&["x", "y"]));
+        assert_eq!(sites.place(root, Place::Root { step: 0 }), Ok(0));
+        let inner = sites.add(first, &key("a/B", 1), &rules).unwrap();
+        sites.note(inner, calls(&["z"]));
+        assert_eq!(sites.place(inner, Place::Within(1)), Ok(3), "after the root and its two calls");
+        assert_eq!(sites.place(inner, Place::Within(2)), Ok(5), "called from two places, it is two nodes");
+        sites.note(inner, calls(&["other"]));
+        assert!(sites.place(inner, Place::Within(2)).is_err(), "its cells would mean something else");
+        assert_eq!(sites.end(first).len(), 2);
+        assert!(sites.wants_name(b"a/A") && !sites.wants_name(b"a/B"));
+        assert_eq!(sites.end(second).len(), 1);
+        assert!(!sites.wants_name(b"a/A"));
+    }
+
+    #[test]
+    fn a_counter_stands_for_lengths_that_differ_by_an_eighth() {
+        // As java.instr.Sites computes it.
+        let counter = |time: u64| {
+            let power = 63 - (time | 8).leading_zeros() as usize;
+            power << 3 | (time >> (power - 3)) as usize & 7
+        };
+        for time in [8, 9, 15, 16, 1_000, 123_456_789, u64::MAX >> 1] {
+            let shortest = shortest(counter(time));
+            assert!(shortest <= time && time as f64 <= shortest as f64 * 1.126, "{time}: {shortest}");
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! What a diagnosis measures, as a tree: a method whose calls are measured, below it what it calls, below that the methods that run then.
+
+use control::NodeKind;
+use instrument_core::facts::call_sites::Target;
+
+use super::branches::{Branch, LEAST, choose};
+use crate::call_sites::{Cell, CellSums, FoundCall, MethodKey, Sum};
+
+/// A node by its place in the tree; 0 is the root.
+pub(crate) type NodeAt = usize;
+
+/// What a node stands for.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum NodeOf {
+    /// A method whose own calls are measured.
+    Method(MethodKey),
+    /// What a method calls, as its bytecode has it.
+    Call(FoundCall),
+    /// What is left of a method without its calls.
+    OwnCode,
+}
+
+/// Why the descent does not go on at a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct End {
+    pub(crate) kind: NodeKind,
+    pub(crate) reason: String,
+}
+
+/// What was decided about a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Nothing yet.
+    Open,
+    /// What is below it is followed.
+    Followed,
+    /// It explains too little.
+    LeftAside,
+    /// It is a part of the answer.
+    End(End),
+}
+
+/// A node.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Node {
+    pub(crate) parent: Option<NodeAt>,
+    pub(crate) of: NodeOf,
+    /// As people write it: `package.Class.method(Types)`.
+    pub(crate) text: String,
+    /// Where it is measured; own code is not.
+    pub(crate) cell: Option<Cell>,
+    pub(crate) fate: Fate,
+    /// The latest figures, in nanoseconds; `None` if it was not measured with the others.
+    pub(crate) sums: Option<CellSums>,
+    /// What it explains of the time by which slow calls take longer than fast ones.
+    pub(crate) share: Option<f64>,
+}
+
+/// What is measured.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tree {
+    nodes: Vec<Node>,
+}
+
+impl Tree {
+    /// The nodes, each after its parent.
+    pub(crate) fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// A node.
+    pub(crate) fn get(&self, at: NodeAt) -> Option<&Node> {
+        self.nodes.get(at)
+    }
+
+    /// Adds a method that is measured at this cell, with the calls of its body, which are measured at those that follow; `text_of` names them.
+    pub(crate) fn add_method(
+        &mut self,
+        parent: Option<NodeAt>,
+        (key, text): (MethodKey, String),
+        (cell, calls): (Cell, &[FoundCall]),
+        text_of: &dyn Fn(&FoundCall) -> String,
+    ) -> NodeAt {
+        let method = self.add(parent, NodeOf::Method(key), text, Some(cell));
+        for (cell, call) in (cell + 1..).zip(calls) {
+            let measured = call.refused.is_none().then_some(cell);
+            self.add(Some(method), NodeOf::Call(call.clone()), text_of(call), measured);
+        }
+        if let Some(parent) = parent {
+            self.decide(parent, Fate::Followed);
+        }
+        method
+    }
+
+    fn add(&mut self, parent: Option<NodeAt>, of: NodeOf, text: String, cell: Option<Cell>) -> NodeAt {
+        self.nodes.push(Node { parent, of, text, cell, fate: Fate::Open, sums: None, share: None });
+        self.nodes.len() - 1
+    }
+
+    /// Returns the nodes directly below one.
+    pub(crate) fn children(&self, at: NodeAt) -> impl Iterator<Item = NodeAt> + '_ {
+        let nodes = self.nodes.iter().enumerate().skip(at + 1);
+        nodes.filter(move |(_, node)| node.parent == Some(at)).map(|(at, _)| at)
+    }
+
+    /// Returns the node that is measured at a cell.
+    pub(crate) fn of_cell(&self, cell: Cell) -> Option<NodeAt> {
+        self.nodes.iter().position(|node| node.cell == Some(cell))
+    }
+
+    /// Returns the node of the call in a method's body that runs this method first: by its name and types, and of several by the offset, if the bytecode was
+    /// the original.
+    pub(crate) fn call_of(&self, method: NodeAt, callee: &MethodKey, offset: Option<u32>) -> Option<NodeAt> {
+        let found = |at: &NodeAt| match self.get(*at).map(|node| &node.of) {
+            Some(NodeOf::Call(found)) => Some(found),
+            _ => None,
+        };
+        let is_named = |at: &NodeAt| match found(at).map(|found| &found.call.target) {
+            Some(Target::Method(named) | Target::Function(_, named)) => {
+                (&*named.name, &*named.descriptor) == (&*callee.name, &*callee.descriptor)
+            }
+            _ => false,
+        };
+        let named: Vec<NodeAt> = self.children(method).filter(is_named).collect();
+        let is_there =
+            |at: &&NodeAt| offset.is_some_and(|offset| found(at).is_some_and(|of| of.call.offsets.contains(&offset)));
+        named.iter().find(is_there).or_else(|| named.first()).copied()
+    }
+
+    /// Returns how many measured methods there are above a node.
+    pub(crate) fn level(&self, at: NodeAt) -> usize {
+        self.above(at).filter(|above| matches!(self.get(*above).map(|of| &of.of), Some(NodeOf::Method(_)))).count()
+    }
+
+    /// Returns the nodes above one, the nearest first.
+    pub(crate) fn above(&self, at: NodeAt) -> impl Iterator<Item = NodeAt> + '_ {
+        std::iter::successors(self.get(at).and_then(|node| node.parent), |at| self.get(*at)?.parent)
+    }
+
+    /// Notes what was decided.
+    pub(crate) fn decide(&mut self, at: NodeAt, fate: Fate) {
+        if let Some(node) = self.nodes.get_mut(at) {
+            node.fate = fate;
+        }
+    }
+
+    /// Takes figures of the same calls of the root for all nodes that are measured, and computes what each explains. Nodes that were left aside keep the
+    /// share that they had then.
+    pub(crate) fn take(&mut self, sums_of: impl Fn(Cell) -> CellSums) {
+        let root = sums_of(0);
+        let all = excess(&root, &root);
+        for node in &mut self.nodes {
+            let Some(cell) = node.cell else { continue };
+            if node.fate == Fate::LeftAside {
+                node.sums = None;
+                continue;
+            }
+            let sums = sums_of(cell);
+            node.share = (all > 0.0).then(|| (excess(&sums, &root) / all).clamp(0.0, 1.0));
+            node.sums = Some(sums);
+        }
+        for at in 0..self.nodes.len() {
+            if self.get(at).is_some_and(|node| node.of == NodeOf::OwnCode) {
+                let share = self.get(at).and_then(|node| node.parent).and_then(|method| self.own_share(method));
+                if let Some(node) = self.nodes.get_mut(at) {
+                    node.share = share;
+                }
+            }
+        }
+    }
+
+    /// What the method's own code explains: what it explains itself without what its calls do.
+    fn own_share(&self, method: NodeAt) -> Option<f64> {
+        let calls = self.children(method).filter_map(|at| self.get(at));
+        let of_calls: f64 = calls.filter(|node| node.cell.is_some()).filter_map(|node| node.share).sum();
+        Some((self.get(method)?.share? - of_calls).max(0.0))
+    }
+
+    /// Returns the methods about whose calls nothing was decided, outermost first.
+    pub(crate) fn undecided(&self) -> Vec<NodeAt> {
+        let is_undecided = |(at, node): &(NodeAt, &Node)| {
+            let is_method = matches!(node.of, NodeOf::Method(_)) && node.fate == Fate::Open;
+            is_method && self.above(*at).all(|above| self.get(above).is_some_and(|of| of.fate == Fate::Followed))
+        };
+        self.nodes.iter().enumerate().filter(is_undecided).map(|(at, _)| at).collect()
+    }
+
+    /// Returns the calls that were followed, and of which the methods that were measured there explain less than half: other methods run there.
+    pub(crate) fn missed(&self) -> Vec<NodeAt> {
+        let is_missed = |at: &NodeAt| {
+            let Some(Node { of: NodeOf::Call(_), fate: Fate::Followed, share: Some(share), sums: Some(_), .. }) =
+                self.get(*at)
+            else {
+                return false;
+            };
+            let below: Vec<&Node> = self.children(*at).filter_map(|below| self.get(below)).collect();
+            let are_known = !below.is_empty() && below.iter().all(|below| below.sums.is_some());
+            let explained: f64 = below.iter().filter_map(|below| below.share).sum();
+            are_known && *share >= LEAST && explained * 2.0 < *share
+        };
+        (0..self.nodes.len()).filter(is_missed).collect()
+    }
+
+    /// Decides which calls of a method explain its slowness: these are returned, with what they explain; the others are left aside. If its own code does, it is
+    /// added.
+    pub(crate) fn follow(&mut self, method: NodeAt) -> Vec<NodeAt> {
+        let Some(share) = self.get(method).and_then(|node| node.share) else { return Vec::new() };
+        let calls: Vec<NodeAt> = self.children(method).collect();
+        let of_call = |at: &NodeAt| {
+            let share = self.get(*at).and_then(|node| node.share).unwrap_or(0.0);
+            (Branch::Call(*at), share)
+        };
+        let own = self.own_share(method).unwrap_or(0.0);
+        let all: Vec<(Branch, f64)> = calls.iter().map(of_call).chain([(Branch::OwnCode, own)]).collect();
+        let chosen = choose(all, share);
+        self.decide(method, Fate::Followed);
+        for at in calls {
+            let is_open = self.get(at).is_some_and(|node| node.fate == Fate::Open);
+            if is_open && !chosen.contains(&Branch::Call(at)) {
+                self.decide(at, Fate::LeftAside);
+            }
+        }
+        if chosen.contains(&Branch::OwnCode) {
+            let text = self.get(method).map(|node| node.text.clone()).unwrap_or_default();
+            let at = self.add(Some(method), NodeOf::OwnCode, text, None);
+            self.decide(at, Fate::End(End { kind: NodeKind::OwnCode, reason: "own code".to_owned() }));
+            if let Some(node) = self.nodes.get_mut(at) {
+                node.share = Some(own);
+            }
+        } else if chosen.is_empty() {
+            let reason = "no call of it takes a tenth of the time".to_owned();
+            self.decide(method, Fate::End(End { kind: NodeKind::Method, reason }));
+        }
+        let open = |branch: &Branch| match branch {
+            Branch::Call(at) => self.get(*at).filter(|node| node.fate == Fate::Open).map(|_| *at),
+            Branch::OwnCode => None,
+        };
+        chosen.iter().filter_map(open).collect()
+    }
+}
+
+/// By how much a slow call of the root takes longer than a fast one at a cell, in the mean. Without fast calls: how long it takes.
+fn excess(of: &CellSums, root: &CellSums) -> f64 {
+    let mean = |sum: &Sum, calls: u64| if calls == 0 { 0.0 } else { sum.time as f64 / calls as f64 };
+    mean(&of.slow, root.slow.calls) - mean(&of.fast, root.fast.calls)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::sync::Arc;
+
+    use instrument_core::facts::call_sites::{Call, CallKind, MethodName};
+
+    use super::*;
+
+    pub(crate) fn key(text: &str) -> MethodKey {
+        let (class, name) = text.rsplit_once('.').unwrap();
+        let [class, name, descriptor] = [class, name, "()V"].map(|text| Arc::from(text.as_bytes()));
+        MethodKey { class, loader: 1, name, descriptor }
+    }
+
+    pub(crate) fn call(text: &str, offset: u32) -> FoundCall {
+        let (owner, name) = text.rsplit_once('.').unwrap();
+        let [owner, name, descriptor] = [owner, name, "()V"].map(|text| Box::from(text.as_bytes()));
+        let target = Target::Method(MethodName { owner, name, descriptor });
+        let call = Call { kind: CallKind::Virtual, target, offsets: vec![offset], lines: vec![] };
+        FoundCall { call, refused: None }
+    }
+
+    pub(crate) fn text_of(found: &FoundCall) -> String {
+        let Target::Method(named) = &found.call.target else { panic!("made of names") };
+        format!("{}.{}()", String::from_utf8_lossy(&named.owner), String::from_utf8_lossy(&named.name))
+    }
+
+    pub(crate) fn add(tree: &mut Tree, parent: Option<NodeAt>, text: &str, cell: Cell, calls: &[&str]) -> NodeAt {
+        let calls: Vec<FoundCall> = calls.iter().zip(0..).map(|(text, offset)| call(text, offset * 3)).collect();
+        tree.add_method(parent, (key(text), format!("{text}()")), (cell, &calls), &text_of)
+    }
+
+    /// Of the cells: time in slow calls and in fast ones, for 10 slow and 100 fast calls of the root.
+    pub(crate) fn sums(times: &[(u64, u64)]) -> impl Fn(Cell) -> CellSums + '_ {
+        |cell| {
+            let (slow, fast) = times.get(cell as usize).copied().unwrap_or((0, 0));
+            CellSums { slow: Sum { calls: 10, time: slow * 10 }, fast: Sum { calls: 100, time: fast * 100 } }
+        }
+    }
+
+    #[test]
+    fn what_is_slower_in_slow_calls_is_followed_and_what_takes_as_long_in_both_is_not() {
+        let mut tree = Tree::default();
+        let root = add(&mut tree, None, "a.A", 0, &["a.b", "a.c", "a.d"]);
+        // c takes longest, but in fast calls, too.
+        tree.take(sums(&[(1_000, 600), (400, 50), (500, 500), (5, 5)]));
+        assert_eq!(tree.undecided(), [root]);
+        assert_eq!(tree.follow(root), [1]);
+        let share = |at: NodeAt| (tree.get(at).unwrap().share.unwrap() * 1000.0).round();
+        assert_eq!((share(1), share(2)), (875.0, 0.0));
+        assert_eq!(tree.get(2).unwrap().fate, Fate::LeftAside);
+        assert_eq!((tree.level(root), tree.level(1)), (0, 1));
+    }
+
+    #[test]
+    fn own_code_is_what_the_calls_leave() {
+        let mut tree = Tree::default();
+        let root = add(&mut tree, None, "a.A", 0, &["a.b"]);
+        tree.take(sums(&[(1_000, 0), (300, 0)]));
+        assert_eq!(tree.follow(root), [1]);
+        let own = tree.nodes().last().unwrap();
+        assert_eq!((&own.of, own.share), (&NodeOf::OwnCode, Some(0.7)));
+        assert!(tree.undecided().is_empty());
+        let below = add(&mut tree, Some(1), "a.B", 5, &["x.y"]);
+        assert_eq!(tree.undecided(), [below]);
+        assert_eq!(tree.call_of(below, &key("other.y"), Some(77)), Some(below + 1), "by its name");
+        assert_eq!(tree.of_cell(6), Some(below + 1));
+        // Once more, with all levels measured: own code follows.
+        tree.take(sums(&[(1_000, 0), (500, 0), (0, 0), (0, 0), (0, 0), (500, 0), (500, 0)]));
+        assert_eq!(tree.get(2).unwrap().share, Some(0.5));
+    }
+
+    #[test]
+    fn a_method_whose_time_is_spread_over_many_calls_is_an_end() {
+        let mut tree = Tree::default();
+        let names: Vec<String> = (0..20).map(|at| format!("a.m{at}")).collect();
+        let root = add(&mut tree, None, "a.A", 0, &names.iter().map(String::as_str).collect::<Vec<_>>());
+        let times: Vec<(u64, u64)> = std::iter::once((1_000, 0)).chain((0..20).map(|_| (50, 0))).collect();
+        tree.take(sums(&times));
+        assert!(tree.follow(root).is_empty());
+        assert!(matches!(&tree.get(root).unwrap().fate, Fate::End(End { kind: NodeKind::Method, .. })));
+    }
+}

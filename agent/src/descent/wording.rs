@@ -1,0 +1,240 @@
+//! The result of a descent: its tree as clients get it, how much of the slowness it explains, and one sentence.
+
+use control::{DiagnosisNode, NodeKind};
+use instrument_core::facts::call_sites::Target;
+
+use super::stacks::Stacks;
+use super::tree::{End, Fate, Node, NodeAt, NodeOf, Tree};
+
+/// What was found.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Result {
+    pub(crate) nodes: Vec<DiagnosisNode>,
+    /// What all ends explain together.
+    pub(crate) explained: Option<f64>,
+    pub(crate) sentence: Option<String>,
+}
+
+/// How the sentence names what was diagnosed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    /// `Class.method`.
+    pub(crate) method: &'a str,
+    pub(crate) context: Option<&'a str>,
+    /// Whether there were fast calls to compare with.
+    pub(crate) is_compared: bool,
+}
+
+/// Returns the result as it stands; `nanos` converts what probes read.
+pub(crate) fn result_of(tree: &Tree, stacks: &Stacks, nanos: &dyn Fn(u64) -> u64, subject: Subject<'_>) -> Result {
+    let mut nodes: Vec<DiagnosisNode> = Vec::new();
+    let mut places: Vec<Option<usize>> = vec![None; tree.nodes().len()];
+    for (at, node) in tree.nodes().iter().enumerate() {
+        let parent = node.parent.and_then(|parent| places.get(parent).copied().flatten());
+        // A call that always runs one method, under its own name, is shown as that method.
+        let merged = merged_with(tree, at);
+        let place = match node.parent.filter(|_| merged) {
+            Some(_) => parent,
+            None => {
+                nodes.push(shown(tree, stacks, nanos, at, parent));
+                Some(nodes.len() - 1)
+            }
+        };
+        if let (true, Some(shown)) = (merged, place.and_then(|place| nodes.get_mut(place))) {
+            shown.method.clone_from(&node.text);
+            shown.kind = NodeKind::Method;
+            if let Fate::End(End { reason, .. }) = &node.fate {
+                shown.reason = Some(reason.clone());
+            }
+        }
+        if let Some(slot) = places.get_mut(at) {
+            *slot = place;
+        }
+    }
+    let ends = ends(tree);
+    let shares: Vec<f64> = ends.iter().filter_map(|at| tree.get(*at)?.share).collect();
+    let explained = (!shares.is_empty()).then(|| shares.iter().sum::<f64>().min(1.0));
+    Result { nodes, explained, sentence: sentence(tree, &ends, subject) }
+}
+
+/// Whether a method is shown in the place of the call that it runs for.
+fn merged_with(tree: &Tree, at: NodeAt) -> bool {
+    let Some(Node { of: NodeOf::Method(key), parent: Some(parent), .. }) = tree.get(at) else { return false };
+    let is_only = tree.children(*parent).count() == 1;
+    let Some(Node { of: NodeOf::Call(found), .. }) = tree.get(*parent) else { return false };
+    let named = match &found.call.target {
+        Target::Method(named) | Target::Function(_, named) | Target::Bootstrap(named) => Some(&*named.name),
+        Target::Unknown(..) => None,
+    };
+    is_only && named == Some(&*key.name)
+}
+
+fn shown(tree: &Tree, stacks: &Stacks, nanos: &dyn Fn(u64) -> u64, at: NodeAt, parent: Option<usize>) -> DiagnosisNode {
+    let millis = |time: u64| nanos(time) as f64 / 1e6;
+    let node = tree.get(at);
+    let sums = node.and_then(|node| node.sums);
+    let (kind, reason) = match node.map(|node| (&node.fate, &node.of)) {
+        Some((Fate::End(end), _)) => (end.kind, Some(end.reason.clone())),
+        Some((_, NodeOf::Method(_))) => (NodeKind::Method, None),
+        Some((_, NodeOf::Call(found))) => {
+            let refused = found.refused.as_ref().map(|reason| format!("not measured: {reason}"));
+            (NodeKind::CallSite, refused)
+        }
+        Some((_, NodeOf::OwnCode)) | None => (NodeKind::OwnCode, None),
+    };
+    let state = stacks.running_and_waiting(tree, at);
+    DiagnosisNode {
+        parent,
+        level: tree.level(at),
+        method: node.map(|node| node.text.clone()).unwrap_or_default(),
+        kind,
+        calls: sums.map(|sums| sums.slow.calls + sums.fast.calls),
+        slow_calls: sums.map(|sums| sums.slow.calls),
+        total_ms: sums.map(|sums| millis(sums.slow.time + sums.fast.time)),
+        slow_ms: sums.map(|sums| millis(sums.slow.time)),
+        share: node.and_then(|node| node.share),
+        running: state.map(|(running, _)| running),
+        waiting: state.map(|(_, waiting)| waiting),
+        followed: node.is_some_and(|node| matches!(node.fate, Fate::Followed | Fate::End(_))),
+        reason,
+        lines: stacks.lines(tree, at),
+    }
+}
+
+/// The nodes at which the descent ended, those that explain most first.
+fn ends(tree: &Tree) -> Vec<NodeAt> {
+    let is_end = |at: &NodeAt| {
+        let reached = tree.above(*at).all(|above| tree.get(above).is_some_and(|node| node.fate == Fate::Followed));
+        reached && tree.get(*at).is_some_and(|node| matches!(node.fate, Fate::End(_)))
+    };
+    let mut ends: Vec<NodeAt> = (0..tree.nodes().len()).filter(is_end).collect();
+    let share = |at: &NodeAt| tree.get(*at).and_then(|node| node.share).unwrap_or(0.0);
+    ends.sort_by(|a, b| share(b).total_cmp(&share(a)));
+    ends
+}
+
+/// Most ends that the sentence names.
+const MOST_NAMED: usize = 3;
+
+fn sentence(tree: &Tree, ends: &[NodeAt], subject: Subject<'_>) -> Option<String> {
+    let named: Vec<NodeAt> = ends.iter().copied().take(MOST_NAMED).collect();
+    let first = tree.get(*named.first()?)?.share?;
+    let under = subject.context.map(|context| format!(" under {context}")).unwrap_or_default();
+    let of = if subject.is_compared {
+        format!("of the slow calls of {}{under}", subject.method)
+    } else {
+        format!("of the time of slow calls of {}{under}", subject.method)
+    };
+    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    let mut sentence = format!("{} {of} is {}", percent(first), way(tree, *named.first()?));
+    for at in named.iter().skip(1) {
+        if let Some(share) = tree.get(*at).and_then(|node| node.share).filter(|share| *share >= 0.1) {
+            sentence = format!("{sentence}; {} is {}", percent(share), way(tree, *at));
+        }
+    }
+    if !subject.is_compared {
+        sentence.push_str(" (there were no fast calls to compare with)");
+    }
+    Some(sentence)
+}
+
+/// The way from the root to an end: `B -> C -> socket read`.
+fn way(tree: &Tree, end: NodeAt) -> String {
+    let mut steps = Vec::new();
+    if let Some(Node { fate: Fate::End(End { kind, reason }), text, of, .. }) = tree.get(end) {
+        match (kind, of) {
+            (NodeKind::OwnCode, _) => steps.push("own code".to_owned()),
+            (NodeKind::Waiting, _) => steps.extend([reason.clone(), short(text)]),
+            (_, NodeOf::Method(_) | NodeOf::Call(_) | NodeOf::OwnCode) => steps.push(short(text)),
+        }
+    }
+    for at in tree.above(end) {
+        let Some(node) = tree.get(at) else { break };
+        // The root is the subject; of a call and the method that runs for it one is named.
+        let is_named = node.parent.is_some()
+            && match node.of {
+                NodeOf::Method(_) => true,
+                NodeOf::Call(_) => {
+                    !tree.children(at).any(|child| merged_with(tree, child)) && tree.children(at).count() != 1
+                }
+                NodeOf::OwnCode => false,
+            };
+        if is_named {
+            steps.push(short(&node.text));
+        }
+    }
+    if steps.is_empty() {
+        steps.push("spread over many calls of it".to_owned());
+    }
+    steps.reverse();
+    steps.join(" -> ")
+}
+
+/// `Class.method` of `package.Class.method(Types)`.
+pub(crate) fn short(text: &str) -> String {
+    let named = text.split('(').next().unwrap_or(text);
+    let mut parts: Vec<&str> = named.rsplitn(3, '.').collect();
+    parts.truncate(2);
+    parts.reverse();
+    parts.join(".")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::tests::{add, sums};
+    use super::*;
+
+    /// A calls B, which calls C, which sleeps.
+    fn slept() -> Tree {
+        let mut tree = Tree::default();
+        let root = add(&mut tree, None, "a.A.a", 0, &["a.B.b", "a.X.x"]);
+        tree.take(sums(&[(1_000, 100), (900, 50), (100, 50)]));
+        assert_eq!(tree.follow(root), [1]);
+        let below = add(&mut tree, Some(1), "a.B.b", 3, &["java.lang.Thread.sleep"]);
+        tree.take(sums(&[(1_000, 100), (900, 50), (100, 50), (890, 50), (880, 50)]));
+        assert_eq!(tree.follow(below), [below + 1]);
+        tree.decide(below + 1, Fate::End(End { kind: NodeKind::Waiting, reason: "sleep".to_owned() }));
+        tree
+    }
+
+    fn subject() -> Subject<'static> {
+        Subject { method: "A.a", context: Some("payment=card"), is_compared: true }
+    }
+
+    #[test]
+    fn one_sentence_names_the_way_and_what_is_waited_for() {
+        let result = result_of(&slept(), &Stacks::default(), &|time| time, subject());
+        let sentence = result.sentence.unwrap();
+        assert_eq!(sentence, "92 % of the slow calls of A.a under payment=card is B.b -> Thread.sleep -> sleep");
+        let of: Vec<(usize, &str, NodeKind)> =
+            result.nodes.iter().map(|node| (node.level, node.method.as_str(), node.kind)).collect();
+        assert_eq!(
+            of,
+            [
+                (0, "a.A.a()", NodeKind::Method),
+                (1, "a.B.b()", NodeKind::Method),
+                (1, "a.X.x()", NodeKind::CallSite),
+                (2, "java.lang.Thread.sleep()", NodeKind::Waiting),
+            ],
+            "a call and the method that runs for it are one"
+        );
+        assert_eq!(result.nodes[3].parent, Some(1));
+        assert_eq!(result.nodes[2].calls, None, "it was left aside, and not measured with the others");
+        assert!((result.explained.unwrap() - 830.0 / 900.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn without_fast_calls_it_says_so() {
+        let subject = Subject { context: None, is_compared: false, ..subject() };
+        let sentence = result_of(&slept(), &Stacks::default(), &|time| time, subject).sentence.unwrap();
+        assert!(
+            sentence.starts_with("92 % of the time of slow calls of A.a is ") && sentence.contains("no fast calls")
+        );
+    }
+
+    #[test]
+    fn names_are_those_of_the_class_and_the_method() {
+        assert_eq!(short("org.acme.Order$Line.total(int, java.util.List)"), "Order$Line.total");
+        assert_eq!(short("Main.run()"), "Main.run");
+    }
+}

@@ -1,0 +1,300 @@
+//! Methods are measured: inserted with their classes, given their place in the tree, taken aside.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use control::NodeKind;
+use instrument_core::facts::call_sites::Target;
+use instrument_core::internal_name::to_source;
+use instrument_core::level::Level;
+use rustc_hash::FxHashSet;
+
+use super::run::Run;
+use crate::call_sites::{self, Cell, FoundCall, MethodKey, Place, method_text};
+use crate::descent::{End, Fate, GoesOn, NodeAt, NodeOf, Step, end_by_name};
+use crate::desired::{Claim, RequestedProbes};
+use crate::reconcile::{Change, Outcome};
+
+/// Of methods that run at a call, where each leads to.
+type Way = Vec<Step>;
+
+/// A call whose methods are to be measured.
+pub(super) struct ToMeasure {
+    call: NodeAt,
+    ways: Vec<Way>,
+}
+
+impl Run {
+    /// Inserts what measures the root, and the anchors of its context. Its class may have to wait.
+    pub(super) fn insert_root(&mut self, claim: &Claim) -> Result<(), String> {
+        let key = self.root.0.clone();
+        self.add(&key)?;
+        let session = Arc::clone(&self.session);
+        session.put_claims_in_force();
+        let class: FxHashSet<Arc<[u8]>> = std::iter::once(Arc::clone(&key.class)).collect();
+        let change = match &claim.context {
+            Some(_) => Change::Claim { claim: claim.id, probes: claim.probes.clone(), with_removed: false },
+            None => Change::Insert(class),
+        };
+        let outcome =
+            self.carry_out(change).ok_or("loaded classes cannot be changed: the JVM attaches no more threads")?;
+        if let Some(reason) = self.why_refused(&outcome, &key) {
+            return Err(reason);
+        }
+        match self.found(&key) {
+            Some(Err(reason)) => Err(format!("{} cannot be measured: {reason}", self.root.1)),
+            Some(Ok(_)) | None => Ok(()),
+        }
+    }
+
+    /// Gives the root its place once its class has been changed. Returns whether it has one.
+    pub(super) fn place_root(&mut self, step: u8) -> Result<bool, String> {
+        let (key, text) = self.root.clone();
+        let Some(found) = self.found(&key) else { return Ok(false) };
+        let calls = found.map_err(|reason| format!("{text} cannot be measured: {reason}"))?;
+        let number = self.number_of(&key).ok_or("internal error")?;
+        let cell = call_sites::of_process().place(number, Place::Root { step })?;
+        self.tree.add_method(None, (key, text), (cell, &calls), &text_of);
+        Ok(true)
+    }
+
+    /// Decides how calls at these nodes go on: those that end there are decided, the others are to be measured.
+    pub(super) fn go_on(&mut self, calls: Vec<NodeAt>) -> Vec<ToMeasure> {
+        let mut to_measure = Vec::new();
+        for call in calls {
+            match self.ways(call) {
+                Ok(ways) => to_measure.push(ToMeasure { call, ways }),
+                Err(end) => self.tree.decide(call, Fate::End(end)),
+            }
+        }
+        to_measure
+    }
+
+    /// The same for calls at which methods are measured, but others run. Each is looked at once more only.
+    pub(super) fn go_on_otherwise(&mut self, calls: Vec<NodeAt>) -> Vec<ToMeasure> {
+        let mut to_measure = Vec::new();
+        for call in calls {
+            let is_first = self.looked_again.insert(call);
+            let ways =
+                if is_first { self.ways(call) } else { Err(end(NodeKind::CallSite, "what runs there was not seen")) };
+            let measured: Vec<MethodKey> = self.tree.children(call).filter_map(|at| self.key_of(at)).collect();
+            let is_new = |way: &Way| way.first().is_some_and(|step| !measured.contains(&step.method.key));
+            match ways.map(|ways| ways.into_iter().filter(is_new).collect::<Vec<Way>>()) {
+                Ok(ways) if !ways.is_empty() => to_measure.push(ToMeasure { call, ways }),
+                Ok(_) => self.tree.decide(call, Fate::End(end(NodeKind::CallSite, "what runs there was not seen"))),
+                Err(end) => self.tree.decide(call, Fate::End(end)),
+            }
+        }
+        to_measure
+    }
+
+    fn key_of(&self, at: NodeAt) -> Option<MethodKey> {
+        match &self.tree.get(at)?.of {
+            NodeOf::Method(key) => Some(key.clone()),
+            NodeOf::Call(_) | NodeOf::OwnCode => None,
+        }
+    }
+
+    fn ways(&self, at: NodeAt) -> Result<Vec<Way>, End> {
+        let Some(node) = self.tree.get(at) else { return Err(end(NodeKind::CallSite, "unknown")) };
+        let NodeOf::Call(found) = &node.of else { return Err(end(NodeKind::Method, "unknown")) };
+        let Some(caller) = self.caller(at) else { return Err(end(NodeKind::CallSite, "unknown")) };
+        if self.is_statement(&caller, found) {
+            return Err(end(NodeKind::Waiting, "statement"));
+        }
+        let seen = self.stacks.goes_on(&self.tree, at);
+        if let GoesOn::Ends(end) = seen {
+            return Err(end);
+        }
+        if self.options.depth == 0 {
+            return Err(self
+                .by_name(found)
+                .unwrap_or_else(|| end(NodeKind::CallSite, "nothing was to be inserted below")));
+        }
+        if self.tree.level(at) > self.options.depth {
+            return Err(end(NodeKind::CallSite, &format!("the depth of {} levels is reached", self.options.depth)));
+        }
+        let ways = match seen {
+            GoesOn::Through(ways) => ways,
+            GoesOn::Unknown | GoesOn::Ends(_) => self.ways_by_bytecode(&caller, found)?,
+        };
+        let is_new = |way: &Way| way.first().is_some_and(|step| !self.is_above(at, &step.method.key));
+        let ways: Vec<Way> = ways.into_iter().filter(is_new).collect();
+        if ways.is_empty() {
+            return Err(end(NodeKind::Method, "recursion: what it calls is measured above"));
+        }
+        Ok(ways)
+    }
+
+    /// What the call may run by the bytecode alone: no stack shows it.
+    fn ways_by_bytecode(&self, caller: &MethodKey, found: &FoundCall) -> Result<Vec<Way>, End> {
+        if let Some(end) = self.by_name(found) {
+            return Err(end);
+        }
+        let methods = self.session.methods_of_call(caller, &found.call);
+        let methods = methods.map_err(|reason| end(NodeKind::CallSite, &format!("not followed: {reason}")))?;
+        let obstacle = methods.first().and_then(|method| method.obstacle.clone());
+        let ways: Vec<Way> = methods
+            .into_iter()
+            .filter(|method| method.obstacle.is_none())
+            .map(|method| {
+                let (key, text) = (method.key, method.text);
+                let method = crate::descent::FrameMethod { key, text, is_native: false, is_fixed: false };
+                vec![Step { method: Arc::new(method), callee: None, offset: None }]
+            })
+            .collect();
+        if ways.is_empty() {
+            let reason = obstacle.unwrap_or_else(|| "unknown".to_owned());
+            let kind = if reason.contains("native") { NodeKind::Native } else { NodeKind::CallSite };
+            return Err(end(kind, &format!("not instrumentable: {reason}")));
+        }
+        Ok(ways)
+    }
+
+    fn by_name(&self, found: &FoundCall) -> Option<End> {
+        match &found.call.target {
+            Target::Method(named) => end_by_name(&named.owner, &named.name, false),
+            _ => None,
+        }
+    }
+
+    fn is_statement(&self, caller: &MethodKey, found: &FoundCall) -> bool {
+        let Target::Method(named) = &found.call.target else { return false };
+        named.name.starts_with(b"execute") && self.session.is_statement(&named.owner, caller.loader)
+    }
+
+    /// The measured method whose body has the call.
+    fn caller(&self, call: NodeAt) -> Option<MethodKey> {
+        self.key_of(self.tree.get(call)?.parent?)
+    }
+
+    fn is_above(&self, at: NodeAt, key: &MethodKey) -> bool {
+        self.tree
+            .above(at)
+            .any(|above| matches!(self.tree.get(above).map(|of| &of.of), Some(NodeOf::Method(of)) if of == key))
+    }
+
+    /// Has the methods of these calls measured, all classes in one change. Returns whether anything is measured that was not before.
+    pub(super) fn measure(&mut self, all: &[ToMeasure]) -> bool {
+        let mut classes = FxHashSet::default();
+        for step in all.iter().flat_map(|to| &to.ways).flatten() {
+            match self.add(&step.method.key) {
+                Ok(true) => _ = classes.insert(Arc::clone(&step.method.key.class)),
+                Ok(false) => {}
+                Err(reason) => self.notices.push(format!("{} is not measured: {reason}", step.method.text)),
+            }
+        }
+        let outcome =
+            if classes.is_empty() { Some(Outcome::default()) } else { self.carry_out(Change::Insert(classes)) };
+        let Some(outcome) = outcome else { return false };
+        let mut is_any = false;
+        for ToMeasure { call, ways } in all {
+            let mut reasons = Vec::new();
+            for way in ways {
+                match self.place_way(&outcome, *call, way) {
+                    Ok(()) => is_any = true,
+                    Err(reason) => reasons.push(reason),
+                }
+            }
+            if reasons.len() == ways.len() {
+                let reason = reasons.pop().unwrap_or_else(|| "unknown".to_owned());
+                self.tree.decide(*call, Fate::End(end(NodeKind::CallSite, &format!("not instrumentable: {reason}"))));
+            } else {
+                self.notices.append(&mut reasons);
+            }
+        }
+        is_any
+    }
+
+    /// Gives the methods of a way their places, each below the call by which the one before leads to it.
+    fn place_way(&mut self, outcome: &Outcome, call: NodeAt, way: &Way) -> Result<(), String> {
+        let mut below = call;
+        for (at, step) in way.iter().enumerate() {
+            let placed = self.place(outcome, below, &step.method.key);
+            let node = match placed {
+                Ok(node) => node,
+                // What is above it is measured, and says what to do.
+                Err(_) if at > 0 => return Ok(()),
+                Err(reason) => return Err(reason),
+            };
+            let next = step.callee.as_ref().and_then(|callee| self.tree.call_of(node, &callee.key, step.offset));
+            match next {
+                Some(next) if self.tree.level(next) <= self.options.depth => below = next,
+                _ => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    fn place(&mut self, outcome: &Outcome, below: NodeAt, key: &MethodKey) -> Result<NodeAt, String> {
+        let cell = self.tree.get(below).and_then(|node| node.cell).ok_or("its call is not measured")?;
+        if self.is_above(below, key) {
+            return Err("it is measured above".to_owned());
+        }
+        let calls = match self.found(key) {
+            Some(found) => found.map_err(|reason| reason.to_string())?,
+            None => {
+                let waiting = self.session.reconciler.waiting(|class| class.as_bytes() == &*key.class);
+                let refused = self.why_refused(outcome, key);
+                return Err(refused
+                    .or_else(|| waiting.into_iter().next())
+                    .unwrap_or_else(|| "its class was not changed".to_owned()));
+            }
+        };
+        let number = self.number_of(key).ok_or("it is not measured")?;
+        let own: Cell = call_sites::of_process().place(number, Place::Within(cell))?;
+        Ok(self.tree.add_method(Some(below), (key.clone(), key.text()), (own, &calls), &text_of))
+    }
+
+    /// Adds a method; returns whether it was not there before.
+    fn add(&mut self, key: &MethodKey) -> Result<bool, String> {
+        if self.number_of(key).is_some() {
+            return Ok(false);
+        }
+        let (class, name) = (to_source(&key.class), classfile::ModifiedUtf8(&key.name).to_string());
+        let generation = self.session.instrumentation.generation();
+        let rules = RequestedProbes::parse(&format!("{class}.{name}"), "timed", Level::Time)?
+            .rules(generation.templates(), &generation.setup.config.exclude)?;
+        let number = call_sites::of_process().add(self.number, key, &Arc::new(rules))?;
+        self.numbers.insert(key.clone(), number);
+        Ok(true)
+    }
+
+    fn number_of(&self, key: &MethodKey) -> Option<u32> {
+        self.numbers.get(key).copied()
+    }
+
+    fn found(&self, key: &MethodKey) -> Option<call_sites::FoundCalls> {
+        call_sites::of_process().found(self.number_of(key)?)
+    }
+
+    fn carry_out(&mut self, change: Change) -> Option<Outcome> {
+        let outcome = self.session.reconciler.carry_out(&self.session.instrumentation, change)?;
+        self.classes.extend(outcome.changed.iter().cloned());
+        self.cost.retransforms += outcome.changed.len() as u64;
+        self.cost.classes = self.classes.len() as u64;
+        let millis = |time: Duration| time.as_secs_f64() * 1e3;
+        self.cost.longest_stop_ms = self.cost.longest_stop_ms.max(millis(outcome.longest_stop));
+        Some(outcome)
+    }
+
+    fn why_refused(&self, outcome: &Outcome, key: &MethodKey) -> Option<String> {
+        let is_refused = outcome.refused.contains(&key.class);
+        let reasons = self.session.instrumentation.statistics.refused_classes();
+        let name = to_source(&key.class);
+        is_refused.then(|| reasons.get(&name).cloned().unwrap_or_else(|| format!("{name} cannot be changed")))
+    }
+}
+
+fn end(kind: NodeKind, reason: &str) -> End {
+    End { kind, reason: reason.to_owned() }
+}
+
+/// Names what a call calls.
+fn text_of(found: &FoundCall) -> String {
+    match &found.call.target {
+        Target::Method(named) | Target::Function(_, named) => method_text(&named.owner, &named.name, &named.descriptor),
+        Target::Bootstrap(named) => format!("dynamic call by {}", method_text(&named.owner, &named.name, b"()V")),
+        Target::Unknown(name, descriptor) => format!("dynamic call {}", method_text(b"?", name, descriptor)),
+    }
+}

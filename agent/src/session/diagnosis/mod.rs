@@ -1,0 +1,207 @@
+//! Diagnoses by request: which branch makes slow calls of a method slow. A diagnosis is a claim, and a thread that looks at what was measured.
+//!
+//! `run` is the thread; `slow_calls` takes stacks of calls that are slow right now; `measuring` has methods measured, and finds out what a call may run;
+//! `threshold` learns from which length on calls are slow.
+
+mod measuring;
+mod run;
+mod slow_calls;
+mod threshold;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use control::{ClaimLimits, DiagnoseRequest, Diagnosis, DiagnosisCost, DiagnosisState, ErrorCode, Refusal};
+use instrument_core::level::Level;
+use parking_lot::Mutex;
+
+use super::callees::MeantMethod;
+use super::claims::open_context;
+use super::{Kinds, Session};
+use crate::call_sites;
+use crate::contexts;
+use crate::desired::{Claim, Expiry, RequestedProbes};
+use crate::jvm::block_signals;
+use run::{Options, Run};
+
+/// A diagnosis as clients see it.
+type Shared = Arc<Mutex<Diagnosis>>;
+
+/// The diagnoses of a session, those that have ended too.
+#[derive(Debug, Default)]
+pub(super) struct Diagnoses(Mutex<VecDeque<Shared>>);
+
+/// So many are kept; those that ended first are forgotten first.
+const MOST_KEPT: usize = 32;
+/// Levels below the method, unless the request states another number.
+const DEPTH: usize = 10;
+/// A diagnosis ends after this time, unless the request states another one.
+const LONGEST: u64 = 600;
+
+impl Diagnoses {
+    fn add(&self, diagnosis: Shared) {
+        let mut all = self.0.lock();
+        all.push_back(diagnosis);
+        while all.len() > MOST_KEPT {
+            let ended = all.iter().position(|of| of.lock().state.is_final()).unwrap_or(0);
+            all.remove(ended);
+        }
+    }
+
+    /// Notes why the claim of a diagnosis ends.
+    pub(super) fn note_end(&self, claim: u32, reason: &str) {
+        if let Some(found) = self.get(claim) {
+            found.lock().reason = Some(reason.to_owned());
+        }
+    }
+
+    fn why_ended(&self, claim: u32) -> Option<String> {
+        self.get(claim)?.lock().reason.clone()
+    }
+
+    fn get(&self, claim: u32) -> Option<Shared> {
+        self.0.lock().iter().find(|of| of.lock().claim == claim).cloned()
+    }
+}
+
+impl Session {
+    /// Returns a diagnosis as it stands.
+    pub(super) fn diagnosis_of(&self, claim: u32) -> Result<Diagnosis, Refusal> {
+        let found = self.diagnoses.get(claim).map(|of| of.lock().clone());
+        found.ok_or_else(|| {
+            Refusal::new(ErrorCode::UnknownName, format!("there is no diagnosis with the number {claim}"))
+                .help("`instr claims` lists those that are under way")
+        })
+    }
+
+    /// Begins a diagnosis.
+    pub(super) fn begin_diagnosis(self: &Arc<Self>, request: &DiagnoseRequest) -> Result<Diagnosis, Refusal> {
+        let root = self.method_to_diagnose(request)?;
+        let probes = requested(&root, request)?;
+        let _one_at_a_time = self.reloading.lock();
+        if self.instrumentation.is_leaving() {
+            return Err(Refusal::new(ErrorCode::Ended, "the recording has ended: nothing would be measured"));
+        }
+        let before = self.instrumentation.generation();
+        for method in probes.patterns() {
+            method.rules(before.templates(), &before.setup.config.exclude)?;
+            self.check_number_of_methods(method, super::claims::MOST_METHODS)?;
+        }
+        self.get_ready(Kinds::of(&before.setup).with_claims(&before.setup).and_contexts(probes.context().is_some()))?;
+        let context = open_context(&probes)?;
+        let number = call_sites::of_process().begin().inspect_err(|_| {
+            context.iter().for_each(|context| contexts::of_process().give_up(context));
+        })?;
+        let id = self.instrumentation.claim_ids.next();
+        let claim =
+            Claim { context: context.clone(), diagnosis: Some(number), ..Claim::new(id, probes, expiry_of(request)) };
+        self.instrumentation.claims.add(claim.clone());
+        // Asked after it was added: a stop that did not find it there had not begun before.
+        if self.instrumentation.is_leaving() {
+            self.give_up(&claim)?;
+            return Err(Refusal::new(ErrorCode::Ended, "the recording has ended: nothing would be measured"));
+        }
+        let shared: Shared = Arc::new(Mutex::new(at_the_beginning(id, &root, &claim, request)));
+        let options = Options {
+            depth: if request.report_only { 0 } else { request.depth.unwrap_or(DEPTH) },
+            slower_than: request.slower_than_us.map(Duration::from_micros),
+        };
+        let mut run = Run::new(Arc::clone(self), (id, number), Arc::clone(&shared), options, (root.key, root.text));
+        let inserted = run.insert_root(&claim);
+        if let Err(reason) = inserted {
+            self.take_back(&claim);
+            return Err(Refusal::from(reason));
+        }
+        if let Some(context) = &context {
+            contexts::of_process().arm(context);
+        }
+        self.diagnoses.add(Arc::clone(&shared));
+        let method = shared.lock().method.clone();
+        self.note_claim(id, &format!("diagnosis of {method} by request"));
+        let work = move || {
+            block_signals();
+            run.run();
+        };
+        match std::thread::Builder::new().name("instr-diagnose".to_owned()).spawn(work) {
+            Ok(thread) => self.running.lock().diagnoses.push(thread),
+            Err(error) => {
+                self.take_back(&claim);
+                return Err(Refusal::from(format!("there is no thread for a diagnosis: {error}")));
+            }
+        }
+        let begun = shared.lock().clone();
+        Ok(begun)
+    }
+
+    /// Takes a claim back that cannot be served.
+    fn take_back(&self, claim: &Claim) {
+        self.instrumentation.claims.remove(claim.id);
+        self.put_claims_in_force();
+        self.take_away_of(claim);
+        self.close_gate();
+    }
+
+    /// Notes what was found.
+    fn record_diagnosis(&self, diagnosis: &Diagnosis) {
+        let ended = diagnosis.reason.as_deref().unwrap_or("it ended");
+        let found = diagnosis.sentence.as_deref().unwrap_or(ended);
+        self.note_claim(diagnosis.claim, &format!("diagnosis of {}: {found}", diagnosis.method));
+    }
+
+    /// Returns the one method that a request means.
+    fn method_to_diagnose(&self, request: &DiagnoseRequest) -> Result<MeantMethod, Refusal> {
+        let mut meant = self.meant_methods(&request.method, request.loader.as_deref())?;
+        let only = meant.pop().filter(|_| meant.is_empty());
+        only.ok_or_else(|| {
+            let names: Vec<String> = meant.iter().map(|of| format!("{} [{}]", of.text, of.loader_name)).collect();
+            Refusal::new(ErrorCode::Malformed, format!("{} means several methods: {}, ...", request.method, names.join(", ")))
+                .help("name one of them with its types, in quotes: 'package.Class.method(int, String)'; `--loader` chooses a class loader")
+        })
+    }
+}
+
+fn requested(root: &MeantMethod, request: &DiagnoseRequest) -> Result<RequestedProbes, Refusal> {
+    if let Some(obstacle) = &root.obstacle {
+        return Err(Refusal::from(format!("{} cannot be diagnosed: {obstacle}", root.text)).help(root.help.clone()));
+    }
+    let name = request.method.split('(').next().unwrap_or(&request.method);
+    let probes = RequestedProbes::parse(name, "timed", Level::Time)?;
+    let probes = match &request.within {
+        Some(context) => probes.within(context)?,
+        None => probes,
+    };
+    match &request.when {
+        Some(_) => Err(Refusal::from("conditions are not known to this agent".to_owned())),
+        None => Ok(probes),
+    }
+}
+
+fn expiry_of(request: &DiagnoseRequest) -> Expiry {
+    let limits = ClaimLimits {
+        seconds: Some(request.seconds.unwrap_or(LONGEST)),
+        while_connected: request.while_connected,
+        ..ClaimLimits::default()
+    };
+    Expiry::exactly(limits, Instant::now(), None)
+}
+
+fn at_the_beginning(claim: u32, root: &MeantMethod, of: &Claim, request: &DiagnoseRequest) -> Diagnosis {
+    Diagnosis {
+        claim,
+        method: root.text.clone(),
+        context: of.context.as_ref().map(|context| context.text().to_string()),
+        state: DiagnosisState::Inserting,
+        reason: None,
+        slower_than_ms: request.slower_than_us.map(|micros| micros as f64 / 1e3),
+        learnt: request.slower_than_us.is_none(),
+        calls: 0,
+        slow: 0,
+        explained: None,
+        sentence: None,
+        nodes: Vec::new(),
+        cost: DiagnosisCost { classes: 0, retransforms: 0, longest_stop_ms: 0.0, cpu_ms: 0.0 },
+        stacks: 0,
+        notices: Vec::new(),
+    }
+}

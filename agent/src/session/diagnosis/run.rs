@@ -1,0 +1,370 @@
+//! The thread of a diagnosis: looks at slow calls and at what was measured, follows what explains the slowness level by level, and ends when all of it has been
+//! measured together.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use control::{DiagnosisCost, DiagnosisState};
+use parking_lot::Mutex;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Session;
+use super::slow_calls::{Asking, SlowCalls};
+use super::threshold::learnt;
+use crate::call_sites::{self, Cell, CellSums, DiagnosisNumber, MethodKey};
+use crate::descent::{Fate, NodeAt, Stacks, Subject, Tree, result_of, short};
+use crate::jvm::{Jni, nanos_as_probe_length, probe_length_nanos, thread_cpu_time};
+
+/// Between two looks at slow calls at least.
+const TURN: Duration = Duration::from_millis(2);
+/// Between two looks at what was measured.
+const LOOK: Duration = Duration::from_millis(50);
+/// So many slow calls are followed, and as many fast ones are compared with them.
+const LEAST_CALLS: u64 = 3;
+/// If there have been no fast calls after this time and so many slow ones, they are followed all the same.
+const LEAST_WITHOUT_FAST: u64 = 6;
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Final figures are those of so many slow calls, if these come within this time.
+const ENOUGH_CALLS: u64 = 20;
+const ENOUGH_TIME: Duration = Duration::from_secs(2);
+/// Calls that are shorter than this many times what measuring takes are not measured if there are so many that it would show.
+const LEAST_LENGTH: u64 = 10;
+const MEASURING_NANOS: u64 = 60;
+const MOST_PART: f64 = 0.02;
+
+/// How far a diagnosis goes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Options {
+    /// Levels below the root.
+    pub(super) depth: usize,
+    /// `None`: learnt.
+    pub(super) slower_than: Option<Duration>,
+}
+
+/// A diagnosis under way.
+pub(super) struct Run {
+    pub(super) session: Arc<Session>,
+    claim: u32,
+    pub(super) number: DiagnosisNumber,
+    shared: Arc<Mutex<control::Diagnosis>>,
+    pub(super) options: Options,
+    /// The method that is diagnosed, and how people write it.
+    pub(super) root: (MethodKey, String),
+    pub(super) tree: Tree,
+    pub(super) stacks: Stacks,
+    slow_calls: SlowCalls,
+    pub(super) numbers: FxHashMap<MethodKey, u32>,
+    /// Calls of which other methods than those measured there have been looked for.
+    pub(super) looked_again: FxHashSet<NodeAt>,
+    pub(super) classes: FxHashSet<Arc<[u8]>>,
+    pub(super) cost: DiagnosisCost,
+    pub(super) notices: Vec<String>,
+    state: DiagnosisState,
+    /// Calls that take longer are slow.
+    slower_than: Option<Duration>,
+    /// When what is measured now began to be.
+    round: Instant,
+    looked: Instant,
+    cpu_before: Duration,
+    /// Fast calls were compared with slow ones.
+    is_compared: bool,
+}
+
+/// How a diagnosis ends.
+enum Ending {
+    Done,
+    /// Somebody, or a limit, has ended the claim, or the session ends.
+    Ended,
+    Failed(String),
+}
+
+impl Run {
+    pub(super) fn new(
+        session: Arc<Session>,
+        (claim, number): (u32, DiagnosisNumber),
+        shared: Arc<Mutex<control::Diagnosis>>,
+        options: Options,
+        root: (MethodKey, String),
+    ) -> Run {
+        let now = Instant::now();
+        Run {
+            session,
+            claim,
+            number,
+            shared,
+            options,
+            root,
+            tree: Tree::default(),
+            stacks: Stacks::default(),
+            slow_calls: SlowCalls::default(),
+            numbers: FxHashMap::default(),
+            looked_again: FxHashSet::default(),
+            classes: FxHashSet::default(),
+            cost: DiagnosisCost { classes: 0, retransforms: 0, longest_stop_ms: 0.0, cpu_ms: 0.0 },
+            notices: Vec::new(),
+            state: DiagnosisState::Inserting,
+            slower_than: options.slower_than,
+            round: now,
+            looked: now,
+            cpu_before: Duration::ZERO,
+            is_compared: true,
+        }
+    }
+
+    /// Runs until the question is answered or the claim ends; then everything is removed.
+    pub(super) fn run(mut self) {
+        let vm = self.session.vm;
+        let ending = vm.with_attached_daemon(c"instr-diagnose", |jni| self.go(jni));
+        let ending = ending.unwrap_or_else(|| Ending::Failed("the JVM attaches no more threads".to_owned()));
+        let (state, reason) = match ending {
+            Ending::Done => (DiagnosisState::Done, None),
+            Ending::Ended => (DiagnosisState::Ended, Some(self.why_ended())),
+            Ending::Failed(reason) => (DiagnosisState::Ended, Some(reason)),
+        };
+        self.publish();
+        let said = reason.clone().unwrap_or_else(|| "the question is answered".to_owned());
+        // Nothing is removed twice: who ended the claim has removed what it had inserted.
+        if self.session.instrumentation.claims.has(self.claim)
+            && let Err(reason) = self.session.remove_claim(self.claim, &said)
+        {
+            tracing::debug!("{reason}");
+        }
+        self.state = state;
+        self.shared.lock().reason = reason;
+        self.publish();
+        self.session.record_diagnosis(&self.shared.lock());
+    }
+
+    fn go(&mut self, jni: &Jni<'_>) -> Ending {
+        self.cpu_before = thread_cpu_time();
+        while self.goes_on() {
+            match self.turn(jni) {
+                Ok(true) => return Ending::Done,
+                Ok(false) => std::thread::sleep(TURN),
+                Err(reason) => return Ending::Failed(reason),
+            }
+        }
+        Ending::Ended
+    }
+
+    fn goes_on(&self) -> bool {
+        let instrumentation = &self.session.instrumentation;
+        !instrumentation.is_leaving() && instrumentation.claims.has(self.claim)
+    }
+
+    fn why_ended(&self) -> String {
+        if self.session.instrumentation.is_leaving() {
+            return "the recording has ended".to_owned();
+        }
+        let ended = self.session.diagnoses.why_ended(self.claim);
+        ended.unwrap_or_else(|| "it was ended".to_owned())
+    }
+
+    /// Looks once. Returns whether the question is answered.
+    fn turn(&mut self, jni: &Jni<'_>) -> Result<bool, String> {
+        if self.state == DiagnosisState::Inserting {
+            return self.begin();
+        }
+        self.look_at_slow_calls(jni);
+        if self.looked.elapsed() < LOOK {
+            return Ok(false);
+        }
+        self.looked = Instant::now();
+        if self.slower_than.is_none() && !self.learn() {
+            self.publish();
+            return Ok(false);
+        }
+        let is_done = self.look_at_figures();
+        self.publish();
+        Ok(is_done)
+    }
+
+    /// Begins to measure as soon as the root's class has been changed.
+    fn begin(&mut self) -> Result<bool, String> {
+        let step = {
+            let claims = self.session.instrumentation.claims.all();
+            let claim = claims.into_iter().find(|claim| claim.id == self.claim);
+            let context = claim.and_then(|claim| claim.context);
+            context.and_then(|context| context.steps().last().copied()).unwrap_or(0)
+        };
+        if !self.place_root(step)? {
+            std::thread::sleep(LOOK);
+            let class = Arc::clone(&self.root.0.class);
+            let waits = self.session.reconciler.waiting(|name| name.as_bytes() == &*class);
+            self.shared.lock().reason = waits.into_iter().next();
+            return Ok(false);
+        }
+        self.shared.lock().reason = None;
+        if let Some(slower_than) = self.slower_than {
+            call_sites::of_process().set_slower_than(self.number, length(slower_than));
+        }
+        self.begin_round(true);
+        self.state = DiagnosisState::Waiting;
+        Ok(false)
+    }
+
+    fn begin_round(&mut self, forget_lengths: bool) {
+        call_sites::of_process().begin_round(self.number, forget_lengths);
+        self.round = Instant::now();
+    }
+
+    /// Learns from which length on calls are slow; returns whether that is known.
+    fn learn(&mut self) -> bool {
+        let Some(time) = learnt(&call_sites::of_process().lengths(self.number)) else { return false };
+        self.slower_than = Some(Duration::from_nanos(probe_length_nanos(time)));
+        call_sites::of_process().set_slower_than(self.number, time);
+        self.begin_round(false);
+        true
+    }
+
+    fn look_at_slow_calls(&mut self, jni: &Jni<'_>) {
+        let Some(slower_than) = self.slower_than else { return };
+        let Some(runtime) = self.session.running.lock().runtime else { return };
+        let clock = self.session.running.lock().clock;
+        let Some(now) = clock.map(|clock| clock.as_probes_read(clock.now()) as u64) else { return };
+        let asking = Asking { jvmti: self.session.jvmti, jni, runtime: &runtime, number: self.number };
+        for stack in self.slow_calls.look(asking, &self.tree, (now, length(slower_than), slower_than)) {
+            self.stacks.add(stack);
+        }
+    }
+
+    /// Takes figures if there are enough of them, and follows what they say. Returns whether all is known and measured together.
+    fn look_at_figures(&mut self) -> bool {
+        let root = self.sums(0);
+        self.leave_out_the_shortest();
+        if !self.is_enough(&root) {
+            return false;
+        }
+        self.is_compared = root.fast.calls > 0;
+        let number = self.number;
+        self.tree.take(|cell| call_sites::of_process().sums(number, cell));
+        let is_any = self.descend();
+        if is_any {
+            self.state = DiagnosisState::Descending;
+            self.begin_round(false);
+            return false;
+        }
+        self.state = DiagnosisState::Measuring;
+        root.slow.calls >= ENOUGH_CALLS || self.round.elapsed() >= ENOUGH_TIME
+    }
+
+    fn is_enough(&self, root: &CellSums) -> bool {
+        if root.slow.calls < LEAST_CALLS {
+            return false;
+        }
+        root.fast.calls >= LEAST_CALLS || root.slow.calls >= LEAST_WITHOUT_FAST && self.round.elapsed() >= PATIENCE
+    }
+
+    /// Follows what explains the methods about which nothing was decided. Returns whether more is measured from now on.
+    fn descend(&mut self) -> bool {
+        let mut is_any = self.look_again_where_others_run();
+        loop {
+            let undecided = self.tree.undecided();
+            // Methods that have just been added have no figures yet.
+            let known: Vec<usize> = undecided
+                .into_iter()
+                .filter(|at| self.tree.get(*at).is_some_and(|node| node.sums.is_some_and(|sums| sums.slow.calls > 0)))
+                .collect();
+            if known.is_empty() {
+                return is_any;
+            }
+            for method in known {
+                let chosen = self.tree.follow(method);
+                self.leave_aside(method);
+                let to_measure = self.go_on(chosen);
+                let session = Arc::clone(&self.session);
+                let _one_at_a_time = session.reloading.lock();
+                if !self.goes_on() {
+                    return is_any;
+                }
+                is_any |= self.measure(&to_measure);
+            }
+        }
+    }
+
+    /// Where other methods run than those that were measured there, stacks may show them by now. If not, the descent ends there.
+    fn look_again_where_others_run(&mut self) -> bool {
+        let missed = self.tree.missed();
+        let session = Arc::clone(&self.session);
+        let _one_at_a_time = session.reloading.lock();
+        if missed.is_empty() || !self.goes_on() {
+            return false;
+        }
+        let to_measure = self.go_on_otherwise(missed);
+        self.measure(&to_measure)
+    }
+
+    fn leave_aside(&self, method: usize) {
+        let aside = self.tree.children(method).filter_map(|at| self.tree.get(at));
+        let aside = aside.filter(|node| node.fate == Fate::LeftAside).filter_map(|node| node.cell);
+        aside.for_each(|cell: Cell| call_sites::of_process().watch(self.number, cell, false));
+    }
+
+    /// Calls that are short and so frequent that measuring them would show are not measured any more.
+    fn leave_out_the_shortest(&mut self) {
+        let seconds = self.round.elapsed().as_secs_f64();
+        let mut left_out = Vec::new();
+        for (at, node) in self.tree.nodes().iter().enumerate() {
+            let Some(cell) = node.cell.filter(|cell| *cell > 0 && node.fate == Fate::Open) else { continue };
+            let CellSums { slow, fast } = self.sums(cell);
+            let (calls, time) = (slow.calls + fast.calls, probe_length_nanos(slow.time + fast.time));
+            let part = calls as f64 * MEASURING_NANOS as f64 / 1e9 / seconds.max(0.1);
+            let is_call = matches!(node.of, crate::descent::NodeOf::Call(_)) && self.tree.children(at).next().is_none();
+            if is_call && part > MOST_PART && time / calls.max(1) < LEAST_LENGTH * MEASURING_NANOS {
+                left_out.push((at, cell));
+            }
+        }
+        for (at, cell) in left_out {
+            call_sites::of_process().watch(self.number, cell, false);
+            self.tree.decide(at, Fate::LeftAside);
+            if let Some(node) = self.tree.get(at) {
+                let text = format!(
+                    "calls of {} are too short and too frequent to be measured: they count as own code",
+                    short(&node.text)
+                );
+                if !self.notices.contains(&text) {
+                    self.notices.push(text);
+                }
+            }
+        }
+    }
+
+    fn sums(&self, cell: Cell) -> CellSums {
+        call_sites::of_process().sums(self.number, cell)
+    }
+
+    /// Tells clients how it stands.
+    fn publish(&mut self) {
+        self.cost.cpu_ms = thread_cpu_time().saturating_sub(self.cpu_before).as_secs_f64() * 1e3;
+        let context = self.shared.lock().context.clone();
+        let method = short(&self.root.1);
+        let subject = Subject { method: &method, context: context.as_deref(), is_compared: self.is_compared };
+        let result = result_of(&self.tree, &self.stacks, &probe_length_nanos, subject);
+        let lengths = call_sites::of_process().lengths(self.number);
+        let mut shared = self.shared.lock();
+        shared.state = self.state;
+        shared.slower_than_ms = self.slower_than.map(|time| time.as_secs_f64() * 1e3);
+        shared.learnt = self.options.slower_than.is_none();
+        if !self.state.is_final() {
+            shared.calls = lengths.iter().map(|(_, count)| count).sum();
+            let slow = self.slower_than.map(length);
+            let slow_ones = lengths.iter().filter(|(time, _)| slow.is_some_and(|slow| *time >= slow));
+            shared.slow = slow_ones.map(|(_, count)| count).sum();
+            let without = call_sites::of_process().without_frame(self.number);
+            shared.notices.clone_from(&self.notices);
+            if without > 0 {
+                shared
+                    .notices
+                    .push(format!("{without} calls were not measured: too many threads are inside such calls"));
+            }
+        }
+        (shared.nodes, shared.explained, shared.sentence) = (result.nodes, result.explained, result.sentence);
+        shared.stacks = self.stacks.seen();
+        shared.cost = self.cost.clone();
+    }
+}
+
+/// How far two readings of probes are apart.
+fn length(time: Duration) -> u64 {
+    nanos_as_probe_length(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX >> 1))
+}

@@ -1,0 +1,94 @@
+//! `instr diagnose`: which branch makes slow calls of a method slow.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use control::Request;
+
+use super::probe;
+use crate::diagnosis::{Manner, follow, microseconds, show};
+
+/// Find the branch that makes slow calls of a method slow: from level to level, slow calls are compared with fast ones, and what takes the time is
+/// followed down to where it is spent. All probes are removed at the end, also after Ctrl-C.
+///
+/// Exit codes: 0 with a result, 1 after an error, 2 if the command line is wrong, 3 if it ended without a result, 130 after Ctrl-C.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Process id of the JVM.
+    pid: u32,
+    /// The method as `package.Class.method`: all of its overloads; or `'package.Class.method(int, String)'`: one of them.
+    #[arg(required_unless_present = "show")]
+    method: Option<String>,
+    /// Only calls while these methods are executing on the thread, in this order, the outermost first: 'a.B.c > d.E.f'.
+    #[arg(long = "in", value_name = "METHODS")]
+    within: Option<String>,
+    /// Only calls for which this holds: 'http.path=/pay'.
+    #[arg(long, value_name = "EXPRESSION")]
+    when: Option<String>,
+    /// Calls that take longer are slow: `500ms`, `0.5s`, `800us`. Default: learnt from the calls.
+    #[arg(long, value_name = "TIME", value_parser = microseconds)]
+    slower_than: Option<u64>,
+    /// How many levels below the method are looked into. Default: 10.
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    depth: Option<u64>,
+    /// Only of class loaders of this name or class, with `*`. Default: all that have the class.
+    #[arg(long)]
+    loader: Option<String>,
+    /// Insert nothing below the method: its own calls are measured, and what it may call is listed.
+    #[arg(long)]
+    report_only: bool,
+    /// The diagnosis goes on when this command has ended.
+    #[arg(long)]
+    keep: bool,
+    /// End it after this time, whatever is known: seconds, or `30s`, `10m`, `2h`. Default: 10 minutes.
+    #[arg(long = "for", value_name = "SECONDS", value_parser = seconds)]
+    time: Option<u64>,
+    /// Show once how far a diagnosis has come that was started with `--keep`, by the number of its claim.
+    #[arg(long, value_name = "CLAIM", conflicts_with_all = [
+        "method", "within", "when", "slower_than", "depth", "loader", "report_only", "keep", "time"
+    ])]
+    show: Option<u32>,
+    /// Print one JSON object at the end.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    if let Some(claim) = arguments.show {
+        return show(arguments.pid, claim, arguments.json);
+    }
+    let manner = Manner { keep: arguments.keep, json: arguments.json };
+    follow(arguments.pid, request(arguments), manner)
+}
+
+fn request(arguments: &Arguments) -> Request {
+    Request::Diagnose {
+        // clap demands it.
+        method: arguments.method.clone().unwrap_or_default(),
+        loader: arguments.loader.clone(),
+        within: arguments.within.clone(),
+        when: arguments.when.clone(),
+        slower_than_us: arguments.slower_than,
+        depth: arguments.depth.and_then(|depth| usize::try_from(depth).ok()),
+        report_only: arguments.report_only,
+        seconds: arguments.time,
+        while_connected: !arguments.keep,
+    }
+}
+
+/// Reads `60`, or what `instr probe` takes.
+fn seconds(text: &str) -> Result<u64, String> {
+    let is_bare = text.ends_with(|c: char| c.is_ascii_digit());
+    if is_bare { probe::seconds(&format!("{text}s")) } else { probe::seconds(text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_without_a_unit_is_in_seconds() {
+        let read: Vec<_> = ["60", "30s", "10m", "0", "5x", ""].map(seconds).into_iter().map(Result::ok).collect();
+        assert_eq!(read, [Some(60), Some(30), Some(600), None, None, None]);
+    }
+}

@@ -1,0 +1,54 @@
+//! The agent's answer as reports show diagnoses: those of a running JVM and those in a recording look alike.
+
+use control::{Diagnosis, DiagnosisCost, DiagnosisNode};
+
+pub(super) fn figures(answer: &Diagnosis) -> trace::Diagnosis {
+    trace::Diagnosis {
+        claim: u64::from(answer.claim),
+        method: answer.method.clone(),
+        context: answer.context.clone(),
+        state: answer.state.name().to_owned(),
+        reason: answer.reason.clone(),
+        slower_than_nanos: answer.slower_than_ms.and_then(nanos),
+        learnt: answer.learnt,
+        calls: answer.calls,
+        slow: answer.slow,
+        explained: answer.explained,
+        sentence: answer.sentence.clone(),
+        nodes: answer.nodes.iter().map(node).collect(),
+        cost: cost(&answer.cost),
+        notices: answer.notices.clone(),
+    }
+}
+
+fn node(node: &DiagnosisNode) -> trace::DiagnosisNode {
+    trace::DiagnosisNode {
+        parent: node.parent,
+        level: node.level,
+        method: node.method.clone(),
+        kind: node.kind.name().to_owned(),
+        calls: node.calls,
+        slow_calls: node.slow_calls,
+        total_nanos: node.total_ms.and_then(nanos),
+        slow_nanos: node.slow_ms.and_then(nanos),
+        share: node.share,
+        running: node.running,
+        waiting: node.waiting,
+        followed: node.followed,
+        reason: node.reason.clone(),
+        lines: node.lines.clone(),
+    }
+}
+
+fn cost(cost: &DiagnosisCost) -> trace::DiagnosisCost {
+    trace::DiagnosisCost {
+        classes: cost.classes,
+        retransforms: cost.retransforms,
+        longest_stop_nanos: nanos(cost.longest_stop_ms).unwrap_or(0),
+        cpu_nanos: nanos(cost.cpu_ms).unwrap_or(0),
+    }
+}
+
+fn nanos(millis: f64) -> Option<u64> {
+    (millis.is_finite() && millis >= 0.0).then(|| (millis * 1e6).round() as u64)
+}

@@ -1,0 +1,144 @@
+//! A diagnosis from its start to its end, whatever ends it.
+
+use std::process::ExitCode;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use control::{Diagnosis, DiagnosisState, Request};
+
+use super::conversation::{Conversation, News, Remove};
+use super::display::{Display, print_result};
+use super::exit_code;
+use super::interruption::Interruption;
+use crate::java_process::Process;
+
+/// Waiting for the agent ends after this time, to see whether there was a signal.
+const BETWEEN_SIGNALS: Duration = Duration::from_millis(50);
+/// An agent that has not removed its probes by then does so when it notices that the connection is closed.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How a diagnosis is followed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Manner {
+    /// It goes on when this command ends.
+    pub(crate) keep: bool,
+    /// The result is JSON.
+    pub(crate) json: bool,
+}
+
+/// Starts a diagnosis, shows it until it is done, and prints what it found.
+pub(crate) fn follow(pid: u32, request: Request, manner: Manner) -> Result<ExitCode> {
+    let interruption = Interruption::listen()?;
+    let conversation = Conversation::start(pid, request)?;
+    let mut following = Following { pid, manner, conversation, display: Display::new(manner.json), last: None };
+    loop {
+        match following.conversation.news.recv_timeout(BETWEEN_SIGNALS) {
+            Ok(News::Seen(seen)) => {
+                if following.look(*seen)? {
+                    return following.done();
+                }
+            }
+            Ok(News::Failed(error)) => return following.lost(error),
+            // Nothing was ordered, so this is the end of the thread.
+            Ok(News::Removed) | Err(RecvTimeoutError::Disconnected) => return following.done(),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if let Some(code) = interruption.code() {
+            return following.interrupted(code);
+        }
+    }
+}
+
+struct Following {
+    pid: u32,
+    manner: Manner,
+    conversation: Conversation,
+    display: Display,
+    /// As it was last seen.
+    last: Option<Diagnosis>,
+}
+
+impl Following {
+    /// Shows what was seen. Returns whether that is final.
+    fn look(&mut self, seen: Diagnosis) -> Result<bool> {
+        let hint = if self.manner.keep {
+            format!("Ctrl-C leaves it alone: {}", self.how_to_look_again(seen.claim))
+        } else {
+            "Ctrl-C ends it and removes its probes".to_owned()
+        };
+        self.display.show(&seen, &hint)?;
+        if self.last.is_none() && self.manner.keep && matches!(self.display, Display::States(_)) {
+            eprintln!("claim {} stays: {}", seen.claim, self.how_to_look_again(seen.claim));
+        }
+        let is_final = seen.state.is_final();
+        self.last = Some(seen);
+        Ok(is_final)
+    }
+
+    fn how_to_look_again(&self, claim: u32) -> String {
+        let pid = self.pid;
+        format!("`instr diagnose {pid} --show {claim}` shows it, `instr remove {pid} {claim}` ends it")
+    }
+
+    /// Prints what is known for good.
+    fn done(&mut self) -> Result<ExitCode> {
+        self.display.clear()?;
+        let Some(last) = &self.last else { anyhow::bail!("process {} has not answered", self.pid) };
+        print_result(last, self.manner.json)?;
+        Ok(exit_code(last))
+    }
+
+    /// The agent is gone, or does not know the diagnosis any more. What was found until then is not lost.
+    fn lost(&mut self, error: anyhow::Error) -> Result<ExitCode> {
+        let Some(last) = &mut self.last else { return Err(error) };
+        if Process::ends_now(self.pid) {
+            last.state = DiagnosisState::Ended;
+            last.reason = Some(format!("process {} has ended", self.pid));
+            return self.done();
+        }
+        let claim = last.claim;
+        self.done()?;
+        if self.manner.keep {
+            eprintln!("claim {claim}: {}", self.how_to_look_again(claim));
+        }
+        Err(error)
+    }
+
+    /// The user has seen enough.
+    fn interrupted(&mut self, code: u8) -> Result<ExitCode> {
+        let said = if self.manner.keep { None } else { Some(self.remove()) };
+        self.display.clear()?;
+        if let Some(last) = &self.last {
+            print_result(last, self.manner.json)?;
+        }
+        let said = match (said, &self.last) {
+            (Some(said), _) => said.to_owned(),
+            (None, Some(last)) => format!("claim {} goes on: {}", last.claim, self.how_to_look_again(last.claim)),
+            (None, None) => format!("the agent has not answered yet; `instr claims {}` lists the claim", self.pid),
+        };
+        // The only thing on standard output is the object that scripts read.
+        if self.manner.json {
+            eprintln!("{said}")
+        } else {
+            println!("{said}")
+        }
+        Ok(code.into())
+    }
+
+    /// Has the agent remove the probes. Returns what is to be said of that.
+    fn remove(&mut self) -> &'static str {
+        let until = Instant::now() + PATIENCE;
+        // A thread that has ended has nothing left to remove.
+        let _ = self.conversation.orders.send(Remove);
+        loop {
+            match self.conversation.news.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(News::Seen(seen)) => self.last = Some(*seen),
+                Ok(News::Removed) | Err(RecvTimeoutError::Disconnected) => return "removed",
+                Ok(News::Failed(_)) | Err(RecvTimeoutError::Timeout) => {
+                    return "the agent has not confirmed that the probes are removed: it removes them when it notices that the connection is closed";
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! What methods call: the call tree up to now, what a method may call, which of its calls make it slow.
+
+pub(crate) mod call_tree;
+pub(crate) mod callees;
+pub(crate) mod diagnosis;

@@ -1,0 +1,111 @@
+//! What a diagnosis found: which branch makes slow calls of a method slow.
+
+/// A diagnosis as a recording holds it and as reports show it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Diagnosis {
+    /// The number of its claim.
+    pub claim: u64,
+    /// The method that is diagnosed, as `package.Class.method(Types)`.
+    pub method: String,
+    /// The context inside which its calls count, if not all do.
+    pub context: Option<String>,
+    /// How far it has come: `waiting`, `descending`, `done` and others.
+    pub state: String,
+    /// Why it has ended, or what it waits for.
+    pub reason: Option<String>,
+    /// Calls that take longer are slow; `None` if that is not known.
+    pub slower_than_nanos: Option<u64>,
+    /// Whether that was learnt from the calls.
+    pub learnt: bool,
+    /// Calls of the method.
+    pub calls: u64,
+    /// Those of them that were slow.
+    pub slow: u64,
+    /// The part of the slow calls' additional time that the branches explain, from 0 to 1.
+    pub explained: Option<f64>,
+    /// The result in one sentence.
+    pub sentence: Option<String>,
+    /// The tree: the method first, each node after its parent.
+    pub nodes: Vec<DiagnosisNode>,
+    /// What it has cost.
+    pub cost: DiagnosisCost,
+    /// What should be known about the figures.
+    pub notices: Vec<String>,
+}
+
+/// A node of a diagnosis. Figures that were not measured are `None`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DiagnosisNode {
+    /// The place of its parent among the nodes; `None` for the method that is diagnosed.
+    pub parent: Option<usize>,
+    /// Its level: 0 for the method that is diagnosed.
+    pub level: usize,
+    /// The method, as `package.Class.method(Types)`; of own code, the method whose code it is.
+    pub method: String,
+    /// What it stands for: `method`, `call-site`, `native`, `waiting` or `own-code`.
+    pub kind: String,
+    /// Its calls.
+    pub calls: Option<u64>,
+    /// Those of them within slow calls of the method that is diagnosed.
+    pub slow_calls: Option<u64>,
+    /// Its time.
+    pub total_nanos: Option<u64>,
+    /// Its time within slow calls of the method that is diagnosed.
+    pub slow_nanos: Option<u64>,
+    /// The part of the slow calls' additional time that it explains.
+    pub share: Option<f64>,
+    /// The part of the stacks inside it that were running.
+    pub running: Option<f64>,
+    /// The part of the stacks inside it that waited.
+    pub waiting: Option<f64>,
+    /// Whether the descent went on through it.
+    pub followed: bool,
+    /// Why the descent ends here: `socket read`, `lock`, `native`, `own code`, ...
+    pub reason: Option<String>,
+    /// The lines at which slow calls were seen in it, the most frequent first.
+    pub lines: Vec<u32>,
+}
+
+/// What a diagnosis has cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DiagnosisCost {
+    /// Classes that carried its probes.
+    pub classes: u64,
+    /// Retransformations of classes.
+    pub retransforms: u64,
+    /// The longest stop of the application for one of them.
+    pub longest_stop_nanos: u64,
+    /// The agent's own processor time.
+    pub cpu_nanos: u64,
+}
+
+impl Diagnosis {
+    /// Returns the places of the children of each node, those that explain most first. A node without an earlier parent is a child of the
+    /// first node: what a damaged recording has lost must not hide the rest.
+    pub(crate) fn children(&self) -> Vec<Vec<usize>> {
+        let mut children: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
+        for (at, node) in self.nodes.iter().enumerate().skip(1) {
+            let parent = node.parent.filter(|parent| *parent < at).unwrap_or(0);
+            if let Some(siblings) = children.get_mut(parent) {
+                siblings.push(at);
+            }
+        }
+        for siblings in &mut children {
+            siblings.sort_by(|a, b| self.weight(*b).partial_cmp(&self.weight(*a)).unwrap_or(std::cmp::Ordering::Equal));
+        }
+        children
+    }
+
+    fn weight(&self, at: usize) -> (f64, u64) {
+        let node = self.nodes.get(at);
+        let share = node.and_then(|node| node.share).filter(|share| !share.is_nan());
+        (share.unwrap_or(f64::NEG_INFINITY), node.and_then(|node| node.slow_nanos).unwrap_or(0))
+    }
+}
+
+impl DiagnosisNode {
+    /// Whether anything was measured in it.
+    pub(crate) fn is_measured(&self) -> bool {
+        self.calls.is_some() || self.slow_nanos.is_some() || self.share.is_some()
+    }
+}

@@ -1,0 +1,166 @@
+//! Diagnoses as JSON, for `instr diagnose --json` and within a report. Fractions are from 0 to 1; what was not measured is `null`.
+
+use serde::Serialize;
+
+use crate::{Diagnosis, DiagnosisCost, DiagnosisNode};
+
+/// Returns a diagnosis as one JSON object.
+#[must_use]
+pub fn diagnosis_json(diagnosis: &Diagnosis) -> String {
+    // Numbers and text only: nothing that could fail to be written as JSON.
+    serde_json::to_string(&DiagnosisData::of(diagnosis)).unwrap_or_default()
+}
+
+#[derive(Serialize)]
+pub(super) struct DiagnosisData<'a> {
+    method: &'a str,
+    context: Option<&'a str>,
+    claim: u64,
+    state: &'a str,
+    reason: Option<&'a str>,
+    slower_than_ms: Option<f64>,
+    learnt: bool,
+    calls: u64,
+    slow: u64,
+    explained: Option<f64>,
+    sentence: Option<&'a str>,
+    tree: Option<NodeData<'a>>,
+    cost: CostData,
+    notices: &'a [String],
+}
+
+#[derive(Serialize)]
+struct NodeData<'a> {
+    method: &'a str,
+    level: usize,
+    calls: Option<u64>,
+    slow_calls: Option<u64>,
+    total_ms: Option<f64>,
+    slow_ms: Option<f64>,
+    share: Option<f64>,
+    kind: &'a str,
+    reason: Option<&'a str>,
+    running: Option<f64>,
+    waiting: Option<f64>,
+    followed: bool,
+    lines: &'a [u32],
+    children: Vec<NodeData<'a>>,
+}
+
+#[derive(Serialize)]
+struct CostData {
+    classes: u64,
+    retransforms: u64,
+    longest_stop_ms: f64,
+    cpu_ms: f64,
+}
+
+impl<'a> DiagnosisData<'a> {
+    pub(super) fn of(diagnosis: &'a Diagnosis) -> DiagnosisData<'a> {
+        let children = diagnosis.children();
+        DiagnosisData {
+            method: &diagnosis.method,
+            context: diagnosis.context.as_deref(),
+            claim: diagnosis.claim,
+            state: &diagnosis.state,
+            reason: diagnosis.reason.as_deref(),
+            slower_than_ms: diagnosis.slower_than_nanos.map(millis),
+            learnt: diagnosis.learnt,
+            calls: diagnosis.calls,
+            slow: diagnosis.slow,
+            explained: diagnosis.explained,
+            sentence: diagnosis.sentence.as_deref(),
+            tree: diagnosis.nodes.first().map(|node| NodeData::of(diagnosis, &children, 0, node)),
+            cost: CostData::of(diagnosis.cost),
+            notices: &diagnosis.notices,
+        }
+    }
+}
+
+impl<'a> NodeData<'a> {
+    fn of(diagnosis: &'a Diagnosis, children: &[Vec<usize>], at: usize, node: &'a DiagnosisNode) -> NodeData<'a> {
+        let below = children.get(at).into_iter().flatten();
+        let below = below.filter_map(|child| Some((*child, diagnosis.nodes.get(*child)?)));
+        NodeData {
+            method: &node.method,
+            level: node.level,
+            calls: node.calls,
+            slow_calls: node.slow_calls,
+            total_ms: node.total_nanos.map(millis),
+            slow_ms: node.slow_nanos.map(millis),
+            share: node.share,
+            kind: &node.kind,
+            reason: node.reason.as_deref(),
+            running: node.running,
+            waiting: node.waiting,
+            followed: node.followed,
+            lines: &node.lines,
+            children: below.map(|(child, node)| NodeData::of(diagnosis, children, child, node)).collect(),
+        }
+    }
+}
+
+impl CostData {
+    fn of(cost: DiagnosisCost) -> CostData {
+        let DiagnosisCost { classes, retransforms, longest_stop_nanos, cpu_nanos } = cost;
+        CostData { classes, retransforms, longest_stop_ms: millis(longest_stop_nanos), cpu_ms: millis(cpu_nanos) }
+    }
+}
+
+fn millis(nanos: u64) -> f64 {
+    nanos as f64 / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn node(parent: Option<usize>, method: &str, kind: &str, share: Option<f64>) -> DiagnosisNode {
+        DiagnosisNode { parent, method: method.to_owned(), kind: kind.to_owned(), share, ..DiagnosisNode::default() }
+    }
+
+    #[test]
+    fn scripts_get_the_tree_with_what_explains_most_first_and_null_for_what_was_not_measured() {
+        let root =
+            DiagnosisNode { calls: Some(9), slow_nanos: Some(1_500_000), ..node(None, "a.A.a()", "method", Some(1.0)) };
+        let nodes = vec![
+            root,
+            node(Some(0), "a.B.fast()", "call-site", Some(0.1)),
+            node(Some(0), "a.A.a()", "own-code", None),
+            node(Some(0), "a.B.slow()", "method", Some(0.9)),
+            node(Some(3), "a.C.read()", "native", Some(0.8)),
+        ];
+        let cost = DiagnosisCost { classes: 3, retransforms: 5, longest_stop_nanos: 12_000_000, cpu_nanos: 500_000 };
+        let diagnosis =
+            Diagnosis { method: "a.A.a()".to_owned(), calls: 9, slow: 2, nodes, cost, ..Diagnosis::default() };
+        let json: Value = serde_json::from_str(&diagnosis_json(&diagnosis)).unwrap();
+        assert_eq!((&json["method"], &json["calls"], &json["slow"]), (&json!("a.A.a()"), &json!(9), &json!(2)));
+        assert_eq!((&json["explained"], &json["sentence"]), (&Value::Null, &Value::Null));
+        assert_eq!(json["cost"], json!({"classes": 3, "retransforms": 5, "longest_stop_ms": 12.0, "cpu_ms": 0.5}));
+        let tree = &json["tree"];
+        assert_eq!(
+            (&tree["slow_ms"], &tree["total_ms"], &tree["slow_calls"]),
+            (&json!(1.5), &Value::Null, &Value::Null)
+        );
+        let names: Vec<_> = tree["children"].as_array().unwrap().iter().map(|child| &child["method"]).collect();
+        assert_eq!(names, ["a.B.slow()", "a.B.fast()", "a.A.a()"]);
+        assert_eq!(tree["children"][0]["children"][0]["kind"], "native");
+        assert_eq!(tree["children"][2]["children"], json!([]));
+    }
+
+    #[test]
+    fn a_diagnosis_without_nodes_and_one_with_impossible_parents_are_shown_as_far_as_they_go() {
+        let json = |nodes| diagnosis_json(&Diagnosis { nodes, ..Diagnosis::default() });
+        let nothing: Value = serde_json::from_str(&json(Vec::new())).unwrap();
+        assert_eq!(nothing["tree"], Value::Null);
+        let circle = vec![
+            node(Some(1), "a", "method", None),
+            node(Some(1), "b", "method", None),
+            node(Some(7), "c", "method", None),
+        ];
+        let circle: Value = serde_json::from_str(&json(circle)).unwrap();
+        assert_eq!(circle["tree"]["children"].as_array().unwrap().len(), 2);
+    }
+}
