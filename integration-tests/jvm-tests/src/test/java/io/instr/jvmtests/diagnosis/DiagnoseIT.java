@@ -89,7 +89,7 @@ class DiagnoseIT {
     private static void assertFound(Dialog program, Way way) throws IOException {
         assertEquals("ok", program.ask("way " + way.name));
         JsonNode before = OwnTruth.ask(program);
-        Diagnosed diagnosed = Diagnosed.of(program, PAY, SLOW).assertQuickAndConclusive();
+        Diagnosed diagnosed = Diagnosed.of(program, PAY, SLOW[0], SLOW[1], "--depth", "16").assertQuickAndConclusive();
         OwnTruth truth = OwnTruth.since(before, "pay", program);
         truth.assertCounted(diagnosed);
         List<String> path = Stream.concat(SHARED_PATH.stream(), way.further.stream()).toList();
@@ -211,8 +211,8 @@ class DiagnoseIT {
             return new Running(program, null, Map.of());
         }
         String file = config.writeTo(directory).getFileName().toString();
-        Dialog program = target.with(LoadedBytes.OPTION).talk(List.of(Program.agentOption(file)), directory);
-        LoadedBytes loaded = LoadedBytes.of(program.next());
+        LoadedBytes loaded = LoadedBytes.atFreePort();
+        Dialog program = target.with(loaded.option()).talk(List.of(Program.agentOption(file)), directory);
         assertEquals("ready", program.next());
         return new Running(program, loaded, loaded.methods());
     }
@@ -271,9 +271,6 @@ class DiagnoseIT {
 
         @Override
         public void close() {
-            if (loaded != null) {
-                loaded.close();
-            }
             program.close();
         }
     }
