@@ -17,6 +17,8 @@ pub(crate) struct FrameMethod {
     pub(crate) text: String,
     /// It has no bytecode.
     pub(crate) is_native: bool,
+    /// It enters a monitor before its code begins.
+    pub(crate) is_synchronized: bool,
     /// Its class is hidden, or one that is never changed.
     pub(crate) is_fixed: bool,
 }
@@ -73,6 +75,11 @@ impl SlowStack {
         }
         let names = self.below.iter().rev().map(|frame| (&*frame.method.key.class, &*frame.method.key.name));
         wait_of(names)
+    }
+
+    /// Whether it waits for the monitor of a `synchronized` method, whose own code has not begun.
+    fn waits_to_begin(&self) -> bool {
+        self.is_blocked && self.below.last().is_some_and(|frame| frame.method.is_synchronized)
     }
 
     /// Native methods that wait in the kernel look runnable to the JVM.
@@ -139,6 +146,7 @@ impl Stacks {
         let mut ending = Vec::new();
         for stack in &inside {
             match stack.below.iter().position(is_measurable).and_then(|first| stack.below.get(first..)) {
+                Some([_]) if stack.waits_to_begin() => ending.push(*stack),
                 Some(rest @ [first, ..]) => ways.entry(&first.method.key).or_default().push(rest),
                 _ => ending.push(*stack),
             }
@@ -256,6 +264,7 @@ mod tests {
             key: key(text),
             text: text.to_owned(),
             is_native: text.ends_with('0'),
+            is_synchronized: text.ends_with("enter"),
             is_fixed: text.contains('+'),
         };
         Frame { method: Arc::new(method), offset: Some(offset), line: Some(offset + 1) }
@@ -324,7 +333,13 @@ mod tests {
         );
         assert_eq!(end(vec![read]), (NodeKind::Waiting, "socket read".to_owned()));
         let blocked = SlowStack { is_blocked: true, is_runnable: false, ..stack(1, &[("java/util/Hashtable.get", 0)]) };
-        assert_eq!(end(vec![blocked]), (NodeKind::Waiting, "lock".to_owned()));
+        assert_eq!(end(vec![blocked.clone()]), (NodeKind::Waiting, "lock".to_owned()));
+        let to_begin = SlowStack { below: vec![frame("a/Till.enter", 0)], ..blocked };
+        assert_eq!(
+            end(vec![to_begin]),
+            (NodeKind::Waiting, "lock".to_owned()),
+            "it could be measured, but has not begun"
+        );
         assert_eq!(end(vec![stack(1, &[("a/Code.run0", 0)])]), (NodeKind::Native, "native: a/Code.run0".to_owned()));
         assert_eq!(
             end(vec![stack(1, &[("java/util/HashMap.get", 0)])]),

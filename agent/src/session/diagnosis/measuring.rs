@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 
 use super::run::Run;
 use crate::call_sites::{self, Cell, FoundCall, MethodKey, Place, method_text};
-use crate::descent::{End, Fate, GoesOn, NodeAt, NodeOf, Step, end_by_name};
+use crate::descent::{End, Fate, FrameMethod, GoesOn, NodeAt, NodeOf, Step, end_by_name};
 use crate::desired::{Claim, RequestedProbes};
 use crate::reconcile::{Change, Outcome};
 
@@ -111,7 +111,7 @@ impl Run {
                 .by_name(found)
                 .unwrap_or_else(|| end(NodeKind::CallSite, "nothing was to be inserted below")));
         }
-        if self.tree.level(at) > self.options.depth {
+        if self.tree.level(at) >= self.options.depth {
             return Err(end(NodeKind::CallSite, &format!("the depth of {} levels is reached", self.options.depth)));
         }
         let ways = match seen {
@@ -139,7 +139,7 @@ impl Run {
             .filter(|method| method.obstacle.is_none())
             .map(|method| {
                 let (key, text) = (method.key, method.text);
-                let method = crate::descent::FrameMethod { key, text, is_native: false, is_fixed: false };
+                let method = FrameMethod { key, text, is_native: false, is_synchronized: false, is_fixed: false };
                 vec![Step { method: Arc::new(method), callee: None, offset: None }]
             })
             .collect();
@@ -181,7 +181,7 @@ impl Run {
             match self.add(&step.method.key) {
                 Ok(true) => _ = classes.insert(Arc::clone(&step.method.key.class)),
                 Ok(false) => {}
-                Err(reason) => self.notices.push(format!("{} is not measured: {reason}", step.method.text)),
+                Err(reason) => _ = self.not_added.insert(step.method.key.clone(), reason),
             }
         }
         let outcome =
@@ -219,7 +219,7 @@ impl Run {
             };
             let next = step.callee.as_ref().and_then(|callee| self.tree.call_of(node, &callee.key, step.offset));
             match next {
-                Some(next) if self.tree.level(next) <= self.options.depth => below = next,
+                Some(next) if self.tree.level(next) < self.options.depth => below = next,
                 _ => return Ok(()),
             }
         }
@@ -230,6 +230,9 @@ impl Run {
         let cell = self.tree.get(below).and_then(|node| node.cell).ok_or("its call is not measured")?;
         if self.is_above(below, key) {
             return Err("it is measured above".to_owned());
+        }
+        if let Some(reason) = self.not_added.get(key) {
+            return Err(reason.clone());
         }
         let calls = match self.found(key) {
             Some(found) => found.map_err(|reason| reason.to_string())?,

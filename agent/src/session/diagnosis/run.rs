@@ -54,6 +54,8 @@ pub(super) struct Run {
     pub(super) stacks: Stacks,
     slow_calls: SlowCalls,
     pub(super) numbers: FxHashMap<MethodKey, u32>,
+    /// Methods that cannot be measured, with the reason.
+    pub(super) not_added: FxHashMap<MethodKey, String>,
     /// Calls of which other methods than those measured there have been looked for.
     pub(super) looked_again: FxHashSet<NodeAt>,
     pub(super) classes: FxHashSet<Arc<[u8]>>,
@@ -98,6 +100,7 @@ impl Run {
             stacks: Stacks::default(),
             slow_calls: SlowCalls::default(),
             numbers: FxHashMap::default(),
+            not_added: FxHashMap::default(),
             looked_again: FxHashSet::default(),
             classes: FxHashSet::default(),
             cost: DiagnosisCost { classes: 0, retransforms: 0, longest_stop_ms: 0.0, cpu_ms: 0.0 },

@@ -142,8 +142,9 @@ fn known(jvmti: Jvmti, jni: &Jni<'_>, method: MethodId) -> Option<Known> {
         name: facts.name.as_slice().into(),
         descriptor: facts.descriptor.as_slice().into(),
     };
-    let (text, is_native) = (key.text(), facts.access_flags & access::NATIVE != 0);
-    let method = FrameMethod { key, text, is_native, is_fixed };
+    let (text, has) = (key.text(), |flag| facts.access_flags & flag != 0);
+    let (is_native, is_synchronized) = (has(access::NATIVE), has(access::SYNCHRONIZED));
+    let method = FrameMethod { key, text, is_native, is_synchronized, is_fixed };
     Some(Known { method: Arc::new(method), lines: facts.lines.into() })
 }
 
