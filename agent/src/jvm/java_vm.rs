@@ -51,8 +51,16 @@ impl JavaVm {
         unsafe { Jni::from_raw(env.cast()) }.map(|jni| body(&jni))
     }
 
-    /// Attaches this thread as a daemon called `name`, runs `body` and detaches it again.
+    fn is_attached(self) -> bool {
+        self.with_current_thread(|_| ()).is_some()
+    }
+
+    /// Attaches this thread as a daemon called `name`, runs `body` and detaches it again. A thread that is attached already stays so: whoever attached it still
+    /// uses its environment.
     pub(crate) fn with_attached_daemon<R>(self, name: &CStr, body: impl FnOnce(&Jni<'_>) -> R) -> Option<R> {
+        if self.is_attached() {
+            return self.with_current_thread(body);
+        }
         let mut env: *mut c_void = null_mut();
         let mut arguments =
             jni::JavaVMAttachArgs { version: jni::JNI_VERSION_1_8, name: name.as_ptr().cast_mut(), group: null_mut() };
