@@ -73,8 +73,9 @@ class ChangesAtOnceIT {
 
     private void changeAtOnce(Jdk jdk, Duration length) throws Exception {
         write(RULES.get(0));
-        Program target = Program.target(jdk, "targets.Conversation").with("-XX:+EnableDynamicAgentLoading", "-Xverify:all", LoadedBytes.OPTION);
-        try (Dialog program = target.talk(List.of(), directory); LoadedBytes loaded = LoadedBytes.of(program.next())) {
+        LoadedBytes loaded = LoadedBytes.atFreePort();
+        Program target = Program.target(jdk, "targets.Conversation").with("-XX:+EnableDynamicAgentLoading", "-Xverify:all", loaded.option());
+        try (Dialog program = target.talk(List.of(), directory)) {
             assertEquals("ready", program.next());
             Work work = new Work(program);
             Map<String, String> original = loaded.methods();

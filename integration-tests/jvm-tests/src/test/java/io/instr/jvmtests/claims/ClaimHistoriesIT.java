@@ -45,9 +45,9 @@ class ClaimHistoriesIT {
         long seed = Long.getLong("instr.seed", System.nanoTime());
         Original original = original(jdk);
         String file = writeRules(Map.of());
-        Program target = Program.target(jdk, "targets.Conversation").with("-Xverify:all", LoadedBytes.OPTION);
-        try (Dialog program = target.talk(List.of(Program.agentOption(file)), directory);
-                LoadedBytes loaded = LoadedBytes.of(program.next())) {
+        LoadedBytes loaded = LoadedBytes.atFreePort();
+        Program target = Program.target(jdk, "targets.Conversation").with("-Xverify:all", loaded.option());
+        try (Dialog program = target.talk(List.of(Program.agentOption(file)), directory)) {
             assertEquals("ready", program.next());
             History history = new History(program, new Random(seed));
             for (int step = 0; step < STEPS; step++) {
@@ -68,9 +68,9 @@ class ClaimHistoriesIT {
 
     /** The bytecode in a JVM without the agent. */
     private static Original original(Jdk jdk) throws Exception {
-        Program plain = Program.target(jdk, "targets.Conversation").with(LoadedBytes.OPTION);
-        try (Dialog program = plain.talk(List.of(), RunDirectories.create());
-                LoadedBytes loaded = LoadedBytes.of(program.next())) {
+        LoadedBytes loaded = LoadedBytes.atFreePort();
+        Program plain = Program.target(jdk, "targets.Conversation").with(loaded.option());
+        try (Dialog program = plain.talk(List.of(), RunDirectories.create())) {
             program.next();
             loadAll(program);
             return new Original(loaded.methods(), loaded.constants());

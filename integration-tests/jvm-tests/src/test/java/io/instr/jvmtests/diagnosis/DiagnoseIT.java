@@ -37,7 +37,7 @@ class DiagnoseIT {
     private static final String TARGET = "targets.diagnosis.SlowBranch";
     private static final String PAY = TARGET + ".pay";
     private static final String BROWSE = TARGET + ".browse";
-    private static final String HANDLE = TARGET + "$Service.handle";
+    private static final String SERVICE = TARGET + "$Service.";
     private static final String[] SLOW = {"--slower-than", "15ms"};
     /** Such a call never comes: the diagnosis lasts until something ends it. */
     private static final String[] NEVER_SLOW = {"--slower-than", "3600s"};
@@ -89,7 +89,7 @@ class DiagnoseIT {
     private static void assertFound(Dialog program, Way way) throws IOException {
         assertEquals("ok", program.ask("way " + way.name));
         JsonNode before = OwnTruth.ask(program);
-        Diagnosed diagnosed = Diagnosed.of(program, PAY, SLOW).assertQuickAndConclusive();
+        Diagnosed diagnosed = Diagnosed.of(program, PAY, SLOW[0], SLOW[1], "--depth", "16").assertQuickAndConclusive();
         OwnTruth truth = OwnTruth.since(before, "pay", program);
         truth.assertCounted(diagnosed);
         List<String> path = Stream.concat(SHARED_PATH.stream(), way.further.stream()).toList();
@@ -122,7 +122,7 @@ class DiagnoseIT {
         try (Running running = start(jdk)) {
             for (String root : List.of("pay", "browse")) {
                 JsonNode before = OwnTruth.ask(running.program);
-                Diagnosed diagnosed = Diagnosed.of(running.program, HANDLE, "--in", TARGET + "." + root, SLOW[0], SLOW[1]).assertQuickAndConclusive();
+                Diagnosed diagnosed = Diagnosed.of(running.program, SERVICE + "handle", "--in", TARGET + "." + root, SLOW[0], SLOW[1]).assertQuickAndConclusive();
                 OwnTruth.since(before, root, running.program).assertCounted(diagnosed);
                 diagnosed.assertLeadsThrough(root.equals("pay") ? List.of("price", "discounts", "lookup") : List.of("suggest"), LEAST_SHARE);
                 running.assertNothingIsLeft();
@@ -130,6 +130,73 @@ class DiagnoseIT {
             running.quit();
         }
         assertNothingElseIsRecorded("handle");
+    }
+
+    @EachJdk(oldestAndNewest = true)
+    void twoDiagnosesAtOnceDoNotDisturbEachOther(Jdk jdk) throws Exception {
+        try (Running running = start(jdk)) {
+            Dialog program = running.program;
+            CompletableFuture<Diagnosed> ofPrice = CompletableFuture.supplyAsync(() -> Diagnosed.of(program, SERVICE + "price", SLOW));
+            Diagnosed.of(program, SERVICE + "suggest", SLOW).assertLeadsThrough(List.of("park"), LEAST_SHARE);
+            ofPrice.join().assertLeadsThrough(List.of("discounts", "lookup", "slow"), LEAST_SHARE);
+            running.assertNothingIsLeft();
+            running.quit();
+        }
+    }
+
+    /** Only one of them measures a method; the other one says where it ends, and why. */
+    @EachJdk(oldestAndNewest = true)
+    void twoDiagnosesAtOnceOfTheSameMethodsDoNotMixTheirTimes(Jdk jdk) throws Exception {
+        try (Running running = start(jdk)) {
+            JsonNode before = OwnTruth.ask(running.program);
+            CompletableFuture<Diagnosed> ofPay = CompletableFuture.supplyAsync(() -> Diagnosed.of(running.program, PAY, SLOW));
+            Diagnosed ofBrowse = Diagnosed.of(running.program, BROWSE, SLOW);
+            assertLeadsThroughOrIsInTheWay(ofBrowse, List.of("handle", "suggest"));
+            assertLeadsThroughOrIsInTheWay(ofPay.join(), SHARED_PATH);
+            OwnTruth.since(before, "browse", running.program).assertCounted(ofBrowse);
+            OwnTruth.since(before, "pay", running.program).assertCounted(ofPay.join());
+            running.assertNothingIsLeft();
+            running.quit();
+        }
+    }
+
+    private static void assertLeadsThroughOrIsInTheWay(Diagnosed diagnosed, List<String> path) {
+        if (diagnosed.last().reason().contains("another diagnosis measures it")) {
+            assertEquals(path.get(diagnosed.chain().size() - 2), diagnosed.last().name(), diagnosed::toString);
+        } else {
+            diagnosed.assertLeadsThrough(path, LEAST_SHARE);
+        }
+    }
+
+    @EachJdk(having = "jdb", oldestAndNewest = true)
+    void aDiagnosisThatIsRemovedLeavesNothing(Jdk jdk) throws Exception {
+        try (Running running = start(jdk); Client client = running.diagnoseUntilEnded()) {
+            Tool.instr(List.of("remove", String.valueOf(running.program.pid()), String.valueOf(running.claim()))).assertExitCode(0);
+            running.assertNothingIsLeft();
+            assertNotEquals(0, client.exitCode(), "no answer was found");
+            running.quit();
+        }
+    }
+
+    @EachJdk(having = "jdb", oldestAndNewest = true)
+    void aDiagnosisWhoseClientIsKilledLeavesNothing(Jdk jdk) throws Exception {
+        try (Running running = start(jdk); Client client = running.diagnoseUntilEnded()) {
+            client.kill("-KILL");
+            running.awaitNothingIsLeft();
+            running.quit();
+        }
+    }
+
+    /** A client that is stopped is connected, and asks for nothing: the time limit is the agent's. */
+    @EachJdk(having = "jdb", oldestAndNewest = true)
+    void aDiagnosisWhoseClientIsStoppedEndsInTime(Jdk jdk) throws Exception {
+        try (Running running = start(jdk); Client client = running.diagnoseUntilEnded("--for", "4s")) {
+            client.kill("-STOP");
+            running.awaitNothingIsLeft();
+            client.kill("-CONT");
+            assertEquals(3, client.exitCode());
+            running.quit();
+        }
     }
 
     @EachJdk(oldestAndNewest = true)
@@ -177,8 +244,8 @@ class DiagnoseIT {
             return new Running(program, null, Map.of());
         }
         String file = config.writeTo(directory).getFileName().toString();
-        Dialog program = target.with(LoadedBytes.OPTION).talk(List.of(Program.agentOption(file)), directory);
-        LoadedBytes loaded = LoadedBytes.of(program.next());
+        LoadedBytes loaded = LoadedBytes.atFreePort();
+        Dialog program = target.with(loaded.option()).talk(List.of(Program.agentOption(file)), directory);
         assertEquals("ready", program.next());
         return new Running(program, loaded, loaded.methods());
     }
@@ -189,7 +256,8 @@ class DiagnoseIT {
         /** Starts a diagnosis for which no call is slow, and returns when its probes are there. */
         private Client diagnoseUntilEnded(String... options) throws IOException {
             Client client = new Client(Diagnosed.start(program, PAY, Stream.of(NEVER_SLOW, options).flatMap(Stream::of).toArray(String[]::new)));
-            Awaiting.await(loaded::methods, methods -> !methods.equals(original));
+            Awaiting.await(loaded::methods, methods -> !methods.equals(original) || !client.process.isAlive());
+            assertTrue(client.process.isAlive(), "the diagnosis has ended at once");
             return client;
         }
 
@@ -236,9 +304,6 @@ class DiagnoseIT {
 
         @Override
         public void close() {
-            if (loaded != null) {
-                loaded.close();
-            }
             program.close();
         }
     }

@@ -74,7 +74,7 @@ record Diagnosed(JsonNode json, Duration took) {
         return arguments;
     }
 
-    /** The method that was diagnosed, and below each node the one with the largest share. */
+    /** The method that was diagnosed, and below each node the one with the largest share, as long as that is most of the node's own. */
     List<Step> chain() {
         List<Step> chain = new ArrayList<>();
         for (JsonNode at = json.get("tree"); at != null; at = largest(at)) {
@@ -85,7 +85,7 @@ record Diagnosed(JsonNode json, Duration took) {
 
     private static JsonNode largest(JsonNode node) {
         return StreamSupport.stream(node.path("children").spliterator(), false)
-                .filter(child -> child.path("share").isNumber())
+                .filter(child -> child.path("share").isNumber() && child.get("share").asDouble() > node.path("share").asDouble() / 2)
                 .max(Comparator.comparingDouble(child -> child.get("share").asDouble()))
                 .orElse(null);
     }

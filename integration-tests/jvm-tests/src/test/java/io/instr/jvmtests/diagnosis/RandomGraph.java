@@ -17,6 +17,7 @@ final class RandomGraph {
     static final String CLASS = "targets.graph.Graph";
     private static final String[] KINDS = {"static", "private", "virtual", "constructor", "interface"};
     private static final int PARTS = 3;
+    private static final int SLOW_COUNTERS = 32;
     private static final long FAST_NANOS = 1_000_000;
     private static final long SLOW_NANOS = 25_000_000;
 
@@ -193,7 +194,9 @@ final class RandomGraph {
         }
         if (node.recurses) {
             boolean goesOnBelow = recursesOnThePath && node.number == path.get(path.size() / 2);
-            text.append("if (call.again(").append(node.number).append(", 2)) {\n").append(invoke(node, goesOnBelow ? "hot" : "false"));
+            // Slow calls have a count of their own: other calls on the way would use it up, now and then.
+            String counter = goesOnBelow ? "hot ? " + (node.number + SLOW_COUNTERS) + " : " + node.number : String.valueOf(node.number);
+            text.append("if (call.again(").append(counter).append(", 2)) {\n").append(invoke(node, goesOnBelow ? "hot" : "false"));
             text.append(goesOnBelow ? "hot = false;\n" : "").append("}\n");
         }
         if (node.callsTheRoot) {
