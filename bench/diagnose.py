@@ -37,7 +37,7 @@ def arguments():
     parser.add_argument("--seconds", type=float, default=6, help="of each window")
     parser.add_argument("--warm-up", type=float, default=30, help="seconds of load before anything is asked")
     parser.add_argument("--clients", type=int, default=2, help="that send the other requests")
-    parser.add_argument("--slower-than-ms", type=int, default=60)
+    parser.add_argument("--slower-than-ms", type=int, default=20)
     parser.add_argument("--when", help="an expression for `instr diagnose`")
     parser.add_argument("--depth", type=int, default=40, help="levels for `instr diagnose`")
     parser.add_argument("--answers", type=int, default=3, help="how often each tool is asked before the windows")

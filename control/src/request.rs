@@ -223,7 +223,7 @@ requests! {
         /// Calls that take longer than this are slow, in microseconds; unless stated, that is learnt from the calls.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         slower_than_us: Option<u64>,
-        /// How many levels below the method are looked into; 16 unless stated.
+        /// How many levels below the method are looked into; 40 unless stated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         depth: Option<usize>,
         /// Whether nothing is to be inserted below the method: its own calls are measured, and the descent ends there.

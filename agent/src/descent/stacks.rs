@@ -134,8 +134,10 @@ impl Stacks {
         self.stacks.iter().filter(move |stack| Some(stack.cell) == cell)
     }
 
-    /// Returns how calls at a node go on.
+    /// Returns how calls at a node go on. Methods that are measured above are passed through: interceptors call the next one by the same method again.
     pub(crate) fn goes_on(&self, tree: &Tree, at: NodeAt) -> GoesOn {
+        let above: Vec<&MethodKey> = tree.above(at).filter_map(|above| tree.get(above)?.of.method()).collect();
+        let is_new = |frame: &Frame| is_measurable(frame) && !above.contains(&&frame.method.key);
         let of_node: Vec<&SlowStack> = self.at(tree.get(at).and_then(|node| node.cell)).collect();
         // Of the callee itself nothing is known if the stack was seen before it began, or after it had ended.
         let inside: Vec<&SlowStack> = of_node.into_iter().filter(|stack| !stack.below.is_empty()).collect();
@@ -145,7 +147,7 @@ impl Stacks {
         let mut ways: BTreeMap<&MethodKey, Vec<&[Frame]>> = BTreeMap::new();
         let mut ending = Vec::new();
         for stack in &inside {
-            match stack.below.iter().position(is_measurable).and_then(|first| stack.below.get(first..)) {
+            match stack.below.iter().position(is_new).and_then(|first| stack.below.get(first..)) {
                 Some([_]) if stack.waits_to_begin() => ending.push(*stack),
                 Some(rest @ [first, ..]) => ways.entry(&first.method.key).or_default().push(rest),
                 _ => ending.push(*stack),
@@ -158,7 +160,7 @@ impl Stacks {
         let mut ways: Vec<Vec<&[Frame]>> = ways.into_values().filter(|stacks| stacks.len() >= least).collect();
         ways.sort_by_key(|stacks| std::cmp::Reverse(stacks.len()));
         ways.truncate(MOST_METHODS);
-        GoesOn::Through(ways.iter().map(|stacks| way(stacks)).collect())
+        GoesOn::Through(ways.iter().map(|stacks| way(stacks, &is_new)).collect())
     }
 
     /// Returns which parts of the stacks within a node were running and waiting.
@@ -193,13 +195,17 @@ impl Stacks {
 }
 
 /// Returns the first method of these stacks, which is the same in all, and those that follow it in most of them.
-fn way(stacks: &[&[Frame]]) -> Vec<Step> {
-    let (mut way, mut same) = (Vec::new(), stacks.to_vec());
+fn way(stacks: &[&[Frame]], is_new: &dyn Fn(&Frame) -> bool) -> Vec<Step> {
+    let (mut way, mut same): (Vec<Step>, _) = (Vec::new(), stacks.to_vec());
     while let Some(frame) = same.first().and_then(|stack| stack.first()) {
         let mut nexts: Vec<(&Frame, &Frame, Vec<&[Frame]>)> = Vec::new();
         for stack in &same {
             let [frame, rest @ ..] = stack else { continue };
-            let next = rest.iter().position(is_measurable).and_then(|at| rest.get(at..));
+            let is_next = |next: &Frame| {
+                let mut passed = way.iter().map(|step| &step.method.key).chain([&frame.method.key]);
+                is_new(next) && !passed.any(|key| *key == next.method.key)
+            };
+            let next = rest.iter().position(is_next).and_then(|at| rest.get(at..));
             let (Some(next), Some(callee)) = (next, rest.first()) else { continue };
             let is_same = |(of, to, on): &&mut (&Frame, &Frame, Vec<&[Frame]>)| {
                 let leads_to = on.first().and_then(|stack| stack.first()).map(|frame| &frame.method.key);
@@ -237,6 +243,9 @@ fn end_of(stacks: &[&SlowStack]) -> End {
     if natives * 2 > stacks.len() {
         let innermost = stacks.iter().rev().find_map(|stack| stack.below.last()).map(|frame| frame.method.text.clone());
         return End { kind: NodeKind::Native, reason: format!("native: {}", innermost.unwrap_or_default()) };
+    }
+    if stacks.iter().filter(|stack| stack.below.iter().any(is_measurable)).count() * 2 > stacks.len() {
+        return End { kind: NodeKind::Method, reason: "recursion: what runs there is measured above".to_owned() };
     }
     let is_jdk = stacks.iter().all(|stack| stack.below.iter().all(|frame| is_of_jdk(&frame.method.key.class)));
     let reason = if is_jdk { "code of the JDK" } else { "code that cannot be measured" };
@@ -300,6 +309,22 @@ mod tests {
             [("a/B.b", called("java/lang/reflect/Method.invoke")), ("a/C.c", called("a/D.d")), ("a/D.d", None)]
         );
         assert_eq!((ways.len(), stacks.goes_on(&tree(), 2)), (1, GoesOn::Unknown));
+    }
+
+    #[test]
+    fn a_method_that_runs_again_is_passed_through() {
+        let mut stacks = Stacks::default();
+        // The root, an interceptor that comes twice on the way, and what they lead to.
+        stacks.add(stack(1, &[("a/A.a", 1), ("a/I.proceed", 2), ("a/A.a", 1), ("a/I.proceed", 2), ("a/S.search", 3)]));
+        let mut tree = Tree::default();
+        add(&mut tree, None, "a/A.a", 0, &["a/I.proceed"]);
+        let GoesOn::Through(ways) = stacks.goes_on(&tree, 1) else { panic!("it goes on") };
+        let way: Vec<&str> = ways[0].iter().map(|step| step.method.text.as_str()).collect();
+        assert_eq!(way, ["a/I.proceed", "a/S.search"]);
+        let mut only = Stacks::default();
+        only.add(stack(1, &[("a/A.a", 1)]));
+        let GoesOn::Ends(end) = only.goes_on(&tree, 1) else { panic!("nothing but the root itself") };
+        assert!(end.reason.contains("recursion"), "{end:?}");
     }
 
     #[test]

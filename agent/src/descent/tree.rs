@@ -20,6 +20,16 @@ pub(crate) enum NodeOf {
     OwnCode,
 }
 
+impl NodeOf {
+    /// Returns the method, if it is one whose calls are measured.
+    pub(crate) fn method(&self) -> Option<&MethodKey> {
+        match self {
+            NodeOf::Method(key) => Some(key),
+            NodeOf::Call(_) | NodeOf::OwnCode => None,
+        }
+    }
+}
+
 /// Why the descent does not go on at a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct End {

@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     /// Calls that take longer are slow: `500ms`, `0.5s`, `800us`. Default: learnt from the calls.
     #[arg(long, value_name = "TIME", value_parser = microseconds)]
     slower_than: Option<u64>,
-    /// How many levels below the method are looked into. Default: 16.
+    /// How many levels below the method are looked into. Default: 40: frameworks have many.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=64))]
     depth: Option<u64>,
     /// Only of class loaders of this name or class, with `*`. Default: all that have the class.

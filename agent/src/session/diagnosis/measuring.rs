@@ -89,10 +89,7 @@ impl Run {
     }
 
     fn key_of(&self, at: NodeAt) -> Option<MethodKey> {
-        match &self.tree.get(at)?.of {
-            NodeOf::Method(key) => Some(key.clone()),
-            NodeOf::Call(_) | NodeOf::OwnCode => None,
-        }
+        self.tree.get(at)?.of.method().cloned()
     }
 
     fn ways(&self, at: NodeAt) -> Result<Vec<Way>, End> {

@@ -35,7 +35,7 @@ pub(super) struct Diagnoses(Mutex<VecDeque<Shared>>);
 /// So many are kept; those that ended first are forgotten first.
 const MOST_KEPT: usize = 32;
 /// Levels below the method, unless the request states another number.
-const DEPTH: usize = 16;
+const DEPTH: usize = 40;
 /// A diagnosis ends after this time, unless the request states another one.
 const LONGEST: u64 = 600;
 

@@ -151,10 +151,7 @@ fn known(jvmti: Jvmti, jni: &Jni<'_>, method: MethodId) -> Option<Known> {
 /// The measured methods from the root to a cell, which may be the last of them.
 fn measured_above(tree: &Tree, cell: call_sites::Cell) -> Vec<&MethodKey> {
     let Some(at) = tree.of_cell(cell) else { return Vec::new() };
-    let method = |at: usize| match &tree.get(at)?.of {
-        NodeOf::Method(key) => Some(key),
-        NodeOf::Call(_) | NodeOf::OwnCode => None,
-    };
+    let method = |at: usize| tree.get(at)?.of.method();
     let mut methods: Vec<&MethodKey> = std::iter::once(at).chain(tree.above(at)).filter_map(method).collect();
     methods.reverse();
     methods
