@@ -29,6 +29,7 @@ mod jvm;
 mod jvm_figures;
 mod live_levels;
 mod log;
+mod monitor;
 mod probes;
 mod reconcile;
 mod recorder;

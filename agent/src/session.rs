@@ -41,12 +41,14 @@ mod diagnosis;
 mod ends_of_claims;
 mod initial_state;
 mod loaded_inventory;
+mod monitor;
 mod pinned_claims;
 mod probed_methods;
 mod recording;
 mod reload;
 
 use diagnosis::Diagnoses;
+use monitor::Monitor;
 use recording::{Ended, Running};
 
 /// The agent: connected to the JVM for good.
@@ -91,6 +93,8 @@ pub(crate) struct Session {
     running: Mutex<Running>,
     /// What has been diagnosed, and is being.
     diagnoses: Diagnoses,
+    /// Which methods have slow calls.
+    monitor: Monitor,
     /// How the JVM is.
     pub(crate) health: Arc<Mutex<Health>>,
     /// Where dumps of a recording in memory are asked for.
@@ -419,6 +423,7 @@ impl Watcher for SessionWatcher {
             let made = rates.lock().made();
             session.govern(made);
         }
+        session.monitor_calls();
         session.end_reached_claims();
         session.withdraw_probes();
         session.change_marked_classes();
@@ -432,8 +437,8 @@ impl Session {
         let file_names = FileNames::of_now();
         let lengths = SharedLengths::default();
         let (control, budget) = (&setup.config.control, setup.budget());
-        let rates =
-            (control.socket || budget.is_some()).then(|| Arc::new(Mutex::new(CallRates::new(Arc::clone(&lengths)))));
+        let is_counted = control.socket || budget.is_some() || monitor::is_wanted(&setup.config);
+        let rates = is_counted.then(|| Arc::new(Mutex::new(CallRates::new(Arc::clone(&lengths)))));
         let ended_calls = || EndedCalls::new(probe_registry::of_process(), Arc::clone(&lengths));
         let tree = control.call_tree.then(|| Arc::new(Mutex::new(LiveTree::new(ended_calls()))));
         let beginning = Beginning { vm: agent.vm, jvmti: agent.jvmti };
@@ -452,6 +457,7 @@ impl Session {
             file_names,
             running: Mutex::new(Running::default()),
             diagnoses: Diagnoses::default(),
+            monitor: Monitor::default(),
             health: Arc::default(),
             dumps: Arc::default(),
             samples: Arc::default(),

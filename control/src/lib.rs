@@ -24,6 +24,7 @@ mod status;
 pub use calls::call_tree::{CallTree, CallTreeDone, CallTreePart, TreeNode};
 pub use calls::callees::{Callee, CalleeCall, Callees, CalleesRequest};
 pub use calls::diagnosis::{DiagnoseRequest, Diagnosis, DiagnosisCost, DiagnosisNode, DiagnosisState, NodeKind};
+pub use calls::suspects::{Suspect, SuspectList};
 pub use changes::{Changed, Fixed, Reloaded, Stopped, Switched};
 pub use claims::{ClaimLimits, ClaimList, ClaimRow, ContextMethod, ProbeRequest, Probed, Removed};
 pub use explained::{Explained, ExplainedClass};

@@ -11,7 +11,8 @@ use serde_json::{Value as Json, json};
 use crate::message::{Described, Field, Types, object, words};
 use crate::{
     CallTree, CallTreeDone, CallTreePart, Callees, Changed, ClaimList, Diagnosis, Dumped, Explained, Hello,
-    InventoryDone, InventoryPart, MethodsDone, MethodsPart, Probed, Reloaded, Removed, Status, Stopped, Switched,
+    InventoryDone, InventoryPart, MethodsDone, MethodsPart, Probed, Reloaded, Removed, Status, Stopped, SuspectList,
+    Switched,
 };
 
 /// Declares the requests: each with its fields, its verb and the message that answers it, in one line or also in parts.
@@ -243,6 +244,17 @@ requests! {
         claim: u32,
     } = "diagnosis", answered by Diagnosis;
 
+    /// Which methods that record their calls have slow ones. Calls are watched from the first request on, as long as requests follow each other within a minute, or
+    /// always if the configuration has `[monitor]`.
+    Suspects {
+        /// Only methods `package.Class.method` with `*` and `**`, or `category:NAME`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        methods: Option<String>,
+        /// Calls that take longer than this are slow, in microseconds; unless stated, the configuration says so, or it is learnt from the calls.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        slower_than_us: Option<u64>,
+    } = "suspects", answered by SuspectList;
+
     /// Who wants which probes.
     Claims = "claims", answered by ClaimList;
 
@@ -275,6 +287,7 @@ impl Request {
                 | Request::Explain { .. }
                 | Request::Callees { .. }
                 | Request::Diagnosis { .. }
+                | Request::Suspects { .. }
                 | Request::Pause
                 | Request::Resume
         )

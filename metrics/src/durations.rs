@@ -75,6 +75,38 @@ impl Durations {
         rest
     }
 
+    /// Adds all of these durations.
+    pub fn add(&mut self, others: &Durations) {
+        if others.count == 0 {
+            return;
+        }
+        self.min = if self.count == 0 { others.min } else { self.min.min(others.min) };
+        self.max = self.max.max(others.max);
+        self.count += others.count;
+        self.zeros += others.zeros;
+        self.sum = self.sum.saturating_add(others.sum);
+        if self.rows.len() < others.rows.len() {
+            self.rows.resize(others.rows.len(), None);
+        }
+        for (row, others) in self.rows.iter_mut().zip(&others.rows) {
+            let Some(others) = others else { continue };
+            let steps = row.get_or_insert_with(|| Box::new([0; STEPS]));
+            steps.iter_mut().zip(others.iter()).for_each(|(count, others)| *count += others);
+        }
+    }
+
+    /// Lets these durations weigh half as much as those that are added later.
+    pub fn halve(&mut self) {
+        let halved = |count: &mut u64| {
+            *count /= 2;
+            *count
+        };
+        let counted: u64 = self.rows.iter_mut().flatten().flat_map(|steps| steps.iter_mut()).map(halved).sum();
+        self.zeros /= 2;
+        self.count = counted + self.zeros;
+        self.sum /= 2;
+    }
+
     /// Number of durations.
     pub fn count(&self) -> u64 {
         self.count
@@ -180,6 +212,22 @@ mod tests {
         let rest = all.without(&others);
         assert_eq!((rest.count(), rest.zeros(), rest.sum()), (2, 0, 17_000_000));
         assert!(rest.min().abs_diff(8_000_000) < 200_000 && rest.max().abs_diff(9_000_000) < 200_000, "{rest:?}");
+    }
+
+    #[test]
+    fn durations_are_added_and_weigh_less_with_time() {
+        let (mut all, mut others) = (Durations::default(), Durations::default());
+        all.record(9_000_000);
+        [0, 8_000_000, 70_000_000_000].into_iter().for_each(|nanos| others.record(nanos));
+        all.add(&others);
+        all.add(&Durations::default());
+        assert_eq!((all.count(), all.zeros(), all.min(), all.max()), (4, 1, 0, 70_000_000_000));
+        assert_eq!(all.sum(), 70_017_000_000);
+        assert_eq!(all.buckets().1.iter().sum::<u64>(), 3);
+        all.add(&all.clone());
+        all.halve();
+        assert_eq!((all.count(), all.zeros(), all.buckets().1.iter().sum::<u64>()), (4, 1, 3));
+        assert!((all.percentile(100.0) - 70.0).abs() < 2.0);
     }
 
     #[test]

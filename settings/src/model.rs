@@ -6,19 +6,20 @@ use instrument_core::config::{
     ExcludeConfig, FilterConfig, Rule, RuleTables, SourceText, Table as _, TableDeclaration,
 };
 
-use crate::agent_table::AgentConfig;
-use crate::allocation::AllocationConfig;
 use crate::claims::{ClaimsConfig, ContextConfig};
-use crate::control_table::ControlConfig;
-use crate::governor_table::GovernorConfig;
-use crate::metrics_table::MetricsConfig;
-use crate::sampler::SamplerConfig;
 use crate::secrets::{self, Secret};
-use crate::trace_table::TraceConfig;
-use crate::watch_table::WatchConfig;
+use crate::tables::agent_table::AgentConfig;
+use crate::tables::allocation::AllocationConfig;
+use crate::tables::control_table::ControlConfig;
+use crate::tables::governor_table::GovernorConfig;
+use crate::tables::metrics_table::MetricsConfig;
+use crate::tables::monitor_tables::{MonitorConfig, SlowCallsConfig};
+use crate::tables::sampler::SamplerConfig;
+use crate::tables::trace_table::TraceConfig;
+use crate::tables::watch_table::WatchConfig;
 
 /// The tables of the file, in the order of `docs/configuration.md`.
-pub(crate) const TABLES: [TableDeclaration; 13] = [
+pub(crate) const TABLES: [TableDeclaration; 15] = [
     Rule::TABLE,
     ContextConfig::TABLE,
     TraceConfig::TABLE,
@@ -32,6 +33,8 @@ pub(crate) const TABLES: [TableDeclaration; 13] = [
     ClaimsConfig::TABLE,
     WatchConfig::TABLE,
     GovernorConfig::TABLE,
+    MonitorConfig::TABLE,
+    SlowCallsConfig::TABLE,
 ];
 
 /// Configuration of the instr agent: what is instrumented, with which template, and where the results go.
@@ -59,6 +62,10 @@ pub struct Config {
     pub watch: WatchConfig,
     /// `[governor]`
     pub governor: GovernorConfig,
+    /// `[monitor]`, if it is stated.
+    pub monitor: Option<MonitorConfig>,
+    /// From which length on calls are slow; the first that has the method counts.
+    pub slow_calls: Vec<SlowCallsConfig>,
     /// The rules, in order: the first that matches a method decides.
     pub rules: Vec<Rule>,
     /// Probes inside contexts.
@@ -75,7 +82,7 @@ impl Config {
         secrets::without(&self.secrets, self.source.text())
     }
 
-    /// Returns the names of the tables that differ and that a running agent cannot change: all but the rules, the contexts, what they leave out, and the jars with
+    /// Returns the names of the tables that differ and that a running agent cannot change: all but the rules, the contexts, the monitor, what they leave out, and the jars with
     /// templates.
     pub fn fixed_tables_that_differ(&self, other: &Config) -> Vec<&'static str> {
         let without_templates = |agent: &AgentConfig| AgentConfig { templates: Vec::new(), ..agent.clone() };

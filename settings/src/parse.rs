@@ -6,17 +6,18 @@ use instrument_core::config::{
 };
 use instrument_core::level::Level;
 
-use crate::agent_table::{AgentConfig, OnError};
-use crate::allocation::AllocationConfig;
 use crate::claims::{ClaimsConfig, read_contexts};
-use crate::control_table::read_control;
-use crate::governor_table::GovernorConfig;
-use crate::metrics_table::read_metrics;
 use crate::model::{Config, TABLES};
-use crate::sampler::SamplerConfig;
 use crate::secrets;
-use crate::trace_table::read_trace;
-use crate::watch_table::WatchConfig;
+use crate::tables::agent_table::{AgentConfig, OnError};
+use crate::tables::allocation::AllocationConfig;
+use crate::tables::control_table::read_control;
+use crate::tables::governor_table::GovernorConfig;
+use crate::tables::metrics_table::read_metrics;
+use crate::tables::monitor_tables::{MonitorConfig, read_slow_calls};
+use crate::tables::sampler::SamplerConfig;
+use crate::tables::trace_table::read_trace;
+use crate::tables::watch_table::WatchConfig;
 
 /// Reads a configuration. `file_name` is only shown in diagnostics.
 ///
@@ -59,6 +60,8 @@ fn read_config(top: &TableReader<'_, '_>, problems: &mut Problems) -> Config {
         claims: read_table(top, problems, ClaimsConfig::read).unwrap_or_default(),
         watch: read_table(top, problems, WatchConfig::read).unwrap_or_default(),
         governor: read_table(top, problems, GovernorConfig::read).unwrap_or_default(),
+        monitor: read_table(top, problems, MonitorConfig::read),
+        slow_calls: read_slow_calls(top, problems),
         rules,
         contexts: read_contexts(top, problems),
         source: problems.source(),

@@ -11,12 +11,15 @@ pub(super) const DIAGNOSES: usize = 8;
 pub(super) const METHODS: usize = 1 << 10;
 /// Cells of a diagnosis.
 pub(super) const CELLS: usize = 1 << 11;
-/// Most places of a method in a tree.
-pub(super) const MOST_PLACES: usize = 14;
+/// Most places of a method in the trees of all diagnoses.
+pub(super) const MOST_PLACES: usize = 15;
+/// The cell around a root.
+const ROOT: u32 = u32::MAX;
 /// Counters of lengths: eight for each power of two.
 pub(super) const LENGTHS: usize = 64 * 8;
 
-const METHOD_WORDS: usize = 16;
+const METHOD_WORDS: usize = 32;
+const FIRST_PLACE: usize = 2;
 const DIAGNOSIS_WORDS: usize = 1 << 10;
 const FIRST_LENGTH: usize = 512;
 const SUM_WORDS: usize = 4;
@@ -66,21 +69,26 @@ fn halves(low: u32, high: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// A method is measured from now on: as a root inside the context of this last step (0: everywhere), or at its places.
-pub(super) fn set_method(method: u32, diagnosis: u8, step: u8) {
-    store(method as usize * METHOD_WORDS, halves(diagnosis.into(), step.into()));
+/// Says how many places of a method there are to look at; 0: it is inert.
+pub(super) fn set_places(method: u32, places: usize) {
+    store(method as usize * METHOD_WORDS, halves(places as u32, 0));
 }
 
-/// Says whether a method is a root, and how many places it has.
-pub(super) fn set_places(method: u32, is_root: bool, places: usize) {
-    store(method as usize * METHOD_WORDS + 1, halves(is_root.into(), places as u32));
+/// Sets a place of a method: within calls at a cell, or as a root inside the context of this last step (0: everywhere).
+pub(super) fn set_place(method: u32, place: usize, diagnosis: u8, around: Result<u32, u8>, cell: u32) {
+    let at = place_at(method, place);
+    let (around, step) = around.map_or_else(|step| (ROOT, step), |around| (around, 0));
+    store(at + 1, halves(around, cell));
+    store(at, halves(diagnosis.into(), step.into()));
 }
 
-/// Sets a place of a method: the cell around it, and its own.
-pub(super) fn set_place(method: u32, place: usize, (around, cell): (u32, u32)) {
-    if place < MOST_PLACES {
-        store(method as usize * METHOD_WORDS + 2 + place, halves(around, cell));
-    }
+/// A place is nobody's from now on.
+pub(super) fn clear_place(method: u32, place: usize) {
+    store(place_at(method, place), 0);
+}
+
+fn place_at(method: u32, place: usize) -> usize {
+    method as usize * METHOD_WORDS + FIRST_PLACE + place.min(MOST_PLACES - 1) * 2
 }
 
 fn diagnosis_at(diagnosis: u8) -> usize {
@@ -102,6 +110,11 @@ pub(super) fn without_frame(diagnosis: u8) -> u64 {
     load(diagnosis_at(diagnosis) + 2)
 }
 
+/// How many calls were measured for another diagnosis.
+pub(super) fn another_ones(diagnosis: u8) -> u64 {
+    load(diagnosis_at(diagnosis) + 3)
+}
+
 /// Forgets the sums of all calls, and their lengths too if `lengths`.
 pub(super) fn forget_sums(diagnosis: u8, lengths: bool) {
     let sums = SUMS + usize::from(diagnosis) * CELLS * SUM_WORDS;
@@ -110,6 +123,7 @@ pub(super) fn forget_sums(diagnosis: u8, lengths: bool) {
         let at = diagnosis_at(diagnosis);
         (at + FIRST_LENGTH..at + FIRST_LENGTH + LENGTHS).for_each(|at| store(at, 0));
         store(at + 2, 0);
+        store(at + 3, 0);
     }
 }
 

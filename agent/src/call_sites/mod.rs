@@ -59,7 +59,7 @@ pub(crate) struct FoundCall {
 
 /// The number of a diagnosis of this process that is under way, from 1.
 pub(crate) type DiagnosisNumber = u8;
-/// No diagnosis: the method was measured for one that has ended.
+/// No diagnosis: a place that is free.
 const NOBODY: DiagnosisNumber = 0;
 /// A cell of a diagnosis; 0 is its root.
 pub(crate) type Cell = u32;
@@ -110,10 +110,27 @@ struct State {
 struct Measured {
     key: MethodKey,
     rules: Arc<RuleSet>,
-    diagnosis: DiagnosisNumber,
+    /// The diagnoses for which it is measured; none if they have ended, but its class still has its number.
+    owners: Vec<DiagnosisNumber>,
     /// What the hook found; `None` while the class has not passed it.
     found: Option<FoundCalls>,
-    places: usize,
+    /// Whose the places are.
+    places: [DiagnosisNumber; MOST_PLACES],
+    /// It has had a place: if its class has other calls later, they are not measured.
+    was_placed: bool,
+}
+
+impl Measured {
+    fn clear(&mut self, number: u32, is_meant: impl Fn(DiagnosisNumber) -> bool) {
+        for (at, owner) in self.places.iter_mut().enumerate().filter(|(_, owner)| **owner != NOBODY) {
+            if is_meant(*owner) {
+                memory::clear_place(number, at);
+                *owner = NOBODY;
+            }
+        }
+        let last = self.places.iter().rposition(|owner| *owner != NOBODY);
+        memory::set_places(number, last.map_or(0, |last| last + 1));
+    }
 }
 
 #[derive(Debug, Default)]
@@ -160,11 +177,13 @@ impl CallSites {
     /// Adds a method, to be measured once its class has passed the hook, and if these rules take it. Returns its number.
     pub(crate) fn add(&self, diagnosis: DiagnosisNumber, key: &MethodKey, rules: &Arc<RuleSet>) -> Result<u32, String> {
         let state = &mut *self.state.lock();
-        if let Some((number, measured)) = state.of_key(key) {
-            return match measured.diagnosis == diagnosis {
-                true => Ok(number),
-                false => Err("another diagnosis measures it at present".to_owned()),
-            };
+        if let Some(number) = state.of_key(key) {
+            if let Some(measured) = state.methods.get_mut(number as usize).and_then(Option::as_mut)
+                && !measured.owners.contains(&diagnosis)
+            {
+                measured.owners.push(diagnosis);
+            }
+            return Ok(number);
         }
         if state.methods.is_empty() {
             state.methods.push(None);
@@ -174,14 +193,20 @@ impl CallSites {
         if number >= METHODS {
             return Err(format!("{} methods are measured at present", METHODS - 1));
         }
-        let measured = Measured { key: key.clone(), rules: Arc::clone(rules), diagnosis, found: None, places: 0 };
+        let measured = Measured {
+            key: key.clone(),
+            rules: Arc::clone(rules),
+            owners: vec![diagnosis],
+            found: None,
+            places: [NOBODY; MOST_PLACES],
+            was_placed: false,
+        };
         match state.methods.get_mut(number) {
             Some(place) => *place = Some(measured),
             None => state.methods.push(Some(measured)),
         }
         let number = u32::try_from(number).unwrap_or(0);
-        memory::set_method(number, 0, 0);
-        memory::set_places(number, false, 0);
+        memory::set_places(number, 0);
         state.by_class.entry(Arc::clone(&key.class)).or_default().push(number);
         self.is_any.store(true, Ordering::Release);
         Ok(number)
@@ -190,7 +215,7 @@ impl CallSites {
     /// Notes that classes have been restored in which methods were measured, but for those of these names: their methods keep their numbers for ever.
     pub(crate) fn free_ended(&self, kept: &FxHashSet<Arc<[u8]>>) {
         for place in &mut self.state.lock().methods {
-            place.take_if(|measured| measured.diagnosis == NOBODY && !kept.contains(&measured.key.class));
+            place.take_if(|measured| measured.owners.is_empty() && !kept.contains(&measured.key.class));
         }
     }
 
@@ -232,10 +257,10 @@ impl CallSites {
         let Some(measured) = state.methods.get_mut(number as usize).and_then(Option::as_mut) else { return };
         match (&measured.found, &found) {
             (Some(Ok(known)), Ok(now)) if known != now => {
-                memory::set_method(number, 0, 0);
+                measured.clear(number, |_| true);
                 measured.found = Some(Err("its class was changed while it was measured".into()));
             }
-            (Some(Err(_)), Ok(_)) if measured.places > 0 => {}
+            (Some(Err(_)), Ok(_)) if measured.was_placed => {}
             _ => measured.found = Some(found),
         }
     }
@@ -245,9 +270,9 @@ impl CallSites {
         self.state.lock().method(number)?.found.clone()
     }
 
-    /// Gives a method its place in the tree of its diagnosis and has it measured there: within calls at a cell, or as the root inside a context of
+    /// Gives a method a place in the tree of a diagnosis and has it measured there: within calls at a cell, or as the root inside a context of
     /// which this is the last step (0: everywhere). Returns its cell.
-    pub(crate) fn place(&self, number: u32, place: Place) -> Result<Cell, String> {
+    pub(crate) fn place(&self, of: DiagnosisNumber, number: u32, place: Place) -> Result<Cell, String> {
         let state = &mut *self.state.lock();
         let measured = state.methods.get_mut(number as usize).and_then(Option::as_mut).ok_or("it is not measured")?;
         let calls = match &measured.found {
@@ -255,29 +280,28 @@ impl CallSites {
             Some(Err(reason)) => return Err(reason.to_string()),
             None => return Err("its class has not been changed yet".to_owned()),
         };
-        let diagnosis = state.diagnoses.get_mut(usize::from(measured.diagnosis)).and_then(Option::as_mut);
-        let diagnosis = diagnosis.ok_or("its diagnosis has ended")?;
-        let (root, step) = match place {
-            Place::Root { step } => (true, step),
-            Place::Within(_) => (false, 0),
-        };
+        let diagnosis = state.diagnoses.get_mut(usize::from(of)).and_then(Option::as_mut);
+        let diagnosis = diagnosis.filter(|_| measured.owners.contains(&of)).ok_or("its diagnosis has ended")?;
         // All roots, one for each class loader, have the same cell, but each its own calls.
-        let cell = if root { 0 } else { diagnosis.next_cell.max(1) };
-        let next = if root { calls as Cell + 1 } else { cell + calls as Cell + 1 };
+        let (around, cell, next) = match place {
+            Place::Root { step } => (Err(step), 0, calls as Cell + 1),
+            Place::Within(around) => {
+                let cell = diagnosis.next_cell.max(1);
+                (Ok(around), cell, cell + calls as Cell + 1)
+            }
+        };
         if next as usize > CELLS {
             return Err(format!("the diagnosis measures {CELLS} calls already"));
         }
-        if measured.places == MOST_PLACES {
-            return Err(format!("it is called at {MOST_PLACES} places of the tree already"));
-        }
+        let free = measured.places.iter_mut().enumerate().find(|(_, owner)| **owner == NOBODY);
+        let (at, owner) = free.ok_or_else(|| format!("it is called at {MOST_PLACES} places of the tree already"))?;
+        *owner = of;
+        measured.was_placed = true;
         diagnosis.next_cell = diagnosis.next_cell.max(next);
-        (cell..next).for_each(|cell| memory::set_watched(measured.diagnosis, cell, true));
-        if let Place::Within(around) = place {
-            memory::set_place(number, measured.places, (around, cell));
-            measured.places += 1;
-        }
-        memory::set_places(number, root, measured.places);
-        memory::set_method(number, measured.diagnosis, step);
+        (cell..next).for_each(|cell| memory::set_watched(of, cell, true));
+        memory::set_place(number, at, of, around, cell);
+        let last = measured.places.iter().rposition(|owner| *owner != NOBODY);
+        memory::set_places(number, last.map_or(0, |last| last + 1));
         Ok(cell)
     }
 
@@ -321,6 +345,11 @@ impl CallSites {
         memory::without_frame(diagnosis)
     }
 
+    /// Returns how many calls were not measured, because another diagnosis measures them or what they call.
+    pub(crate) fn another_ones(&self, diagnosis: DiagnosisNumber) -> u64 {
+        memory::another_ones(diagnosis)
+    }
+
     /// Returns the calls of the root that have not ended.
     pub(crate) fn open_calls(&self, diagnosis: DiagnosisNumber) -> Vec<OpenCall> {
         memory::open_calls(diagnosis)
@@ -331,22 +360,31 @@ impl CallSites {
         memory::open_call(diagnosis, frame)
     }
 
-    /// Ends a diagnosis: nothing is measured for it any more. Returns the names of the classes that had its methods, which are to be retransformed; until
+    /// Returns how many methods are measured for a diagnosis.
+    pub(crate) fn count(&self, diagnosis: DiagnosisNumber) -> usize {
+        let state = self.state.lock();
+        state.methods.iter().flatten().filter(|measured| measured.owners.contains(&diagnosis)).count()
+    }
+
+    /// Ends a diagnosis: nothing is measured for it any more. Returns the names of the classes with methods that nobody measures any more, which are to be retransformed; until
     /// [`CallSites::free_ended`] their bytecode has numbers that nobody else gets.
     pub(crate) fn end(&self, diagnosis: DiagnosisNumber) -> FxHashSet<Arc<[u8]>> {
         let state = &mut *self.state.lock();
         memory::set_round(diagnosis, 0);
         let mut classes = FxHashSet::default();
         for (number, place) in state.methods.iter_mut().enumerate() {
-            if let Some(measured) = place.as_mut().filter(|measured| measured.diagnosis == diagnosis) {
-                memory::set_method(u32::try_from(number).unwrap_or(0), 0, 0);
-                measured.diagnosis = NOBODY;
+            let Some(measured) = place.as_mut().filter(|measured| measured.owners.contains(&diagnosis)) else {
+                continue;
+            };
+            measured.clear(u32::try_from(number).unwrap_or(0), |owner| owner == diagnosis);
+            measured.owners.retain(|owner| *owner != diagnosis);
+            if measured.owners.is_empty() {
                 classes.insert(Arc::clone(&measured.key.class));
             }
         }
         let State { by_class, methods, .. } = state;
         by_class.retain(|_, numbers| {
-            let is_wanted = |of: &Option<Measured>| of.as_ref().is_some_and(|of| of.diagnosis != NOBODY);
+            let is_wanted = |of: &Option<Measured>| of.as_ref().is_some_and(|of| !of.owners.is_empty());
             numbers.retain(|number| methods.get(*number as usize).is_some_and(is_wanted));
             !numbers.is_empty()
         });
@@ -372,9 +410,9 @@ impl State {
         self.methods.get(number as usize)?.as_ref()
     }
 
-    fn of_key(&self, key: &MethodKey) -> Option<(u32, &Measured)> {
-        let numbers = self.by_class.get(&key.class)?;
-        numbers.iter().find_map(|number| Some((*number, self.method(*number).filter(|of| of.key == *key)?)))
+    fn of_key(&self, key: &MethodKey) -> Option<u32> {
+        let mut numbers = self.by_class.get(&key.class)?.iter().copied();
+        numbers.find(|number| self.method(*number).is_some_and(|of| of.key == *key))
     }
 }
 
@@ -413,26 +451,34 @@ mod tests {
 
     /// The tables are those of the process, so this is one test.
     #[test]
-    fn methods_get_cells_one_after_the_other_and_belong_to_one_diagnosis() {
+    fn methods_get_cells_one_after_the_other_and_may_belong_to_several_diagnoses() {
         CallSites::addresses();
         let sites = CallSites::default();
         let rules = rules();
         let (first, second) = (sites.begin().unwrap(), sites.begin().unwrap());
         let root = sites.add(first, &key("a/A", 1), &rules).unwrap();
         assert_eq!(sites.add(first, &key("a/A", 1), &rules), Ok(root));
-        assert!(sites.add(second, &key("a/A", 1), &rules).is_err(), "it has one number in its bytecode");
+        assert_eq!(sites.add(second, &key("a/A", 1), &rules), Ok(root), "it has one number in its bytecode");
         assert!(sites.add(second, &key("a/A", 2), &rules).is_ok(), "another loader's");
         assert_eq!(sites.of_class(b"a/A", 1).len(), 1);
-        assert!(sites.place(root, Place::Root { step: 0 }).is_err(), "its class has not passed the hook");
+        assert!(sites.place(first, root, Place::Root { step: 0 }).is_err(), "its class has not passed the hook");
         sites.note(root, calls(&["x", "y"]));
-        assert_eq!(sites.place(root, Place::Root { step: 0 }), Ok(0));
+        assert_eq!(sites.place(first, root, Place::Root { step: 0 }), Ok(0));
         let inner = sites.add(first, &key("a/B", 1), &rules).unwrap();
         sites.note(inner, calls(&["z"]));
-        assert_eq!(sites.place(inner, Place::Within(1)), Ok(3), "after the root and its two calls");
-        assert_eq!(sites.place(inner, Place::Within(2)), Ok(5), "called from two places, it is two nodes");
+        assert_eq!(sites.place(first, inner, Place::Within(1)), Ok(3), "after the root and its two calls");
+        assert_eq!(sites.place(first, inner, Place::Within(2)), Ok(5), "called from two places, it is two nodes");
         sites.note(inner, calls(&["other"]));
-        assert!(sites.place(inner, Place::Within(2)).is_err(), "its cells would mean something else");
-        assert_eq!(sites.end(first).len(), 2);
+        assert!(sites.place(first, inner, Place::Within(2)).is_err(), "its cells would mean something else");
+        assert_eq!(sites.place(second, root, Place::Within(4)), Ok(1), "cells are those of a diagnosis");
+        let ended = sites.end(first);
+        assert_eq!(
+            ended.into_iter().collect::<Vec<_>>(),
+            [Arc::from(b"a/B".as_slice())],
+            "the root is the second one's, too"
+        );
+        assert!(sites.place(first, root, Place::Within(2)).is_err());
+        assert_eq!(sites.place(second, root, Place::Within(5)), Ok(4));
         let third = sites.begin().unwrap();
         assert!(third != first, "the thread of the first one may still use its number");
         let other = sites.add(third, &key("a/C", 1), &rules).unwrap();

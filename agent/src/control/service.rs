@@ -11,7 +11,7 @@ use control::{
     CallTree, CallTreeDone, CallTreePart, Callees, CalleesRequest, Changed, ClaimLimits, ClaimList, DiagnoseRequest,
     Diagnosis, Dumped, ErrorCode, Explained, Hello, InventoryClass, InventoryDone, InventoryPart, InventoryRequest,
     LONGEST_REQUEST, MethodRow, MethodsDone, MethodsPart, PROTOCOL, ProbeRequest, Probed, Refusal, Reloaded, Removed,
-    Request, RequestId, RequestLine, Status, Stopped, Switched, WantedLevel, answer_line,
+    Request, RequestId, RequestLine, Status, Stopped, SuspectList, Switched, WantedLevel, answer_line,
 };
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -73,6 +73,9 @@ pub(crate) trait Controlled: Send + Sync {
 
     /// How far a diagnosis has come.
     fn diagnosis(&self, claim: u32) -> Result<Diagnosis, Refusal>;
+
+    /// Which methods have slow calls.
+    fn suspects(&self, methods: Option<&str>, slower_than_us: Option<u64>) -> Result<SuspectList, Refusal>;
 
     /// Who wants which probes.
     fn claims(&self) -> ClaimList;
@@ -304,6 +307,9 @@ impl Service {
                 answer.give(if while_connected { self.clients.make(stays_connected, claims, make) } else { make() });
             }
             Request::Diagnosis { claim } => answer.give(controlled.diagnosis(claim)),
+            Request::Suspects { methods, slower_than_us } => {
+                answer.give(controlled.suspects(methods.as_deref(), slower_than_us));
+            }
             Request::Claims => answer.line(&controlled.claims()),
             Request::Remove { claim } => answer.give(controlled.remove(claim)),
             Request::Reload => answer.give(self.reload(&*controlled, connection)),

@@ -15,7 +15,7 @@ use trace::WatchedLengths;
 
 use crate::desired::live_selection::category_of;
 use crate::probes::live_control::{LiveControl, REMOVED};
-use crate::recorder::{CallRates, Calls, RecentCalls};
+use crate::recorder::{CallRates, Calls, Looker, RecentCalls};
 
 fn recent(durations: &Durations) -> Recent {
     let percentile = |percent| (durations.percentile(percent) * 1e9).round() as u64;
@@ -80,7 +80,7 @@ pub(crate) fn methods(sources: &HotSources<'_>, most: usize, durations: bool, go
     let Some(rates) = sources.rates else { return Vec::new() };
     let (calls, recent) = {
         let mut rates = rates.lock();
-        (rates.snapshot(), if durations { rates.look() } else { FxHashMap::default() })
+        (rates.snapshot(), if durations { rates.look(Looker::Clients) } else { FxHashMap::default() })
     };
     let lengths = sources.lengths.lock().clone();
     let recent = known_lengths(sources.probes, recent, &lengths);

@@ -16,7 +16,7 @@ mod thread_selection;
 mod ticks;
 mod trace_file;
 
-pub(crate) use calls::call_rates::{CallRates, Calls, CallsMade, RecentCalls};
+pub(crate) use calls::call_rates::{CallRates, Calls, CallsMade, Looker, RecentCalls};
 pub(crate) use calls::call_tree;
 pub(crate) use calls::inner_calls::InnerCalls;
 pub(crate) use calls::live_tree::{LiveTree, TreeNode, TreeSnapshot};

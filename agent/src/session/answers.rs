@@ -8,7 +8,7 @@ use std::time::Duration;
 use control::{
     Analysis, CallTree, Callees, CalleesRequest, Changed, ClaimList, DiagnoseRequest, Diagnosis, Dumped, ErrorCode,
     Explained, InventoryClass, InventoryDone, InventoryRequest, MethodRow, MethodsDone, ProbeRequest, Probed, Refusal,
-    Reloaded, Removed, Status, Stopped, Switched, WantedLevel,
+    Reloaded, Removed, Status, Stopped, SuspectList, Switched, WantedLevel,
 };
 use instrument_core::rules::patterns::NameGlob;
 use instrument_core::selection::Figures;
@@ -197,6 +197,11 @@ impl Controlled for Session {
 
     fn diagnosis(&self, claim: u32) -> Result<Diagnosis, Refusal> {
         self.diagnosis_of(claim)
+    }
+
+    fn suspects(&self, methods: Option<&str>, slower_than_us: Option<u64>) -> Result<SuspectList, Refusal> {
+        self.check_that_probes_record()?;
+        self.suspects_of(methods, slower_than_us)
     }
 
     fn claims(&self) -> ClaimList {

@@ -169,14 +169,14 @@ impl Session {
         let unpinned = self.unpin(&claim);
         self.put_claims_in_force();
         self.switch_off(id);
-        let methods = self.take_away_of(&claim);
+        let measured = claim.diagnosis.map_or(0, |number| call_sites::of_process().count(number));
+        let methods = self.take_away_of(&claim) + measured;
         let generation = self.instrumentation.generation();
         self.reconciler.let_wait(|name| generation.wants_name(name));
         self.close_gate();
-        self.note_claim(
-            id,
-            &format!("{} of {} removed: {reason}", counted(methods as u64, "probe"), claim.probes.text()),
-        );
+        let (probes, text) = (counted(methods as u64, "probe"), claim.probes.text());
+        let what = if claim.diagnosis.is_some() { "the diagnosis of " } else { "" };
+        self.note_claim(id, &format!("{probes} of {what}{text} removed: {reason}"));
         unpinned.map(|()| Removed { claim: id, methods })
     }
 

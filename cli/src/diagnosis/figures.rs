@@ -3,6 +3,7 @@
 use control::{Diagnosis, DiagnosisCost, DiagnosisNode};
 
 pub(super) fn figures(answer: &Diagnosis) -> trace::Diagnosis {
+    let evidence = answer.evidence.iter().map(|evidence| format!("begun by the monitor: {evidence}"));
     trace::Diagnosis {
         claim: u64::from(answer.claim),
         method: answer.method.clone(),
@@ -17,7 +18,7 @@ pub(super) fn figures(answer: &Diagnosis) -> trace::Diagnosis {
         sentence: answer.sentence.clone(),
         nodes: answer.nodes.iter().map(node).collect(),
         cost: cost(&answer.cost),
-        notices: answer.notices.clone(),
+        notices: evidence.chain(answer.notices.iter().cloned()).collect(),
     }
 }
 

@@ -81,6 +81,9 @@ messages! {
         /// Why it has ended, or what it waits for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub reason: Option<String>,
+        /// Why it was begun, if nobody asked for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub evidence: Option<String>,
         /// Calls that take longer are slow, in milliseconds; absent while that is being learnt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub slower_than_ms: Option<f64>,

@@ -1,5 +1,6 @@
-//! What methods call: the call tree up to now, what a method may call, which of its calls make it slow.
+//! What methods call: the call tree up to now, what a method may call, which of its calls make it slow, which methods have slow calls.
 
 pub(crate) mod call_tree;
 pub(crate) mod callees;
 pub(crate) mod diagnosis;
+pub(crate) mod suspects;

@@ -106,6 +106,10 @@ impl Controlled for MadeUp {
         Err(Refusal::from(format!("there is no diagnosis {claim}")))
     }
 
+    fn suspects(&self, _: Option<&str>, _: Option<u64>) -> Result<SuspectList, Refusal> {
+        unreachable!("no test asks for it")
+    }
+
     fn claims(&self) -> ClaimList {
         ClaimList { claims: Vec::new() }
     }

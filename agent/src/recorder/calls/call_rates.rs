@@ -53,7 +53,20 @@ pub(crate) struct CallRates {
     /// Calls whose records were lost, for the reasons of [`CallsMade::lost`].
     lost: u64,
     /// Only while somebody looks: keeping distributions up costs more than counting.
-    watched: Option<Watched>,
+    watched: [Option<Watched>; Looker::COUNT],
+}
+
+/// Who looks at distributions. Each gets the calls since its own last look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Looker {
+    /// Clients that show figures, such as `instr top`.
+    Clients,
+    /// The monitor of slow calls.
+    Monitor,
+}
+
+impl Looker {
+    const COUNT: usize = 2;
 }
 
 /// Distributions of the calls since the last look, by probe number.
@@ -89,8 +102,8 @@ impl CallRates {
     pub(crate) fn add(&mut self, records: &[[u64; 2]]) {
         let lengths = Arc::clone(&self.lengths);
         let lengths = lengths.lock();
-        if self.watched.as_ref().is_some_and(|watched| watched.last_look.elapsed() > PATIENCE) {
-            self.watched = None;
+        for watched in &mut self.watched {
+            watched.take_if(|watched| watched.last_look.elapsed() > PATIENCE);
         }
         for [start, word] in records {
             let nanos = word >> 24;
@@ -104,14 +117,22 @@ impl CallRates {
         self.count(probe, start, nanos, blurred);
     }
 
-    /// How the calls since the last look were distributed, by probe number. The first look finds nothing: it begins here.
-    pub(crate) fn look(&mut self) -> FxHashMap<usize, RecentCalls> {
+    /// How the calls since this one's last look were distributed, by probe number. The first look finds nothing: it begins here.
+    pub(crate) fn look(&mut self, looker: Looker) -> FxHashMap<usize, RecentCalls> {
         let next = Watched { durations: FxHashMap::default(), last_look: Instant::now() };
-        self.watched.replace(next).map(|watched| watched.durations).unwrap_or_default()
+        let watched = self.watched.get_mut(looker as usize).and_then(|watched| watched.replace(next));
+        watched.map(|watched| watched.durations).unwrap_or_default()
+    }
+
+    /// This one looks no more.
+    pub(crate) fn look_away(&mut self, looker: Looker) {
+        if let Some(watched) = self.watched.get_mut(looker as usize) {
+            *watched = None;
+        }
     }
 
     fn count(&mut self, probe: usize, start: u64, nanos: u64, blurred: bool) {
-        if let Some(watched) = &mut self.watched {
+        for watched in self.watched.iter_mut().flatten() {
             let recent = watched.durations.entry(probe).or_default();
             recent.durations.record(nanos);
             if blurred {
@@ -226,15 +247,29 @@ mod tests {
     fn distributions_are_those_of_the_calls_between_two_looks() {
         let mut rates = CallRates::default();
         rates.add(&[[1, 10 << 24 | 3]]);
-        assert!(rates.look().is_empty(), "nobody had looked");
+        assert!(rates.look(Looker::Clients).is_empty(), "nobody had looked");
         rates.add(&[[2, 20 << 24 | 3], [3, 1_000 << 24 | 3]]);
         rates.add_call(7, 4, 1 << 41);
-        let looked = rates.look();
+        let looked = rates.look(Looker::Clients);
         assert_eq!(
             (looked[&3].durations.count(), looked[&3].durations.max(), looked[&7].durations.count()),
             (2, 1_000, 1)
         );
-        assert!(rates.look().is_empty());
+        assert!(rates.look(Looker::Clients).is_empty());
         assert_eq!(rates.snapshot()[3].count, 3);
+    }
+
+    #[test]
+    fn each_one_that_looks_sees_all_calls() {
+        let mut rates = CallRates::default();
+        assert!(rates.look(Looker::Clients).is_empty() && rates.look(Looker::Monitor).is_empty());
+        rates.add(&[[2, 20 << 24 | 3]]);
+        assert_eq!(rates.look(Looker::Clients).len(), 1);
+        rates.add(&[[4, 20 << 24 | 3]]);
+        assert_eq!(rates.look(Looker::Monitor)[&3].durations.count(), 2);
+        rates.look_away(Looker::Monitor);
+        rates.add(&[[5, 20 << 24 | 3]]);
+        assert!(rates.look(Looker::Monitor).is_empty());
+        assert_eq!(rates.look(Looker::Clients)[&3].durations.count(), 2);
     }
 }

@@ -1,7 +1,7 @@
 //! Methods are measured: inserted with their classes, given their place in the tree, taken aside.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use control::NodeKind;
 use instrument_core::facts::call_sites::Target;
@@ -9,7 +9,7 @@ use instrument_core::internal_name::to_source;
 use instrument_core::level::Level;
 use rustc_hash::FxHashSet;
 
-use super::run::Run;
+use super::run::{PATIENCE, Run};
 use crate::call_sites::{self, Cell, FoundCall, MethodKey, Place, method_text};
 use crate::descent::{End, Fate, FrameMethod, GoesOn, NodeAt, NodeOf, Step, end_by_name};
 use crate::desired::{Claim, RequestedProbes};
@@ -53,7 +53,7 @@ impl Run {
         let Some(found) = self.found(&key) else { return Ok(false) };
         let calls = found.map_err(|reason| format!("{text} cannot be measured: {reason}"))?;
         let number = self.number_of(&key).ok_or("internal error")?;
-        let cell = call_sites::of_process().place(number, Place::Root { step })?;
+        let cell = call_sites::of_process().place(self.number, number, Place::Root { step })?;
         self.tree.add_method(None, (key, text), (cell, &calls), &text_of);
         Ok(true)
     }
@@ -63,11 +63,19 @@ impl Run {
         let mut to_measure = Vec::new();
         for call in calls {
             match self.ways(call) {
+                Ok(ways) if ways.is_empty() && self.awaits_stacks(call) => continue,
+                Ok(ways) if ways.is_empty() => self.tree.decide(call, Fate::End(recursion())),
                 Ok(ways) => to_measure.push(ToMeasure { call, ways }),
                 Err(end) => self.tree.decide(call, Fate::End(end)),
             }
+            self.awaited.remove(&call);
         }
         to_measure
+    }
+
+    /// By its bytecode, the call leads to methods that are measured above. Interceptors do so, and call others by reflection: stacks show that, if they come in time.
+    fn awaits_stacks(&mut self, call: NodeAt) -> bool {
+        self.awaited.entry(call).or_insert_with(Instant::now).elapsed() < PATIENCE
     }
 
     /// The same for calls at which methods are measured, but others run. Each is looked at once more only.
@@ -92,6 +100,7 @@ impl Run {
         self.tree.get(at)?.of.method().cloned()
     }
 
+    /// What runs at a call; nothing if all that its bytecode names is measured above.
     fn ways(&self, at: NodeAt) -> Result<Vec<Way>, End> {
         let Some(node) = self.tree.get(at) else { return Err(end(NodeKind::CallSite, "unknown")) };
         let NodeOf::Call(found) = &node.of else { return Err(end(NodeKind::Method, "unknown")) };
@@ -116,11 +125,7 @@ impl Run {
             GoesOn::Unknown | GoesOn::Ends(_) => self.ways_by_bytecode(&caller, found)?,
         };
         let is_new = |way: &Way| way.first().is_some_and(|step| !self.is_above(at, &step.method.key));
-        let ways: Vec<Way> = ways.into_iter().filter(is_new).collect();
-        if ways.is_empty() {
-            return Err(end(NodeKind::Method, "recursion: what it calls is measured above"));
-        }
-        Ok(ways)
+        Ok(ways.into_iter().filter(is_new).collect())
     }
 
     /// What the call may run by the bytecode alone: no stack shows it.
@@ -166,9 +171,7 @@ impl Run {
     }
 
     fn is_above(&self, at: NodeAt, key: &MethodKey) -> bool {
-        self.tree
-            .above(at)
-            .any(|above| matches!(self.tree.get(above).map(|of| &of.of), Some(NodeOf::Method(of)) if of == key))
+        self.tree.above(at).any(|above| self.tree.get(above).and_then(|node| node.of.method()) == Some(key))
     }
 
     /// Has the methods of these calls measured, all classes in one change. Returns whether anything is measured that was not before.
@@ -242,7 +245,7 @@ impl Run {
             }
         };
         let number = self.number_of(key).ok_or("it is not measured")?;
-        let own: Cell = call_sites::of_process().place(number, Place::Within(cell))?;
+        let own: Cell = call_sites::of_process().place(self.number, number, Place::Within(cell))?;
         Ok(self.tree.add_method(Some(below), (key.clone(), key.text()), (own, &calls), &text_of))
     }
 
@@ -284,6 +287,10 @@ impl Run {
         let name = to_source(&key.class);
         is_refused.then(|| reasons.get(&name).cloned().unwrap_or_else(|| format!("{name} cannot be changed")))
     }
+}
+
+fn recursion() -> End {
+    end(NodeKind::Method, "recursion: what it calls is measured above")
 }
 
 fn end(kind: NodeKind, reason: &str) -> End {

@@ -1,12 +1,10 @@
 //! Diagnoses by request: which branch makes slow calls of a method slow. A diagnosis is a claim, and a thread that looks at what was measured.
 //!
-//! `run` is the thread; `slow_calls` takes stacks of calls that are slow right now; `measuring` has methods measured, and finds out what a call may run;
-//! `threshold` learns from which length on calls are slow.
+//! `run` is the thread; `slow_calls` takes stacks of calls that are slow right now; `measuring` has methods measured, and finds out what a call may run.
 
 mod measuring;
 mod run;
 mod slow_calls;
-mod threshold;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -31,6 +29,15 @@ type Shared = Arc<Mutex<Diagnosis>>;
 /// The diagnoses of a session, those that have ended too.
 #[derive(Debug, Default)]
 pub(super) struct Diagnoses(Mutex<VecDeque<Shared>>);
+
+/// A diagnosis that says something about a method.
+#[derive(Debug)]
+pub(super) struct About {
+    pub(super) claim: u32,
+    /// The method that is diagnosed.
+    pub(super) method: String,
+    pub(super) sentence: Option<String>,
+}
 
 /// So many are kept; those that ended first are forgotten first.
 const MOST_KEPT: usize = 32;
@@ -58,6 +65,25 @@ impl Diagnoses {
 
     fn why_ended(&self, claim: u32) -> Option<String> {
         self.get(claim)?.lock().reason.clone()
+    }
+
+    /// Notes why the monitor has begun a diagnosis.
+    pub(super) fn note_evidence(&self, claim: u32, evidence: &str) {
+        if let Some(found) = self.get(claim) {
+            found.lock().evidence = Some(evidence.to_owned());
+        }
+    }
+
+    /// Returns the latest diagnosis of a method inside this context, or that has followed slow calls through it.
+    pub(super) fn about(&self, method: &str, context: Option<&str>) -> Option<About> {
+        let all = self.0.lock();
+        all.iter().rev().find_map(|shared| {
+            let diagnosis = shared.lock();
+            let is_of_it = diagnosis.method == method && diagnosis.context.as_deref() == context;
+            let passes = || diagnosis.nodes.iter().any(|node| node.followed && node.method == method);
+            let Diagnosis { claim, method, sentence, .. } = &*diagnosis;
+            (is_of_it || passes()).then(|| About { claim: *claim, method: method.clone(), sentence: sentence.clone() })
+        })
     }
 
     fn get(&self, claim: u32) -> Option<Shared> {
@@ -118,7 +144,7 @@ impl Session {
         }
         self.diagnoses.add(Arc::clone(&shared));
         let method = shared.lock().method.clone();
-        self.note_claim(id, &format!("diagnosis of {method} by request"));
+        self.note_claim(id, &format!("diagnosis of {method}"));
         let work = move || {
             block_signals();
             run.run();
@@ -203,6 +229,7 @@ fn at_the_beginning(claim: u32, root: &MeantMethod, of: &Claim, request: &Diagno
         context: of.context.as_ref().map(|context| context.text().to_string()),
         state: DiagnosisState::Inserting,
         reason: None,
+        evidence: None,
         slower_than_ms: request.slower_than_us.map(|micros| micros as f64 / 1e3),
         learnt: request.slower_than_us.is_none(),
         calls: 0,

@@ -10,10 +10,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Session;
 use super::slow_calls::{Asking, SlowCalls};
-use super::threshold::learnt;
 use crate::call_sites::{self, Cell, CellSums, DiagnosisNumber, MethodKey};
 use crate::descent::{Fate, NodeAt, Stacks, Subject, Tree, result_of, short};
 use crate::jvm::{Jni, nanos_as_probe_length, probe_length_nanos, thread_cpu_time};
+use crate::monitor::learnt;
 
 /// Between two looks at slow calls at least.
 const TURN: Duration = Duration::from_millis(2);
@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(50);
 const LEAST_CALLS: u64 = 3;
 /// If there have been no fast calls after this time and so many slow ones, they are followed all the same.
 const LEAST_WITHOUT_FAST: u64 = 6;
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 /// Final figures are those of so many slow calls, if these come within this time.
 const ENOUGH_CALLS: u64 = 20;
 const ENOUGH_TIME: Duration = Duration::from_secs(2);
@@ -58,6 +58,8 @@ pub(super) struct Run {
     pub(super) not_added: FxHashMap<MethodKey, String>,
     /// Calls of which other methods than those measured there have been looked for.
     pub(super) looked_again: FxHashSet<NodeAt>,
+    /// Calls that wait for stacks to show what runs there, and since when.
+    pub(super) awaited: FxHashMap<NodeAt, Instant>,
     pub(super) classes: FxHashSet<Arc<[u8]>>,
     pub(super) cost: DiagnosisCost,
     pub(super) notices: Vec<String>,
@@ -104,6 +106,7 @@ impl Run {
             numbers: FxHashMap::default(),
             not_added: FxHashMap::default(),
             looked_again: FxHashSet::default(),
+            awaited: FxHashMap::default(),
             classes: FxHashSet::default(),
             cost: DiagnosisCost { classes: 0, retransforms: 0, longest_stop_ms: 0.0, cpu_ms: 0.0 },
             notices: Vec::new(),
@@ -261,6 +264,9 @@ impl Run {
             self.begin_round(false);
             return false;
         }
+        if !self.awaited.is_empty() {
+            return false;
+        }
         self.state = DiagnosisState::Measuring;
         root.slow.calls >= ENOUGH_CALLS || self.round.elapsed() >= ENOUGH_TIME
     }
@@ -275,6 +281,8 @@ impl Run {
     /// Follows what explains the methods about which nothing was decided. Returns whether more is measured from now on.
     fn descend(&mut self) -> bool {
         let mut is_any = self.look_again_where_others_run();
+        let awaited: Vec<NodeAt> = self.awaited.keys().copied().collect();
+        is_any |= self.go_on_and_measure(awaited);
         loop {
             let undecided = self.tree.undecided();
             // Methods that have just been added have no figures yet.
@@ -288,15 +296,16 @@ impl Run {
             for method in known {
                 let chosen = self.tree.follow(method);
                 self.leave_aside(method);
-                let to_measure = self.go_on(chosen);
-                let session = Arc::clone(&self.session);
-                let _one_at_a_time = session.reloading.lock();
-                if !self.goes_on() {
-                    return is_any;
-                }
-                is_any |= self.measure(&to_measure);
+                is_any |= self.go_on_and_measure(chosen);
             }
         }
+    }
+
+    fn go_on_and_measure(&mut self, calls: Vec<NodeAt>) -> bool {
+        let to_measure = self.go_on(calls);
+        let session = Arc::clone(&self.session);
+        let _one_at_a_time = session.reloading.lock();
+        self.goes_on() && self.measure(&to_measure)
     }
 
     /// Where other methods run than those that were measured there, stacks may show them by now. If not, the descent ends there.
@@ -367,7 +376,13 @@ impl Run {
         if goes_on {
             (shared.calls, shared.slow) = (calls, slow);
             let without = call_sites::of_process().without_frame(self.number);
+            let another_ones = call_sites::of_process().another_ones(self.number);
             shared.notices.clone_from(&self.notices);
+            if another_ones > 0 {
+                shared.notices.push(format!(
+                    "{another_ones} calls do not count: another diagnosis measures them, or a part of them"
+                ));
+            }
             if without > 0 {
                 shared
                     .notices

@@ -34,7 +34,7 @@ pub struct TableDeclaration {
 impl TableDeclaration {
     /// Whether the file may have any number of these tables.
     pub fn is_list(&self) -> bool {
-        matches!(self.title, "rule" | "context" | "claim")
+        matches!(self.title, "rule" | "context" | "claim" | "slow-calls")
     }
 
     /// Returns the line of the file that begins the table.

@@ -140,7 +140,8 @@ fn tables_of_list<'t, 'i>(
         match item.get_ref().as_table() {
             Some(table) if is_list => tables.push((item.span(), table)),
             _ => {
-                let message = format!("{title}s are a list of tables, this is {}", kind(item.get_ref()));
+                let message =
+                    format!("{}s are a list of tables, this is {}", title.trim_end_matches('s'), kind(item.get_ref()));
                 problems.error(item.span(), message, Some(format!("write `[[{title}]]` on a line of its own")));
             }
         }

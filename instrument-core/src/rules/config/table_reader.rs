@@ -109,7 +109,7 @@ fn same_key(one: &str, other: &str) -> bool {
 fn shown(title: &str) -> String {
     match title {
         "" => "at the top level".to_owned(),
-        "rule" | "context" | "claim" => format!("in `[[{title}]]`"),
+        "rule" | "context" | "claim" | "slow-calls" => format!("in `[[{title}]]`"),
         title => format!("in `[{title}]`"),
     }
 }

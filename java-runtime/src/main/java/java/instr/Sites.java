@@ -20,20 +20,24 @@ public final class Sites {
     /** The scope of a call that is not measured. */
     private static final long NONE = 0L;
 
-    /** What a measured method has: its diagnosis, 0 while it is inert; the last step of the context of a root; ... */
-    private static final int METHOD_STRIDE = 7;
+    /** What a measured method has: how many places in trees, 0 while it is inert; and these, ... */
+    private static final int METHOD_STRIDE = 8;
+    private static final int PLACES = 0;
+    private static final int FIRST_PLACE = 16;
+    private static final int PLACE_STRIDE = 4;
+    /** ... each with its diagnosis, 0 while it is nobody's; the last step of the context of a root; the cell around it, or ROOT; and its own cell. */
     private static final int DIAGNOSIS = 0;
     private static final int STEP = 4;
-    /** ... whether it is the root; how many places in the tree it has; and each by the cell around it and its own. */
-    private static final int IS_ROOT = 8;
-    private static final int PLACES = 12;
-    private static final int FIRST_PLACE = 16;
+    private static final int PLACE_AROUND = 8;
+    private static final int PLACE_CELL = 12;
+    private static final int ROOT = -1;
 
-    /** What a diagnosis has: its number of measuring, above which time calls are slow, calls that found no frame, ... */
+    /** What a diagnosis has: its number of measuring, above which time calls are slow, calls that found no frame or were another one's, ... */
     private static final int DIAGNOSIS_STRIDE = 13;
     private static final int ROUND = 0;
     private static final int SLOWER_THAN = 8;
     private static final int WITHOUT_FRAME = 16;
+    private static final int ANOTHER_ONES = 24;
     /** ... and how many calls of the root took how long: eight counters for each power of two. */
     private static final int LENGTHS = 4096;
 
@@ -46,6 +50,7 @@ public final class Sites {
     /** A frame: thread and diagnosis, 0 while it is free; number of measuring; the open cell and the last cell that was used; ... */
     private static final int OWNER = 0;
     private static final int FRAME_ROUND = 8;
+    private static final long NEVER = -1L;
     private static final int OPEN = 16;
     private static final int LAST = 20;
     /** ... and how many threads whose frame this would be have another one. */
@@ -99,34 +104,64 @@ public final class Sites {
      */
     public static long enter(int method) {
         long of = METHODS + ((long) method << METHOD_STRIDE);
-        int diagnosis = U.getInt(of + DIAGNOSIS);
-        return diagnosis == 0 ? NONE : entered(of, diagnosis);
+        int places = U.getInt(of + PLACES);
+        return places == 0 ? NONE : entered(of + FIRST_PLACE, places);
     }
 
+    /** Several diagnoses may measure the method; a call is measured for one of them. */
     @DontInline
-    private static long entered(long of, int diagnosis) {
+    private static long entered(long first, int places) {
         // A thread that is being attached has no id yet.
         long thread = U.getLong(Thread.currentThread(), Ring.THREAD_ID);
         if (thread == 0L) return NONE;
-        long owner = thread << 3 | diagnosis;
-        int frame = frameOf(owner);
-        if (U.getInt(of + IS_ROOT) != 0) return frame == END ? root(of, diagnosis, owner) : NONE;
-        if (frame == END) return NONE;
-        long at = FRAME + frame * FRAME_BYTES;
-        int around = U.getInt(at + OPEN);
-        for (int place = U.getInt(of + PLACES) - 1; place >= 0; place--) {
-            long cells = of + FIRST_PLACE + (place << 3);
-            if (U.getInt(cells) != around) continue;
-            int cell = U.getInt(cells + 4);
-            open(at, cell, around);
-            return scope(frame, cell);
+        long scope = NONE;
+        int of = 0;
+        int frame = END;
+        for (int number = 0; number < places; number++) {
+            long place = first + ((long) number << PLACE_STRIDE);
+            int diagnosis = U.getInt(place + DIAGNOSIS);
+            if (diagnosis == 0) continue;
+            if (diagnosis != of) {
+                of = diagnosis;
+                frame = frameOf(thread << 3 | diagnosis);
+            }
+            int around = U.getInt(place + PLACE_AROUND);
+            if (around == ROOT) {
+                // A call within a call of the root is a part of that.
+                if (frame != END || !isInContext(U.getInt(place + STEP))) continue;
+                if (scope == NONE) {
+                    scope = root(diagnosis, thread << 3 | diagnosis);
+                } else {
+                    U.getAndAddLong(null, DIAGNOSES + ((long) diagnosis << DIAGNOSIS_STRIDE) + ANOTHER_ONES, 1L);
+                }
+            } else if (frame != END) {
+                long at = FRAME + frame * FRAME_BYTES;
+                if (U.getInt(at + OPEN) != around) continue;
+                if (scope == NONE) {
+                    int cell = U.getInt(place + PLACE_CELL);
+                    open(at, cell, around);
+                    scope = scope(frame, cell);
+                    // Now another cell is open: a second place of the same tree is not meant.
+                } else if ((int) (scope >>> 16) - 1 != frame) {
+                    leaveOut(at, diagnosis);
+                }
+            }
         }
-        return NONE;
+        return scope;
     }
 
-    private static long root(long of, int diagnosis, long owner) {
-        int step = U.getInt(of + STEP);
-        if (step != 0 && !Contexts.isAt(step)) return NONE;
+    /** The call of the root is not measured as a whole, and does not count. */
+    private static void leaveOut(long frame, int diagnosis) {
+        if (U.getLong(frame + FRAME_ROUND) == NEVER) return;
+        U.putLong(frame + FRAME_ROUND, NEVER);
+        U.getAndAddLong(null, DIAGNOSES + ((long) diagnosis << DIAGNOSIS_STRIDE) + ANOTHER_ONES, 1L);
+    }
+
+    private static boolean isInContext(int step) {
+        return step == 0 || Contexts.isAt(step);
+    }
+
+    private static long root(int diagnosis, long owner) {
         haveRoom(STACK_FRAMES);
         int home = home(owner);
         for (int other = 0; other < OTHERS; other++) {

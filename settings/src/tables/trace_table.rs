@@ -114,7 +114,7 @@ const RING_KEYS: &[&str] = &[
     "dump-at-exit",
 ];
 
-pub(super) fn read_trace(table: &TableReader<'_, '_>, problems: &mut Problems) -> TraceConfig {
+pub(crate) fn read_trace(table: &TableReader<'_, '_>, problems: &mut Problems) -> TraceConfig {
     let trace = TraceConfig::read(table, problems);
     check_mode(trace.mode, table, problems);
     trace

@@ -2,21 +2,23 @@
 
 /// So few calls say nothing.
 const LEAST_CALLS: u64 = 20;
-/// A slow call takes longer than the median call by this factor, ...
+/// A slow call takes so many times the median: at least this, ...
 const LEAST_FACTOR: f64 = 1.5;
-/// ... and by so many times the distance between the median and the length that three quarters do not exceed.
-const DEVIATIONS: f64 = 4.0;
+/// ... at most this, ...
+const MOST_FACTOR: f64 = 10.0;
+/// ... and in between as far above the median, three times over, as the lower quartile is below: it does not depend on how many calls are slow, as long as most are not.
+const POWER: i32 = 3;
 
 /// Returns from which length on calls are slow, by the lengths of calls (the shortest that a counter stands for, and how many had it; ascending). `None` as
 /// long as there are too few.
-pub(super) fn learnt(lengths: &[(u64, u64)]) -> Option<u64> {
+pub(crate) fn learnt(lengths: &[(u64, u64)]) -> Option<u64> {
     let all: u64 = lengths.iter().map(|(_, count)| count).sum();
     if all < LEAST_CALLS {
         return None;
     }
-    let (median, upper) = (at_part(lengths, all / 2), at_part(lengths, all - all / 4));
-    let by_deviation = median as f64 + DEVIATIONS * upper.saturating_sub(median) as f64;
-    Some(by_deviation.max(median as f64 * LEAST_FACTOR) as u64)
+    let [lower, median] = [all / 4, all / 2].map(|part| at_part(lengths, part).max(1) as f64);
+    let factor = (median / lower).powi(POWER).clamp(LEAST_FACTOR, MOST_FACTOR);
+    Some((median * factor) as u64)
 }
 
 /// The length that this number of calls do not exceed.
@@ -38,6 +40,15 @@ mod tests {
         let lengths = [(1_000, 5), (1_125, 85), (10_000, 10)];
         let slow = learnt(&lengths).unwrap();
         assert!(slow > 1_125 && slow < 10_000, "{slow}");
+    }
+
+    #[test]
+    fn many_slow_calls_are_slow_as_well() {
+        let lengths = [(3_000, 30), (3_200, 30), (3_400, 5), (30_000, 35)];
+        let slow = learnt(&lengths).unwrap();
+        assert!(slow > 3_400 && slow < 30_000, "{slow}");
+        // Where some calls do nothing, the others are no exception.
+        assert_eq!(learnt(&[(1, 40), (1_000, 60)]), Some(10_000));
     }
 
     #[test]

@@ -25,7 +25,7 @@ declare_table! {
     }
 }
 
-pub(super) fn read_control(table: &TableReader<'_, '_>, problems: &mut Problems) -> ControlConfig {
+pub(crate) fn read_control(table: &TableReader<'_, '_>, problems: &mut Problems) -> ControlConfig {
     let control = ControlConfig::read(table, problems);
     let (burst_open_ms, burst_period_ms) = (control.burst_open_ms, control.burst_period_ms);
     let spans: Vec<_> = table.keys().filter(|(key, _)| key.starts_with("burst-")).map(|(_, span)| span).collect();

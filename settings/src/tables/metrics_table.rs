@@ -64,7 +64,7 @@ impl MetricsConfig {
     }
 }
 
-pub(super) fn read_metrics(table: &TableReader<'_, '_>, problems: &mut Problems) -> MetricsConfig {
+pub(crate) fn read_metrics(table: &TableReader<'_, '_>, problems: &mut Problems) -> MetricsConfig {
     let metrics = MetricsConfig::read(table, problems);
     let uses_tls = metrics.otlp.as_ref().is_some_and(|url| url.starts_with("https://"));
     if let Some(place) = table.value("ca-file").filter(|_| metrics.otlp.is_some() && !uses_tls) {

@@ -1,12 +1,18 @@
 //! `instr diagnose`: which branch makes slow calls of a method slow.
 
-use std::process::ExitCode;
+pub(crate) mod suspects;
 
-use anyhow::Result;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
 use control::Request;
 
 use super::probe;
 use crate::diagnosis::{Manner, follow, microseconds, show};
+
+/// For so long a method with slow calls is looked for, in seconds.
+const PATIENCE: u64 = 60;
 
 /// Find the branch that makes slow calls of a method slow: from level to level, slow calls are compared with fast ones, and what takes the time is
 /// followed down to where it is spent. All probes are removed at the end, also after Ctrl-C.
@@ -16,8 +22,8 @@ use crate::diagnosis::{Manner, follow, microseconds, show};
 pub(crate) struct Arguments {
     /// Process id of the JVM.
     pid: u32,
-    /// The method as `package.Class.method`: all of its overloads; or `'package.Class.method(int, String)'`: one of them.
-    #[arg(required_unless_present = "show")]
+    /// The method as `package.Class.method`: all of its overloads; or `'package.Class.method(int, String)'`: one of them. Default: the method whose slow
+    /// calls take most time, among those that record their calls (`instr suspects`).
     method: Option<String>,
     /// Only calls while these methods are executing on the thread, in this order, the outermost first: 'a.B.c > d.E.f'.
     #[arg(long = "in", value_name = "METHODS")]
@@ -58,17 +64,45 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         return show(arguments.pid, claim, arguments.json);
     }
     let manner = Manner { keep: arguments.keep, json: arguments.json };
-    follow(arguments.pid, request(arguments), manner)
+    let meant = match &arguments.method {
+        Some(method) => {
+            Meant { method: method.clone(), within: arguments.within.clone(), slower_than_us: arguments.slower_than }
+        }
+        None => suspected(arguments)?,
+    };
+    follow(arguments.pid, request(arguments, meant), manner)
 }
 
-fn request(arguments: &Arguments) -> Request {
+/// What is diagnosed.
+struct Meant {
+    method: String,
+    within: Option<String>,
+    slower_than_us: Option<u64>,
+}
+
+/// The method whose slow calls take most time.
+fn suspected(arguments: &Arguments) -> Result<Meant> {
+    eprintln!("looking for a method with slow calls");
+    let patience = Duration::from_secs(arguments.time.unwrap_or(PATIENCE));
+    let Some(found) = suspects::first(arguments.pid, arguments.slower_than, patience)? else {
+        bail!(
+            "no method that records its calls had slow ones within {} s: name the method, or see what `instr suspects {}` says",
+            patience.as_secs(),
+            arguments.pid
+        );
+    };
+    eprintln!("{}: {}", found.method, suspects::evidence(&found));
+    let learnt = (found.slower_than_ms * 1e3).max(1.0) as u64;
+    Ok(Meant { method: found.method, within: arguments.within.clone().or(found.context), slower_than_us: Some(learnt) })
+}
+
+fn request(arguments: &Arguments, meant: Meant) -> Request {
     Request::Diagnose {
-        // clap demands it.
-        method: arguments.method.clone().unwrap_or_default(),
+        method: meant.method,
         loader: arguments.loader.clone(),
-        within: arguments.within.clone(),
+        within: meant.within,
         when: arguments.when.clone(),
-        slower_than_us: arguments.slower_than,
+        slower_than_us: meant.slower_than_us,
         depth: arguments.depth.and_then(|depth| usize::try_from(depth).ok()),
         report_only: arguments.report_only,
         seconds: arguments.time,

@@ -1,0 +1,315 @@
+//! Which methods have slow calls, and diagnoses of them that nobody has asked for (`[monitor]`, `[[slow-calls]]`, `instr suspects`).
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use control::{DiagnoseRequest, Refusal, Suspect, SuspectList};
+use instrument_core::level::Level;
+use parking_lot::Mutex;
+use records::probe_registry::{KnownProbe, ProbeDescription};
+use rustc_hash::FxHashSet;
+use settings::{Config, MonitorConfig, SlowCallsConfig};
+
+use super::Session;
+use crate::call_sites::method_text;
+use crate::desired::generation::Generation;
+use crate::desired::live_selection::{LiveSelection, category_of};
+use crate::jvm::block_signals;
+use crate::monitor::{Lengths, Restraint, Restraints, SlowCalls, SlowFrom};
+use crate::recorder::{Looker, RecentCalls};
+
+const LOOK: Duration = Duration::from_secs(1);
+/// Between two looks for a method to diagnose.
+const SEARCH: Duration = Duration::from_secs(5);
+/// What is usual is not known before: first calls are slow.
+const LEARNING: Duration = Duration::from_secs(60);
+/// A diagnosis that nobody watches ends after this time.
+const LONGEST: u64 = 300;
+/// Without `[monitor]`, calls are watched for so long after the last request.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Most suspects in an answer.
+const MOST: usize = 100;
+
+/// What the monitor knows.
+#[derive(Debug, Default)]
+pub(super) struct Monitor(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// While calls are watched.
+    lengths: Option<Lengths>,
+    looked: Option<Instant>,
+    searched: Option<Instant>,
+    asked: Option<Instant>,
+    begun: Restraints,
+    /// The claims of diagnoses that it has begun.
+    claims: Vec<u32>,
+}
+
+/// Which calls of which methods are slow.
+struct Limits(Vec<(Option<LiveSelection>, SlowFrom)>);
+
+/// A probe with slow calls.
+struct Found {
+    slow: SlowCalls,
+    method: String,
+    context: Option<String>,
+    category: String,
+    /// Only calls that met a tick were recorded: how many others there were is unknown.
+    is_watched: bool,
+    /// The methods for which the limit was stated.
+    stated_for: Option<String>,
+}
+
+impl Limits {
+    /// What a request states, or else the configuration.
+    fn of(slow_calls: &[SlowCallsConfig], methods: Option<LiveSelection>, slower_than_us: Option<u64>) -> Limits {
+        if methods.is_some() || slower_than_us.is_some() || slow_calls.is_empty() {
+            let from = slower_than_us.map_or(SlowFrom::Learnt, |micros| SlowFrom::Stated(micros.saturating_mul(1_000)));
+            return Limits(vec![(methods, from)]);
+        }
+        let limit = |config: &SlowCallsConfig| {
+            let stated = config.slower_than.map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+            // The pattern was checked when the configuration was read.
+            let methods = config.methods.as_deref().and_then(|methods| LiveSelection::parse(methods).ok());
+            (methods, stated.map_or(SlowFrom::Learnt, SlowFrom::Stated))
+        };
+        Limits(slow_calls.iter().map(limit).collect())
+    }
+
+    fn of_probe(&self, probe: &ProbeDescription, generation: &Generation) -> Option<(SlowFrom, Option<String>)> {
+        let takes = |methods: &Option<LiveSelection>| {
+            methods.as_ref().is_none_or(|methods| methods.takes(probe, generation.templates()))
+        };
+        let (methods, from) = self.0.iter().find(|(methods, _)| takes(methods))?;
+        Some((*from, methods.as_ref().map(LiveSelection::text)))
+    }
+}
+
+impl Session {
+    /// Called by the drainer every few milliseconds.
+    pub(super) fn monitor_calls(self: &Arc<Self>) {
+        let generation = self.instrumentation.generation();
+        let config = &generation.setup.config;
+        let now = Instant::now();
+        let mut state = self.monitor.0.lock();
+        let is_asked = state.asked.is_some_and(|asked| now.saturating_duration_since(asked) < PATIENCE);
+        if !is_asked && !is_wanted(config) {
+            if state.lengths.take().is_some()
+                && let Some(rates) = &self.rates
+            {
+                rates.lock().look_away(Looker::Monitor);
+            }
+            return;
+        }
+        if state.looked.is_some_and(|looked| now.saturating_duration_since(looked) < LOOK) {
+            return;
+        }
+        state.looked = Some(now);
+        self.look_at_lengths(&mut state, now);
+        let is_time = state.searched.is_none_or(|searched| now.saturating_duration_since(searched) >= SEARCH);
+        if let Some(monitor) = config.monitor.as_ref().filter(|monitor| monitor.diagnose && is_time) {
+            state.searched = Some(now);
+            self.diagnose_a_suspect(&mut state, monitor, &generation, now);
+        }
+    }
+
+    fn look_at_lengths(&self, state: &mut State, now: Instant) {
+        let Some(rates) = &self.rates else { return };
+        let lately = rates.lock().look(Looker::Monitor);
+        // Level watch sees calls at ticks, some of which come late.
+        let clear =
+            |(number, RecentCalls { durations, blurred }): (usize, RecentCalls)| (number, durations.without(&blurred));
+        let lately = lately.into_iter().map(clear).collect();
+        state.lengths.get_or_insert_with(|| Lengths::new(now)).add(lately, now);
+    }
+
+    /// Returns the methods with slow calls.
+    pub(super) fn suspects_of(
+        &self,
+        methods: Option<&str>,
+        slower_than_us: Option<u64>,
+    ) -> Result<SuspectList, Refusal> {
+        let generation = self.instrumentation.generation();
+        let config = &generation.setup.config;
+        let selection = methods.map(LiveSelection::parse).transpose()?;
+        if let Some(unknown) = selection.as_ref().and_then(|meant| meant.unknown(generation.templates())) {
+            return Err(Refusal::new(control::ErrorCode::UnknownName, unknown));
+        }
+        let limits = Limits::of(&config.slow_calls, selection, slower_than_us);
+        let now = Instant::now();
+        let mut state = self.monitor.0.lock();
+        state.asked = Some(now);
+        let diagnoses = config.monitor.as_ref().is_some_and(|monitor| monitor.diagnose);
+        let Some(lengths) = &state.lengths else {
+            return Ok(SuspectList { watched_seconds: 0.0, methods: 0, unknown: 0, suspects: Vec::new(), diagnoses });
+        };
+        let mut found = self.slow_methods(lengths, &limits, &generation);
+        found.truncate(MOST);
+        let monitor = config.monitor.clone().unwrap_or_default();
+        let suspects = found.into_iter().map(|found| {
+            let diagnosed = self.diagnoses.about(&found.method, found.context.as_deref());
+            let why_not = || state.begun.why_not(&found.method, now, self.under_way(&state), restraint(&monitor));
+            suspect(&found, diagnosed, diagnoses.then(why_not).flatten())
+        });
+        Ok(SuspectList {
+            watched_seconds: lengths.watched_for(now).as_secs_f64(),
+            methods: self.watched_methods(lengths, &|_| true),
+            unknown: self.watched_methods(lengths, &|number| self.is_unknown(number, &limits, &generation)),
+            suspects: suspects.collect(),
+            diagnoses,
+        })
+    }
+
+    /// Whether nobody can say which calls under a number are slow: at level watch only long calls are seen, from which nothing is learnt.
+    fn is_unknown(&self, number: u32, limits: &Limits, generation: &Generation) -> bool {
+        let probes = self.instrumentation.probes;
+        let own = probes.own_number(number).filter(|(_, level)| *level == Level::Watch);
+        let probe = own.and_then(|(own, _)| probes.describe(own));
+        let limit = probe.and_then(|probe| limits.of_probe(&probe, generation));
+        limit.is_some_and(|(from, _)| from == SlowFrom::Learnt)
+    }
+
+    fn watched_methods(&self, lengths: &Lengths, counts: &dyn Fn(u32) -> bool) -> usize {
+        // Before the registry is asked, which is locked meanwhile.
+        let numbers: Vec<u32> = lengths.numbers().filter(|number| counts(*number)).collect();
+        let known = self.instrumentation.probes.known(numbers.into_iter());
+        let methods = known.iter().flatten().map(|probe| (probe.method(), probe.context()));
+        methods.collect::<FxHashSet<_>>().len()
+    }
+
+    /// The methods with slow calls; one that has several probes once, by that with most slow calls.
+    fn slow_methods(&self, lengths: &Lengths, limits: &Limits, generation: &Generation) -> Vec<Found> {
+        let probes = self.instrumentation.probes;
+        let limit = |number: u32| {
+            let (own, level) = probes.own_number(number)?;
+            let found = limits.of_probe(&probes.describe(own)?, generation)?;
+            // As in `is_unknown`.
+            (level != Level::Watch || found.0 != SlowFrom::Learnt).then_some(found)
+        };
+        let slow_calls = lengths.slow_calls(|number| Some(limit(number)?.0));
+        let known = probes.known(slow_calls.iter().map(|slow| slow.number));
+        let mut methods: FxHashSet<(String, Option<String>)> = FxHashSet::default();
+        let found = slow_calls.into_iter().zip(known).filter_map(|(slow, known)| {
+            let known: KnownProbe = known?;
+            let (class, name, descriptor) = known.method();
+            let method = method_text(class, name, descriptor);
+            let context = Some(known.context()).filter(|context| !context.is_empty()).map(str::to_owned);
+            if !methods.insert((method.clone(), context.clone())) {
+                return None;
+            }
+            let category = category_of(known.template(), generation.templates()).to_owned();
+            let is_watched = probes.own_number(slow.number)?.1 == Level::Watch;
+            let stated_for = limit(slow.number)?.1.filter(|_| !slow.is_learnt);
+            Some(Found { slow, method, context, category, is_watched, stated_for })
+        });
+        found.collect()
+    }
+
+    fn under_way(&self, state: &State) -> usize {
+        let goes_on = |claim: &&u32| self.instrumentation.claims.has(**claim);
+        state.claims.iter().filter(goes_on).count()
+    }
+
+    /// Begins a diagnosis of the method that has lost most time, if the configuration lets it now. Methods that another diagnosis has passed on its way
+    /// are explained by that.
+    fn diagnose_a_suspect(
+        self: &Arc<Self>,
+        state: &mut State,
+        config: &MonitorConfig,
+        generation: &Generation,
+        now: Instant,
+    ) {
+        let Some(lengths) = &state.lengths else { return };
+        let limits = Limits::of(&generation.setup.config.slow_calls, None, None);
+        let restraint = restraint(config);
+        let under_way = self.under_way(state);
+        let is_usual_known = lengths.watched_for(now) >= LEARNING;
+        let is_due = |found: &Found| {
+            if found.slow.is_learnt && !is_usual_known {
+                return false;
+            }
+            let about = self.diagnoses.about(&found.method, found.context.as_deref());
+            let is_explained = about.is_some_and(|about| about.method != found.method);
+            !is_explained && state.begun.why_not(&found.method, now, under_way, restraint).is_none()
+        };
+        let Some(found) = self.slow_methods(lengths, &limits, generation).into_iter().find(is_due) else { return };
+        // Also if it fails then: the reason is the same a second later.
+        state.begun.note(&found.method, now, restraint);
+        let session = Arc::clone(self);
+        // The drainer cannot wait until classes have been changed.
+        let begin = std::thread::Builder::new().name("instr-monitor".to_owned()).spawn(move || {
+            block_signals();
+            session.begin_for(&found);
+        });
+        match begin {
+            Ok(thread) => self.running.lock().diagnoses.push(thread),
+            Err(error) => tracing::warn!(%error, "no diagnosis is begun: there is no thread for it"),
+        }
+    }
+
+    fn begin_for(self: &Arc<Self>, found: &Found) {
+        let evidence = evidence(found);
+        let request = DiagnoseRequest {
+            method: found.method.clone(),
+            within: found.context.clone(),
+            slower_than_us: Some((found.slow.slower_than / 1_000).max(1)),
+            seconds: Some(LONGEST),
+            ..DiagnoseRequest::default()
+        };
+        match self.begin_diagnosis(&request) {
+            Ok(begun) => {
+                self.diagnoses.note_evidence(begun.claim, &evidence);
+                self.note_claim(begun.claim, &format!("begun by the monitor: {evidence}"));
+                let mut state = self.monitor.0.lock();
+                state.claims.retain(|claim| self.instrumentation.claims.has(*claim));
+                state.claims.push(begun.claim);
+            }
+            Err(refusal) => tracing::warn!("{} is not diagnosed, although {evidence}: {refusal}", found.method),
+        }
+    }
+}
+
+/// Whether calls are watched without being asked for.
+pub(super) fn is_wanted(config: &Config) -> bool {
+    config.monitor.is_some() || !config.slow_calls.is_empty()
+}
+
+fn restraint(config: &MonitorConfig) -> Restraint {
+    Restraint { per_hour: config.per_hour as usize, at_once: config.at_once as usize, again_after: config.again_after }
+}
+
+/// Why a method is suspected, for people.
+fn evidence(found: &Found) -> String {
+    let SlowCalls { calls, slow, slower_than, is_learnt, longest, .. } = found.slow;
+    let origin = match (&found.stated_for, is_learnt) {
+        (_, true) => "learnt from earlier calls".to_owned(),
+        (Some(methods), _) => format!("stated for {methods}"),
+        (None, _) => "stated".to_owned(),
+    };
+    let [limit, longest] = [slower_than, longest].map(trace::report::duration);
+    let calls = if found.is_watched { String::new() } else { format!("{calls} ") };
+    format!("{slow} of its {calls}calls in the last minute took longer than {limit} ({origin}), the longest {longest}")
+}
+
+fn suspect(found: &Found, diagnosed: Option<super::diagnosis::About>, not_diagnosed: Option<String>) -> Suspect {
+    let SlowCalls { calls, slow, slower_than, is_learnt, median, longest, slow_time, number: _ } = found.slow;
+    let millis = |nanos: u64| nanos as f64 / 1e6;
+    let (diagnosis, sentence) = diagnosed.map_or((None, None), |about| (Some(about.claim), about.sentence));
+    Suspect {
+        method: found.method.clone(),
+        context: found.context.clone(),
+        category: found.category.clone(),
+        calls: (!found.is_watched).then_some(calls),
+        slow,
+        slower_than_ms: millis(slower_than),
+        learnt: is_learnt,
+        stated_for: found.stated_for.clone(),
+        median_ms: (!found.is_watched).then(|| millis(median)),
+        longest_ms: millis(longest),
+        slow_total_ms: millis(slow_time),
+        diagnosis,
+        sentence,
+        not_diagnosed,
+    }
+}
