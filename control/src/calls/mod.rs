@@ -3,3 +3,4 @@
 pub(crate) mod call_tree;
 pub(crate) mod callees;
 pub(crate) mod diagnosis;
+mod diagnosis_figures;
