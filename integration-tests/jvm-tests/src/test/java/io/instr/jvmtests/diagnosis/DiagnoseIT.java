@@ -19,6 +19,7 @@ import io.instr.jvmtests.jvm.JvmProcess;
 import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
 import io.instr.jvmtests.jvm.Tool;
+import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -32,6 +33,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import jdk.jfr.consumer.RecordedEvent;
 import org.junit.jupiter.api.Tag;
+import org.openjdk.jmc.common.item.IItemIterable;
+import org.openjdk.jmc.common.item.ItemFilters;
+import org.openjdk.jmc.flightrecorder.JfrLoaderToolkit;
 
 /** {@code instr diagnose} finds the slow branch of a program that knows it, and leaves nothing in the JVM, whatever ends it. */
 @Tag("timed")
@@ -256,6 +260,7 @@ class DiagnoseIT {
         assertTrue(printed.stdout().contains("\"" + sentence + "\""), printed::toString);
         assertEquals("", printed.stderr());
 
+        assertEquals(2, JfrLoaderToolkit.loadEvents(new File(file)).apply(ItemFilters.type("instr.Diagnosis")).stream().mapToLong(IItemIterable::getItemCount).sum(), "for Mission Control");
         List<RecordedEvent> results = Finished.in(directory).trace().events("instr.Diagnosis");
         assertEquals(List.of("done", "ended"), results.stream().map(event -> event.getString("state")).toList());
         assertEquals("the recording has ended", results.get(1).getString("reason"));
