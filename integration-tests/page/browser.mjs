@@ -44,6 +44,7 @@ export async function openPage(name, mostSeconds) {
     // Says what was checked; with SCREENSHOTS set, pictures of these views are taken.
     finish: async (views) => {
       for (const view of process.env.SCREENSHOTS ? views : []) {
+        if (!await page.locator(`nav button[data-view="${view}"]`).count()) continue;
         await tab(view);
         await page.screenshot({ path: `${process.env.SCREENSHOTS}-${view}.png` });
       }

@@ -131,6 +131,31 @@ if (await page.locator('nav button[data-view="timeline"]').count()) {
     await page.keyboard.press("Escape");
   });
 }
+if (await page.locator('nav button[data-view="diagnoses"]').count()) {
+  await step("diagnoses have their result first, the path that was followed is open, and no figure stands for what was not measured", async () => {
+    await tab("diagnoses");
+    const panel = page.locator("#panels > :not([hidden]) .diagnosis").first();
+    const [sentence, followed, last] = await page.evaluate(() => {
+      const all = (node) => [node, ...node.children.flatMap(all)];
+      const path = all(data.diagnoses[0].tree).filter((node) => node.followed);
+      return [data.diagnoses[0].sentence, path.length, path.at(-1)];
+    });
+    assert.ok((await panel.innerText()).startsWith(sentence));
+    assert.equal(await panel.locator("tr.followed").count(), followed);
+    assert.ok((await panel.locator("tr.followed").last().innerText()).includes(last.reason));
+    const rows = () => panel.locator("tbody tr").count();
+    const before = await rows();
+    await panel.getByText("more that explain less").first().click();
+    assert.ok(await rows() > before);
+    const unmeasured = panel.locator("tr.unmeasured").first();
+    assert.match(await unmeasured.innerText(), /^\d+\t+[^\t]+$/);
+    assert.equal(await unmeasured.locator("td.text").evaluate((cell) => getComputedStyle(cell).fontStyle), "italic");
+    await panel.locator('button[aria-expanded="true"]').first().click();
+    assert.equal(await rows(), 1);
+    await page.keyboard.press("ArrowRight");
+    assert.ok(await rows() > before);
+  });
+}
 const methods = await page.evaluate(() => frames.length);
 const others = await page.evaluate(() => sources.slice(1));
 for (const name of others) {
@@ -170,4 +195,4 @@ await step("dark and light", async () => {
   assert.equal(await background(), light);
 });
 await step("nothing from the network, no error", expectNothingStrange);
-await finish(["flame", "timeline", "groups", "tree"]);
+await finish(["flame", "timeline", "diagnoses", "groups", "tree"]);

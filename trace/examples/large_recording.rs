@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use trace::recording::{HttpRequest, SampleFrame, SampledMethod, SamplerSettings};
-use trace::{MethodInfo, ProcessInfo, Recording, RecordingOptions};
+use trace::{Diagnosis, DiagnosisNode, MethodInfo, ProcessInfo, Recording, RecordingOptions};
 
 const METHODS: u32 = 4_000;
 /// The first methods are where requests come in.
@@ -36,6 +36,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     while !service.recording.is_full() {
         service.request()?;
     }
+    let latest = service.clocks.iter().copied().max().unwrap_or(0);
+    service.recording.diagnosis(START + latest, &diagnosis());
     let statistics = service.recording.finish()?;
     println!("{file}: {} calls, {} bytes, {} chunks", statistics.calls, statistics.file_bytes, statistics.chunks);
     Ok(())
@@ -157,4 +159,46 @@ impl Service {
 
 fn callee(method: u64, index: u64) -> u64 {
     method + 1 + (method * 7 + index * 131) % (40 + method / 8)
+}
+
+/// A diagnosis with a tree as large as they get: a path that was followed, and on each of its levels calls that explain little or were not measured.
+fn diagnosis() -> Diagnosis {
+    const LEVELS: usize = 40;
+    const CALLS: usize = 50;
+    let node = |parent: Option<usize>, level: usize, method: String, share: Option<f64>| DiagnosisNode {
+        parent,
+        level,
+        method,
+        kind: "method".to_owned(),
+        calls: share.map(|_| 9_000),
+        slow_calls: share.map(|_| 60),
+        total_nanos: share.map(|share| (share * 9e9) as u64),
+        slow_nanos: share.map(|share| (share * 7e9) as u64),
+        share,
+        followed: share.is_some_and(|share| share > 0.1),
+        ..DiagnosisNode::default()
+    };
+    let name = |level: usize, call: usize| format!("com.acme.shop.part{level}.Service{call}.operation(String, int)");
+    let mut nodes = vec![node(None, 0, name(0, 0), Some(1.0))];
+    for level in 1..=LEVELS {
+        let parent = nodes.iter().rposition(|node| node.followed);
+        nodes.extend((1..CALLS).map(|call| node(parent, level, name(level, call), (call % 3 != 0).then_some(0.001))));
+        nodes.push(node(parent, level, name(level, 0), Some(1.0 - level as f64 / 100.0)));
+    }
+    if let Some(last) = nodes.last_mut() {
+        last.reason = Some("socket read".to_owned());
+        last.lines = vec![77, 81];
+    }
+    Diagnosis {
+        claim: 1,
+        method: name(0, 0),
+        state: "done".to_owned(),
+        slower_than_nanos: Some(100_000_000),
+        calls: 9_000,
+        slow: 60,
+        explained: Some(0.6),
+        sentence: Some("60 % of the slow calls of Service0.operation is socket read".to_owned()),
+        nodes,
+        ..Diagnosis::default()
+    }
 }

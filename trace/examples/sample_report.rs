@@ -6,7 +6,10 @@ use std::path::Path;
 
 use trace::recording::HttpRequest;
 use trace::report::TerminalOptions;
-use trace::{Analysis, AnalysisOptions, MethodInfo, ProcessInfo, Recording, RecordingOptions, report};
+use trace::{
+    Analysis, AnalysisOptions, Diagnosis, DiagnosisCost, DiagnosisNode, MethodInfo, ProcessInfo, Recording,
+    RecordingOptions, report,
+};
 
 /// Class, method, level time?, own time, callees.
 type Invented = (&'static str, &'static str, bool, u64, &'static [usize]);
@@ -108,6 +111,14 @@ fn main() -> std::io::Result<()> {
     }
     shop.recording.start_up_done(30_000_000);
     shop.recording.note(90_000_000, "demoted", "com.acme.shop.catalog.CatalogService.search is at level watch now");
+    shop.recording.diagnosis(95_000_000, &diagnosis());
+    let ended = Diagnosis {
+        state: "ended".to_owned(),
+        reason: Some("the time is up".to_owned()),
+        method: "com.acme.shop.web.OrderController.list()".to_owned(),
+        ..Diagnosis::default()
+    };
+    shop.recording.diagnosis(99_000_000, &ended);
     shop.recording.finish()?;
 
     let analysis = Analysis::of_file(&file, AnalysisOptions::default()).map_err(std::io::Error::other)?;
@@ -117,4 +128,59 @@ fn main() -> std::io::Result<()> {
     );
     print!("{}", report::method(&analysis, "OrderService", &TerminalOptions::default()));
     std::fs::write(Path::new(&folder).join("shop.html"), report::html(&analysis))
+}
+
+/// Which branch makes slow requests slow.
+fn diagnosis() -> Diagnosis {
+    const MILLI: u64 = 1_000_000;
+    let node = |parent: Option<usize>, level, method: &str, kind: &str, share: Option<f64>| DiagnosisNode {
+        parent,
+        level,
+        method: method.to_owned(),
+        kind: kind.to_owned(),
+        calls: share.map(|_| 3_200),
+        slow_calls: share.map(|_| 41),
+        total_nanos: share.map(|_| 9_000 * MILLI),
+        slow_nanos: share.map(|share| (7_500.0 * share) as u64 * MILLI),
+        share,
+        followed: share.is_some_and(|share| share > 0.5),
+        ..DiagnosisNode::default()
+    };
+    let read = DiagnosisNode {
+        running: Some(0.0),
+        waiting: Some(1.0),
+        reason: Some("socket read".to_owned()),
+        lines: vec![77, 81],
+        ..node(Some(3), 4, "java.net.Socket$SocketInputStream.read(byte[], int, int)", "native", Some(0.823))
+    };
+    let short = (0..40)
+        .map(|at| node(Some(2), 3, &format!("com.acme.shop.text.Words.part{at}(String)"), "call-site", Some(0.001)));
+    let mut nodes = vec![
+        node(None, 0, "com.acme.shop.web.CatalogController.show(Request)", "method", Some(1.0)),
+        node(Some(0), 1, "com.acme.shop.catalog.CatalogService.search(String, int)", "method", Some(0.9)),
+        node(Some(1), 2, "org.hibernate.internal.SessionImpl.find(Class, Object)", "method", Some(0.86)),
+        node(Some(2), 3, "org.h2.jdbc.JdbcPreparedStatement.executeQuery()", "method", Some(0.85)),
+        read,
+        node(Some(1), 2, "com.acme.shop.text.Highlighter.mark(<script>alert(1)</script>)", "call-site", None),
+        node(Some(0), 1, "com.acme.shop.web.CatalogController.show(Request)", "own-code", Some(0.001)),
+    ];
+    nodes.extend(short);
+    Diagnosis {
+        claim: 4,
+        method: "com.acme.shop.web.CatalogController.show(Request)".to_owned(),
+        state: "done".to_owned(),
+        slower_than_nanos: Some(480 * MILLI),
+        learnt: true,
+        calls: 3_200,
+        slow: 41,
+        explained: Some(0.823),
+        sentence: Some(
+            "82 % of the slow calls of CatalogController.show is CatalogService.search -> SessionImpl.find -> JdbcPreparedStatement.executeQuery -> socket read"
+                .to_owned(),
+        ),
+        nodes,
+        cost: DiagnosisCost { classes: 4, retransforms: 6, longest_stop_nanos: 12 * MILLI, cpu_nanos: 40 * MILLI },
+        notices: vec!["2 calls were not measured: too many threads are inside such calls".to_owned()],
+        ..Diagnosis::default()
+    }
 }

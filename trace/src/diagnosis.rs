@@ -1,5 +1,8 @@
 //! What a diagnosis found: which branch makes slow calls of a method slow.
 
+/// Nodes below each other, at most: programs that read JSON do not nest without a limit.
+const DEEPEST: usize = 256;
+
 /// A diagnosis as a recording holds it and as reports show it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Diagnosis {
@@ -9,7 +12,9 @@ pub struct Diagnosis {
     pub method: String,
     /// The context inside which its calls count, if not all do.
     pub context: Option<String>,
-    /// How far it has come: `waiting`, `descending`, `done` and others.
+    /// The condition under which its calls count, if there is one.
+    pub condition: Option<String>,
+    /// How far it has come: `waiting`, `descending`, `done` and others; empty if a recording has lost it.
     pub state: String,
     /// Why it has ended, or what it waits for.
     pub reason: Option<String>,
@@ -31,6 +36,8 @@ pub struct Diagnosis {
     pub cost: DiagnosisCost,
     /// What should be known about the figures.
     pub notices: Vec<String>,
+    /// Of one in a recording, the time from the start of the recording to its end.
+    pub ended_after_nanos: Option<u64>,
 }
 
 /// A node of a diagnosis. Figures that were not measured are `None`.
@@ -80,14 +87,23 @@ pub struct DiagnosisCost {
 }
 
 impl Diagnosis {
+    /// Whether more than parts of its tree is known: a damaged recording may have lost the rest.
+    pub(crate) fn has_result(&self) -> bool {
+        !self.state.is_empty()
+    }
+
     /// Returns the places of the children of each node, those that explain most first. A node without an earlier parent is a child of the
-    /// first node: what a damaged recording has lost must not hide the rest.
+    /// first node, and so is one that is too deep: what a damaged recording has lost must not hide the rest.
     pub(crate) fn children(&self) -> Vec<Vec<usize>> {
         let mut children: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
+        let mut depths = vec![0; self.nodes.len()];
         for (at, node) in self.nodes.iter().enumerate().skip(1) {
-            let parent = node.parent.filter(|parent| *parent < at).unwrap_or(0);
-            if let Some(siblings) = children.get_mut(parent) {
+            let depth_of = |parent: usize| depths.get(parent).copied().filter(|depth| *depth < DEEPEST);
+            let parent = node.parent.filter(|parent| *parent < at);
+            let (parent, depth) = parent.and_then(|parent| Some((parent, depth_of(parent)?))).unwrap_or((0, 0));
+            if let (Some(siblings), Some(own)) = (children.get_mut(parent), depths.get_mut(at)) {
                 siblings.push(at);
+                *own = depth + 1;
             }
         }
         for siblings in &mut children {
@@ -107,5 +123,26 @@ impl DiagnosisNode {
     /// Whether anything was measured in it.
     pub(crate) fn is_measured(&self) -> bool {
         self.calls.is_some() || self.slow_nanos.is_some() || self.share.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chain_without_end_is_cut_and_nothing_is_lost() {
+        let node = |at: usize| DiagnosisNode { parent: at.checked_sub(1), ..DiagnosisNode::default() };
+        let diagnosis = Diagnosis { nodes: (0..4_000).map(node).collect(), ..Diagnosis::default() };
+        let children = diagnosis.children();
+        let depth = |mut at: usize| {
+            let mut depth = 0;
+            while let Some(child) = children.get(at).and_then(|of| of.first()) {
+                (at, depth) = (*child, depth + 1);
+            }
+            depth
+        };
+        assert_eq!(depth(0), DEEPEST);
+        assert_eq!(children.iter().map(Vec::len).sum::<usize>(), 3_999);
     }
 }

@@ -38,6 +38,8 @@ pub(crate) mod id {
     pub(crate) const ALLOCATION_SAMPLE: u32 = 5032;
     pub(crate) const CLAIM: u32 = 5033;
     pub(crate) const RETRANSFORM: u32 = 5034;
+    pub(crate) const DIAGNOSIS: u32 = 5035;
+    pub(crate) const DIAGNOSIS_NODE: u32 = 5036;
     pub(crate) const LATE_TICK: u32 = 5039;
     pub(crate) const BOOLEAN: u32 = 5040;
     pub(crate) const CHAR: u32 = 5041;
@@ -68,10 +70,11 @@ pub(crate) mod id {
     pub(crate) const DATA_AMOUNT: u32 = 5075;
     pub(crate) const CONTENT_TYPE: u32 = 5076;
     pub(crate) const MEMORY_ADDRESS: u32 = 5077;
+    pub(crate) const PERCENTAGE: u32 = 5078;
 }
 
 /// Version of the table above and below; a reader that has seen one id may reuse what it has read for it.
-pub(crate) const METADATA_ID: u64 = 11;
+pub(crate) const METADATA_ID: u64 = 12;
 
 /// One type of the file.
 pub(crate) struct TypeDefinition {
@@ -173,13 +176,14 @@ const VALUE: Field = field("value", id::STRING, &[]);
 const VALUES: Field = Field { name: "value", type_id: id::STRING, is_pooled: false, is_array: true, annotations: &[] };
 
 // Behind the macro that they use.
+mod diagnosis_events;
 mod events;
 mod events_of_jvm;
 mod values;
 
 /// Every type, in the order of the file. The order of fields is the order of their bytes.
 pub(crate) fn types() -> impl Iterator<Item = &'static TypeDefinition> {
-    events::EVENTS.iter().chain(events_of_jvm::EVENTS).chain(values::TYPES)
+    events::EVENTS.iter().chain(diagnosis_events::EVENTS).chain(events_of_jvm::EVENTS).chain(values::TYPES)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ mod sample;
 
 use std::path::Path;
 
-use sample::{START, count, jfr, method, options, record, write_sample};
+use sample::{START, count, diagnosis, ended_diagnosis, jfr, method, options, record, write_sample};
 use serde_json::Value;
 use trace::{Recording, SampleFrame, SamplerSettings};
 
@@ -74,6 +74,42 @@ fn print_shows_the_values_that_were_written() {
     assert_eq!(events(&file, "instr.Loss")[0]["lost"], 3);
     assert_eq!(events(&file, "instr.RecordingEnd")[0]["calls"], 5);
     assert_eq!(events(&file, "jdk.JVMInformation")[0]["pid"], 4711);
+}
+
+#[test]
+fn a_diagnosis_has_units_and_what_was_not_measured_is_not_available() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("diagnosis.jfr");
+    let mut recording = Recording::create(&file, options()).unwrap();
+    recording.diagnosis(START + 10, &diagnosis());
+    recording.diagnosis(START + 20, &ended_diagnosis());
+    recording.finish().unwrap();
+
+    let results = events(&file, "instr.Diagnosis");
+    assert_eq!(results[0]["sentence"], diagnosis().sentence.unwrap());
+    assert_eq!(
+        (&results[0]["calls"], &results[0]["slow"], &results[0]["nodes"]),
+        (&14_210.into(), &14.into(), &6.into())
+    );
+    assert_eq!(results[0]["learnt"], true);
+    assert_eq!((&results[1]["sentence"], &results[1]["reason"]), (&Value::Null, &"the time is up".into()));
+    let nodes = events(&file, "instr.DiagnosisNode");
+    assert_eq!(nodes.len(), 7);
+    assert_eq!(
+        (&nodes[3]["share"], &nodes[3]["parent"], &nodes[3]["lines"]),
+        (&0.823.into(), &2.into(), &"77, 81".into())
+    );
+
+    let printed = jfr(&["print", "--events", "instr.Diagnosis,instr.DiagnosisNode"], &file);
+    let lines: Vec<&str> = printed.lines().map(str::trim).collect();
+    for line in
+        ["longestStop = 12.0 ms", "slowerThan = 480 ms", "explained = 82.30%", "share = 0.10%", "condition = N/A"]
+    {
+        assert!(lines.contains(&line), "{line} in\n{printed}");
+    }
+    for unknown in ["slowerThan", "explained", "parent", "calls", "slowTime", "share"] {
+        assert!(lines.contains(&format!("{unknown} = N/A").as_str()), "{unknown} in\n{printed}");
+    }
 }
 
 #[test]

@@ -8,11 +8,11 @@ mod sample;
 use std::path::Path;
 
 use expect_test::expect_file;
-use sample::{START, method, options, without_size, write_sample};
+use sample::{START, diagnosis, ended_diagnosis, method, options, without_size, write_sample};
 use serde_json::Value;
 use trace::analysis::{Comparison, Measure, TimeLine};
 use trace::report::{self, TerminalOptions};
-use trace::{Analysis, AnalysisOptions, Claim, Recording, TraceReader};
+use trace::{Analysis, AnalysisOptions, Claim, Diagnosis, DiagnosisNode, Recording, TraceReader};
 
 /// The analysis of what `write` records, under a file name that is the same on every machine.
 fn analysis(write: impl FnOnce(&mut Recording), recording: impl FnOnce(&Path) -> Recording) -> Analysis {
@@ -48,6 +48,10 @@ fn hostile() -> Analysis {
         recording.define_thread(1, "\x1b[31m\"><b>&amp;", 1, false);
         recording.set_thread(1);
         recording.statement(1, START + 10, 5, "--</script><script>alert(3)</script>\u{2028}@@DATA@@");
+        let node = DiagnosisNode { method: "<iframe\x1b[2J>".to_owned(), ..DiagnosisNode::default() };
+        let sentence = Some("</script><script>alert(5)</script>".to_owned());
+        let found = Diagnosis { state: "done\x1b[H".to_owned(), sentence, nodes: vec![node], ..Diagnosis::default() };
+        recording.diagnosis(START + 12, &found);
         recording.note(START + 11, "\x1b]0;x\x07", "<svg/onload=alert(4)>");
     };
     analysis(write, |file| Recording::create(file, options()).unwrap())
@@ -65,6 +69,47 @@ fn the_terminal_shows_the_sample_as_expected() {
     let options = TerminalOptions { width: 140, ..TerminalOptions::default() };
     let text = report::terminal(&sample(), &options) + &report::method(&sample(), "query", &options);
     expect_file!["expected/terminal.txt"].assert_eq(&without_size(&text));
+}
+
+fn diagnosed(recording: &mut Recording) {
+    recording.diagnosis(START + 4_000_000_000, &diagnosis());
+    recording.diagnosis(START + 5_000_000_000, &ended_diagnosis());
+}
+
+#[test]
+fn diagnoses_are_shown_with_their_result_first_and_only_if_there_are_any() {
+    let options = TerminalOptions { width: 120, ..TerminalOptions::default() };
+    let beside_calls = report::terminal(&analysis(diagnosed, |file| write_sample(file).unwrap()), &options);
+    let (text, rest) = beside_calls.split_once("\n\nMethods by own time").expect("the methods follow");
+    let (_, section) = text.split_once("\n\n").expect("the head");
+    expect_file!["expected/terminal-diagnoses.txt"].assert_eq(&format!("{section}\n"));
+    assert!(rest.contains("Handler.handle"), "{rest}");
+
+    let only = analysis(diagnosed, |file| Recording::create(file, sample::options()).unwrap());
+    let text = report::terminal(&only, &options);
+    assert!(text.contains("Diagnoses\n") && !text.contains("No calls recorded"), "{text}");
+    assert!(!report::terminal(&sample(), &options).contains("Diagnos"));
+    for width in [40, 80, 200] {
+        let text = report::terminal(&only, &TerminalOptions { width, ..TerminalOptions::default() });
+        let (_, section) = text.split_once("Diagnoses\n").unwrap();
+        assert!(section.lines().all(|line| line.chars().count() <= width), "{width}: {section}");
+    }
+}
+
+#[test]
+fn the_page_and_the_figures_for_programs_hold_diagnoses_as_the_command_prints_them() {
+    let analysis = analysis(diagnosed, |file| Recording::create(file, options()).unwrap());
+    let page = data(&report::html(&analysis));
+    let json: Value = serde_json::from_str(&report::json(&analysis)).unwrap();
+    assert_eq!(page["diagnoses"], json["diagnoses"]);
+    let mut first = json["diagnoses"][0].clone();
+    assert_eq!(first.as_object_mut().unwrap().remove("ended_after_ms"), Some(4_000.0.into()));
+    let printed: Value = serde_json::from_str(&report::diagnosis_json(&diagnosis())).unwrap();
+    assert_eq!(first, printed);
+    let found_nothing = &json["diagnoses"][1];
+    assert_eq!((&found_nothing["sentence"], &found_nothing["tree"]["calls"]), (&Value::Null, &Value::Null));
+    let none: Value = serde_json::from_str(&report::json(&sample())).unwrap();
+    assert_eq!(none["diagnoses"], Value::Array(Vec::new()));
 }
 
 #[test]
@@ -260,7 +305,7 @@ fn names_from_the_application_never_become_markup_or_escape_sequences() {
     let page = report::html(&hostile());
     assert_eq!(page.matches("<script").count(), 2, "the data and our own script");
     assert_eq!(page.matches("</script>").count(), 2);
-    for harm in ["<img", "<svg", "<b>"] {
+    for harm in ["<img", "<svg", "<b>", "<iframe"] {
         assert!(!page.contains(harm), "{harm}");
     }
     let data = data(&page);

@@ -426,6 +426,9 @@ impl Session {
         if self.allocations.get().is_some() {
             AllocationSampler::stop(self.jvmti);
         }
+        // Before the drainer, which writes their results.
+        let diagnoses = std::mem::take(&mut self.running.lock().diagnoses);
+        join(diagnoses);
         let (health, sampler, drainer, metrics) = {
             let mut running = self.running.lock();
             (running.health.take(), running.sampler.take(), running.drainer.take(), running.metrics.take())
@@ -444,9 +447,7 @@ impl Session {
             let others = [running.governor.take(), running.claims.take(), running.delegates.take()];
             others.into_iter().flatten().chain(running.diagnoses.drain(..)).collect::<Vec<_>>()
         };
-        if threads.into_iter().filter_map(|thread| thread.join().err()).count() > 0 {
-            tracing::error!("inserting or removing probes failed");
-        }
+        join(threads);
         // After the drainer: what it found last is published, too.
         if let Some(metrics) = metrics {
             metrics.stop();
@@ -509,6 +510,13 @@ impl Session {
             }
             Err(error) => message::say(&format!("cannot write the statistics file {}: {error}", path.display())),
         }
+    }
+}
+
+/// Waits for threads that insert or remove probes.
+fn join(threads: Vec<JoinHandle<()>>) {
+    if threads.into_iter().filter_map(|thread| thread.join().err()).count() > 0 {
+        tracing::error!("inserting or removing probes failed");
     }
 }
 

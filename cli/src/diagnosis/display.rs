@@ -7,8 +7,6 @@ use control::{Diagnosis, DiagnosisState};
 use ratatui::crossterm::terminal::size;
 use trace::report::{DiagnosisOptions, diagnosis, diagnosis_json};
 
-use super::figures::figures;
-
 /// Nothing is shortened where the output is no terminal.
 const UNLIMITED: usize = 100_000;
 /// Rows of the tree that are shown on the lowest terminal.
@@ -60,7 +58,7 @@ impl Display {
 
 /// Prints a diagnosis for good: the whole tree, or one JSON object.
 pub(super) fn print_result(seen: &Diagnosis, json: bool) -> Result<()> {
-    let figures = figures(seen);
+    let figures = trace::Diagnosis::from(seen);
     let text = if json {
         diagnosis_json(&figures)
     } else {
@@ -79,7 +77,7 @@ fn terminal_width() -> usize {
 fn options(width: usize, rows: usize) -> DiagnosisOptions {
     let emphasis = stdout().is_terminal();
     let colours = emphasis && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    DiagnosisOptions { width, emphasis, colours, rows }
+    DiagnosisOptions { width, emphasis, colours, rows, result_first: false }
 }
 
 /// The tree on a terminal. It is drawn without taking the terminal over, so nothing has to be restored whatever ends this command.
@@ -93,7 +91,7 @@ impl LiveTree {
         let height = size().map_or(24, |(_, rows)| usize::from(rows)).max(4);
         let width = terminal_width();
         let mut text = self.erase(width);
-        self.lines = fitting(&figures(seen), hint, (width, height - 1));
+        self.lines = fitting(&seen.into(), hint, (width, height - 1));
         self.lines.iter().for_each(|line| text.extend([line, "\n"]));
         // In one write, so that no half of it is ever seen.
         let mut terminal = stdout();

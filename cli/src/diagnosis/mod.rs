@@ -2,7 +2,6 @@
 
 mod conversation;
 mod display;
-mod figures;
 mod following;
 mod interruption;
 mod times;

@@ -76,6 +76,9 @@ messages! {
         /// The context inside which its calls count, if not all do.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub context: Option<String>,
+        /// The condition under which its calls count, if there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub condition: Option<String>,
         /// How far it has come.
         pub state: DiagnosisState,
         /// Why it has ended, or what it waits for.

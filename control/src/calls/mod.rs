@@ -3,4 +3,5 @@
 pub(crate) mod call_tree;
 pub(crate) mod callees;
 pub(crate) mod diagnosis;
+mod diagnosis_figures;
 pub(crate) mod suspects;

@@ -8,6 +8,7 @@ use super::claims::{Claims, Span};
 use super::confidence::Ticks;
 use super::decoding::DecodedChunk;
 use super::details::DetailTable;
+use super::diagnoses::Diagnoses;
 use super::frames::{Frame, LEFT_OUT};
 use super::input_output::InputOutput;
 use super::nesting::CallRecord;
@@ -44,6 +45,7 @@ pub(super) struct Builder {
     bursts: BurstWindows,
     claims: Claims,
     retransforms: Retransforms,
+    diagnoses: Diagnoses,
     ticks: WatchedLengths,
     /// Start of the chunk that is being added; of late ticks before it nothing is known yet.
     chunk_start: u64,
@@ -246,6 +248,7 @@ impl Builder {
             Event::Retransform { classes, is_rejected, stopped, reason, .. } => {
                 self.retransforms.add(&reason, (classes, is_rejected), stopped);
             }
+            event @ (Event::Diagnosis { .. } | Event::DiagnosisNode { .. }) => self.diagnoses.see(event),
             Event::Configuration { key, value } => {
                 self.samples.setting(&key, &value);
                 self.tick_setting(&key, &value);
@@ -319,6 +322,10 @@ impl Builder {
         analysis.input_output = self.input_output.finish();
         analysis.samples = self.samples.finish();
         analysis.allocations = self.allocations.finish();
+
+        let (diagnoses, left_out) = self.diagnoses.finish(reader.start_epoch_nanos());
+        analysis.diagnoses = diagnoses;
+        analysis.warnings.extend(left_out);
 
         describe(&mut analysis.recording, reader, self.start_up);
         add_warnings(&mut analysis, self.notes_left_out);

@@ -15,6 +15,7 @@ mod comparison;
 mod confidence;
 mod decoding;
 mod details;
+mod diagnoses;
 mod frames;
 mod groups;
 mod histogram;
@@ -66,6 +67,7 @@ pub use transaction_tree::TransactionNode;
 pub use transactions::Transactions;
 pub use tree::{CallTree, Node, NodeId};
 
+use crate::Diagnosis;
 use crate::reader::{ReadError, TraceReader};
 use builder::Builder;
 use decoding::decode_backward;
@@ -152,6 +154,8 @@ pub struct Analysis {
     pub sockets: Vec<DetailRow>,
     /// Methods that execute statements, handle requests or move bytes, the one with the most time first.
     pub input_output: Vec<InputOutputRow>,
+    /// Diagnoses that ended while it was recorded, in this order.
+    pub diagnoses: Vec<Diagnosis>,
     /// What the reader should know about the quality of the figures.
     pub warnings: Vec<String>,
 }

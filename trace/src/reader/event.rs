@@ -7,10 +7,11 @@ use rustc_hash::FxHashMap;
 use super::Chunk;
 use super::ReadError;
 use super::cursor::{Cursor, Text};
+use super::diagnosis_events;
 use super::metadata::Types;
 use super::plan::{Plan, Values, Wanted};
-use crate::TaskStep;
 use crate::chunk_header::HEADER_LENGTH;
+use crate::{Diagnosis, DiagnosisNode, TaskStep};
 
 /// A call: `instr.MethodCall`, and the part that events with details share with it. Keys are resolved by the [`Chunk`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub struct Call {
 }
 
 /// An event that reports know.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Event<'c> {
     /// `instr.MethodCall`
@@ -137,6 +138,26 @@ pub enum Event<'c> {
         stopped: u64,
         /// Why: `start`, `attach`, `reload`, `claim` and others.
         reason: Cow<'c, str>,
+    },
+    /// `instr.Diagnosis`: a diagnosis has ended.
+    Diagnosis {
+        /// Nanoseconds since 1970.
+        at: u64,
+        /// The diagnosis without the nodes of its tree.
+        diagnosis: Box<Diagnosis>,
+        /// How many nodes its tree has.
+        nodes: u64,
+    },
+    /// `instr.DiagnosisNode`
+    DiagnosisNode {
+        /// That of its diagnosis.
+        at: u64,
+        /// That of its diagnosis.
+        claim: u64,
+        /// Its number in the tree.
+        number: u64,
+        /// The node; its parent is given by the number of that.
+        node: Box<DiagnosisNode>,
     },
     /// `instr.Configuration`
     Configuration {
@@ -266,6 +287,8 @@ enum Kind {
     BurstWindow,
     Claim,
     Retransform,
+    Diagnosis,
+    DiagnosisNode,
     LateTick,
     Configuration,
     Note,
@@ -320,6 +343,8 @@ const KINDS: &[(&str, Kind, Wanted)] = &[
         Kind::Retransform,
         wanted(&["startTime", "duration", "rejected", "", "", "", "classes", "stopped"], &["reason"]),
     ),
+    ("instr.Diagnosis", Kind::Diagnosis, diagnosis_events::DIAGNOSIS),
+    ("instr.DiagnosisNode", Kind::DiagnosisNode, diagnosis_events::NODE),
     ("instr.LateTick", Kind::LateTick, wanted(&["startTime", "duration"], &[])),
     ("instr.Configuration", Kind::Configuration, wanted(&["startTime"], &["key", "value"])),
     ("instr.Note", Kind::Note, wanted(&["startTime"], &["kind", "message"])),
@@ -432,7 +457,15 @@ impl<'c> Events<'c> {
             let numbers = event.plan.read_numbers(&mut cursor, &self.chunk.types)?;
             return Ok(Event::MethodCall(self.call(&numbers, event.says_exact)));
         }
-        let Values { numbers, texts } = event.plan.read(&mut cursor, &self.chunk.types)?;
+        if let Kind::Diagnosis | Kind::DiagnosisNode = event.kind {
+            let Values { numbers, texts } = event.plan.read(&mut cursor, &self.chunk.types)?;
+            let at = self.chunk.epoch_nanos(numbers[0]);
+            let texts = texts.map(|text| self.text(text));
+            let is_node = matches!(event.kind, Kind::DiagnosisNode);
+            let read = if is_node { diagnosis_events::node } else { diagnosis_events::diagnosis };
+            return Ok(read(at, &numbers, &texts));
+        }
+        let Values { numbers, texts }: Values<'_> = event.plan.read(&mut cursor, &self.chunk.types)?;
         let [start, second_number, thread, fourth_number, _, _, extra, last] = numbers;
         let call = self.call(&numbers, event.says_exact);
         let at = self.chunk.epoch_nanos(start);
@@ -465,6 +498,8 @@ impl<'c> Events<'c> {
                 stopped: self.chunk.nanos(last),
                 reason: first,
             },
+            // Read above.
+            Kind::Diagnosis | Kind::DiagnosisNode => Event::Other,
             Kind::LateTick => Event::LateTick { start: at, duration: call.duration },
             Kind::Configuration => Event::Configuration { key: first, value: second },
             Kind::Note => Event::Note { at, kind: first, message: second },

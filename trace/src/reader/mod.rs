@@ -5,6 +5,7 @@
 mod code_map;
 mod constants;
 mod cursor;
+mod diagnosis_events;
 mod error;
 mod event;
 mod metadata;

@@ -7,6 +7,7 @@ use super::metadata::{Field, Types};
 
 /// Types can contain each other; a type that contains itself cannot be read.
 const DEEPEST_TYPE: u32 = 16;
+/// What is kept of most events.
 const NUMBERS: usize = 8;
 const TEXTS: usize = 4;
 
@@ -18,10 +19,11 @@ pub(super) struct Wanted {
 }
 
 /// The kept values of one event or constant.
-#[derive(Debug, Default)]
-pub(super) struct Values<'c> {
-    pub(super) numbers: [u64; NUMBERS],
-    pub(super) texts: [Text<'c>; TEXTS],
+#[derive(Debug)]
+pub(super) struct Values<'c, const N: usize = NUMBERS, const T: usize = TEXTS> {
+    /// Of a number that is no integer, the bits of its `f64`.
+    pub(super) numbers: [u64; N],
+    pub(super) texts: [Text<'c>; T],
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -60,8 +62,12 @@ impl Plan {
     }
 
     /// Reads a value, all kept fields.
-    pub(super) fn read<'c>(&self, cursor: &mut Cursor<'c>, types: &Types) -> Result<Values<'c>, ReadError> {
-        let mut values = Values::default();
+    pub(super) fn read<'c, const N: usize, const T: usize>(
+        &self,
+        cursor: &mut Cursor<'c>,
+        types: &Types,
+    ) -> Result<Values<'c, N, T>, ReadError> {
+        let mut values = Values { numbers: [0; N], texts: std::array::from_fn(|_| Text::default()) };
         for step in &self.steps {
             match (step.encoding, step.keep_at) {
                 (Encoding::Text, Some(index)) => {
@@ -89,10 +95,11 @@ impl Plan {
 
 impl Step {
     #[inline]
-    fn number(&self, cursor: &mut Cursor<'_>, types: &Types, numbers: &mut [u64; NUMBERS]) -> Result<(), ReadError> {
+    fn number(&self, cursor: &mut Cursor<'_>, types: &Types, numbers: &mut [u64]) -> Result<(), ReadError> {
         let number = match (self.encoding, self.keep_at) {
             (Encoding::Varint, Some(_)) => cursor.varint()?,
             (Encoding::Byte, Some(_)) => u64::from(cursor.byte()?),
+            (Encoding::Fixed(length), Some(_)) => fixed(cursor.take(length)?),
             _ => return skip(cursor, types, self.encoding, self.is_array, DEEPEST_TYPE),
         };
         if let Some(slot) = self.keep_at.and_then(|index| numbers.get_mut(index)) {
@@ -105,7 +112,7 @@ impl Step {
 fn step(types: &Types, field: &Field, wanted: Wanted) -> Step {
     let encoding = encoding(types, field);
     let names = match encoding {
-        Encoding::Varint | Encoding::Byte => wanted.numbers,
+        Encoding::Varint | Encoding::Byte | Encoding::Fixed(_) => wanted.numbers,
         Encoding::Text => wanted.texts,
         _ => &[],
     };
@@ -125,6 +132,13 @@ fn encoding(types: &Types, field: &Field) -> Encoding {
         Some("java.lang.String") => Encoding::Text,
         _ => Encoding::Nested(field.type_id),
     }
+}
+
+/// Returns the bits of a `float` or `double` as those of an `f64`.
+fn fixed(bytes: &[u8]) -> u64 {
+    let of_float = |bytes: &[u8; 4]| f64::from(f32::from_be_bytes(*bytes)).to_bits();
+    let of_double = bytes.first_chunk().map(|bytes| u64::from_be_bytes(*bytes));
+    of_double.or_else(|| bytes.first_chunk().map(of_float)).unwrap_or(0)
 }
 
 /// Goes over a field of any type.

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::advice::what_to_check;
+use super::diagnosis_data::DiagnosisData;
 use super::group_data::Views;
 use super::time_line::TimeLineData;
 use crate::Analysis;
@@ -17,7 +18,7 @@ const MOST_NODES: usize = 40_000;
 const MOST_DETAILS: usize = 2_000;
 const LONGEST_TEXT: usize = 4_000;
 
-/// The analysis as JSON. Times are nanoseconds. The nodes of the call tree are columns (`parent`, `frame`, ...) in which
+/// The analysis as JSON. Times are nanoseconds, except those of diagnoses. The nodes of the call tree are columns (`parent`, `frame`, ...) in which
 /// parents stand before their children, node 0 is the root, and `frame` is a position in `frames` (-1 for the root).
 #[must_use]
 pub fn json(analysis: &Analysis) -> String {
@@ -34,6 +35,8 @@ pub(super) fn page_json(analysis: &Analysis, time_line: Option<&TimeLine>) -> St
 #[derive(Serialize)]
 struct Page<'a> {
     recording: Recording<'a>,
+    /// As `instr diagnose --json` prints them; their times are milliseconds.
+    diagnoses: Vec<DiagnosisData<'a>>,
     calls: u64,
     events: u64,
     lost: u64,
@@ -276,6 +279,7 @@ impl<'a> Page<'a> {
         let origin = analysis.recording.start_epoch_nanos;
         Page {
             recording: Recording::of(&analysis.recording),
+            diagnoses: analysis.diagnoses.iter().map(DiagnosisData::of).collect(),
             calls: analysis.calls,
             events: analysis.events,
             lost: analysis.lost,

@@ -15,6 +15,7 @@ pub fn diagnosis_json(diagnosis: &Diagnosis) -> String {
 pub(super) struct DiagnosisData<'a> {
     method: &'a str,
     context: Option<&'a str>,
+    condition: Option<&'a str>,
     claim: u64,
     state: &'a str,
     reason: Option<&'a str>,
@@ -27,6 +28,9 @@ pub(super) struct DiagnosisData<'a> {
     tree: Option<NodeData<'a>>,
     cost: CostData,
     notices: &'a [String],
+    /// Of one in a recording, the time from the start of the recording to its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_after_ms: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -61,6 +65,7 @@ impl<'a> DiagnosisData<'a> {
         DiagnosisData {
             method: &diagnosis.method,
             context: diagnosis.context.as_deref(),
+            condition: diagnosis.condition.as_deref(),
             claim: diagnosis.claim,
             state: &diagnosis.state,
             reason: diagnosis.reason.as_deref(),
@@ -73,6 +78,7 @@ impl<'a> DiagnosisData<'a> {
             tree: diagnosis.nodes.first().map(|node| NodeData::of(diagnosis, &children, 0, node)),
             cost: CostData::of(diagnosis.cost),
             notices: &diagnosis.notices,
+            ended_after_ms: diagnosis.ended_after_nanos.map(millis),
         }
     }
 }

@@ -104,5 +104,6 @@ pub(super) const TYPES: &[TypeDefinition] = &[
     unit_annotation(id::TIMESPAN, "jdk.jfr.Timespan", &[VALUE]),
     unit_annotation(id::DATA_AMOUNT, "jdk.jfr.DataAmount", &[VALUE]),
     unit_annotation(id::MEMORY_ADDRESS, "jdk.jfr.MemoryAddress", &[]),
+    unit_annotation(id::PERCENTAGE, "jdk.jfr.Percentage", &[]),
     annotation_type(id::CONTENT_TYPE, "jdk.jfr.ContentType", &[]),
 ];

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use trace::recording::HttpRequest;
-use trace::{MethodInfo, ProcessInfo, Recording, RecordingOptions};
+use trace::{Diagnosis, DiagnosisCost, DiagnosisNode, MethodInfo, ProcessInfo, Recording, RecordingOptions};
 
 /// Wall-clock start of the recordings.
 pub(crate) const EPOCH: u64 = 1_700_000_000_000_000_000;
@@ -73,6 +73,75 @@ pub(crate) fn write_sample(path: &Path) -> std::io::Result<Recording> {
     recording.start_up_done(START + 9_000);
     recording.note(START + 9_001, "demoted", "com.acme.Hot.loop is at level watch now");
     Ok(recording)
+}
+
+/// A diagnosis that was answered: calls that were not measured, own code and a socket beside the branch that was followed.
+pub(crate) fn diagnosis() -> Diagnosis {
+    const MILLI: u64 = 1_000_000;
+    let node = |parent: Option<usize>, level, method: &str, kind: &str, share: Option<f64>| DiagnosisNode {
+        parent,
+        level,
+        method: method.to_owned(),
+        kind: kind.to_owned(),
+        calls: share.map(|_| 14_210),
+        slow_calls: share.map(|_| 14),
+        total_nanos: share.map(|_| 9_000 * MILLI),
+        slow_nanos: share.map(|share| (7_500.0 * share) as u64 * MILLI),
+        share,
+        followed: share.is_some_and(|share| share > 0.5),
+        ..DiagnosisNode::default()
+    };
+    let read = node(Some(2), 3, "com.acme.Gateway.readAnswer(Socket)", "native", Some(0.823));
+    let nodes = vec![
+        node(None, 0, "com.acme.Checkout.pay(Order)", "method", Some(1.0)),
+        node(Some(0), 1, "com.acme.Payment.charge(Order, Card)", "method", Some(0.9)),
+        node(Some(1), 2, "com.acme.Gateway.send(Request)", "method", Some(0.86)),
+        DiagnosisNode {
+            running: Some(0.0),
+            waiting: Some(1.0),
+            reason: Some("socket read".to_owned()),
+            lines: vec![77, 81],
+            ..read
+        },
+        node(Some(1), 2, "com.acme.Audit.append(Order)", "call-site", None),
+        node(Some(0), 1, "com.acme.Checkout.pay(Order)", "own-code", Some(0.001)),
+    ];
+    Diagnosis {
+        claim: 4,
+        method: "com.acme.Checkout.pay(Order)".to_owned(),
+        context: Some("com.acme.Shop.serve".to_owned()),
+        state: "done".to_owned(),
+        slower_than_nanos: Some(480 * MILLI),
+        learnt: true,
+        calls: 14_210,
+        slow: 14,
+        explained: Some(0.823),
+        sentence: Some(
+            "82 % of the slow calls of Checkout.pay under com.acme.Shop.serve is Payment.charge -> Gateway.send -> socket read"
+                .to_owned(),
+        ),
+        nodes,
+        cost: DiagnosisCost { classes: 3, retransforms: 5, longest_stop_nanos: 12 * MILLI, cpu_nanos: 40 * MILLI },
+        notices: vec!["2 calls were not measured: too many threads are inside such calls".to_owned()],
+        ..Diagnosis::default()
+    }
+}
+
+/// One that found nothing.
+pub(crate) fn ended_diagnosis() -> Diagnosis {
+    Diagnosis {
+        claim: 5,
+        method: "com.acme.Checkout.refund(Order)".to_owned(),
+        state: "ended".to_owned(),
+        reason: Some("the time is up".to_owned()),
+        calls: 3,
+        nodes: vec![DiagnosisNode {
+            method: "com.acme.Checkout.refund(Order)".to_owned(),
+            kind: "method".to_owned(),
+            ..DiagnosisNode::default()
+        }],
+        ..Diagnosis::default()
+    }
 }
 
 /// The `jfr` tool of JAVA_HOME, of the PATH, or beside the `java` of the PATH. Every supported machine has a JDK.

@@ -73,7 +73,7 @@ fn crates_use_only_what_the_design_allows() {
                 "trace",
             ],
         ),
-        ("control", &["instrument-core"]),
+        ("control", &["instrument-core", "trace"]),
         ("metrics", &["control", "http-service", "instrument-core", "records", "settings", "trace"]),
         ("records", &["classfile", "control", "instrument-core", "trace"]),
         ("settings", &["instrument-core"]),

@@ -46,6 +46,8 @@ pub(crate) enum JvmEvent {
     Claim { probe: Option<u32>, owner: &'static str, reason: String, from: &'static str, to: &'static str },
     /// Loaded classes were retransformed together; ended now.
     Retransform(trace::Retransform),
+    /// A diagnosis has ended.
+    Diagnosis(Box<trace::Diagnosis>),
     /// A tick of level watch followed late.
     LateTick {
         /// The tick before it, by Java's clock.
@@ -62,7 +64,14 @@ pub(crate) enum JvmEvent {
 impl JvmEvent {
     /// Whether people must know it of the recording itself, however large the file is: there are few of these events.
     pub(in crate::recorder) fn is_always_written(&self) -> bool {
-        matches!(self, JvmEvent::Note(..) | JvmEvent::Setting(..) | JvmEvent::Claim { .. } | JvmEvent::Retransform(_))
+        matches!(
+            self,
+            JvmEvent::Note(..)
+                | JvmEvent::Setting(..)
+                | JvmEvent::Claim { .. }
+                | JvmEvent::Retransform(_)
+                | JvmEvent::Diagnosis(_)
+        )
     }
 }
 

@@ -61,6 +61,13 @@ impl JvmEventRecording {
         }
     }
 
+    /// A diagnosis has ended.
+    pub(crate) fn diagnosis(&self, diagnosis: trace::Diagnosis) {
+        if let Some(queue) = self.queue.get() {
+            queue.add(JvmEvent::Diagnosis(Box::new(diagnosis)));
+        }
+    }
+
     /// Loaded classes were retransformed together, up to now.
     pub(crate) fn retransform(&self, done: trace::Retransform) {
         if let Some(queue) = self.queue.get() {

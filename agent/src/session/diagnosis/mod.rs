@@ -172,8 +172,9 @@ impl Session {
         self.close_gate();
     }
 
-    /// Notes what was found.
+    /// Records what was found, and notes it for those who look at the claims.
     fn record_diagnosis(&self, diagnosis: &Diagnosis) {
+        self.instrumentation.events.diagnosis(diagnosis.into());
         let ended = diagnosis.reason.as_deref().unwrap_or("it ended");
         let found = diagnosis.sentence.as_deref().unwrap_or(ended);
         self.note_claim(diagnosis.claim, &format!("diagnosis of {}: {found}", diagnosis.method));
@@ -227,6 +228,7 @@ fn at_the_beginning(claim: u32, root: &MeantMethod, of: &Claim, request: &Diagno
         claim,
         method: root.text.clone(),
         context: of.context.as_ref().map(|context| context.text().to_string()),
+        condition: request.when.clone(),
         state: DiagnosisState::Inserting,
         reason: None,
         evidence: None,

@@ -89,9 +89,11 @@ function recordingPanel() {
 
 const errors = data.http.some((row) => row.client_errors + row.server_errors > 0)
   ? [number("4xx", (row) => row.client_errors), number("5xx", (row) => row.server_errors)] : [];
+const hasCalls = data.calls > 0 || isSampled;
 const views = [
-  ["flame", "Flame graph", data.calls || isSampled ? flamePanel : emptyPanel, null],
+  ["flame", "Flame graph", hasCalls ? flamePanel : emptyPanel, hasCalls || !data.diagnoses.length ? null : 0],
   ["timeline", "Time line", timelinePanel, data.time_line ? null : 0],
+  ["diagnoses", "Diagnoses", diagnosesPanel, data.diagnoses.length],
   ["methods", "Methods", methodsPanel, frames.length],
   ["groups", "Packages", groupsPanel, data.views.packages.length],
   ["tree", "Call tree", treePanel, null],
@@ -103,4 +105,4 @@ const views = [
   ["sockets", "Sockets", () => detailsPanel(data.sockets, "Peer", [number("Bytes", (row) => row.bytes, size)]), data.sockets.length],
   ["io", "Input and output", ioPanel, data.input_output.length],
   ["recording", "Recording", recordingPanel, null],
-].filter(([name, , , rows]) => rows !== 0 && (data.calls || isSampled || ["flame", "recording"].includes(name)));
+].filter(([name, , , rows]) => rows !== 0 && (hasCalls || ["flame", "diagnoses", "recording"].includes(name)));

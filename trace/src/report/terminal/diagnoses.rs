@@ -29,15 +29,23 @@ pub struct DiagnosisOptions {
     pub colours: bool,
     /// Rows of the tree, at most. Of more, those are left out that explain least.
     pub rows: usize,
+    /// Whether the result is the first line, for readers from the top; otherwise it is the last one, above the prompt.
+    pub result_first: bool,
 }
 
-/// Returns the lines of a diagnosis: what is diagnosed, the tree, the cost, the state, and the result if there is one.
+/// Returns the lines of a diagnosis: what is diagnosed, the tree, the cost, the state, and before or after these the result if there is one.
 #[must_use]
 pub fn diagnosis(diagnosis: &Diagnosis, options: &DiagnosisOptions) -> Vec<String> {
     let mut drawing = Drawing { diagnosis, options, lines: Vec::new() };
+    if options.result_first {
+        drawing.result();
+    }
     drawing.head();
     drawing.tree();
     drawing.foot();
+    if !options.result_first {
+        drawing.result();
+    }
     drawing.lines
 }
 
@@ -94,9 +102,13 @@ impl Drawing<'_> {
     }
 
     fn head(&mut self) {
-        let Diagnosis { method, context, calls, slow, learnt, slower_than_nanos, .. } = self.diagnosis;
+        let Diagnosis { method, context, condition, calls, slow, learnt, slower_than_nanos, .. } = self.diagnosis;
         let context = context.as_ref().map(|context| format!(" under {context}")).unwrap_or_default();
-        self.say(Look::Followed, &format!("Diagnosis of {method}{context}"));
+        let condition = condition.as_ref().map(|condition| format!(" when {condition}")).unwrap_or_default();
+        self.say(Look::Followed, &format!("Diagnosis of {method}{context}{condition}"));
+        if !self.diagnosis.has_result() {
+            return;
+        }
         self.say(
             Look::Plain,
             &match slower_than_nanos {
@@ -159,22 +171,31 @@ impl Drawing<'_> {
     }
 
     fn foot(&mut self) {
-        let Diagnosis { cost, state, reason, explained, sentence, notices, .. } = self.diagnosis;
-        self.say(
-            Look::Plain,
-            &format!(
-                "{}, {}, longest stop {}, agent's CPU {}",
-                counted(cost.classes, "class"),
-                counted(cost.retransforms, "retransformation"),
-                duration(cost.longest_stop_nanos),
-                duration(cost.cpu_nanos)
-            ),
-        );
+        let Diagnosis { cost, state, reason, notices, ended_after_nanos, .. } = self.diagnosis;
+        if self.diagnosis.has_result() {
+            self.say(
+                Look::Plain,
+                &format!(
+                    "{}, {}, longest stop {}, agent's CPU {}",
+                    counted(cost.classes, "class"),
+                    counted(cost.retransforms, "retransformation"),
+                    duration(cost.longest_stop_nanos),
+                    duration(cost.cpu_nanos)
+                ),
+            );
+        }
         for notice in notices {
             self.say(Look::Plain, &format!("note: {notice}"));
         }
-        let reason = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        self.say(Look::Plain, &format!("{state}{reason}"));
+        if self.diagnosis.has_result() {
+            let after = ended_after_nanos.map(|nanos| format!(" after {} of the recording", duration(nanos)));
+            let reason = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+            self.say(Look::Plain, &format!("{state}{}{reason}", after.unwrap_or_default()));
+        }
+    }
+
+    fn result(&mut self) {
+        let Diagnosis { explained, sentence, .. } = self.diagnosis;
         if let Some(sentence) = sentence {
             self.say(Look::Result, sentence);
         } else if explained.is_some() {

@@ -59,12 +59,13 @@ impl Default for TerminalOptions {
     }
 }
 
-/// The whole report: the recording, methods by own time, call tree, threads, the same from samples, who allocates, statements, requests, peers.
+/// The whole report: the recording, diagnoses, methods by own time, call tree, threads, the same from samples, who allocates, statements, requests, peers.
 #[must_use]
 pub fn terminal(analysis: &Analysis, options: &TerminalOptions) -> String {
     let mut report = Report { style: Style { colours: options.colours }, options, lines: Vec::new() };
     report.probe_advice(analysis);
     report.head(analysis);
+    report.diagnoses(analysis);
     if analysis.calls > 0 {
         report.methods(analysis);
         report.title("Call tree");
@@ -75,7 +76,7 @@ pub fn terminal(analysis: &Analysis, options: &TerminalOptions) -> String {
     }
     match &analysis.samples {
         Some(profile) => samples::sections(&mut report, profile),
-        None if analysis.calls == 0 && analysis.allocations.is_none() => report.nothing(analysis),
+        None if has_nothing(analysis) => report.nothing(analysis),
         None => {}
     }
     report.slowest_calls(analysis);
@@ -88,6 +89,10 @@ pub fn terminal(analysis: &Analysis, options: &TerminalOptions) -> String {
     report.input_output(analysis);
     report.notes(analysis);
     report.lines.join("\n") + "\n"
+}
+
+fn has_nothing(analysis: &Analysis) -> bool {
+    analysis.calls == 0 && analysis.allocations.is_none() && analysis.diagnoses.is_empty()
 }
 
 /// Callers and callees of all methods whose name contains `pattern` (`Handler.handle`), as text for a terminal.
@@ -116,6 +121,8 @@ fn at_least(is_estimated: bool, calls: u64) -> String {
     if is_estimated { format!("≥{}", count(calls)) } else { count(calls) }
 }
 
+/// Columns before the lines of a diagnosis.
+const DIAGNOSIS_INDENT: usize = 2;
 /// Columns in front of the values of a call.
 const VALUES_INDENT: usize = 6;
 
@@ -182,6 +189,27 @@ impl Report<'_> {
         for warning in &analysis.warnings {
             self.lines.push(format!("  {}", self.style.warning(&format!("warning: {}", printable(warning)))));
         }
+    }
+
+    fn diagnoses(&mut self, analysis: &Analysis) {
+        if analysis.diagnoses.is_empty() {
+            return;
+        }
+        self.title("Diagnoses");
+        let TerminalOptions { colours, rows, width, .. } = *self.options;
+        let options = DiagnosisOptions {
+            width: width.saturating_sub(DIAGNOSIS_INDENT),
+            emphasis: colours,
+            colours,
+            rows,
+            result_first: true,
+        };
+        for (number, diagnosed) in analysis.diagnoses.iter().take(rows).enumerate() {
+            self.lines.extend((number > 0).then(String::new));
+            let lines = diagnosis(diagnosed, &options);
+            self.lines.extend(lines.into_iter().map(|line| format!("{:DIAGNOSIS_INDENT$}{line}", "")));
+        }
+        self.more(analysis.diagnoses.len());
     }
 
     fn methods(&mut self, analysis: &Analysis) {

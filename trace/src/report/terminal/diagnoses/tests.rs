@@ -68,7 +68,8 @@ fn sample() -> Diagnosis {
     }
 }
 
-const PLAIN: DiagnosisOptions = DiagnosisOptions { width: 80, emphasis: false, colours: false, rows: 100 };
+const PLAIN: DiagnosisOptions =
+    DiagnosisOptions { width: 80, emphasis: false, colours: false, rows: 100, result_first: false };
 
 fn expect(name: &str, options: &DiagnosisOptions, diagnosed: &Diagnosis) {
     let text = diagnosis(diagnosed, options).join("\n") + "\n";

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.instr.jvmtests.claims.LoadedBytes;
 import io.instr.jvmtests.jvm.AgentConfig;
 import io.instr.jvmtests.jvm.Awaiting;
@@ -18,9 +19,11 @@ import io.instr.jvmtests.jvm.JvmProcess;
 import io.instr.jvmtests.jvm.Program;
 import io.instr.jvmtests.jvm.RunDirectories;
 import io.instr.jvmtests.jvm.Tool;
+import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -28,7 +31,11 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import jdk.jfr.consumer.RecordedEvent;
 import org.junit.jupiter.api.Tag;
+import org.openjdk.jmc.common.item.IItemIterable;
+import org.openjdk.jmc.common.item.ItemFilters;
+import org.openjdk.jmc.flightrecorder.JfrLoaderToolkit;
 
 /** {@code instr diagnose} finds the slow branch of a program that knows it, and leaves nothing in the JVM, whatever ends it. */
 @Tag("timed")
@@ -236,6 +243,53 @@ class DiagnoseIT {
             running.assertNothingIsLeft();
             running.quit();
         }
+    }
+
+    /** Its result is a part of the recording, for every reader of JFR, and reports show it from the file alone; also one that the end of the recording has ended. */
+    @EachJdk(having = "jfr", oldestAndNewest = true)
+    void theResultIsInTheRecordingAndInItsReports(Jdk jdk) throws Exception {
+        Diagnosed diagnosed;
+        try (Running running = start(jdk)) {
+            assertEquals("ok", running.program.ask("way lock"));
+            diagnosed = Diagnosed.of(running.program, PAY, SLOW);
+            try (Client client = new Client(Diagnosed.start(running.program, BROWSE, NEVER_SLOW))) {
+                Awaiting.await(running::claimOfAnybody, claim -> claim != null);
+                String question = "{\"ask\":\"diagnosis\",\"claim\":" + running.claim() + "}";
+                Awaiting.await(() -> ControlSocket.ask(running.program, question), answer -> answer.contains("\"waiting\""));
+                Tool.instr(List.of("stop", String.valueOf(running.program.pid()))).assertExitCode(0);
+                assertEquals(3, client.exitCode());
+            }
+            running.quit();
+        }
+        JsonNode json = diagnosed.json();
+        String sentence = json.path("sentence").asText();
+        String file = directory.resolve("trace.jfr").toString();
+        Finished printed = Tool.run(jdk, "jfr", List.of("print", "--events", "instr.Diagnosis", file)).assertExitCode(0);
+        assertTrue(printed.stdout().contains("\"" + sentence + "\""), printed::toString);
+        assertEquals("", printed.stderr());
+
+        assertEquals(2, JfrLoaderToolkit.loadEvents(new File(file)).apply(ItemFilters.type("instr.Diagnosis")).stream().mapToLong(IItemIterable::getItemCount).sum(), "for Mission Control");
+        List<RecordedEvent> results = Finished.in(directory).trace().events("instr.Diagnosis");
+        assertEquals(List.of("done", "ended"), results.stream().map(event -> event.getString("state")).toList());
+        assertEquals("the recording has ended", results.get(1).getString("reason"));
+        RecordedEvent result = results.get(0);
+        assertEquals(List.of(json.path("calls").asLong(), json.path("slow").asLong()), List.of(result.getLong("calls"), result.getLong("slow")));
+        assertEquals(Duration.ofMillis(15), result.getDuration("slowerThan"));
+        List<RecordedEvent> nodes = Finished.in(directory).trace().events("instr.DiagnosisNode").stream()
+                .filter(node -> node.getLong("claim") == result.getLong("claim"))
+                .toList();
+        assertEquals(result.getLong("nodes"), nodes.size());
+        assertEquals(json.at("/tree/slow_ms").asDouble(), nodes.get(0).getDuration("slowTime").toNanos() / 1e6, 0.001);
+
+        String report = Tool.instr(List.of("report", file)).assertExitCode(0).stdout().replaceAll("\\s+", " ");
+        assertTrue(report.contains(" Diagnoses " + sentence + " Diagnosis of " + PAY), report);
+        JsonNode reported = new ObjectMapper().readTree(Tool.instr(List.of("report", "--json", file)).stdout()).path("diagnoses");
+        assertEquals(2, reported.size());
+        List<String> names = Diagnosed.of(reported.get(0).toString(), Duration.ZERO).chain().stream().map(Diagnosed.Step::method).toList();
+        assertEquals(diagnosed.chain().stream().map(Diagnosed.Step::method).toList(), names);
+        // Fractions have been read as text once more: their last bit may differ.
+        List<String> others = List.of("ended_after_ms", "explained", "tree");
+        assertEquals(json.<ObjectNode>deepCopy().without(others), reported.get(0).<ObjectNode>deepCopy().without(others), "what the command had printed");
     }
 
     /** Of the program's methods at most the one that is diagnosed has calls in the recording. */

@@ -1,24 +1,28 @@
 //! The agent's answer as reports show diagnoses: those of a running JVM and those in a recording look alike.
 
-use control::{Diagnosis, DiagnosisCost, DiagnosisNode};
+use super::diagnosis::{Diagnosis, DiagnosisCost, DiagnosisNode};
 
-pub(super) fn figures(answer: &Diagnosis) -> trace::Diagnosis {
-    let evidence = answer.evidence.iter().map(|evidence| format!("begun by the monitor: {evidence}"));
-    trace::Diagnosis {
-        claim: u64::from(answer.claim),
-        method: answer.method.clone(),
-        context: answer.context.clone(),
-        state: answer.state.name().to_owned(),
-        reason: answer.reason.clone(),
-        slower_than_nanos: answer.slower_than_ms.and_then(nanos),
-        learnt: answer.learnt,
-        calls: answer.calls,
-        slow: answer.slow,
-        explained: answer.explained,
-        sentence: answer.sentence.clone(),
-        nodes: answer.nodes.iter().map(node).collect(),
-        cost: cost(&answer.cost),
-        notices: evidence.chain(answer.notices.iter().cloned()).collect(),
+impl From<&Diagnosis> for trace::Diagnosis {
+    fn from(answer: &Diagnosis) -> trace::Diagnosis {
+        let evidence = answer.evidence.iter().map(|evidence| format!("begun by the monitor: {evidence}"));
+        trace::Diagnosis {
+            claim: u64::from(answer.claim),
+            method: answer.method.clone(),
+            context: answer.context.clone(),
+            condition: answer.condition.clone(),
+            state: answer.state.name().to_owned(),
+            reason: answer.reason.clone(),
+            slower_than_nanos: answer.slower_than_ms.and_then(nanos),
+            learnt: answer.learnt,
+            calls: answer.calls,
+            slow: answer.slow,
+            explained: answer.explained,
+            sentence: answer.sentence.clone(),
+            nodes: answer.nodes.iter().map(node).collect(),
+            cost: cost(&answer.cost),
+            notices: evidence.chain(answer.notices.iter().cloned()).collect(),
+            ended_after_nanos: None,
+        }
     }
 }
 

@@ -1,0 +1,123 @@
+//! The events of a diagnosis: they have more fields than all others.
+
+use std::borrow::Cow;
+
+use super::Event;
+use super::plan::Wanted;
+use crate::{Diagnosis, DiagnosisCost, DiagnosisNode};
+
+type Numbers = [u64; 13];
+type Texts<'t> = [Cow<'t, str>; 7];
+
+pub(super) const DIAGNOSIS: Wanted = Wanted {
+    numbers: &[
+        "startTime",
+        "claim",
+        "explained",
+        "slowerThan",
+        "learnt",
+        "calls",
+        "slow",
+        "classes",
+        "retransforms",
+        "longestStop",
+        "cpuTime",
+        "nodes",
+    ],
+    texts: &["method", "context", "condition", "state", "reason", "sentence", "notices"],
+};
+
+pub(super) const NODE: Wanted = Wanted {
+    numbers: &[
+        "startTime",
+        "claim",
+        "number",
+        "parent",
+        "level",
+        "calls",
+        "slowCalls",
+        "totalTime",
+        "slowTime",
+        "share",
+        "running",
+        "waiting",
+        "followed",
+    ],
+    texts: &["method", "kind", "reason", "lines"],
+};
+
+/// Larger fractions are damage.
+const LARGEST_FRACTION: f64 = 1_000.0;
+
+/// Returns `instr.Diagnosis` from its fields in the order of [`DIAGNOSIS`].
+pub(super) fn diagnosis<'c>(at: u64, numbers: &Numbers, texts: &Texts<'_>) -> Event<'c> {
+    let [_, claim, explained, slower_than, learnt, calls, slow, classes, retransforms, stop, cpu, nodes, _] = *numbers;
+    let [method, context, condition, state, reason, sentence, notices] = texts;
+    let cost = DiagnosisCost {
+        classes: counted(classes),
+        retransforms: counted(retransforms),
+        longest_stop_nanos: counted(stop),
+        cpu_nanos: counted(cpu),
+    };
+    let diagnosis = Diagnosis {
+        claim,
+        method: method.to_string(),
+        context: text(context),
+        condition: text(condition),
+        state: state.to_string(),
+        reason: text(reason),
+        slower_than_nanos: number(slower_than),
+        learnt: learnt != 0,
+        calls: counted(calls),
+        slow: counted(slow),
+        explained: fraction(explained),
+        sentence: text(sentence),
+        nodes: Vec::new(),
+        cost,
+        notices: notices.lines().map(str::to_owned).collect(),
+        ended_after_nanos: None,
+    };
+    Event::Diagnosis { at, diagnosis: Box::new(diagnosis), nodes }
+}
+
+/// Returns `instr.DiagnosisNode` from its fields in the order of [`NODE`].
+pub(super) fn node<'c>(at: u64, numbers: &Numbers, texts: &Texts<'_>) -> Event<'c> {
+    let [_, claim, own, parent, level, calls, slow_calls, total, slow, share, running, waiting, followed] = *numbers;
+    let [method, kind, reason, lines, ..] = texts;
+    let place = |number: u64| usize::try_from(number).ok();
+    let node = DiagnosisNode {
+        parent: number(parent).and_then(place),
+        level: number(level).and_then(place).unwrap_or(0),
+        method: method.to_string(),
+        kind: kind.to_string(),
+        calls: number(calls),
+        slow_calls: number(slow_calls),
+        total_nanos: number(total),
+        slow_nanos: number(slow),
+        share: fraction(share),
+        running: fraction(running),
+        waiting: fraction(waiting),
+        followed: followed != 0,
+        reason: text(reason),
+        lines: lines.split(", ").filter_map(|line| line.parse().ok()).collect(),
+    };
+    Event::DiagnosisNode { at, claim, number: own, node: Box::new(node) }
+}
+
+/// A number that was measured: JFR marks others with the smallest `long`.
+fn number(number: u64) -> Option<u64> {
+    i64::try_from(number).ok()?.try_into().ok()
+}
+
+fn counted(count: u64) -> u64 {
+    number(count).unwrap_or(0)
+}
+
+fn fraction(bits: u64) -> Option<f64> {
+    // Also false of what is no number.
+    Some(f64::from_bits(bits)).filter(|fraction| fraction.abs() <= LARGEST_FRACTION)
+}
+
+fn text(text: &str) -> Option<String> {
+    Some(text.to_owned()).filter(|text| !text.is_empty())
+}

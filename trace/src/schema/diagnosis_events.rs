@@ -1,0 +1,103 @@
+//! Events of diagnoses: one for the result, one for each node of its tree. What was not measured has the value that JFR prints as `N/A`: the
+//! smallest `long`, a `double` that is no number, no text.
+
+use super::*;
+
+const CLAIM: Field = field(
+    "claim",
+    id::LONG,
+    &[annotation!(LABEL, "Claim"), annotation!(DESCRIPTION, "Number of the diagnosis, by which its nodes refer to it")],
+);
+
+macro_rules! time {
+    ($name:literal, $label:literal) => {
+        field($name, id::LONG, &[annotation!(LABEL, $label), annotation!(TIMESPAN, "NANOSECONDS")])
+    };
+}
+
+macro_rules! fraction {
+    ($name:literal, $label:literal, $description:literal) => {
+        field(
+            $name,
+            id::DOUBLE,
+            &[
+                annotation!(LABEL, $label),
+                annotation!(DESCRIPTION, $description),
+                Annotation { type_id: id::PERCENTAGE, values: &[] },
+            ],
+        )
+    };
+}
+
+macro_rules! labelled {
+    ($name:literal, $kind:ident, $label:literal) => {
+        field($name, id::$kind, &[annotation!(LABEL, $label)])
+    };
+    ($name:literal, $kind:ident, $label:literal, $description:literal) => {
+        field($name, id::$kind, &[annotation!(LABEL, $label), annotation!(DESCRIPTION, $description)])
+    };
+}
+
+pub(super) const EVENTS: &[TypeDefinition] = &[
+    event(
+        id::DIAGNOSIS,
+        "instr.Diagnosis",
+        &[
+            annotation!(LABEL, "Diagnosis"),
+            annotation!(
+                DESCRIPTION,
+                "Result of a diagnosis that has ended: which branch makes slow calls of a method slow"
+            ),
+            IN_INSTR,
+        ],
+        &[
+            START,
+            CLAIM,
+            labelled!("method", STRING, "Method"),
+            labelled!("context", STRING, "Context", "Only calls inside these methods count"),
+            labelled!("condition", STRING, "Condition", "Only calls for which this holds count"),
+            labelled!("state", STRING, "State", "done: it has a result; ended: it was ended before that"),
+            labelled!("reason", STRING, "Reason", "Why it was ended"),
+            labelled!("sentence", STRING, "Result"),
+            fraction!("explained", "Explained", "Part of the slow calls' additional time that the branches explain"),
+            time!("slowerThan", "Slower Than"),
+            labelled!("learnt", BOOLEAN, "Learnt", "The limit was learnt from the calls; otherwise it was stated"),
+            labelled!("calls", LONG, "Calls"),
+            labelled!("slow", LONG, "Slow Calls"),
+            labelled!("classes", LONG, "Classes", "Classes that carried its probes"),
+            labelled!("retransforms", LONG, "Retransformations"),
+            time!("longestStop", "Longest Stop"),
+            time!("cpuTime", "Agent's CPU Time"),
+            labelled!("notices", STRING, "Notices", "What should be known about the figures, one on each line"),
+            labelled!("nodes", LONG, "Nodes", "Nodes of its tree: as many instr.DiagnosisNode belong to it"),
+        ],
+    ),
+    event(
+        id::DIAGNOSIS_NODE,
+        "instr.DiagnosisNode",
+        &[
+            annotation!(LABEL, "Node of a Diagnosis"),
+            annotation!(DESCRIPTION, "A method, or its calls in its caller, with what it contributes to slow calls"),
+            IN_INSTR,
+        ],
+        &[
+            START,
+            CLAIM,
+            labelled!("number", LONG, "Number", "Counted from 0, the method that is diagnosed; each after its parent"),
+            labelled!("parent", LONG, "Parent", "Number of the node that calls it"),
+            labelled!("level", LONG, "Level", "0 for the method that is diagnosed"),
+            labelled!("method", STRING, "Method", "Of own code, the method whose code it is"),
+            labelled!("kind", STRING, "Kind", "method, call-site, native, waiting or own-code"),
+            labelled!("calls", LONG, "Calls"),
+            labelled!("slowCalls", LONG, "Calls in Slow Calls"),
+            time!("totalTime", "Time"),
+            time!("slowTime", "Time in Slow Calls"),
+            fraction!("share", "Share", "Part of the slow calls' additional time that it explains"),
+            fraction!("running", "Running", "Part of the stacks inside it that were running"),
+            fraction!("waiting", "Waiting", "Part of the stacks inside it that waited"),
+            labelled!("followed", BOOLEAN, "Followed", "The descent went on through it"),
+            labelled!("reason", STRING, "Reason", "Why the descent ends here"),
+            labelled!("lines", STRING, "Lines", "Where slow calls were seen in it, the most frequent line first"),
+        ],
+    ),
+];
