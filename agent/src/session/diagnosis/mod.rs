@@ -1,11 +1,12 @@
 //! Diagnoses by request: which branch makes slow calls of a method slow. A diagnosis is a claim, and a thread that looks at what was measured.
 //!
 //! `run` is the thread; `slow_calls` takes stacks of calls that are slow right now; `measuring` has methods measured, and finds out what a call may run;
-//! `threshold` learns from which length on calls are slow.
+//! `statements` has statements of databases tell their texts; `threshold` learns from which length on calls are slow.
 
 mod measuring;
 mod run;
 mod slow_calls;
+mod statements;
 mod threshold;
 
 use std::collections::VecDeque;
