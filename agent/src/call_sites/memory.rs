@@ -139,15 +139,32 @@ pub(super) fn lengths(diagnosis: u8) -> Vec<u64> {
     (at..at + LENGTHS).map(load).collect()
 }
 
-/// Says whether calls at a cell are measured.
+/// Says whether calls at a cell are measured; texts of statements are not wanted there.
 pub(super) fn set_watched(diagnosis: u8, cell: u32, is_watched: bool) {
+    set_byte(diagnosis, cell, u64::from(is_watched));
+}
+
+/// Calls at a cell are measured, and texts of statements are wanted there.
+pub(super) fn want_texts_at(diagnosis: u8, cell: u32) {
+    set_byte(diagnosis, cell, 3);
+}
+
+fn set_byte(diagnosis: u8, cell: u32, value: u64) {
     let byte = usize::from(diagnosis) * CELLS + (cell as usize).min(CELLS - 1);
     let Some(word) = word(WATCHED + byte / 8) else { return };
-    let bits = 1 << (byte % 8 * 8);
-    if is_watched {
-        word.fetch_or(bits, Ordering::SeqCst)
+    let shift = byte % 8 * 8;
+    let changed = |before: u64| Some(before & !(0xff << shift) | value << shift);
+    _ = word.fetch_update(Ordering::SeqCst, Ordering::SeqCst, changed);
+}
+
+/// Says whether a diagnosis wants texts of statements: a bit in the place of diagnosis 0, which is none.
+pub(super) fn set_wants_texts(diagnosis: u8, wants: bool) {
+    let Some(word) = word(DIAGNOSIS_TABLE) else { return };
+    let bit = 1 << u32::from(diagnosis % DIAGNOSES as u8);
+    if wants {
+        word.fetch_or(bit, Ordering::SeqCst)
     } else {
-        word.fetch_and(!bits, Ordering::SeqCst)
+        word.fetch_and(!bit, Ordering::SeqCst)
     };
 }
 

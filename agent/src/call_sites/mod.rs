@@ -4,6 +4,7 @@
 //! `java.instr.Sites` measures in cells (`memory.rs`). A method is inserted inert; a store gives it its place.
 
 mod memory;
+mod statements;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -21,6 +22,8 @@ use crate::classes::hierarchy::LoaderId;
 use memory::{CELLS, DIAGNOSES, LENGTHS, METHODS, MOST_PLACES};
 
 pub(crate) use memory::OpenCall;
+pub(crate) use statements::ExecutedText;
+use statements::StatementClasses;
 
 /// A method of a loaded class.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -100,6 +103,7 @@ struct State {
     /// By their numbers; number 0 is none.
     methods: Vec<Option<Measured>>,
     by_class: FxHashMap<Arc<[u8]>, Vec<u32>>,
+    statements: StatementClasses,
     diagnoses: [Option<Diagnosis>; DIAGNOSES],
     /// The number that was given last.
     last: usize,
@@ -171,6 +175,7 @@ impl CallSites {
         let number = u8::try_from(number).map_err(|_| "internal error".to_owned())?;
         memory::set_slower_than(number, u64::MAX >> 1);
         memory::forget_sums(number, true);
+        statements::end(number);
         Ok(number)
     }
 
@@ -231,7 +236,11 @@ impl CallSites {
 
     /// Whether a class of this name has measured methods.
     pub(crate) fn wants_name(&self, class: &[u8]) -> bool {
-        self.are_wanted() && self.state.lock().by_class.contains_key(class)
+        if !self.are_wanted() {
+            return false;
+        }
+        let state = self.state.lock();
+        state.by_class.contains_key(class) || state.statements.has(class)
     }
 
     /// Returns the measured methods of a class.
@@ -248,6 +257,42 @@ impl CallSites {
             (key.loader == loader).then_some(MeasuredMethod { number: *number, key, rules })
         };
         numbers.filter_map(method).collect()
+    }
+
+    /// From now on the statements of a class tell their texts to a diagnosis, once it has passed the hook and if these rules take its methods.
+    pub(crate) fn add_statements(
+        &self,
+        diagnosis: DiagnosisNumber,
+        (class, loader): (Arc<[u8]>, LoaderId),
+        rules: Arc<RuleSet>,
+    ) {
+        self.state.lock().statements.add(diagnosis, class, loader, rules);
+        self.is_any.store(true, Ordering::Release);
+    }
+
+    /// Returns what takes the methods of a class whose statements tell their texts.
+    pub(crate) fn statement_rules(&self, class: &[u8], loader: LoaderId) -> Option<Arc<RuleSet>> {
+        if self.are_wanted() { self.state.lock().statements.rules_of(class, loader) } else { None }
+    }
+
+    /// From now on the texts of statements at a cell are noted.
+    pub(crate) fn want_texts(&self, diagnosis: DiagnosisNumber, cell: Cell) {
+        statements::want(diagnosis, cell);
+    }
+
+    /// From now on no texts are noted; what is known stays.
+    pub(crate) fn end_texts(&self, diagnosis: DiagnosisNumber) {
+        memory::set_wants_texts(diagnosis, false);
+    }
+
+    /// Notes what a slow call has executed at a cell; a text that is `None` is unknown.
+    pub(crate) fn note_executed(diagnosis: DiagnosisNumber, cell: Cell, text: Option<&str>, executed: Sum) {
+        statements::note(diagnosis, cell, text, executed);
+    }
+
+    /// Returns the text that statements at a cell have executed longest.
+    pub(crate) fn longest_text(&self, diagnosis: DiagnosisNumber, cell: Cell) -> Option<ExecutedText> {
+        statements::longest(diagnosis, cell)
     }
 
     /// Notes what the hook found in the body of a method. Cells have the order of the first time: if the class has other calls now, it is not measured any
@@ -371,7 +416,8 @@ impl CallSites {
     pub(crate) fn end(&self, diagnosis: DiagnosisNumber) -> FxHashSet<Arc<[u8]>> {
         let state = &mut *self.state.lock();
         memory::set_round(diagnosis, 0);
-        let mut classes = FxHashSet::default();
+        statements::end(diagnosis);
+        let mut classes = state.statements.end(diagnosis);
         for (number, place) in state.methods.iter_mut().enumerate() {
             let Some(measured) = place.as_mut().filter(|measured| measured.owners.contains(&diagnosis)) else {
                 continue;
@@ -382,13 +428,13 @@ impl CallSites {
                 classes.insert(Arc::clone(&measured.key.class));
             }
         }
-        let State { by_class, methods, .. } = state;
+        let State { by_class, methods, statements, .. } = state;
         by_class.retain(|_, numbers| {
             let is_wanted = |of: &Option<Measured>| of.as_ref().is_some_and(|of| !of.owners.is_empty());
             numbers.retain(|number| methods.get(*number as usize).is_some_and(is_wanted));
             !numbers.is_empty()
         });
-        self.is_any.store(!by_class.is_empty(), Ordering::Release);
+        self.is_any.store(!by_class.is_empty() || !statements.is_empty(), Ordering::Release);
         if let Some(place) = state.diagnoses.get_mut(usize::from(diagnosis)) {
             *place = None;
         }

@@ -115,6 +115,8 @@ fn ends(tree: &Tree) -> Vec<NodeAt> {
 
 /// Most ends that the sentence names.
 const MOST_NAMED: usize = 3;
+/// Most characters of a reason in the sentence.
+const MOST_OF_REASON: usize = 120;
 
 fn sentence(tree: &Tree, ends: &[NodeAt], subject: Subject<'_>) -> Option<String> {
     let named: Vec<NodeAt> = ends.iter().copied().take(MOST_NAMED).collect();
@@ -144,7 +146,7 @@ fn way(tree: &Tree, end: NodeAt) -> String {
     if let Some(Node { fate: Fate::End(End { kind, reason }), text, of, .. }) = tree.get(end) {
         match (kind, of) {
             (NodeKind::OwnCode, _) => steps.push("own code".to_owned()),
-            (NodeKind::Waiting, _) => steps.extend([reason.clone(), short(text)]),
+            (NodeKind::Waiting, _) => steps.extend([cut(reason), short(text)]),
             (_, NodeOf::Method(_) | NodeOf::Call(_) | NodeOf::OwnCode) => steps.push(short(text)),
         }
     }
@@ -168,6 +170,14 @@ fn way(tree: &Tree, end: NodeAt) -> String {
     }
     steps.reverse();
     steps.join(" -> ")
+}
+
+/// A reason may contain the whole text of a statement.
+fn cut(reason: &str) -> String {
+    match reason.char_indices().nth(MOST_OF_REASON) {
+        Some((end, _)) => format!("{}...", reason.get(..end).unwrap_or_default().trim_end()),
+        None => reason.to_owned(),
+    }
 }
 
 /// `Class.method` of `package.Class.method(Types)`.
@@ -221,6 +231,22 @@ mod tests {
         assert_eq!(result.nodes[3].parent, Some(1));
         assert_eq!(result.nodes[2].calls, None, "it was left aside, and not measured with the others");
         assert!((result.explained.unwrap() - 830.0 / 900.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_sentence_ends_with_the_statement_which_may_be_long() {
+        let sentence = |reason: &str| {
+            let mut tree = slept();
+            let end = tree.nodes().iter().rposition(|node| matches!(node.fate, Fate::End(_))).unwrap();
+            tree.decide(end, Fate::End(End { kind: NodeKind::Waiting, reason: reason.to_owned() }));
+            let result = result_of(&tree, &Stacks::default(), &|time| time, subject());
+            assert!(result.nodes.iter().any(|node| node.reason.as_deref() == Some(reason)));
+            result.sentence.unwrap()
+        };
+        let found = sentence("statement: SELECT * FROM orders WHERE customer = ?");
+        assert!(found.ends_with("Thread.sleep -> statement: SELECT * FROM orders WHERE customer = ?"), "{found}");
+        let found = sentence(&format!("statement: {}", "x".repeat(1_000)));
+        assert!(found.ends_with(&format!("-> statement: {}...", "x".repeat(109))), "{found}");
     }
 
     #[test]

@@ -29,7 +29,11 @@ impl ClaimedProbe {
                 Wish::Person { claim, templates, level } => {
                     claims.push((*claim, *level, templates.contains(&template)))
                 }
-                Wish::Conditional { .. } | Wish::Anchor(_) | Wish::CallSites(_) | Wish::Suppress => {}
+                Wish::Conditional { .. }
+                | Wish::Anchor(_)
+                | Wish::CallSites(_)
+                | Wish::StatementText(_)
+                | Wish::Suppress => {}
             }
         }
         ClaimedProbe::new(rules, claims)

@@ -22,6 +22,8 @@ pub(crate) enum Wish {
     Anchor(AnchorStep),
     /// A diagnosis: the calls in its body are measured under this number.
     CallSites(u32),
+    /// A diagnosis: it wants the text that the method, one of JDBC, executes or prepares. This template records nothing.
+    StatementText(TemplateId),
     /// The governor: no probe of the rules, because it costs too much.
     Suppress,
 }
@@ -58,6 +60,8 @@ pub(crate) struct Effective {
     pub(crate) steps: Vec<AnchorStep>,
     /// The number under which the calls in its body are measured. Their template is the innermost of all.
     pub(crate) measured: Option<u32>,
+    /// What asks for the text of a statement, within the templates.
+    pub(crate) statement_text: Option<TemplateId>,
 }
 
 /// Returns what the method carries; `None` if nothing is left.
@@ -69,7 +73,7 @@ pub(crate) fn effective_plan(wishes: &[Wish]) -> Option<Effective> {
     let is_suppressed = wishes.contains(&Wish::Suppress);
     let mut by_rules = None;
     let mut by_persons = Vec::new();
-    let (mut conditional, mut steps, mut measured) = (Vec::new(), BTreeMap::new(), None);
+    let (mut conditional, mut steps, mut measured, mut statement_text) = (Vec::new(), BTreeMap::new(), None, None);
     for wish in wishes {
         match wish {
             Wish::Rules { templates, level, mode, capture } if !is_suppressed => {
@@ -81,6 +85,7 @@ pub(crate) fn effective_plan(wishes: &[Wish]) -> Option<Effective> {
             }
             Wish::Anchor(step) => _ = steps.insert(step.step, step),
             Wish::CallSites(number) => measured = measured.max(Some(*number)),
+            Wish::StatementText(template) => statement_text = Some(*template),
             Wish::Rules { .. } | Wish::Suppress => {}
         }
     }
@@ -97,7 +102,8 @@ pub(crate) fn effective_plan(wishes: &[Wish]) -> Option<Effective> {
     let level = person.map(|(.., level)| *level).or(by_rules.as_ref().map(|(_, level, ..)| *level));
     let (mode, capture) = by_rules.map_or((Mode::Inline, None), |(.., mode, capture)| (mode, capture));
     let conditional = conditional_probes(conditional);
-    if level.is_none() && conditional.is_empty() && steps.is_empty() && measured.is_none() {
+    let is_for_nothing_else = conditional.is_empty() && steps.is_empty() && measured.is_none();
+    if level.is_none() && is_for_nothing_else && statement_text.is_none() {
         return None;
     }
     Some(Effective {
@@ -109,6 +115,7 @@ pub(crate) fn effective_plan(wishes: &[Wish]) -> Option<Effective> {
         conditional,
         steps: steps.into_values().cloned().collect(),
         measured,
+        statement_text,
     })
 }
 
@@ -225,6 +232,17 @@ mod tests {
         let of: Vec<_> = plan.conditional.iter().map(|of| (&**of.context.text(), of.claims.clone())).collect();
         assert_eq!(of, [("a.B.c", vec![(1, Level::Full), (2, Level::Time)]), ("d.E.f", vec![(3, Level::Watch)])]);
         assert_eq!(plan.steps.iter().map(|of| of.step).collect::<Vec<_>>(), [7]);
+    }
+
+    #[test]
+    fn the_text_of_a_statement_changes_nothing_of_what_others_want() {
+        let ids = ids();
+        let others = [rules(&ids[..1], Level::Watch), person(1, &ids[1..2], Level::Time)];
+        let both = effective_plan(&[&others[..], &[Wish::StatementText(ids[2])]].concat()).unwrap();
+        assert_eq!(Some(Effective { statement_text: None, ..both.clone() }), effective_plan(&others));
+        assert_eq!(both.statement_text, Some(ids[2]));
+        let alone = effective_plan(&[Wish::StatementText(ids[2])]).unwrap();
+        assert_eq!((alone.templates.len(), alone.level), (0, Level::Off));
     }
 
     #[test]

@@ -5,7 +5,9 @@
 
 use std::ffi::{CStr, CString};
 
-use crate::call_sites::CallSites;
+use classfile::ModifiedUtf8;
+
+use crate::call_sites::{CallSites, Sum};
 use crate::config::embedded;
 use crate::contexts::Contexts;
 use crate::jvm::{
@@ -34,6 +36,7 @@ pub(crate) struct RuntimeClasses {
     clock: GlobalClass,
     contexts: GlobalClass,
     sites: GlobalClass,
+    statement_texts: GlobalClass,
     full: GlobalClass,
     /// `java.instr.Watch.tick`.
     pub(crate) tick: StaticDoubleField,
@@ -50,7 +53,7 @@ impl RuntimeClasses {
     ) -> Result<RuntimeClasses, String> {
         let (mut recorder, mut ring, mut live, mut sections, mut full, mut watch, mut clock) =
             (None, None, None, None, None, None, None);
-        let (mut contexts, mut sites) = (None, None);
+        let (mut contexts, mut sites, mut statement_texts) = (None, None, None);
         let mut exported = false;
         let mut defined = Vec::with_capacity(embedded::RUNTIME_CLASSES.len());
         refuse_other_runtime(jvmti, jni)?;
@@ -69,6 +72,7 @@ impl RuntimeClasses {
                 "java/instr/Sections" => sections = Some(class),
                 "java/instr/Contexts" => contexts = Some(class),
                 "java/instr/Sites" => sites = Some(class),
+                "java/instr/StatementTexts" => statement_texts = Some(class),
                 "java/instr/Full" => full = Some(class),
                 "java/instr/Watch" => watch = Some(class),
                 "java/instr/Clock" => clock = Some(class),
@@ -86,13 +90,13 @@ impl RuntimeClasses {
         let (Some(full), Some(watch), Some(clock)) = (full, watch, clock) else {
             return Err(NO_RUNTIME.to_owned());
         };
-        let (Some(contexts), Some(sites)) = (contexts, sites) else {
+        let (Some(contexts), Some(sites), Some(statement_texts)) = (contexts, sites, statement_texts) else {
             return Err(NO_RUNTIME.to_owned());
         };
         jvm::register_recorder_natives(jni, RecorderClasses { ring, live, watch, sections }, natives)
             .map_err(|error| error.to_string())?;
         let (of_contexts, of_sites) = (Contexts::addresses(), CallSites::addresses());
-        jvm::register_table_natives(jni, (contexts, of_contexts), (sites, of_sites))
+        jvm::register_table_natives(jni, (contexts, of_contexts), (sites, of_sites), note_executed)
             .map_err(|error| error.to_string())?;
         jvm::register_full_natives(jvmti, jni, full, exceptions::thrown).map_err(|error| error.to_string())?;
         let tick = StaticDoubleField::find(jni, watch, c"tick").map_err(|error| error.to_string())?;
@@ -101,7 +105,7 @@ impl RuntimeClasses {
         for class in defined {
             jvm::call_static_void_with_class(jni, recorder, c"initialise", class).map_err(|error| error.to_string())?;
         }
-        Ok(RuntimeClasses { recorder, clock, contexts, sites, full, tick })
+        Ok(RuntimeClasses { recorder, clock, contexts, sites, statement_texts, full, tick })
     }
 
     /// Chooses the clock of the probes and gets it ready; before anybody asks what time it is. The classes are those of the first
@@ -129,6 +133,13 @@ impl RuntimeClasses {
         look: impl FnOnce(ObjectRef<'_>) -> R,
     ) -> Option<R> {
         jvm::with_static_thread(jni, self.sites, c"threads", frame, look)
+    }
+
+    /// Forgets the texts of prepared statements that were remembered for diagnoses, if none wants them any more.
+    pub(crate) fn forget_statement_texts(&self, jni: &Jni<'_>) {
+        if let Err(error) = jvm::call_static_void(jni, self.statement_texts, c"forget") {
+            tracing::debug!(%error, "texts of statements stay in memory");
+        }
     }
 
     /// Switches all probes on.
@@ -168,6 +179,11 @@ impl RuntimeClasses {
             tracing::error!(%error, "the probes cannot be switched off");
         }
     }
+}
+
+fn note_executed(diagnosis: u8, cell: u32, text: Option<&[u8]>, (calls, time): (u64, u64)) {
+    let text = text.map(|text| ModifiedUtf8(text).to_string());
+    CallSites::note_executed(diagnosis, cell, text.as_deref(), Sum { calls, time });
 }
 
 /// Fails if a class of the runtime is loaded already. Defining some of the classes and then failing would leave the application with probes whose

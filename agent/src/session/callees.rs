@@ -172,6 +172,21 @@ impl Session {
         found.unwrap_or(false)
     }
 
+    /// Returns the loaded classes that are statements or connections of JDBC, but for those of the JDK and those that are never changed.
+    pub(super) fn jdbc_classes(&self) -> Vec<ClassId> {
+        const OF_JDBC: [&[u8]; 2] = [b"java/sql/Statement", b"java/sql/Connection"];
+        let found = self.with_program(CLASS_KB, |types, _, _| {
+            let tops = types.all().filter(|(_, (name, _))| OF_JDBC.contains(&&**name)).map(|(at, _)| at);
+            let all: Vec<ClassAt> = tops.flat_map(|top| types.subtypes(top)).collect();
+            let mut ids: Vec<ClassId> =
+                all.into_iter().filter_map(|at| Some(types.class(at)?.1.clone())).filter(may_be_changed).collect();
+            ids.sort();
+            ids.dedup();
+            Ok(ids)
+        });
+        found.unwrap_or_default()
+    }
+
     /// Returns what the methods may call that the request means.
     pub(super) fn callees_of(&self, request: &CalleesRequest) -> Result<Callees, Refusal> {
         let asked = Asked::parse(request)?;
@@ -216,6 +231,11 @@ impl Session {
             look(&types, &program, inspection)
         })
     }
+}
+
+/// Hidden classes have a `+` in their names.
+fn may_be_changed((name, _): &ClassId) -> bool {
+    ![&b"java/"[..], b"javax/", b"com/sun/"].iter().any(|package| name.starts_with(package)) && !name.contains(&b'+')
 }
 
 /// Returns the methods that a call may run.

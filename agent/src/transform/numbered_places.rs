@@ -49,13 +49,15 @@ pub(super) fn of<'d>(
                 places.fixed.push((slot.offset, measured.unwrap_or(0)));
                 continue;
             }
+            // It asks for no number.
+            Purpose::StatementTexts => continue,
             Purpose::Anchor | Purpose::Conditional => {}
         }
         let of_method = || decided.in_contexts(slot.method_index).map(of_method).unwrap_or_default();
         let (probes, anchors) = left.entry(slot.method_index).or_insert_with(of_method);
         match purpose {
             Purpose::Anchor => places.fixed.push((slot.offset, anchors.pop().unwrap_or(INERT_ANCHOR))),
-            Purpose::Rules | Purpose::CallSites | Purpose::Conditional => {
+            Purpose::Rules | Purpose::CallSites | Purpose::StatementTexts | Purpose::Conditional => {
                 let of_template = probes.iter().position(|probe| probe.template == slot.template);
                 let conditional = of_template.map(|at| probes.swap_remove(at));
                 places.probes.push(NumberedPlace { slot: *slot, conditional });

@@ -45,6 +45,8 @@ pub(super) struct InContexts {
     pub(super) steps: Vec<AnchorStep>,
     /// The number under which its calls are measured.
     pub(super) measured: Option<u32>,
+    /// What asks for the text of a statement.
+    pub(super) statement_text: Option<TemplateId>,
 }
 
 impl Decided {
@@ -86,7 +88,9 @@ impl Decided {
     ) -> Vec<String> {
         let of_rules = chosen.iter().filter_map(|id| library.get(*id)).filter(|of| of.purpose == Purpose::Rules);
         let mut names: Vec<String> = of_rules.map(|template| template.name.clone()).collect();
-        let Some(InContexts { probes, steps, measured }) = self.in_contexts(method_index) else { return names };
+        let Some(InContexts { probes, steps, measured, statement_text }) = self.in_contexts(method_index) else {
+            return names;
+        };
         for ConditionalProbe { template, context, .. } in probes {
             let name = library.get(*template).map_or("?", |template| template.name.as_str());
             names.push(format!("{name} inside {}", context.text()));
@@ -95,6 +99,7 @@ impl Decided {
         anchors.dedup();
         names.extend(anchors);
         names.extend(measured.map(|_| "call sites".to_owned()));
+        names.extend(statement_text.map(|_| "statement text".to_owned()));
         names
     }
 
@@ -102,7 +107,7 @@ impl Decided {
     pub(super) fn templates_if_refused(&self, method_index: usize) -> Option<Arc<[TemplateId]>> {
         let wishes = self.claimed.get(&method_index)?.iter();
         let is_left = |wish: &&Wish| match wish {
-            Wish::Conditional { .. } | Wish::Anchor(_) | Wish::CallSites(_) => false,
+            Wish::Conditional { .. } | Wish::Anchor(_) | Wish::CallSites(_) | Wish::StatementText(_) => false,
             Wish::Rules { .. } => self.in_contexts.contains_key(&method_index),
             Wish::Person { .. } | Wish::Suppress => true,
         };
@@ -157,19 +162,23 @@ pub(super) fn decide(
             (method, decision)
         })
         .collect();
+    let texts = call_sites::of_process().statement_rules(name, loader).map(|rules| rules.decide(file, &without_reach));
     let (mut of_claims, mut in_contexts) = (FxHashMap::default(), FxHashMap::default());
     // For most classes the rules say all there is.
-    if claimed.is_empty() && suppressed.is_empty() && measured.is_empty() {
+    if claimed.is_empty() && suppressed.is_empty() && measured.is_empty() && texts.is_none() {
         return Decided { decision, by_rules, claimed: of_claims, in_contexts, measured, by_claims: Vec::new() };
     }
     for (index, (method, decided)) in file.methods().iter().zip(&mut decision.methods).enumerate() {
         let rule = if let MethodDecision::Chosen(chosen) = &*decided { Some(chosen.rule) } else { None };
         let mut wishes = wishes(generation.templates(), (method, decided), &claimed, index, &suppressed);
-        let is_taken = |(_, decision): &&(MeasuredMethod, ClassDecision)| {
-            matches!(decision.methods.get(index), Some(MethodDecision::Chosen(_)))
-        };
-        let of_method = measured.iter().filter(|(measured, _)| is_method(measured, method)).filter(is_taken);
+        let is_taken =
+            |decision: &ClassDecision| matches!(decision.methods.get(index), Some(MethodDecision::Chosen(_)));
+        let of_method = measured.iter().filter(|(measured, of)| is_method(measured, method) && is_taken(of));
         wishes.extend(of_method.map(|(measured, _)| Wish::CallSites(measured.number)));
+        if texts.as_ref().is_some_and(is_taken) {
+            let template = generation.templates().statement_text(method.name.as_bytes(), method.descriptor.as_bytes());
+            wishes.extend(template.map(Wish::StatementText));
+        }
         leave_out_late_wrapper(&mut wishes, method, coming);
         take_live_variants(&mut wishes, generation.templates());
         match effective_plan(&wishes) {
@@ -201,9 +210,14 @@ pub(super) fn decide(
 impl InContexts {
     /// Returns what contexts put into a method.
     fn of(effective: &Effective) -> Option<InContexts> {
-        let Effective { conditional, steps, measured, .. } = effective;
-        let is_any = !conditional.is_empty() || !steps.is_empty() || measured.is_some();
-        is_any.then(|| InContexts { probes: conditional.clone(), steps: steps.clone(), measured: *measured })
+        let Effective { conditional, steps, measured, statement_text, .. } = effective;
+        let is_any = !conditional.is_empty() || !steps.is_empty() || measured.is_some() || statement_text.is_some();
+        is_any.then(|| InContexts {
+            probes: conditional.clone(),
+            steps: steps.clone(),
+            measured: *measured,
+            statement_text: *statement_text,
+        })
     }
 }
 
@@ -213,11 +227,21 @@ fn is_method(measured: &MeasuredMethod, method: &Member<'_>) -> bool {
 
 /// Returns the templates of a method, outermost first: its anchors are innermost but for what measures its calls.
 fn all_templates(library: &TemplateLibrary, effective: &Effective, contexts: Option<&InContexts>) -> Arc<[TemplateId]> {
-    let Some(InContexts { probes, steps, measured }) = contexts else { return Arc::clone(&effective.templates) };
+    let Some(InContexts { probes, steps, measured, statement_text }) = contexts else {
+        return Arc::clone(&effective.templates);
+    };
     let anchors = (0..AnchorStep::words(steps)).filter_map(|_| library.anchor());
     let call_sites = measured.and_then(|_| library.call_sites());
     let of_probes = probes.iter().map(|probe| probe.template);
-    effective.templates.iter().copied().chain(of_probes).chain(anchors).chain(call_sites).collect()
+    effective
+        .templates
+        .iter()
+        .copied()
+        .chain(of_probes)
+        .chain(*statement_text)
+        .chain(anchors)
+        .chain(call_sites)
+        .collect()
 }
 
 /// A wrapper that a rule wants cannot be added to a loaded class, which does not exclude what persons want.
@@ -227,7 +251,14 @@ fn leave_out_late_wrapper(wishes: &mut Vec<Wish>, method: &Member<'_>, coming: &
         Coming::Again(wrapped) => !wrapped.as_ref().is_some_and(|wrapped| wrapped.contains(method)),
     };
     let is_by_person = |wish: &Wish| {
-        matches!(wish, Wish::Person { .. } | Wish::Conditional { .. } | Wish::Anchor(_) | Wish::CallSites(_))
+        matches!(
+            wish,
+            Wish::Person { .. }
+                | Wish::Conditional { .. }
+                | Wish::Anchor(_)
+                | Wish::CallSites(_)
+                | Wish::StatementText(_)
+        )
     };
     if is_late && wishes.iter().any(is_by_person) {
         wishes.retain(|wish| !matches!(wish, Wish::Rules { mode: Mode::Wrapper, .. }));

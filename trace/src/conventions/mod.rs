@@ -5,6 +5,7 @@ mod database;
 mod route;
 mod span;
 mod statement;
+mod statement_text;
 
 pub use database::{OTHER_DATABASE, database_of_class};
 pub use route::{folded_path, request_name};
@@ -13,3 +14,4 @@ pub use span::{
     SpanSemantics, argument_attributes,
 };
 pub use statement::{StatementSummary, summary_of_statement};
+pub use statement_text::statement_without_values;

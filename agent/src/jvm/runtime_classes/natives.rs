@@ -125,12 +125,19 @@ extern "system" fn register_section(
 /// The addresses that `java.instr.Contexts` and `java.instr.Sites` ask for, in the order of their native methods.
 static TABLES: [OnceLock<i64>; 9] = [const { OnceLock::new() }; 9];
 
+/// Receives what a slow call of a diagnosis has executed at a cell: the text in modified UTF-8 (`None`: unknown), how often, for how long.
+type Executed = fn(diagnosis: u8, cell: u32, text: Option<&[u8]>, executed: (u64, u64));
+
+static EXECUTED: OnceLock<Executed> = OnceLock::new();
+
 /// Binds the native methods of `java.instr.Contexts` and of `java.instr.Sites`.
 pub(crate) fn register_table_natives(
     jni: &Jni<'_>,
     (contexts, of_contexts): (GlobalClass, [i64; 4]),
     (sites, of_sites): (GlobalClass, [i64; 5]),
+    executed: Executed,
 ) -> Result<(), JavaError> {
+    EXECUTED.get_or_init(|| executed);
     TABLES.iter().zip(of_contexts.into_iter().chain(of_sites)).for_each(|(place, table)| _ = place.set(table));
     let method = |name: &'static std::ffi::CStr, function: *const c_void| jni::JNINativeMethod {
         name: name.as_ptr(),
@@ -150,8 +157,33 @@ pub(crate) fn register_table_natives(
         method(c"watched", shared_table::<6> as *const c_void),
         method(c"sums", shared_table::<7> as *const c_void),
         method(c"frames", shared_table::<8> as *const c_void),
+        jni::JNINativeMethod {
+            name: c"executed".as_ptr(),
+            signature: c"(IILjava/lang/String;IJ)V".as_ptr(),
+            fnPtr: (note_executed as *const c_void).cast_mut(),
+        },
     ];
     register(jni, sites, &methods)
+}
+
+extern "system" fn note_executed(
+    env: *mut jni::JNIEnv,
+    _class: jni::jclass,
+    diagnosis: jni::jint,
+    cell: jni::jint,
+    text: jni::jstring,
+    calls: jni::jint,
+    time: jni::jlong,
+) {
+    event_guard::run(Event::Native, || {
+        // SAFETY: the JVM hands over the environment of this thread; it does not leave this function.
+        let (Some(jni), Some(executed)) = (unsafe { Jni::from_raw(env) }, EXECUTED.get()) else { return };
+        // SAFETY: the method's descriptor says that this is a string, or null.
+        let text = unsafe { jni.string_bytes(text) };
+        let (Ok(diagnosis), Ok(cell)) = (u8::try_from(diagnosis), u32::try_from(cell)) else { return };
+        let executed_for = (u64::try_from(calls).unwrap_or(0), u64::try_from(time).unwrap_or(0));
+        executed(diagnosis, cell, text.as_deref(), executed_for);
+    });
 }
 
 extern "system" fn shared_table<const TABLE: usize>(_env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jlong {

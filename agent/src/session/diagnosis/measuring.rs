@@ -15,6 +15,9 @@ use crate::descent::{End, Fate, FrameMethod, GoesOn, NodeAt, NodeOf, Step, end_b
 use crate::desired::{Claim, RequestedProbes};
 use crate::reconcile::{Change, Outcome};
 
+/// Why the descent ends at a statement of JDBC, as long as its text is unknown.
+pub(super) const STATEMENT: &str = "statement";
+
 /// Of methods that run at a call, where each leads to.
 type Way = Vec<Step>;
 
@@ -66,7 +69,7 @@ impl Run {
                 Ok(ways) if ways.is_empty() && self.awaits_stacks(call) => continue,
                 Ok(ways) if ways.is_empty() => self.tree.decide(call, Fate::End(recursion())),
                 Ok(ways) => to_measure.push(ToMeasure { call, ways }),
-                Err(end) => self.tree.decide(call, Fate::End(end)),
+                Err(end) => self.end_at(call, end),
             }
             self.awaited.remove(&call);
         }
@@ -76,6 +79,13 @@ impl Run {
     /// By its bytecode, the call leads to methods that are measured above. Interceptors do so, and call others by reflection: stacks show that, if they come in time.
     fn awaits_stacks(&mut self, call: NodeAt) -> bool {
         self.awaited.entry(call).or_insert_with(Instant::now).elapsed() < PATIENCE
+    }
+
+    fn end_at(&mut self, call: NodeAt, end: End) {
+        if end.reason == STATEMENT {
+            self.note_statement(call);
+        }
+        self.tree.decide(call, Fate::End(end));
     }
 
     /// The same for calls at which methods are measured, but others run. Each is looked at once more only.
@@ -106,7 +116,7 @@ impl Run {
         let NodeOf::Call(found) = &node.of else { return Err(end(NodeKind::Method, "unknown")) };
         let Some(caller) = self.caller(at) else { return Err(end(NodeKind::CallSite, "unknown")) };
         if self.is_statement(&caller, found) {
-            return Err(end(NodeKind::Waiting, "statement"));
+            return Err(end(NodeKind::Waiting, STATEMENT));
         }
         let seen = self.stacks.goes_on(&self.tree, at);
         if let GoesOn::Ends(end) = seen {
@@ -165,6 +175,11 @@ impl Run {
         named.name.starts_with(b"execute") && self.session.is_statement(&named.owner, caller.loader)
     }
 
+    fn ends_in_statement(&self, call: NodeAt) -> bool {
+        let Some(NodeOf::Call(found)) = self.tree.get(call).map(|node| &node.of) else { return false };
+        self.caller(call).is_some_and(|caller| self.is_statement(&caller, found))
+    }
+
     /// The measured method whose body has the call.
     fn caller(&self, call: NodeAt) -> Option<MethodKey> {
         self.key_of(self.tree.get(call)?.parent?)
@@ -219,7 +234,10 @@ impl Run {
             };
             let next = step.callee.as_ref().and_then(|callee| self.tree.call_of(node, &callee.key, step.offset));
             match next {
-                Some(next) if self.tree.level(next) < self.options.depth => below = next,
+                // How a driver executes a statement is not followed.
+                Some(next) if self.tree.level(next) < self.options.depth && !self.ends_in_statement(next) => {
+                    below = next;
+                }
                 _ => return Ok(()),
             }
         }
@@ -271,7 +289,7 @@ impl Run {
         call_sites::of_process().found(self.number_of(key)?)
     }
 
-    fn carry_out(&mut self, change: Change) -> Option<Outcome> {
+    pub(super) fn carry_out(&mut self, change: Change) -> Option<Outcome> {
         let outcome = self.session.reconciler.carry_out(&self.session.instrumentation, change)?;
         self.classes.extend(outcome.changed.iter().cloned());
         self.cost.retransforms += outcome.changed.len() as u64;
@@ -281,7 +299,7 @@ impl Run {
         Some(outcome)
     }
 
-    fn why_refused(&self, outcome: &Outcome, key: &MethodKey) -> Option<String> {
+    pub(super) fn why_refused(&self, outcome: &Outcome, key: &MethodKey) -> Option<String> {
         let is_refused = outcome.refused.contains(&key.class);
         let reasons = self.session.instrumentation.statistics.refused_classes();
         let name = to_source(&key.class);

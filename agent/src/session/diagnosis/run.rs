@@ -11,6 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Session;
 use super::slow_calls::{Asking, SlowCalls};
 use crate::call_sites::{self, Cell, CellSums, DiagnosisNumber, MethodKey};
+use crate::classes::hierarchy::ClassId;
 use crate::descent::{Fate, NodeAt, Stacks, Subject, Tree, result_of, short};
 use crate::jvm::{Jni, nanos_as_probe_length, probe_length_nanos, thread_cpu_time};
 use crate::monitor::learnt;
@@ -60,6 +61,7 @@ pub(super) struct Run {
     pub(super) looked_again: FxHashSet<NodeAt>,
     /// Calls that wait for stacks to show what runs there, and since when.
     pub(super) awaited: FxHashMap<NodeAt, Instant>,
+    pub(super) statements: Statements,
     pub(super) classes: FxHashSet<Arc<[u8]>>,
     pub(super) cost: DiagnosisCost,
     pub(super) notices: Vec<String>,
@@ -74,6 +76,15 @@ pub(super) struct Run {
     cpu_before: Duration,
     /// Fast calls were compared with slow ones.
     is_compared: bool,
+}
+
+/// Statements of databases at which the descent has ended.
+#[derive(Debug, Default)]
+pub(super) struct Statements {
+    pub(super) calls: Vec<NodeAt>,
+    /// The classes that are to tell texts, until they have been changed.
+    pub(super) to_insert: Option<Vec<ClassId>>,
+    pub(super) is_inserted: bool,
 }
 
 /// How a diagnosis ends.
@@ -107,6 +118,7 @@ impl Run {
             not_added: FxHashMap::default(),
             looked_again: FxHashSet::default(),
             awaited: FxHashMap::default(),
+            statements: Statements::default(),
             classes: FxHashSet::default(),
             cost: DiagnosisCost { classes: 0, retransforms: 0, longest_stop_ms: 0.0, cpu_ms: 0.0 },
             notices: Vec::new(),
@@ -123,7 +135,11 @@ impl Run {
     /// Runs until the question is answered or the claim ends; then everything is removed.
     pub(super) fn run(mut self) {
         let vm = self.session.vm;
-        let ending = vm.with_attached_daemon(c"instr-diagnose", |jni| self.go(jni));
+        let ending = vm.with_attached_daemon(c"instr-diagnose", |jni| {
+            let ending = self.go(jni);
+            self.forget_texts(jni);
+            ending
+        });
         let ending = ending.unwrap_or_else(|| Ending::Failed("the JVM attaches no more threads".to_owned()));
         let (state, reason) = match ending {
             Ending::Done => (DiagnosisState::Done, None),
@@ -259,6 +275,7 @@ impl Run {
         let number = self.number;
         self.tree.take(|cell| call_sites::of_process().sums(number, cell));
         let is_any = self.descend();
+        self.name_statements();
         if is_any {
             self.state = DiagnosisState::Descending;
             self.begin_round(false);
@@ -268,7 +285,11 @@ impl Run {
             return false;
         }
         self.state = DiagnosisState::Measuring;
-        root.slow.calls >= ENOUGH_CALLS || self.round.elapsed() >= ENOUGH_TIME
+        let is_done = root.slow.calls >= ENOUGH_CALLS || self.round.elapsed() >= ENOUGH_TIME;
+        if is_done {
+            self.note_silent_statements();
+        }
+        is_done
     }
 
     fn is_enough(&self, root: &CellSums) -> bool {
@@ -305,7 +326,7 @@ impl Run {
         let to_measure = self.go_on(calls);
         let session = Arc::clone(&self.session);
         let _one_at_a_time = session.reloading.lock();
-        self.goes_on() && self.measure(&to_measure)
+        self.goes_on() && self.measure(&to_measure) | self.ask_for_texts()
     }
 
     /// Where other methods run than those that were measured there, stacks may show them by now. If not, the descent ends there.
@@ -317,7 +338,7 @@ impl Run {
             return false;
         }
         let to_measure = self.go_on_otherwise(missed);
-        self.measure(&to_measure)
+        self.measure(&to_measure) | self.ask_for_texts()
     }
 
     fn leave_aside(&self, method: usize) {

@@ -7,7 +7,7 @@ use rustc_hash::FxBuildHasher;
 use super::problem::TemplateProblem;
 use super::runtime_members::RuntimeClasses;
 use super::symbol::Symbol;
-use super::{BUILT_IN, CONTEXT_CATEGORY, Purpose, Template, TemplateId, category, read};
+use super::{BUILT_IN, CONTEXT_CATEGORY, DIAGNOSIS_CATEGORY, Purpose, Template, TemplateId, category, read};
 use crate::level::Level;
 
 /// All templates, built-in and the user's own. Immutable once built, shared by all threads.
@@ -40,6 +40,8 @@ impl TemplateLibrary {
                 template.purpose = Purpose::Anchor;
             } else if template.declares_scope() && template.origin == BUILT_IN {
                 template.purpose = Purpose::CallSites;
+            } else if template.category == DIAGNOSIS_CATEGORY && template.origin == BUILT_IN {
+                template.purpose = Purpose::StatementTexts;
             }
             let conditional = if template.live { template.conditional() } else { None };
             [Some(template), conditional].into_iter().flatten().for_each(|template| self.put(template));
@@ -91,6 +93,27 @@ impl TemplateLibrary {
     /// Returns the template around the bodies of which calls are measured.
     pub fn call_sites(&self) -> Option<TemplateId> {
         self.for_purpose(Purpose::CallSites).next().map(|(id, _)| id)
+    }
+
+    /// Returns the template around a method of JDBC that executes a text or prepares one; `None` for any other method, whatever its class.
+    pub fn statement_text(&self, method: &[u8], descriptor: &[u8]) -> Option<TemplateId> {
+        let takes_text = descriptor.starts_with(b"(Ljava/lang/String;");
+        let name = match method {
+            b"prepareStatement" | b"prepareCall" if takes_text => "preparing-statement-text",
+            b"execute" | b"executeQuery" | b"executeUpdate" | b"executeLargeUpdate" if takes_text => "statement-text",
+            b"execute"
+            | b"executeQuery"
+            | b"executeUpdate"
+            | b"executeLargeUpdate"
+            | b"executeBatch"
+            | b"executeLargeBatch"
+                if descriptor.starts_with(b"()") =>
+            {
+                "prepared-statement-text"
+            }
+            _ => return None,
+        };
+        self.for_purpose(Purpose::StatementTexts).find(|(_, template)| template.name == name).map(|(id, _)| id)
     }
 
     /// Returns whether the code of some template, or of the values that it captures, calls this method.

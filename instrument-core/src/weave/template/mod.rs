@@ -84,6 +84,8 @@ pub enum Purpose {
     Anchor,
     /// Diagnoses, around a body of which calls are measured where they are made.
     CallSites,
+    /// Diagnoses, around statements of JDBC whose texts they want: it records nothing.
+    StatementTexts,
 }
 
 /// The origin of instr's own templates.
@@ -91,6 +93,9 @@ pub const BUILT_IN: &str = "built-in";
 
 /// The category of the template that contexts put into methods. No rule can name it.
 pub(crate) const CONTEXT_CATEGORY: &str = "context";
+
+/// The category of the templates that diagnoses put into methods. No rule can name them.
+pub(crate) const DIAGNOSIS_CATEGORY: &str = "diagnosis";
 
 impl Template {
     /// Returns the variant of a live template that asks first whether the thread is inside the probe's context: `Contexts.enter` in place of

@@ -71,6 +71,9 @@ public final class Sites {
     private static final int BEFORE = 24;
     private static final int END = -1;
 
+    /** Of the byte of a cell in the table of those that are watched: whether texts of statements are wanted there. */
+    private static final int TEXTS = 2;
+
     private static final int STACK_FRAMES = 16;
 
     private static final Unsafe U = Unsafe.getUnsafe();
@@ -82,6 +85,8 @@ public final class Sites {
 
     /** The threads whose calls the frames have; the agent looks at stacks of slow ones. */
     private static final Thread[] threads = new Thread[FRAMES];
+    /** What statements within the calls of the frames have executed, where texts are wanted. */
+    private static final StatementTexts.Executed[] STATEMENTS = new StatementTexts.Executed[FRAMES];
 
     private Sites() {}
 
@@ -89,12 +94,15 @@ public final class Sites {
 
     private static native long diagnoses();
 
-    /** The address of a byte for each cell of each diagnosis: whether calls there are measured. */
+    /** The address of a byte for each cell of each diagnosis: whether calls there are measured, and whether texts are wanted. */
     private static native long watched();
 
     private static native long sums();
 
     private static native long frames();
+
+    /** A slow call has executed a text (null: unknown) so many times at a cell, for so long. */
+    private static native void executed(int diagnosis, int cell, String text, int calls, long time);
 
     /**
      * Begins a call of a method with sites.
@@ -181,6 +189,7 @@ public final class Sites {
         U.putInt(at + FRAME_DIAGNOSIS, diagnosis);
         U.putInt(at + LAST, END);
         threads[frame] = Thread.currentThread();
+        STATEMENTS[frame] = null;
         open(at, 0, 0);
         return scope(frame, 0);
     }
@@ -349,8 +358,52 @@ public final class Sites {
             cell = U.getInt(at + BEFORE);
         }
         threads[number] = null;
+        StatementTexts.Executed statements = STATEMENTS[number];
+        STATEMENTS[number] = null;
         int home = home(U.getLong(frame + OWNER));
         if (number != home) U.getAndAddInt(null, FRAME + home * FRAME_BYTES + DISPLACED, -1);
         U.putLongRelease(null, frame + OWNER, 0L);
+        if (statements != null && isSlow && counts) tell(diagnosis, statements);
+    }
+
+    /** Only now, because it may need more stack than there is: the frame has been given back. */
+    @DontInline
+    private static void tell(int diagnosis, StatementTexts.Executed first) {
+        try {
+            for (StatementTexts.Executed of = first; of != null; of = of.next) {
+                if (of.calls > 0) executed(diagnosis, of.cell, of.text, of.calls, of.time);
+            }
+        } catch (Throwable noStack) {
+            // Other calls tell the same.
+        }
+    }
+
+    /** Returns a bit for each diagnosis that wants texts of statements, in the place of the diagnosis that there is not. */
+    static long wantTexts() {
+        return U.getLong(DIAGNOSES);
+    }
+
+    /** Whether the present thread is inside a call that is measured for a diagnosis that wants texts. */
+    static boolean isMeasuredForTexts() {
+        long thread = U.getLong(Thread.currentThread(), Ring.THREAD_ID);
+        for (long left = wantTexts(); left != 0L && thread != 0L; left &= left - 1L) {
+            if (frameOf(thread << 3 | Long.numberOfTrailingZeros(left)) != END) return true;
+        }
+        return false;
+    }
+
+    /** Notes for the call that is measured what a statement within it has executed; a null text is unknown. */
+    static void noteStatement(long start, long end, String text) {
+        long thread = U.getLong(Thread.currentThread(), Ring.THREAD_ID);
+        for (long left = wantTexts(); left != 0L && thread != 0L; left &= left - 1L) {
+            int diagnosis = Long.numberOfTrailingZeros(left);
+            int frame = frameOf(thread << 3 | diagnosis);
+            if (frame == END) continue;
+            long at = FRAME + frame * FRAME_BYTES;
+            int cell = U.getInt(at + OPEN);
+            if ((U.getByte(WATCHED + ((long) diagnosis << CELLS) + cell) & TEXTS) == 0) continue;
+            if (start < U.getLong(cellAt(at, cell) + START)) continue;
+            STATEMENTS[frame] = StatementTexts.Executed.add(STATEMENTS[frame], cell, start, end, text);
+        }
     }
 }

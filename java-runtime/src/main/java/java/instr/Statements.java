@@ -6,9 +6,7 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /** Database calls with the text of their statement. */
 public final class Statements {
-    private static final int MAX_REMEMBERED = 100_000;
-    private static final ReferenceQueue<Object> GONE = new ReferenceQueue<>();
-    private static final ConcurrentHashMap<Key, String> TEXTS = new ConcurrentHashMap<>();
+    private static final Prepared TEXTS = new Prepared();
 
     private Statements() {}
 
@@ -19,10 +17,7 @@ public final class Statements {
      * @param text the SQL text; anything but a String is unknown
      */
     public static void remember(Object statement, Object text) {
-        forgetGone();
-        if (statement != null && text instanceof String && TEXTS.size() < MAX_REMEMBERED) {
-            TEXTS.put(new Key(statement, GONE), (String) text);
-        }
+        TEXTS.remember(statement, text);
     }
 
     /**
@@ -101,37 +96,60 @@ public final class Statements {
         Recorder.recordDetail(start, end, id, kind, driver, thrown == null ? "" : thrown.getClass().getName(), text);
     }
 
-    private static String prepared(Object statement) {
-        return TEXTS.get(new Key(statement, null));
+    /** Returns the text of a prepared statement; null if it is unknown. */
+    static String prepared(Object statement) {
+        return TEXTS.of(statement);
     }
 
     private static char kind(Nesting nesting, int found) {
         return nesting.isInner(found) ? 'j' : 'J';
     }
 
-    private static void forgetGone() {
-        for (Object key = GONE.poll(); key != null; key = GONE.poll()) TEXTS.remove(key);
-    }
+    /** The texts of prepared statements, each as long as the application keeps the statement. */
+    static final class Prepared {
+        private static final int MAX_REMEMBERED = 100_000;
 
-    /** Compares by identity: the equals of a statement is the driver's code. */
-    private static final class Key extends WeakReference<Object> {
-        private final int hash;
+        private final ReferenceQueue<Object> gone = new ReferenceQueue<>();
+        private final ConcurrentHashMap<Key, String> texts = new ConcurrentHashMap<>();
 
-        Key(Object statement, ReferenceQueue<Object> queue) {
-            super(statement, queue);
-            hash = System.identityHashCode(statement);
+        /** Remembers what a statement will execute; a text that is anything but a String is unknown. */
+        void remember(Object statement, Object text) {
+            for (Object key = gone.poll(); key != null; key = gone.poll()) texts.remove(key);
+            if (statement != null && text instanceof String && texts.size() < MAX_REMEMBERED) {
+                texts.put(new Key(statement, gone), (String) text);
+            }
         }
 
-        @Override
-        public int hashCode() {
-            return hash;
+        /** Returns the text of a statement; null if it is unknown. */
+        String of(Object statement) {
+            return texts.get(new Key(statement, null));
         }
 
-        @Override
-        public boolean equals(Object other) {
-            if (this == other) return true;
-            Object statement = get();
-            return statement != null && other instanceof Key && ((Key) other).get() == statement;
+        /** Forgets all texts. */
+        void clear() {
+            texts.clear();
+        }
+
+        /** Compares by identity: the equals of a statement is the driver's code. */
+        private static final class Key extends WeakReference<Object> {
+            private final int hash;
+
+            Key(Object statement, ReferenceQueue<Object> queue) {
+                super(statement, queue);
+                hash = System.identityHashCode(statement);
+            }
+
+            @Override
+            public int hashCode() {
+                return hash;
+            }
+
+            @Override
+            public boolean equals(Object other) {
+                if (this == other) return true;
+                Object statement = get();
+                return statement != null && other instanceof Key && ((Key) other).get() == statement;
+            }
         }
     }
 }

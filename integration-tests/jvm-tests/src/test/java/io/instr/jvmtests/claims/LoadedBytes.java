@@ -23,16 +23,26 @@ import java.util.function.Function;
  */
 public final class LoadedBytes {
 
-    private final int port;
+    private static final String OF_TEST_PROGRAMS = "targets.";
 
-    private LoadedBytes(int port) {
+    private final int port;
+    /** Of the names of the classes that are looked at. */
+    private final String beginning;
+
+    private LoadedBytes(int port, String beginning) {
         this.port = port;
+        this.beginning = beginning;
+    }
+
+    /** The same JVM, but classes whose names begin so in the place of the test programs'. */
+    public LoadedBytes ofClasses(String beginning) {
+        return new LoadedBytes(port, beginning);
     }
 
     /** Of a JVM that is about to be started with {@link #option}. */
     public static LoadedBytes atFreePort() throws IOException {
         try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
-            return new LoadedBytes(free.getLocalPort());
+            return new LoadedBytes(free.getLocalPort(), OF_TEST_PROGRAMS);
         }
     }
 
@@ -93,9 +103,9 @@ public final class LoadedBytes {
     }
 
     /** Not the hidden ones, whose names have an address in them. */
-    private static List<ReferenceType> classes(VirtualMachine vm) {
+    private List<ReferenceType> classes(VirtualMachine vm) {
         return vm.allClasses().stream()
-                .filter(type -> type.name().startsWith("targets.") && !type.name().contains("/") && type.isPrepared())
+                .filter(type -> type.name().startsWith(beginning) && !type.name().contains("/") && type.isPrepared())
                 .toList();
     }
 }

@@ -1,0 +1,109 @@
+//! Statements of databases at which a descent ends: classes of JDBC tell which text was executed, and the result names it.
+
+use std::sync::Arc;
+
+use control::NodeKind;
+use instrument_core::internal_name::to_source;
+use instrument_core::level::Level;
+use rustc_hash::FxHashSet;
+
+use super::measuring::STATEMENT;
+use super::run::Run;
+use crate::call_sites;
+use crate::descent::{End, Fate, NodeAt, short};
+use crate::desired::RequestedProbes;
+use crate::jvm::Jni;
+use crate::reconcile::Change;
+
+/// More classes of JDBC are not changed for one diagnosis.
+const MOST_CLASSES: usize = 256;
+/// So many of those that cannot be changed are named.
+const MOST_REFUSED: usize = 3;
+const UNKNOWN: &str = "texts of statements that were prepared before the diagnosis are not known";
+
+impl Run {
+    /// Notes that the descent ends at this statement. Asked before any change: it looks at all loaded classes.
+    pub(super) fn note_statement(&mut self, call: NodeAt) {
+        if self.options.depth == 0 || self.statements.calls.contains(&call) {
+            return;
+        }
+        self.statements.calls.push(call);
+        if !self.statements.is_inserted && self.statements.to_insert.is_none() {
+            self.statements.to_insert = Some(self.session.jdbc_classes());
+        }
+        if let Some(cell) = self.tree.get(call).and_then(|node| node.cell) {
+            call_sites::of_process().want_texts(self.number, cell);
+        }
+    }
+
+    /// Has the classes of JDBC tell texts from now on, if a statement wants that and they do not yet. Returns whether any was changed.
+    pub(super) fn ask_for_texts(&mut self) -> bool {
+        let Some(mut classes) = self.statements.to_insert.take() else { return false };
+        self.statements.is_inserted = true;
+        if classes.len() > MOST_CLASSES {
+            classes.truncate(MOST_CLASSES);
+            self.notices.push(format!("only {MOST_CLASSES} classes of JDBC tell texts of statements"));
+        }
+        let generation = self.session.instrumentation.generation();
+        let mut names = FxHashSet::default();
+        for (name, loader) in classes {
+            let probes = RequestedProbes::parse(&format!("{}.*", to_source(&name)), "timed", Level::Time);
+            let rules =
+                probes.and_then(|probes| probes.rules(generation.templates(), &generation.setup.config.exclude));
+            let Ok(rules) = rules else { continue };
+            let name: Arc<[u8]> = name.into();
+            call_sites::of_process().add_statements(self.number, (Arc::clone(&name), loader), Arc::new(rules));
+            names.insert(name);
+        }
+        if names.is_empty() {
+            return false;
+        }
+        let Some(outcome) = self.carry_out(Change::Insert(names)) else { return false };
+        for name in outcome.refused.iter().take(MOST_REFUSED) {
+            self.notices.push(format!("{} cannot be changed: its statements have no text", to_source(name)));
+        }
+        !outcome.changed.is_empty()
+    }
+
+    /// Names what the statements have executed, as far as that is known by now.
+    pub(super) fn name_statements(&mut self) {
+        for call in self.statements.calls.clone() {
+            let cell = self.tree.get(call).and_then(|node| node.cell);
+            let longest = cell.and_then(|cell| call_sites::of_process().longest_text(self.number, cell));
+            let Some(longest) = longest else { continue };
+            let reason = match longest.text {
+                Some(text) => format!("{STATEMENT}: {text}"),
+                None => {
+                    if !self.notices.iter().any(|notice| notice == UNKNOWN) {
+                        self.notices.push(UNKNOWN.to_owned());
+                    }
+                    STATEMENT.to_owned()
+                }
+            };
+            self.tree.decide(call, Fate::End(End { kind: NodeKind::Waiting, reason }));
+        }
+    }
+
+    /// Says of which statements nothing was heard; asked at the end.
+    pub(super) fn note_silent_statements(&mut self) {
+        let is_silent = |call: &&NodeAt| {
+            let cell = self.tree.get(**call).and_then(|node| node.cell);
+            cell.is_none_or(|cell| call_sites::of_process().longest_text(self.number, cell).is_none())
+        };
+        let silent = self.statements.calls.iter().find(is_silent).and_then(|call| self.tree.get(*call));
+        if let Some(silent) = silent {
+            let text =
+                format!("the text of {} is not known: no class of the driver could be asked", short(&silent.text));
+            self.notices.push(text);
+        }
+    }
+
+    /// Has Java forget what it has remembered of statements.
+    pub(super) fn forget_texts(&self, jni: &Jni<'_>) {
+        let runtime = self.session.running.lock().runtime;
+        if let Some(runtime) = runtime.filter(|_| self.statements.is_inserted) {
+            call_sites::of_process().end_texts(self.number);
+            runtime.forget_statement_texts(jni);
+        }
+    }
+}
