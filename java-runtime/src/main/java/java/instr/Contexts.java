@@ -126,6 +126,32 @@ public final class Contexts {
     }
 
     /**
+     * Returns whether an anchor stands for a step now.
+     *
+     * @param anchor the number of the anchor, {@link Target#id()}
+     * @return whether the context of the anchor is armed
+     */
+    public static boolean isArmed(int anchor) {
+        return U.getLong(ANCHORS + ((long) anchor << ANCHOR_STRIDE)) != 0L;
+    }
+
+    /**
+     * Begins a call of an anchor that is not a step of its context, even if the thread is inside another call that is.
+     *
+     * @param anchor the number of the anchor, {@link Target#id()}
+     * @return what {@link #leave} needs
+     */
+    public static long without(int anchor) {
+        long place = place();
+        if (place == 0L) return 0L;
+        int word = anchor & WORDS - 1;
+        long at = place + BITS + ((long) word << 3);
+        long before = U.getLong(at);
+        U.putLong(at, before & ~U.getLong(ANCHORS + ((long) anchor << ANCHOR_STRIDE)));
+        return before | word << 1 | RESTORE;
+    }
+
+    /**
      * Ends a call of an anchor.
      *
      * @param before what {@link #anchor} returned
