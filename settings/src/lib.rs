@@ -27,7 +27,7 @@ mod tests;
 
 pub use agent_table::{AgentConfig, LogLevel, OnError};
 pub use allocation::AllocationConfig;
-pub use claims::{ClaimsConfig, ContextConfig, PinnedClaim, claims_text, parse_claims};
+pub use claims::{ClaimsConfig, ConditionsConfig, ContextConfig, PinnedClaim, claims_text, parse_claims};
 pub use control_table::ControlConfig;
 pub use file_pattern::{FilePattern, NameParts};
 pub use governor_table::GovernorConfig;

@@ -8,7 +8,7 @@ use instrument_core::config::{
 
 use crate::agent_table::AgentConfig;
 use crate::allocation::AllocationConfig;
-use crate::claims::{ClaimsConfig, ContextConfig};
+use crate::claims::{ClaimsConfig, ConditionsConfig, ContextConfig};
 use crate::control_table::ControlConfig;
 use crate::governor_table::GovernorConfig;
 use crate::metrics_table::MetricsConfig;
@@ -18,7 +18,7 @@ use crate::trace_table::TraceConfig;
 use crate::watch_table::WatchConfig;
 
 /// The tables of the file, in the order of `docs/configuration.md`.
-pub(crate) const TABLES: [TableDeclaration; 13] = [
+pub(crate) const TABLES: [TableDeclaration; 14] = [
     Rule::TABLE,
     ContextConfig::TABLE,
     TraceConfig::TABLE,
@@ -30,6 +30,7 @@ pub(crate) const TABLES: [TableDeclaration; 13] = [
     ExcludeConfig::TABLE,
     ControlConfig::TABLE,
     ClaimsConfig::TABLE,
+    ConditionsConfig::TABLE,
     WatchConfig::TABLE,
     GovernorConfig::TABLE,
 ];
@@ -55,6 +56,8 @@ pub struct Config {
     pub control: ControlConfig,
     /// `[claims]`
     pub claims: ClaimsConfig,
+    /// `[conditions]`
+    pub conditions: ConditionsConfig,
     /// `[watch]`
     pub watch: WatchConfig,
     /// `[governor]`
@@ -87,6 +90,7 @@ impl Config {
             ("allocation", self.allocation == other.allocation),
             ("control", self.control == other.control),
             ("claims", self.claims == other.claims),
+            ("conditions", self.conditions == other.conditions),
             ("watch", self.watch == other.watch),
             ("governor", self.governor == other.governor),
         ];

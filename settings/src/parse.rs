@@ -8,7 +8,7 @@ use instrument_core::level::Level;
 
 use crate::agent_table::{AgentConfig, OnError};
 use crate::allocation::AllocationConfig;
-use crate::claims::{ClaimsConfig, read_contexts};
+use crate::claims::{ClaimsConfig, ConditionsConfig, read_contexts};
 use crate::control_table::read_control;
 use crate::governor_table::GovernorConfig;
 use crate::metrics_table::read_metrics;
@@ -57,6 +57,7 @@ fn read_config(top: &TableReader<'_, '_>, problems: &mut Problems) -> Config {
         exclude,
         control: read_table(top, problems, read_control).unwrap_or_default(),
         claims: read_table(top, problems, ClaimsConfig::read).unwrap_or_default(),
+        conditions: read_table(top, problems, ConditionsConfig::read).unwrap_or_default(),
         watch: read_table(top, problems, WatchConfig::read).unwrap_or_default(),
         governor: read_table(top, problems, GovernorConfig::read).unwrap_or_default(),
         rules,

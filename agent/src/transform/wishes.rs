@@ -215,9 +215,14 @@ fn is_method(measured: &MeasuredMethod, method: &Member<'_>) -> bool {
 fn all_templates(library: &TemplateLibrary, effective: &Effective, contexts: Option<&InContexts>) -> Arc<[TemplateId]> {
     let Some(InContexts { probes, steps, measured }) = contexts else { return Arc::clone(&effective.templates) };
     let anchors = (0..AnchorStep::words(steps)).filter_map(|_| library.anchor());
+    let conditions = || steps.iter().filter_map(AnchorStep::condition);
+    // A condition of the method's own calls is evaluated around their probe. Others are the innermost, as a call is not inside a context by itself.
+    let own = conditions().filter(|of| of.is_own).filter_map(|_| library.own_anchor());
+    let conditional = conditions().filter(|of| !of.is_own).filter_map(|_| library.conditional_anchor());
     let call_sites = measured.and_then(|_| library.call_sites());
     let of_probes = probes.iter().map(|probe| probe.template);
-    effective.templates.iter().copied().chain(of_probes).chain(anchors).chain(call_sites).collect()
+    let of_rules = effective.templates.iter().copied();
+    of_rules.chain(own).chain(of_probes).chain(anchors).chain(conditional).chain(call_sites).collect()
 }
 
 /// A wrapper that a rule wants cannot be added to a loaded class, which does not exclude what persons want.

@@ -9,7 +9,7 @@ mod parse;
 mod path;
 mod sent_text;
 
-pub use evaluate::{LONGEST_VALUE, Unreadable, Value, Values};
+pub use evaluate::{LONGEST_VALUE, Unreadable, Value, Values, is_text_like};
 pub use path::{MemberPath, Path, Root};
 pub use sent_text::{baggage_entry, query_parameter};
 
@@ -101,7 +101,29 @@ impl Condition {
         paths
     }
 
-    /// Returns the same condition with another text in front of what a problem has to say: where it is in the condition.
+    /// Returns two conditions that hold together if and only if this one does: what looks at the request alone, and what does not. `Err` with a path of
+    /// a part that needs both.
+    pub fn split(&self, is_of_request: impl Fn(&Path) -> bool) -> Result<[Option<Condition>; 2], Box<Path>> {
+        let (mut of_requests, mut others) = (Vec::new(), Vec::new());
+        let whole = std::slice::from_ref(&self.expression);
+        for part in if let Expression::All(parts) = &self.expression { parts } else { whole } {
+            let mut paths = Vec::new();
+            part.collect_paths(&mut paths);
+            let other = paths.iter().find(|(path, _)| !is_of_request(path));
+            match (other, paths.iter().any(|(path, _)| is_of_request(path))) {
+                (None, _) => of_requests.push(part.clone()),
+                (Some(_), false) => others.push(part.clone()),
+                (Some((path, _)), true) => return Err(Box::new((*path).clone())),
+            }
+        }
+        let condition = |mut parts: Vec<Expression>| {
+            let expression = if parts.len() > 1 { Some(Expression::All(parts)) } else { parts.pop() };
+            Some(Condition { text: self.text.clone(), expression: expression? })
+        };
+        Ok([of_requests, others].map(condition))
+    }
+
+    /// Returns what is wrong with a path, with its place in the condition.
     pub fn problem(&self, path: &Path, message: &str) -> String {
         format!("column {} of the condition: {message}", column(&self.text, path.span.start))
     }

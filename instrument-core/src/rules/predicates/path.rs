@@ -62,11 +62,6 @@ impl Path {
         )
     }
 
-    /// Whether it is something of the call itself: its arguments, its receiver.
-    pub fn is_of_call(&self) -> bool {
-        matches!(self.root, Root::Argument(_) | Root::Receiver)
-    }
-
     /// Reads the path that a word of a condition is, which begins at `offset`.
     pub(super) fn parse(word: &str, offset: usize) -> Result<Path, PatternError> {
         let span = offset..offset + word.len();

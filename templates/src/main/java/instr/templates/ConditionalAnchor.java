@@ -12,11 +12,11 @@ import java.instr.Template;
 final class ConditionalAnchor {
     private ConditionalAnchor() {}
 
-    /** In the outermost method of a context. */
+    /** In a method of a context. */
     @Template(name = "conditional-anchor", category = "context-condition")
     static void anchor() throws Throwable {
         boolean holds = false;
-        if (Contexts.isArmed(Target.id())) {
+        if (Contexts.isOutermostNext(Target.id())) {
             try {
                 holds = Conditions.hold(Target.id(), Target.self(), Target.args());
             } catch (Throwable unknown) {
@@ -35,7 +35,7 @@ final class ConditionalAnchor {
     @Template(name = "own-anchor", category = "own-condition")
     static void ownAnchor() throws Throwable {
         long before = 0L;
-        if (Contexts.isArmed(Target.id())) {
+        if (Contexts.isNext(Target.id())) {
             boolean holds = false;
             try {
                 holds = Conditions.hold(Target.id(), Target.self(), Target.args());
