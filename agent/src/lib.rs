@@ -15,6 +15,7 @@ compile_error!("the agent must be built with panic = \"unwind\": an abort would 
 
 mod call_sites;
 mod classes;
+mod conditions;
 mod config;
 mod contexts;
 mod control;

@@ -36,6 +36,7 @@ mod answers;
 mod callees;
 mod claim_list;
 mod claims;
+mod conditions;
 mod configured_contexts;
 mod diagnosis;
 mod ends_of_claims;

@@ -15,6 +15,8 @@ pub struct ProbeRequest {
     pub template: Option<String>,
     /// The methods inside which calls are recorded, as `a.B.c > d.E.f`; everywhere if there are none.
     pub within: Option<String>,
+    /// The condition under which calls are recorded, as `arg.0 = 'card'`.
+    pub when: Option<String>,
     /// When the claim ends by itself.
     pub limits: ClaimLimits,
     /// Whether the claim is kept for the next start.
@@ -63,6 +65,9 @@ messages! {
         /// The methods of the context, the outermost first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub within: Vec<ContextMethod>,
+        /// The condition under which calls are recorded.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub condition: Option<String>,
     }
 
     /// A method of a context.
@@ -91,7 +96,7 @@ messages! {
     }
 
     /// A claim.
-    #[derive(Eq)]
+    #[derive(Default, Eq)]
     pub struct ClaimRow {
         /// Its number; none for rules, which the configuration file states.
         pub id: Option<u32>,
@@ -114,5 +119,24 @@ messages! {
         pub hits: Option<u64>,
         /// When it ends by itself, in words.
         pub expires: Option<String>,
+        /// Of an anchor: the condition that must hold for a call of the method to count.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub condition: Option<ConditionFigures>,
+    }
+
+    /// How often a condition was evaluated. A getter may be called for that: what it throws is counted, and the application does not notice it.
+    #[derive(Eq)]
+    pub struct ConditionFigures {
+        /// The condition.
+        pub condition: String,
+        /// How often it was evaluated.
+        pub evaluated: u64,
+        /// How often it held.
+        pub held: u64,
+        /// How often it could not be evaluated, so that it did not hold.
+        pub failed: u64,
+        /// Why, the last time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub last_failure: Option<String>,
     }
 }

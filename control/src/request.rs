@@ -126,6 +126,9 @@ requests! {
         /// Calls are recorded only while these methods are executing on the thread, in this order: `a.B.c > d.E.f`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         within: Option<String>,
+        /// Calls are recorded only if this holds for the call of the outermost method of `within`, or of the method itself: `arg.0 = 'card'`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        when: Option<String>,
         /// The claim ends after this time. Without any limit it ends after 10 minutes or 1,000 calls; of several limits the first one counts.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seconds: Option<u64>,

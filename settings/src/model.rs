@@ -6,7 +6,7 @@ use instrument_core::config::{
     ExcludeConfig, FilterConfig, Rule, RuleTables, SourceText, Table as _, TableDeclaration,
 };
 
-use crate::claims::{ClaimsConfig, ContextConfig};
+use crate::claims::{ClaimsConfig, ConditionsConfig, ContextConfig};
 use crate::secrets::{self, Secret};
 use crate::tables::agent_table::AgentConfig;
 use crate::tables::allocation::AllocationConfig;
@@ -19,7 +19,7 @@ use crate::tables::trace_table::TraceConfig;
 use crate::tables::watch_table::WatchConfig;
 
 /// The tables of the file, in the order of `docs/configuration.md`.
-pub(crate) const TABLES: [TableDeclaration; 15] = [
+pub(crate) const TABLES: [TableDeclaration; 16] = [
     Rule::TABLE,
     ContextConfig::TABLE,
     TraceConfig::TABLE,
@@ -31,6 +31,7 @@ pub(crate) const TABLES: [TableDeclaration; 15] = [
     ExcludeConfig::TABLE,
     ControlConfig::TABLE,
     ClaimsConfig::TABLE,
+    ConditionsConfig::TABLE,
     WatchConfig::TABLE,
     GovernorConfig::TABLE,
     MonitorConfig::TABLE,
@@ -58,6 +59,8 @@ pub struct Config {
     pub control: ControlConfig,
     /// `[claims]`
     pub claims: ClaimsConfig,
+    /// `[conditions]`
+    pub conditions: ConditionsConfig,
     /// `[watch]`
     pub watch: WatchConfig,
     /// `[governor]`
@@ -94,6 +97,7 @@ impl Config {
             ("allocation", self.allocation == other.allocation),
             ("control", self.control == other.control),
             ("claims", self.claims == other.claims),
+            ("conditions", self.conditions == other.conditions),
             ("watch", self.watch == other.watch),
             ("governor", self.governor == other.governor),
         ];

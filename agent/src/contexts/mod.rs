@@ -15,6 +15,7 @@ use control::ContextFigures;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::conditions::{self, StepCondition};
 use memory::{HeldPlace, WORDS};
 use steps::{FreeSteps, bit_of, word_of};
 
@@ -24,10 +25,18 @@ pub(crate) const INERT_ANCHOR: u32 = 4;
 const FIRST_ANCHOR: usize = 2;
 
 /// A sequence of methods, and the steps for them.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct Context {
     text: Arc<str>,
     steps: Vec<u8>,
+    /// The conditions of steps; none for the others.
+    conditions: Vec<(u8, Arc<StepCondition>)>,
+}
+
+impl PartialEq for Context {
+    fn eq(&self, other: &Context) -> bool {
+        (&self.text, &self.steps) == (&other.text, &other.steps)
+    }
 }
 
 impl Context {
@@ -40,6 +49,11 @@ impl Context {
     pub(crate) fn steps(&self) -> &[u8] {
         &self.steps
     }
+
+    /// Returns the condition of a step.
+    pub(crate) fn condition(&self, step: u8) -> Option<&Arc<StepCondition>> {
+        self.conditions.iter().find(|(of, _)| *of == step).map(|(_, condition)| condition)
+    }
 }
 
 /// A step of a context for which a method stands.
@@ -50,10 +64,27 @@ pub(crate) struct AnchorStep {
 }
 
 impl AnchorStep {
-    /// Returns in how many words some steps are: a method has an anchor for each.
+    /// Returns in how many words some steps without conditions are: a method has an anchor for each.
     pub(crate) fn words(steps: &[AnchorStep]) -> usize {
-        steps.iter().map(|of| word_of(of.step)).collect::<BTreeSet<_>>().len()
+        let unconditional = steps.iter().filter(|of| of.condition().is_none());
+        unconditional.map(|of| word_of(of.step)).collect::<BTreeSet<_>>().len()
     }
+
+    /// Returns the condition, if there is one: then the step has an anchor of its own.
+    pub(crate) fn condition(&self) -> Option<&Arc<StepCondition>> {
+        self.context.condition(self.step)
+    }
+}
+
+/// The anchors of a method.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct MethodAnchors {
+    /// Those without conditions.
+    pub(crate) plain: Vec<u32>,
+    /// Those whose condition must hold.
+    pub(crate) conditional: Vec<u32>,
+    /// Those around the probes of the method itself.
+    pub(crate) own: Vec<u32>,
 }
 
 /// All contexts of this process.
@@ -84,6 +115,8 @@ struct Retired {
     steps: Vec<u8>,
     held: Vec<HeldPlace>,
     since: Instant,
+    /// Whether an anchor may have cleared bits that it restores later: then it does not help that a thread has none of them.
+    clears: bool,
 }
 
 /// A thread that was setting a bit when its step was retired has done so by then: a few instructions.
@@ -110,8 +143,13 @@ impl Contexts {
         memory::addresses()
     }
 
-    /// Returns the context of this text, for one claim more; it is not armed.
-    pub(crate) fn open(&self, text: &str, methods: usize) -> Result<Arc<Context>, String> {
+    /// Returns the context of this text, for one claim more; it is not armed. Some of its methods have conditions.
+    pub(crate) fn open(
+        &self,
+        text: &str,
+        methods: usize,
+        conditions: Vec<(usize, StepCondition)>,
+    ) -> Result<Arc<Context>, String> {
         let state = &mut *self.0.lock();
         if let Some(open) = state.open.get_mut(text) {
             open.users += 1;
@@ -124,7 +162,9 @@ impl Contexts {
         {
             *word |= bit_of(*first);
         }
-        let context = Arc::new(Context { text: text.into(), steps });
+        let with_step = |(at, condition): (usize, StepCondition)| Some((steps.get(at).copied()?, Arc::new(condition)));
+        let conditions = conditions.into_iter().filter_map(with_step).collect();
+        let context = Arc::new(Context { text: text.into(), steps, conditions });
         let open = Open { context: Arc::clone(&context), users: 1, probes: Vec::new() };
         state.open.insert(Arc::clone(&context.text), open);
         Ok(context)
@@ -147,6 +187,7 @@ impl Contexts {
         open.probes.iter().for_each(|probe| memory::set_last_step(*probe, 0));
         state.open.remove(&context.text);
         state.set_armed(context, false);
+        context.conditions.iter().for_each(|(_, condition)| conditions::remove(condition));
         true
     }
 
@@ -182,7 +223,8 @@ impl Contexts {
         context.steps.iter().for_each(|step| _ = state.classes.remove(step));
         if is_clean {
             let (steps, held) = (context.steps.clone(), memory::held_places());
-            state.retired.push(Retired { steps, held, since: Instant::now() });
+            let clears = context.conditions.iter().any(|(_, condition)| condition.is_own);
+            state.retired.push(Retired { steps, held, since: Instant::now(), clears });
             state.reuse_retired();
         }
     }
@@ -193,21 +235,30 @@ impl Contexts {
         context.steps.iter().filter_map(|step| state.classes.remove(step)).flatten().collect()
     }
 
-    /// Returns the anchors of a method of this class that stands for these steps, one for each word. Steps of contexts that have ended meanwhile are left out.
-    pub(crate) fn anchors(&self, class: &[u8], steps: &[AnchorStep]) -> Vec<u32> {
+    /// Returns the anchors of a method of this class that stands for these steps, one for each word and for each step with a condition. Steps of contexts
+    /// that have ended meanwhile are left out.
+    pub(crate) fn anchors(&self, class: &[u8], steps: &[AnchorStep]) -> MethodAnchors {
         let state = &mut *self.0.lock();
         let mut masks = [0_u64; WORDS];
-        for AnchorStep { context, step } in steps {
+        let mut anchors = MethodAnchors::default();
+        for of @ AnchorStep { context, step } in steps {
             if !state.open.get(&context.text).is_some_and(|open| Arc::ptr_eq(&open.context, context)) {
                 continue;
             }
-            if let Some(mask) = masks.get_mut(word_of(*step)) {
-                *mask |= bit_of(*step);
-            }
             state.classes.entry(*step).or_default().insert(class.into());
+            let Some(condition) = of.condition() else {
+                if let Some(mask) = masks.get_mut(word_of(*step)) {
+                    *mask |= bit_of(*step);
+                }
+                continue;
+            };
+            let Some(anchor) = state.anchor(word_of(*step), bit_of(*step)) else { continue };
+            conditions::set(anchor, condition);
+            if condition.is_own { &mut anchors.own } else { &mut anchors.conditional }.push(anchor);
         }
         let masks = masks.into_iter().enumerate().filter(|(_, mask)| *mask != 0);
-        masks.filter_map(|(word, mask)| state.anchor(word, mask)).collect()
+        anchors.plain = masks.filter_map(|(word, mask)| state.anchor(word, mask)).collect();
+        anchors
     }
 
     /// Whether a class has anchors for the method of a context at this position.
@@ -288,10 +339,10 @@ impl State {
     /// Frees steps of which no thread can have bits any more: it has left all anchors since, or has none of the bits.
     fn reuse_retired(&mut self) {
         let State { retired, free, .. } = self;
-        retired.retain_mut(|Retired { steps, held, since }| {
+        retired.retain_mut(|Retired { steps, held, since, clears }| {
             let (word, mask) = mask_of(steps);
             let is_settled = since.elapsed() >= SETTLED;
-            held.retain(|place| place.is_held() && (!is_settled || place.has_bits(word, mask)));
+            held.retain(|place| place.is_held() && (!is_settled || *clears || place.has_bits(word, mask)));
             if held.is_empty() {
                 free.give_back(steps);
             }
@@ -321,45 +372,45 @@ mod tests {
     #[test]
     fn a_context_that_has_ended_gets_no_anchors_and_leaves_its_steps_to_others() {
         let contexts = Contexts::default();
-        let context = contexts.open("a.B.c > d.E.f", 2).unwrap();
+        let context = contexts.open("a.B.c > d.E.f", 2, Vec::new()).unwrap();
         assert!(
-            Arc::ptr_eq(&context, &contexts.open("a.B.c > d.E.f", 2).unwrap()),
+            Arc::ptr_eq(&context, &contexts.open("a.B.c > d.E.f", 2, Vec::new()).unwrap()),
             "the same text is the same context"
         );
-        assert_eq!(contexts.anchors(b"a/B", &steps(&context)).len(), 1, "one word");
+        assert_eq!(contexts.anchors(b"a/B", &steps(&context)).plain.len(), 1, "one word");
         assert!(contexts.is_anchored(&context, 0) && contexts.is_anchored(&context, 1));
         assert!(!contexts.close(&context) && contexts.close(&context), "two claims want it");
-        assert!(contexts.anchors(b"a/B", &steps(&context)).is_empty(), "a class that was on its way");
+        assert!(contexts.anchors(b"a/B", &steps(&context)) == MethodAnchors::default(), "a class that was on its way");
         assert_eq!(contexts.take_classes(&context), FxHashSet::from_iter([Arc::from(&b"a/B"[..])]));
         contexts.retire(&context, true);
-        assert_eq!(contexts.open("x.Y.z > u.V.w", 2).unwrap().steps(), context.steps());
+        assert_eq!(contexts.open("x.Y.z > u.V.w", 2, Vec::new()).unwrap().steps(), context.steps());
     }
 
     #[test]
     fn steps_whose_anchors_stay_in_classes_are_not_given_again() {
         let contexts = Contexts::default();
-        let context = contexts.open("a.B.c", 1).unwrap();
+        let context = contexts.open("a.B.c", 1, Vec::new()).unwrap();
         contexts.anchors(b"a/B", &steps(&context));
         contexts.close_all();
         assert!(!contexts.close(&context), "it is closed once");
         contexts.retire_closed(false);
-        assert_ne!(contexts.open("d.E.f", 1).unwrap().steps(), context.steps());
+        assert_ne!(contexts.open("d.E.f", 1, Vec::new()).unwrap().steps(), context.steps());
     }
 
     #[test]
     fn a_request_that_fails_leaves_nothing() {
         let contexts = Contexts::default();
         let free = contexts.figures();
-        let context = contexts.open("a.B.c > d.E.f", 2).unwrap();
+        let context = contexts.open("a.B.c > d.E.f", 2, Vec::new()).unwrap();
         contexts.give_up(&context);
         assert_eq!(contexts.figures(), free);
-        let all: Vec<_> = (0..12).map(|at| contexts.open(&format!("a.B.c{at}"), 16).unwrap()).collect();
-        let reason = contexts.open("too.Much.here", 16).unwrap_err();
+        let all: Vec<_> = (0..12).map(|at| contexts.open(&format!("a.B.c{at}"), 16, Vec::new()).unwrap()).collect();
+        let reason = contexts.open("too.Much.here", 16, Vec::new()).unwrap_err();
         assert!(
             reason.contains("no room for a context of 16 methods") && reason.contains("12 contexts are in use"),
             "{reason}"
         );
-        assert!(contexts.open("short.One.here", 3).is_ok(), "between the others");
+        assert!(contexts.open("short.One.here", 3, Vec::new()).is_ok(), "between the others");
         assert_eq!(all.len(), 12);
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use instrument_core::level::Level;
 use instrument_core::rules::patterns::NameGlob;
+use instrument_core::rules::predicates::{self, Condition, Path};
 use instrument_core::selection::RuleSet;
 use instrument_core::template::TemplateLibrary;
 use settings::{Diagnostic, ExcludeConfig};
@@ -22,10 +23,40 @@ pub(crate) struct RequestedProbes {
     pub(crate) level: Level,
     /// The methods inside which the probes record, the outermost first; none: everywhere.
     pub(crate) within: Arc<[RequestedProbes]>,
+    /// The condition under which they record, if there is one.
+    pub(crate) condition: Option<Arc<RequestedCondition>>,
     glob: NameGlob,
     class_glob: NameGlob,
 }
 
+/// A condition as it was asked for, and where it is evaluated.
+#[derive(Debug, PartialEq)]
+pub(crate) struct RequestedCondition {
+    /// The methods of the context that were asked for; none: the condition is about the methods that are recorded.
+    asked_within: Option<String>,
+    /// As it was asked for.
+    whole: Condition,
+    /// What is evaluated in methods of the context, by their position.
+    steps: Vec<(usize, Condition)>,
+    /// Whether the last one is evaluated for the very calls that are recorded.
+    is_own: bool,
+}
+
+impl RequestedCondition {
+    /// Returns the condition as it was asked for.
+    pub(crate) fn text(&self) -> &str {
+        self.whole.text()
+    }
+
+    /// Returns what is evaluated where: position in the context, the condition, and whether it is about the very calls that are recorded.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = (usize, &Condition, bool)> {
+        let last = self.steps.last().map(|(at, _)| *at);
+        self.steps.iter().map(move |(at, condition)| (*at, condition, self.is_own && Some(*at) == last))
+    }
+}
+
+/// Where servlets of all containers get a request.
+const REQUEST_BEGINS: &str = "*.servlet.http.HttpServlet.service";
 /// Most methods of a context.
 const MOST_STEPS: usize = 16;
 /// Between the methods of a context.
@@ -48,6 +79,7 @@ impl RequestedProbes {
             template: template.to_owned(),
             level,
             within: Arc::default(),
+            condition: None,
             glob,
             class_glob,
         })
@@ -60,24 +92,84 @@ impl RequestedProbes {
             text => RequestedProbes::parse(text, &self.template, self.level),
         };
         let within = methods.split('>').map(step).collect::<Result<Arc<[_]>, _>>()?;
-        if within.len() > MOST_STEPS {
-            return Err(format!(
-                "a context of {} methods: {MOST_STEPS} are allowed; leave out some, the others keep their order",
-                within.len()
-            ));
-        }
+        check_length(&within)?;
         Ok(RequestedProbes { within, ..self })
     }
 
-    /// Returns the context as text, if there is one: its methods, the outermost first.
+    /// The same, but recording only if a condition holds: for the call of the outermost method of the context, or of the recorded method. What it
+    /// asks of an HTTP request is evaluated there if this method `takes_request`, and where the request begins if not.
+    pub(crate) fn when(self, text: &str, takes_request: bool) -> Result<RequestedProbes, String> {
+        let whole = Condition::parse(text).map_err(|error| predicates::explained(text, &error))?;
+        if let Some((path, _)) = whole.paths().iter().find(|(path, _)| path.root == predicates::Root::Sql) {
+            let help =
+                "`sql` cannot be read yet; name the method that gets the text, for instance of the driver, and `arg.0`";
+            return Err(whole.problem(path, help));
+        }
+        let asked_within = self.asked_within();
+        let mut within = self.within.to_vec();
+        let is_own = within.is_empty();
+        if is_own {
+            within.push(self.clone());
+        }
+        let begins_there =
+            within.first().is_some_and(|first| first.text().ends_with(".servlet.http.HttpServlet.service"));
+        let mut steps = Vec::new();
+        let mut is_about_itself = is_own;
+        if takes_request || begins_there {
+            steps.push((0, whole.clone()));
+        } else {
+            let [of_request, other] = whole.split(Path::is_of_request).map_err(|path| {
+                let message = "this comparison is joined by `or` or `not` with one of the HTTP request, which is read where the request begins; join them by `and`, or name a method \
+                               that has the request as an argument";
+                whole.problem(&path, message)
+            })?;
+            if let Some(of_request) = of_request {
+                let begins = RequestedProbes::parse(REQUEST_BEGINS, &self.template, self.level)?;
+                // The recorded method is none of the context if nothing is asked of its calls.
+                if is_own && other.is_none() {
+                    within.clear();
+                    is_about_itself = false;
+                }
+                within.insert(0, begins);
+                steps.push((0, of_request));
+            }
+            steps.extend(other.map(|other| (steps.len(), other)));
+        }
+        check_length(&within)?;
+        let condition = RequestedCondition { asked_within, whole, steps, is_own: is_about_itself };
+        Ok(RequestedProbes { within: within.into(), condition: Some(Arc::new(condition)), ..self })
+    }
+
+    /// Returns the context as text, if there is one: its methods, the outermost first, and its condition.
     pub(crate) fn context(&self) -> Option<String> {
         let methods: Vec<String> = self.within.iter().map(RequestedProbes::text).collect();
-        (!methods.is_empty()).then(|| methods.join(INSIDE))
+        let methods = (!methods.is_empty()).then(|| methods.join(INSIDE))?;
+        Some(match &self.condition {
+            Some(condition) if condition.is_own => format!("{methods} itself when {}", condition.text()),
+            Some(condition) => format!("{methods} when {}", condition.text()),
+            None => methods,
+        })
+    }
+
+    /// Returns the methods of the context that were asked for.
+    pub(crate) fn asked_within(&self) -> Option<String> {
+        if let Some(condition) = &self.condition {
+            return condition.asked_within.clone();
+        }
+        self.context()
+    }
+
+    /// Returns the condition as it was asked for.
+    pub(crate) fn asked_condition(&self) -> Option<&str> {
+        self.condition.as_ref().map(|condition| condition.text())
     }
 
     /// Whether both want the same of the same methods.
     pub(crate) fn wants_the_same(&self, other: &RequestedProbes) -> bool {
-        let wanted = |of: &RequestedProbes| (of.text(), of.context(), of.template.clone(), of.level);
+        let wanted = |of: &RequestedProbes| {
+            let condition = of.asked_condition().map(str::to_owned);
+            (of.text(), of.asked_within(), condition, of.template.clone(), of.level)
+        };
         wanted(self) == wanted(other)
     }
 
@@ -127,6 +219,16 @@ impl RequestedProbes {
     }
 }
 
+fn check_length(within: &[RequestedProbes]) -> Result<(), String> {
+    if within.len() > MOST_STEPS {
+        return Err(format!(
+            "a context of {} methods: {MOST_STEPS} are allowed; leave out some, the others keep their order",
+            within.len()
+        ));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,6 +261,43 @@ mod tests {
         }
         let methods = |count: usize| vec!["a.B.c"; count].join(" > ");
         assert!(within(&methods(16)).is_ok() && within(&methods(17)).unwrap_err().contains("16 are allowed"));
+    }
+
+    #[test]
+    fn a_condition_is_evaluated_where_its_values_are() {
+        let probes = || RequestedProbes::parse("x.Y.z", "timed", Level::Time).unwrap();
+        let of = |probes: RequestedProbes, text: &str, takes_request| {
+            let probes = probes.when(text, takes_request).unwrap();
+            let condition = probes.condition.clone().unwrap();
+            let steps: Vec<_> = condition.steps().map(|(at, of, is_own)| (at, of.paths().len(), is_own)).collect();
+            (probes.context().unwrap(), steps)
+        };
+        let (http, arg) = ("http.path = '/pay'", "arg.0 = 'card'");
+        let both = format!("{http} and {arg}");
+        let inside = || probes().within("a.B.c").unwrap();
+        assert_eq!(of(probes(), arg, false), (format!("x.Y.z itself when {arg}"), vec![(0, 1, true)]));
+        assert_eq!(of(probes(), http, false), (format!("{REQUEST_BEGINS} when {http}"), vec![(0, 1, false)]));
+        let steps = vec![(0, 1, false), (1, 1, true)];
+        assert_eq!(of(probes(), &both, false), (format!("{REQUEST_BEGINS} > x.Y.z itself when {both}"), steps));
+        assert_eq!(of(probes(), &both, true), (format!("x.Y.z itself when {both}"), vec![(0, 2, true)]));
+        assert_eq!(of(inside(), arg, false), (format!("a.B.c when {arg}"), vec![(0, 1, false)]));
+        assert_eq!(of(inside(), http, false), (format!("{REQUEST_BEGINS} > a.B.c when {http}"), vec![(0, 1, false)]));
+        let steps = vec![(0, 1, false), (1, 1, false)];
+        assert_eq!(of(inside(), &both, false), (format!("{REQUEST_BEGINS} > a.B.c when {both}"), steps));
+        let begins = probes().within("jakarta.servlet.http.HttpServlet.service > a.B.c").unwrap();
+        assert_eq!(of(begins, http, false).1, [(0, 1, false)]);
+        let conditional = inside().when(arg, false).unwrap();
+        assert_eq!((conditional.asked_within().as_deref(), conditional.asked_condition()), (Some("a.B.c"), Some(arg)));
+        assert!(!conditional.wants_the_same(&inside()) && conditional.wants_the_same(&conditional.clone()));
+    }
+
+    #[test]
+    fn a_condition_that_cannot_be_evaluated_is_refused() {
+        let refused =
+            |text: &str| RequestedProbes::parse("x.Y.z", "timed", Level::Time).unwrap().when(text, false).unwrap_err();
+        assert!(refused("http.path = '/pay' or arg.0 = 'card'").starts_with("column 23 of the condition"));
+        assert!(refused("sql like 'select*'").contains("cannot be read yet"));
+        assert!(refused("arg.0 = 'card").contains("column 9"));
     }
 
     #[test]

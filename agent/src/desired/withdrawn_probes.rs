@@ -209,16 +209,13 @@ impl WithdrawnProbes {
             let name = self.name(withdrawn.probe);
             let (class, method) = name.rsplit_once('.').unwrap_or((&name, ""));
             ClaimRow {
-                id: None,
                 owner: "governor".to_owned(),
                 role: "suppress".to_owned(),
                 class: class.to_owned(),
                 method: method.to_owned(),
-                level: None,
                 state: "active".to_owned(),
                 reason: "called too often; `instr level` inserts the probe again".to_owned(),
-                hits: None,
-                expires: None,
+                ..ClaimRow::default()
             }
         };
         let mut rows: Vec<ClaimRow> = methods.values().flatten().map(row).collect();

@@ -44,7 +44,7 @@ impl ObjectRef<'_> {
 
 /// A local reference of our own: freed when dropped.
 #[derive(Debug)]
-pub(super) struct Local<'jni> {
+pub(crate) struct Local<'jni> {
     jni: &'jni Jni<'jni>,
     object: NonNull<std::ffi::c_void>,
 }
@@ -62,7 +62,7 @@ impl Local<'_> {
     }
 
     /// The object, as long as this reference to it lives.
-    pub(super) fn as_object(&self) -> ObjectRef<'_> {
+    pub(crate) fn as_object(&self) -> ObjectRef<'_> {
         ObjectRef { object: self.object, scope: PhantomData }
     }
 }

@@ -8,6 +8,7 @@ use std::ffi::{CStr, CString};
 use classfile::ModifiedUtf8;
 
 use crate::call_sites::{CallSites, Sum};
+use crate::conditions;
 use crate::config::embedded;
 use crate::contexts::Contexts;
 use crate::jvm::{
@@ -53,7 +54,7 @@ impl RuntimeClasses {
     ) -> Result<RuntimeClasses, String> {
         let (mut recorder, mut ring, mut live, mut sections, mut full, mut watch, mut clock) =
             (None, None, None, None, None, None, None);
-        let (mut contexts, mut sites, mut statement_texts) = (None, None, None);
+        let (mut contexts, mut sites, mut statement_texts, mut conditions) = (None, None, None, None);
         let mut exported = false;
         let mut defined = Vec::with_capacity(embedded::RUNTIME_CLASSES.len());
         refuse_other_runtime(jvmti, jni)?;
@@ -73,6 +74,7 @@ impl RuntimeClasses {
                 "java/instr/Contexts" => contexts = Some(class),
                 "java/instr/Sites" => sites = Some(class),
                 "java/instr/StatementTexts" => statement_texts = Some(class),
+                "java/instr/Conditions" => conditions = Some(class),
                 "java/instr/Full" => full = Some(class),
                 "java/instr/Watch" => watch = Some(class),
                 "java/instr/Clock" => clock = Some(class),
@@ -90,13 +92,17 @@ impl RuntimeClasses {
         let (Some(full), Some(watch), Some(clock)) = (full, watch, clock) else {
             return Err(NO_RUNTIME.to_owned());
         };
-        let (Some(contexts), Some(sites), Some(statement_texts)) = (contexts, sites, statement_texts) else {
+        let (Some(contexts), Some(sites), Some(statement_texts), Some(conditions)) =
+            (contexts, sites, statement_texts, conditions)
+        else {
             return Err(NO_RUNTIME.to_owned());
         };
         jvm::register_recorder_natives(jni, RecorderClasses { ring, live, watch, sections }, natives)
             .map_err(|error| error.to_string())?;
         let (of_contexts, of_sites) = (Contexts::addresses(), CallSites::addresses());
         jvm::register_table_natives(jni, (contexts, of_contexts), (sites, of_sites), note_executed)
+            .map_err(|error| error.to_string())?;
+        jvm::register_condition_natives(jvmti, jni, conditions, conditions::evaluate)
             .map_err(|error| error.to_string())?;
         jvm::register_full_natives(jvmti, jni, full, exceptions::thrown).map_err(|error| error.to_string())?;
         let tick = StaticDoubleField::find(jni, watch, c"tick").map_err(|error| error.to_string())?;

@@ -71,6 +71,7 @@ impl Session {
                 reason: [Some(claim), why].into_iter().flatten().collect::<Vec<_>>().join("; "),
                 hits: None,
                 expires: None,
+                condition: None,
             }
         };
         generation.rules().rules().iter().enumerate().map(row).collect()
@@ -122,6 +123,7 @@ impl Session {
             reason,
             hits: Some(*hits),
             expires: expiry.text(Instant::now()),
+            condition: None,
         }
     }
 
@@ -145,6 +147,7 @@ impl Session {
             reason: format!("instr diagnose{context}{waits}"),
             hits: found.map(|of| of.calls),
             expires: expiry.text(Instant::now()),
+            condition: None,
         }
     }
 
@@ -174,6 +177,8 @@ impl Session {
                 Some("no loaded class has such a method with bytecode that can be changed (not abstract, not native): the context is not met until there is one".to_owned()),
             ),
         };
+        let step = claim.context.as_ref().and_then(|context| Some((context, context.steps().get(at)?)));
+        let condition = step.and_then(|(context, step)| context.condition(*step));
         let of = format!("the context of claim {}", claim.id);
         ClaimRow {
             role: "anchor".to_owned(),
@@ -183,6 +188,7 @@ impl Session {
             state: state.to_owned(),
             reason: [Some(of), why].into_iter().flatten().collect::<Vec<_>>().join("; "),
             hits: None,
+            condition: condition.map(|condition| condition.figures()),
             ..of_probes.clone()
         }
     }

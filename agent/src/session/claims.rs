@@ -6,12 +6,15 @@ use std::time::UNIX_EPOCH;
 use control::{ContextMethod, ProbeRequest, Probed, Removed};
 use instrument_core::internal_name::to_source;
 use instrument_core::level::Level;
+use instrument_core::rules::predicates::Condition;
 use records::probe_registry::LIVE_NUMBERS;
 use rustc_hash::{FxHashMap, FxHashSet};
+use settings::ConditionsConfig;
 use trace::report::counted;
 
 use super::{Kinds, Session};
 use crate::call_sites;
+use crate::conditions::StepCondition;
 use crate::contexts::{self, Context};
 use crate::desired::generation::Generation;
 use crate::desired::withdrawn_probes::WithdrawnProbes;
@@ -27,8 +30,16 @@ const MOST_ROUNDS: usize = 16;
 const MOST_REASONS: usize = 10;
 
 /// Returns the context of requested probes, if they have one.
-pub(super) fn open_context(probes: &RequestedProbes) -> Result<Option<Arc<Context>>, String> {
-    probes.context().map(|text| contexts::of_process().open(&text, probes.within.len())).transpose()
+pub(super) fn open_context(
+    probes: &RequestedProbes,
+    allowed: &ConditionsConfig,
+) -> Result<Option<Arc<Context>>, String> {
+    let Some(text) = probes.context() else { return Ok(None) };
+    let conditions = probes.condition.iter().flat_map(|condition| condition.steps());
+    let of_step = |(at, condition, is_own): (usize, &Condition, bool)| {
+        (at, StepCondition::new(condition.clone(), is_own, allowed))
+    };
+    contexts::of_process().open(&text, probes.within.len(), conditions.map(of_step).collect()).map(Some)
 }
 
 impl Session {
@@ -45,6 +56,7 @@ impl Session {
             Some(context) => probes.within(context)?,
             None => probes,
         };
+        let probes = self.with_condition(probes, request.when.as_deref())?;
         let before = self.instrumentation.generation();
         let mut counted_methods = Vec::new();
         for pattern in probes.patterns() {
@@ -54,7 +66,7 @@ impl Session {
         let expiry = self.expiry_of(request)?;
         let expires = expiry.text_of_new(UNIX_EPOCH.elapsed().unwrap_or_default());
         self.get_ready(Kinds::of(&before.setup).with_claims(&before.setup).and_contexts(probes.context().is_some()))?;
-        let context = open_context(&probes)?;
+        let context = open_context(&probes, &self.instrumentation.config.conditions)?;
         let close = |reason| {
             context.iter().for_each(|context| contexts::of_process().give_up(context));
             reason
@@ -86,7 +98,8 @@ impl Session {
         let has_probes = |name: &&Arc<[u8]>| probes.may_be_in(&String::from_utf8_lossy(name));
         let classes = outcome.changed.iter().filter(has_probes).count();
         let within = self.context_methods(&claim, counted_methods.into_iter().skip(1));
-        Ok(Probed { claim: id, methods, classes, waiting, refused, overruled, expires, within })
+        let condition = probes.asked_condition().map(str::to_owned);
+        Ok(Probed { claim: id, methods, classes, waiting, refused, overruled, expires, within, condition })
     }
 
     /// Returns the methods of a claim's context; one that gets no anchor in any class counts none, whatever its name matches.
@@ -100,7 +113,11 @@ impl Session {
             method: of.text(),
             methods: if has_anchor(at, of) { methods } else { 0 },
         };
-        claim.probes.within.iter().zip(counted).enumerate().map(method).collect()
+        // That the recorded method has an anchor of its own is no news.
+        let own =
+            claim.probes.condition.iter().flat_map(|of| of.steps()).find(|(.., is_own)| *is_own).map(|(at, ..)| at);
+        let methods = claim.probes.within.iter().zip(counted).enumerate().map(|of| (of.0, method(of)));
+        methods.filter(|(at, of)| own != Some(*at) || of.methods == 0).map(|(_, of)| of).collect()
     }
 
     /// Takes a claim back of which nothing was inserted.

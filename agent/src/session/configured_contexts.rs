@@ -50,7 +50,7 @@ impl Session {
         }
         let mut begun = Vec::new();
         for probes in wanted {
-            match open_context(&probes) {
+            match open_context(&probes, &self.instrumentation.config.conditions) {
                 Ok(context) => begun.push((probes, context)),
                 Err(reason) => {
                     let contexts = contexts::of_process();
@@ -95,7 +95,8 @@ impl Session {
 fn requested(setup: &Setup, context: &ContextConfig) -> Result<RequestedProbes, String> {
     let methods = context.methods.as_deref().unwrap_or_default();
     let probes = RequestedProbes::parse(methods, context.template_name(), context.level)?;
-    let probes = probes.within(context.within.as_deref().unwrap_or_default())?;
+    let probes = context.within.as_deref().into_iter().try_fold(probes, RequestedProbes::within)?;
+    let probes = context.when.as_deref().into_iter().try_fold(probes, |probes, when| probes.when(when, false))?;
     for pattern in probes.patterns() {
         pattern.rules(&setup.templates, &setup.config.exclude)?;
     }

@@ -52,13 +52,14 @@ impl Session {
         let methods = claim.methods.as_deref().unwrap_or_default();
         let probes = RequestedProbes::parse(methods, &claim.template, claim.level)?;
         let probes = claim.within.iter().try_fold(probes, |probes, context| probes.within(context))?;
+        let probes = claim.when.iter().try_fold(probes, |probes, when| probes.when(when, false))?;
         let generation = self.instrumentation.generation();
         for pattern in probes.patterns() {
             pattern.rules(generation.templates(), &generation.setup.config.exclude)?;
         }
         let limits = limits_of(claim);
         self.check_limits(&limits)?;
-        let context = open_context(&probes)?;
+        let context = open_context(&probes, &self.instrumentation.config.conditions)?;
         Ok((probes, context, Expiry::exactly(limits, Instant::now(), last_cpu_time(&limits))))
     }
 
@@ -112,7 +113,8 @@ fn limits_of(claim: &PinnedClaim) -> ClaimLimits {
 fn pinned_claim(probes: &RequestedProbes, limits: &ClaimLimits) -> PinnedClaim {
     PinnedClaim {
         methods: Some(probes.text()),
-        within: probes.context(),
+        within: probes.asked_within(),
+        when: probes.asked_condition().map(str::to_owned),
         template: probes.template.clone(),
         level: probes.level,
         time: limits.seconds.map(Duration::from_secs),

@@ -5,7 +5,7 @@ use instrument_core::template::{Purpose, TemplateLibrary};
 use rustc_hash::FxHashMap;
 
 use super::wishes::{Decided, InContexts};
-use crate::contexts::{self, INERT_ANCHOR};
+use crate::contexts::{self, INERT_ANCHOR, MethodAnchors};
 use crate::desired::ConditionalProbe;
 
 /// The places of a class.
@@ -32,7 +32,7 @@ pub(super) fn of<'d>(
     (class, decided): (&[u8], &'d Decided),
     slots: &[ProbeSlot],
 ) -> NumberedPlaces<'d> {
-    let mut left: FxHashMap<usize, (Vec<&'d ConditionalProbe>, Vec<u32>)> = FxHashMap::default();
+    let mut left: FxHashMap<usize, (Vec<&'d ConditionalProbe>, MethodAnchors)> = FxHashMap::default();
     let mut places = NumberedPlaces::default();
     for slot in slots {
         let purpose = library.get(slot.template).map_or(Purpose::Rules, |template| template.purpose);
@@ -51,12 +51,16 @@ pub(super) fn of<'d>(
             }
             // It asks for no number.
             Purpose::StatementTexts => continue,
-            Purpose::Anchor | Purpose::Conditional => {}
+            Purpose::Anchor | Purpose::ConditionalAnchor | Purpose::OwnAnchor | Purpose::Conditional => {}
         }
         let of_method = || decided.in_contexts(slot.method_index).map(of_method).unwrap_or_default();
         let (probes, anchors) = left.entry(slot.method_index).or_insert_with(of_method);
         match purpose {
-            Purpose::Anchor => places.fixed.push((slot.offset, anchors.pop().unwrap_or(INERT_ANCHOR))),
+            Purpose::Anchor => places.fixed.push((slot.offset, anchors.plain.pop().unwrap_or(INERT_ANCHOR))),
+            Purpose::ConditionalAnchor => {
+                places.fixed.push((slot.offset, anchors.conditional.pop().unwrap_or(INERT_ANCHOR)));
+            }
+            Purpose::OwnAnchor => places.fixed.push((slot.offset, anchors.own.pop().unwrap_or(INERT_ANCHOR))),
             Purpose::Rules | Purpose::CallSites | Purpose::StatementTexts | Purpose::Conditional => {
                 let of_template = probes.iter().position(|probe| probe.template == slot.template);
                 let conditional = of_template.map(|at| probes.swap_remove(at));

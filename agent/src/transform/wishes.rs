@@ -231,15 +231,19 @@ fn all_templates(library: &TemplateLibrary, effective: &Effective, contexts: Opt
         return Arc::clone(&effective.templates);
     };
     let anchors = (0..AnchorStep::words(steps)).filter_map(|_| library.anchor());
+    let conditions = || steps.iter().filter_map(AnchorStep::condition);
+    // A condition of the method's own calls is evaluated around their probe. Others are the innermost, as a call is not inside a context by itself.
+    let own = conditions().filter(|of| of.is_own).filter_map(|_| library.own_anchor());
+    let conditional = conditions().filter(|of| !of.is_own).filter_map(|_| library.conditional_anchor());
     let call_sites = measured.and_then(|_| library.call_sites());
     let of_probes = probes.iter().map(|probe| probe.template);
-    effective
-        .templates
-        .iter()
-        .copied()
+    let of_rules = effective.templates.iter().copied();
+    of_rules
+        .chain(own)
         .chain(of_probes)
         .chain(*statement_text)
         .chain(anchors)
+        .chain(conditional)
         .chain(call_sites)
         .collect()
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use control::{ClaimList, ClaimRow, ContextMethod, Probed, Removed, Request};
+use control::{ClaimList, ClaimRow, ConditionFigures, ContextMethod, Probed, Removed, Request};
 use instrument_core::level::Level;
 use trace::report::counted;
 
@@ -25,6 +25,9 @@ pub(crate) struct ProbeArguments {
     /// Record only while these methods are executing on the thread, in this order, the outermost first: 'a.B.c > d.E.f'.
     #[arg(long = "in", value_name = "METHODS")]
     within: Option<String>,
+    /// Record only if this holds for the call of the outermost method of `--in`, or of the method itself: "arg.0 = 'card' and http.path = '/pay'".
+    #[arg(long, value_name = "CONDITION")]
+    when: Option<String>,
     /// How long the probes stay: `30s`, `10m`, `2h`.
     #[arg(long = "for", value_name = "TIME", value_parser = seconds)]
     time: Option<u64>,
@@ -104,6 +107,7 @@ fn request(arguments: &ProbeArguments) -> Request {
         level: Some(arguments.level),
         template: Some(arguments.template.clone()),
         within: arguments.within.clone(),
+        when: arguments.when.clone(),
         seconds: arguments.time,
         calls: arguments.calls,
         cycles: arguments.cycles,
@@ -182,7 +186,7 @@ fn cycles(text: &str) -> Result<u64, String> {
 }
 
 fn probed_text(pid: u32, methods: &str, probed: &Probed) -> String {
-    let Probed { claim, methods: probes, classes, waiting, refused, overruled, expires, within } = probed;
+    let Probed { claim, methods: probes, classes, waiting, refused, overruled, expires, within, condition } = probed;
     let mut lines = vec![match (classes, probes) {
         (0, 0) if !waiting.is_empty() || !refused.is_empty() => {
             format!("claim {claim}: no probe yet; `instr remove {pid} {claim}` ends it")
@@ -206,6 +210,7 @@ fn probed_text(pid: u32, methods: &str, probed: &Probed) -> String {
         ),
     }];
     lines.extend(context_lines(within));
+    lines.extend(condition.iter().map(|condition| format!("recorded only if: {condition}")));
     lines.extend(waiting.iter().map(|reason| format!("waits: {reason}")));
     lines.extend(refused.iter().map(|reason| format!("refused: {reason}")));
     lines.extend(overruled.clone());
@@ -241,18 +246,29 @@ fn table(claims: &[ClaimRow]) -> String {
         "{:>4}  {:<9} {:<11} {:<6} {:<8} {:<50} reason",
         "id", "owner", "role", "level", "state", "methods"
     )];
-    for ClaimRow { id, owner, role, class, method, level, state, reason, hits, expires } in claims {
+    for ClaimRow { id, owner, role, class, method, level, state, reason, hits, expires, condition } in claims {
         let id = id.map_or_else(String::new, |id| id.to_string());
         let level = level.as_deref().unwrap_or("");
         let methods = format!("{class}.{method}");
         let hits = hits.map_or_else(String::new, |hits| format!("; {}", counted(hits, "call")));
         let expires = expires.as_ref().map_or_else(String::new, |expires| format!("; ends {expires}"));
+        let condition = condition.as_ref().map_or_else(String::new, condition_text);
         lines.push(format!(
-            "{id:>4}  {owner:<9} {role:<11} {level:<6} {state:<8} {methods:<50} {reason}{hits}{expires}"
+            "{id:>4}  {owner:<9} {role:<11} {level:<6} {state:<8} {methods:<50} {reason}{hits}{expires}{condition}"
         ));
     }
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// Returns how often a condition was evaluated, and what came of it.
+fn condition_text(of: &ConditionFigures) -> String {
+    let ConditionFigures { condition: _, evaluated, held, failed, last_failure } = of;
+    let evaluated = counted(*evaluated, "time");
+    let why = last_failure.as_ref().map_or_else(String::new, |why| format!(", last because {why}"));
+    let failed =
+        if *failed > 0 { format!(", could not be evaluated {}{why}", counted(*failed, "time")) } else { String::new() };
+    format!("; the condition was evaluated {evaluated}, held {}{failed}", counted(*held, "time"))
 }
 
 #[cfg(test)]
@@ -300,6 +316,7 @@ mod tests {
             overruled: None,
             expires: None,
             within: Vec::new(),
+            condition: None,
         };
         let text = |classes, methods| probed_text(7, "a.B.c", &probed(classes, methods));
         assert!(

@@ -12,7 +12,7 @@ use instrument_core::level::Level;
 use instrument_core::rules::patterns::pattern_error::PatternError;
 use serde_json::json;
 
-use super::patterns::{context, methods, plain_context};
+use super::patterns::{condition, context, methods, plain_context};
 
 const HEAD: &str = "# Probes that `instr probe --pin` keeps for the next start. instr rewrites this file; `instr remove` takes a claim out of it.\n";
 const LONGEST: Duration = Duration::from_secs(366 * 86_400);
@@ -25,6 +25,8 @@ declare_table! {
         methods: Option<String> = key("methods", parsed(methods)),
         /// Calls are recorded only while these methods are executing, in this order: `a.B.c > d.E.f`.
         within: Option<String> = key("in", parsed(context)),
+        /// Calls are recorded only if this holds: `arg.0 = 'card'`.
+        when: Option<String> = key("when", parsed(condition)),
         /// The template.
         template: String = key("template", text(), "timed".to_owned()),
         /// The level.
@@ -49,7 +51,8 @@ impl PinnedClaim {
     /// Whether both want the same probes, whatever their limits.
     pub fn wants_the_same(&self, other: &PinnedClaim) -> bool {
         let wanted = |claim: &'_ PinnedClaim| {
-            (claim.methods.clone(), claim.within.as_deref().map(plain_context), claim.template.clone(), claim.level)
+            let within = claim.within.as_deref().map(plain_context);
+            (claim.methods.clone(), within, claim.when.clone(), claim.template.clone(), claim.level)
         };
         wanted(self) == wanted(other)
     }
@@ -75,12 +78,13 @@ fn read_claims(top: &TableReader<'_, '_>, problems: &mut Problems) -> Vec<Pinned
 pub fn claims_text(claims: &[PinnedClaim]) -> String {
     let mut file = HEAD.to_owned();
     for claim in claims {
-        let PinnedClaim { methods, within, template, level, time, calls, cycles, healthy_for, while_healthy, line: _ } =
-            claim;
+        let PinnedClaim { methods, within, when, template, level, .. } = claim;
+        let PinnedClaim { time, calls, cycles, healthy_for, while_healthy, .. } = claim;
         let seconds = |time: &Duration| json!(format!("{} s", time.as_secs()));
         let keys = [
             ("methods", methods.as_ref().map(|methods| json!(methods))),
             ("in", within.as_ref().map(|within| json!(within))),
+            ("when", when.as_ref().map(|when| json!(when))),
             ("template", Some(json!(template))),
             ("level", Some(json!(level.name()))),
             ("for", time.as_ref().map(seconds)),
@@ -125,6 +129,7 @@ mod tests {
         let simple = PinnedClaim { methods: Some("com.acme.Shop.*".to_owned()), ..PinnedClaim::default() };
         let limited = PinnedClaim {
             within: Some("com.acme.Web.handle > com.acme.Cart.pay".to_owned()),
+            when: Some("arg.0 = 'it''s \"5\"'".to_owned()),
             methods: Some("a.Odd.say \"hello\\\"".to_owned()),
             template: "mine".to_owned(),
             level: Level::Full,

@@ -5,13 +5,15 @@ use instrument_core::declare_table;
 use instrument_core::level::Level;
 use serde_spanned::Spanned;
 
-use super::patterns::{context, methods};
+use super::patterns::{condition, context, methods};
 
 declare_table! {
     /// Probes that record only inside a context: while its methods are executing on the thread, in their order (docs/probes.md). There may be any number.
     pub struct ContextConfig = "context" {
         /// The methods of the context, the outermost first: `"a.B.c > d.E.f"`; 1 to 16, each as `package.Class.method` with `*` and `**`.
         within: Option<String> = key("in", parsed(context)),
+        /// Only if this holds for the call of the outermost method, or of the recorded one if there is no `in`: `"arg.0 = 'card'"` (docs/probes.md).
+        when: Option<String> = key("when", parsed(condition)),
         /// The methods whose calls are recorded there, as `package.Class.method` with `*` and `**`.
         methods: Option<String> = key("methods", parsed(methods)),
         /// The template, which must have a live variant; `timed` unless stated.
@@ -36,7 +38,7 @@ pub(crate) fn read_contexts(top: &TableReader<'_, '_>, problems: &mut Problems) 
     read_tables(top, problems, |table, span, problems| {
         let line = problems.source().line_at(span.start);
         for (key, example) in [("in", "a.B.c > d.E.f"), ("methods", "package.Class.method")] {
-            if table.value(key).is_none() {
+            if table.value(key).is_none() && (key == "methods" || table.value("when").is_none()) {
                 let help = format!("add `{key} = \"{example}\"`");
                 problems.error(span.clone(), format!("the context has no `{key}`"), Some(help));
             }

@@ -2,6 +2,7 @@
 
 use instrument_core::rules::patterns::NameGlob;
 use instrument_core::rules::patterns::pattern_error::PatternError;
+use instrument_core::rules::predicates::Condition;
 
 /// Most methods of a context.
 const MOST_METHODS: usize = 16;
@@ -19,6 +20,11 @@ pub(super) fn methods(text: &str) -> Result<String, PatternError> {
         return Err(error.suggest("write `package.Class.method`"));
     }
     Ok(text.to_owned())
+}
+
+/// Reads a condition.
+pub(super) fn condition(text: &str) -> Result<String, PatternError> {
+    Condition::parse(text).map(|condition| condition.text().to_owned())
 }
 
 /// Reads methods with `>` between them.

@@ -153,6 +153,23 @@ impl<'jni> LoadedClass<'jni> {
         result.is_ok() && status & jvmti::JVMTI_CLASS_STATUS_PREPARED != 0
     }
 
+    /// Whether objects may be of this very class: it is neither an interface nor abstract.
+    pub(crate) fn is_concrete(self, jvmti: Jvmti) -> bool {
+        const ABSTRACT_OR_INTERFACE: jni::jint = 0x0600;
+        let mut flags = 0;
+        // SAFETY: valid environment, live class, out-parameter on our stack.
+        let result = unsafe { jvmti_call!(jvmti, GetClassModifiers, self.class.raw(), &mut flags) };
+        result.is_ok() && flags & ABSTRACT_OR_INTERFACE == 0
+    }
+
+    /// Whether the class is initialised: its static code has run.
+    pub(crate) fn is_initialised(self, jvmti: Jvmti) -> bool {
+        let mut status = 0;
+        // SAFETY: valid environment, live class, out-parameter on our stack.
+        let result = unsafe { jvmti_call!(jvmti, GetClassStatus, self.class.raw(), &mut status) };
+        result.is_ok() && status & jvmti::JVMTI_CLASS_STATUS_INITIALIZED != 0
+    }
+
     /// Runs `body` with the super class and the direct interfaces of a prepared class.
     pub(crate) fn with_super_types<R>(
         self,

@@ -48,6 +48,10 @@ impl MethodId {
         NonNull::new(method).map(MethodId)
     }
 
+    pub(in crate::jvm) fn raw(self) -> jni::jmethodID {
+        self.0.as_ptr()
+    }
+
     /// An id that no JVM gave; it must not reach one.
     #[cfg(test)]
     pub(crate) fn of_number(number: usize) -> MethodId {

@@ -37,8 +37,7 @@ impl LiveControl {
                 level: Some(level.name().to_owned()),
                 state: "active".to_owned(),
                 reason: reason.clone(),
-                hits: None,
-                expires: None,
+                ..ClaimRow::default()
             });
         }
         rows.sort_by(|a, b| (&a.class, &a.method).cmp(&(&b.class, &b.method)));

@@ -209,8 +209,7 @@ impl LiveControl {
                 level: Some(level.name().to_owned()),
                 state: "active".to_owned(),
                 reason: format!("instr level, {}", counted(probes as u64, "method")),
-                hits: None,
-                expires: None,
+                ..ClaimRow::default()
             }
         };
         state.level_claims.iter().map(row).collect()

@@ -106,7 +106,7 @@ impl Session {
     /// Begins a diagnosis.
     pub(super) fn begin_diagnosis(self: &Arc<Self>, request: &DiagnoseRequest) -> Result<Diagnosis, Refusal> {
         let root = self.method_to_diagnose(request)?;
-        let probes = requested(&root, request)?;
+        let probes = self.with_condition(requested(&root, request)?, request.when.as_deref())?;
         let _one_at_a_time = self.reloading.lock();
         if self.instrumentation.is_leaving() {
             return Err(Refusal::new(ErrorCode::Ended, "the recording has ended: nothing would be measured"));
@@ -117,7 +117,7 @@ impl Session {
             self.check_number_of_methods(method, super::claims::MOST_METHODS)?;
         }
         self.get_ready(Kinds::of(&before.setup).with_claims(&before.setup).and_contexts(probes.context().is_some()))?;
-        let context = open_context(&probes)?;
+        let context = open_context(&probes, &self.instrumentation.config.conditions)?;
         let number = call_sites::of_process().begin().inspect_err(|_| {
             context.iter().for_each(|context| contexts::of_process().give_up(context));
         })?;
@@ -209,11 +209,7 @@ fn requested(root: &MeantMethod, request: &DiagnoseRequest) -> Result<RequestedP
         Some(context) => probes.within(context)?,
         None => probes,
     };
-    match &request.when {
-        Some(_) => Err(Refusal::from("this agent knows no conditions (`--when`)".to_owned())
-            .help("restrict the diagnosis to a context: `--in`")),
-        None => Ok(probes),
-    }
+    Ok(probes)
 }
 
 fn expiry_of(request: &DiagnoseRequest) -> Expiry {

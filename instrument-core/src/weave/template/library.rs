@@ -7,7 +7,7 @@ use rustc_hash::FxBuildHasher;
 use super::problem::TemplateProblem;
 use super::runtime_members::RuntimeClasses;
 use super::symbol::Symbol;
-use super::{BUILT_IN, CONTEXT_CATEGORY, DIAGNOSIS_CATEGORY, Purpose, Template, TemplateId, category, read};
+use super::{BUILT_IN, DIAGNOSIS_CATEGORY, Purpose, Template, TemplateId, category, read};
 use crate::level::Level;
 
 /// All templates, built-in and the user's own. Immutable once built, shared by all threads.
@@ -36,8 +36,8 @@ impl TemplateLibrary {
         let (count, content) = (templates.len(), FxBuildHasher.hash_one(bytes));
         for mut template in templates {
             template.content = content;
-            if template.category == CONTEXT_CATEGORY {
-                template.purpose = Purpose::Anchor;
+            if let Some(purpose) = Purpose::of_category(&template.category) {
+                template.purpose = purpose;
             } else if template.declares_scope() && template.origin == BUILT_IN {
                 template.purpose = Purpose::CallSites;
             } else if template.category == DIAGNOSIS_CATEGORY && template.origin == BUILT_IN {
@@ -88,6 +88,16 @@ impl TemplateLibrary {
     /// Returns the template that marks the methods of contexts.
     pub fn anchor(&self) -> Option<TemplateId> {
         self.for_purpose(Purpose::Anchor).next().map(|(id, _)| id)
+    }
+
+    /// Returns the template that marks calls of these methods for which a condition holds.
+    pub fn conditional_anchor(&self) -> Option<TemplateId> {
+        self.for_purpose(Purpose::ConditionalAnchor).next().map(|(id, _)| id)
+    }
+
+    /// Returns the template that marks calls for which a condition holds around the probe in the same method.
+    pub fn own_anchor(&self) -> Option<TemplateId> {
+        self.for_purpose(Purpose::OwnAnchor).next().map(|(id, _)| id)
     }
 
     /// Returns the template around the bodies of which calls are measured.

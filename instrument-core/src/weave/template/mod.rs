@@ -82,6 +82,10 @@ pub enum Purpose {
     Conditional,
     /// Contexts: it marks that the method is executing, and records nothing.
     Anchor,
+    /// Contexts with a condition: the same, in calls for which the condition holds.
+    ConditionalAnchor,
+    /// Conditions of the method whose calls are recorded: the same, around the probe.
+    OwnAnchor,
     /// Diagnoses, around a body of which calls are measured where they are made.
     CallSites,
     /// Diagnoses, around statements of JDBC whose texts they want: it records nothing.
@@ -91,8 +95,22 @@ pub enum Purpose {
 /// The origin of instr's own templates.
 pub const BUILT_IN: &str = "built-in";
 
-/// The category of the template that contexts put into methods. No rule can name it.
-pub(crate) const CONTEXT_CATEGORY: &str = "context";
+impl Purpose {
+    /// Returns the purpose of the templates of a category that no rule can name; `None` for all others.
+    pub(crate) fn of_category(category: &str) -> Option<Purpose> {
+        match category {
+            "context" => Some(Purpose::Anchor),
+            "context-condition" => Some(Purpose::ConditionalAnchor),
+            "own-condition" => Some(Purpose::OwnAnchor),
+            _ => None,
+        }
+    }
+
+    /// Whether it marks that a method is executing.
+    pub fn is_anchor(self) -> bool {
+        matches!(self, Purpose::Anchor | Purpose::ConditionalAnchor | Purpose::OwnAnchor)
+    }
+}
 
 /// The category of the templates that diagnoses put into methods. No rule can name them.
 pub(crate) const DIAGNOSIS_CATEGORY: &str = "diagnosis";
@@ -115,7 +133,7 @@ impl Template {
 
     /// Whether it records its calls: it asks for the number of its probe. An anchor asks for a number of its own.
     pub fn records(&self) -> bool {
-        self.needs.probe_id && self.purpose != Purpose::Anchor
+        self.needs.probe_id && !self.purpose.is_anchor()
     }
 
     /// Whether it declares a scope, so that methods with it may have call sites.

@@ -14,8 +14,8 @@ use super::runtime_members::RuntimeClasses;
 use super::symbol::{BootstrapRow, Symbol, SymbolReader};
 use super::type_walk::class_symbol;
 use super::{
-    BUILT_IN, CONTEXT_CATEGORY, Operation, OperationKind, Purpose, Template, TemplateFrame, TemplateHandler,
-    TemplateProblem, TemplateType, lint,
+    BUILT_IN, Operation, OperationKind, Purpose, Template, TemplateFrame, TemplateHandler, TemplateProblem,
+    TemplateType, lint,
 };
 use crate::level::Level;
 use crate::weave::template::SinglePassForm;
@@ -184,10 +184,9 @@ fn template(place: &mut Place<'_>, marks: Marks) -> Result<Template, Problems> {
     if let Some(message) = category::problem(&marks.category) {
         return Err(vec![place.problem(0, message)]);
     }
-    if marks.category == CONTEXT_CATEGORY && place.origin != BUILT_IN {
-        return Err(vec![
-            place.problem(0, format!("has the category `{CONTEXT_CATEGORY}`, which is instr's own; use another word")),
-        ]);
+    if Purpose::of_category(&marks.category).is_some() && place.origin != BUILT_IN {
+        let message = format!("has the category `{}`, which is instr's own; use another word", marks.category);
+        return Err(vec![place.problem(0, message)]);
     }
     let mut lifted = lift(place, &code)?;
     lifted.read_tables(place, &code).map_err(|error| unreadable(place, error))?;

@@ -126,6 +126,50 @@ public final class Contexts {
     }
 
     /**
+     * Returns whether an anchor of one step would make it: the steps before it in its context are executing.
+     *
+     * @param anchor the number of the anchor, {@link Target#id()}
+     * @return false if the context is not armed
+     */
+    public static boolean isNext(int anchor) {
+        long of = ANCHORS + ((long) anchor << ANCHOR_STRIDE);
+        long mask = U.getLong(of);
+        if (mask == 0L) return false;
+        if ((U.getLong(of + FIRST) & mask) != 0L) return true;
+        long place = place();
+        return place != 0L && (U.getLong(place + BITS + ((long) (anchor & WORDS - 1) << 3)) << 1 & mask) != 0L;
+    }
+
+    /**
+     * Returns the same for an anchor that changes nothing within another call that makes the step.
+     *
+     * @param anchor the number of the anchor, {@link Target#id()}
+     * @return false also if the step is executing already
+     */
+    public static boolean isOutermostNext(int anchor) {
+        if (!isNext(anchor)) return false;
+        long place = place();
+        long mask = U.getLong(ANCHORS + ((long) anchor << ANCHOR_STRIDE));
+        return place == 0L || (U.getLong(place + BITS + ((long) (anchor & WORDS - 1) << 3)) & mask) == 0L;
+    }
+
+    /**
+     * Begins a call of an anchor that is not a step of its context, even if the thread is inside another call that is.
+     *
+     * @param anchor the number of the anchor, {@link Target#id()}
+     * @return what {@link #leave} needs
+     */
+    public static long without(int anchor) {
+        long place = place();
+        if (place == 0L) return 0L;
+        int word = anchor & WORDS - 1;
+        long at = place + BITS + ((long) word << 3);
+        long before = U.getLong(at);
+        U.putLong(at, before & ~U.getLong(ANCHORS + ((long) anchor << ANCHOR_STRIDE)));
+        return before | word << 1 | RESTORE;
+    }
+
+    /**
      * Ends a call of an anchor.
      *
      * @param before what {@link #anchor} returned

@@ -1,0 +1,111 @@
+//! The values of one call, as a condition asks for them.
+
+use instrument_core::rules::predicates::{
+    MemberPath, Path, Root, Unreadable, Value, Values, baggage_entry, query_parameter,
+};
+
+use super::StepCondition;
+use crate::jvm::{
+    AnchoredCall, Local, ObjectRef, PlainValue, ReadValue, RequestGetter, class_name, logging_context, plain_value,
+    request_text,
+};
+
+/// Arguments among which the request is looked for.
+const MOST_ARGUMENTS: usize = 16;
+
+/// Reads values of one call.
+pub(super) struct CallValues<'c> {
+    of: &'c StepCondition,
+    call: AnchoredCall<'c>,
+}
+
+impl Values for CallValues<'_> {
+    fn value(&mut self, path: &Path) -> Result<Value, Unreadable> {
+        let AnchoredCall { jvmti, jni, arguments, receiver, .. } = self.call;
+        let text = |text: Option<String>| text.map_or(Value::Null, Value::Text);
+        match &path.root {
+            Root::Argument(index) => {
+                let index = usize::from(*index);
+                if index >= arguments.count(jni) {
+                    return Err(Unreadable(format!("a method of this name has no argument {index}")));
+                }
+                self.member_of(arguments.get(jni, index), &path.members)
+            }
+            Root::Receiver => {
+                let receiver = receiver.ok_or_else(|| Unreadable("a static method has no `this`".to_owned()))?;
+                self.within(receiver, &path.members)
+            }
+            Root::HttpPath => self.of_request(RequestGetter::Path).map(text),
+            Root::HttpMethod => self.of_request(RequestGetter::Method).map(text),
+            Root::HttpHeader(name) => self.of_request(RequestGetter::Header(name)).map(text),
+            Root::HttpQuery(name) => {
+                let query = self.of_request(RequestGetter::Query)?;
+                Ok(text(query.and_then(|query| query_parameter(&query, name))))
+            }
+            Root::Baggage(key) => {
+                let from = self.of_request(RequestGetter::RemoteAddress)?.unwrap_or_default();
+                if !self.of.allowed.is_believed(&from) {
+                    return Err(Unreadable(format!(
+                        "baggage of {from} is not believed: `baggage-from` in [conditions]"
+                    )));
+                }
+                let header = self.of_request(RequestGetter::Header("baggage"))?;
+                Ok(text(header.and_then(|header| baggage_entry(&header, key))))
+            }
+            Root::Mdc(key) => {
+                let found = logging_context(jvmti, jni, key);
+                found.map(text).map_err(|thrown| Unreadable(format!("org.slf4j.MDC.get has thrown {thrown}")))
+            }
+            Root::Sql => Err(Unreadable("`sql` cannot be read yet".to_owned())),
+        }
+    }
+}
+
+impl<'c> CallValues<'c> {
+    pub(super) fn new(of: &'c StepCondition, call: AnchoredCall<'c>) -> CallValues<'c> {
+        CallValues { of, call }
+    }
+
+    /// The value of members after each other; null if one of the objects on the way is.
+    fn member_of(&self, object: Option<Local<'_>>, members: &[MemberPath]) -> Result<Value, Unreadable> {
+        object.map_or(Ok(Value::Null), |object| self.within(object.as_object(), members))
+    }
+
+    fn within(&self, object: ObjectRef<'_>, members: &[MemberPath]) -> Result<Value, Unreadable> {
+        let AnchoredCall { jvmti, jni, .. } = self.call;
+        let Some((first, rest)) = members.split_first() else {
+            return Ok(match plain_value(jni, object) {
+                Some(plain) => value_of(plain),
+                None => Value::Object(class_name(jvmti, jni, object).unwrap_or_default()),
+            });
+        };
+        let read = self.of.members.read(self.call, object, first, &self.of.allowed).map_err(Unreadable)?;
+        match read {
+            ReadValue::Plain(plain) if rest.is_empty() => Ok(value_of(plain)),
+            ReadValue::Plain(_) => Err(Unreadable(format!("{} has no parts", super::members::written(first)))),
+            ReadValue::Object(object) => self.within(object.as_object(), rest),
+            ReadValue::Null => Ok(Value::Null),
+        }
+    }
+
+    /// What a getter of the request returns that is an argument of the call.
+    fn of_request(&self, getter: RequestGetter<'_>) -> Result<Option<String>, Unreadable> {
+        let AnchoredCall { jvmti, jni, arguments, .. } = self.call;
+        for index in 0..arguments.count(jni).min(MOST_ARGUMENTS) {
+            let Some(argument) = arguments.get(jni, index) else { continue };
+            if let Some(text) = request_text(jvmti, jni, argument.as_object(), getter) {
+                return text.map_err(|thrown| Unreadable(format!("a getter of the request has thrown {thrown}")));
+            }
+        }
+        Err(Unreadable("none of the arguments is an HTTP request".to_owned()))
+    }
+}
+
+fn value_of(plain: PlainValue) -> Value {
+    match plain {
+        PlainValue::Text(text) => Value::Text(text),
+        PlainValue::Whole(whole) => Value::Whole(whole),
+        PlainValue::Real(real) => Value::Real(real),
+        PlainValue::Boolean(is) => Value::Boolean(is),
+    }
+}

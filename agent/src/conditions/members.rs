@@ -1,0 +1,210 @@
+//! Fields and getters of classes, by name. What was found for a class is kept.
+
+use std::sync::Arc;
+
+use classfile::{ConstantPool, access, opcode};
+use instrument_core::rules::nearest_name::nearest_name;
+use instrument_core::rules::predicates::MemberPath;
+use parking_lot::RwLock;
+use settings::ConditionsConfig;
+
+use crate::jvm::{
+    AnchoredCall, FieldId, FieldNames, Jni, Jvmti, LoadedClass, Member, MethodId, MethodNames, ObjectClass, ObjectRef,
+    ReadValue, fields_with_ids, methods_with_ids, with_class_of,
+};
+
+/// Classes and members that are known at a time.
+const MOST_KNOWN: usize = 64;
+/// Super classes that are looked at.
+const DEEPEST: usize = 64;
+/// `aload_0`, `getfield`, a return: the bytecode of a getter that only returns a field.
+const LENGTH_OF_PLAIN_GETTER: usize = 5;
+
+/// Members that were found, by their place in the condition.
+#[derive(Debug, Default)]
+pub(super) struct KnownMembers(RwLock<Vec<Arc<Known>>>);
+
+#[derive(Debug)]
+struct Known {
+    path: MemberPath,
+    member: Member,
+}
+
+/// A member of a class, not yet bound to it.
+pub(super) enum Found {
+    Field(FieldId, FieldNames),
+    Getter(MethodId, MethodNames),
+}
+
+impl Found {
+    /// Returns the descriptor of its value.
+    pub(super) fn descriptor(&self) -> &[u8] {
+        match self {
+            Found::Field(_, names) => &names.descriptor,
+            Found::Getter(_, names) => names.descriptor.strip_prefix(b"()").unwrap_or_default(),
+        }
+    }
+}
+
+impl KnownMembers {
+    /// Returns the value of a member of an object, or why it cannot be read.
+    pub(super) fn read<'jni>(
+        &self,
+        AnchoredCall { jvmti, jni, .. }: AnchoredCall<'jni>,
+        object: ObjectRef<'_>,
+        path: &MemberPath,
+        allowed: &ConditionsConfig,
+    ) -> Result<ReadValue<'jni>, String> {
+        let known = with_class_of(jni, object, |class| Some(self.of_class(jvmti, jni, class, path, allowed)));
+        let known = known.unwrap_or_else(|| Err("the class of an object is unknown".to_owned()))?;
+        known.member.read(jvmti, jni, object).map_err(|thrown| format!("{} has thrown {thrown}", written(path)))
+    }
+
+    fn of_class(
+        &self,
+        jvmti: Jvmti,
+        jni: &Jni<'_>,
+        class: ObjectClass<'_>,
+        path: &MemberPath,
+        allowed: &ConditionsConfig,
+    ) -> Result<Arc<Known>, String> {
+        let is_it = |known: &&Arc<Known>| known.path == *path && known.member.is_of(jni, class);
+        if let Some(known) = self.0.read().iter().find(is_it) {
+            return Ok(Arc::clone(known));
+        }
+        let loaded = class.as_loaded().ok_or("the class of an object is unknown")?;
+        let member = match find(jvmti, jni, loaded, path, allowed)? {
+            Found::Field(id, names) => Member::field(jni, class, (id, &names)),
+            Found::Getter(id, names) => Member::getter(jni, class, (id, &names)),
+        };
+        let known = Arc::new(Known { path: path.clone(), member: member.ok_or("no memory")? });
+        let all = &mut *self.0.write();
+        if all.len() >= MOST_KNOWN {
+            all.remove(0);
+        }
+        all.push(Arc::clone(&known));
+        Ok(known)
+    }
+}
+
+/// Returns the member of this name of a class, or why there is none that may be read.
+pub(super) fn find(
+    jvmti: Jvmti,
+    jni: &Jni<'_>,
+    class: LoadedClass<'_>,
+    path: &MemberPath,
+    allowed: &ConditionsConfig,
+) -> Result<Found, String> {
+    let of_class = class.any_internal_name(jvmti).unwrap_or_default();
+    let of_class = String::from_utf8_lossy(&of_class).replace('/', ".");
+    match path {
+        MemberPath::Field(name) => {
+            let found = in_super_classes(jvmti, jni, class, DEEPEST, &mut |class| field(jvmti, class, name.as_bytes()));
+            found.map(|(id, names)| Found::Field(id, names)).ok_or_else(|| {
+                let names = fields_with_ids(jvmti, class).into_iter().map(|(_, names)| names.name);
+                no_member(&format!("{of_class} has no field `{name}`"), names.collect())
+            })
+        }
+        MemberPath::Getter(name) => getter(jvmti, jni, (class, &of_class), name, allowed),
+    }
+}
+
+fn getter(
+    jvmti: Jvmti,
+    jni: &Jni<'_>,
+    (class, of_class): (LoadedClass<'_>, &str),
+    name: &str,
+    allowed: &ConditionsConfig,
+) -> Result<Found, String> {
+    let found = in_super_classes(jvmti, jni, class, DEEPEST, &mut |class| {
+        let is_it = |(_, names): &(MethodId, MethodNames)| {
+            const NEVER: u16 = access::STATIC | access::ABSTRACT | access::BRIDGE;
+            names.name == name.as_bytes() && names.descriptor.starts_with(b"()") && names.access_flags & NEVER == 0
+        };
+        let (id, names) = methods_with_ids(jvmti, class).into_iter().find(is_it)?;
+        let declared_by = class.any_internal_name(jvmti)?;
+        let declared_by = String::from_utf8_lossy(&declared_by).replace('/', ".");
+        Some((id, names, declared_by, plain_field(jvmti, class, id)))
+    });
+    let Some((id, names, declared_by, read)) = found else {
+        let without_arguments = |names: &MethodNames| names.descriptor.starts_with(b"()");
+        let methods = methods_with_ids(jvmti, class).into_iter().map(|(_, names)| names);
+        let methods = methods.filter(without_arguments).map(|names| names.name);
+        let message = format!("{of_class} has no method `{name}()` with bytecode");
+        return Err(no_member(&message, methods.collect()));
+    };
+    if let Some(field_name) = read {
+        let field = in_super_classes(jvmti, jni, class, DEEPEST, &mut |class| {
+            let is_declared = class.any_internal_name(jvmti)?;
+            if String::from_utf8_lossy(&is_declared).replace('/', ".") != declared_by {
+                return None;
+            }
+            field(jvmti, class, &field_name)
+        });
+        if let Some((id, names)) = field {
+            return Ok(Found::Field(id, names));
+        }
+    }
+    let written = format!("{declared_by}.{name}");
+    if names.descriptor.ends_with(b"V") {
+        return Err(format!("{written}() returns nothing"));
+    }
+    if allowed.getters.contains(&written) {
+        return Ok(Found::Getter(id, names));
+    }
+    Err(format!(
+        "{written}() does more than to return a field, or is instrumented: a getter with side effects is not called. Name the field, or list \
+         \"{written}\" as one of `getters` in [conditions] of the configuration file"
+    ))
+}
+
+/// Returns the name of the field of its own class that a method only returns.
+fn plain_field(jvmti: Jvmti, class: LoadedClass<'_>, method: MethodId) -> Option<Vec<u8>> {
+    let bytecode = method.bytecode(jvmti).filter(|code| code.len() == LENGTH_OF_PLAIN_GETTER)?;
+    let [opcode::ALOAD_0, opcode::GETFIELD, high, low, opcode::IRETURN..=opcode::ARETURN] = *bytecode.as_slice() else {
+        return None;
+    };
+    let constants = class.constant_pool(jvmti)?.beginning_of_file();
+    let pool = ConstantPool::of_beginning(&constants).ok()?;
+    let member = pool.member_ref(u16::from_be_bytes([high, low])).ok()?;
+    (member.owner.as_bytes() == &*class.any_internal_name(jvmti)?).then(|| member.name.as_bytes().to_vec())
+}
+
+fn field(jvmti: Jvmti, class: LoadedClass<'_>, name: &[u8]) -> Option<(FieldId, FieldNames)> {
+    let mut fields = fields_with_ids(jvmti, class).into_iter();
+    fields.find(|(_, names)| names.name == name && names.access_flags & access::STATIC == 0)
+}
+
+/// Looks into a class and its super classes.
+fn in_super_classes<R>(
+    jvmti: Jvmti,
+    jni: &Jni<'_>,
+    class: LoadedClass<'_>,
+    depth: usize,
+    look: &mut dyn FnMut(LoadedClass<'_>) -> Option<R>,
+) -> Option<R> {
+    if let Some(found) = look(class) {
+        return Some(found);
+    }
+    if depth == 0 {
+        return None;
+    }
+    class.with_super_types(jvmti, jni, |super_class, _| in_super_classes(jvmti, jni, super_class?, depth - 1, look))
+}
+
+fn no_member(message: &str, names: Vec<Vec<u8>>) -> String {
+    let names: Vec<String> = names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+    let wanted = message.split('`').nth(1).unwrap_or_default().trim_end_matches("()");
+    match nearest_name(wanted, names.iter().map(String::as_str)) {
+        Some(meant) => format!("{message}; did you mean `{meant}`?"),
+        None => message.to_owned(),
+    }
+}
+
+/// Returns a member as it is written in a condition.
+pub(super) fn written(path: &MemberPath) -> String {
+    match path {
+        MemberPath::Field(name) => name.clone(),
+        MemberPath::Getter(name) => format!("{name}()"),
+    }
+}

@@ -1,0 +1,128 @@
+//! What conditions read of an HTTP request: by getters that do not touch its body.
+
+use std::ffi::CStr;
+
+use jvmti_bindings::sys::jni;
+use parking_lot::RwLock;
+
+use super::plain_values::{self, NO_ARGUMENTS, new_string, take_thrown};
+use super::weak_class::{WeakClass, class_of};
+use crate::jvm::classes::loaded_classes::LoadedClass;
+use crate::jvm::classes::method_facts::MethodId;
+use crate::jvm::environment::Jvmti;
+use crate::jvm::jni::{Jni, ObjectRef, jni_call};
+
+const REQUESTS: [&[u8]; 2] = [b"jakarta/servlet/http/HttpServletRequest", b"javax/servlet/http/HttpServletRequest"];
+/// Classes of arguments that are known at a time.
+const MOST_KNOWN: usize = 64;
+/// Super types of a class that are looked at.
+const MOST_TYPES: usize = 128;
+
+/// A getter of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RequestGetter<'n> {
+    Path,
+    Method,
+    Query,
+    RemoteAddress,
+    Header(&'n str),
+}
+
+/// The getters of one interface, in the order of the enumeration above.
+#[derive(Debug, Clone, Copy)]
+struct Getters([MethodId; 5]);
+
+const NAMES: [(&CStr, &CStr); 5] = [
+    (c"getRequestURI", c"()Ljava/lang/String;"),
+    (c"getMethod", c"()Ljava/lang/String;"),
+    (c"getQueryString", c"()Ljava/lang/String;"),
+    (c"getRemoteAddr", c"()Ljava/lang/String;"),
+    (c"getHeader", c"(Ljava/lang/String;)Ljava/lang/String;"),
+];
+
+// SAFETY: method ids may be used in every thread.
+unsafe impl Sync for Getters {}
+
+/// Which classes are those of requests.
+static KNOWN: RwLock<Vec<(WeakClass, Option<Getters>)>> = RwLock::new(Vec::new());
+
+/// Returns what a getter of a request returns; `None` if the object is no request, `Err` with the class of what was thrown.
+pub(crate) fn request_text(
+    jvmti: Jvmti,
+    jni: &Jni<'_>,
+    object: ObjectRef<'_>,
+    getter: RequestGetter<'_>,
+) -> Option<Result<Option<String>, String>> {
+    let getters = getters_of(jvmti, jni, object)?;
+    let [path, method, query, address, header] = getters.0;
+    let (id, name) = match getter {
+        RequestGetter::Path => (path, None),
+        RequestGetter::Method => (method, None),
+        RequestGetter::Query => (query, None),
+        RequestGetter::RemoteAddress => (address, None),
+        RequestGetter::Header(name) => (header, Some(name)),
+    };
+    let name = match name {
+        Some(name) => match new_string(jni, name) {
+            Some(name) => Some(name),
+            None => return Some(Err("no memory".to_owned())),
+        },
+        None => None,
+    };
+    let argument = name.as_ref().map(|name| jni::jvalue { l: name.raw() });
+    let arguments = argument.as_ref().map_or(NO_ARGUMENTS, std::ptr::from_ref);
+    // SAFETY: valid environment; the object has the interface whose method this is, with these arguments; the result is a string, null, or null with an exception.
+    let text = unsafe { jni.own(jni_call!(jni, CallObjectMethodA, object.raw(), id.raw(), arguments)) };
+    if let Some(thrown) = take_thrown(jvmti, jni) {
+        return Some(Err(thrown));
+    }
+    // SAFETY: the method's descriptor says that it is a string.
+    Some(Ok(text.map(|text| unsafe { plain_values::text(jni, text.raw()) })))
+}
+
+fn getters_of(jvmti: Jvmti, jni: &Jni<'_>, object: ObjectRef<'_>) -> Option<Getters> {
+    let class = class_of(jni, object)?;
+    let known = |known: &[(WeakClass, Option<Getters>)]| {
+        known.iter().find(|(of, _)| of.is(jni, class.as_object())).map(|(_, getters)| *getters)
+    };
+    if let Some(getters) = known(&KNOWN.read()) {
+        return getters;
+    }
+    // SAFETY: the class is used as long as the reference lives.
+    let loaded = unsafe { LoadedClass::from_raw(class.raw()) }?;
+    let getters = find(jvmti, jni, loaded, &mut 0);
+    let of = WeakClass::of(jni, class.as_object())?;
+    let all = &mut *KNOWN.write();
+    if all.len() >= MOST_KNOWN {
+        all.remove(0);
+    }
+    all.push((of, getters));
+    getters
+}
+
+/// Looks for the interface among the super types of a class.
+fn find(jvmti: Jvmti, jni: &Jni<'_>, class: LoadedClass<'_>, looked_at: &mut usize) -> Option<Getters> {
+    *looked_at += 1;
+    if *looked_at > MOST_TYPES {
+        return None;
+    }
+    if class.internal_name(jvmti).is_some_and(|name| REQUESTS.contains(&&*name)) {
+        return Getters::of(jni, class);
+    }
+    class.with_super_types(jvmti, jni, |super_class, interfaces| {
+        interfaces.iter().copied().chain(super_class).find_map(|of| find(jvmti, jni, of, looked_at))
+    })
+}
+
+impl Getters {
+    fn of(jni: &Jni<'_>, interface: LoadedClass<'_>) -> Option<Getters> {
+        let id = |(name, descriptor): (&CStr, &CStr)| {
+            // SAFETY: valid environment, live class, NUL-terminated texts; an object of the class exists, so it is initialised if it must be.
+            let id = unsafe { jni_call!(jni, GetMethodID, interface.raw(), name.as_ptr(), descriptor.as_ptr()) };
+            jni.forget_exception();
+            MethodId::from_raw(id)
+        };
+        let [path, method, query, address, header] = NAMES.map(id);
+        Some(Getters([path?, method?, query?, address?, header?]))
+    }
+}

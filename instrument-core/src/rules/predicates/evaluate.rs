@@ -1,0 +1,251 @@
+//! Whether a condition holds for the values of one call.
+
+use std::cmp::Ordering;
+
+use super::{Expression, Literal, Number, Path, Test};
+
+/// Characters of a text that are looked at.
+pub const LONGEST_VALUE: usize = 1_024;
+/// Characters that one pattern may compare, however often it begins anew.
+const MOST_STEPS: usize = 16_384;
+
+/// A value as it was read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A text, of which no more than [`LONGEST_VALUE`] characters count.
+    Text(String),
+    /// A whole number.
+    Whole(i64),
+    /// Another number.
+    Real(f64),
+    /// `true` or `false`.
+    Boolean(bool),
+    /// There is none, or it is null.
+    Null,
+    /// An object of this class, which can be compared with null alone.
+    Object(String),
+}
+
+/// Why a value could not be read, or not compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable(pub String);
+
+/// The values of one call.
+pub trait Values {
+    /// Returns the value of a path.
+    fn value(&mut self, path: &Path) -> Result<Value, Unreadable>;
+}
+
+pub(super) fn holds(expression: &Expression, values: &mut dyn Values) -> Result<bool, Unreadable> {
+    match expression {
+        Expression::Not(inner) => Ok(!holds(inner, values)?),
+        Expression::All(parts) => {
+            for part in parts {
+                if !holds(part, values)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        }
+        Expression::Any(parts) => {
+            for part in parts {
+                if holds(part, values)? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        }
+        Expression::Test(path, test) => test.holds(&values.value(path)?),
+    }
+}
+
+impl Test {
+    fn holds(&self, value: &Value) -> Result<bool, Unreadable> {
+        match self {
+            Test::Equals(literal) => equals(value, literal),
+            Test::In(literals) => {
+                for literal in literals {
+                    if equals(value, literal)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            Test::StartsWith(beginning) => Ok(text_of(value)?.is_some_and(|text| text.starts_with(beginning))),
+            Test::Like(pattern) => match text_of(value)? {
+                Some(text) => is_like(pattern, &text.chars().take(LONGEST_VALUE).collect::<Vec<_>>()),
+                None => Ok(false),
+            },
+            Test::Compares(ways, number) => {
+                Ok(number_of(value)?.and_then(|value| value.compare(*number)).is_some_and(|way| ways.contains(&way)))
+            }
+            Test::Between(least, most) => {
+                let Some(value) = number_of(value)? else { return Ok(false) };
+                let is =
+                    |limit, way| value.compare(limit).is_some_and(|found| found == way || found == Ordering::Equal);
+                Ok(is(*least, Ordering::Greater) && is(*most, Ordering::Less))
+            }
+        }
+    }
+}
+
+fn equals(value: &Value, literal: &Literal) -> Result<bool, Unreadable> {
+    Ok(match (value, literal) {
+        (value, Literal::Null) => *value == Value::Null,
+        (Value::Null, _) => false,
+        (Value::Text(text), Literal::Text(literal)) => text == literal,
+        (Value::Boolean(is), Literal::Boolean(literal)) => is == literal,
+        (Value::Boolean(is), Literal::Text(literal)) => literal == if *is { "true" } else { "false" },
+        (Value::Text(text), Literal::Boolean(literal)) => text == if *literal { "true" } else { "false" },
+        (Value::Boolean(_), Literal::Number(_)) | (Value::Whole(_) | Value::Real(_), Literal::Boolean(_)) => false,
+        (value, Literal::Number(literal)) => is_equal(number_of(value)?, Some(*literal)),
+        (value, Literal::Text(literal)) => is_equal(number_of(value)?, Number::parse(literal)),
+        (Value::Object(class), Literal::Boolean(_)) => return Err(not_comparable(class)),
+    })
+}
+
+fn is_equal(one: Option<Number>, other: Option<Number>) -> bool {
+    one.zip(other).and_then(|(one, other)| one.compare(other)) == Some(Ordering::Equal)
+}
+
+/// The number that a value is, or that a text says.
+fn number_of(value: &Value) -> Result<Option<Number>, Unreadable> {
+    Ok(match value {
+        Value::Whole(whole) => Some(Number::Whole(*whole)),
+        Value::Real(real) => Some(Number::Real(*real)),
+        Value::Text(text) => Number::parse(text.trim()),
+        Value::Boolean(_) | Value::Null => None,
+        Value::Object(class) => return Err(not_comparable(class)),
+    })
+}
+
+fn text_of(value: &Value) -> Result<Option<&str>, Unreadable> {
+    match value {
+        Value::Text(text) => Ok(Some(text)),
+        Value::Object(class) => Err(not_comparable(class)),
+        _ => Ok(None),
+    }
+}
+
+fn not_comparable(class: &str) -> Unreadable {
+    Unreadable(format!("an object of {class} is neither text nor number: name one of its fields"))
+}
+
+/// Returns whether a text is like a pattern in which `*` is any text and `?` any character; not if that takes too long to find out.
+pub fn is_text_like(pattern: &str, text: &str) -> bool {
+    let characters = |text: &str| text.chars().take(LONGEST_VALUE).collect::<Vec<_>>();
+    is_like(&characters(pattern), &characters(text)).unwrap_or(false)
+}
+
+/// Whether a text is like a pattern in which `*` is any text and `?` any character.
+fn is_like(pattern: &[char], text: &[char]) -> Result<bool, Unreadable> {
+    let (mut of_pattern, mut of_text, mut star, mut steps) = (0, 0, None, 0);
+    while let Some(letter) = text.get(of_text) {
+        steps += 1;
+        if steps > MOST_STEPS {
+            return Err(Unreadable(format!("`like` has compared {MOST_STEPS} characters of one value")));
+        }
+        match pattern.get(of_pattern) {
+            Some('*') => {
+                star = Some((of_pattern, of_text));
+                of_pattern += 1;
+            }
+            Some(expected) if expected == letter || *expected == '?' => {
+                (of_pattern, of_text) = (of_pattern + 1, of_text + 1)
+            }
+            _ => {
+                // The last `*` takes one character more.
+                let Some((at, begin)) = star else { return Ok(false) };
+                star = Some((at, begin + 1));
+                (of_pattern, of_text) = (at + 1, begin + 1);
+            }
+        }
+    }
+    Ok(pattern.get(of_pattern..).is_some_and(|rest| rest.iter().all(|letter| *letter == '*')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Condition, MemberPath, Root};
+    use super::*;
+
+    struct Known(Value);
+
+    impl Values for Known {
+        fn value(&mut self, path: &Path) -> Result<Value, Unreadable> {
+            match (&path.root, path.members.first()) {
+                (Root::Argument(0), None) => Ok(self.0.clone()),
+                (Root::Argument(1), _) => Ok(Value::Text("b".to_owned())),
+                (_, Some(MemberPath::Getter(name))) => Err(Unreadable(format!("{name} has thrown"))),
+                _ => Ok(Value::Null),
+            }
+        }
+    }
+
+    fn holds(condition: &str, value: Value) -> Result<bool, Unreadable> {
+        Condition::parse(condition).unwrap().holds(&mut Known(value))
+    }
+
+    fn text(text: &str) -> Value {
+        Value::Text(text.to_owned())
+    }
+
+    #[test]
+    fn values_are_compared() {
+        let cases = [
+            ("arg.0 = 'card'", text("card"), true),
+            ("arg.0=card", text("card"), true),
+            ("arg.0 = \"it's\" or arg.0 = 'it''s'", text("it's"), true),
+            ("arg.0 = 'card'", text("cash"), false),
+            ("arg.0 != 'card'", text("cash"), true),
+            ("arg.0 in ('a', 'b')", text("b"), true),
+            ("arg.0 not in ('a', 'b')", text("b"), false),
+            ("arg.0 IN (1, 2.5)", Value::Real(2.5), true),
+            ("arg.0 starts with '/api/'", text("/api/x"), true),
+            ("arg.0 like '*.com.?'", text("a.com.b"), true),
+            ("arg.0 like 'a*b*c'", text("aXbYbZ"), false),
+            ("arg.0 not like 'a*'", text("b"), true),
+            ("arg.0 < 5", Value::Whole(4), true),
+            ("arg.0 >= 5", Value::Whole(4), false),
+            ("arg.0 > 4.5", Value::Whole(5), true),
+            ("arg.0 between 1 and 5", Value::Whole(5), true),
+            ("arg.0 between 1 and 5", Value::Real(5.1), false),
+            ("arg.0 between 1 and 5 and arg.1 = 'b'", Value::Whole(1), true),
+            ("arg.0 = 5", text("5"), true),
+            ("arg.0 = '5'", Value::Whole(5), true),
+            ("arg.0 < 5", text("x"), false),
+            ("arg.0 = -9223372036854775808", Value::Whole(i64::MIN), true),
+            ("arg.0 = 9007199254740993", Value::Whole(9_007_199_254_740_992), false),
+            ("arg.0 = true", Value::Boolean(true), true),
+            ("arg.0 = 'false'", Value::Boolean(false), true),
+            ("arg.0 = 1", Value::Boolean(true), false),
+            ("arg.0 = null", Value::Null, true),
+            ("arg.0 != null", text("a"), true),
+            ("arg.0 = 'null'", Value::Null, false),
+            ("arg.0 < 5", Value::Null, false),
+            ("not (arg.0 = 'a' or arg.0 = 'b') and arg.1 = 'b'", text("c"), true),
+            ("not not arg.0 = 'a'", text("a"), true),
+            ("arg.0 = 'a' or arg.0 = 'c' and arg.1 = 'x'", text("a"), true),
+            ("arg.0 = null", Value::Object("a.B".to_owned()), false),
+        ];
+        for (condition, value, expected) in cases {
+            assert_eq!(holds(condition, value.clone()), Ok(expected), "{condition}: {value:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_ends_the_evaluation_if_it_is_needed() {
+        assert_eq!(holds("arg.0.kind() = 'a'", Value::Null), Err(Unreadable("kind has thrown".to_owned())));
+        assert_eq!(holds("not arg.0.kind() = 'a'", Value::Null), Err(Unreadable("kind has thrown".to_owned())));
+        assert_eq!(holds("arg.1 = 'b' or arg.0.kind() = 'a'", Value::Null), Ok(true));
+        assert!(holds("arg.0 = 'a'", Value::Object("a.B".to_owned())).unwrap_err().0.contains("an object of a.B"));
+    }
+
+    #[test]
+    fn patterns_are_bounded() {
+        let long = text(&"a".repeat(LONGEST_VALUE));
+        assert_eq!(holds("arg.0 like '*a'", long.clone()), Ok(true));
+        let slow = format!("arg.0 like '*{}b'", "a".repeat(200));
+        assert!(holds(&slow, long).unwrap_err().0.contains("has compared"));
+    }
+}
