@@ -1,6 +1,6 @@
 //! `[monitor]` and `[[slow-calls]]`: which calls are slow, and whether they are looked into without being asked.
 
-use std::time::Duration;
+use core::time::Duration;
 
 use instrument_core::config::{Boolean, Problems, Table as _, TableReader, number, parsed, read_tables, time};
 use instrument_core::declare_table;
