@@ -21,6 +21,15 @@ pub(super) const STATEMENT: &str = "statement";
 /// Of methods that run at a call, where each leads to.
 type Way = Vec<Step>;
 
+/// How the descent goes on at a call.
+enum Next {
+    /// These methods are measured.
+    Ways(Vec<Way>),
+    End(End),
+    /// It ends there by the bytecode alone: no stack shows what runs.
+    ByBytecode(End),
+}
+
 /// A call whose methods are to be measured.
 pub(super) struct ToMeasure {
     call: NodeAt,
@@ -65,20 +74,20 @@ impl Run {
     pub(super) fn go_on(&mut self, calls: Vec<NodeAt>) -> Vec<ToMeasure> {
         let mut to_measure = Vec::new();
         for call in calls {
-            match self.ways(call) {
-                Ok(ways) if ways.is_empty() && self.awaits_stacks(call) => continue,
-                Ok(ways) if ways.is_empty() => self.tree.decide(call, Fate::End(recursion())),
-                Ok(ways) => to_measure.push(ToMeasure { call, ways }),
-                Err(end) => self.end_at(call, end),
+            match self.next(call) {
+                Next::Ways(ways) => to_measure.push(ToMeasure { call, ways }),
+                Next::ByBytecode(_) if self.awaits_stacks(call) => continue,
+                Next::ByBytecode(end) | Next::End(end) => self.end_at(call, end),
             }
             self.awaited.remove(&call);
         }
         to_measure
     }
 
-    /// By its bytecode, the call leads to methods that are measured above. Interceptors do so, and call others by reflection: stacks show that, if they come in time.
+    /// By its bytecode the descent ends at a call. It may go on all the same, by reflection or through a chain of interceptors: stacks show that, if they come in time.
+    /// None come where slow calls are too short for that.
     fn awaits_stacks(&mut self, call: NodeAt) -> bool {
-        self.awaited.entry(call).or_insert_with(Instant::now).elapsed() < PATIENCE
+        self.stacks.seen() > 0 && self.awaited.entry(call).or_insert_with(Instant::now).elapsed() < PATIENCE
     }
 
     fn end_at(&mut self, call: NodeAt, end: End) {
@@ -93,13 +102,16 @@ impl Run {
         let mut to_measure = Vec::new();
         for call in calls {
             let is_first = self.looked_again.insert(call);
-            let ways =
-                if is_first { self.ways(call) } else { Err(end(NodeKind::CallSite, "what runs there was not seen")) };
+            let unseen = || end(NodeKind::CallSite, "what runs there was not seen");
+            let ways = match if is_first { self.next(call) } else { Next::End(unseen()) } {
+                Next::Ways(ways) => Ok(ways),
+                Next::ByBytecode(end) | Next::End(end) => Err(end),
+            };
             let measured: Vec<MethodKey> = self.tree.children(call).filter_map(|at| self.key_of(at)).collect();
             let is_new = |way: &Way| way.first().is_some_and(|step| !measured.contains(&step.method.key));
             match ways.map(|ways| ways.into_iter().filter(is_new).collect::<Vec<Way>>()) {
                 Ok(ways) if !ways.is_empty() => to_measure.push(ToMeasure { call, ways }),
-                Ok(_) => self.tree.decide(call, Fate::End(end(NodeKind::CallSite, "what runs there was not seen"))),
+                Ok(_) => self.tree.decide(call, Fate::End(unseen())),
                 Err(end) => self.tree.decide(call, Fate::End(end)),
             }
         }
@@ -110,32 +122,38 @@ impl Run {
         self.tree.get(at)?.of.method().cloned()
     }
 
-    /// What runs at a call; nothing if all that its bytecode names is measured above.
-    fn ways(&self, at: NodeAt) -> Result<Vec<Way>, End> {
-        let Some(node) = self.tree.get(at) else { return Err(end(NodeKind::CallSite, "unknown")) };
-        let NodeOf::Call(found) = &node.of else { return Err(end(NodeKind::Method, "unknown")) };
-        let Some(caller) = self.caller(at) else { return Err(end(NodeKind::CallSite, "unknown")) };
+    fn next(&self, at: NodeAt) -> Next {
+        let Some(node) = self.tree.get(at) else { return Next::End(end(NodeKind::CallSite, "unknown")) };
+        let NodeOf::Call(found) = &node.of else { return Next::End(end(NodeKind::Method, "unknown")) };
+        let Some(caller) = self.caller(at) else { return Next::End(end(NodeKind::CallSite, "unknown")) };
         if self.is_statement(&caller, found) {
-            return Err(end(NodeKind::Waiting, STATEMENT));
+            return Next::End(end(NodeKind::Waiting, STATEMENT));
         }
         let seen = self.stacks.goes_on(&self.tree, at);
         if let GoesOn::Ends(end) = seen {
-            return Err(end);
+            return Next::End(end);
         }
         if self.options.depth == 0 {
-            return Err(self
-                .by_name(found)
-                .unwrap_or_else(|| end(NodeKind::CallSite, "nothing was to be inserted below")));
+            let nothing = || end(NodeKind::CallSite, "nothing was to be inserted below");
+            return Next::End(self.by_name(found).unwrap_or_else(nothing));
         }
         if self.tree.level(at) >= self.options.depth {
-            return Err(end(NodeKind::CallSite, &format!("the depth of {} levels is reached", self.options.depth)));
+            return Next::End(end(
+                NodeKind::CallSite,
+                &format!("the depth of {} levels is reached", self.options.depth),
+            ));
         }
-        let ways = match seen {
-            GoesOn::Through(ways) => ways,
-            GoesOn::Unknown | GoesOn::Ends(_) => self.ways_by_bytecode(&caller, found)?,
-        };
         let is_new = |way: &Way| way.first().is_some_and(|step| !self.is_above(at, &step.method.key));
-        Ok(ways.into_iter().filter(is_new).collect())
+        let ways = match seen {
+            GoesOn::Through(ways) => Ok(ways),
+            GoesOn::Unknown | GoesOn::Ends(_) => self.ways_by_bytecode(&caller, found),
+        };
+        match ways.map(|ways| ways.into_iter().filter(is_new).collect::<Vec<Way>>()) {
+            Ok(ways) if ways.is_empty() => Next::ByBytecode(recursion()),
+            Ok(ways) => Next::Ways(ways),
+            Err(end) if end.kind == NodeKind::CallSite => Next::ByBytecode(end),
+            Err(end) => Next::End(end),
+        }
     }
 
     /// What the call may run by the bytecode alone: no stack shows it.
