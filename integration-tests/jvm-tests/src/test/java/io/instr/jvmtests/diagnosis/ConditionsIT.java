@@ -91,6 +91,7 @@ class ConditionsIT {
                 private static long sum;
 
                 public static void main(String[] none) throws Exception {
+                    System.out.println("ready");
                     Scanner lines = new Scanner(System.in);
                     while (lines.hasNextLine()) {
                         String[] words = lines.nextLine().split(" ");
@@ -189,6 +190,7 @@ class ConditionsIT {
                     context.addServletMappingDecoded("/*", "shop");
                     tomcat.getConnector();
                     tomcat.start();
+                    System.out.println("ready");
                     Scanner lines = new Scanner(System.in);
                     while (lines.hasNextLine()) {
                         String[] words = lines.nextLine().split(" ");
@@ -321,9 +323,12 @@ class ConditionsIT {
         expect("pay", null, "arg.0 = 'card'", ORDERS / 3);
         expect("ship", "take", "arg.0.tier = 'BASIC'", ORDERS / 2);
         assertEquals(expected, byTemplate());
-        Finished wrong = Program.of(jdk, List.of("-cp", classes()), List.of("shop.Orders"))
-                .startWithAgent(AgentConfig.of(CONFIGURATION + "[[context]]\nmethods = \"shop.Orders.pay\"\nwhen = \"arg.0 lik 'c*'\"\n"))
-                .finish();
+        AgentConfig mistaken = AgentConfig.of(CONFIGURATION + "[[context]]\nmethods = \"shop.Orders.pay\"\nwhen = \"arg.0 lik 'c*'\"\n");
+        Finished wrong;
+        try (Dialog program = Program.of(jdk, List.of("-cp", classes()), List.of("shop.Orders")).talkWithAgent(mistaken, RunDirectories.create())) {
+            program.send("quit");
+            wrong = program.finish();
+        }
         assertTrue(wrong.stderr().contains("did you mean `like`?") && wrong.stderr().matches("(?s).*instr.toml:\\d+:15.*"), wrong.stderr());
     }
 
