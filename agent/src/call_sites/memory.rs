@@ -15,6 +15,8 @@ pub(super) const CELLS: usize = 1 << 11;
 pub(super) const MOST_PLACES: usize = 15;
 /// The cell around a root.
 const ROOT: u32 = u32::MAX;
+/// In the place of the round of a call that is not measured as a whole.
+const NEVER: u64 = u64::MAX;
 /// Counters of lengths: eight for each power of two.
 pub(super) const LENGTHS: usize = 64 * 8;
 
@@ -98,6 +100,11 @@ fn diagnosis_at(diagnosis: u8) -> usize {
 /// What is measured from now on counts under this number; 0: nothing does.
 pub(super) fn set_round(diagnosis: u8, round: u64) {
     store(diagnosis_at(diagnosis), round);
+}
+
+/// The first number that it has.
+pub(super) fn set_first_round(diagnosis: u8, round: u64) {
+    store(diagnosis_at(diagnosis) + 4, round);
 }
 
 /// Calls of the root that take as long as this, as probes read time, are slow.
@@ -191,6 +198,11 @@ pub(super) fn open_call(diagnosis: u8, frame: usize) -> Option<OpenCall> {
     let at = FRAME_TABLE + frame * FRAME_WORDS;
     let owner = load(at);
     if owner & 7 != u64::from(diagnosis) || owner == 0 {
+        return None;
+    }
+    // One that began for another diagnosis of this number, or that does not count.
+    let round = load(at + 1);
+    if round < load(diagnosis_at(diagnosis) + 4) || round == NEVER {
         return None;
     }
     let (start, cell) = (load(at + FIRST_CELL), load(at + 2) as u32);

@@ -122,6 +122,8 @@ struct Measured {
     places: [DiagnosisNumber; MOST_PLACES],
     /// It has had a place: if its class has other calls later, they are not measured.
     was_placed: bool,
+    /// Its class could not be restored, and has its number for ever.
+    stays: bool,
 }
 
 impl Measured {
@@ -172,8 +174,10 @@ impl CallSites {
             format!("{} diagnoses are under way already: end one (`instr claims`, `instr remove`)", DIAGNOSES - 1)
         })?;
         *place = Some(Diagnosis::default());
+        let first_round = state.rounds + 1;
         let number = u8::try_from(number).map_err(|_| "internal error".to_owned())?;
         memory::set_slower_than(number, u64::MAX >> 1);
+        memory::set_first_round(number, first_round);
         memory::forget_sums(number, true);
         statements::end(number);
         Ok(number)
@@ -182,6 +186,9 @@ impl CallSites {
     /// Adds a method, to be measured once its class has passed the hook, and if these rules take it. Returns its number.
     pub(crate) fn add(&self, diagnosis: DiagnosisNumber, key: &MethodKey, rules: &Arc<RuleSet>) -> Result<u32, String> {
         let state = &mut *self.state.lock();
+        if !state.is_under_way(diagnosis) {
+            return Err("its diagnosis has ended".to_owned());
+        }
         if let Some(number) = state.of_key(key) {
             if let Some(measured) = state.methods.get_mut(number as usize).and_then(Option::as_mut)
                 && !measured.owners.contains(&diagnosis)
@@ -205,6 +212,7 @@ impl CallSites {
             found: None,
             places: [NOBODY; MOST_PLACES],
             was_placed: false,
+            stays: false,
         };
         match state.methods.get_mut(number) {
             Some(place) => *place = Some(measured),
@@ -220,7 +228,10 @@ impl CallSites {
     /// Notes that classes have been restored in which methods were measured, but for those of these names: their methods keep their numbers for ever.
     pub(crate) fn free_ended(&self, kept: &FxHashSet<Arc<[u8]>>) {
         for place in &mut self.state.lock().methods {
-            place.take_if(|measured| measured.owners.is_empty() && !kept.contains(&measured.key.class));
+            if let Some(measured) = place.as_mut().filter(|measured| measured.owners.is_empty()) {
+                measured.stays |= kept.contains(&measured.key.class);
+            }
+            place.take_if(|measured| measured.owners.is_empty() && !measured.stays);
         }
     }
 
@@ -266,7 +277,11 @@ impl CallSites {
         (class, loader): (Arc<[u8]>, LoaderId),
         rules: Arc<RuleSet>,
     ) {
-        self.state.lock().statements.add(diagnosis, class, loader, rules);
+        let state = &mut *self.state.lock();
+        if !state.is_under_way(diagnosis) {
+            return;
+        }
+        state.statements.add(diagnosis, class, loader, rules);
         self.is_any.store(true, Ordering::Release);
     }
 
@@ -304,6 +319,10 @@ impl CallSites {
             (Some(Ok(known)), Ok(now)) if known != now => {
                 measured.clear(number, |_| true);
                 measured.found = Some(Err("its class was changed while it was measured".into()));
+            }
+            (Some(Ok(_)), Err(_)) if measured.was_placed => {
+                measured.clear(number, |_| true);
+                measured.found = Some(found);
             }
             (Some(Err(_)), Ok(_)) if measured.was_placed => {}
             _ => measured.found = Some(found),
@@ -452,6 +471,10 @@ pub(crate) enum Place {
 }
 
 impl State {
+    fn is_under_way(&self, diagnosis: DiagnosisNumber) -> bool {
+        self.diagnoses.get(usize::from(diagnosis)).is_some_and(Option::is_some)
+    }
+
     fn method(&self, number: u32) -> Option<&Measured> {
         self.methods.get(number as usize)?.as_ref()
     }

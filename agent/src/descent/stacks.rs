@@ -163,19 +163,22 @@ impl Stacks {
         GoesOn::Through(ways.iter().map(|stacks| way(stacks, &is_new)).collect())
     }
 
-    /// Returns which parts of the stacks within a node were running and waiting.
-    pub(crate) fn running_and_waiting(&self, tree: &Tree, at: NodeAt) -> Option<(f64, f64)> {
-        let within = |cell: Cell| {
-            let of = tree.of_cell(cell);
-            of == Some(at) || of.is_some_and(|of| tree.above(of).any(|above| above == at))
-        };
-        let (mut all, mut waiting) = (0_u32, 0_u32);
-        for stack in self.stacks.iter().filter(|stack| within(stack.cell)) {
-            all += 1;
-            waiting += u32::from(stack.waits());
+    /// Returns, for each node with stacks within it, how many there are, and how many of them waited.
+    pub(crate) fn waiting(&self, tree: &Tree) -> BTreeMap<NodeAt, (u32, u32)> {
+        let mut by_cell: BTreeMap<Cell, (u32, u32)> = BTreeMap::new();
+        for stack in &self.stacks {
+            let (all, waiting) = by_cell.entry(stack.cell).or_default();
+            (*all, *waiting) = (*all + 1, *waiting + u32::from(stack.waits()));
         }
-        let part = f64::from(waiting) / f64::from(all);
-        (all > 0).then_some((1.0 - part, part))
+        let mut by_node: BTreeMap<NodeAt, (u32, u32)> = BTreeMap::new();
+        for (cell, (of_cell, waited)) in by_cell {
+            let Some(at) = tree.of_cell(cell) else { continue };
+            for node in std::iter::once(at).chain(tree.above(at)) {
+                let (all, waiting) = by_node.entry(node).or_default();
+                (*all, *waiting) = (*all + of_cell, *waiting + waited);
+            }
+        }
+        by_node
     }
 
     /// Returns the lines at which slow calls were seen at a node, the most frequent first: of own code those of the method, of a call those that make it.
@@ -379,8 +382,7 @@ mod tests {
         stacks.add(stack(1, &[("java/lang/Thread.sleep", 0)]));
         stacks.add(SlowStack { line: Some(7), ..stack(1, &[]) });
         assert_eq!(stacks.lines(&tree, 1), [7, 9]);
-        let (running, waiting) = stacks.running_and_waiting(&tree, 0).unwrap();
-        assert!((running - 2.0 / 3.0).abs() < 1e-9 && (waiting - 1.0 / 3.0).abs() < 1e-9);
-        assert_eq!(stacks.running_and_waiting(&tree, 2), None);
+        assert_eq!(stacks.waiting(&tree).get(&0), Some(&(3, 1)));
+        assert_eq!(stacks.waiting(&tree).get(&2), None);
     }
 }

@@ -66,6 +66,13 @@ pub(crate) struct Node {
     pub(crate) share: Option<f64>,
 }
 
+impl Node {
+    /// Whether it has been measured in slow calls of the root, and what it explains is known.
+    pub(crate) fn has_figures(&self) -> bool {
+        self.share.is_some() && self.sums.is_some_and(|sums| sums.slow.calls > 0)
+    }
+}
+
 /// What is measured.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tree {

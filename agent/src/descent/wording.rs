@@ -28,6 +28,7 @@ pub(crate) struct Subject<'a> {
 /// Returns the result as it stands; `nanos` converts what probes read.
 pub(crate) fn result_of(tree: &Tree, stacks: &Stacks, nanos: &dyn Fn(u64) -> u64, subject: Subject<'_>) -> Result {
     let mut nodes: Vec<DiagnosisNode> = Vec::new();
+    let waiting = stacks.waiting(tree);
     let mut places: Vec<Option<usize>> = vec![None; tree.nodes().len()];
     for (at, node) in tree.nodes().iter().enumerate() {
         let parent = node.parent.and_then(|parent| places.get(parent).copied().flatten());
@@ -36,7 +37,7 @@ pub(crate) fn result_of(tree: &Tree, stacks: &Stacks, nanos: &dyn Fn(u64) -> u64
         let place = match node.parent.filter(|_| merged) {
             Some(_) => parent,
             None => {
-                nodes.push(shown(tree, stacks, nanos, at, parent));
+                nodes.push(shown(tree, (stacks, waiting.get(&at)), nanos, at, parent));
                 Some(nodes.len() - 1)
             }
         };
@@ -69,7 +70,13 @@ fn merged_with(tree: &Tree, at: NodeAt) -> bool {
     is_only && named == Some(&*key.name)
 }
 
-fn shown(tree: &Tree, stacks: &Stacks, nanos: &dyn Fn(u64) -> u64, at: NodeAt, parent: Option<usize>) -> DiagnosisNode {
+fn shown(
+    tree: &Tree,
+    (stacks, waiting): (&Stacks, Option<&(u32, u32)>),
+    nanos: &dyn Fn(u64) -> u64,
+    at: NodeAt,
+    parent: Option<usize>,
+) -> DiagnosisNode {
     let millis = |time: u64| nanos(time) as f64 / 1e6;
     let node = tree.get(at);
     let sums = node.and_then(|node| node.sums);
@@ -82,7 +89,7 @@ fn shown(tree: &Tree, stacks: &Stacks, nanos: &dyn Fn(u64) -> u64, at: NodeAt, p
         }
         Some((_, NodeOf::OwnCode)) | None => (NodeKind::OwnCode, None),
     };
-    let state = stacks.running_and_waiting(tree, at);
+    let waiting = waiting.map(|(all, waiting)| f64::from(*waiting) / f64::from(*all));
     DiagnosisNode {
         parent,
         level: tree.level(at),
@@ -93,8 +100,8 @@ fn shown(tree: &Tree, stacks: &Stacks, nanos: &dyn Fn(u64) -> u64, at: NodeAt, p
         total_ms: sums.map(|sums| millis(sums.slow.time + sums.fast.time)),
         slow_ms: sums.map(|sums| millis(sums.slow.time)),
         share: node.and_then(|node| node.share),
-        running: state.map(|(running, _)| running),
-        waiting: state.map(|(_, waiting)| waiting),
+        running: waiting.map(|waiting| 1.0 - waiting),
+        waiting,
         followed: node.is_some_and(|node| matches!(node.fate, Fate::Followed | Fate::End(_))),
         reason,
         lines: stacks.lines(tree, at),

@@ -71,6 +71,10 @@ impl Lengths {
         if now.saturating_duration_since(self.half_began) >= HALF {
             self.half_began = now;
             self.by_number.values_mut().for_each(OfNumber::turn);
+            // Numbers are never given again: those of claims that have ended make room.
+            if self.by_number.len() > MOST_PROBES / 2 {
+                self.by_number.retain(|_, of| of.last_half.count() > 0);
+            }
         }
         for (number, durations) in lengths {
             let Ok(number) = u32::try_from(number) else { continue };

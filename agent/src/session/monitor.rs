@@ -44,6 +44,8 @@ struct State {
     begun: Restraints,
     /// The claims of diagnoses that it has begun.
     claims: Vec<u32>,
+    /// A thread looks for a method to diagnose, or begins a diagnosis.
+    is_searching: bool,
 }
 
 /// Which calls of which methods are slow.
@@ -92,7 +94,8 @@ impl Session {
         let generation = self.instrumentation.generation();
         let config = &generation.setup.config;
         let now = Instant::now();
-        let mut state = self.monitor.0.lock();
+        // The drainer waits for nobody: the next round comes soon.
+        let Some(mut state) = self.monitor.0.try_lock() else { return };
         let is_asked = state.asked.is_some_and(|asked| now.saturating_duration_since(asked) < PATIENCE);
         if !is_asked && !is_wanted(config) {
             if state.lengths.take().is_some()
@@ -108,9 +111,10 @@ impl Session {
         state.looked = Some(now);
         self.look_at_lengths(&mut state, now);
         let is_time = state.searched.is_none_or(|searched| now.saturating_duration_since(searched) >= SEARCH);
-        if let Some(monitor) = config.monitor.as_ref().filter(|monitor| monitor.diagnose && is_time) {
+        if is_time && !state.is_searching && config.monitor.as_ref().is_some_and(|monitor| monitor.diagnose) {
             state.searched = Some(now);
-            self.diagnose_a_suspect(&mut state, monitor, &generation, now);
+            state.is_searching = true;
+            self.search_elsewhere(&mut state);
         }
     }
 
@@ -149,7 +153,12 @@ impl Session {
         let monitor = config.monitor.clone().unwrap_or_default();
         let suspects = found.into_iter().map(|found| {
             let diagnosed = self.diagnoses.about(&found.method, found.context.as_deref());
-            let why_not = || state.begun.why_not(&found.method, now, self.under_way(&state), restraint(&monitor));
+            let why_not = || {
+                let conditional = "its calls are recorded under a condition: diagnose it by `--when`".to_owned();
+                let restrained =
+                    || state.begun.why_not(&found.method, now, self.under_way(&state), restraint(&monitor));
+                if found.has_condition() { Some(conditional) } else { restrained() }
+            };
             suspect(&found, diagnosed, diagnoses.then(why_not).flatten())
         });
         Ok(SuspectList {
@@ -211,45 +220,34 @@ impl Session {
         state.claims.iter().filter(goes_on).count()
     }
 
-    /// Begins a diagnosis of the method that has lost most time, if the configuration lets it now. Methods that another diagnosis has passed on its way
-    /// are explained by that.
-    fn diagnose_a_suspect(
-        self: &Arc<Self>,
-        state: &mut State,
-        config: &MonitorConfig,
-        generation: &Generation,
-        now: Instant,
-    ) {
-        let Some(lengths) = &state.lengths else { return };
-        let limits = Limits::of(&generation.setup.config.slow_calls, None, None);
-        let restraint = restraint(config);
-        let under_way = self.under_way(state);
-        let is_usual_known = lengths.watched_for(now) >= LEARNING;
-        let is_due = |found: &Found| {
-            if found.slow.is_learnt && !is_usual_known {
-                return false;
-            }
-            let about = self.diagnoses.about(&found.method, found.context.as_deref());
-            let is_explained = about.is_some_and(|about| about.method != found.method);
-            !is_explained && state.begun.why_not(&found.method, now, under_way, restraint).is_none()
-        };
-        let Some(found) = self.slow_methods(lengths, &limits, generation).into_iter().find(is_due) else { return };
-        // Also if it fails then: the reason is the same a second later.
-        state.begun.note(&found.method, now, restraint);
+    /// Has another thread look for a method to diagnose: the drainer waits neither for that nor for classes that are changed.
+    fn search_elsewhere(self: &Arc<Self>, state: &mut State) {
         let session = Arc::clone(self);
-        // The drainer cannot wait until classes have been changed.
-        let begin = std::thread::Builder::new().name("instr-monitor".to_owned()).spawn(move || {
+        let search = move || {
             block_signals();
-            session.begin_for(&found);
-        });
-        match begin {
-            Ok(thread) => self.running.lock().diagnoses.push(thread),
-            Err(error) => tracing::warn!(%error, "no diagnosis is begun: there is no thread for it"),
+            session.diagnose_a_suspect();
+            session.monitor.0.lock().is_searching = false;
+        };
+        match std::thread::Builder::new().name("instr-monitor".to_owned()).spawn(search) {
+            Ok(thread) => {
+                let threads = &mut self.running.lock().diagnoses;
+                threads.retain(|thread| !thread.is_finished());
+                threads.push(thread);
+            }
+            Err(error) => {
+                state.is_searching = false;
+                tracing::warn!(%error, "no diagnosis is begun: there is no thread for it");
+            }
         }
     }
 
-    fn begin_for(self: &Arc<Self>, found: &Found) {
-        let evidence = evidence(found);
+    /// Begins a diagnosis of the method whose slow calls took most time, if the configuration lets it now.
+    fn diagnose_a_suspect(self: &Arc<Self>) {
+        let generation = self.instrumentation.generation();
+        let Some(config) = &generation.setup.config.monitor else { return };
+        let (restraint, now) = (restraint(config), Instant::now());
+        let Some(found) = self.due_suspect(&generation, restraint, now) else { return };
+        let evidence = evidence(&found);
         let request = DiagnoseRequest {
             method: found.method.clone(),
             within: found.context.clone(),
@@ -257,16 +255,46 @@ impl Session {
             seconds: Some(LONGEST),
             ..DiagnoseRequest::default()
         };
-        match self.begin_diagnosis(&request) {
+        let begun = self.begin_diagnosis(&request);
+        let mut state = self.monitor.0.lock();
+        match begun {
             Ok(begun) => {
                 self.diagnoses.note_evidence(begun.claim, &evidence);
                 self.note_claim(begun.claim, &format!("begun by the monitor: {evidence}"));
-                let mut state = self.monitor.0.lock();
                 state.claims.retain(|claim| self.instrumentation.claims.has(*claim));
                 state.claims.push(begun.claim);
+                state.begun.note(&found.method, None, now, restraint);
             }
-            Err(refusal) => tracing::warn!("{} is not diagnosed, although {evidence}: {refusal}", found.method),
+            Err(refusal) => {
+                tracing::warn!("{} is not diagnosed, although {evidence}: {}", found.method, refusal.error);
+                state.begun.note(&found.method, Some(&refusal.error), now, restraint);
+            }
         }
+    }
+
+    /// Returns the method whose turn it is. Methods that another diagnosis has followed are explained by that.
+    fn due_suspect(&self, generation: &Generation, restraint: Restraint, now: Instant) -> Option<Found> {
+        let state = self.monitor.0.lock();
+        let lengths = state.lengths.as_ref()?;
+        let limits = Limits::of(&generation.setup.config.slow_calls, None, None);
+        let is_usual_known = lengths.watched_for(now) >= LEARNING;
+        let under_way = self.under_way(&state);
+        let is_due = |found: &Found| {
+            if found.slow.is_learnt && !is_usual_known || found.has_condition() {
+                return false;
+            }
+            let about = self.diagnoses.about(&found.method, found.context.as_deref());
+            let is_explained = about.is_some_and(|about| about.method != found.method);
+            !is_explained && state.begun.why_not(&found.method, now, under_way, restraint).is_none()
+        };
+        self.slow_methods(lengths, &limits, generation).into_iter().find(is_due)
+    }
+}
+
+impl Found {
+    /// A claim records its calls only if a condition holds: which one, its context says in words only.
+    fn has_condition(&self) -> bool {
+        self.context.as_ref().is_some_and(|context| context.contains(" when "))
     }
 }
 

@@ -9,6 +9,7 @@ mod slow_calls;
 mod statements;
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -147,9 +148,12 @@ impl Session {
         self.diagnoses.add(Arc::clone(&shared));
         let method = shared.lock().method.clone();
         self.note_claim(id, &format!("diagnosis of {method}"));
+        let (session, seen) = (Arc::clone(self), Arc::clone(&shared));
         let work = move || {
             block_signals();
-            run.run();
+            if catch_unwind(AssertUnwindSafe(|| run.run())).is_err() {
+                session.give_up_diagnosis(id, &seen);
+            }
         };
         match std::thread::Builder::new().name("instr-diagnose".to_owned()).spawn(work) {
             Ok(thread) => {
@@ -164,6 +168,17 @@ impl Session {
         }
         let begun = shared.lock().clone();
         Ok(begun)
+    }
+
+    /// A diagnosis has failed by a mistake of the agent. Nothing of it stays.
+    fn give_up_diagnosis(&self, claim: u32, shared: &Mutex<Diagnosis>) {
+        let reason = "internal error: please report it";
+        tracing::error!("diagnosis {claim}: {reason}");
+        if let Err(reason) = self.remove_claim(claim, reason) {
+            tracing::debug!("{reason}");
+        }
+        let mut shared = shared.lock();
+        (shared.state, shared.reason) = (DiagnosisState::Ended, Some(reason.to_owned()));
     }
 
     /// Takes a claim back that cannot be served.

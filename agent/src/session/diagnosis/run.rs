@@ -12,7 +12,7 @@ use super::Session;
 use super::slow_calls::{Asking, SlowCalls};
 use crate::call_sites::{self, Cell, CellSums, DiagnosisNumber, MethodKey};
 use crate::classes::hierarchy::ClassId;
-use crate::descent::{Fate, NodeAt, Stacks, Subject, Tree, result_of, short};
+use crate::descent::{Fate, GoesOn, NodeAt, Stacks, Subject, Tree, result_of, short};
 use crate::jvm::{Jni, nanos_as_probe_length, probe_length_nanos, thread_cpu_time};
 use crate::monitor::learnt;
 
@@ -20,6 +20,8 @@ use crate::monitor::learnt;
 const TURN: Duration = Duration::from_millis(2);
 /// Between two looks at what was measured.
 const LOOK: Duration = Duration::from_millis(50);
+/// Clients look twice a second.
+const BETWEEN_PUBLICATIONS: Duration = Duration::from_millis(250);
 /// So many slow calls are followed, and as many fast ones are compared with them.
 const LEAST_CALLS: u64 = 3;
 /// If there have been no fast calls after this time and so many slow ones, they are followed all the same.
@@ -73,6 +75,7 @@ pub(super) struct Run {
     /// When what is measured now began to be.
     round: Instant,
     looked: Instant,
+    published: Instant,
     cpu_before: Duration,
     /// Fast calls were compared with slow ones.
     is_compared: bool,
@@ -127,6 +130,7 @@ impl Run {
             slower_than: options.slower_than,
             round: now,
             looked: now,
+            published: now,
             cpu_before: Duration::ZERO,
             is_compared: true,
         }
@@ -157,7 +161,8 @@ impl Run {
         self.state = state;
         self.shared.lock().reason = reason;
         self.publish();
-        self.session.record_diagnosis(&self.shared.lock());
+        let ended = self.shared.lock().clone();
+        self.session.record_diagnosis(&ended);
     }
 
     fn go(&mut self, jni: &Jni<'_>) -> Ending {
@@ -200,7 +205,9 @@ impl Run {
             return Ok(false);
         }
         let is_done = self.look_at_figures();
-        self.publish();
+        if is_done || self.published.elapsed() >= BETWEEN_PUBLICATIONS {
+            self.publish();
+        }
         Ok(is_done)
     }
 
@@ -302,16 +309,14 @@ impl Run {
     /// Follows what explains the methods about which nothing was decided. Returns whether more is measured from now on.
     fn descend(&mut self) -> bool {
         let mut is_any = self.look_again_where_others_run();
-        let awaited: Vec<NodeAt> = self.awaited.keys().copied().collect();
+        let awaited = self.awaited_no_longer();
         is_any |= self.go_on_and_measure(awaited);
         loop {
             let undecided = self.tree.undecided();
             // Methods that have just been added have no figures yet.
-            let known: Vec<usize> = undecided
-                .into_iter()
-                .filter(|at| self.tree.get(*at).is_some_and(|node| node.sums.is_some_and(|sums| sums.slow.calls > 0)))
-                .collect();
-            if known.is_empty() {
+            let known: Vec<usize> =
+                undecided.into_iter().filter(|at| self.tree.get(*at).is_some_and(|node| node.has_figures())).collect();
+            if known.is_empty() || !self.goes_on() {
                 return is_any;
             }
             for method in known {
@@ -320,6 +325,13 @@ impl Run {
                 is_any |= self.go_on_and_measure(chosen);
             }
         }
+    }
+
+    /// Returns the calls of which stacks show by now what runs there, and those that have waited long enough.
+    fn awaited_no_longer(&self) -> Vec<NodeAt> {
+        let is_known = |call: NodeAt| self.stacks.goes_on(&self.tree, call) != GoesOn::Unknown;
+        let is_over = |(call, since): &(&NodeAt, &Instant)| since.elapsed() >= PATIENCE || is_known(**call);
+        self.awaited.iter().filter(is_over).map(|(call, _)| *call).collect()
     }
 
     fn go_on_and_measure(&mut self, calls: Vec<NodeAt>) -> bool {
@@ -332,16 +344,20 @@ impl Run {
     /// Where other methods run than those that were measured there, stacks may show them by now. If not, the descent ends there.
     fn look_again_where_others_run(&mut self) -> bool {
         let missed = self.tree.missed();
-        let session = Arc::clone(&self.session);
-        let _one_at_a_time = session.reloading.lock();
         if missed.is_empty() || !self.goes_on() {
             return false;
         }
         let to_measure = self.go_on_otherwise(missed);
-        self.measure(&to_measure) | self.ask_for_texts()
+        let session = Arc::clone(&self.session);
+        let _one_at_a_time = session.reloading.lock();
+        self.goes_on() && self.measure(&to_measure) | self.ask_for_texts()
     }
 
     fn leave_aside(&self, method: usize) {
+        // The number may be that of another one by now.
+        if !self.goes_on() {
+            return;
+        }
         let aside = self.tree.children(method).filter_map(|at| self.tree.get(at));
         let aside = aside.filter(|node| node.fate == Fate::LeftAside).filter_map(|node| node.cell);
         aside.for_each(|cell: Cell| call_sites::of_process().watch(self.number, cell, false));
@@ -382,6 +398,7 @@ impl Run {
 
     /// Tells clients how it stands.
     fn publish(&mut self) {
+        self.published = Instant::now();
         self.cost.cpu_ms = thread_cpu_time().saturating_sub(self.cpu_before).as_secs_f64() * 1e3;
         let context = self.shared.lock().context.clone();
         let method = short(&self.root.1);

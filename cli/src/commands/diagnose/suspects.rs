@@ -67,7 +67,10 @@ pub(crate) fn first(pid: u32, slower_than_us: Option<u64>, time: Duration) -> Re
         let found: SuspectList = ask(pid, &request)?;
         // What has been seen in the first seconds may be the end of a long wait.
         let is_watched = found.watched_seconds >= SECONDS as f64;
-        if let Some(first) = found.suspects.into_iter().next().filter(|_| is_watched) {
+        // What a condition records has a context that only people can read.
+        let mut plain =
+            found.suspects.into_iter().filter(|of| !of.context.as_ref().is_some_and(|of| of.contains(" when ")));
+        if let Some(first) = plain.next().filter(|_| is_watched) {
             return Ok(Some(first));
         }
         if begin.elapsed() >= time {

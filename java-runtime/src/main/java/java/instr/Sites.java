@@ -74,7 +74,7 @@ public final class Sites {
     /** Of the byte of a cell in the table of those that are watched: whether texts of statements are wanted there. */
     private static final int TEXTS = 2;
 
-    private static final int STACK_FRAMES = 16;
+    private static final int STACK_FRAMES = 40;
 
     private static final Unsafe U = Unsafe.getUnsafe();
     private static final long METHODS = methods();
@@ -340,7 +340,8 @@ public final class Sites {
         int diagnosis = U.getInt(frame + FRAME_DIAGNOSIS);
         long of = DIAGNOSES + ((long) diagnosis << DIAGNOSIS_STRIDE);
         // What was measured otherwise than calls are now, or for a diagnosis that has ended, does not count.
-        boolean counts = U.getLong(frame + FRAME_ROUND) == U.getLong(of + ROUND);
+        long round = U.getLong(frame + FRAME_ROUND);
+        boolean counts = round != 0L && round == U.getLong(of + ROUND);
         long time = U.getLong(cellAt(frame, 0) + TIME);
         boolean isSlow = time >= U.getLong(of + SLOWER_THAN);
         if (counts) U.getAndAddLong(null, of + LENGTHS + ((long) length(time) << 3), 1L);
