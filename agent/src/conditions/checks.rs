@@ -124,5 +124,6 @@ fn shown(descriptor: &str) -> String {
         "C" => "char",
         other => other.trim_start_matches('L').trim_end_matches(';'),
     };
-    format!("a {}{}", name.replace('/', "."), "[]".repeat(dimensions))
+    let article = if name == "int" { "an" } else { "a" };
+    format!("{article} {}{}", name.replace('/', "."), "[]".repeat(dimensions))
 }

@@ -6,7 +6,7 @@ use std::time::UNIX_EPOCH;
 use control::{ContextMethod, ProbeRequest, Probed, Removed};
 use instrument_core::internal_name::to_source;
 use instrument_core::level::Level;
-use instrument_core::rules::predicates::Condition;
+use instrument_core::rules::predicates::{Condition, Path, Root};
 use records::probe_registry::LIVE_NUMBERS;
 use rustc_hash::{FxHashMap, FxHashSet};
 use settings::ConditionsConfig;
@@ -35,6 +35,14 @@ pub(super) fn open_context(
     allowed: &ConditionsConfig,
 ) -> Result<Option<Arc<Context>>, String> {
     let Some(text) = probes.context() else { return Ok(None) };
+    let is_baggage = |path: &Path| matches!(path.root, Root::Baggage(_));
+    for (_, condition, _) in probes.condition.iter().flat_map(|condition| condition.steps()) {
+        let baggage = condition.paths().into_iter().find(|(path, _)| is_baggage(path));
+        if let Some((path, _)) = baggage.filter(|_| allowed.baggage_from.is_empty()) {
+            let message = "no client's baggage is believed; name their addresses: `baggage-from` in [conditions] of the configuration file";
+            return Err(condition.problem(path, message));
+        }
+    }
     let conditions = probes.condition.iter().flat_map(|condition| condition.steps());
     let of_step = |(at, condition, is_own): (usize, &Condition, bool)| {
         (at, StepCondition::new(condition.clone(), is_own, allowed))

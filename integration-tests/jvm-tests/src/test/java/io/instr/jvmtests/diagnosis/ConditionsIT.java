@@ -278,7 +278,7 @@ class ConditionsIT {
             Map<String, String> refused = new LinkedHashMap<>();
             refused.put("arg.0.counting() = 'cash'", "column 1 of the condition: shop.Order.counting() does more than to return a field");
             refused.put("arg.0.knd = 'cash'", "shop.Order has no field `knd`; did you mean `kind`?");
-            refused.put("arg.0.amount = 'cash'", "it is compared with a text, and is a int");
+            refused.put("arg.0.amount = 'cash'", "it is compared with a text, and is an int");
             refused.put("arg.0.kind > 5", "it is compared with a number (texts have quotes), and is a java.lang.String");
             refused.put("arg.1 = 5", "shop.Orders.take has argument 0 only");
             refused.put("arg.0.kind = 'cash", "column 14 of the condition: this quote is not closed");
