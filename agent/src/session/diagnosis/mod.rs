@@ -136,7 +136,8 @@ impl Session {
             depth: if request.report_only { 0 } else { request.depth.unwrap_or(DEPTH) },
             slower_than: request.slower_than_us.map(Duration::from_micros),
         };
-        let mut run = Run::new(Arc::clone(self), (id, number), Arc::clone(&shared), options, (root.key, root.text));
+        let for_clients = (Arc::clone(&shared), under(request));
+        let mut run = Run::new(Arc::clone(self), (id, number), for_clients, options, (root.key, root.text));
         let inserted = run.insert_root(&claim);
         if let Err(reason) = inserted {
             self.take_back(&claim);
@@ -234,6 +235,14 @@ fn expiry_of(request: &DiagnoseRequest) -> Expiry {
         ..ClaimLimits::default()
     };
     Expiry::exactly(limits, Instant::now(), None)
+}
+
+/// Returns which calls are meant: the context and the condition as they were asked for, not where they are evaluated.
+fn under(request: &DiagnoseRequest) -> Option<String> {
+    match (&request.within, &request.when) {
+        (Some(within), Some(when)) => Some(format!("{within} when {when}")),
+        (within, when) => within.clone().or_else(|| when.clone()),
+    }
 }
 
 fn at_the_beginning(claim: u32, root: &MeantMethod, of: &Claim, request: &DiagnoseRequest) -> Diagnosis {

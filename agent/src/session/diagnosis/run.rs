@@ -50,6 +50,8 @@ pub(super) struct Run {
     claim: u32,
     pub(super) number: DiagnosisNumber,
     shared: Arc<Mutex<control::Diagnosis>>,
+    /// Which calls of the root are meant, as it was asked for; all if `None`.
+    under: Option<String>,
     pub(super) options: Options,
     /// The method that is diagnosed, and how people write it.
     pub(super) root: (MethodKey, String),
@@ -102,7 +104,7 @@ impl Run {
     pub(super) fn new(
         session: Arc<Session>,
         (claim, number): (u32, DiagnosisNumber),
-        shared: Arc<Mutex<control::Diagnosis>>,
+        (shared, under): (Arc<Mutex<control::Diagnosis>>, Option<String>),
         options: Options,
         root: (MethodKey, String),
     ) -> Run {
@@ -112,6 +114,7 @@ impl Run {
             claim,
             number,
             shared,
+            under,
             options,
             root,
             tree: Tree::default(),
@@ -303,7 +306,9 @@ impl Run {
         if root.slow.calls < LEAST_CALLS {
             return false;
         }
-        root.fast.calls >= LEAST_CALLS || root.slow.calls >= LEAST_WITHOUT_FAST && self.round.elapsed() >= PATIENCE
+        // Without fast calls in one round there are none in the next one either.
+        let has_waited = self.round.elapsed() >= PATIENCE || !self.is_compared;
+        root.fast.calls >= LEAST_CALLS || root.slow.calls >= LEAST_WITHOUT_FAST && has_waited
     }
 
     /// Follows what explains the methods about which nothing was decided. Returns whether more is measured from now on.
@@ -400,9 +405,9 @@ impl Run {
     fn publish(&mut self) {
         self.published = Instant::now();
         self.cost.cpu_ms = thread_cpu_time().saturating_sub(self.cpu_before).as_secs_f64() * 1e3;
-        let context = self.shared.lock().context.clone();
         let method = short(&self.root.1);
-        let subject = Subject { method: &method, context: context.as_deref(), is_compared: self.is_compared };
+        let under = self.under.clone();
+        let subject = Subject { method: &method, context: under.as_deref(), is_compared: self.is_compared };
         let result = result_of(&self.tree, &self.stacks, &probe_length_nanos, subject);
         let (calls, slow) = self.counted();
         // The figures of a diagnosis that has ended are those of its last look.
