@@ -40,6 +40,7 @@ def arguments():
     parser.add_argument("--slower-than-ms", type=int, default=20)
     parser.add_argument("--when", help="an expression for `instr diagnose`")
     parser.add_argument("--depth", type=int, default=40, help="levels for `instr diagnose`")
+    parser.add_argument("--once", action="store_true", help="ask once in a window, as people do, not again and again")
     parser.add_argument("--answers", type=int, default=3, help="how often each tool is asked before the windows")
     o = parser.parse_args()
     o.agent = os.path.abspath(o.agent)
@@ -120,7 +121,7 @@ class Instr:
     with_agent = True
 
     def __init__(self, o, app):
-        self.app, self.cli = app, os.path.join(os.path.dirname(o.agent), "instr")
+        self.once, self.app, self.cli = o.once, app, os.path.join(os.path.dirname(o.agent), "instr")
         condition = ["--when", o.when] if o.when else []
         self.command = [self.cli, "diagnose", str(app.pid), METHOD, *condition, "--slower-than", f"{o.slower_than_ms}ms", "--depth", str(o.depth), "--json"]
 
@@ -141,9 +142,9 @@ class Instr:
         return [" ".join(["instr", *self.command[1:]])]
 
     def at_work(self, end):
-        """One diagnosis after the other until this moment; the last one is interrupted."""
+        """One diagnosis after the other until this moment, or one alone; the last one is interrupted."""
         asked = 0
-        while time.monotonic() < end:
+        while time.monotonic() < end and not (self.once and asked):
             asked += 1
             client = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             try:
@@ -151,6 +152,7 @@ class Instr:
             except subprocess.TimeoutExpired:
                 client.terminate()
                 client.wait(30)
+        time.sleep(max(0, end - time.monotonic()))
         return asked
 
     def figures(self):
@@ -182,11 +184,12 @@ class ArthasTrace:
 
     def at_work(self, end):
         asked = 0
-        while time.monotonic() < end:
+        while time.monotonic() < end and not (self.o.once and asked):
             asked += 1
             arthas.descend(self.arthas, self.first, self.o.slower_than_ms, lambda: time.monotonic() >= end)
         # What it has changed stays until then: windows without it are without its code.
         self.arthas.command("reset")
+        time.sleep(max(0, end - time.monotonic()))
         return asked
 
     def figures(self):
