@@ -6,11 +6,13 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.instr.jvmtests.jvm.Dialog;
 import java.io.IOException;
+import java.util.Arrays;
+import java.util.stream.StreamSupport;
 
 /** What the program has counted and measured itself from one question to the next, of one of its roots. */
 record OwnTruth(String root, JsonNode before, JsonNode after) {
 
-    /** The length of a call may differ by this much: the program's times are those of other calls than the diagnosis has measured. */
+    /** The length of a call may differ by this much. */
     private static final double MOST_DIFFERENCE = 0.05;
 
     static JsonNode ask(Dialog program) throws IOException {
@@ -29,18 +31,22 @@ record OwnTruth(String root, JsonNode before, JsonNode after) {
         return after.get("slow_calls").asLong() - before.get("slow_calls").asLong();
     }
 
-    /** The time of a node in a slow call of the root, on average. */
-    private double millisInSlowCall(String node) {
-        double nanos = after.at("/nodes/" + node + "/slow_nanos").asDouble() - before.at("/nodes/" + node + "/slow_nanos").asDouble();
-        return nanos / 1e6 / slowCalls();
-    }
-
-    /** The diagnosis has measured the same for this node. */
+    /**
+     * The diagnosis has measured the same for this node. Its last figures are those of some slow calls one after the other; how many there were
+     * since, nobody knows. On a machine with other work, calls of another moment take another time.
+     */
     void assertMeasured(String node, Diagnosed diagnosed, Diagnosed.Step step) {
-        double own = millisInSlowCall(node);
+        double[] own = StreamSupport.stream(after.at("/nodes/" + node + "/latest_slow_nanos").spliterator(), false).mapToDouble(JsonNode::asDouble).toArray();
+        int calls = Math.min(diagnosed.json().at("/tree/slow_calls").asInt(), own.length);
         double measured = diagnosed.millisInSlowCall(step);
-        assertTrue(Math.abs(measured - own) <= MOST_DIFFERENCE * own, () -> "%s: %.3f ms measured, %.3f ms by the program itself: %s".formatted(
-                node, measured, own, diagnosed));
+        double nearest = Double.NaN;
+        for (int first = 0; first + calls <= own.length; first++) {
+            double mean = Arrays.stream(own, first, first + calls).average().orElseThrow() / 1e6;
+            nearest = Math.abs(measured - mean) >= Math.abs(measured - nearest) ? nearest : mean;
+        }
+        double found = nearest;
+        assertTrue(Math.abs(measured - found) <= MOST_DIFFERENCE * found, () -> "%s: %.3f ms measured, %.3f ms by the program itself: %s".formatted(
+                node, measured, found, diagnosed));
     }
 
     /** No more calls than there were, two that had begun before included. */
