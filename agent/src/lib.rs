@@ -26,6 +26,8 @@ mod entry;
 mod ffi;
 mod files;
 mod health;
+#[cfg(test)]
+mod java_constants;
 mod jvm;
 mod jvm_figures;
 mod live_levels;

@@ -49,7 +49,7 @@ pub struct DiagnosisNode {
     pub level: usize,
     /// The method, as `package.Class.method(Types)`; of own code, the method whose code it is.
     pub method: String,
-    /// What it stands for: `method`, `call-site`, `native`, `waiting` or `own-code`.
+    /// What it is: `method`, `call-site`, `native`, `waiting` or `own-code`.
     pub kind: String,
     /// Its calls.
     pub calls: Option<u64>,

@@ -209,3 +209,127 @@ pub(super) fn open_call(diagnosis: u8, frame: usize) -> Option<OpenCall> {
     // A call that has just taken its frame.
     (start != 0).then_some(OpenCall { frame, thread: owner >> 3, start, cell })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::java_constants;
+
+    /// Diagnosis 0 is none, so no test uses its table.
+    const NO_DIAGNOSIS: u8 = 0;
+
+    fn constant(name: &str) -> i64 {
+        java_constants::constant(include_str!("../../../java-runtime/src/main/java/java/instr/Sites.java"), name)
+    }
+
+    fn number(name: &str) -> usize {
+        usize::try_from(constant(name)).unwrap()
+    }
+
+    /// Reads what Java code reads at this offset of a table.
+    fn long(table: usize, offset: usize) -> u64 {
+        assert_eq!(offset % 8, 0);
+        load(table + offset / 8)
+    }
+
+    fn int(table: usize, offset: usize) -> u32 {
+        (long(table, offset / 8 * 8) >> (offset % 8 * 8)) as u32
+    }
+
+    #[test]
+    fn java_code_has_the_same_sizes() {
+        let bytes = |words: usize| words * 8;
+        for (name, expected) in [
+            ("METHOD_STRIDE", bytes(METHOD_WORDS)),
+            ("DIAGNOSIS_STRIDE", bytes(DIAGNOSIS_WORDS)),
+            ("CELLS", CELLS),
+            ("SUM_STRIDE", bytes(SUM_WORDS)),
+            ("CELL_STRIDE", bytes(CELL_WORDS)),
+        ] {
+            assert_eq!(1 << number(name), expected, "{name}");
+        }
+        assert_eq!(number("FRAMES"), FRAMES);
+        assert_eq!(number("FIRST_CELL"), bytes(FIRST_CELL));
+        let java = include_str!("../../../java-runtime/src/main/java/java/instr/Sites.java");
+        assert!(java.contains(" FRAME_BYTES = FIRST_CELL + (1L << CELLS + CELL_STRIDE);"));
+        assert_eq!(bytes(FRAME_WORDS), number("FIRST_CELL") + (1 << (number("CELLS") + number("CELL_STRIDE"))));
+        assert_eq!(number("LENGTHS"), bytes(FIRST_LENGTH));
+        assert!(java.contains("owner & 7L") && DIAGNOSES == 8, "the number of a diagnosis has three bits");
+        const { assert!(CELLS <= 1 << 16, "a scope has 16 bits for the cell") };
+    }
+
+    #[test]
+    fn all_that_java_code_writes_is_inside_its_table() {
+        let places = number("FIRST_PLACE") + (MOST_PLACES << number("PLACE_STRIDE"));
+        assert!(places <= METHOD_WORDS * 8 && number("PLACE_CELL") + 4 <= 1 << number("PLACE_STRIDE"));
+        assert!(FIRST_LENGTH + LENGTHS <= DIAGNOSIS_WORDS && number("ANOTHER_ONES") + 8 <= number("LENGTHS"));
+        assert!(number("FAST") + 16 <= SUM_WORDS * 8);
+        for name in ["OWNER", "FRAME_ROUND", "OPEN", "LAST", "DISPLACED", "FRAME_DIAGNOSIS"] {
+            assert!(number(name) + 8 <= number("FIRST_CELL"), "{name}");
+        }
+        for name in ["START", "TIME", "CALLS", "AROUND", "BEFORE"] {
+            assert!(number(name) + 4 <= CELL_WORDS * 8, "{name}");
+        }
+    }
+
+    #[test]
+    fn java_code_finds_what_is_stored() {
+        assert!(addresses().iter().all(|address| *address != 0));
+        let method = METHODS - 1;
+        let table = METHODS_AT + method * METHOD_WORDS;
+        let place = |place: usize| number("FIRST_PLACE") + (place << number("PLACE_STRIDE"));
+        let method = u32::try_from(method).unwrap();
+        set_place(method, MOST_PLACES - 1, 5, Ok(71), 72);
+        set_place(method, 1, 6, Err(9), 73);
+        let read =
+            |at: usize| ["DIAGNOSIS", "STEP", "PLACE_AROUND", "PLACE_CELL"].map(|of| int(table, at + number(of)));
+        assert_eq!(read(place(MOST_PLACES - 1)), [5, 0, 71, 72]);
+        assert_eq!(read(place(1)), [6, 9, constant("ROOT") as u32, 73]);
+        set_places(method, 3);
+        assert_eq!(int(table, number("PLACES")), 3);
+        set_places(method, 0);
+        clear_place(method, 1);
+        clear_place(method, MOST_PLACES - 1);
+        assert_eq!([place(1), place(MOST_PLACES - 1)].map(|at| int(table, at + number("DIAGNOSIS"))), [0, 0]);
+
+        let table = DIAGNOSIS_TABLE + usize::from(NO_DIAGNOSIS) * DIAGNOSIS_WORDS;
+        set_slower_than(NO_DIAGNOSIS, 81);
+        assert_eq!(long(table, number("SLOWER_THAN")), 81);
+        store(table + number("WITHOUT_FRAME") / 8, 82);
+        store(table + number("ANOTHER_ONES") / 8, 83);
+        store(table + (number("LENGTHS") / 8) + LENGTHS - 1, 84);
+        assert_eq!((without_frame(NO_DIAGNOSIS), another_ones(NO_DIAGNOSIS)), (82, 83));
+        assert_eq!(lengths(NO_DIAGNOSIS).last(), Some(&84));
+        forget_sums(NO_DIAGNOSIS, true);
+        assert_eq!(diagnosis_at(NO_DIAGNOSIS) + number("ROUND") / 8, table);
+
+        let last = u32::try_from(CELLS - 1).unwrap();
+        let sum = (CELLS - 1) << number("SUM_STRIDE");
+        store(SUMS + (sum + number("FAST")) / 8, 85);
+        assert_eq!(sums(NO_DIAGNOSIS, last), [0, 0, 85, 0]);
+        forget_sums(NO_DIAGNOSIS, false);
+        assert_eq!(sums(NO_DIAGNOSIS, last), [0; SUM_WORDS]);
+
+        want_texts_at(NO_DIAGNOSIS, last);
+        let byte = |cell: u32| int(WATCHED, cell as usize / 4 * 4) >> (cell % 4 * 8) & 0xff;
+        assert_eq!(byte(last) & constant("TEXTS") as u32, constant("TEXTS") as u32);
+        set_watched(NO_DIAGNOSIS, last, true);
+        assert_eq!((byte(last) & constant("TEXTS") as u32, byte(last) != 0), (0, true));
+        set_watched(NO_DIAGNOSIS, last, false);
+        assert_eq!(byte(last), 0);
+    }
+
+    #[test]
+    fn open_calls_are_read_where_java_code_has_them() {
+        assert!(addresses().iter().all(|address| *address != 0));
+        // The last frame, of a diagnosis that no other test reads.
+        let (frame, diagnosis) = (FRAMES - 1, 3_u8);
+        let table = FRAME_TABLE + frame * FRAME_WORDS;
+        store(table + (number("FIRST_CELL") + number("START")) / 8, 92);
+        store(table + number("OPEN") / 8, halves(93, 0));
+        store(table + number("OWNER") / 8, 91 << 3 | u64::from(diagnosis));
+        assert_eq!(open_call(diagnosis, frame), Some(OpenCall { frame, thread: 91, start: 92, cell: 93 }));
+        store(table + number("OWNER") / 8, 0);
+        assert_eq!(open_call(diagnosis, frame), None);
+    }
+}

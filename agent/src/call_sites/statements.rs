@@ -1,4 +1,4 @@
-//! Texts of the statements that slow calls have executed: which classes have the probes that tell them, and how long each text took.
+//! Texts of the statements that slow calls have executed: which classes have the probes that report them, and how long each text took.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ const MOST_TEXTS: usize = 64;
 /// Characters of a text.
 const MOST_CHARACTERS: usize = 1_000;
 
-/// A class whose statements tell their texts.
+/// A class with probes that report the texts of its statements.
 #[derive(Debug)]
 struct StatementClass {
     loader: LoaderId,
@@ -24,7 +24,7 @@ struct StatementClass {
     rules: Arc<RuleSet>,
 }
 
-/// The classes whose statements tell their texts, by their internal names.
+/// The classes with probes that report the texts of their statements, by their internal names.
 #[derive(Debug, Default)]
 pub(super) struct StatementClasses(FxHashMap<Arc<[u8]>, Vec<StatementClass>>);
 

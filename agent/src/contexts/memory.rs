@@ -1,4 +1,4 @@
-//! The memory that anchors and conditional probes share with the agent (`java.instr.Contexts`): places of threads, what anchors stand for, and the last
+//! The memory that anchors and conditional probes share with the agent (`java.instr.Contexts`): places of threads, the steps of anchors, and the last
 //! step of each probe's context.
 //!
 //! It is a part of the library, as classes may hold anchors whatever becomes of the session. Its pages take memory when they are touched.
@@ -9,7 +9,7 @@ use records::probe_registry::HIGHEST_PROBE;
 
 /// How many words of steps a place has.
 pub(super) const WORDS: usize = 4;
-/// The bits of a word that stand for steps; the others are the runtime's.
+/// The bits of a word that are those of steps; the others are the runtime's.
 pub(super) const STEP_BITS: u64 = !0b111;
 
 const PLACES: usize = 1 << 16;
@@ -80,7 +80,7 @@ pub(super) const fn anchors() -> usize {
     ANCHORS
 }
 
-/// Sets what an anchor stands for: the mask of its steps, and those of them that are the first of a context.
+/// Sets the steps of an anchor: their mask, and those of them that are the first of a context.
 pub(super) fn set_anchor(anchor: usize, mask: u64, first: u64) {
     let Some(of) = ANCHOR_TABLE.get(anchor) else { return };
     // The mask decides whether anything happens, so it is last.
@@ -122,4 +122,37 @@ impl HeldPlace {
 /// Returns how many threads hold a place, and how many calls of anchors have found none.
 pub(super) fn counts() -> (usize, u64) {
     (held_places().len(), u64::try_from(WITHOUT_PLACE.load(Ordering::Relaxed)).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use super::super::INERT_ANCHOR;
+    use super::*;
+    use crate::java_constants;
+
+    #[test]
+    fn java_code_and_these_tables_agree() {
+        let java = include_str!("../../../java-runtime/src/main/java/java/instr/Contexts.java");
+        let constant = |name: &str| java_constants::constant(java, name);
+        let size = |name: &str| 1_usize << constant(name);
+        assert_eq!(constant("MASK") + 1, PLACES as i64);
+        assert_eq!((size("STRIDE"), size("ANCHOR_STRIDE")), (size_of::<Place>(), size_of::<Anchor>()));
+        for (name, expected) in [
+            ("WORDS", WORDS),
+            ("OWNER", offset_of!(Place, owner)),
+            ("BITS", offset_of!(Place, words)),
+            ("DISPLACED", offset_of!(Place, displaced)),
+            ("GIVEN_BACK", offset_of!(Place, given_back)),
+            ("FIRST", offset_of!(Anchor, first)),
+            ("WARM_UP_ANCHOR", 0),
+            ("INERT_ANCHOR", INERT_ANCHOR as usize),
+        ] {
+            assert_eq!(constant(name), expected as i64, "{name}");
+        }
+        assert_eq!(offset_of!(Anchor, mask), 0, "Java code reads the mask at the beginning");
+        assert_eq!(constant("WARM_UP_ID"), -(IN_FRONT as i64));
+        assert_eq!(!(constant("RESTORE") | constant("WORD")).cast_unsigned(), STEP_BITS);
+    }
 }

@@ -1,7 +1,7 @@
 //! The contexts of this process: sequences of methods inside which conditional probes record.
 //!
 //! A context has a step for each of its methods, a bit in the words of each thread (`memory.rs`). An anchor in a method sets the bits of the steps that the method
-//! stands for. Anchors are inserted inert; a context is armed by stores into the table of anchors, and disarmed by such stores at once. Its steps
+//! makes. Anchors are inserted inert; a context is armed by stores into the table of anchors, and disarmed by such stores at once. Its steps
 //! become those of another context only when no thread can have their bits.
 
 mod memory;
@@ -19,7 +19,7 @@ use crate::conditions::{self, StepCondition};
 use memory::{HeldPlace, WORDS};
 use steps::{FreeSteps, bit_of, word_of};
 
-/// An anchor that stands for nothing, ever.
+/// An anchor that never has a step.
 pub(crate) const INERT_ANCHOR: u32 = 4;
 /// Anchors 0 and 1 of each word are for warming up, and for nothing.
 const FIRST_ANCHOR: usize = 2;
@@ -235,7 +235,7 @@ impl Contexts {
         context.steps.iter().filter_map(|step| state.classes.remove(step)).flatten().collect()
     }
 
-    /// Returns the anchors of a method of this class that stands for these steps, one for each word and for each step with a condition. Steps of contexts
+    /// Returns the anchors of a method of this class that makes these steps, one for each word and for each step with a condition. Steps of contexts
     /// that have ended meanwhile are left out.
     pub(crate) fn anchors(&self, class: &[u8], steps: &[AnchorStep]) -> MethodAnchors {
         let state = &mut *self.0.lock();

@@ -56,9 +56,9 @@ pub(crate) struct Stacks {
 
 /// More are not kept: the latest replace others.
 const MOST: usize = 2_000;
-/// A method is measured, or a reason given, if so many of the stacks of a call show it.
+/// A method is measured, or a reason given, if this fraction of the stacks of a call shows it.
 const LEAST_PART: f64 = 0.1;
-/// A level is skipped if so many of the stacks go on the same way.
+/// A level is skipped if this fraction of the stacks goes on the same way.
 const SAME_WAY: f64 = 0.6;
 /// Most levels that are skipped at once.
 const MOST_LEVELS: usize = 6;

@@ -9,7 +9,7 @@ use crate::call_sites::{Cell, CellSums, FoundCall, MethodKey, Sum};
 /// A node by its place in the tree; 0 is the root.
 pub(crate) type NodeAt = usize;
 
-/// What a node stands for.
+/// What a node of the tree is.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum NodeOf {
     /// A method whose own calls are measured.

@@ -25,7 +25,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) is_compared: bool,
 }
 
-/// Returns the result as it stands; `nanos` converts what probes read.
+/// Returns the result by what is known now; `nanos` converts what probes read.
 pub(crate) fn result_of(tree: &Tree, stacks: &Stacks, nanos: &dyn Fn(u64) -> u64, subject: Subject<'_>) -> Result {
     let mut nodes: Vec<DiagnosisNode> = Vec::new();
     let waiting = stacks.waiting(tree);

@@ -1,4 +1,4 @@
-//! The calls that diagnoses measure in the bodies of a class: planned with the class, and told to `call_sites` when it has been rewritten or refused.
+//! The calls that diagnoses measure in the bodies of a class: planned with the class, and recorded in `call_sites` when it has been rewritten or refused.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ struct InMethod {
 }
 
 impl MeasuredCalls {
-    /// Has all calls measured in the methods of the class that are to be. Methods that cannot be measured are told with the reason.
+    /// Plans a site for each call in those methods of the class that diagnoses measure. For a method that cannot be measured the reason is recorded.
     pub(super) fn plan(file: &ClassFile<'_>, decided: &Decided, plan: &mut ClassPlan) -> MeasuredCalls {
         let mut planned = Vec::new();
         for (method_index, number, skipped) in decided.measured(file) {

@@ -29,7 +29,7 @@ pub struct DiagnoseRequest {
 }
 
 instrument_core::declare_words! {
-    /// What a node of a diagnosis stands for.
+    /// What a node of a diagnosis is.
     #[derive(Hash, PartialOrd, Ord, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum NodeKind {
@@ -67,7 +67,7 @@ instrument_core::declare_words! {
 }
 
 messages! {
-    /// A diagnosis as it stands. Shares are fractions of the time by which slow calls of the method take longer than fast ones.
+    /// The present state of a diagnosis. Shares are fractions of the time by which slow calls of the method take longer than fast ones.
     pub struct Diagnosis {
         /// The number of its claim, by which `diagnosis` asks for it and `remove` ends it.
         pub claim: u32,
@@ -124,7 +124,7 @@ messages! {
         pub level: usize,
         /// The method, as `package.Class.method(Types)`; of own code, the method whose code it is.
         pub method: String,
-        /// What it stands for.
+        /// What it is.
         pub kind: NodeKind,
         /// Its calls within the calls that were measured on all levels; absent if it has not been measured.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -28,10 +28,14 @@ pub fn statement_without_values(sql: &str, most_characters: usize) -> String {
 /// Functions with a `from` that a text may follow.
 const WITH_FROM: &[&str] = &["trim", "extract", "substring", "substr", "overlay", "position"];
 
+/// First words of statements in which `PASSWORD` is followed by one, unless they have one of the other words: then it may be a column.
+const ABOUT_USERS: &[&str] = &["create", "alter", "set", "grant", "connect"];
+const NOT_ABOUT_USERS: &[&str] = &["table", "view", "index", "function", "procedure", "trigger", "select"];
+
 struct Scan<'s> {
     rest: &'s str,
     text: String,
-    /// What follows cannot be told from values.
+    /// What follows may be values.
     is_cut: bool,
 }
 
@@ -43,8 +47,9 @@ impl<'s> Scan<'s> {
         match first {
             _ if first.is_whitespace() => self.skip_to(after),
             '-' if after.starts_with('-') => self.skip_to(after_line(after)),
-            // MySQL's comment; elsewhere a sign that few use.
-            '#' if after.starts_with(char::is_whitespace) => self.skip_to(after_line(after)),
+            '#' if self.is_operator(after) => self.copy(1),
+            // MySQL's comment. Elsewhere a sign that few use: a statement of theirs loses the rest of the line.
+            '#' => self.skip_to(after_line(after)),
             '/' if after.starts_with('*') => self.skip_to(after_comment(rest)),
             '\'' => self.quoted(after, '\''),
             '"' if !self.is_name(after) => self.quoted(after, '"'),
@@ -91,33 +96,77 @@ impl<'s> Scan<'s> {
         }
     }
 
-    /// A text in quotation marks, after the first of them. One that is doubled does not end it; whether one after `\` does depends on the database.
+    /// A text in quotation marks, after the first of them. One that is doubled does not end it; whether one after `\` does, or one of three, depends on the
+    /// database: then the rest of the statement is left out.
     fn quoted(&mut self, after: &'s str, quote: char) {
         let mut rest = after;
+        let after_three = after_three_quotes(after, quote);
         loop {
             let Some((text, following)) = rest.split_once(quote) else { return self.value("") };
             let signs = text.len() - text.trim_end_matches('\\').len();
             // `escape '\'` is complete in any database.
             let is_escape_sign = text == "\\" && !following.starts_with(quote) && self.last_word() == "escape";
             if signs % 2 == 1 && !is_escape_sign {
-                self.is_cut = true;
-                return self.value("");
+                return self.cut();
             }
             match following.strip_prefix(quote) {
                 Some(following) => rest = following,
+                None if following.starts_with(is_of_word) => return self.cut(),
+                None if after_three.is_some_and(|other| other.len() != following.len()) => return self.cut(),
                 None => return self.value(following),
             }
         }
     }
 
+    /// Leaves out the rest.
+    fn cut(&mut self) {
+        self.is_cut = true;
+        self.value("");
+    }
+
+    /// Whether `#` begins an operator of PostgreSQL (`#>`, `#>>`, `#-`) or ends that of pgvector (`<#>`).
+    fn is_operator(&self, after: &str) -> bool {
+        let is_after_operand = |last: char| is_of_word(last) || matches!(last, ')' | ']' | '?' | '"' | '<');
+        (after.starts_with('>') || after.starts_with('-') && !after.starts_with("--"))
+            && self.text.trim_end().ends_with(is_after_operand)
+    }
+
     /// Whether `"..."` is a name: some databases take it for a text, unless it is a part of a longer name or follows a word that a table follows.
     fn is_name(&self, after: &str) -> bool {
-        let following = after.split_once('"').map(|(_, following)| following);
-        self.text.ends_with('.')
-            || following.is_some_and(|following| following.starts_with('.'))
-            || self.text.ends_with(' ')
-                && BEFORE_TABLES.contains(&self.last_word().as_str())
-                && !WITH_FROM.contains(&self.function().as_str())
+        let Some((name, following)) = after.split_once('"') else { return false };
+        let is_of_name = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '$' | '.');
+        if name.is_empty()
+            || !name.chars().all(is_of_name)
+            || following.starts_with(|next| next == '"' || is_of_word(next))
+        {
+            return false;
+        }
+        self.text.ends_with('.') || following.starts_with('.') || self.text.ends_with(' ') && self.is_before_table()
+    }
+
+    fn is_before_table(&self) -> bool {
+        let mut words = self.text.split_whitespace().rev().map(str::to_ascii_lowercase);
+        let last = words.next().map(|word| last_word_of(&word)).unwrap_or_default();
+        BEFORE_TABLES.contains(&last.as_str())
+            && words.next().is_none_or(|before| last_word_of(&before) != "distinct")
+            && !WITH_FROM.contains(&self.function().as_str())
+    }
+
+    /// Whether the next word is a password: after `IDENTIFIED BY`, `REPLACE` in the same statement, and `PASSWORD` in statements about users.
+    fn is_before_password(&self, word: &str) -> bool {
+        let text = self.text.trim_end_matches([' ', '=']);
+        match last_word_of(text).as_str() {
+            "by" => last_word_of(text.get(..text.len() - 2).unwrap_or_default()) == "identified",
+            "replace" => self.text.to_ascii_lowercase().contains("identified by"),
+            "password" => {
+                let all = self.text.to_ascii_lowercase();
+                let mut words = all.split(|letter: char| !is_of_word(letter)).filter(|word| !word.is_empty());
+                !word.eq_ignore_ascii_case("for")
+                    && words.next().is_some_and(|first| ABOUT_USERS.contains(&first))
+                    && !words.any(|word| NOT_ABOUT_USERS.contains(&word))
+            }
+            _ => false,
+        }
     }
 
     /// The last word up to here, in lower case.
@@ -168,6 +217,11 @@ impl<'s> Scan<'s> {
         match text.filter(|_| is_prefix) {
             Some(text) if word.ends_with(['q', 'Q']) => self.value(after_own_quotes(text)),
             Some(text) => self.quoted(text, '\''),
+            None if self.is_before_password(word) => {
+                let ends =
+                    |letter: char| letter.is_whitespace() || matches!(letter, '\'' | '"' | ';' | ',' | '(' | ')');
+                self.value(following.trim_start_matches(|letter| !ends(letter)));
+            }
             None => self.copy(length),
         }
     }
@@ -179,7 +233,14 @@ fn last_word_of(text: &str) -> String {
 }
 
 fn is_of_word(letter: char) -> bool {
-    letter.is_alphanumeric() || matches!(letter, '_' | '$' | '#')
+    letter.is_alphanumeric() || matches!(letter, '_' | '$')
+}
+
+/// What follows a text in three quotation marks, after the first of them; `None` if it is not one in any database.
+fn after_three_quotes(after: &str, quote: char) -> Option<&str> {
+    let three = String::from_iter([quote; 3]);
+    let inner = after.strip_prefix([quote])?.strip_prefix([quote])?;
+    inner.split_once(three.as_str()).map(|(_, following)| following)
 }
 
 fn after_line(text: &str) -> &str {
@@ -288,6 +349,62 @@ mod tests {
         assert_eq!(cut, "select ?...");
         assert_eq!(statement_without_values(r"select 'it\'s secret', 2", 1_000), "select ?...");
         assert!(!statement_without_values("where a = \"secret\" and b = 'x'", 1_000).contains("secret"));
+    }
+
+    #[test]
+    fn quotation_marks_that_databases_read_differently_show_nothing() {
+        for (sql, expected) in [
+            ("where mail is distinct from \"bob@x\"", "where mail is distinct from ?"),
+            ("where mail is not distinct  from \"bob\" and a = 1", "where mail is not distinct from ? and a = ?"),
+            ("select * from \"bob@x\", \"a b\".c", "select * from ?, ...c"),
+            (
+                "select a from \"s\".\"t_1\" join \"A$b\" on x.\"id\" = 1",
+                "select a from \"s\".\"t_1\" join \"A$b\" on x.\"id\" = ?",
+            ),
+            ("from \"a\"\"b secret\" x", "from ? x"),
+            (r#"select """it"s secret""" from t"#, "select ?..."),
+            (r#"select """it" s secret""" from t"#, "select ?..."),
+            (r#"select * from """it"s secret""""#, "select * from ?..."),
+            ("select '''it' secret''' from t", "select ?..."),
+            ("select '''quoted''', '''' from t", "select ?, .. from t"),
+            ("select 'a'secret", "select ?..."),
+            ("from \"a\"secret", "from ?..."),
+            ("select 'a'::text, 'b'||c", "select ?::text, ?||c"),
+        ] {
+            assert_eq!(statement_without_values(sql, 1_000), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn comments_of_mysql_are_left_out_and_operators_of_postgresql_are_not() {
+        for (sql, expected) in [
+            ("select a #secret\nfrom t", "select a from t"),
+            ("select a#it's secret\nfrom t where b = 5#secret", "select a from t where b = ?"),
+            ("#secret\nselect a, #- secret\nb #-- secret", "select a, b"),
+            ("select a #> '{b}', c#>>'{d}', (e) #- $1 from t", "select a #> ?, c#>>?, (e) #- $1 from t"),
+            ("order by v <#> '[1, 2]'", "order by v <#> ?"),
+        ] {
+            assert_eq!(statement_without_values(sql, 1_000), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn passwords_are_not_shown() {
+        for (sql, expected) in [
+            ("ALTER USER scott IDENTIFIED BY tiger", "ALTER USER scott IDENTIFIED BY ?"),
+            ("alter user a identified\n by ti$g#er-1 replace lion;", "alter user a identified by ? replace ?;"),
+            ("create user a identified by values 'x'", "create user a identified by ? ?"),
+            ("create user a password 'x y'", "create user a password ?"),
+            ("create user a password tiger admin", "create user a password ? admin"),
+            ("alter login a with password = tiger, b = c", "alter login a with password = ?, b = c"),
+            ("alter role a password N'x y'", "alter role a password ?"),
+            ("set password for bob = 'x'", "set password for bob = ?"),
+            ("select password from users where password = ?", "select password from users where password = ?"),
+            ("create table u (password varchar(20))", "create table u (password varchar(?))"),
+            ("select a from t order by b", "select a from t order by b"),
+        ] {
+            assert_eq!(statement_without_values(sql, 1_000), expected, "{sql}");
+        }
     }
 
     /// Whatever of which signs: it does not fail, and no letter of a value is shown that stands between quotation marks of one kind.

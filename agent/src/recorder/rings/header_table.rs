@@ -160,11 +160,7 @@ mod tests {
     #[test]
     fn java_code_and_this_table_agree() {
         let java = include_str!("../../../../java-runtime/src/main/java/java/instr/Ring.java");
-        let constant = |name: &str| {
-            let value = java.split(&format!(" {name} = ")).nth(1).and_then(|rest| rest.split(';').next()).unwrap();
-            let digits = value.trim_end_matches('L');
-            digits.strip_prefix("0x").map_or_else(|| digits.parse(), |hex| u64::from_str_radix(hex, 16)).unwrap()
-        };
+        let constant = |name: &str| crate::java_constants::constant(java, name).cast_unsigned();
         assert_eq!(constant("MASK"), PLACES as u64 - 1);
         assert_eq!(1 << constant("STRIDE"), size_of::<Header>());
         let header = Header::without_owner();

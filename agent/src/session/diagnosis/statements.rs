@@ -1,4 +1,4 @@
-//! Statements of databases at which a descent ends: classes of JDBC tell which text was executed, and the result names it.
+//! Statements of databases at which a descent ends: probes in classes of JDBC report which text was executed, and the result names it.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use crate::desired::RequestedProbes;
 use crate::jvm::Jni;
 use crate::reconcile::Change;
 
-/// More classes of JDBC are not changed for one diagnosis.
+/// The most classes of JDBC that are changed for one diagnosis.
 const MOST_CLASSES: usize = 256;
-/// So many of those that cannot be changed are named.
+/// Notices name at most this many of the classes that cannot be changed.
 const MOST_REFUSED: usize = 3;
 const UNKNOWN: &str = "texts of statements that were prepared before the diagnosis are not known";
 
@@ -36,13 +36,15 @@ impl Run {
         }
     }
 
-    /// Has the classes of JDBC tell texts from now on, if a statement wants that and they do not yet. Returns whether any was changed.
+    /// Inserts the probes that report texts into the classes of JDBC, if a statement needs them and they are not there yet. Returns whether any class was changed.
     pub(super) fn ask_for_texts(&mut self) -> bool {
         let Some(mut classes) = self.statements.to_insert.take() else { return false };
         self.statements.is_inserted = true;
         if classes.len() > MOST_CLASSES {
             classes.truncate(MOST_CLASSES);
-            self.notices.push(format!("only {MOST_CLASSES} classes of JDBC tell texts of statements"));
+            self.notices.push(format!(
+                "more than {MOST_CLASSES} classes of JDBC are loaded: texts of statements of the others are not known"
+            ));
         }
         let generation = self.session.instrumentation.generation();
         let mut names = FxHashSet::default();
@@ -60,7 +62,8 @@ impl Run {
         }
         let Some(outcome) = self.carry_out(Change::Insert(names)) else { return false };
         for name in outcome.refused.iter().take(MOST_REFUSED) {
-            self.notices.push(format!("{} cannot be changed: its statements have no text", to_source(name)));
+            self.notices
+                .push(format!("{} cannot be changed: the texts of its statements are not known", to_source(name)));
         }
         !outcome.changed.is_empty()
     }
@@ -84,7 +87,7 @@ impl Run {
         }
     }
 
-    /// Says of which statements nothing was heard; asked at the end.
+    /// Adds a notice about a statement for which no text was reported, if there is one; called at the end.
     pub(super) fn note_silent_statements(&mut self) {
         let is_silent = |call: &&NodeAt| {
             let cell = self.tree.get(**call).and_then(|node| node.cell);
@@ -92,8 +95,10 @@ impl Run {
         };
         let silent = self.statements.calls.iter().find(is_silent).and_then(|call| self.tree.get(*call));
         if let Some(silent) = silent {
-            let text =
-                format!("the text of {} is not known: no class of the driver could be asked", short(&silent.text));
+            let text = format!(
+                "the text of the statement executed by {} is not known: the classes of the driver could not be changed",
+                short(&silent.text)
+            );
             self.notices.push(text);
         }
     }

@@ -8,7 +8,7 @@ import jdk.internal.vm.annotation.DontInline;
  *
  * <p>A context is a sequence of methods, each with an anchor. A thread that executes anchors has a place off heap with words of bits:
  * a bit is set if the steps of a context up to this one are executing, in this order. An anchor sets bits when its method begins and
- * restores the word before when it ends, on every way out. The steps for which an anchor stands are a mask in a table that the agent
+ * restores the word before when it ends, on every way out. The steps of an anchor are a mask in a table that the agent
  * writes; a mask of 0 makes the anchor inert. So contexts are armed and changed by stores.
  *
  * <p>The place is found by the id of the thread, virtual or not, and has an owner. A thread takes one when its outermost anchor begins
@@ -39,7 +39,7 @@ public final class Contexts {
     private static final int FIRST = 8;
 
     /**
-     * The lowest three bits of a word stand for no step. An anchor returns them with the word before it, so that the end of the call
+     * The lowest three bits of a word are those of no step. An anchor returns them with the word before it, so that the end of the call
      * needs no table: whether there is something to restore, and in which word.
      */
     private static final long RESTORE = 1;
@@ -57,7 +57,7 @@ public final class Contexts {
     /** The first of the probes that represent the levels (see {@link Live}): inside the context of anchor 0. */
     private static final int WARM_UP_ID = -5;
     private static final int WARM_UP_ANCHOR = 0;
-    /** An anchor of word 0 that stands for no step, until the agent says so. */
+    /** An anchor of word 0 that never has a step. */
     private static final int INERT_ANCHOR = 4;
     private static final int WARM_UPS = 10_000;
 

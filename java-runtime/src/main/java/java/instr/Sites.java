@@ -71,7 +71,7 @@ public final class Sites {
     private static final int BEFORE = 24;
     private static final int END = -1;
 
-    /** Of the byte of a cell in the table of those that are watched: whether texts of statements are wanted there. */
+    /** The bit in the {@link #watched} byte of a cell that is set if texts of statements are wanted there. */
     private static final int TEXTS = 2;
 
     private static final int STACK_FRAMES = 40;
@@ -86,7 +86,7 @@ public final class Sites {
     /** The threads whose calls the frames have; the agent looks at stacks of slow ones. */
     private static final Thread[] threads = new Thread[FRAMES];
     /** What statements within the calls of the frames have executed, where texts are wanted. */
-    private static final StatementTexts.Executed[] STATEMENTS = new StatementTexts.Executed[FRAMES];
+    private static final StatementTexts.InCall[] STATEMENTS = new StatementTexts.InCall[FRAMES];
 
     private Sites() {}
 
@@ -101,7 +101,7 @@ public final class Sites {
 
     private static native long frames();
 
-    /** A slow call has executed a text (null: unknown) so many times at a cell, for so long. */
+    /** Reports to the agent a text (null: unknown) that a slow call has executed at a cell: how many times, and how long all of them took. */
     private static native void executed(int diagnosis, int cell, String text, int calls, long time);
 
     /**
@@ -359,23 +359,23 @@ public final class Sites {
             cell = U.getInt(at + BEFORE);
         }
         threads[number] = null;
-        StatementTexts.Executed statements = STATEMENTS[number];
+        StatementTexts.InCall statements = STATEMENTS[number];
         STATEMENTS[number] = null;
         int home = home(U.getLong(frame + OWNER));
         if (number != home) U.getAndAddInt(null, FRAME + home * FRAME_BYTES + DISPLACED, -1);
         U.putLongRelease(null, frame + OWNER, 0L);
-        if (statements != null && isSlow && counts) tell(diagnosis, statements);
+        if (statements != null && isSlow && counts) report(diagnosis, statements.first);
     }
 
-    /** Only now, because it may need more stack than there is: the frame has been given back. */
+    /** Called last, because it may need more stack than there is: the frame has been given back. */
     @DontInline
-    private static void tell(int diagnosis, StatementTexts.Executed first) {
+    private static void report(int diagnosis, StatementTexts.Executed first) {
         try {
             for (StatementTexts.Executed of = first; of != null; of = of.next) {
-                if (of.calls > 0) executed(diagnosis, of.cell, of.text, of.calls, of.time);
+                executed(diagnosis, of.cell, of.text, of.calls, of.time);
             }
         } catch (Throwable noStack) {
-            // Other calls tell the same.
+            // The texts of this call are lost; those of other slow calls are reported.
         }
     }
 
@@ -384,27 +384,35 @@ public final class Sites {
         return U.getLong(DIAGNOSES);
     }
 
-    /** Whether the present thread is inside a call that is measured for a diagnosis that wants texts. */
-    static boolean isMeasuredForTexts() {
+    /**
+     * Begins a statement in each call that is measured on this thread and has a cell open where texts are wanted.
+     *
+     * @return when; 0 if there is no such call
+     */
+    static long beginStatement() {
         long thread = U.getLong(Thread.currentThread(), Ring.THREAD_ID);
-        for (long left = wantTexts(); left != 0L && thread != 0L; left &= left - 1L) {
-            if (frameOf(thread << 3 | Long.numberOfTrailingZeros(left)) != END) return true;
-        }
-        return false;
-    }
-
-    /** Notes for the call that is measured what a statement within it has executed; a null text is unknown. */
-    static void noteStatement(long start, long end, String text) {
-        long thread = U.getLong(Thread.currentThread(), Ring.THREAD_ID);
+        long start = 0L;
         for (long left = wantTexts(); left != 0L && thread != 0L; left &= left - 1L) {
             int diagnosis = Long.numberOfTrailingZeros(left);
             int frame = frameOf(thread << 3 | diagnosis);
             if (frame == END) continue;
-            long at = FRAME + frame * FRAME_BYTES;
-            int cell = U.getInt(at + OPEN);
+            int cell = U.getInt(FRAME + frame * FRAME_BYTES + OPEN);
             if ((U.getByte(WATCHED + ((long) diagnosis << CELLS) + cell) & TEXTS) == 0) continue;
-            if (start < U.getLong(cellAt(at, cell) + START)) continue;
-            STATEMENTS[frame] = StatementTexts.Executed.add(STATEMENTS[frame], cell, start, end, text);
+            if (start == 0L) start = Clock.now();
+            StatementTexts.InCall statements = STATEMENTS[frame];
+            if (statements == null) STATEMENTS[frame] = statements = new StatementTexts.InCall();
+            statements.begin(cell, start);
+        }
+        return start;
+    }
+
+    /** Ends a statement in the calls in which {@link #beginStatement} began it; a null text is unknown. */
+    static void endStatement(long start, long end, String text) {
+        long thread = U.getLong(Thread.currentThread(), Ring.THREAD_ID);
+        for (long left = wantTexts(); left != 0L && thread != 0L; left &= left - 1L) {
+            int frame = frameOf(thread << 3 | Long.numberOfTrailingZeros(left));
+            StatementTexts.InCall statements = frame == END ? null : STATEMENTS[frame];
+            if (statements != null) statements.end(start, end, text);
         }
     }
 }

@@ -3,7 +3,7 @@ package java.instr;
 import jdk.internal.vm.annotation.DontInline;
 
 /**
- * The probe of database statements for diagnoses: it tells {@link Sites} which text a statement had that a measured call has executed, and how long
+ * The probe of database statements for diagnoses: it reports to {@link Sites} the text of each statement that a measured call executes, and how long
  * that took. Records nothing. None of these methods throws anything.
  */
 public final class StatementTexts {
@@ -23,7 +23,7 @@ public final class StatementTexts {
     @DontInline
     private static long entered() {
         try {
-            return Sites.isMeasuredForTexts() ? Clock.now() : 0L;
+            return Sites.beginStatement();
         } catch (Throwable noStack) {
             return 0L;
         }
@@ -54,7 +54,7 @@ public final class StatementTexts {
         try {
             long now = Clock.now();
             Object known = statement == null ? text : prepared(statement);
-            Sites.noteStatement(start, now, known instanceof String ? (String) known : null);
+            Sites.endStatement(start, now, known instanceof String ? (String) known : null);
         } catch (Throwable noMemoryOrStack) {
             // The statement has no text then.
         }
@@ -87,9 +87,6 @@ public final class StatementTexts {
 
     /** How long one text was executed by statements within one measured call, at one of its cells. */
     static final class Executed {
-        private static final int MOST = 16;
-        private static final int MOST_LETTERS = 4_000;
-
         final int cell;
         /** Null if it is unknown. */
         final String text;
@@ -98,29 +95,48 @@ public final class StatementTexts {
         /** The next of the same measured call. */
         Executed next;
 
-        /** When it has ended last, and how long that took. */
-        private long ended;
-        private long last;
-
-        private Executed(int cell, String text) {
+        Executed(int cell, String text) {
             this.cell = cell;
             this.text = text;
         }
+    }
 
-        /**
-         * Adds a statement that has ended. What it contains has been added already, and counts once: a pool's statement executes the driver's. If it has no
-         * text itself, it has that of the statement within it.
-         */
-        static Executed add(Executed first, int cell, long start, long end, String text) {
-            String known = text;
-            for (Executed of = first; of != null; of = of.next) {
-                if (of.cell != cell || of.last == 0L || of.ended <= start) continue;
-                of.time -= of.last;
-                of.calls--;
-                of.last = 0L;
-                if (known == null) known = of.text;
+    /** What the statements within one measured call have executed. A statement within another one is a part of that: a pool's statement executes the driver's. */
+    static final class InCall {
+        private static final int MOST = 16;
+        private static final int MOST_LETTERS = 4_000;
+
+        Executed first;
+
+        /** When the outermost open statement began, 0 if none is open; and the cell that was open then. */
+        private long outermost;
+        private int cell;
+        /** Of the statements within it whose text is known: the one that took longest. */
+        private String inner;
+        private long innerTime;
+
+        void begin(int openCell, long start) {
+            if (outermost != 0L) return;
+            outermost = start;
+            cell = openCell;
+            inner = null;
+            innerTime = 0L;
+        }
+
+        /** Adds a statement that has ended, if it is the outermost one. If its text is unknown, it gets that of a statement within it. */
+        void end(long start, long end, String text) {
+            long time = Math.max(end - start, 1L);
+            if (start == outermost) {
+                outermost = 0L;
+                add(text == null ? inner : text, time);
+            } else if (text != null && time >= innerTime) {
+                inner = text;
+                innerTime = time;
             }
-            String cut = known == null || known.length() <= MOST_LETTERS ? known : known.substring(0, MOST_LETTERS);
+        }
+
+        private void add(String text, long time) {
+            String cut = text == null || text.length() <= MOST_LETTERS ? text : text.substring(0, MOST_LETTERS);
             Executed found = null;
             Executed shortest = null;
             int count = 0;
@@ -128,26 +144,24 @@ public final class StatementTexts {
                 if (of.cell == cell && (cut == null ? of.text == null : cut.equals(of.text))) found = of;
                 if (shortest == null || of.time < shortest.time) shortest = of;
             }
-            Executed result = first;
             if (found == null) {
-                if (count >= MOST) result = without(first, shortest);
+                if (count >= MOST) remove(shortest);
                 found = new Executed(cell, cut);
-                found.next = result;
-                result = found;
+                found.next = first;
+                first = found;
             }
             found.calls++;
-            found.last = Math.max(end - start, 1L);
-            found.time += found.last;
-            found.ended = end;
-            return result;
+            found.time += time;
         }
 
-        private static Executed without(Executed first, Executed left) {
-            if (first == left) return first.next;
+        private void remove(Executed removed) {
+            if (first == removed) {
+                first = removed.next;
+                return;
+            }
             Executed before = first;
-            while (before.next != left) before = before.next;
-            before.next = left.next;
-            return first;
+            while (before.next != removed) before = before.next;
+            before.next = removed.next;
         }
     }
 }
