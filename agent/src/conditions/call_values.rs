@@ -40,21 +40,23 @@ impl Values for CallValues<'_> {
             Root::HttpHeader(name) => self.of_request(RequestGetter::Header(name)).map(text),
             Root::HttpQuery(name) => {
                 let query = self.of_request(RequestGetter::Query)?;
-                Ok(text(query.and_then(|query| query_parameter(&query, name))))
+                let found = query.map(|query| query_parameter(&query, name)).transpose()?;
+                Ok(text(found.flatten()))
             }
             Root::Baggage(key) => {
                 let from = self.of_request(RequestGetter::RemoteAddress)?.unwrap_or_default();
                 if !self.of.allowed.is_believed(&from) {
-                    return Err(Unreadable(format!(
-                        "baggage of {from} is not believed: `baggage-from` in [conditions]"
-                    )));
+                    // Without the address: reasons are shown, values of requests are not.
+                    let message = "baggage of this client is not believed: `baggage-from` in [conditions] does not name its address";
+                    return Err(Unreadable(message.to_owned()));
                 }
-                let header = self.of_request(RequestGetter::Header("baggage"))?;
-                Ok(text(header.and_then(|header| baggage_entry(&header, key))))
+                let header = self.of_request(RequestGetter::Baggage)?;
+                let found = header.map(|header| baggage_entry(&header, key)).transpose()?;
+                Ok(text(found.flatten()))
             }
             Root::Mdc(key) => {
                 let found = logging_context(jvmti, jni, key);
-                found.map(text).map_err(|thrown| Unreadable(format!("org.slf4j.MDC.get has thrown {thrown}")))
+                found.map(text).map_err(Unreadable)
             }
             Root::Sql => Err(Unreadable("`sql` cannot be read yet".to_owned())),
         }

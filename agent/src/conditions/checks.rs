@@ -1,12 +1,14 @@
 //! What a condition cannot read of loaded methods, found before anything is inserted.
 
+use std::cell::OnceCell;
+
 use classfile::access;
 use classfile::descriptor::MethodDescriptor;
 use instrument_core::rules::predicates::{Condition, Expected, Path, Root};
 use settings::ConditionsConfig;
 
 use super::members;
-use crate::jvm::{Jni, Jvmti, LoadedClass, MethodNames};
+use crate::jvm::{Jni, Jvmti, LOGGING_CONTEXT, LoadedClass, MethodNames, has_logging_context};
 
 /// Types of arguments that may be the request.
 const REQUESTS: [&str; 4] = [
@@ -23,22 +25,41 @@ pub(crate) struct MethodUnderCondition<'a> {
     pub(crate) names: MethodNames,
 }
 
+/// The classes that are loaded.
+pub(crate) struct KnownClasses<'a> {
+    loaded: &'a [LoadedClass<'a>],
+    logging_contexts: OnceCell<Vec<LoadedClass<'a>>>,
+}
+
+impl<'a> KnownClasses<'a> {
+    pub(crate) fn new(loaded: &'a [LoadedClass<'a>]) -> KnownClasses<'a> {
+        KnownClasses { loaded, logging_contexts: OnceCell::new() }
+    }
+
+    /// Returns the class of the logging context, as often as it is loaded.
+    fn logging_contexts(&self, jvmti: Jvmti) -> &[LoadedClass<'a>] {
+        let name = LOGGING_CONTEXT.replace('.', "/");
+        let is_context = |class: &&LoadedClass<'_>| class.internal_name(jvmti).is_some_and(|of| of == name.as_bytes());
+        self.logging_contexts.get_or_init(|| self.loaded.iter().filter(is_context).copied().collect())
+    }
+}
+
 /// Whether a method has an argument that may be the HTTP request.
 pub(crate) fn takes_request(method: &MethodNames) -> bool {
     let descriptor = String::from_utf8_lossy(&method.descriptor);
     REQUESTS.iter().any(|request| descriptor.contains(request))
 }
 
-/// Returns why a condition can hold for no call of a method, as far as the declared types say.
+/// Returns why a condition can hold for no call of a method, as far as the declared types and the loaded classes say.
 pub(crate) fn check(
     (jvmti, jni): (Jvmti, &Jni<'_>),
-    loaded: &[LoadedClass<'_>],
+    known: &KnownClasses<'_>,
     method: &MethodUnderCondition<'_>,
     condition: &Condition,
     allowed: &ConditionsConfig,
 ) -> Result<(), String> {
     for (path, expected) in condition.paths() {
-        let checked = of_path((jvmti, jni), loaded, method, (path, expected), allowed);
+        let checked = of_path((jvmti, jni), known, method, (path, expected), allowed);
         checked.map_err(|message| condition.problem(path, &message))?;
     }
     Ok(())
@@ -46,7 +67,7 @@ pub(crate) fn check(
 
 fn of_path(
     (jvmti, jni): (Jvmti, &Jni<'_>),
-    loaded: &[LoadedClass<'_>],
+    known: &KnownClasses<'_>,
     MethodUnderCondition { class, names }: &MethodUnderCondition<'_>,
     (path, expected): (&Path, Expected),
     allowed: &ConditionsConfig,
@@ -69,6 +90,11 @@ fn of_path(
             return Err(format!("{method} is static: there is no `this`"));
         }
         Root::Receiver => format!("L{};", class_name.replace('.', "/")),
+        Root::Mdc(_) if !has_logging_context(jvmti, jni, *class, known.logging_contexts(jvmti)) => {
+            return Err(format!(
+                "the class loader of {class_name} has not loaded {LOGGING_CONTEXT}: nothing has been put into the logging context"
+            ));
+        }
         _ => return Ok(()),
     };
     for member in &path.members {
@@ -82,7 +108,7 @@ fn of_path(
             class.internal_name(jvmti).is_some_and(|of| of == name.as_bytes()) && class.is_prepared(jvmti)
         };
         // Objects of an interface or of an abstract class have more than it declares.
-        let Some(of) = loaded.iter().find(declared) else { return Ok(()) };
+        let Some(of) = known.loaded.iter().find(declared) else { return Ok(()) };
         match members::find(jvmti, jni, *of, member, allowed) {
             Ok(found) => descriptor = String::from_utf8_lossy(found.descriptor()).into_owned(),
             Err(_) if !of.is_concrete(jvmti) || name == "java/lang/Object" => return Ok(()),

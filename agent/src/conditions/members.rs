@@ -1,33 +1,41 @@
-//! Fields and getters of classes, by name. What was found for a class is kept.
+//! Fields and getters of classes, by name. What was found for a class is kept, and that nothing was found for a while.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use classfile::{ConstantPool, access, opcode};
 use instrument_core::rules::nearest_name::nearest_name;
 use instrument_core::rules::predicates::MemberPath;
-use parking_lot::RwLock;
 use settings::ConditionsConfig;
 
 use crate::jvm::{
-    AnchoredCall, FieldId, FieldNames, Jni, Jvmti, LoadedClass, Member, MethodId, MethodNames, ObjectClass, ObjectRef,
-    ReadValue, fields_with_ids, methods_with_ids, with_class_of,
+    AnchoredCall, BoundedTable, FieldId, FieldNames, Jni, Jvmti, LoadedClass, Member, MethodId, MethodNames,
+    ObjectClass, ObjectRef, ReadValue, WeakClass, fields_with_ids, methods_with_ids, with_class_of,
 };
 
-/// Classes and members that are known at a time.
-const MOST_KNOWN: usize = 64;
+/// How long a member counts as missing: a getter may become readable when its class is restored.
+const MISSING_FOR: Duration = Duration::from_secs(10);
 /// Super classes that are looked at.
 const DEEPEST: usize = 64;
 /// `aload_0`, `getfield`, a return: the bytecode of a getter that only returns a field.
 const LENGTH_OF_PLAIN_GETTER: usize = 5;
 
 /// Members that were found, by their place in the condition.
-#[derive(Debug, Default)]
-pub(super) struct KnownMembers(RwLock<Vec<Arc<Known>>>);
+#[derive(Debug)]
+pub(super) struct KnownMembers(BoundedTable<Arc<Known>>);
 
 #[derive(Debug)]
 struct Known {
     path: MemberPath,
-    member: Member,
+    found: Result<Member, Missing>,
+}
+
+/// A class has no such member that may be read.
+#[derive(Debug)]
+struct Missing {
+    class: WeakClass,
+    reason: String,
+    since: Instant,
 }
 
 /// A member of a class, not yet bound to it.
@@ -46,6 +54,12 @@ impl Found {
     }
 }
 
+impl Default for KnownMembers {
+    fn default() -> KnownMembers {
+        KnownMembers(BoundedTable::new())
+    }
+}
+
 impl KnownMembers {
     /// Returns the value of a member of an object, or why it cannot be read.
     pub(super) fn read<'jni>(
@@ -57,7 +71,8 @@ impl KnownMembers {
     ) -> Result<ReadValue<'jni>, String> {
         let known = with_class_of(jni, object, |class| Some(self.of_class(jvmti, jni, class, path, allowed)));
         let known = known.unwrap_or_else(|| Err("the class of an object is unknown".to_owned()))?;
-        known.member.read(jvmti, jni, object).map_err(|thrown| format!("{} has thrown {thrown}", written(path)))
+        let member = known.found.as_ref().map_err(|missing| missing.reason.clone())?;
+        member.read(jvmti, jni, object).map_err(|thrown| format!("{} has thrown {thrown}", written(path)))
     }
 
     fn of_class(
@@ -68,21 +83,29 @@ impl KnownMembers {
         path: &MemberPath,
         allowed: &ConditionsConfig,
     ) -> Result<Arc<Known>, String> {
-        let is_it = |known: &&Arc<Known>| known.path == *path && known.member.is_of(jni, class);
-        if let Some(known) = self.0.read().iter().find(is_it) {
-            return Ok(Arc::clone(known));
+        let is_it = |known: &Arc<Known>| {
+            let is_of_class = || match &known.found {
+                Ok(member) => member.is_of(jni, class),
+                Err(missing) => class.is(jni, &missing.class),
+            };
+            known.path == *path && is_of_class()
+        };
+        let is_valid =
+            |known: &Arc<Known>| known.found.as_ref().err().is_none_or(|of| of.since.elapsed() < MISSING_FOR);
+        if let Some(known) = self.0.find(is_it).filter(is_valid) {
+            return Ok(known);
         }
         let loaded = class.as_loaded().ok_or("the class of an object is unknown")?;
-        let member = match find(jvmti, jni, loaded, path, allowed)? {
-            Found::Field(id, names) => Member::field(jni, class, (id, &names)),
-            Found::Getter(id, names) => Member::getter(jni, class, (id, &names)),
+        let found = match find(jvmti, jni, loaded, path, allowed) {
+            Ok(Found::Field(id, names)) => Ok(Member::field(jni, class, (id, &names)).ok_or("no memory")?),
+            Ok(Found::Getter(id, names)) => Ok(Member::getter(jni, class, (id, &names)).ok_or("no memory")?),
+            Err(reason) => {
+                let class = class.weak(jni).ok_or("no memory")?;
+                Err(Missing { class, reason, since: Instant::now() })
+            }
         };
-        let known = Arc::new(Known { path: path.clone(), member: member.ok_or("no memory")? });
-        let all = &mut *self.0.write();
-        if all.len() >= MOST_KNOWN {
-            all.remove(0);
-        }
-        all.push(Arc::clone(&known));
+        let known = Arc::new(Known { path: path.clone(), found });
+        self.0.put(Arc::clone(&known), is_it);
         Ok(known)
     }
 }

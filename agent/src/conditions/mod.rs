@@ -1,8 +1,8 @@
 //! Conditions of contexts: evaluated where the method begins that a step of the context stands for, on the application's thread.
 //!
 //! `call_values` reads what a condition looks at, `members` finds fields and getters of a class, `checks` says before a probe is inserted what cannot
-//! be read. None of the application's code runs but getters of requests, the logging context, and getters that the configuration lists; a getter
-//! that only returns a field is read as this field.
+//! be read. Of the application's code only getters of requests, `MDC.get`, getters that the configuration lists, and class loaders run, which are asked
+//! for `org.slf4j.MDC`; a getter that only returns a field is read as this field.
 
 mod call_values;
 mod checks;
@@ -18,7 +18,7 @@ use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use settings::ConditionsConfig;
 
-pub(crate) use checks::{MethodUnderCondition, check, takes_request};
+pub(crate) use checks::{KnownClasses, MethodUnderCondition, check, takes_request};
 
 use call_values::CallValues;
 use members::KnownMembers;
@@ -51,6 +51,23 @@ thread_local! {
     /// Whether this thread is evaluating a condition: a getter that it calls may be an anchor itself. A virtual thread stays on its carrier meanwhile, as
     /// there is a native frame.
     static IS_EVALUATING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// As long as it exists, this thread evaluates a condition.
+struct Evaluating;
+
+impl Evaluating {
+    /// `None` if this thread evaluates one already.
+    fn begin() -> Option<Evaluating> {
+        let is_evaluating = IS_EVALUATING.try_with(|is| is.replace(true)).unwrap_or(true);
+        (!is_evaluating).then_some(Evaluating)
+    }
+}
+
+impl Drop for Evaluating {
+    fn drop(&mut self) {
+        let _ = IS_EVALUATING.try_with(|is| is.set(false));
+    }
 }
 
 impl StepCondition {
@@ -112,10 +129,21 @@ pub(crate) fn remove(condition: &Arc<StepCondition>) {
 /// Whether the condition of an anchor holds for a call; not if it has none any more, or if the thread is evaluating one already.
 pub(crate) fn evaluate(call: AnchoredCall<'_>) -> bool {
     let Some(condition) = anchored().read().get(&call.anchor).cloned() else { return false };
-    if IS_EVALUATING.try_with(|is| is.replace(true)).unwrap_or(true) {
-        return false;
+    let Some(_evaluating) = Evaluating::begin() else { return false };
+    condition.holds(call)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_ends_the_evaluation() {
+        let result = std::panic::catch_unwind(|| {
+            let _evaluating = Evaluating::begin().unwrap();
+            assert!(Evaluating::begin().is_none(), "one at a time");
+            std::panic::resume_unwind(Box::new("in a condition"));
+        });
+        assert!(result.is_err() && Evaluating::begin().is_some());
     }
-    let holds = condition.holds(call);
-    let _ = IS_EVALUATING.try_with(|is| is.set(false));
-    holds
 }

@@ -181,6 +181,14 @@ impl Stacks {
         by_node
     }
 
+    /// Whether most stacks of a method's own code wait for a monitor.
+    pub(crate) fn is_blocked_in_own_code(&self, tree: &Tree, at: NodeAt) -> bool {
+        let method = tree.get(at).and_then(|node| node.parent).and_then(|method| tree.get(method)?.cell);
+        let count = |(all, blocked), stack: &SlowStack| (all + 1, blocked + usize::from(stack.is_blocked));
+        let (all, blocked) = self.at(method).fold((0, 0), count);
+        method.is_some() && blocked * 2 > all
+    }
+
     /// Returns the lines at which slow calls were seen at a node, the most frequent first: of own code those of the method, of a call those that make it.
     pub(crate) fn lines(&self, tree: &Tree, at: NodeAt) -> Vec<u32> {
         let node = tree.get(at);

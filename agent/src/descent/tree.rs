@@ -64,7 +64,12 @@ pub(crate) struct Node {
     pub(crate) sums: Option<CellSums>,
     /// What it explains of the time by which slow calls take longer than fast ones.
     pub(crate) share: Option<f64>,
+    /// How often calls of it that had been left aside were measured again.
+    reopened: u8,
 }
+
+/// So often at most what was left aside is looked at again.
+const MOST_REOPENED: u8 = 3;
 
 impl Node {
     /// Whether it has been measured in slow calls of the root, and what it explains is known.
@@ -110,7 +115,7 @@ impl Tree {
     }
 
     fn add(&mut self, parent: Option<NodeAt>, of: NodeOf, text: String, cell: Option<Cell>) -> NodeAt {
-        self.nodes.push(Node { parent, of, text, cell, fate: Fate::Open, sums: None, share: None });
+        self.nodes.push(Node { parent, of, text, cell, fate: Fate::Open, sums: None, share: None, reopened: 0 });
         self.nodes.len() - 1
     }
 
@@ -218,11 +223,50 @@ impl Tree {
         (0..self.nodes.len()).filter(is_missed).collect()
     }
 
+    /// Returns the methods of which what was followed explains too little by now, a tenth of the root is missing: the first few slow calls were no sample. Their calls
+    /// that were left aside are open again, and so are they.
+    pub(crate) fn reopen(&mut self) -> Vec<NodeAt> {
+        let methods: Vec<NodeAt> = (0..self.nodes.len()).filter(|at| self.is_unexplained(*at)).collect();
+        for method in &methods {
+            for at in self.children(*method).collect::<Vec<NodeAt>>() {
+                let is_aside = self.get(at).is_some_and(|node| node.fate == Fate::LeftAside && node.cell.is_some());
+                if let Some(node) = self.nodes.get_mut(at).filter(|_| is_aside) {
+                    (node.fate, node.share) = (Fate::Open, None);
+                }
+            }
+            if let Some(node) = self.nodes.get_mut(*method) {
+                (node.fate, node.reopened) = (Fate::Open, node.reopened + 1);
+            }
+        }
+        methods
+    }
+
+    fn is_unexplained(&self, method: NodeAt) -> bool {
+        let Some(Node { of: NodeOf::Method(_), fate, share: Some(share), sums: Some(_), reopened, .. }) =
+            self.get(method)
+        else {
+            return false;
+        };
+        let children = || self.children(method).filter_map(|at| self.get(at));
+        let is_aside = children().any(|node| node.fate == Fate::LeftAside && node.cell.is_some());
+        let was_looked_into = match fate {
+            Fate::Followed => true,
+            Fate::End(end) => end.kind == NodeKind::Method,
+            Fate::Open | Fate::LeftAside => false,
+        };
+        // What own code takes is what is left over: once, all calls are measured again before that is believed.
+        let is_believed = |node: &Node| node.of != NodeOf::OwnCode || *reopened > 0;
+        let explains = |node: &&Node| matches!(node.fate, Fate::Followed | Fate::End(_)) && is_believed(node);
+        let explained: f64 = children().filter(explains).filter_map(|node| node.share).sum();
+        *reopened < MOST_REOPENED && is_aside && was_looked_into && share - explained >= LEAST
+    }
+
     /// Decides which calls of a method explain its slowness: these are returned, with what they explain; the others are left aside. If its own code does, it is
     /// added.
     pub(crate) fn follow(&mut self, method: NodeAt) -> Vec<NodeAt> {
         let Some(share) = self.get(method).and_then(|node| node.share) else { return Vec::new() };
-        let calls: Vec<NodeAt> = self.children(method).collect();
+        let is_call = |at: &NodeAt| self.get(*at).is_some_and(|node| node.of != NodeOf::OwnCode);
+        let calls: Vec<NodeAt> = self.children(method).filter(is_call).collect();
         let of_call = |at: &NodeAt| {
             let share = self.get(*at).and_then(|node| node.share).unwrap_or(0.0);
             (Branch::Call(*at), share)
@@ -239,7 +283,8 @@ impl Tree {
         }
         if chosen.contains(&Branch::OwnCode) {
             let text = self.get(method).map(|node| node.text.clone()).unwrap_or_default();
-            let at = self.add(Some(method), NodeOf::OwnCode, text, None);
+            let known = self.children(method).find(|at| self.get(*at).is_some_and(|node| node.of == NodeOf::OwnCode));
+            let at = known.unwrap_or_else(|| self.add(Some(method), NodeOf::OwnCode, text, None));
             self.decide(at, Fate::End(End { kind: NodeKind::OwnCode, reason: "own code".to_owned() }));
             if let Some(node) = self.nodes.get_mut(at) {
                 node.share = Some(own);

@@ -62,7 +62,14 @@ pub(crate) fn result_of(tree: &Tree, stacks: &Stacks, nanos: &dyn Fn(u64) -> u64
 fn merged_with(tree: &Tree, at: NodeAt) -> bool {
     let Some(Node { of: NodeOf::Method(key), parent: Some(parent), .. }) = tree.get(at) else { return false };
     let is_only = tree.children(*parent).count() == 1;
-    let Some(Node { of: NodeOf::Call(found), .. }) = tree.get(*parent) else { return false };
+    let Some(Node { of: NodeOf::Call(found), sums: of_call, .. }) = tree.get(*parent) else { return false };
+    // Other implementations run there, too.
+    let of_method = tree.get(at).and_then(|node| node.sums);
+    if let (Some(of_call), Some(of_method)) = (of_call, of_method)
+        && of_method.slow.time.saturating_mul(10) < of_call.slow.time.saturating_mul(8)
+    {
+        return false;
+    }
     let named = match &found.call.target {
         Target::Method(named) | Target::Function(_, named) | Target::Bootstrap(named) => Some(&*named.name),
         Target::Unknown(..) => None,

@@ -1,6 +1,6 @@
 //! Conditions that persons ask for: what they cannot read of loaded methods is refused.
 
-use crate::conditions::{MethodUnderCondition, check, takes_request};
+use crate::conditions::{KnownClasses, MethodUnderCondition, check, takes_request};
 use crate::desired::RequestedProbes;
 use crate::jvm::{LoadedClasses, Wish, ask_for, methods_of};
 
@@ -21,6 +21,7 @@ impl Session {
         ask_for(self.jvmti, Wish::Bytecodes);
         let checked = self.vm.with_attached_daemon(c"instr-condition", |jni| {
             let loaded = LoadedClasses::all(self.jvmti, jni).map_err(|error| error.to_string())?;
+            let known = KnownClasses::new(loaded.as_slice());
             let methods_meant = |pattern: &RequestedProbes| {
                 let mut meant = Vec::new();
                 for class in loaded.as_slice() {
@@ -42,8 +43,7 @@ impl Session {
                 let Some(pattern) = probes.within.get(at) else { continue };
                 let allowed = &self.instrumentation.config.conditions;
                 let found = methods_meant(pattern);
-                let mut results =
-                    found.iter().map(|method| check((self.jvmti, jni), loaded.as_slice(), method, of, allowed));
+                let mut results = found.iter().map(|method| check((self.jvmti, jni), &known, method, of, allowed));
                 // One of several overloads may be the one that is meant.
                 if let Some(Err(reason)) = results.next()
                     && results.all(|other| other.is_err())

@@ -175,8 +175,8 @@ impl Session {
         let probes = self.instrumentation.probes;
         let own = probes.own_number(number).filter(|(_, level)| *level == Level::Watch);
         let probe = own.and_then(|(own, _)| probes.describe(own));
-        let limit = probe.and_then(|probe| limits.of_probe(&probe, generation));
-        limit.is_some_and(|(from, _)| from == SlowFrom::Learnt)
+        let limit = probe.map(|probe| limits.of_probe(&probe, generation));
+        limit.is_some_and(|limit| limit.is_none_or(|(from, _)| from == SlowFrom::Learnt))
     }
 
     fn watched_methods(&self, lengths: &Lengths, counts: &dyn Fn(u32) -> bool) -> usize {
@@ -284,7 +284,7 @@ impl Session {
                 return false;
             }
             let about = self.diagnoses.about(&found.method, found.context.as_deref());
-            let is_explained = about.is_some_and(|about| about.method != found.method);
+            let is_explained = about.is_some_and(|about| about.method != found.method || about.is_under_way);
             !is_explained && state.begun.why_not(&found.method, now, under_way, restraint).is_none()
         };
         self.slow_methods(lengths, &limits, generation).into_iter().find(is_due)

@@ -10,7 +10,8 @@ declare_table! {
         /// Getters that may be called, as `package.Class.method`: they run on the application's threads, and must neither wait nor change anything. What they
         /// throw is counted.
         getters: Vec<String> = key("getters", texts().plain(), Vec::new()),
-        /// Addresses of clients whose header `baggage` is believed, with `*`: `["10.0.0.*"]`. Unless stated, of none.
+        /// Addresses of clients whose header `baggage` is believed, with `*`: `["10.0.0.*"]`. Unless stated, of none. The address is what `getRemoteAddr()` of the
+        /// request returns: where a filter or proxy support of the container sets it from `Forwarded` or `X-Forwarded-For`, clients can choose it.
         baggage_from: Vec<String> = key("baggage-from", texts().plain(), Vec::new()),
     }
 }

@@ -39,6 +39,21 @@ impl<'jni> LoadedClasses<'jni> {
         Ok(LoadedClasses { jni, classes })
     }
 
+    /// Asks the JVM for those that a loader finds by name without loading them: its own, and those of other loaders that it was asked for.
+    pub(in crate::jvm) fn initiated_by(
+        jvmti: Jvmti,
+        jni: &'jni Jni<'jni>,
+        loader: ObjectRef<'_>,
+    ) -> Result<LoadedClasses<'jni>, JvmtiError> {
+        let mut count = 0;
+        let mut array: *mut jni::jclass = null_mut();
+        // SAFETY: valid environment, live loader, out-parameters on our stack.
+        unsafe { jvmti_call!(jvmti, GetClassLoaderClasses, loader.raw(), &mut count, &mut array) }?;
+        // SAFETY: JVMTI gave an array of `count` new local references that are ours.
+        let classes = unsafe { take_class_array(jvmti, array, count) };
+        Ok(LoadedClasses { jni, classes })
+    }
+
     /// The classes, in the JVM's order.
     pub(crate) fn as_slice(&self) -> &[LoadedClass<'jni>] {
         &self.classes

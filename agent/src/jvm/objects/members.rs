@@ -176,6 +176,16 @@ impl<'a> ObjectClass<'a> {
         // SAFETY: the reference lives as long as `self` says.
         unsafe { LoadedClass::from_raw(self.0.raw()) }
     }
+
+    /// Returns a reference that does not keep the class; `None` without memory.
+    pub(crate) fn weak(self, jni: &Jni<'_>) -> Option<WeakClass> {
+        WeakClass::of(jni, self.0)
+    }
+
+    /// Whether it is this class.
+    pub(crate) fn is(self, jni: &Jni<'_>, class: &WeakClass) -> bool {
+        class.is(jni, self.0)
+    }
 }
 
 /// Runs `body` with the class of an object.

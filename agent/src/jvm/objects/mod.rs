@@ -1,5 +1,6 @@
 //! Values of the application's objects, read for conditions: bounded, and whatever is thrown is cleared.
 
+pub(super) mod bounded_table;
 pub(super) mod logging_context;
 pub(super) mod members;
 pub(super) mod native_evaluation;

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 
+use instrument_core::rules::predicates::LONGEST_VALUE;
 use jvmti_bindings::sys::jni;
 
 use super::weak_class::class_of;
@@ -11,8 +12,8 @@ use crate::jvm::classes::loaded_classes::LoadedClass;
 use crate::jvm::environment::Jvmti;
 use crate::jvm::jni::{Jni, Local, ObjectRef, jni_call};
 
-/// UTF-16 units of a string that are read.
-const LONGEST: jni::jsize = 1_024;
+/// UTF-16 units of most strings that are read: one more than is compared shows that there is more.
+const MOST_UNITS: usize = LONGEST_VALUE + 1;
 
 /// A value that is no object with parts.
 #[derive(Debug, Clone, PartialEq)]
@@ -165,15 +166,33 @@ pub(super) fn character(unit: u16) -> PlainValue {
     PlainValue::Text(String::from_utf16_lossy(&[unit]))
 }
 
-/// The beginning of a string.
+/// A string; of one that is longer than [`LONGEST_VALUE`] the beginning, which is longer as well.
 ///
 /// # Safety
 /// `string` must be a live reference to a `java.lang.String`.
 pub(super) unsafe fn text(jni: &Jni<'_>, string: jni::jstring) -> String {
-    let mut units = [0_u16; LONGEST as usize];
+    // SAFETY: passed on to the caller.
+    unsafe { beginning(jni, string, &mut [0; MOST_UNITS]) }
+}
+
+/// The same with another bound.
+///
+/// # Safety
+/// `string` must be a live reference to a `java.lang.String`.
+pub(super) unsafe fn text_up_to(jni: &Jni<'_>, string: jni::jstring, longest: usize) -> String {
+    // SAFETY: valid environment and string.
+    let length = usize::try_from(unsafe { jni_call!(jni, GetStringLength, string) }).unwrap_or(0);
+    // SAFETY: passed on to the caller.
+    unsafe { beginning(jni, string, &mut vec![0; length.min(longest + 1)]) }
+}
+
+/// # Safety
+/// `string` must be a live reference to a `java.lang.String`.
+unsafe fn beginning(jni: &Jni<'_>, string: jni::jstring, units: &mut [u16]) -> String {
+    let room = jni::jsize::try_from(units.len()).unwrap_or(0);
     // SAFETY: valid environment and string; the buffer has room for what is asked for, which is within the string.
     let length = unsafe {
-        let length = jni_call!(jni, GetStringLength, string).min(LONGEST);
+        let length = jni_call!(jni, GetStringLength, string).min(room);
         jni_call!(jni, GetStringRegion, string, 0, length, units.as_mut_ptr());
         length
     };

@@ -1,10 +1,12 @@
 //! What conditions read of an HTTP request: by getters that do not touch its body.
 
 use std::ffi::CStr;
+use std::sync::Arc;
 
+use instrument_core::rules::predicates::{LONGEST_SENT, LONGEST_VALUE};
 use jvmti_bindings::sys::jni;
-use parking_lot::RwLock;
 
+use super::bounded_table::BoundedTable;
 use super::plain_values::{self, NO_ARGUMENTS, new_string, take_thrown};
 use super::weak_class::{WeakClass, class_of};
 use crate::jvm::classes::loaded_classes::LoadedClass;
@@ -13,8 +15,6 @@ use crate::jvm::environment::Jvmti;
 use crate::jvm::jni::{Jni, ObjectRef, jni_call};
 
 const REQUESTS: [&[u8]; 2] = [b"jakarta/servlet/http/HttpServletRequest", b"javax/servlet/http/HttpServletRequest"];
-/// Classes of arguments that are known at a time.
-const MOST_KNOWN: usize = 64;
 /// Super types of a class that are looked at.
 const MOST_TYPES: usize = 128;
 
@@ -26,9 +26,11 @@ pub(crate) enum RequestGetter<'n> {
     Query,
     RemoteAddress,
     Header(&'n str),
+    /// The header `baggage`, which may be longer than other texts.
+    Baggage,
 }
 
-/// The getters of one interface, in the order of the enumeration above.
+/// The getters of one interface, in the order of [`NAMES`].
 #[derive(Debug, Clone, Copy)]
 struct Getters([MethodId; 5]);
 
@@ -44,7 +46,7 @@ const NAMES: [(&CStr, &CStr); 5] = [
 unsafe impl Sync for Getters {}
 
 /// Which classes are those of requests.
-static KNOWN: RwLock<Vec<(WeakClass, Option<Getters>)>> = RwLock::new(Vec::new());
+static KNOWN: BoundedTable<Arc<(WeakClass, Option<Getters>)>> = BoundedTable::new();
 
 /// Returns what a getter of a request returns; `None` if the object is no request, `Err` with the class of what was thrown.
 pub(crate) fn request_text(
@@ -61,6 +63,7 @@ pub(crate) fn request_text(
         RequestGetter::Query => (query, None),
         RequestGetter::RemoteAddress => (address, None),
         RequestGetter::Header(name) => (header, Some(name)),
+        RequestGetter::Baggage => (header, Some("baggage")),
     };
     let name = match name {
         Some(name) => match new_string(jni, name) {
@@ -76,27 +79,24 @@ pub(crate) fn request_text(
     if let Some(thrown) = take_thrown(jvmti, jni) {
         return Some(Err(thrown));
     }
+    let most = match getter {
+        RequestGetter::Query | RequestGetter::Baggage => LONGEST_SENT,
+        _ => LONGEST_VALUE,
+    };
     // SAFETY: the method's descriptor says that it is a string.
-    Some(Ok(text.map(|text| unsafe { plain_values::text(jni, text.raw()) })))
+    Some(Ok(text.map(|text| unsafe { plain_values::text_up_to(jni, text.raw(), most) })))
 }
 
 fn getters_of(jvmti: Jvmti, jni: &Jni<'_>, object: ObjectRef<'_>) -> Option<Getters> {
     let class = class_of(jni, object)?;
-    let known = |known: &[(WeakClass, Option<Getters>)]| {
-        known.iter().find(|(of, _)| of.is(jni, class.as_object())).map(|(_, getters)| *getters)
-    };
-    if let Some(getters) = known(&KNOWN.read()) {
-        return getters;
+    let is_it = |known: &Arc<(WeakClass, Option<Getters>)>| known.0.is(jni, class.as_object());
+    if let Some(known) = KNOWN.find(is_it) {
+        return known.1;
     }
     // SAFETY: the class is used as long as the reference lives.
     let loaded = unsafe { LoadedClass::from_raw(class.raw()) }?;
     let getters = find(jvmti, jni, loaded, &mut 0);
-    let of = WeakClass::of(jni, class.as_object())?;
-    let all = &mut *KNOWN.write();
-    if all.len() >= MOST_KNOWN {
-        all.remove(0);
-    }
-    all.push((of, getters));
+    KNOWN.put(Arc::new((WeakClass::of(jni, class.as_object())?, getters)), is_it);
     getters
 }
 

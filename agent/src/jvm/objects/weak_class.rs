@@ -1,4 +1,4 @@
-//! Classes that are recognised without being kept alive.
+//! Classes and class loaders that are recognised without being kept alive.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -8,9 +8,9 @@ use parking_lot::Mutex;
 
 use crate::jvm::jni::{Jni, Local, ObjectRef, jni_call};
 
-/// A reference to a class that does not keep it.
+/// A reference to a class or a class loader that does not keep it.
 #[derive(Debug)]
-pub(super) struct WeakClass(NonNull<c_void>);
+pub(crate) struct WeakClass(NonNull<c_void>);
 
 // SAFETY: a JNI weak global reference may be used in every thread.
 unsafe impl Send for WeakClass {}
@@ -32,6 +32,12 @@ impl WeakClass {
         let reference = NonNull::new(unsafe { jni_call!(jni, NewWeakGlobalRef, class.raw()) }).map(WeakClass);
         jni.forget_exception();
         reference
+    }
+
+    /// Returns the class; `None` if it was unloaded.
+    pub(super) fn get<'jni>(&self, jni: &'jni Jni<'_>) -> Option<Local<'jni>> {
+        // SAFETY: valid environment, weak reference that was not freed; a new local reference or null.
+        unsafe { jni.own(jni_call!(jni, NewLocalRef, self.0.as_ptr())) }
     }
 
     /// Whether it is this class; one that was unloaded is none.

@@ -40,6 +40,7 @@ pub(super) struct About {
     /// The method that is diagnosed.
     pub(super) method: String,
     pub(super) sentence: Option<String>,
+    pub(super) is_under_way: bool,
 }
 
 /// So many are kept; those that ended first are forgotten first.
@@ -84,8 +85,9 @@ impl Diagnoses {
             let diagnosis = shared.lock();
             let is_of_it = diagnosis.method == method && diagnosis.context.as_deref() == context;
             let passes = || diagnosis.nodes.iter().any(|node| node.followed && node.method == method);
-            let Diagnosis { claim, method, sentence, .. } = &*diagnosis;
-            (is_of_it || passes()).then(|| About { claim: *claim, method: method.clone(), sentence: sentence.clone() })
+            let Diagnosis { claim, method, sentence, state, .. } = &*diagnosis;
+            let (claim, method, sentence, is_under_way) = (*claim, method.clone(), sentence.clone(), !state.is_final());
+            (is_of_it || passes()).then_some(About { claim, method, sentence, is_under_way })
         })
     }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use control::{DiagnosisCost, DiagnosisState};
+use control::{DiagnosisCost, DiagnosisState, NodeKind};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -12,7 +12,7 @@ use super::Session;
 use super::slow_calls::{Asking, SlowCalls};
 use crate::call_sites::{self, Cell, CellSums, DiagnosisNumber, MethodKey};
 use crate::classes::hierarchy::ClassId;
-use crate::descent::{Fate, GoesOn, NodeAt, Stacks, Subject, Tree, result_of, short};
+use crate::descent::{End, Fate, GoesOn, NodeAt, NodeOf, Stacks, Subject, Tree, result_of, short};
 use crate::jvm::{Jni, nanos_as_probe_length, probe_length_nanos, thread_cpu_time};
 use crate::monitor::learnt;
 
@@ -24,6 +24,8 @@ const LOOK: Duration = Duration::from_millis(50);
 const BETWEEN_PUBLICATIONS: Duration = Duration::from_millis(250);
 /// So many slow calls are followed, and as many fast ones are compared with them.
 const LEAST_CALLS: u64 = 3;
+/// So many if fewer have led astray.
+const MORE_CALLS: u64 = 10;
 /// If there have been no fast calls after this time and so many slow ones, they are followed all the same.
 const LEAST_WITHOUT_FAST: u64 = 6;
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
@@ -78,6 +80,8 @@ pub(super) struct Run {
     round: Instant,
     looked: Instant,
     published: Instant,
+    /// So many slow calls are followed.
+    least_calls: u64,
     cpu_before: Duration,
     /// Fast calls were compared with slow ones.
     is_compared: bool,
@@ -134,6 +138,7 @@ impl Run {
             round: now,
             looked: now,
             published: now,
+            least_calls: LEAST_CALLS,
             cpu_before: Duration::ZERO,
             is_compared: true,
         }
@@ -286,6 +291,7 @@ impl Run {
         self.tree.take(|cell| call_sites::of_process().sums(number, cell));
         let is_any = self.descend();
         self.name_statements();
+        self.name_waiting_own_code();
         if is_any {
             self.state = DiagnosisState::Descending;
             self.begin_round(false);
@@ -296,14 +302,44 @@ impl Run {
         }
         self.state = DiagnosisState::Measuring;
         let is_done = root.slow.calls >= ENOUGH_CALLS || self.round.elapsed() >= ENOUGH_TIME;
+        if is_done && self.look_again_at_what_is_unexplained() {
+            return false;
+        }
         if is_done {
             self.note_silent_statements();
         }
         is_done
     }
 
+    /// The first slow calls may have been slow for another reason than most. Returns whether calls are measured again that had been left aside.
+    fn look_again_at_what_is_unexplained(&mut self) -> bool {
+        let reopened = self.tree.reopen();
+        let open = |at: NodeAt| self.tree.get(at).filter(|node| node.fate == Fate::Open).and_then(|node| node.cell);
+        let calls = reopened.iter().flat_map(|method| self.tree.children(*method));
+        let cells: Vec<Cell> = calls.filter_map(open).collect();
+        if reopened.is_empty() || !self.goes_on() {
+            return false;
+        }
+        cells.iter().for_each(|cell| call_sites::of_process().watch(self.number, *cell, true));
+        self.least_calls = MORE_CALLS;
+        self.state = DiagnosisState::Descending;
+        self.begin_round(false);
+        true
+    }
+
+    /// Waiting for the monitor of a `synchronized` block is in no call: stacks of own code show it.
+    fn name_waiting_own_code(&mut self) {
+        for at in 0..self.tree.nodes().len() {
+            let is_own = self.tree.get(at).is_some_and(|node| node.of == NodeOf::OwnCode);
+            if is_own && self.stacks.is_blocked_in_own_code(&self.tree, at) {
+                self.tree.decide(at, Fate::End(End { kind: NodeKind::Waiting, reason: "lock".to_owned() }));
+            }
+        }
+    }
+
     fn is_enough(&self, root: &CellSums) -> bool {
-        if root.slow.calls < LEAST_CALLS {
+        let are_few = root.slow.calls < self.least_calls && self.round.elapsed() < PATIENCE;
+        if root.slow.calls < LEAST_CALLS || are_few {
             return false;
         }
         // Without fast calls in one round there are none in the next one either.

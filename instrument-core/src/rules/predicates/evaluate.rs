@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::{Expression, Literal, Number, Path, Test};
 
-/// Characters of a text that are looked at.
+/// UTF-16 units of the longest text that is compared as a whole.
 pub const LONGEST_VALUE: usize = 1_024;
 /// Characters that one pattern may compare, however often it begins anew.
 const MOST_STEPS: usize = 16_384;
@@ -12,7 +12,7 @@ const MOST_STEPS: usize = 16_384;
 /// A value as it was read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A text, of which no more than [`LONGEST_VALUE`] characters count.
+    /// A text. One that is longer than [`LONGEST_VALUE`], of which the beginning is enough, can be compared by its beginning alone.
     Text(String),
     /// A whole number.
     Whole(i64),
@@ -73,7 +73,10 @@ impl Test {
             }
             Test::StartsWith(beginning) => Ok(text_of(value)?.is_some_and(|text| text.starts_with(beginning))),
             Test::Like(pattern) => match text_of(value)? {
-                Some(text) => is_like(pattern, &text.chars().take(LONGEST_VALUE).collect::<Vec<_>>()),
+                Some(text) => {
+                    check_length(text, LONGEST_VALUE, "a text")?;
+                    is_like(pattern, &text.chars().collect::<Vec<_>>())
+                }
                 None => Ok(false),
             },
             Test::Compares(ways, number) => {
@@ -89,7 +92,18 @@ impl Test {
     }
 }
 
+/// `Err` if a text has more than this number of UTF-16 units: it may have been cut.
+pub(super) fn check_length(text: &str, most: usize, what: &str) -> Result<(), Unreadable> {
+    if text.len() > most && text.encode_utf16().nth(most).is_some() {
+        return Err(Unreadable(format!("{what} is longer than {most} characters")));
+    }
+    Ok(())
+}
+
 fn equals(value: &Value, literal: &Literal) -> Result<bool, Unreadable> {
+    if let (Value::Text(text), Literal::Text(_) | Literal::Number(_) | Literal::Boolean(_)) = (value, literal) {
+        check_length(text, LONGEST_VALUE, "a text")?;
+    }
     Ok(match (value, literal) {
         (value, Literal::Null) => *value == Value::Null,
         (Value::Null, _) => false,
@@ -113,7 +127,10 @@ fn number_of(value: &Value) -> Result<Option<Number>, Unreadable> {
     Ok(match value {
         Value::Whole(whole) => Some(Number::Whole(*whole)),
         Value::Real(real) => Some(Number::Real(*real)),
-        Value::Text(text) => Number::parse(text.trim()),
+        Value::Text(text) => {
+            check_length(text, LONGEST_VALUE, "a text")?;
+            Number::parse(text.trim())
+        }
         Value::Boolean(_) | Value::Null => None,
         Value::Object(class) => return Err(not_comparable(class)),
     })
@@ -131,10 +148,12 @@ fn not_comparable(class: &str) -> Unreadable {
     Unreadable(format!("an object of {class} is neither text nor number: name one of its fields"))
 }
 
-/// Returns whether a text is like a pattern in which `*` is any text and `?` any character; not if that takes too long to find out.
+/// Returns whether a text is like a pattern in which `*` is any text and `?` any character; not if one of them is too long, or if it takes too long to
+/// find out.
 pub fn is_text_like(pattern: &str, text: &str) -> bool {
-    let characters = |text: &str| text.chars().take(LONGEST_VALUE).collect::<Vec<_>>();
-    is_like(&characters(pattern), &characters(text)).unwrap_or(false)
+    let is_short = |text: &str| check_length(text, LONGEST_VALUE, "a text").is_ok();
+    let characters = |text: &str| text.chars().collect::<Vec<_>>();
+    is_short(pattern) && is_short(text) && is_like(&characters(pattern), &characters(text)).unwrap_or(false)
 }
 
 /// Whether a text is like a pattern in which `*` is any text and `?` any character.
@@ -239,6 +258,40 @@ mod tests {
         assert_eq!(holds("not arg.0.kind() = 'a'", Value::Null), Err(Unreadable("kind has thrown".to_owned())));
         assert_eq!(holds("arg.1 = 'b' or arg.0.kind() = 'a'", Value::Null), Ok(true));
         assert!(holds("arg.0 = 'a'", Value::Object("a.B".to_owned())).unwrap_err().0.contains("an object of a.B"));
+    }
+
+    #[test]
+    fn a_text_that_is_too_long_is_compared_by_its_beginning_alone() {
+        let long = text(&format!("card{}", "ä".repeat(LONGEST_VALUE - 3)));
+        for (condition, expected) in [
+            ("arg.0 starts with 'card'", true),
+            ("arg.0 starts with 'cash'", false),
+            ("arg.0 not starts with 'cash'", true),
+            ("arg.0 = null", false),
+            ("arg.0 != null", true),
+        ] {
+            assert_eq!(holds(condition, long.clone()), Ok(expected), "{condition}");
+        }
+        for condition in [
+            "arg.0 = 'ab'",
+            "arg.0 != 'ab'",
+            "arg.0 in (1, 'ab')",
+            "arg.0 = 1",
+            "arg.0 = true",
+            "arg.0 > 1",
+            "arg.0 between 1 and 2",
+            "arg.0 like 'card*'",
+            "arg.0 not like '*card*'",
+            "not arg.0 = 'ab'",
+        ] {
+            let reason = "a text is longer than 1024 characters".to_owned();
+            assert_eq!(holds(condition, long.clone()), Err(Unreadable(reason)), "{condition}");
+        }
+        let longest = text(&"ä".repeat(LONGEST_VALUE));
+        assert_eq!(holds("arg.0 like '*ä'", longest), Ok(true));
+        let pairs = text(&"😀".repeat(LONGEST_VALUE / 2 + 1));
+        assert!(holds("arg.0 like '*'", pairs).is_err(), "they have two units each");
+        assert!(is_text_like("a*", "ab") && !is_text_like("a*", &"a".repeat(LONGEST_VALUE + 1)));
     }
 
     #[test]

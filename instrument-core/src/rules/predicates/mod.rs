@@ -11,7 +11,7 @@ mod sent_text;
 
 pub use evaluate::{LONGEST_VALUE, Unreadable, Value, Values, is_text_like};
 pub use path::{MemberPath, Path, Root};
-pub use sent_text::{baggage_entry, query_parameter};
+pub use sent_text::{LONGEST_SENT, baggage_entry, query_parameter};
 
 use std::cmp::Ordering;
 

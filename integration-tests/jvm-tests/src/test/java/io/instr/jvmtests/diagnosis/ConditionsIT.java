@@ -284,6 +284,7 @@ class ConditionsIT {
             refused.put("arg.0.kind = 'cash", "column 14 of the condition: this quote is not closed");
             refused.put("htp.path = '/pay'", "did you mean `http`?");
             refused.put("sql like 'select*'", "`sql` cannot be read yet");
+            refused.put("mdc.tenant = 'a'", "column 1 of the condition: the class loader of shop.Orders has not loaded org.slf4j.MDC");
             refused.put("http.path = '/pay' or arg.0.kind = 'cash'", "column 23 of the condition");
             refused.forEach((condition, reason) -> {
                 String answer = probe(program, "take", null, condition);
@@ -366,6 +367,41 @@ class ConditionsIT {
             }
             end(program);
         }
+        assertEquals(expected, byTemplate());
+    }
+
+    /** A class of the name of SLF4J's, which is enough to be asked. */
+    @EachJdk(oldestAndNewest = true)
+    void theLoggingContextIsRead(Jdk jdk) throws Exception {
+        String context = """
+                package org.slf4j;
+
+                public class MDC {
+                    private static final ThreadLocal<String> TENANT = new ThreadLocal<>();
+
+                    public static void put(String key, String value) {
+                        TENANT.set(value);
+                    }
+
+                    public static String get(String key) {
+                        return key.equals("tenant") ? TENANT.get() : null;
+                    }
+                }
+                """;
+        String logging = ORDERS_PROGRAM.replace("orders.take(order);", "org.slf4j.MDC.put(\"tenant\", order.getKind());\norders.take(order);");
+        String classes = Compilation.compiled(RunDirectories.create(), "logging", List.of(), REGION, ORDER, context, logging).toString();
+        Program program = Program.of(jdk, List.of("-cp", classes), List.of("shop.Orders"));
+        try (Dialog dialog = program.talkWithAgent(AgentConfig.of(CONFIGURATION), directory)) {
+            dialog.ask("orders 3");
+            String made = probe(dialog, "pay", null, "mdc.tenant = 'card' and mdc.other = null");
+            assertTrue(made.contains("\"methods\":1,"), made);
+            assertEquals("counted 0", dialog.ask("orders " + ORDERS));
+            for (JsonNode anchor : anchors(dialog)) {
+                assertEquals(0, anchor.path("condition").path("failed").asLong(), anchor::toString);
+            }
+            end(dialog);
+        }
+        expect("pay", null, "mdc.tenant = 'card' and mdc.other = null", ORDERS / 3);
         assertEquals(expected, byTemplate());
     }
 

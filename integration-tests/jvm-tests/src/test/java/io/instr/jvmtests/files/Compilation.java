@@ -53,7 +53,7 @@ public final class Compilation {
         arguments.addAll(List.of("-cp", String.join(":", classPath.stream().map(Path::toString).toList())));
         for (String source : sources) {
             String simple = source.replaceAll("(?s).*?public (?:abstract )?(?:class|interface) (\\w+).*", "$1");
-            String folder = source.replaceAll("(?s)^package (\\w+);.*", "$1");
+            String folder = source.replaceAll("(?s)^package ([\\w.]+);.*", "$1");
             arguments.add(write(root.resolve(name + "-sources").resolve(folder).resolve(simple + ".java"), source).toString());
         }
         javac(arguments);
