@@ -241,6 +241,11 @@ impl Tree {
         methods
     }
 
+    /// Whether methods are measured below a call: stacks led there, whatever the first figures say.
+    fn is_followed(&self, at: NodeAt) -> bool {
+        self.get(at).is_some_and(|node| node.fate == Fate::Followed)
+    }
+
     fn is_unexplained(&self, method: NodeAt) -> bool {
         let Some(Node { of: NodeOf::Method(_), fate, share: Some(share), sums: Some(_), reopened, .. }) =
             self.get(method)
@@ -289,7 +294,7 @@ impl Tree {
             if let Some(node) = self.nodes.get_mut(at) {
                 node.share = Some(own);
             }
-        } else if chosen.is_empty() {
+        } else if chosen.is_empty() && !self.children(method).any(|at| self.is_followed(at)) {
             let reason = "no call of it takes a tenth of the time".to_owned();
             self.decide(method, Fate::End(End { kind: NodeKind::Method, reason }));
         }
@@ -377,6 +382,36 @@ pub(super) mod tests {
         // Once more, with all levels measured: own code follows.
         tree.take(sums(&[(1_000, 0), (500, 0), (0, 0), (0, 0), (0, 0), (500, 0), (500, 0)]));
         assert_eq!(tree.get(2).unwrap().share, Some(0.5));
+    }
+
+    #[test]
+    fn what_was_left_aside_is_looked_at_again_if_too_little_is_explained() {
+        let mut tree = Tree::default();
+        let root = add(&mut tree, None, "a.A", 0, &["a.b", "a.c"]);
+        tree.take(sums(&[(1_000, 0), (980, 0), (10, 0)]));
+        assert_eq!(tree.follow(root), [1]);
+        tree.decide(1, Fate::End(End { kind: NodeKind::Waiting, reason: "sleep".to_owned() }));
+        assert!(tree.reopen().is_empty(), "all is explained");
+        // Later, most slow calls are slow for another reason, which is not measured.
+        tree.take(sums(&[(1_000, 0), (300, 0), (700, 0)]));
+        assert_eq!((tree.reopen(), tree.get(2).map(|node| &node.fate)), (vec![root], Some(&Fate::Open)));
+        assert_eq!(tree.undecided(), [root]);
+        tree.take(sums(&[(1_000, 0), (300, 0), (700, 0)]));
+        assert_eq!(tree.follow(root), [2]);
+        assert!(tree.reopen().is_empty());
+    }
+
+    #[test]
+    fn own_code_is_believed_when_all_calls_have_been_measured_again() {
+        let mut tree = Tree::default();
+        let root = add(&mut tree, None, "a.A", 0, &["a.b", "a.c"]);
+        tree.take(sums(&[(1_000, 0), (20, 0), (30, 0)]));
+        assert!(tree.follow(root).is_empty());
+        assert_eq!(tree.reopen(), [root]);
+        tree.take(sums(&[(1_000, 0), (20, 0), (30, 0)]));
+        tree.follow(root);
+        assert_eq!(tree.nodes().iter().filter(|node| node.of == NodeOf::OwnCode).count(), 1);
+        assert!(tree.reopen().is_empty());
     }
 
     #[test]

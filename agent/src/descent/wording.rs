@@ -127,13 +127,17 @@ fn ends(tree: &Tree) -> Vec<NodeAt> {
     ends
 }
 
+/// Ends that explain less are not named beside others.
+const LEAST_NAMED: f64 = 0.05;
 /// Most ends that the sentence names.
 const MOST_NAMED: usize = 3;
 /// Most characters of a reason in the sentence.
 const MOST_OF_REASON: usize = 120;
 
 fn sentence(tree: &Tree, ends: &[NodeAt], subject: Subject<'_>) -> Option<String> {
-    let named: Vec<NodeAt> = ends.iter().copied().take(MOST_NAMED).collect();
+    let share = |at: NodeAt| tree.get(at).and_then(|node| node.share).unwrap_or(0.0);
+    let explains = |(number, at): &(usize, &NodeAt)| *number == 0 || share(**at) >= LEAST_NAMED;
+    let named: Vec<NodeAt> = ends.iter().enumerate().filter(explains).map(|(_, at)| *at).take(MOST_NAMED).collect();
     let first = tree.get(*named.first()?)?.share?;
     let under = subject.context.map(|context| format!(" under {context}")).unwrap_or_default();
     let of = if subject.is_compared {
