@@ -321,7 +321,7 @@ fn meant(
 ) -> Result<(Vec<MethodAt>, Vec<String>), Refusal> {
     let classes: Vec<(ClassAt, &ClassId)> = types.all().filter(|(_, id)| asked.class.matches(&id.0)).collect();
     if classes.is_empty() {
-        return Err(no_class(asked, types));
+        return Err(no_class(asked, text, types));
     }
     let of_loader = |at: ClassAt| asked.has_loader(&program.loader_of(at).unwrap_or_default());
     let mut classes: Vec<(ClassAt, &ClassId)> = classes.into_iter().filter(|(at, _)| of_loader(*at)).collect();
@@ -355,8 +355,13 @@ fn meant(
     Ok((methods, notices))
 }
 
-fn no_class(asked: &Asked, types: &LoadedTypes<'_>) -> Refusal {
+fn no_class(asked: &Asked, text: &str, types: &LoadedTypes<'_>) -> Refusal {
     let class = asked.class.text().replace('/', ".");
+    let is_class = NameGlob::class(text).is_ok_and(|glob| types.all().any(|(_, id)| glob.matches(&id.0)));
+    if is_class {
+        return Refusal::new(ErrorCode::UnknownName, format!("{text} is a class, not a method"))
+            .help(format!("name one of its methods: `{text}.method`"));
+    }
     let names: Vec<String> = types.all().map(|(_, id)| to_source(&id.0)).collect();
     let help = match nearest_name(&class, names.iter().map(String::as_str)) {
         Some(nearest) => format!("did you mean `{nearest}`?"),

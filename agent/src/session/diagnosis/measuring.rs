@@ -140,7 +140,7 @@ impl Run {
         if self.tree.level(at) >= self.options.depth {
             return Next::End(end(
                 NodeKind::CallSite,
-                &format!("the depth of {} levels is reached", self.options.depth),
+                &format!("the limit of levels is reached: {}", self.options.depth),
             ));
         }
         let is_new = |way: &Way| way.first().is_some_and(|step| !self.is_above(at, &step.method.key));

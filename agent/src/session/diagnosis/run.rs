@@ -437,6 +437,25 @@ impl Run {
         call_sites::of_process().sums(self.number, cell)
     }
 
+    /// Says why no call has been measured, as far as the context of the diagnosis explains that.
+    fn why_never_inside(&self, calls: u64) -> Option<String> {
+        if calls > 0 || self.round.elapsed() < PATIENCE {
+            return None;
+        }
+        let claim = self.session.instrumentation.claims.all().into_iter().find(|claim| claim.id == self.claim)?;
+        let context = claim.context?;
+        let conditions = context.steps().iter().filter_map(|step| context.condition(*step));
+        let figures = conditions.map(|condition| condition.figures()).find(|figures| figures.held == 0);
+        Some(match figures {
+            Some(figures) if figures.evaluated > 0 => {
+                let reason = figures.last_failure.map(|reason| format!(": {reason}")).unwrap_or_default();
+                let evaluated = trace::report::counted(figures.evaluated, "time");
+                format!("the condition was evaluated {evaluated} and never held{reason}")
+            }
+            _ => format!("no call was inside {}", context.text()),
+        })
+    }
+
     /// Tells clients how it stands.
     fn publish(&mut self) {
         self.published = Instant::now();
@@ -446,6 +465,7 @@ impl Run {
         let subject = Subject { method: &method, context: under.as_deref(), is_compared: self.is_compared };
         let result = result_of(&self.tree, &self.stacks, &probe_length_nanos, subject);
         let (calls, slow) = self.counted();
+        let never_inside = self.why_never_inside(calls);
         // The figures of a diagnosis that has ended are those of its last look.
         let goes_on = !self.state.is_final() && self.goes_on();
         let mut shared = self.shared.lock();
@@ -457,6 +477,7 @@ impl Run {
             let without = call_sites::of_process().without_frame(self.number);
             let another_ones = call_sites::of_process().another_ones(self.number);
             shared.notices.clone_from(&self.notices);
+            shared.notices.extend(never_inside);
             if another_ones > 0 {
                 shared.notices.push(format!(
                     "{another_ones} calls do not count: another diagnosis measures them, or a part of them"
