@@ -5,9 +5,10 @@
 use instrument_core::level::Level;
 use instrument_core::rules::nearest_name::suggest;
 use instrument_core::selection::{RuleSet, TemplateCatalog};
-use instrument_core::template::{TemplateId, TemplateLibrary};
+use instrument_core::template::{TemplateId, TemplateLibrary, category};
 
 use crate::claims::ContextConfig;
+use crate::tables::monitor_tables::SlowCallsConfig;
 use crate::{Config, Diagnostic};
 
 impl Config {
@@ -28,12 +29,23 @@ impl Config {
         } else {
             RuleSet::compile(self.rule_tables(), templates, presets)
         };
-        let unknown: Vec<Diagnostic> = self.contexts.iter().filter_map(|of| self.no_template(of, templates)).collect();
+        let of_contexts = self.contexts.iter().filter_map(|of| self.no_template(of, templates));
+        let of_slow_calls = self.slow_calls.iter().filter_map(|of| self.no_category(of, templates));
+        let unknown: Vec<Diagnostic> = of_contexts.chain(of_slow_calls).collect();
         match rules {
             Ok(rules) if unknown.is_empty() => Ok(rules),
             Ok(_) => Err(unknown),
             Err(problems) => Err(problems.into_iter().chain(unknown).collect()),
         }
+    }
+
+    /// Returns what is wrong with the category of slow calls.
+    fn no_category(&self, slow_calls: &SlowCallsConfig, templates: &TemplateLibrary) -> Option<Diagnostic> {
+        let methods = slow_calls.methods.as_ref()?;
+        let category = methods.get_ref().strip_prefix(category::PREFIX)?;
+        let message = templates.unknown_category(category)?;
+        let suggestion = suggest(category, &templates.categories());
+        Some(Diagnostic { suggestion, ..self.source.error(methods.span(), message) })
     }
 
     /// Returns what is wrong with the template of a context.

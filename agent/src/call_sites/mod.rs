@@ -134,6 +134,11 @@ impl Measured {
                 *owner = NOBODY;
             }
         }
+        self.publish_places(number);
+    }
+
+    /// Has Java look at the places up to the last one in use.
+    fn publish_places(&self, number: u32) {
         let last = self.places.iter().rposition(|owner| *owner != NOBODY);
         memory::set_places(number, last.map_or(0, |last| last + 1));
     }
@@ -364,8 +369,7 @@ impl CallSites {
         diagnosis.next_cell = diagnosis.next_cell.max(next);
         (cell..next).for_each(|cell| memory::set_watched(of, cell, true));
         memory::set_place(number, at, of, around, cell);
-        let last = measured.places.iter().rposition(|owner| *owner != NOBODY);
-        memory::set_places(number, last.map_or(0, |last| last + 1));
+        measured.publish_places(number);
         Ok(cell)
     }
 

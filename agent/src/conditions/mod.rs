@@ -1,4 +1,4 @@
-//! Conditions of contexts: evaluated where the method begins that a step of the context stands for, on the application's thread.
+//! Conditions of contexts: evaluated at the beginning of a method of the context, on the application's thread.
 //!
 //! `call_values` reads what a condition looks at, `members` finds fields and getters of a class, `checks` says before a probe is inserted what cannot
 //! be read. Of the application's code only getters of requests, `MDC.get`, getters that the configuration lists, and class loaders run, which are asked

@@ -281,6 +281,18 @@ mod tests {
     }
 
     #[test]
+    fn an_unknown_category_of_slow_calls_has_its_place_and_the_nearest_one() {
+        let text = "[[slow-calls]]\nmethods = 'category:databse'\n[[rule]]\nclass = 'a.B'\n";
+        let error = from_text(text, "c.toml").unwrap_err();
+        assert!(
+            error.text.contains("c.toml:2:11") && error.text.contains("did you mean `database`?"),
+            "{}",
+            error.text
+        );
+        assert!(from_text(&text.replace("databse", "web-service"), "c.toml").is_ok());
+    }
+
+    #[test]
     fn an_unknown_template_is_told_with_its_place() {
         let error = from_text("[[rule]]\nclass = 'a.B'\ntemplate = 'timd'\n", "c.toml").unwrap_err();
         assert!(error.text.contains("c.toml:3:") && error.text.contains("timed"), "{}", error.text);

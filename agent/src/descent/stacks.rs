@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn a_method_that_runs_again_is_passed_through() {
         let mut stacks = Stacks::default();
-        // The root, an interceptor that comes twice on the way, and what they lead to.
+        // The root, an interceptor that runs twice, and the method to which both lead.
         stacks.add(stack(1, &[("a/A.a", 1), ("a/I.proceed", 2), ("a/A.a", 1), ("a/I.proceed", 2), ("a/S.search", 3)]));
         let mut tree = Tree::default();
         add(&mut tree, None, "a/A.a", 0, &["a/I.proceed"]);

@@ -60,9 +60,7 @@ impl LiveSelection {
     /// Why nothing can be meant at all: there is no such category.
     pub(crate) fn unknown(&self, templates: &TemplateLibrary) -> Option<String> {
         let LiveSelection::Category(category) = self else { return None };
-        let known = templates.categories();
-        (!known.iter().any(|known| is_within(known, category)))
-            .then(|| format!("no template has the category `{category}`; there are {}", known.join(", ")))
+        templates.unknown_category(category)
     }
 }
 

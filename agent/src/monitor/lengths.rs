@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use metrics::Durations;
-use records::DURATION_BITS;
 use rustc_hash::FxHashMap;
 
 use super::threshold::learnt;
@@ -123,11 +122,14 @@ impl OfNumber {
         let lately = self.lately();
         let slower_than = match slow_from {
             SlowFrom::Stated(nanos) => nanos,
-            SlowFrom::Learnt => learnt(&by_length(&self.before)).or_else(|| learnt(&by_length(&lately)))?,
+            SlowFrom::Learnt => {
+                let of = |durations: &Durations| learnt(&durations.by_length().collect::<Vec<_>>());
+                of(&self.before).or_else(|| of(&lately))?
+            }
         };
         let usual = if self.before.count() > 0 { &self.before } else { &lately };
         let median = (usual.percentile(50.0) * 1e9).round() as u64;
-        let slow_ones = by_length(&lately).into_iter().filter(|(length, _)| *length >= slower_than);
+        let slow_ones = lately.by_length().filter(|(length, _)| *length >= slower_than);
         let (slow, time) = slow_ones.fold((0, 0_u64), |(slow, time), (length, count)| {
             (slow + count, time.saturating_add(length.saturating_mul(count)))
         });
@@ -142,14 +144,6 @@ impl OfNumber {
             slow_time: time,
         })
     }
-}
-
-/// How many calls had which length, by the middle of each bucket, in nanoseconds, ascending: right to 2.2 %.
-fn by_length(durations: &Durations) -> Vec<(u64, u64)> {
-    let (first, counts) = durations.buckets();
-    let middle = |bucket: i32| ((f64::from(bucket) + 0.5) / 16.0).exp2() * 1e9;
-    let lengths = (first..).zip(counts).filter(|(_, count)| *count > 0);
-    lengths.map(|(bucket, count)| ((middle(bucket) as u64).min((1 << DURATION_BITS) * 4), count)).collect()
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ impl Limits {
         let limit = |config: &SlowCallsConfig| {
             let stated = config.slower_than.map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
             // The pattern was checked when the configuration was read.
-            let methods = config.methods.as_deref().and_then(|methods| LiveSelection::parse(methods).ok());
+            let methods = config.methods.as_ref().and_then(|methods| LiveSelection::parse(methods.get_ref()).ok());
             (methods, stated.map_or(SlowFrom::Learnt, SlowFrom::Stated))
         };
         Limits(slow_calls.iter().map(limit).collect())
@@ -94,7 +94,7 @@ impl Session {
         let generation = self.instrumentation.generation();
         let config = &generation.setup.config;
         let now = Instant::now();
-        // The drainer waits for nobody: the next round comes soon.
+        // The drainer must not block; its next round comes soon.
         let Some(mut state) = self.monitor.0.try_lock() else { return };
         let is_asked = state.asked.is_some_and(|asked| now.saturating_duration_since(asked) < PATIENCE);
         if !is_asked && !is_wanted(config) {

@@ -261,7 +261,7 @@ fn table(claims: &[ClaimRow]) -> String {
     lines.join("\n")
 }
 
-/// Returns how often a condition was evaluated, and what came of it.
+/// Returns how often a condition was evaluated, and how often it held or failed.
 fn condition_text(of: &ConditionFigures) -> String {
     let ConditionFigures { condition: _, evaluated, held, failed, last_failure } = of;
     let evaluated = counted(*evaluated, "time");

@@ -31,7 +31,7 @@ impl Display {
         }
     }
 
-    /// Shows the diagnosis as it stands, with a hint below it.
+    /// Shows the present state of the diagnosis, with a hint below it.
     pub(super) fn show(&mut self, seen: &Diagnosis, hint: &str) -> Result<()> {
         match self {
             Display::Tree(tree) => tree.draw(seen, hint),

@@ -11,3 +11,4 @@ pub use claims_table::ClaimsConfig;
 pub use conditions_table::ConditionsConfig;
 pub use context_table::ContextConfig;
 pub(crate) use context_table::read_contexts;
+pub(crate) use patterns::methods;

@@ -13,7 +13,7 @@ pub(super) fn plain_context(text: &str) -> String {
 }
 
 /// Reads `package.Class.method` with `*` and `**`.
-pub(super) fn methods(text: &str) -> Result<String, PatternError> {
+pub(crate) fn methods(text: &str) -> Result<String, PatternError> {
     NameGlob::method(text)?;
     if !text.contains('.') {
         let error = PatternError::new(0..text.len(), format!("`{text}` names no class"));

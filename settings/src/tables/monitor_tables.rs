@@ -2,11 +2,13 @@
 
 use core::time::Duration;
 
-use instrument_core::config::{Boolean, Problems, Table as _, TableReader, number, parsed, read_tables, time};
+use instrument_core::config::{Boolean, Problems, Table as _, TableReader, located, number, parsed, read_tables, time};
 use instrument_core::declare_table;
-use instrument_core::rules::patterns::NameGlob;
 use instrument_core::rules::patterns::pattern_error::PatternError;
 use instrument_core::template::category;
+use serde_spanned::Spanned;
+
+use crate::claims::methods;
 
 const SHORTEST: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_secs(86_400);
@@ -32,7 +34,7 @@ declare_table! {
     /// method that records its calls.
     pub struct SlowCallsConfig = "slow-calls" {
         /// Methods as `package.Class.method` with `*` and `**`, or `category:NAME`. Default: all that record their calls.
-        methods: Option<String> = key("methods", parsed(selection)),
+        methods: Option<Spanned<String>> = key("methods", located(parsed(selection))),
         /// Calls that take longer are slow. Default: learnt from earlier calls of the method.
         slower_than: Option<Duration> = key("slower-than", time(SHORTEST..=LONGEST)),
     }
@@ -47,7 +49,7 @@ fn selection(text: &str) -> Result<String, PatternError> {
     match text.strip_prefix(category::PREFIX) {
         Some("") => Err(PatternError::new(0..text.len(), "no category after `category:`")),
         Some(_) => Ok(text.to_owned()),
-        None => NameGlob::method(text).map(|_| text.to_owned()),
+        None => methods(text),
     }
 }
 
@@ -76,10 +78,11 @@ mod tests {
     fn slow_calls_are_those_of_methods_or_categories() {
         let (_, slow) =
             read("[[slow-calls]]\nmethods = 'category:database'\nslower-than = '200 ms'\n[[slow-calls]]").unwrap();
-        assert_eq!(slow[0].methods.as_deref(), Some("category:database"));
+        assert_eq!(slow[0].methods.as_ref().map(|methods| methods.get_ref().as_str()), Some("category:database"));
         assert_eq!((slow[0].slower_than, slow[1].slower_than), (Some(Duration::from_millis(200)), None));
         for (wrong, said) in [
             ("methods = 'category:'", "no category"),
+            ("methods = 'transfer'", "names no class"),
             ("slower-than = '5'", "not a time"),
             ("slowr-than = '5 s'", "slower-than"),
         ] {

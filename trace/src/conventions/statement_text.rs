@@ -407,7 +407,7 @@ mod tests {
         }
     }
 
-    /// Whatever of which signs: it does not fail, and no letter of a value is shown that stands between quotation marks of one kind.
+    /// Any text is accepted, and no letter between quotation marks of one kind is shown.
     #[test]
     fn any_text_can_be_read() {
         let signs: Vec<char> = "'\"`$?-/*#\\()[],. \n:@=qeE1xäa_&".chars().collect();

@@ -43,7 +43,7 @@ pub(super) struct About {
     pub(super) is_under_way: bool,
 }
 
-/// So many are kept; those that ended first are forgotten first.
+/// Most diagnoses that are kept; those that ended first are forgotten first.
 const MOST_KEPT: usize = 32;
 /// Levels below the method, unless the request states another number.
 const DEPTH: usize = 40;
@@ -97,7 +97,7 @@ impl Diagnoses {
 }
 
 impl Session {
-    /// Returns a diagnosis as it stands.
+    /// Returns the present state of a diagnosis.
     pub(super) fn diagnosis_of(&self, claim: u32) -> Result<Diagnosis, Refusal> {
         let found = self.diagnoses.get(claim).map(|of| of.lock().clone());
         found.ok_or_else(|| {

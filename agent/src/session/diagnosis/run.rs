@@ -22,14 +22,14 @@ const TURN: Duration = Duration::from_millis(2);
 const LOOK: Duration = Duration::from_millis(50);
 /// Clients look twice a second.
 const BETWEEN_PUBLICATIONS: Duration = Duration::from_millis(250);
-/// So many slow calls are followed, and as many fast ones are compared with them.
+/// The slow calls that the descent waits for, and the fast ones to compare them with.
 const LEAST_CALLS: u64 = 3;
-/// So many if fewer have led astray.
+/// The slow calls that it waits for once fewer have led astray.
 const MORE_CALLS: u64 = 10;
-/// If there have been no fast calls after this time and so many slow ones, they are followed all the same.
+/// Without fast calls after this time, this number of slow ones is enough.
 const LEAST_WITHOUT_FAST: u64 = 6;
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
-/// Final figures are those of so many slow calls, if these come within this time.
+/// Final figures are those of this number of slow calls, if they come within this time.
 const ENOUGH_CALLS: u64 = 20;
 const ENOUGH_TIME: Duration = Duration::from_secs(2);
 /// Calls that are shorter than this many times what measuring takes are not measured if there are so many that it would show.
@@ -80,7 +80,7 @@ pub(super) struct Run {
     round: Instant,
     looked: Instant,
     published: Instant,
-    /// So many slow calls are followed.
+    /// The slow calls that the descent waits for.
     least_calls: u64,
     cpu_before: Duration,
     /// Fast calls were compared with slow ones.
@@ -456,7 +456,7 @@ impl Run {
         })
     }
 
-    /// Tells clients how it stands.
+    /// Updates what clients see.
     fn publish(&mut self) {
         self.published = Instant::now();
         self.cost.cpu_ms = thread_cpu_time().saturating_sub(self.cpu_before).as_secs_f64() * 1e3;

@@ -45,14 +45,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 
 /// Asks until calls have been watched for this time.
 fn watched(pid: u32, request: &Request, time: Duration) -> Result<SuspectList> {
-    let (begin, mut is_told) = (Instant::now(), false);
+    let (begin, mut is_announced) = (Instant::now(), false);
     loop {
         let found: SuspectList = ask(pid, request)?;
         let is_enough = found.watched_seconds >= time.as_secs_f64() || begin.elapsed() >= time + BETWEEN_LOOKS * 2;
         if is_enough {
             return Ok(found);
         }
-        if !std::mem::replace(&mut is_told, true) {
+        if !std::mem::replace(&mut is_announced, true) {
             writeln!(stderr(), "watching calls for {} s", time.as_secs())?;
         }
         sleep(BETWEEN_LOOKS);

@@ -153,6 +153,13 @@ impl TemplateLibrary {
         known
     }
 
+    /// Why no template has this category or one that refines it; `None` if some have.
+    pub fn unknown_category(&self, category: &str) -> Option<String> {
+        let known = self.categories();
+        let is_known = known.iter().any(|known| category::is_within(known, category));
+        (!is_known).then(|| format!("no template has the category `{category}`; there are {}", known.join(", ")))
+    }
+
     /// The variant for this level; if there is none, the live one, which is for all levels; then the most telling one below it, else the
     /// cheapest above. One that captures values only if there is no other; it then has none to capture.
     pub fn find(&self, name: &str, level: Level) -> Option<TemplateId> {
