@@ -327,6 +327,7 @@ fn suspect(found: &Found, diagnosed: Option<super::diagnosis::About>, not_diagno
     Suspect {
         method: found.method.clone(),
         context: found.context.clone(),
+        conditional: found.has_condition(),
         category: found.category.clone(),
         calls: (!found.is_watched).then_some(calls),
         slow,

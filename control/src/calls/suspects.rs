@@ -26,6 +26,9 @@ messages! {
         /// The context inside which its calls were recorded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub context: Option<String>,
+        /// Whether a condition chooses its calls, of which the context has the text.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub conditional: bool,
         /// The category of its template.
         pub category: String,
         /// Its calls in the last minute; absent at level watch, which does not see all.

@@ -251,7 +251,7 @@ fn at_the_beginning(claim: u32, root: &MeantMethod, of: &Claim, request: &Diagno
     Diagnosis {
         claim,
         method: root.text.clone(),
-        context: of.context.as_ref().map(|context| context.text().to_string()),
+        context: of.probes.asked_within(),
         condition: request.when.clone(),
         state: DiagnosisState::Inserting,
         reason: None,

@@ -67,9 +67,7 @@ pub(crate) fn first(pid: u32, slower_than_us: Option<u64>, time: Duration) -> Re
         let found: SuspectList = ask(pid, &request)?;
         // What has been seen in the first seconds may be the end of a long wait.
         let is_watched = found.watched_seconds >= SECONDS as f64;
-        // What a condition records has a context that only people can read.
-        let mut plain =
-            found.suspects.into_iter().filter(|of| !of.context.as_ref().is_some_and(|of| of.contains(" when ")));
+        let mut plain = found.suspects.into_iter().filter(|suspect| !suspect.conditional);
         if let Some(first) = plain.next().filter(|_| is_watched) {
             return Ok(Some(first));
         }
@@ -143,6 +141,7 @@ mod tests {
         Suspect {
             method: "a.B.c(int)".to_owned(),
             context: None,
+            conditional: false,
             category: "catch-all".to_owned(),
             calls: Some(40),
             slow: 4,

@@ -12,7 +12,7 @@ function diagnosesPanel() {
 
 function diagnosisPanel(diagnosis) {
   const { method, context, condition, state, reason, sentence, explained, cost, ended_after_ms } = diagnosis;
-  const subject = [method, context && `under ${context}`, condition && !context?.includes(" when ") && `when ${condition}`].filter(Boolean).join(" ");
+  const subject = [method, context && `under ${context}`, condition && `when ${condition}`].filter(Boolean).join(" ");
   const part = explained == null ? `No result${reason ? `: ${reason}` : ""}` : `${percents(explained)} of the additional time of slow calls is explained`;
   const after = ended_after_ms == null ? "" : ` after ${millis(ended_after_ms)} of the recording`;
   const limit = diagnosis.slower_than_ms == null ? "; which of them are slow is not known"

@@ -104,12 +104,7 @@ impl Drawing<'_> {
     fn head(&mut self) {
         let Diagnosis { method, context, condition, calls, slow, learnt, slower_than_nanos, .. } = self.diagnosis;
         let context = context.as_ref().map(|context| format!(" under {context}")).unwrap_or_default();
-        // The context of calls with a condition of their own has it.
-        let condition = condition
-            .as_ref()
-            .filter(|_| !context.contains(" when "))
-            .map(|condition| format!(" when {condition}"))
-            .unwrap_or_default();
+        let condition = condition.as_ref().map(|condition| format!(" when {condition}")).unwrap_or_default();
         self.say(Look::Followed, &format!("Diagnosis of {method}{context}{condition}"));
         if !self.diagnosis.has_result() {
             return;
