@@ -71,6 +71,8 @@ pub struct DiagnosisNode {
     pub reason: Option<String>,
     /// The lines at which slow calls were seen in it, the most frequent first.
     pub lines: Vec<u32>,
+    /// The methods between its caller in the tree and itself that were not measured, from the outermost inwards.
+    pub via: Vec<String>,
 }
 
 /// What a diagnosis has cost.

@@ -85,6 +85,17 @@ fn diagnoses_are_shown_with_their_result_first_and_only_if_there_are_any() {
     expect_file!["expected/terminal-diagnoses.txt"].assert_eq(&format!("{section}\n"));
     assert!(rest.contains("Handler.handle"), "{rest}");
 
+    let many = |recording: &mut Recording| {
+        for number in 0..20 {
+            let sentence = Some(format!("{number} % of the slow calls is A.a -> sleep"));
+            recording
+                .diagnosis(START + 5_000_000_000 + number, &Diagnosis { claim: 9 + number, sentence, ..diagnosis() });
+        }
+    };
+    let text = report::terminal(&analysis(many, |file| write_sample(file).unwrap()), &options);
+    assert_eq!(text.matches("Diagnosis of com.acme").count(), 3, "{text}");
+    assert!(text.contains("17 earlier diagnoses") && text.contains("  16 % of the slow calls"), "{text}");
+
     let only = analysis(diagnosed, |file| Recording::create(file, sample::options()).unwrap());
     let text = report::terminal(&only, &options);
     assert!(text.contains("Diagnoses\n") && !text.contains("No calls recorded"), "{text}");

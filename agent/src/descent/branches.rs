@@ -9,7 +9,7 @@ pub(super) enum Branch {
 }
 
 /// So much of a method's share is to be explained.
-const EXPLAINED: f64 = 0.9;
+pub(super) const EXPLAINED: f64 = 0.9;
 /// A branch explains at least this part of the root's time.
 pub(super) const LEAST: f64 = 0.1;
 /// Most branches.

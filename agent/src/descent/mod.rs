@@ -1,15 +1,19 @@
 //! The descent of a diagnosis: which branch below a method makes its slow calls slow. Knows no JVM: figures by cell and stacks of slow calls are handed
-//! in, and what is to be measured next is handed out (`session/diagnoses` does both).
+//! in, and what is to be measured next is handed out (`session/diagnosis` does both).
 //!
-//! `tree` has what is measured and what that explains; `branches` chooses what to follow; `stacks` says what slow calls were seen in; `waits` what they
+//! `tree` has what is measured and what that explains; `branches` chooses what to follow; `stacks` says what slow calls were seen in, `passed_over`
+//! which methods of that are measured; `waits` what they
 //! waited for; `wording` makes the result.
 
 mod branches;
+mod passed_over;
 mod stacks;
 mod tree;
 mod waits;
 mod wording;
 
+pub(crate) use passed_over::{level_by_level, thinned};
 pub(crate) use stacks::{Frame, FrameMethod, GoesOn, SlowStack, Stacks, Step, end_by_name};
+pub(crate) use trace::report::class_and_method as short;
 pub(crate) use tree::{End, Fate, NodeAt, NodeOf, Tree};
-pub(crate) use wording::{Subject, result_of, short};
+pub(crate) use wording::{Subject, result_of};

@@ -60,8 +60,8 @@ const MOST: usize = 2_000;
 const LEAST_PART: f64 = 0.1;
 /// A level is skipped if this fraction of the stacks goes on the same way.
 const SAME_WAY: f64 = 0.6;
-/// Most levels that are skipped at once.
-const MOST_LEVELS: usize = 6;
+/// Most levels of a way.
+const MOST_LEVELS: usize = 96;
 /// Most methods that run at a call and are measured.
 const MOST_METHODS: usize = 8;
 /// Most lines of a node.
@@ -101,6 +101,17 @@ pub(crate) struct Step {
     pub(crate) callee: Option<Arc<FrameMethod>>,
     /// Where in its bytecode, as that was then.
     pub(crate) offset: Option<u32>,
+    /// Of the stacks that are in it, the fraction that goes on to the next method of the way.
+    pub(crate) part_that_goes_on: f64,
+    /// The methods on the way to it that are not measured, from the outermost inwards.
+    pub(crate) passed: Vec<Arc<FrameMethod>>,
+}
+
+impl Step {
+    /// The end of a way.
+    pub(crate) fn last(method: Arc<FrameMethod>) -> Step {
+        Step { method, callee: None, offset: None, part_that_goes_on: 0.0, passed: Vec::new() }
+    }
 }
 
 /// How a call goes on.
@@ -231,11 +242,12 @@ fn way(stacks: &[&[Frame]], is_new: &dyn Fn(&Frame) -> bool) -> Vec<Step> {
         let most = nexts.into_iter().max_by_key(|(.., on)| on.len());
         let most = most.filter(|(.., on)| on.len() as f64 >= stacks.len() as f64 * SAME_WAY);
         let Some((of, callee, on)) = most.filter(|_| way.len() + 1 < MOST_LEVELS) else {
-            way.push(Step { method: Arc::clone(&frame.method), callee: None, offset: None });
+            way.push(Step::last(Arc::clone(&frame.method)));
             break;
         };
-        let callee = Some(Arc::clone(&callee.method));
-        way.push(Step { method: Arc::clone(&frame.method), callee, offset: of.offset });
+        let part_that_goes_on = on.len() as f64 / same.len() as f64;
+        let (method, callee) = (Arc::clone(&frame.method), Some(Arc::clone(&callee.method)));
+        way.push(Step { method, callee, offset: of.offset, part_that_goes_on, passed: Vec::new() });
         same = on;
     }
     way

@@ -3,7 +3,7 @@
 use control::NodeKind;
 use instrument_core::facts::call_sites::Target;
 
-use super::branches::{Branch, LEAST, choose};
+use super::branches::{Branch, EXPLAINED, LEAST, choose};
 use crate::call_sites::{Cell, CellSums, FoundCall, MethodKey, Sum};
 
 /// A node by its place in the tree; 0 is the root.
@@ -48,6 +48,8 @@ pub(crate) enum Fate {
     LeftAside,
     /// It is a part of the answer.
     End(End),
+    /// Others are measured in its place.
+    Replaced,
 }
 
 /// A node.
@@ -64,6 +66,8 @@ pub(crate) struct Node {
     pub(crate) sums: Option<CellSums>,
     /// What it explains of the time by which slow calls take longer than fast ones.
     pub(crate) share: Option<f64>,
+    /// Of a method, those on the way to it that are not measured, from the outermost inwards.
+    pub(crate) via: Vec<String>,
     /// How often calls of it that had been left aside were measured again.
     reopened: u8,
 }
@@ -115,7 +119,8 @@ impl Tree {
     }
 
     fn add(&mut self, parent: Option<NodeAt>, of: NodeOf, text: String, cell: Option<Cell>) -> NodeAt {
-        self.nodes.push(Node { parent, of, text, cell, fate: Fate::Open, sums: None, share: None, reopened: 0 });
+        let (fate, via) = (Fate::Open, Vec::new());
+        self.nodes.push(Node { parent, of, text, cell, fate, sums: None, share: None, via, reopened: 0 });
         self.nodes.len() - 1
     }
 
@@ -166,6 +171,24 @@ impl Tree {
         }
     }
 
+    /// Notes the methods on the way to one that are not measured.
+    pub(crate) fn note_via(&mut self, method: NodeAt, via: Vec<String>) {
+        if let Some(node) = self.nodes.get_mut(method) {
+            node.via = via;
+        }
+    }
+
+    /// Takes what is below a call out of the answer: other methods are measured there.
+    pub(crate) fn replace_below(&mut self, call: NodeAt) {
+        let below: Vec<NodeAt> =
+            (call + 1..self.nodes.len()).filter(|at| self.above(*at).any(|of| of == call)).collect();
+        for at in below {
+            if let Some(node) = self.nodes.get_mut(at) {
+                (node.fate, node.cell, node.sums, node.share) = (Fate::Replaced, None, None, None);
+            }
+        }
+    }
+
     /// Takes figures of the same calls of the root for all nodes that are measured, and computes what each explains. Nodes that were left aside keep the
     /// share that they had then.
     pub(crate) fn take(&mut self, sums_of: impl Fn(Cell) -> CellSums) {
@@ -209,18 +232,29 @@ impl Tree {
 
     /// Returns the calls that were followed, and of which the methods that were measured there explain less than half: other methods run there.
     pub(crate) fn missed(&self) -> Vec<NodeAt> {
-        let is_missed = |at: &NodeAt| {
-            let Some(Node { of: NodeOf::Call(_), fate: Fate::Followed, share: Some(share), sums: Some(_), .. }) =
-                self.get(*at)
-            else {
-                return false;
-            };
-            let below: Vec<&Node> = self.children(*at).filter_map(|below| self.get(below)).collect();
-            let are_known = !below.is_empty() && below.iter().all(|below| below.sums.is_some());
-            let explained: f64 = below.iter().filter_map(|below| below.share).sum();
-            are_known && *share >= LEAST && explained * 2.0 < *share
-        };
+        let is_missed = |at: &NodeAt| self.explained_below(*at, false).is_some_and(|part| part < 0.5);
         (0..self.nodes.len()).filter(is_missed).collect()
+    }
+
+    /// Returns the calls on whose way methods were passed over, and of which what is measured behind these explains too little: one of them does something else, too.
+    pub(crate) fn passed_too_much(&self) -> Vec<NodeAt> {
+        let is_unexplained = |at: &NodeAt| self.explained_below(*at, true).is_some_and(|part| part < EXPLAINED);
+        (0..self.nodes.len()).filter(is_unexplained).collect()
+    }
+
+    /// Of a call that was followed, with or without passing methods over: the fraction that the methods explain that are measured there.
+    fn explained_below(&self, call: NodeAt, has_passed: bool) -> Option<f64> {
+        let Node { of: NodeOf::Call(_), fate: Fate::Followed, share: Some(share), sums: Some(_), .. } =
+            self.get(call)?
+        else {
+            return None;
+        };
+        let below = self.children(call).filter_map(|below| self.get(below));
+        let below: Vec<&Node> = below.filter(|node| node.fate != Fate::Replaced).collect();
+        let are_known = !below.is_empty() && below.iter().all(|below| below.sums.is_some());
+        let is_meant = below.iter().any(|node| !node.via.is_empty()) == has_passed;
+        let explained: f64 = below.iter().filter_map(|below| below.share).sum();
+        (are_known && is_meant && *share >= LEAST).then(|| explained / share)
     }
 
     /// Returns the methods of which what was followed explains too little by now, a tenth of the root is missing: the first few slow calls were no sample. Their calls
@@ -257,7 +291,7 @@ impl Tree {
         let was_looked_into = match fate {
             Fate::Followed => true,
             Fate::End(end) => end.kind == NodeKind::Method,
-            Fate::Open | Fate::LeftAside => false,
+            Fate::Open | Fate::LeftAside | Fate::Replaced => false,
         };
         // What own code takes is what is left over: once, all calls are measured again before that is believed.
         let is_believed = |node: &Node| node.of != NodeOf::OwnCode || *reopened > 0;
@@ -344,6 +378,12 @@ pub(super) mod tests {
         tree.add_method(parent, (key(text), format!("{text}()")), (cell, &calls), &text_of)
     }
 
+    pub(crate) fn add_own_code(tree: &mut Tree, method: NodeAt) -> NodeAt {
+        let at = tree.add(Some(method), NodeOf::OwnCode, String::new(), None);
+        tree.decide(at, Fate::End(End { kind: NodeKind::OwnCode, reason: "own code".to_owned() }));
+        at
+    }
+
     /// Of the cells: time in slow calls and in fast ones, for 10 slow and 100 fast calls of the root.
     pub(crate) fn sums(times: &[(u64, u64)]) -> impl Fn(Cell) -> CellSums + '_ {
         |cell| {
@@ -399,6 +439,25 @@ pub(super) mod tests {
         tree.take(sums(&[(1_000, 0), (300, 0), (700, 0)]));
         assert_eq!(tree.follow(root), [2]);
         assert!(tree.reopen().is_empty());
+    }
+
+    #[test]
+    fn what_was_passed_over_is_replaced_if_what_is_behind_it_explains_too_little() {
+        let mut tree = Tree::default();
+        add(&mut tree, None, "a.A", 0, &["x.P"]);
+        let deep = add(&mut tree, Some(1), "d.D", 5, &["d.e"]);
+        tree.note_via(deep, vec!["x.P()".to_owned()]);
+        let with = |part: u64| [(1_000, 0), (1_000, 0), (0, 0), (0, 0), (0, 0), (part, 0), (part, 0)];
+        tree.take(sums(&with(950)));
+        assert!(tree.passed_too_much().is_empty());
+        tree.take(sums(&with(700)));
+        assert_eq!((tree.passed_too_much(), tree.missed()), (vec![1], vec![]));
+        tree.replace_below(1);
+        let between = add(&mut tree, Some(1), "x.P", 7, &["d.D", "y.Y"]);
+        assert_eq!((tree.of_cell(5), tree.undecided()), (None, vec![0]));
+        tree.decide(0, Fate::Followed);
+        assert_eq!(tree.undecided(), [between]);
+        assert!(tree.passed_too_much().is_empty(), "its figures are not known yet");
     }
 
     #[test]

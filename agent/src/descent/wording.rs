@@ -2,6 +2,7 @@
 
 use control::{DiagnosisNode, NodeKind};
 use instrument_core::facts::call_sites::Target;
+use trace::report::class_and_method as short;
 
 use super::stacks::Stacks;
 use super::tree::{End, Fate, Node, NodeAt, NodeOf, Tree};
@@ -31,6 +32,9 @@ pub(crate) fn result_of(tree: &Tree, stacks: &Stacks, nanos: &dyn Fn(u64) -> u64
     let waiting = stacks.waiting(tree);
     let mut places: Vec<Option<usize>> = vec![None; tree.nodes().len()];
     for (at, node) in tree.nodes().iter().enumerate() {
+        if node.fate == Fate::Replaced {
+            continue;
+        }
         let parent = node.parent.and_then(|parent| places.get(parent).copied().flatten());
         // A call that always runs one method, under its own name, is shown as that method.
         let merged = merged_with(tree, at);
@@ -44,6 +48,7 @@ pub(crate) fn result_of(tree: &Tree, stacks: &Stacks, nanos: &dyn Fn(u64) -> u64
         if let (true, Some(shown)) = (merged, place.and_then(|place| nodes.get_mut(place))) {
             shown.method.clone_from(&node.text);
             shown.kind = NodeKind::Method;
+            shown.via.clone_from(&node.via);
             if let Fate::End(End { reason, .. }) = &node.fate {
                 shown.reason = Some(reason.clone());
             }
@@ -55,13 +60,13 @@ pub(crate) fn result_of(tree: &Tree, stacks: &Stacks, nanos: &dyn Fn(u64) -> u64
     let ends = ends(tree);
     let shares: Vec<f64> = ends.iter().filter_map(|at| tree.get(*at)?.share).collect();
     let explained = (!shares.is_empty()).then(|| shares.iter().sum::<f64>().min(1.0));
-    Result { nodes, explained, sentence: sentence(tree, &ends, subject) }
+    Result { nodes, explained, sentence: sentence((tree, stacks), &ends, subject) }
 }
 
 /// Whether a method is shown in the place of the call that it runs for.
 fn merged_with(tree: &Tree, at: NodeAt) -> bool {
     let Some(Node { of: NodeOf::Method(key), parent: Some(parent), .. }) = tree.get(at) else { return false };
-    let is_only = tree.children(*parent).count() == 1;
+    let is_only = there(tree, *parent) == 1;
     let Some(Node { of: NodeOf::Call(found), sums: of_call, .. }) = tree.get(*parent) else { return false };
     // Other implementations run there, too.
     let of_method = tree.get(at).and_then(|node| node.sums);
@@ -75,6 +80,11 @@ fn merged_with(tree: &Tree, at: NodeAt) -> bool {
         Target::Unknown(..) => None,
     };
     is_only && named == Some(&*key.name)
+}
+
+/// How many methods are measured at a call.
+fn there(tree: &Tree, call: NodeAt) -> usize {
+    tree.children(call).filter(|at| tree.get(*at).is_some_and(|node| node.fate != Fate::Replaced)).count()
 }
 
 fn shown(
@@ -112,6 +122,7 @@ fn shown(
         followed: node.is_some_and(|node| matches!(node.fate, Fate::Followed | Fate::End(_))),
         reason,
         lines: stacks.lines(tree, at),
+        via: node.map(|node| node.via.clone()).unwrap_or_default(),
     }
 }
 
@@ -131,10 +142,12 @@ fn ends(tree: &Tree) -> Vec<NodeAt> {
 const LEAST_NAMED: f64 = 0.05;
 /// Most ends that the sentence names.
 const MOST_NAMED: usize = 3;
+/// Most lines of own code that the sentence names.
+const MOST_OF_LINES: usize = 3;
 /// Most characters of a reason in the sentence.
 const MOST_OF_REASON: usize = 120;
 
-fn sentence(tree: &Tree, ends: &[NodeAt], subject: Subject<'_>) -> Option<String> {
+fn sentence((tree, stacks): (&Tree, &Stacks), ends: &[NodeAt], subject: Subject<'_>) -> Option<String> {
     let share = |at: NodeAt| tree.get(at).and_then(|node| node.share).unwrap_or(0.0);
     let explains = |(number, at): &(usize, &NodeAt)| *number == 0 || share(**at) >= LEAST_NAMED;
     let named: Vec<NodeAt> = ends.iter().enumerate().filter(explains).map(|(_, at)| *at).take(MOST_NAMED).collect();
@@ -146,10 +159,10 @@ fn sentence(tree: &Tree, ends: &[NodeAt], subject: Subject<'_>) -> Option<String
         format!("of the time of slow calls of {}{under}", subject.method)
     };
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
-    let mut sentence = format!("{} {of} is {}", percent(first), way(tree, *named.first()?));
+    let mut sentence = format!("{} {of} is {}", percent(first), way((tree, stacks), *named.first()?));
     for at in named.iter().skip(1) {
         if let Some(share) = tree.get(*at).and_then(|node| node.share).filter(|share| *share >= 0.1) {
-            sentence = format!("{sentence}; {} is {}", percent(share), way(tree, *at));
+            sentence = format!("{sentence}; {} is {}", percent(share), way((tree, stacks), *at));
         }
     }
     if !subject.is_compared {
@@ -159,11 +172,11 @@ fn sentence(tree: &Tree, ends: &[NodeAt], subject: Subject<'_>) -> Option<String
 }
 
 /// The way from the root to an end: `B -> C -> socket read`.
-fn way(tree: &Tree, end: NodeAt) -> String {
+fn way((tree, stacks): (&Tree, &Stacks), end: NodeAt) -> String {
     let mut steps = Vec::new();
     if let Some(Node { fate: Fate::End(End { kind, reason }), text, of, .. }) = tree.get(end) {
         match (kind, of) {
-            (NodeKind::OwnCode, _) => steps.push("own code".to_owned()),
+            (NodeKind::OwnCode, _) => steps.push(own_code(&stacks.lines(tree, end))),
             (NodeKind::Waiting, _) => steps.extend([cut(reason), short(text)]),
             (_, NodeOf::Method(_) | NodeOf::Call(_) | NodeOf::OwnCode) => steps.push(short(text)),
         }
@@ -174,13 +187,14 @@ fn way(tree: &Tree, end: NodeAt) -> String {
         let is_named = node.parent.is_some()
             && match node.of {
                 NodeOf::Method(_) => true,
-                NodeOf::Call(_) => {
-                    !tree.children(at).any(|child| merged_with(tree, child)) && tree.children(at).count() != 1
-                }
+                NodeOf::Call(_) => !tree.children(at).any(|child| merged_with(tree, child)) && there(tree, at) != 1,
                 NodeOf::OwnCode => false,
             };
         if is_named {
             steps.push(short(&node.text));
+        }
+        if !node.via.is_empty() {
+            steps.push("...".to_owned());
         }
     }
     if steps.is_empty() {
@@ -188,6 +202,16 @@ fn way(tree: &Tree, end: NodeAt) -> String {
     }
     steps.reverse();
     steps.join(" -> ")
+}
+
+/// `own code (lines 41, 44)`, the most frequent line first.
+fn own_code(lines: &[u32]) -> String {
+    let named: Vec<String> = lines.iter().take(MOST_OF_LINES).map(u32::to_string).collect();
+    match named.as_slice() {
+        [] => "own code".to_owned(),
+        [line] => format!("own code (line {line})"),
+        lines => format!("own code (lines {})", lines.join(", ")),
+    }
 }
 
 /// A reason may contain the whole text of a statement.
@@ -198,18 +222,10 @@ fn cut(reason: &str) -> String {
     }
 }
 
-/// `Class.method` of `package.Class.method(Types)`.
-pub(crate) fn short(text: &str) -> String {
-    let named = text.split('(').next().unwrap_or(text);
-    let mut parts: Vec<&str> = named.rsplitn(3, '.').collect();
-    parts.truncate(2);
-    parts.reverse();
-    parts.join(".")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::tree::tests::{add, sums};
+    use super::super::stacks::SlowStack;
+    use super::super::tree::tests::{add, add_own_code, sums};
     use super::*;
 
     /// A calls B, which calls C, which sleeps.
@@ -268,17 +284,28 @@ mod tests {
     }
 
     #[test]
+    fn the_sentence_names_lines_of_own_code_and_that_methods_were_passed_over() {
+        let mut tree = slept();
+        let at = |of: &dyn Fn(&Node) -> bool| tree.nodes().iter().rposition(of).unwrap();
+        let (end, below) = (at(&|node| matches!(node.fate, Fate::End(_))), at(&|node| node.text == "a.B.b()"));
+        tree.decide(end, Fate::LeftAside);
+        tree.note_via(below, vec!["x.P.p()".to_owned()]);
+        let own = add_own_code(&mut tree, below);
+        let mut stacks = Stacks::default();
+        let cell = tree.get(below).and_then(|node| node.cell).unwrap();
+        for line in [41, 44, 41] {
+            let stack = SlowStack { cell, line: Some(line), below: Vec::new(), is_runnable: true, is_blocked: false };
+            stacks.add(stack);
+        }
+        assert_eq!(way((&tree, &stacks), own), "... -> B.b -> own code (lines 41, 44)");
+    }
+
+    #[test]
     fn without_fast_calls_it_says_so() {
         let subject = Subject { context: None, is_compared: false, ..subject() };
         let sentence = result_of(&slept(), &Stacks::default(), &|time| time, subject).sentence.unwrap();
         assert!(
             sentence.starts_with("92 % of the time of slow calls of A.a is ") && sentence.contains("no fast calls")
         );
-    }
-
-    #[test]
-    fn names_are_those_of_the_class_and_the_method() {
-        assert_eq!(short("org.acme.Order$Line.total(int, java.util.List)"), "Order$Line.total");
-        assert_eq!(short("Main.run()"), "Main.run");
     }
 }

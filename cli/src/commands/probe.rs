@@ -6,10 +6,13 @@ use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use control::{ClaimList, ClaimRow, ConditionFigures, ContextMethod, Probed, Removed, Request};
 use instrument_core::level::Level;
+use instrument_core::rules::config::{HOW_TO_WRITE_TIMES, parse_time};
 use trace::report::counted;
 
 use crate::running_agent::{OpenConnection, ask};
 
+/// Longer than anybody keeps a claim.
+const LONGEST: Duration = Duration::from_secs(366 * 86_400);
 /// A client that waits for the end of its claim looks this often. The agent disconnects clients that are silent for a second if others need
 /// their place.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(400);
@@ -160,18 +163,12 @@ fn level(name: String) -> Level {
 
 /// Reads `30s`, `10m`, `2h`.
 pub(super) fn seconds(text: &str) -> Result<u64, String> {
-    let (number, unit) = text.split_at(text.len() - text.chars().next_back().map_or(0, char::len_utf8));
-    let factor = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3_600,
-        _ => return Err("write a number and s, m or h, such as 30s or 10m".to_owned()),
-    };
-    let number: u64 = number.parse().map_err(|_| "write a number and s, m or h, such as 30s or 10m".to_owned())?;
-    let seconds = number.checked_mul(factor).filter(|seconds| *seconds > 0);
-    seconds
-        .filter(|seconds| Duration::from_secs(*seconds) <= Duration::from_secs(366 * 86_400))
-        .ok_or_else(|| "a claim lasts a second at least and a year at most".to_owned())
+    let time = parse_time(text).ok_or_else(|| HOW_TO_WRITE_TIMES.to_owned())?;
+    if (Duration::from_secs(1)..=LONGEST).contains(&time) {
+        Ok(time.as_secs())
+    } else {
+        Err("a claim lasts a second at least and a year at most".to_owned())
+    }
 }
 
 /// Reads `1000000`, `500M`, `20G`.

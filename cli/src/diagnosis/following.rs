@@ -12,6 +12,7 @@ use super::display::{Display, print_result};
 use super::exit_code;
 use super::interruption::Interruption;
 use crate::java_process::Process;
+use crate::running_agent::OpenConnection;
 
 /// Waiting for the agent ends after this time, to see whether there was a signal.
 const BETWEEN_SIGNALS: Duration = Duration::from_millis(50);
@@ -92,9 +93,11 @@ impl Following {
     /// The agent is gone, or does not know the diagnosis any more. What was found until then is not lost.
     fn lost(&mut self, error: anyhow::Error) -> Result<ExitCode> {
         let Some(last) = &mut self.last else { return Err(error) };
-        if Process::ends_now(self.pid) {
+        let has_ended = Process::ends_now(self.pid);
+        if has_ended || OpenConnection::to(self.pid).is_err() {
             last.state = DiagnosisState::Ended;
-            last.reason = Some(format!("process {} has ended", self.pid));
+            let happened = if has_ended { "has ended" } else { "has no agent any more: it was detached" };
+            last.reason = Some(format!("process {} {happened}", self.pid));
             return self.done();
         }
         let claim = last.claim;

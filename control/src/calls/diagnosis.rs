@@ -156,6 +156,9 @@ messages! {
         /// The lines at which slow calls were seen in it, the most frequent first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub lines: Vec<u32>,
+        /// The methods between its caller in the tree and itself that were not measured, from the outermost inwards.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub via: Vec<String>,
     }
 
     /// What a diagnosis has cost.

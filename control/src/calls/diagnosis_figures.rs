@@ -42,6 +42,7 @@ fn node(node: &DiagnosisNode) -> trace::DiagnosisNode {
         followed: node.followed,
         reason: node.reason.clone(),
         lines: node.lines.clone(),
+        via: node.via.clone(),
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) const NODE: Wanted = Wanted {
         "waiting",
         "followed",
     ],
-    texts: &["method", "kind", "reason", "lines"],
+    texts: &["method", "kind", "reason", "lines", "via"],
 };
 
 /// Larger fractions are damage.
@@ -83,7 +83,7 @@ pub(super) fn diagnosis<'c>(at: u64, numbers: &Numbers, texts: &Texts<'_>) -> Ev
 /// Returns `instr.DiagnosisNode` from its fields in the order of [`NODE`].
 pub(super) fn node<'c>(at: u64, numbers: &Numbers, texts: &Texts<'_>) -> Event<'c> {
     let [_, claim, own, parent, level, calls, slow_calls, total, slow, share, running, waiting, followed] = *numbers;
-    let [method, kind, reason, lines, ..] = texts;
+    let [method, kind, reason, lines, via, ..] = texts;
     let place = |number: u64| usize::try_from(number).ok();
     let node = DiagnosisNode {
         parent: number(parent).and_then(place),
@@ -100,6 +100,7 @@ pub(super) fn node<'c>(at: u64, numbers: &Numbers, texts: &Texts<'_>) -> Event<'
         followed: followed != 0,
         reason: text(reason),
         lines: lines.split(", ").filter_map(|line| line.parse().ok()).collect(),
+        via: via.lines().map(str::to_owned).collect(),
     };
     Event::DiagnosisNode { at, claim, number: own, node: Box::new(node) }
 }

@@ -48,6 +48,8 @@ struct NodeData<'a> {
     waiting: Option<f64>,
     followed: bool,
     lines: &'a [u32],
+    /// The methods between its caller in the tree and itself that were not measured.
+    via: &'a [String],
     children: Vec<NodeData<'a>>,
 }
 
@@ -101,6 +103,7 @@ impl<'a> NodeData<'a> {
             waiting: node.waiting,
             followed: node.followed,
             lines: &node.lines,
+            via: &node.via,
             children: below.map(|(child, node)| NodeData::of(diagnosis, children, child, node)).collect(),
         }
     }

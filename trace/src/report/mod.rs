@@ -15,8 +15,8 @@ pub use data::json;
 pub use diagnosis_data::diagnosis_json;
 pub use html::{diff_html, html, html_with_time_line};
 pub use terminal::{
-    DiagnosisOptions, TerminalOptions, View, allocated, comparison, diagnosis, method, moved, terminal, transactions,
-    view,
+    DiagnosisOptions, TerminalOptions, View, allocated, class_and_method, comparison, diagnosis, method, moved,
+    terminal, transactions, view,
 };
 pub use transaction_data::transactions_json;
 pub use units::{bytes, count, counted, date, duration, margin};

@@ -98,6 +98,7 @@ pub(super) const EVENTS: &[TypeDefinition] = &[
             labelled!("followed", BOOLEAN, "Followed", "The descent went on through it"),
             labelled!("reason", STRING, "Reason", "Why the descent ends here"),
             labelled!("lines", STRING, "Lines", "Where slow calls were seen in it, the most frequent line first"),
+            labelled!("via", STRING, "Via", "Methods on the way to it that were not measured, one on each line"),
         ],
     ),
 ];

@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 
 use super::run::{PATIENCE, Run};
 use crate::call_sites::{self, Cell, FoundCall, MethodKey, Place, method_text};
-use crate::descent::{End, Fate, FrameMethod, GoesOn, NodeAt, NodeOf, Step, end_by_name};
+use crate::descent::{End, Fate, FrameMethod, GoesOn, NodeAt, NodeOf, Step, end_by_name, level_by_level, thinned};
 use crate::desired::{Claim, RequestedProbes};
 use crate::reconcile::{Change, Outcome};
 
@@ -75,7 +75,7 @@ impl Run {
         let mut to_measure = Vec::new();
         for call in calls {
             match self.next(call) {
-                Next::Ways(ways) => to_measure.push(ToMeasure { call, ways }),
+                Next::Ways(ways) => to_measure.push(self.thinned(call, ways)),
                 Next::ByBytecode(_) if self.awaits_stacks(call) => continue,
                 Next::ByBytecode(end) | Next::End(end) => self.end_at(call, end),
             }
@@ -104,7 +104,7 @@ impl Run {
             let is_first = self.looked_again.insert(call);
             let unseen = || end(NodeKind::CallSite, "what runs there was not seen");
             let ways = match if is_first { self.next(call) } else { Next::End(unseen()) } {
-                Next::Ways(ways) => Ok(ways),
+                Next::Ways(ways) => Ok(self.thinned(call, ways).ways),
                 Next::ByBytecode(end) | Next::End(end) => Err(end),
             };
             let measured: Vec<MethodKey> = self.tree.children(call).filter_map(|at| self.key_of(at)).collect();
@@ -116,6 +116,37 @@ impl Run {
             }
         }
         to_measure
+    }
+
+    /// The same for calls on whose way methods were passed over, which explain too much for that: all of them are measured, level by level.
+    pub(super) fn go_on_level_by_level(&mut self, calls: Vec<NodeAt>) -> Vec<ToMeasure> {
+        let mut to_measure = Vec::new();
+        for call in calls {
+            if let (true, Next::Ways(ways)) = (self.looked_again.insert(call), self.next(call)) {
+                self.tree.replace_below(call);
+                let ways = ways.into_iter().map(|way| level_by_level(self.as_far_as_statements(way))).collect();
+                to_measure.push(ToMeasure { call, ways });
+            }
+        }
+        to_measure
+    }
+
+    fn thinned(&mut self, call: NodeAt, ways: Vec<Way>) -> ToMeasure {
+        let ways: Vec<Way> = ways.into_iter().map(|way| self.as_far_as_statements(way)).collect();
+        ToMeasure { call, ways: ways.into_iter().map(|way| thinned(way, &self.root.0.class)).collect() }
+    }
+
+    /// How a driver executes a statement is not followed.
+    fn as_far_as_statements(&mut self, mut way: Way) -> Way {
+        let is_statement = |step: &Step| {
+            let callee = step.callee.as_ref().map(|callee| &callee.key);
+            callee.is_some_and(|key| self.executes_statement(&key.class, &key.name, key.loader))
+        };
+        if let Some(at) = way.iter().position(is_statement) {
+            way.truncate(at + 1);
+            self.expect_statement();
+        }
+        way
     }
 
     fn key_of(&self, at: NodeAt) -> Option<MethodKey> {
@@ -170,7 +201,7 @@ impl Run {
             .map(|method| {
                 let (key, text) = (method.key, method.text);
                 let method = FrameMethod { key, text, is_native: false, is_synchronized: false, is_fixed: false };
-                vec![Step { method: Arc::new(method), callee: None, offset: None }]
+                vec![Step::last(Arc::new(method))]
             })
             .collect();
         if ways.is_empty() {
@@ -190,7 +221,11 @@ impl Run {
 
     fn is_statement(&self, caller: &MethodKey, found: &FoundCall) -> bool {
         let Target::Method(named) = &found.call.target else { return false };
-        named.name.starts_with(b"execute") && self.session.is_statement(&named.owner, caller.loader)
+        self.executes_statement(&named.owner, &named.name, caller.loader)
+    }
+
+    fn executes_statement(&self, class: &[u8], method: &[u8], loader: u64) -> bool {
+        method.starts_with(b"execute") && self.session.is_statement(class, loader)
     }
 
     fn ends_in_statement(&self, call: NodeAt) -> bool {
@@ -207,7 +242,8 @@ impl Run {
         self.tree.above(at).any(|above| self.tree.get(above).and_then(|node| node.of.method()) == Some(key))
     }
 
-    /// Has the methods of these calls measured, all classes in one change. Returns whether anything is measured that was not before.
+    /// Has the methods of these calls measured, and texts told if statements need them, all classes in one change. Returns whether anything is measured that was
+    /// not before.
     pub(super) fn measure(&mut self, all: &[ToMeasure]) -> bool {
         let mut classes = FxHashSet::default();
         for step in all.iter().flat_map(|to| &to.ways).flatten() {
@@ -217,10 +253,12 @@ impl Run {
                 Err(reason) => _ = self.not_added.insert(step.method.key.clone(), reason),
             }
         }
+        let of_texts = self.classes_that_tell_texts();
+        classes.extend(of_texts.iter().cloned());
         let outcome =
             if classes.is_empty() { Some(Outcome::default()) } else { self.carry_out(Change::Insert(classes)) };
         let Some(outcome) = outcome else { return false };
-        let mut is_any = false;
+        let mut is_any = self.tells_texts(&of_texts, &outcome);
         for ToMeasure { call, ways } in all {
             let mut reasons = Vec::new();
             for way in ways {
@@ -245,7 +283,10 @@ impl Run {
         for (at, step) in way.iter().enumerate() {
             let placed = self.place(outcome, below, &step.method.key);
             let node = match placed {
-                Ok(node) => node,
+                Ok(node) => {
+                    self.tree.note_via(node, step.passed.iter().map(|method| method.text.clone()).collect());
+                    node
+                }
                 // What is above it is measured, and says what to do.
                 Err(_) if at > 0 => return Ok(()),
                 Err(reason) => return Err(reason),

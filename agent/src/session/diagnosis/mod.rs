@@ -84,7 +84,10 @@ impl Diagnoses {
         all.iter().rev().find_map(|shared| {
             let diagnosis = shared.lock();
             let is_of_it = diagnosis.method == method && diagnosis.context.as_deref() == context;
-            let passes = || diagnosis.nodes.iter().any(|node| node.followed && node.method == method);
+            let passes = || {
+                let mut followed = diagnosis.nodes.iter().filter(|node| node.followed);
+                followed.any(|node| node.method == method || node.via.iter().any(|passed| passed == method))
+            };
             let Diagnosis { claim, method, sentence, state, .. } = &*diagnosis;
             let (claim, method, sentence, is_under_way) = (*claim, method.clone(), sentence.clone(), !state.is_final());
             (is_of_it || passes()).then_some(About { claim, method, sentence, is_under_way })

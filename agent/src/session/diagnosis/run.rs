@@ -379,19 +379,20 @@ impl Run {
         let to_measure = self.go_on(calls);
         let session = Arc::clone(&self.session);
         let _one_at_a_time = session.reloading.lock();
-        self.goes_on() && self.measure(&to_measure) | self.ask_for_texts()
+        self.goes_on() && self.measure(&to_measure)
     }
 
     /// Where other methods run than those that were measured there, stacks may show them by now. If not, the descent ends there.
     fn look_again_where_others_run(&mut self) -> bool {
-        let missed = self.tree.missed();
-        if missed.is_empty() || !self.goes_on() {
+        let (missed, passed) = (self.tree.missed(), self.tree.passed_too_much());
+        if missed.is_empty() && passed.is_empty() || !self.goes_on() {
             return false;
         }
-        let to_measure = self.go_on_otherwise(missed);
+        let mut to_measure = self.go_on_otherwise(missed);
+        to_measure.append(&mut self.go_on_level_by_level(passed));
         let session = Arc::clone(&self.session);
         let _one_at_a_time = session.reloading.lock();
-        self.goes_on() && self.measure(&to_measure) | self.ask_for_texts()
+        self.goes_on() && self.measure(&to_measure)
     }
 
     fn leave_aside(&self, method: usize) {

@@ -13,7 +13,7 @@ use crate::call_sites;
 use crate::descent::{End, Fate, NodeAt, short};
 use crate::desired::RequestedProbes;
 use crate::jvm::Jni;
-use crate::reconcile::Change;
+use crate::reconcile::Outcome;
 
 /// The most classes of JDBC that are changed for one diagnosis.
 const MOST_CLASSES: usize = 256;
@@ -28,17 +28,23 @@ impl Run {
             return;
         }
         self.statements.calls.push(call);
-        if !self.statements.is_inserted && self.statements.to_insert.is_none() {
-            self.statements.to_insert = Some(self.session.jdbc_classes());
-        }
+        self.expect_statement();
         if let Some(cell) = self.tree.get(call).and_then(|node| node.cell) {
             call_sites::of_process().want_texts(self.number, cell);
         }
     }
 
-    /// Inserts the probes that report texts into the classes of JDBC, if a statement needs them and they are not there yet. Returns whether any class was changed.
-    pub(super) fn ask_for_texts(&mut self) -> bool {
-        let Some(mut classes) = self.statements.to_insert.take() else { return false };
+    /// Has texts of statements told from the next change of classes on: stacks have shown that one is executed.
+    pub(super) fn expect_statement(&mut self) {
+        if self.options.depth > 0 && !self.statements.is_inserted && self.statements.to_insert.is_none() {
+            self.statements.to_insert = Some(self.session.jdbc_classes());
+        }
+    }
+
+    /// Returns the classes of JDBC that are to be changed so that they report texts, if a statement needs that and they have not been yet.
+    pub(super) fn classes_that_tell_texts(&mut self) -> FxHashSet<Arc<[u8]>> {
+        let mut names = FxHashSet::default();
+        let Some(mut classes) = self.statements.to_insert.take() else { return names };
         self.statements.is_inserted = true;
         if classes.len() > MOST_CLASSES {
             classes.truncate(MOST_CLASSES);
@@ -47,7 +53,6 @@ impl Run {
             ));
         }
         let generation = self.session.instrumentation.generation();
-        let mut names = FxHashSet::default();
         for (name, loader) in classes {
             let probes = RequestedProbes::parse(&format!("{}.*", to_source(&name)), "timed", Level::Time);
             let rules =
@@ -57,15 +62,16 @@ impl Run {
             call_sites::of_process().add_statements(self.number, (Arc::clone(&name), loader), Arc::new(rules));
             names.insert(name);
         }
-        if names.is_empty() {
-            return false;
-        }
-        let Some(outcome) = self.carry_out(Change::Insert(names)) else { return false };
-        for name in outcome.refused.iter().take(MOST_REFUSED) {
+        names
+    }
+
+    /// Returns whether any of these classes tells texts from now on, and says which do not.
+    pub(super) fn tells_texts(&mut self, classes: &FxHashSet<Arc<[u8]>>, outcome: &Outcome) -> bool {
+        for name in outcome.refused.iter().filter(|name| classes.contains(*name)).take(MOST_REFUSED) {
             self.notices
                 .push(format!("{} cannot be changed: the texts of its statements are not known", to_source(name)));
         }
-        !outcome.changed.is_empty()
+        outcome.changed.iter().any(|name| classes.contains(name))
     }
 
     /// Names what the statements have executed, as far as that is known by now.

@@ -15,6 +15,7 @@ mod read_rule;
 mod rule_file;
 mod source_text;
 mod table_reader;
+mod time;
 mod value_kind;
 
 pub use declaration::{KeyDeclaration, Table, TableDeclaration, missing};
@@ -25,4 +26,5 @@ pub use read_rule::check_rules;
 pub use rule_file::{RuleFile, parse_document, read_damaged_document, read_table, read_tables};
 pub use source_text::SourceText;
 pub use table_reader::TableReader;
+pub use time::{HOW_TO_WRITE_TIMES, parse_time};
 pub use value_kind::{Boolean, ValueKind, list, located, number, parsed, text, texts, time, word, words};

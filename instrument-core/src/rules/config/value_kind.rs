@@ -10,6 +10,7 @@ use serde_spanned::Spanned;
 
 use super::problems::Problems;
 use super::table_reader::TableReader;
+use super::time::{HOW_TO_WRITE_TIMES, PATTERN, parse_time, written_time};
 use crate::rules::nearest_name::{nearest_name, quoted_list};
 use crate::rules::patterns::pattern_error::PatternError;
 use crate::words::Words;
@@ -117,8 +118,7 @@ impl ValueKind for Time {
         let text = table.string(key, "a time in quotes, such as `\"10 s\"`", problems)?;
         let Some(time) = parse_time(text.get_ref()) else {
             let message = format!("`{}` is not a time", text.get_ref());
-            let help = "write a whole number with its unit: `500 ms`, `10 s` or `2 min`";
-            problems.error(text.span(), message, Some(help.to_owned()));
+            problems.error(text.span(), message, Some(HOW_TO_WRITE_TIMES.to_owned()));
             return None;
         };
         if !self.0.contains(&time) {
@@ -131,7 +131,7 @@ impl ValueKind for Time {
 
     fn schema(&self) -> Json {
         let examples = [written_time(self.0.start()), written_time(self.0.end())];
-        json!({ "type": "string", "pattern": "^ *[0-9]+ *(ms|s|min) *$", "examples": examples })
+        json!({ "type": "string", "pattern": PATTERN, "examples": examples })
     }
 
     fn summary(&self) -> String {
@@ -140,26 +140,6 @@ impl ValueKind for Time {
 
     fn written(&self, default: &Duration) -> Json {
         json!(written_time(default))
-    }
-}
-
-fn parse_time(text: &str) -> Option<Duration> {
-    let text = text.trim();
-    let (number, unit) = text.split_at_checked(text.find(|letter: char| !letter.is_ascii_digit())?)?;
-    let number: u64 = number.parse().ok()?;
-    match unit.trim_start() {
-        "ms" => Some(Duration::from_millis(number)),
-        "s" => Some(Duration::from_secs(number)),
-        "min" => Some(Duration::from_secs(number.checked_mul(60)?)),
-        _ => None,
-    }
-}
-
-fn written_time(time: &Duration) -> String {
-    match time.as_millis() {
-        minutes if minutes >= 60_000 && minutes.is_multiple_of(60_000) => format!("{} min", minutes / 60_000),
-        seconds if seconds >= 1_000 && seconds.is_multiple_of(1_000) => format!("{} s", seconds / 1_000),
-        milliseconds => format!("{milliseconds} ms"),
     }
 }
 
@@ -409,29 +389,5 @@ impl<K: ValueKind> ValueKind for Located<K> {
 
     fn summary(&self) -> String {
         self.0.summary()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_have_a_unit() {
-        assert_eq!(parse_time("10 ms"), Some(Duration::from_millis(10)));
-        assert_eq!(parse_time(" 2s "), Some(Duration::from_secs(2)));
-        assert_eq!(parse_time("3 min"), Some(Duration::from_secs(180)));
-        let huge = format!("{} min", u64::MAX);
-        for wrong in ["10", "ms", "", "-1 ms", "1.5 ms", "99999999999999999999 ms", "10 h", "10 ms 5", &huge] {
-            assert_eq!(parse_time(wrong), None, "{wrong}");
-        }
-    }
-
-    #[test]
-    fn a_written_time_is_read_as_the_same() {
-        for milliseconds in [0, 1, 999, 1_000, 1_001, 59_000, 60_000, 61_000, 86_400_000] {
-            let time = Duration::from_millis(milliseconds);
-            assert_eq!(parse_time(&written_time(&time)), Some(time), "{}", written_time(&time));
-        }
     }
 }

@@ -24,6 +24,7 @@ fn measured(parent: usize, method: &str) -> DiagnosisNode {
         followed: true,
         reason: Some("socket read".to_owned()),
         lines: vec![77, 8],
+        via: vec!["x.Proxy.call()".to_owned(), "x.Größe.of(A)".to_owned()],
     }
 }
 

@@ -50,7 +50,7 @@ fn push_diagnosis(payload: &mut Vec<u8>, diagnosis: &Diagnosis) {
 
 fn push_node(payload: &mut Vec<u8>, node: &DiagnosisNode) {
     let DiagnosisNode { parent, level, method, kind, calls, slow_calls, total_nanos, slow_nanos, .. } = node;
-    let DiagnosisNode { share, running, waiting, followed, reason, lines, .. } = node;
+    let DiagnosisNode { share, running, waiting, followed, reason, lines, via, .. } = node;
     push_number(payload, parent.map(|parent| parent as u64));
     varint::push(payload, *level as u64);
     push_cut(payload, Some(method), LONGEST_OF_NODE);
@@ -65,6 +65,8 @@ fn push_node(payload: &mut Vec<u8>, node: &DiagnosisNode) {
     push_cut(payload, reason.as_deref(), LONGEST_OF_NODE);
     let lines = lines.iter().take(MOST_LINES).map(u32::to_string).collect::<Vec<_>>().join(", ");
     push_cut(payload, Some(lines.as_str()).filter(|lines| !lines.is_empty()), LONGEST_OF_NODE);
+    let via = via.join("\n");
+    push_cut(payload, Some(via.as_str()).filter(|via| !via.is_empty()), LONGEST_TEXT);
 }
 
 fn push_cut(payload: &mut Vec<u8>, text: Option<&str>, limit: usize) {

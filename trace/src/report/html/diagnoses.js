@@ -57,7 +57,8 @@ function diagnosisTree(root) {
     const sign = node.children.length ? make("button", { class: "toggle", "aria-label": "Open or close", "aria-expanded": String(isOpen), onclick: () => toggle(node) }, isOpen ? "▾" : "▸") : make("span", { class: "toggle" }, "·");
     rowButtons.set(node, sign);
     const lines = node.lines.length ? make("span", { class: "tag" }, `${node.lines.length === 1 ? "line" : "lines"} ${node.lines.join(", ")}`) : null;
-    const text = make("td", { class: "text", title: node.method }, sign, ...nodeTitle(node), lines);
+    const via = node.via.length ? make("span", { class: "tag", title: node.via.join("\n") }, `via ${things(node.via.length, "method", "methods")}`) : null;
+    const text = make("td", { class: "text", title: node.method }, sign, ...nodeTitle(node), via, lines);
     text.style.paddingLeft = indent(depth);
     const isMeasured = node.calls != null || node.slow_ms != null || node.share != null;
     return make("tr", { class: isMeasured ? (node.followed ? "followed" : null) : "unmeasured" }, ...TREE_COLUMNS.map(([, show]) => show(node)), text);

@@ -49,6 +49,14 @@ pub fn diagnosis(diagnosis: &Diagnosis, options: &DiagnosisOptions) -> Vec<Strin
     drawing.lines
 }
 
+/// Returns the result of a diagnosis, or why it has none.
+pub(super) fn in_one_line(diagnosis: &Diagnosis) -> String {
+    diagnosis.sentence.clone().unwrap_or_else(|| {
+        let reason = diagnosis.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        format!("{} has no result{reason}", class_and_method(&diagnosis.method))
+    })
+}
+
 /// How a line is to be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Look {
@@ -262,16 +270,39 @@ fn name(node: &DiagnosisNode) -> String {
     if node.kind == "own-code" { "own code".to_owned() } else { printable(&node.method) }
 }
 
-/// Why the descent ends here, and where slow calls were seen.
+/// Through which methods it was called, why the descent ends here, and where slow calls were seen.
 fn tail(node: &DiagnosisNode, is_wide: bool) -> String {
     let kind = matches!(node.kind.as_str(), "native" | "waiting").then_some(&node.kind);
     let reason = node.reason.as_ref().or(kind).filter(|reason| **reason != name(node));
-    let mut parts: Vec<String> = reason.map(|reason| printable(reason)).into_iter().collect();
+    let mut parts: Vec<String> = via(&node.via, is_wide).into_iter().collect();
+    parts.extend(reason.map(|reason| printable(reason)));
     let lines: Vec<String> = node.lines.iter().take(MOST_LINES).map(u32::to_string).collect();
-    if is_wide && !lines.is_empty() {
+    // Of own code they are all that is known.
+    if (is_wide || node.kind == "own-code") && !lines.is_empty() {
         parts.push(format!("{} {}", if lines.len() == 1 { "line" } else { "lines" }, lines.join(" ")));
     }
     if parts.is_empty() { String::new() } else { format!(" [{}]", parts.join(", ")) }
+}
+
+/// `via 24 methods: JdkDynamicAopProxy.invoke ... JpaRepository.search`.
+fn via(methods: &[String], is_wide: bool) -> Option<String> {
+    let number = counted(methods.len() as u64, "method");
+    let shown = |method: &str| printable(&class_and_method(method));
+    match methods {
+        [] => None,
+        [only] if is_wide => Some(format!("via {}", shown(only))),
+        [first, .., last] if is_wide => Some(format!("via {number}: {} ... {}", shown(first), shown(last))),
+        _ => Some(format!("via {number}")),
+    }
+}
+
+/// Returns `Class.method` of `package.Class.method(Types)`.
+#[must_use]
+pub fn class_and_method(text: &str) -> String {
+    let named = text.split('(').next().unwrap_or(text);
+    let mut parts: Vec<&str> = named.rsplitn(3, '.').take(2).collect();
+    parts.reverse();
+    parts.join(".")
 }
 
 /// Shortens the name, and only if there is no room for it at all what follows it.

@@ -13,7 +13,8 @@ mod views;
 
 pub use allocations::allocated;
 pub use comparison::comparison;
-pub use diagnoses::{DiagnosisOptions, diagnosis};
+use diagnoses::in_one_line;
+pub use diagnoses::{DiagnosisOptions, class_and_method, diagnosis};
 pub use moved::moved;
 pub use transactions::transactions;
 pub use views::{View, view};
@@ -121,6 +122,8 @@ fn at_least(is_estimated: bool, calls: u64) -> String {
     if is_estimated { format!("≥{}", count(calls)) } else { count(calls) }
 }
 
+/// The latest diagnoses are shown with their trees, others in a line.
+const MOST_TREES: usize = 3;
 /// Columns before the lines of a diagnosis.
 const DIAGNOSIS_INDENT: usize = 2;
 /// Columns in front of the values of a call.
@@ -204,12 +207,25 @@ impl Report<'_> {
             rows,
             result_first: true,
         };
-        for (number, diagnosed) in analysis.diagnoses.iter().take(rows).enumerate() {
-            self.lines.extend((number > 0).then(String::new));
+        let (earlier, latest) = analysis.diagnoses.split_at(analysis.diagnoses.len().saturating_sub(MOST_TREES));
+        if !earlier.is_empty() {
+            let things = if earlier.len() == 1 { "diagnosis, whose tree is" } else { "diagnoses, whose trees are" };
+            self.lines.push(format!(
+                "{:DIAGNOSIS_INDENT$}{} earlier {things} in --html and --json:",
+                "",
+                earlier.len()
+            ));
+            self.more(earlier.len());
+        }
+        for diagnosed in earlier.iter().skip(earlier.len().saturating_sub(rows)) {
+            let result = cut_end(&printable(&in_one_line(diagnosed)), options.width);
+            self.lines.push(format!("{:DIAGNOSIS_INDENT$}{result}", ""));
+        }
+        for (number, diagnosed) in latest.iter().enumerate() {
+            self.lines.extend((number > 0 || !earlier.is_empty()).then(String::new));
             let lines = diagnosis(diagnosed, &options);
             self.lines.extend(lines.into_iter().map(|line| format!("{:DIAGNOSIS_INDENT$}{line}", "")));
         }
-        self.more(analysis.diagnoses.len());
     }
 
     fn methods(&mut self, analysis: &Analysis) {

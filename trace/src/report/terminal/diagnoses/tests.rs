@@ -156,3 +156,20 @@ fn packages_are_abbreviated_before_types_are_left_out() {
         ]
     );
 }
+
+#[test]
+fn methods_that_were_passed_over_are_counted_and_on_wide_terminals_the_ends_named() {
+    let via = |methods: &[&str], is_wide| {
+        let via = methods.iter().map(|method| (*method).to_owned()).collect();
+        tail(&DiagnosisNode { via, ..DiagnosisNode::default() }, is_wide)
+    };
+    assert_eq!(via(&["x.P.a()"], true), " [via P.a]");
+    assert_eq!(via(&["x.P.a()", "x.Q.b(A)", "y.R.c()"], true), " [via 3 methods: P.a ... R.c]");
+    assert_eq!(via(&["x.P.a()", "x.Q.b(A)", "y.R.c()"], false), " [via 3 methods]");
+}
+
+#[test]
+fn names_are_those_of_the_class_and_the_method() {
+    assert_eq!(class_and_method("org.acme.Order$Line.total(int, java.util.List)"), "Order$Line.total");
+    assert_eq!(class_and_method("Main.run()"), "Main.run");
+}
