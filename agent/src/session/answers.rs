@@ -240,6 +240,16 @@ impl Session {
     }
 }
 
+impl Session {
+    /// Returns why no probe records at present; `None` if they record.
+    pub(super) fn why_paused(&self) -> Option<&'static str> {
+        self.instrumentation.switch.paused_by().first().map(|by| match by {
+            PausedBy::Request => "all probes are paused: `instr resume` lets them go on",
+            PausedBy::Breaker => "all probes are paused, as the JVM is short of heap",
+        })
+    }
+}
+
 fn paused(session: &Session) -> Vec<String> {
     let by = session.instrumentation.switch.paused_by().into_iter();
     by.map(|by| match by {

@@ -21,13 +21,18 @@ pub(super) const STATEMENT: &str = "statement";
 /// Of methods that run at a call, where each leads to.
 type Way = Vec<Step>;
 
+/// A call of which bytecode shows the next method waits for stacks that show more for so long, ...
+const BRIEF_PATIENCE: Duration = Duration::from_millis(500);
+/// ... if slow calls are long enough that some are seen in each.
+const LONG_ENOUGH: Duration = Duration::from_millis(10);
+
 /// How the descent goes on at a call.
 enum Next {
     /// These methods are measured.
     Ways(Vec<Way>),
     End(End),
-    /// It ends there by the bytecode alone: no stack shows what runs.
-    ByBytecode(End),
+    /// By the bytecode alone: no stack shows what runs.
+    ByBytecode(Result<Vec<Way>, End>),
 }
 
 /// A call whose methods are to be measured.
@@ -75,19 +80,24 @@ impl Run {
         let mut to_measure = Vec::new();
         for call in calls {
             match self.next(call) {
-                Next::Ways(ways) => to_measure.push(self.thinned(call, ways)),
-                Next::ByBytecode(_) if self.awaits_stacks(call) => continue,
-                Next::ByBytecode(end) | Next::End(end) => self.end_at(call, end),
+                Next::ByBytecode(found) if self.awaits_stacks(call, found.is_ok()) => continue,
+                Next::Ways(ways) | Next::ByBytecode(Ok(ways)) => to_measure.push(self.thinned(call, ways)),
+                Next::ByBytecode(Err(end)) | Next::End(end) => self.end_at(call, end),
             }
             self.awaited.remove(&call);
         }
         to_measure
     }
 
-    /// By its bytecode the descent ends at a call. It may go on all the same, by reflection or through a chain of interceptors: stacks show that, if they come in time.
-    /// None come where slow calls are too short for that.
-    fn awaits_stacks(&mut self, call: NodeAt) -> bool {
-        self.stacks.seen() > 0 && self.awaited.entry(call).or_insert_with(Instant::now).elapsed() < PATIENCE
+    /// Bytecode leads no further than to the next method, or to none where stacks cross reflection or a chain of interceptors. They show more, if they come in
+    /// time. None come where slow calls are too short for that.
+    fn awaits_stacks(&mut self, call: NodeAt, goes_on: bool) -> bool {
+        let (is_expected, patience) = if goes_on {
+            (self.slower_than.is_some_and(|time| time >= LONG_ENOUGH), BRIEF_PATIENCE)
+        } else {
+            (self.stacks.seen() > 0, PATIENCE)
+        };
+        is_expected && Instant::now() < *self.awaited.entry(call).or_insert_with(|| Instant::now() + patience)
     }
 
     fn end_at(&mut self, call: NodeAt, end: End) {
@@ -104,8 +114,8 @@ impl Run {
             let is_first = self.looked_again.insert(call);
             let unseen = || end(NodeKind::CallSite, "what runs there was not seen");
             let ways = match if is_first { self.next(call) } else { Next::End(unseen()) } {
-                Next::Ways(ways) => Ok(self.thinned(call, ways).ways),
-                Next::ByBytecode(end) | Next::End(end) => Err(end),
+                Next::Ways(ways) | Next::ByBytecode(Ok(ways)) => Ok(self.thinned(call, ways).ways),
+                Next::ByBytecode(Err(end)) | Next::End(end) => Err(end),
             };
             let measured: Vec<MethodKey> = self.tree.children(call).filter_map(|at| self.key_of(at)).collect();
             let is_new = |way: &Way| way.first().is_some_and(|step| !measured.contains(&step.method.key));
@@ -175,15 +185,15 @@ impl Run {
             ));
         }
         let is_new = |way: &Way| way.first().is_some_and(|step| !self.is_above(at, &step.method.key));
-        let ways = match seen {
-            GoesOn::Through(ways) => Ok(ways),
-            GoesOn::Unknown | GoesOn::Ends(_) => self.ways_by_bytecode(&caller, found),
+        let (ways, is_seen) = match seen {
+            GoesOn::Through(ways) => (Ok(ways), true),
+            GoesOn::Unknown | GoesOn::Ends(_) => (self.ways_by_bytecode(&caller, found), false),
         };
         match ways.map(|ways| ways.into_iter().filter(is_new).collect::<Vec<Way>>()) {
-            Ok(ways) if ways.is_empty() => Next::ByBytecode(recursion()),
-            Ok(ways) => Next::Ways(ways),
-            Err(end) if end.kind == NodeKind::CallSite => Next::ByBytecode(end),
-            Err(end) => Next::End(end),
+            Ok(ways) if ways.is_empty() => Next::ByBytecode(Err(recursion())),
+            Ok(ways) if is_seen => Next::Ways(ways),
+            Err(end) if end.kind != NodeKind::CallSite => Next::End(end),
+            found => Next::ByBytecode(found),
         }
     }
 

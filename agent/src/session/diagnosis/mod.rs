@@ -117,6 +117,9 @@ impl Session {
         if self.instrumentation.is_leaving() {
             return Err(Refusal::new(ErrorCode::Ended, "the recording has ended: nothing would be measured"));
         }
+        if let Some(reason) = self.why_paused() {
+            return Err(Refusal::new(ErrorCode::Refused, reason));
+        }
         let before = self.instrumentation.generation();
         for method in probes.patterns() {
             method.rules(before.templates(), &before.setup.config.exclude)?;

@@ -65,7 +65,7 @@ pub(super) struct Run {
     pub(super) not_added: FxHashMap<MethodKey, String>,
     /// Calls of which other methods than those measured there have been looked for.
     pub(super) looked_again: FxHashSet<NodeAt>,
-    /// Calls that wait for stacks to show what runs there, and since when.
+    /// Calls that wait for stacks to show what runs there, and until when.
     pub(super) awaited: FxHashMap<NodeAt, Instant>,
     pub(super) statements: Statements,
     pub(super) classes: FxHashSet<Arc<[u8]>>,
@@ -75,7 +75,7 @@ pub(super) struct Run {
     /// Calls of the root in earlier rounds, and those of them that were slow.
     before: (u64, u64),
     /// Calls that take longer are slow.
-    slower_than: Option<Duration>,
+    pub(super) slower_than: Option<Duration>,
     /// When what is measured now began to be.
     round: Instant,
     looked: Instant,
@@ -187,12 +187,16 @@ impl Run {
 
     fn goes_on(&self) -> bool {
         let instrumentation = &self.session.instrumentation;
-        !instrumentation.is_leaving() && instrumentation.claims.has(self.claim)
+        let is_wanted = !instrumentation.is_leaving() && instrumentation.claims.has(self.claim);
+        is_wanted && self.session.why_paused().is_none()
     }
 
     fn why_ended(&self) -> String {
         if self.session.instrumentation.is_leaving() {
             return "the recording has ended".to_owned();
+        }
+        if let Some(reason) = self.session.why_paused() {
+            return reason.to_owned();
         }
         let ended = self.session.diagnoses.why_ended(self.claim);
         ended.unwrap_or_else(|| "it was ended".to_owned())
@@ -371,7 +375,7 @@ impl Run {
     /// Returns the calls of which stacks show by now what runs there, and those that have waited long enough.
     fn awaited_no_longer(&self) -> Vec<NodeAt> {
         let is_known = |call: NodeAt| self.stacks.goes_on(&self.tree, call) != GoesOn::Unknown;
-        let is_over = |(call, since): &(&NodeAt, &Instant)| since.elapsed() >= PATIENCE || is_known(**call);
+        let is_over = |(call, until): &(&NodeAt, &Instant)| Instant::now() >= **until || is_known(**call);
         self.awaited.iter().filter(is_over).map(|(call, _)| *call).collect()
     }
 

@@ -245,6 +245,45 @@ class DiagnoseIT {
         }
     }
 
+    /** Methods of a framework between those of the application are named, not measured; if they do something themselves, they are measured after all. */
+    @EachJdk(oldestAndNewest = true)
+    void aLongWayIsMeasuredWhereItMatters(Jdk jdk) throws Exception {
+        try (Dialog program = Program.target(jdk, "targets.diagnosis.LongWay").talkWithAgent(AgentConfig.of(NO_RULE), directory)) {
+            Diagnosed direct = Diagnosed.of(program, "targets.diagnosis.LongWay.serve", SLOW).assertQuickAndConclusive();
+            List<Diagnosed.Step> steps = direct.assertLeadsThrough(List.of("lambda$serve$0", "find", "read"), LEAST_SHARE);
+            assertTrue(steps.get(0).json().path("via").size() >= 9, direct::toString);
+            assertTrue(direct.json().path("cost").path("classes").asInt() <= 3, () -> "the framework's class is not changed: " + direct);
+            assertTrue(direct.json().path("sentence").asText().contains("... -> "), direct::toString);
+
+            assertEquals("ok", program.ask("between"));
+            Diagnosed both = Diagnosed.of(program, "targets.diagnosis.LongWay.serve", SLOW);
+            String sentence = both.json().path("sentence").asText();
+            assertTrue(both.json().path("explained").asDouble() >= LEAST_SHARE && sentence.contains("Chain.five -> ") && sentence.contains("LongWay.read"), both::toString);
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+    }
+
+    /** Nothing is measured while all probes are paused, nor after the agent has been detached; the client's exit code is that of a diagnosis without a result. */
+    @EachJdk(oldestAndNewest = true)
+    void aPauseAndADetachmentEndIt(Jdk jdk) throws Exception {
+        try (Running running = start(jdk)) {
+            String pid = String.valueOf(running.program.pid());
+            try (Client client = running.diagnoseUntilClaimed()) {
+                Tool.instr(List.of("pause", pid)).assertExitCode(0);
+                assertEquals(3, client.exitCode());
+            }
+            Finished refused = Diagnosed.run(running.program, PAY, SLOW).assertExitCode(1);
+            assertTrue(refused.stderr().contains("paused"), refused::stderr);
+            Tool.instr(List.of("resume", pid)).assertExitCode(0);
+            try (Client client = running.diagnoseUntilClaimed()) {
+                Tool.instr(List.of("detach", pid)).assertExitCode(0);
+                assertEquals(3, client.exitCode());
+            }
+            running.quit();
+        }
+    }
+
     /** Its result is a part of the recording, for every reader of JFR, and reports show it from the file alone; also one that the end of the recording has ended. */
     @EachJdk(having = "jfr", oldestAndNewest = true)
     void theResultIsInTheRecordingAndInItsReports(Jdk jdk) throws Exception {
@@ -320,6 +359,13 @@ class DiagnoseIT {
             Client client = new Client(Diagnosed.start(program, PAY, Stream.of(NEVER_SLOW, options).flatMap(Stream::of).toArray(String[]::new)));
             Awaiting.await(loaded::methods, methods -> !methods.equals(original) || !client.process.isAlive());
             assertTrue(client.process.isAlive(), "the diagnosis has ended at once");
+            return client;
+        }
+
+        /** Starts a diagnosis for which no call is slow, and returns when it has a claim. */
+        private Client diagnoseUntilClaimed() throws IOException {
+            Client client = new Client(Diagnosed.start(program, PAY, NEVER_SLOW));
+            Awaiting.await(this::claimOfAnybody, claim -> claim != null || !client.process.isAlive());
             return client;
         }
 
