@@ -225,6 +225,10 @@ impl Agent {
         let rings = *self
             .rings
             .get_or_init(|| Rings::of_process(session.instrumentation.config.trace.buffer_mb as usize * (1 << 20)));
+        let place = session.instrumentation.config.context_state.place;
+        if contexts::choose_place(place) != place {
+            tracing::warn!("an earlier session has chosen `place` in [contexts], which stays until the JVM ends");
+        }
         let runtime = match self.runtime.get() {
             Some(runtime) => *runtime,
             None => {

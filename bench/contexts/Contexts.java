@@ -1,3 +1,5 @@
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.util.Arrays;
 import java.util.Locale;
 
@@ -5,6 +7,7 @@ import java.util.Locale;
 public final class Contexts {
 
     private static final int CALLS = 20_000_000;
+    private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
     static volatile long result;
 
     private Contexts() {}
@@ -15,6 +18,10 @@ public final class Contexts {
 
     public static void main(String[] arguments) throws Exception {
         int rounds = Integer.parseInt(arguments[0]);
+        if (arguments.length > 1) {
+            byDepth(rounds, Integer.parseInt(arguments[1]), arguments[2].split(","));
+            return;
+        }
         String[] names = {"plain", "outside", "idleAnchor", "takesPlace", "besides", "nestedAnchor", "inside"};
         Loop[] loops = {
             Contexts::plain, Contexts::outside, Contexts::idle, Contexts::takes,
@@ -38,20 +45,53 @@ public final class Contexts {
         }
     }
 
+    /** The same on stacks of several depths: for each a plain call, and one of a conditional probe inside an anchor, outside its context. */
+    private static void byDepth(int rounds, int calls, String[] depths) {
+        double[][][] nanos = new double[depths.length][2][rounds];
+        for (int round = -3; round < rounds; round++) {
+            for (int at = 0; at < depths.length; at++) {
+                int depth = Integer.parseInt(depths[at]);
+                for (int what = 0; what < 2; what++) {
+                    boolean isProbed = what == 1;
+                    double one = nanosPerCall(times -> deep(depth, isProbed, times), calls);
+                    if (round >= 0) {
+                        nanos[at][what][round] = one;
+                    }
+                }
+            }
+        }
+        for (int at = 0; at < depths.length; at++) {
+            System.out.printf(Locale.ROOT, "%s %.3f %.3f%n", depths[at], median(nanos[at][0]), median(nanos[at][1]));
+        }
+    }
+
+    /** Has an anchor, the outermost one. */
+    private static long deep(int depth, boolean isProbed, int calls) {
+        return below(depth, isProbed, calls);
+    }
+
+    private static long below(int depth, boolean isProbed, int calls) {
+        if (depth > 1) {
+            return 1 + below(depth - 1, isProbed, calls);
+        }
+        return isProbed ? outside(calls) : plain(calls);
+    }
+
+    /** Processor time, since others use the machine. */
     private static double nanosPerCall(Loop loop, int calls) {
-        long start = System.nanoTime();
+        long start = THREADS.getCurrentThreadCpuTime();
         result += loop.run(calls);
-        return (double) (System.nanoTime() - start) / calls;
+        return (double) (THREADS.getCurrentThreadCpuTime() - start) / calls;
     }
 
     /** The same on two threads at a time. */
     private static double bothNanos(Loop loop, int calls) throws InterruptedException {
-        long start = System.nanoTime();
-        Thread other = new Thread(() -> result += loop.run(calls));
+        double[] nanos = new double[2];
+        Thread other = new Thread(() -> nanos[0] = nanosPerCall(loop, calls));
         other.start();
-        result += loop.run(calls);
+        nanos[1] = nanosPerCall(loop, calls);
         other.join();
-        return (double) (System.nanoTime() - start) / calls;
+        return (nanos[0] + nanos[1]) / 2;
     }
 
     private static double least(double[] values) {

@@ -1,6 +1,10 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.locks.LockSupport;
 
@@ -9,13 +13,22 @@ public final class Sites {
 
     /** As many as {@link #root} has. */
     private static final int SITES = 10;
-    private static final int ROOTS = 300_000;
+    /** Calls of {@link #root}, each with its sites once; and others, so long that what root itself costs does not count. */
+    private static final int ROOTS = 200_000;
+    private static final int LONG_ROOTS = 2_000;
+    private static final int REPEATS = 100;
     private static final int CLOCKS = 1_000_000;
     private static final long SLOW_NANOS = 10_000_000;
+    private static final long LONG_NANOS = 500_000_000;
     private static final int ONE_SLOW_IN = 20;
+    private static final int SLOW = 0;
+    private static final int LONG_CALLERS = 25;
+
+    private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
     static volatile long result;
     private static volatile boolean isFed;
+    private static volatile boolean isLong;
 
     private Sites() {}
 
@@ -26,7 +39,7 @@ public final class Sites {
     public static void main(String[] arguments) throws Exception {
         int rounds = Integer.parseInt(arguments[0]);
         // Classes and branches of slow calls are there before anything is measured.
-        outer(1, true);
+        outer(1, SLOW);
         Thread feeder = new Thread(new Feeder());
         feeder.setDaemon(true);
         feeder.start();
@@ -35,6 +48,10 @@ public final class Sites {
             switch (line) {
                 case "measure":
                     System.out.println(measure(rounds));
+                    break;
+                case "lengthen":
+                    lengthen();
+                    System.out.println("ok");
                     break;
                 case "feed":
                 case "rest":
@@ -48,10 +65,12 @@ public final class Sites {
     }
 
     private static String measure(int rounds) throws Exception {
-        String[] names = {"outside", "inside", "clock"};
-        Loop[] loops = {times -> roots(times, false), times -> outer(times, false), Sites::clocks};
-        int[] calls = {ROOTS * SITES, ROOTS * SITES, CLOCKS};
-        int[] times = {ROOTS, ROOTS, CLOCKS};
+        String[] names = {"outside", "inside", "methodOutside", "methodInside", "clock"};
+        Loop[] loops = {
+            times -> roots(times, REPEATS), times -> outer(times, REPEATS), times -> roots(times, 1), times -> outer(times, 1), Sites::clocks,
+        };
+        int[] calls = {LONG_ROOTS * REPEATS * SITES, LONG_ROOTS * REPEATS * SITES, ROOTS, ROOTS, CLOCKS};
+        int[] times = {LONG_ROOTS, LONG_ROOTS, ROOTS, ROOTS, CLOCKS};
         double[][] alone = new double[loops.length][rounds];
         double[][] together = new double[loops.length][rounds];
         for (int round = -5; round < rounds; round++) {
@@ -71,20 +90,21 @@ public final class Sites {
         return text.append('}').toString();
     }
 
+    /** Processor time, since others use the machine. */
     private static double nanos(Loop loop, int times) {
-        long start = System.nanoTime();
+        long start = THREADS.getCurrentThreadCpuTime();
         result += loop.run(times);
-        return System.nanoTime() - start;
+        return THREADS.getCurrentThreadCpuTime() - start;
     }
 
     /** The same on two threads at a time. */
     private static double nanosOfBoth(Loop loop, int times) throws InterruptedException {
-        long start = System.nanoTime();
-        Thread other = new Thread(() -> result += loop.run(times));
+        double[] nanos = new double[2];
+        Thread other = new Thread(() -> nanos[0] = nanos(loop, times));
         other.start();
-        result += loop.run(times);
+        nanos[1] = nanos(loop, times);
         other.join();
-        return System.nanoTime() - start;
+        return (nanos[0] + nanos[1]) / 2;
     }
 
     private static double least(double[] values) {
@@ -98,37 +118,58 @@ public final class Sites {
     }
 
     /** The context of the diagnosis. */
-    static long outer(int times, boolean isSlow) {
-        return roots(times, isSlow);
+    static long outer(int times, int repeats) {
+        return roots(times, repeats);
     }
 
-    private static long roots(int times, boolean isSlow) {
+    private static long roots(int times, int repeats) {
         long sum = 0;
         for (int i = 0; i < times; i++) {
-            sum += root(isSlow);
+            sum += root(repeats);
         }
         return sum;
     }
 
     /** What is diagnosed. A slow call is slow in one of its callees. */
-    static long root(boolean isSlow) {
-        if (isSlow) {
+    static long root(int repeats) {
+        if (repeats == SLOW) {
             wait10ms();
         }
-        callee();
-        callee();
-        callee();
-        callee();
-        callee();
-        callee();
-        callee();
-        callee();
-        callee();
-        callee();
+        for (int i = 0; i < repeats; i++) {
+            callee();
+            callee();
+            callee();
+            callee();
+            callee();
+            callee();
+            callee();
+            callee();
+            callee();
+            callee();
+        }
         return 1;
     }
 
-    static void callee() {}
+    static void callee() {
+        if (isLong) {
+            LockSupport.parkNanos(LONG_NANOS);
+        }
+    }
+
+    /** Some calls of each site that are so long that the diagnosis goes on to measure the short ones. */
+    private static void lengthen() throws InterruptedException {
+        isLong = true;
+        List<Thread> callers = new ArrayList<>();
+        for (int i = 0; i < LONG_CALLERS; i++) {
+            Thread caller = new Thread(() -> result += outer(1, 1));
+            callers.add(caller);
+            caller.start();
+        }
+        for (Thread caller : callers) {
+            caller.join();
+        }
+        isLong = false;
+    }
 
     static void wait10ms() {
         LockSupport.parkNanos(SLOW_NANOS);
@@ -149,7 +190,7 @@ public final class Sites {
         public void run() {
             for (int number = 1; ; number++) {
                 if (isFed) {
-                    outer(1, number % ONE_SLOW_IN == 0);
+                    outer(1, number % ONE_SLOW_IN == 0 ? SLOW : 1);
                 }
                 LockSupport.parkNanos(200_000);
             }

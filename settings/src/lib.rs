@@ -18,7 +18,9 @@ mod reference_tests;
 #[cfg(test)]
 mod tests;
 
-pub use claims::{ClaimsConfig, ConditionsConfig, ContextConfig, PinnedClaim, claims_text, parse_claims};
+pub use claims::{
+    ClaimsConfig, ConditionsConfig, ContextConfig, ContextPlace, ContextsConfig, PinnedClaim, claims_text, parse_claims,
+};
 pub use file_pattern::{FilePattern, NameParts};
 pub use instrument_core::config::{Diagnostic, ExcludeConfig, FilterConfig, Rule, Severity, SourceText};
 pub use model::Config;

@@ -6,7 +6,7 @@ use instrument_core::config::{
     ExcludeConfig, FilterConfig, Rule, RuleTables, SourceText, Table as _, TableDeclaration,
 };
 
-use crate::claims::{ClaimsConfig, ConditionsConfig, ContextConfig};
+use crate::claims::{ClaimsConfig, ConditionsConfig, ContextConfig, ContextsConfig};
 use crate::secrets::{self, Secret};
 use crate::tables::agent_table::AgentConfig;
 use crate::tables::allocation::AllocationConfig;
@@ -19,7 +19,7 @@ use crate::tables::trace_table::TraceConfig;
 use crate::tables::watch_table::WatchConfig;
 
 /// The tables of the file, in the order of `docs/configuration.md`.
-pub(crate) const TABLES: [TableDeclaration; 16] = [
+pub(crate) const TABLES: [TableDeclaration; 17] = [
     Rule::TABLE,
     ContextConfig::TABLE,
     TraceConfig::TABLE,
@@ -32,6 +32,7 @@ pub(crate) const TABLES: [TableDeclaration; 16] = [
     ControlConfig::TABLE,
     ClaimsConfig::TABLE,
     ConditionsConfig::TABLE,
+    ContextsConfig::TABLE,
     WatchConfig::TABLE,
     GovernorConfig::TABLE,
     MonitorConfig::TABLE,
@@ -61,6 +62,8 @@ pub struct Config {
     pub claims: ClaimsConfig,
     /// `[conditions]`
     pub conditions: ConditionsConfig,
+    /// `[contexts]`
+    pub context_state: ContextsConfig,
     /// `[watch]`
     pub watch: WatchConfig,
     /// `[governor]`
@@ -98,6 +101,7 @@ impl Config {
             ("control", self.control == other.control),
             ("claims", self.claims == other.claims),
             ("conditions", self.conditions == other.conditions),
+            ("contexts", self.context_state == other.context_state),
             ("watch", self.watch == other.watch),
             ("governor", self.governor == other.governor),
         ];

@@ -6,7 +6,7 @@ use instrument_core::config::{
 };
 use instrument_core::level::Level;
 
-use crate::claims::{ClaimsConfig, ConditionsConfig, read_contexts};
+use crate::claims::{ClaimsConfig, ConditionsConfig, ContextsConfig, read_contexts};
 use crate::model::{Config, TABLES};
 use crate::secrets;
 use crate::tables::agent_table::{AgentConfig, OnError};
@@ -59,6 +59,7 @@ fn read_config(top: &TableReader<'_, '_>, problems: &mut Problems) -> Config {
         control: read_table(top, problems, read_control).unwrap_or_default(),
         claims: read_table(top, problems, ClaimsConfig::read).unwrap_or_default(),
         conditions: read_table(top, problems, ConditionsConfig::read).unwrap_or_default(),
+        context_state: read_table(top, problems, ContextsConfig::read).unwrap_or_default(),
         watch: read_table(top, problems, WatchConfig::read).unwrap_or_default(),
         governor: read_table(top, problems, GovernorConfig::read).unwrap_or_default(),
         monitor: read_table(top, problems, MonitorConfig::read),

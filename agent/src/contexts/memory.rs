@@ -1,4 +1,4 @@
-//! The memory that anchors and conditional probes share with the agent (`java.instr.Contexts`): places of threads, the steps of anchors, and the last
+//! The memory that anchors and conditional probes share with the agent (`java.instr.Contexts`, `java.instr.PlaceTable`): places of threads, the steps of anchors, and the last
 //! step of each probe's context.
 //!
 //! It is a part of the library, as classes may hold anchors whatever becomes of the session. Its pages take memory when they are touched.
@@ -30,6 +30,17 @@ struct Place {
     given_back: AtomicI64,
 }
 
+impl Place {
+    const fn new() -> Place {
+        Place {
+            owner: AtomicI64::new(0),
+            words: [const { AtomicU64::new(0) }; WORDS],
+            displaced: AtomicI64::new(0),
+            given_back: AtomicI64::new(0),
+        }
+    }
+}
+
 #[derive(Debug)]
 #[repr(C, align(16))]
 struct Anchor {
@@ -37,14 +48,7 @@ struct Anchor {
     first: AtomicU64,
 }
 
-static PLACE_TABLE: [Place; PLACES] = [const {
-    Place {
-        owner: AtomicI64::new(0),
-        words: [const { AtomicU64::new(0) }; WORDS],
-        displaced: AtomicI64::new(0),
-        given_back: AtomicI64::new(0),
-    }
-}; PLACES];
+static PLACE_TABLE: [Place; PLACES] = [const { Place::new() }; PLACES];
 
 static ANCHOR_TABLE: [Anchor; ANCHORS] =
     [const { Anchor { mask: AtomicU64::new(0), first: AtomicU64::new(0) } }; ANCHORS];
@@ -54,6 +58,11 @@ static STEP_TABLE: [AtomicU8; IN_FRONT + HIGHEST_PROBE + 2] =
 
 static WITHOUT_PLACE: AtomicI64 = AtomicI64::new(0);
 
+thread_local! {
+    /// What the stack of the thread amounted to when it was walked last.
+    static WALKED: Place = const { Place::new() };
+}
+
 /// A place that a thread held at some moment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HeldPlace {
@@ -61,7 +70,7 @@ pub(super) struct HeldPlace {
     given_back: i64,
 }
 
-/// Gets the tables ready, and returns their addresses in the order of the native methods of `java.instr.Contexts`.
+/// Gets the tables ready, and returns their addresses: places, anchors, steps, calls without a place.
 pub(super) fn addresses() -> [i64; 4] {
     if let Some(first) = PLACE_TABLE.first() {
         first.owner.store(NOBODY, Ordering::Relaxed);
@@ -73,6 +82,20 @@ pub(super) fn addresses() -> [i64; 4] {
     }
     let steps = STEP_TABLE.get(IN_FRONT).map_or(0, |byte| byte.as_ptr() as i64);
     [PLACE_TABLE.as_ptr() as i64, ANCHOR_TABLE.as_ptr() as i64, steps, WITHOUT_PLACE.as_ptr() as i64]
+}
+
+/// Returns the address of a place of the present thread with these words; 0 in its last moments.
+pub(super) fn walked(words: [u64; WORDS]) -> i64 {
+    let write = |place: &Place| {
+        place.words.iter().zip(words).for_each(|(word, bits)| word.store(bits, Ordering::Relaxed));
+        std::ptr::from_ref(place) as i64
+    };
+    WALKED.try_with(write).unwrap_or(0)
+}
+
+/// Counts a call that cannot be said to be inside its context.
+pub(super) fn count_without_place() {
+    WITHOUT_PLACE.fetch_add(1, Ordering::Relaxed);
 }
 
 /// The number of anchors.
@@ -134,8 +157,12 @@ mod tests {
 
     #[test]
     fn java_code_and_these_tables_agree() {
-        let java = include_str!("../../../java-runtime/src/main/java/java/instr/Contexts.java");
-        let constant = |name: &str| java_constants::constant(java, name);
+        let of_contexts = include_str!("../../../java-runtime/src/main/java/java/instr/Contexts.java");
+        let of_places = include_str!("../../../java-runtime/src/main/java/java/instr/PlaceTable.java");
+        let constant = |name: &str| {
+            let is_of_contexts = of_contexts.contains(&format!(" {name} =")) && !matches!(name, "BITS" | "WORDS");
+            java_constants::constant(if is_of_contexts { of_contexts } else { of_places }, name)
+        };
         let size = |name: &str| 1_usize << constant(name);
         assert_eq!(constant("MASK") + 1, PLACES as i64);
         assert_eq!((size("STRIDE"), size("ANCHOR_STRIDE")), (size_of::<Place>(), size_of::<Anchor>()));

@@ -2,9 +2,10 @@
 //!
 //! A context has a step for each of its methods, a bit in the words of each thread (`memory.rs`). An anchor in a method sets the bits of the steps that the method
 //! makes. Anchors are inserted inert; a context is armed by stores into the table of anchors, and disarmed by such stores at once. Its steps
-//! become those of another context only when no thread can have their bits.
+//! become those of another context only when no thread can have their bits. Or nothing is noted, and stacks are walked (`stack.rs`).
 
 mod memory;
+mod stack;
 mod steps;
 
 use std::collections::BTreeSet;
@@ -14,9 +15,12 @@ use std::time::{Duration, Instant};
 use control::ContextFigures;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
+use settings::ContextPlace;
 
 use crate::conditions::{self, StepCondition};
+use crate::jvm::{Jni, Jvmti};
 use memory::{HeldPlace, WORDS};
+use stack::NamedMethod;
 use steps::{FreeSteps, bit_of, word_of};
 
 /// An anchor that never has a step.
@@ -103,6 +107,8 @@ struct State {
     next_anchor: [usize; WORDS],
     /// The names of the classes with anchors for each step.
     classes: FxHashMap<u8, FxHashSet<Arc<[u8]>>>,
+    /// The steps for which each method stands, for stacks that are walked.
+    methods: FxHashMap<Arc<NamedMethod>, Vec<u8>>,
     /// Contexts that were closed together, whose anchors are still in classes.
     closed: Vec<Arc<Context>>,
     /// Steps that nobody wants any more.
@@ -137,10 +143,31 @@ pub(crate) fn of_process() -> &'static Contexts {
     CONTEXTS.get_or_init(Contexts::default)
 }
 
+static PLACE: OnceLock<ContextPlace> = OnceLock::new();
+
+/// Chooses where it is kept what threads are executing, unless an earlier session has; returns what is chosen.
+pub(crate) fn choose_place(place: ContextPlace) -> ContextPlace {
+    *PLACE.get_or_init(|| place)
+}
+
+/// Returns where it is kept what threads are executing.
+pub(crate) fn place() -> ContextPlace {
+    PLACE.get().copied().unwrap_or(ContextPlace::OffHeap)
+}
+
+/// Walks the stack of the present thread; returns the address of a place with the words that it amounts to, 0 if that is not to be had.
+pub(crate) fn walk(jvmti: Jvmti, jni: &Jni<'_>) -> i64 {
+    let Some(executing) = stack::executing(jvmti, jni) else { return 0 };
+    let words = of_process().0.lock().words_of(&executing);
+    memory::walked(words)
+}
+
 impl Contexts {
-    /// Gets the tables ready, and returns their addresses in the order of the native methods of `java.instr.Contexts`.
-    pub(crate) fn addresses() -> [i64; 4] {
-        memory::addresses()
+    /// Gets the tables ready, and returns what the native methods of the Java runtime return: the addresses of places, anchors, steps, and calls without
+    /// a place, and where is kept what threads are executing.
+    pub(crate) fn addresses() -> [i64; 5] {
+        let [places, anchors, steps, without_place] = memory::addresses();
+        [places, anchors, steps, without_place, place() as i64]
     }
 
     /// Returns the context of this text, for one claim more; it is not armed. Some of its methods have conditions.
@@ -186,6 +213,8 @@ impl Contexts {
         }
         open.probes.iter().for_each(|probe| memory::set_last_step(*probe, 0));
         state.open.remove(&context.text);
+        state.methods.values_mut().for_each(|steps| steps.retain(|step| !context.steps.contains(step)));
+        state.methods.retain(|_, steps| !steps.is_empty());
         state.set_armed(context, false);
         context.conditions.iter().for_each(|(_, condition)| conditions::remove(condition));
         true
@@ -235,10 +264,12 @@ impl Contexts {
         context.steps.iter().filter_map(|step| state.classes.remove(step)).flatten().collect()
     }
 
-    /// Returns the anchors of a method of this class that makes these steps, one for each word and for each step with a condition. Steps of contexts
+    /// Returns the anchors of a method (class, name, descriptor) that makes these steps, one for each word and for each step with a condition. Steps of contexts
     /// that have ended meanwhile are left out.
-    pub(crate) fn anchors(&self, class: &[u8], steps: &[AnchorStep]) -> MethodAnchors {
+    pub(crate) fn anchors(&self, method: [&[u8]; 3], steps: &[AnchorStep]) -> MethodAnchors {
+        let [class, name, descriptor] = method;
         let state = &mut *self.0.lock();
+        let mut of_method = Vec::new();
         let mut masks = [0_u64; WORDS];
         let mut anchors = MethodAnchors::default();
         for of @ AnchorStep { context, step } in steps {
@@ -246,6 +277,7 @@ impl Contexts {
                 continue;
             }
             state.classes.entry(*step).or_default().insert(class.into());
+            of_method.push(*step);
             let Some(condition) = of.condition() else {
                 if let Some(mask) = masks.get_mut(word_of(*step)) {
                     *mask |= bit_of(*step);
@@ -255,6 +287,9 @@ impl Contexts {
             let Some(anchor) = state.anchor(word_of(*step), bit_of(*step)) else { continue };
             conditions::set(anchor, condition);
             if condition.is_own { &mut anchors.own } else { &mut anchors.conditional }.push(anchor);
+        }
+        if !of_method.is_empty() {
+            state.methods.insert(Arc::new(NamedMethod::new(class, name, descriptor)), of_method);
         }
         let masks = masks.into_iter().enumerate().filter(|(_, mask)| *mask != 0);
         anchors.plain = masks.filter_map(|(word, mask)| state.anchor(word, mask)).collect();
@@ -336,6 +371,23 @@ impl State {
         }
     }
 
+    /// Returns the bits that anchors would have set on a thread that is executing these methods, the outermost first.
+    fn words_of(&self, executing: &[Arc<NamedMethod>]) -> [u64; WORDS] {
+        let mut words = [0; WORDS];
+        for steps in executing.iter().filter_map(|method| self.methods.get(method)) {
+            let before = words;
+            for step in steps {
+                let (at, bit) = (word_of(*step), bit_of(*step));
+                if let (Some(word), Some(before), Some(armed), Some(first)) =
+                    (words.get_mut(at), before.get(at), self.armed.get(at), self.first.get(at))
+                {
+                    *word |= (before << 1 | first) & bit & armed;
+                }
+            }
+        }
+        words
+    }
+
     /// Frees steps of which no thread can have bits any more: it has left all anchors since, or has none of the bits.
     fn reuse_retired(&mut self) {
         let State { retired, free, .. } = self;
@@ -364,6 +416,19 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::java_constants;
+
+    #[test]
+    fn java_code_and_the_configuration_agree_on_places() {
+        let java = include_str!("../../../java-runtime/src/main/java/java/instr/Places.java");
+        for (name, place) in [
+            ("OFF_HEAP", ContextPlace::OffHeap),
+            ("THREAD_LOCAL", ContextPlace::ThreadLocal),
+            ("STACK", ContextPlace::Stack),
+        ] {
+            assert_eq!(java_constants::constant(java, name), place as i64, "{name}");
+        }
+    }
 
     fn steps(context: &Arc<Context>) -> Vec<AnchorStep> {
         context.steps().iter().map(|step| AnchorStep { context: Arc::clone(context), step: *step }).collect()
@@ -377,10 +442,13 @@ mod tests {
             Arc::ptr_eq(&context, &contexts.open("a.B.c > d.E.f", 2, Vec::new()).unwrap()),
             "the same text is the same context"
         );
-        assert_eq!(contexts.anchors(b"a/B", &steps(&context)).plain.len(), 1, "one word");
+        assert_eq!(contexts.anchors([b"a/B", b"c", b"()V"], &steps(&context)).plain.len(), 1, "one word");
         assert!(contexts.is_anchored(&context, 0) && contexts.is_anchored(&context, 1));
         assert!(!contexts.close(&context) && contexts.close(&context), "two claims want it");
-        assert!(contexts.anchors(b"a/B", &steps(&context)) == MethodAnchors::default(), "a class that was on its way");
+        assert!(
+            contexts.anchors([b"a/B", b"c", b"()V"], &steps(&context)) == MethodAnchors::default(),
+            "a class that was on its way"
+        );
         assert_eq!(contexts.take_classes(&context), FxHashSet::from_iter([Arc::from(&b"a/B"[..])]));
         contexts.retire(&context, true);
         assert_eq!(contexts.open("x.Y.z > u.V.w", 2, Vec::new()).unwrap().steps(), context.steps());
@@ -390,11 +458,33 @@ mod tests {
     fn steps_whose_anchors_stay_in_classes_are_not_given_again() {
         let contexts = Contexts::default();
         let context = contexts.open("a.B.c", 1, Vec::new()).unwrap();
-        contexts.anchors(b"a/B", &steps(&context));
+        contexts.anchors([b"a/B", b"c", b"()V"], &steps(&context));
         contexts.close_all();
         assert!(!contexts.close(&context), "it is closed once");
         contexts.retire_closed(false);
         assert_ne!(contexts.open("d.E.f", 1, Vec::new()).unwrap().steps(), context.steps());
+    }
+
+    /// By the rule of decision 055: the last bit is set if and only if the methods that are executing contain the sequence.
+    #[test]
+    fn a_stack_amounts_to_the_bits_that_its_anchors_would_have_set() {
+        let contexts = Contexts::default();
+        let context = contexts.open("a.A.m > b.B.m > a.A.m", 3, Vec::new()).unwrap();
+        let step = |at: usize| AnchorStep { context: Arc::clone(&context), step: context.steps()[at] };
+        contexts.anchors([b"a/A", b"m", b"()V"], &[step(0), step(2)]);
+        contexts.anchors([b"b/B", b"m", b"()V"], &[step(1)]);
+        let is_inside = |stack: &[&str]| {
+            let executing = stack.iter().map(|class| Arc::new(NamedMethod::new(class.as_bytes(), b"m", b"()V")));
+            let words = contexts.0.lock().words_of(&executing.collect::<Vec<_>>());
+            words[word_of(context.steps()[2])] & bit_of(context.steps()[2]) != 0
+        };
+        assert!(!is_inside(&["a/A", "b/B", "a/A"]), "not armed yet");
+        contexts.arm(&context);
+        assert!(
+            is_inside(&["a/A", "b/B", "a/A"]) && is_inside(&["x/X", "a/A", "a/A", "x/X", "b/B", "b/B", "a/A", "x/X"])
+        );
+        assert!(!is_inside(&["a/A", "a/A", "b/B"]) && !is_inside(&["b/B", "a/A"]) && !is_inside(&[]));
+        assert!(contexts.close(&context) && !is_inside(&["a/A", "b/B", "a/A"]), "its steps may be another's");
     }
 
     #[test]

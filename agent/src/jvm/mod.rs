@@ -53,7 +53,8 @@ pub(crate) use process::operating_system::{
 pub(crate) use runtime_classes::define_class::{GlobalClass, define_boot_class};
 pub(crate) use runtime_classes::modules::export_to_class;
 pub(crate) use runtime_classes::natives::{
-    RecorderClasses, RecorderNatives, register_full_natives, register_recorder_natives, register_table_natives,
+    ContextClasses, RecorderClasses, RecorderNatives, register_full_natives, register_recorder_natives,
+    register_stack_walk, register_table_natives,
 };
 pub(crate) use threads::sample_buffer::{Sample, SampleBuffer};
 pub(crate) use threads::sample_signal::ThreadSlot;

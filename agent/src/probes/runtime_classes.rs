@@ -6,14 +6,15 @@
 use std::ffi::{CStr, CString};
 
 use classfile::ModifiedUtf8;
+use settings::ContextPlace;
 
 use crate::call_sites::{CallSites, Sum};
 use crate::conditions;
 use crate::config::embedded;
-use crate::contexts::Contexts;
+use crate::contexts::{self, Contexts};
 use crate::jvm::{
-    self, GlobalClass, Jni, Jvmti, LoadedClass, LoadedClasses, NanoClock, ObjectRef, RecorderClasses, RecorderNatives,
-    StaticDoubleField, StaticLongField, counter,
+    self, ContextClasses, GlobalClass, Jni, Jvmti, LoadedClass, LoadedClasses, NanoClock, ObjectRef, RecorderClasses,
+    RecorderNatives, StaticDoubleField, StaticLongField, counter,
 };
 use crate::jvm_figures::{FullCalls, exceptions};
 
@@ -55,6 +56,7 @@ impl RuntimeClasses {
         let (mut recorder, mut ring, mut live, mut sections, mut full, mut watch, mut clock) =
             (None, None, None, None, None, None, None);
         let (mut contexts, mut sites, mut statement_texts, mut conditions) = (None, None, None, None);
+        let (mut places, mut place_table) = (None, None);
         let mut exported = false;
         let mut defined = Vec::with_capacity(embedded::RUNTIME_CLASSES.len());
         refuse_other_runtime(jvmti, jni)?;
@@ -72,6 +74,8 @@ impl RuntimeClasses {
                 "java/instr/Live" => live = Some(class),
                 "java/instr/Sections" => sections = Some(class),
                 "java/instr/Contexts" => contexts = Some(class),
+                "java/instr/Places" => places = Some(class),
+                "java/instr/PlaceTable" => place_table = Some(class),
                 "java/instr/Sites" => sites = Some(class),
                 "java/instr/StatementTexts" => statement_texts = Some(class),
                 "java/instr/Conditions" => conditions = Some(class),
@@ -97,11 +101,16 @@ impl RuntimeClasses {
         else {
             return Err(NO_RUNTIME.to_owned());
         };
+        let (Some(places), Some(place_table)) = (places, place_table) else {
+            return Err(NO_RUNTIME.to_owned());
+        };
         jvm::register_recorder_natives(jni, RecorderClasses { ring, live, watch, sections }, natives)
             .map_err(|error| error.to_string())?;
         let (of_contexts, of_sites) = (Contexts::addresses(), CallSites::addresses());
-        jvm::register_table_natives(jni, (contexts, of_contexts), (sites, of_sites), note_executed)
+        let of_context_classes = (ContextClasses { contexts, places, place_table }, of_contexts);
+        jvm::register_table_natives(jni, of_context_classes, (sites, of_sites), note_executed)
             .map_err(|error| error.to_string())?;
+        jvm::register_stack_walk(jvmti, jni, places, contexts::walk).map_err(|error| error.to_string())?;
         jvm::register_condition_natives(jvmti, jni, conditions, conditions::evaluate)
             .map_err(|error| error.to_string())?;
         jvm::register_full_natives(jvmti, jni, full, exceptions::thrown).map_err(|error| error.to_string())?;
@@ -128,6 +137,10 @@ impl RuntimeClasses {
 
     /// Gets anchors and conditional probes ready: what is compiled for these is compiled for both ways, inside a context and outside. Records nothing.
     pub(crate) fn warm_up_contexts(&self, jni: &Jni<'_>) -> Result<(), String> {
+        // What is not noted has one way only, and a walk of the stack is nothing that the JIT compiles.
+        if contexts::place() == ContextPlace::Stack {
+            return Ok(());
+        }
         jvm::call_static_void(jni, self.contexts, c"warmUp").map_err(|error| error.to_string())
     }
 

@@ -9,7 +9,7 @@ use instrument_core::level::Level;
 use instrument_core::rules::predicates::{Condition, Path, Root};
 use records::probe_registry::LIVE_NUMBERS;
 use rustc_hash::{FxHashMap, FxHashSet};
-use settings::ConditionsConfig;
+use settings::{ConditionsConfig, ContextPlace};
 use trace::report::counted;
 
 use super::{Kinds, Session};
@@ -42,6 +42,9 @@ pub(super) fn open_context(
             let message = "no client's baggage is believed; name their addresses: `baggage-from` in [conditions] of the configuration file";
             return Err(condition.problem(path, message));
         }
+    }
+    if probes.condition.is_some() && contexts::place() == ContextPlace::Stack {
+        return Err("the stack of a thread does not say for which calls a condition held: conditions need `place = \"off-heap\"` in [contexts] of the configuration file, and a restart".to_owned());
     }
     let conditions = probes.condition.iter().flat_map(|condition| condition.steps());
     let of_step = |(at, condition, is_own): (usize, &Condition, bool)| {

@@ -355,7 +355,7 @@ fn number_probes(
     rewritten: &mut Rewritten,
 ) -> Option<()> {
     let templates = generation.templates();
-    let mut places = numbered_places::of(templates, (file.this_class().as_bytes(), decided), &rewritten.probes);
+    let mut places = numbered_places::of(templates, (file, decided), &rewritten.probes);
     for (offset, number) in places.fixed.drain(..) {
         write_number(&mut rewritten.bytes, offset, number)?;
     }

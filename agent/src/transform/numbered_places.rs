@@ -1,5 +1,6 @@
 //! Which number belongs into which place of a rewritten class: that of a probe, or that of an anchor.
 
+use classfile::ClassFile;
 use instrument_core::ProbeSlot;
 use instrument_core::template::{Purpose, TemplateLibrary};
 use rustc_hash::FxHashMap;
@@ -29,7 +30,7 @@ pub(super) struct NumberedPlace<'d> {
 /// goes for anchors.
 pub(super) fn of<'d>(
     library: &TemplateLibrary,
-    (class, decided): (&[u8], &'d Decided),
+    (file, decided): (&ClassFile<'_>, &'d Decided),
     slots: &[ProbeSlot],
 ) -> NumberedPlaces<'d> {
     let mut left: FxHashMap<usize, (Vec<&'d ConditionalProbe>, MethodAnchors)> = FxHashMap::default();
@@ -37,7 +38,11 @@ pub(super) fn of<'d>(
     for slot in slots {
         let purpose = library.get(slot.template).map_or(Purpose::Rules, |template| template.purpose);
         let of_method = |InContexts { probes, steps, .. }: &'d InContexts| {
-            (probes.iter().collect(), contexts::of_process().anchors(class, steps))
+            let anchors = file.methods().get(slot.method_index).map(|method| {
+                let names = [file.this_class(), method.name, method.descriptor].map(|name| name.as_bytes());
+                contexts::of_process().anchors(names, steps)
+            });
+            (probes.iter().collect(), anchors.unwrap_or_default())
         };
         match purpose {
             Purpose::Rules => {

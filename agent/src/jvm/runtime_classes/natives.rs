@@ -122,18 +122,56 @@ extern "system" fn register_section(
     jni::jint::try_from(number).unwrap_or(0)
 }
 
-/// The addresses that `java.instr.Contexts` and `java.instr.Sites` ask for, in the order of their native methods.
-static TABLES: [OnceLock<i64>; 9] = [const { OnceLock::new() }; 9];
+/// The addresses that `java.instr.Contexts`, `Places`, `PlaceTable` and `Sites` ask for.
+static TABLES: [OnceLock<i64>; 10] = [const { OnceLock::new() }; 10];
 
 /// Receives what a slow call of a diagnosis has executed at a cell: the text in modified UTF-8 (`None`: unknown), how often, for how long.
 type Executed = fn(diagnosis: u8, cell: u32, text: Option<&[u8]>, executed: (u64, u64));
 
 static EXECUTED: OnceLock<Executed> = OnceLock::new();
 
-/// Binds the native methods of `java.instr.Contexts` and of `java.instr.Sites`.
+/// Walks the stack of the present thread; returns the address of a place with what it amounts to, or 0.
+type Walk = fn(Jvmti, &Jni<'_>) -> i64;
+
+static WALK: OnceLock<(Jvmti, Walk)> = OnceLock::new();
+
+/// Binds the native method by which `java.instr.Places` has the stack walked.
+pub(crate) fn register_stack_walk(
+    jvmti: Jvmti,
+    jni: &Jni<'_>,
+    places: GlobalClass,
+    walk: Walk,
+) -> Result<(), JavaError> {
+    WALK.get_or_init(|| (jvmti, walk));
+    let method = jni::JNINativeMethod {
+        name: c"walked".as_ptr(),
+        signature: c"()J".as_ptr(),
+        fnPtr: (walked as *const c_void).cast_mut(),
+    };
+    register(jni, places, &[method])
+}
+
+extern "system" fn walked(env: *mut jni::JNIEnv, _class: jni::jclass) -> jni::jlong {
+    let walked = event_guard::run(Event::Native, || {
+        // SAFETY: the JVM hands over the environment of this thread; it does not leave this function.
+        let (jni, (jvmti, walk)) = (unsafe { Jni::from_raw(env) }?, WALK.get()?);
+        Some(walk(*jvmti, &jni))
+    });
+    walked.unwrap_or(0)
+}
+
+/// The classes that know which methods of contexts are executing.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ContextClasses {
+    pub(crate) contexts: GlobalClass,
+    pub(crate) places: GlobalClass,
+    pub(crate) place_table: GlobalClass,
+}
+
+/// Binds the native methods of the classes of contexts and of `java.instr.Sites` that return addresses.
 pub(crate) fn register_table_natives(
     jni: &Jni<'_>,
-    (contexts, of_contexts): (GlobalClass, [i64; 4]),
+    (classes, of_contexts): (ContextClasses, [i64; 5]),
     (sites, of_sites): (GlobalClass, [i64; 5]),
     executed: Executed,
 ) -> Result<(), JavaError> {
@@ -146,17 +184,19 @@ pub(crate) fn register_table_natives(
     };
     let methods = [
         method(c"places", shared_table::<0> as *const c_void),
-        method(c"anchors", shared_table::<1> as *const c_void),
-        method(c"steps", shared_table::<2> as *const c_void),
         method(c"withoutPlace", shared_table::<3> as *const c_void),
     ];
-    register(jni, contexts, &methods)?;
+    register(jni, classes.place_table, &methods)?;
+    let methods =
+        [method(c"anchors", shared_table::<1> as *const c_void), method(c"steps", shared_table::<2> as *const c_void)];
+    register(jni, classes.contexts, &methods)?;
+    register(jni, classes.places, &[method(c"chosen", shared_table::<4> as *const c_void)])?;
     let methods = [
-        method(c"methods", shared_table::<4> as *const c_void),
-        method(c"diagnoses", shared_table::<5> as *const c_void),
-        method(c"watched", shared_table::<6> as *const c_void),
-        method(c"sums", shared_table::<7> as *const c_void),
-        method(c"frames", shared_table::<8> as *const c_void),
+        method(c"methods", shared_table::<5> as *const c_void),
+        method(c"diagnoses", shared_table::<6> as *const c_void),
+        method(c"watched", shared_table::<7> as *const c_void),
+        method(c"sums", shared_table::<8> as *const c_void),
+        method(c"frames", shared_table::<9> as *const c_void),
         jni::JNINativeMethod {
             name: c"executed".as_ptr(),
             signature: c"(IILjava/lang/String;IJ)V".as_ptr(),

@@ -11,26 +11,12 @@ import jdk.internal.vm.annotation.DontInline;
  * restores the word before when it ends, on every way out. The steps of an anchor are a mask in a table that the agent
  * writes; a mask of 0 makes the anchor inert. So contexts are armed and changed by stores.
  *
- * <p>The place is found by the id of the thread, virtual or not, and has an owner. A thread takes one when its outermost anchor begins
- * and gives it back when this anchor ends: threads that meet no anchor hold nothing.
+ * <p>Where these words are, {@link Places} decides. A thread takes a place when its outermost anchor begins and gives it back when this
+ * anchor ends.
  */
 public final class Contexts {
-    /** The words of a place: id of the thread, 0 while the place is free, ... */
-    private static final int OWNER = 0;
-    /** ... the bits of the steps, ... */
-    private static final int BITS = 8;
-    private static final int WORDS = 4;
-    /** ... how many threads whose place this would be have another one, ... */
-    private static final int DISPLACED = 40;
-    /** ... and how often the place has been given back. */
-    private static final int GIVEN_BACK = 48;
-
-    /** Log2 of the bytes from place to place. */
-    private static final int STRIDE = 6;
-    private static final long MASK = 0xffffL;
-    /** A thread whose place is taken has one of some others, at this distance from each other. */
-    private static final int OTHERS = 8;
-    private static final long DISTANCE = 8_171L;
+    private static final int BITS = PlaceTable.BITS;
+    private static final int WORDS = PlaceTable.WORDS;
 
     private static final int FRAMES = 16;
 
@@ -48,11 +34,8 @@ public final class Contexts {
     private static final long TOOK_PLACE = 8;
 
     private static final Unsafe U = Unsafe.getUnsafe();
-    private static final long PLACES = places();
-    private static final long END = PLACES + (MASK + 1 << STRIDE);
     private static final long ANCHORS = anchors();
     private static final long STEPS = steps();
-    private static final long WITHOUT_PLACE = withoutPlace();
 
     /** The first of the probes that represent the levels (see {@link Live}): inside the context of anchor 0. */
     private static final int WARM_UP_ID = -5;
@@ -63,17 +46,11 @@ public final class Contexts {
 
     private Contexts() {}
 
-    /** The address of the first place. The owner of the first place is never a thread: a thread that is being attached has the id 0. */
-    private static native long places();
-
     /** The address of what anchor 0 has. */
     private static native long anchors();
 
     /** The address of the byte of probe 0: the last step of the probe's context, or 0. */
     private static native long steps();
-
-    /** The address of the number of calls of anchors that found no place. */
-    private static native long withoutPlace();
 
     /**
      * Begins a call of a probe that records inside its context only.
@@ -92,13 +69,13 @@ public final class Contexts {
      * @return whether all methods of the context are executing, in their order
      */
     public static boolean isIn(int id) {
-        long place = place();
+        long place = Places.seen();
         return place != 0L && hasBit(place, U.getByte(STEPS + id) & 0xff);
     }
 
     /** Whether the thread is inside the context of which this is the last step. */
     static boolean isAt(int step) {
-        long place = place();
+        long place = Places.seen();
         return place != 0L && hasBit(place, step);
     }
 
@@ -116,7 +93,7 @@ public final class Contexts {
         long of = ANCHORS + ((long) anchor << ANCHOR_STRIDE);
         long mask = U.getLong(of);
         if (mask == 0L) return 0L;
-        long place = place();
+        long place = Places.held();
         if (place == 0L) return (U.getLong(of + FIRST) & mask) == 0L ? 0L : take(anchor);
         int word = anchor & WORDS - 1;
         long at = place + BITS + ((long) word << 3);
@@ -136,7 +113,7 @@ public final class Contexts {
         long mask = U.getLong(of);
         if (mask == 0L) return false;
         if ((U.getLong(of + FIRST) & mask) != 0L) return true;
-        long place = place();
+        long place = Places.held();
         return place != 0L && (U.getLong(place + BITS + ((long) (anchor & WORDS - 1) << 3)) << 1 & mask) != 0L;
     }
 
@@ -148,7 +125,7 @@ public final class Contexts {
      */
     public static boolean isOutermostNext(int anchor) {
         if (!isNext(anchor)) return false;
-        long place = place();
+        long place = Places.held();
         long mask = U.getLong(ANCHORS + ((long) anchor << ANCHOR_STRIDE));
         return place == 0L || (U.getLong(place + BITS + ((long) (anchor & WORDS - 1) << 3)) & mask) == 0L;
     }
@@ -160,7 +137,7 @@ public final class Contexts {
      * @return what {@link #leave} needs
      */
     public static long without(int anchor) {
-        long place = place();
+        long place = Places.held();
         if (place == 0L) return 0L;
         int word = anchor & WORDS - 1;
         long at = place + BITS + ((long) word << 3);
@@ -176,56 +153,25 @@ public final class Contexts {
      */
     public static void leave(long before) {
         if (before == 0L) return;
-        long place = place();
+        long place = Places.held();
         if (place == 0L) return;
         if (before == TOOK_PLACE) {
-            free(place);
+            Places.giveBack(place);
         } else {
             U.putLong(place + BITS + ((before & WORD) << 2), before & -8L);
         }
     }
 
-    /** The place of the present thread; 0 if it has none. */
-    private static long place() {
-        long thread = U.getLong(Thread.currentThread(), Ring.THREAD_ID);
-        long home = PLACES + ((thread & MASK) << STRIDE);
-        if (U.getLong(home + OWNER) == thread) return home;
-        return U.getLong(home + DISPLACED) == 0L ? 0L : elsewhere(thread, home);
-    }
-
-    @DontInline
-    private static long elsewhere(long thread, long home) {
-        // A thread that is being attached has no id yet: to it, a free place would look like its own.
-        if (thread == 0L) return 0L;
-        for (int other = 1; other < OTHERS; other++) {
-            long place = other(home, other);
-            if (U.getLong(place + OWNER) == thread) return place;
-        }
-        return 0L;
-    }
-
-    /** Far from the home: ids that follow each other are in use together. */
-    private static long other(long home, int number) {
-        long place = home + ((long) number * DISTANCE << STRIDE);
-        return place < END ? place : place - END + PLACES;
-    }
-
     /** Takes a place for the thread, whose outermost anchor begins. */
     @DontInline
     private static long take(int anchor) {
-        long thread = U.getLong(Thread.currentThread(), Ring.THREAD_ID);
-        // A thread that is being attached has no id yet.
-        if (thread == 0L) return 0L;
         haveRoom(FRAMES);
-        long home = PLACES + ((thread & MASK) << STRIDE);
-        for (int other = 0; other < OTHERS; other++) {
-            long place = other(home, other);
-            if (U.getLong(place + OWNER) == 0L && U.compareAndSetLong(null, place + OWNER, 0L, thread)) {
-                return begin(anchor, place, home);
-            }
-        }
-        U.getAndAddLong(null, WITHOUT_PLACE, 1L);
-        return 0L;
+        long place = Places.take();
+        if (place == 0L) return 0L;
+        // Read once more: the agent may have seen the place free, and given the step to another context since.
+        long of = ANCHORS + ((long) anchor << ANCHOR_STRIDE);
+        U.putLong(place + BITS + ((long) (anchor & WORDS - 1) << 3), U.getLong(of + FIRST) & U.getLong(of));
+        return TOOK_PLACE;
     }
 
     /**
@@ -235,25 +181,6 @@ public final class Contexts {
     @DontInline
     private static int haveRoom(int frames) {
         return frames == 0 ? 0 : 1 + haveRoom(frames - 1);
-    }
-
-    private static long begin(int anchor, long place, long home) {
-        if (place != home) U.getAndAddLong(null, home + DISPLACED, 1L);
-        // Read once more: the agent may have seen the place free, and given the step to another context since.
-        long of = ANCHORS + ((long) anchor << ANCHOR_STRIDE);
-        U.putLong(place + BITS + ((long) (anchor & WORDS - 1) << 3), U.getLong(of + FIRST) & U.getLong(of));
-        return TOOK_PLACE;
-    }
-
-    /** Gives the place back. */
-    private static void free(long place) {
-        for (int word = 0; word < WORDS; word++) {
-            U.putLong(place + BITS + ((long) word << 3), 0L);
-        }
-        long home = PLACES + ((U.getLong(place + OWNER) & MASK) << STRIDE);
-        if (place != home) U.getAndAddLong(null, home + DISPLACED, -1L);
-        U.putLong(place + GIVEN_BACK, U.getLong(place + GIVEN_BACK) + 1L);
-        U.putLongRelease(null, place + OWNER, 0L);
     }
 
     /** Goes the ways of anchors and of conditional probes, as {@link Live#warmUp} does. No context has the step that is used for it. */

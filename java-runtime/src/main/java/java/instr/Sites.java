@@ -129,14 +129,16 @@ public final class Sites {
             long place = first + ((long) number << PLACE_STRIDE);
             int diagnosis = U.getInt(place + DIAGNOSIS);
             if (diagnosis == 0) continue;
+            int around = U.getInt(place + PLACE_AROUND);
+            // Most calls of a root end here if it has a context.
+            if (around == ROOT && !isInContext(U.getInt(place + STEP))) continue;
             if (diagnosis != of) {
                 of = diagnosis;
                 frame = frameOf(thread << 3 | diagnosis);
             }
-            int around = U.getInt(place + PLACE_AROUND);
             if (around == ROOT) {
                 // A call within a call of the root is a part of that.
-                if (frame != END || !isInContext(U.getInt(place + STEP))) continue;
+                if (frame != END) continue;
                 if (scope == NONE) {
                     scope = root(diagnosis, thread << 3 | diagnosis);
                 } else {

@@ -19,7 +19,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Probes that record only while other methods are executing, against what the program counts itself. */
+/**
+ * Probes that record only while other methods are executing, against what the program counts itself: the same suite for each place where it may be kept what
+ * threads are executing.
+ */
 class ContextsIT {
 
     private static final String WALK = "targets.diagnosis.ContextWalk.";
@@ -29,6 +32,15 @@ class ContextsIT {
             [[rule]]
             class = "other.**"
             """;
+
+    /** {@code [contexts]} of the configuration. */
+    String place() {
+        return "";
+    }
+
+    int overflows() {
+        return 300;
+    }
 
     private final Path directory = RunDirectories.create();
 
@@ -117,7 +129,7 @@ class ContextsIT {
         try (Dialog program = start(jdk)) {
             probe(program, "y", "downA > downB", "\"seconds\":600");
             probe(program, "x", "downA", "\"seconds\":600");
-            assertEquals("overflows 300", program.ask("overflow 300"));
+            assertEquals("overflows " + overflows(), program.ask("overflow " + overflows()));
             program.ask("x");
             String status = ControlSocket.status(program);
             assertTrue(status.contains("\"threads\":0,"), status);
@@ -139,7 +151,7 @@ class ContextsIT {
             assertTrue(claims.contains("\"owner\":\"rules\",\"role\":\"conditional\",\"class\":\"targets.diagnosis.ContextWalk\",\"method\":\"x\""), claims);
             assertTrue(ControlSocket.ask(program, "{\"ask\":\"remove\",\"claim\":1}").contains("is a [[context]] of the configuration file"));
             count(counted, program.ask("walk 2 300"), counted.clone());
-            AgentConfig.of(NO_RULE + configured("c") + configured("b > a")).writeTo(directory);
+            AgentConfig.of(NO_RULE + configured("c") + configured("b > a") + place()).writeTo(directory);
             String reloaded = ControlSocket.ask(program, "{\"ask\":\"reload\"}");
             assertTrue(reloaded.contains("\"generation\":2"), reloaded);
             long[] after = new long[3];
@@ -195,12 +207,12 @@ class ContextsIT {
         }
     }
 
-    private Dialog start(Jdk jdk) throws IOException {
+    final Dialog start(Jdk jdk) throws IOException {
         return start(jdk, "");
     }
 
     private Dialog start(Jdk jdk, String contexts) throws IOException {
-        AgentConfig config = AgentConfig.of(NO_RULE + contexts);
+        AgentConfig config = AgentConfig.of(NO_RULE + contexts + place());
         return Program.target(jdk, "targets.diagnosis.ContextWalk").talkWithAgent(config, directory);
     }
 
