@@ -20,6 +20,11 @@ in = "Contexts.first > Contexts.second"
 [[claim]]
 methods = "Contexts.another"
 in = "Contexts.outer > Contexts.second"
+
+[[claim]]
+methods = "Contexts.called"
+in = "Contexts.outer > Contexts.caller"
+direct = true
 """
 CONFIG = """
 [trace]
@@ -37,6 +42,7 @@ MEANING = {
     "nestedAnchor": "an anchor inside another one",
     "takesPlace": "the outermost anchor",
     "inside": "a conditional probe, inside: the call is recorded",
+    "direct": "the same with `direct`",
 }
 
 

@@ -214,7 +214,7 @@ mod tests {
     fn a_probe_inside_a_context_is_another_one_and_anchors_stay_whatever_is_suppressed() {
         let ids = ids();
         let contexts = Contexts::default();
-        let context = |text: &str| contexts.open(text, 1, Vec::new()).unwrap();
+        let context = |text: &str| contexts.open(text, 1, Vec::new(), None).unwrap();
         let conditional =
             |claim, text: &str, level| Wish::Conditional { claim, template: ids[0], level, context: context(text) };
         let wishes = [

@@ -10,10 +10,10 @@ use classfile::ModifiedUtf8;
 use crate::call_sites::{CallSites, Sum};
 use crate::conditions;
 use crate::config::embedded;
-use crate::contexts::Contexts;
+use crate::contexts::{self, Contexts};
 use crate::jvm::{
-    self, GlobalClass, Jni, Jvmti, LoadedClass, LoadedClasses, NanoClock, ObjectRef, RecorderClasses, RecorderNatives,
-    StaticDoubleField, StaticLongField, counter,
+    self, GlobalClass, Jni, Jvmti, LoadedClass, LoadedClasses, NanoClock, ObjectRef, OwnStack, RecorderClasses,
+    RecorderNatives, StaticDoubleField, StaticLongField, counter,
 };
 use crate::jvm_figures::{FullCalls, exceptions};
 
@@ -102,6 +102,8 @@ impl RuntimeClasses {
         let (of_contexts, of_sites) = (Contexts::addresses(), CallSites::addresses());
         jvm::register_table_natives(jni, (contexts, of_contexts), (sites, of_sites), note_executed)
             .map_err(|error| error.to_string())?;
+        let asked = |stack: OwnStack<'_>, last_step: u8| contexts::of_process().is_called_directly(stack, last_step);
+        jvm::register_caller_native(jvmti, jni, contexts, asked).map_err(|error| error.to_string())?;
         jvm::register_condition_natives(jvmti, jni, conditions, conditions::evaluate)
             .map_err(|error| error.to_string())?;
         jvm::register_full_natives(jvmti, jni, full, exceptions::thrown).map_err(|error| error.to_string())?;
