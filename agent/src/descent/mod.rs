@@ -2,14 +2,16 @@
 //! in, and what is to be measured next is handed out (`session/diagnoses` does both).
 //!
 //! `tree` has what is measured and what that explains; `branches` chooses what to follow; `stacks` says what slow calls were seen in; `waits` what they
-//! waited for; `wording` makes the result.
+//! waited for; `wording` makes the result; `slow_path` says where the time of one call went.
 
 mod branches;
+mod slow_path;
 mod stacks;
 mod tree;
 mod waits;
 mod wording;
 
+pub(crate) use slow_path::slow_path;
 pub(crate) use stacks::{Frame, FrameMethod, GoesOn, SlowStack, Stacks, Step, end_by_name};
 pub(crate) use tree::{End, Fate, NodeAt, NodeOf, Tree};
 pub(crate) use wording::{Subject, result_of, short};

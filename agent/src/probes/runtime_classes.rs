@@ -7,7 +7,7 @@ use std::ffi::{CStr, CString};
 
 use classfile::ModifiedUtf8;
 
-use crate::call_sites::{CallSites, Sum};
+use crate::call_sites::{self, CallSites, Sum};
 use crate::conditions;
 use crate::config::embedded;
 use crate::contexts::{self, Contexts};
@@ -100,7 +100,9 @@ impl RuntimeClasses {
         jvm::register_recorder_natives(jni, RecorderClasses { ring, live, watch, sections }, natives)
             .map_err(|error| error.to_string())?;
         let (of_contexts, of_sites) = (Contexts::addresses(), CallSites::addresses());
-        jvm::register_table_natives(jni, (contexts, of_contexts), (sites, of_sites), note_executed)
+        let received: (_, fn(usize, u64, &dyn Fn() -> jvm::ThreadFacts)) =
+            (note_executed as _, call_sites::note_slow_call);
+        jvm::register_table_natives((jvmti, jni), (contexts, of_contexts), (sites, of_sites), received)
             .map_err(|error| error.to_string())?;
         let asked = |stack: OwnStack<'_>, last_step: u8| contexts::of_process().is_called_directly(stack, last_step);
         jvm::register_caller_native(jvmti, jni, contexts, asked).map_err(|error| error.to_string())?;
