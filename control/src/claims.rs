@@ -105,9 +105,9 @@ messages! {
     pub struct ClaimRow {
         /// Its number; none for rules, which the configuration file states.
         pub id: Option<u32>,
-        /// `rules`, `user`, `persisted` (a claim that was pinned before the start) or `governor`.
+        /// `rules`, `user`, `persisted` (a claim that was pinned before the start), `diagnosis`, `governor` or `monitor`.
         pub owner: String,
-        /// `probe`, `level` (of probes that others want), `ceiling` (no higher level) or `suppress` (no probe).
+        /// `probe`, `level` (of probes that others want), `detail` (a higher level, because calls were slow), `ceiling` (no higher level), `suppress` (no probe) and others.
         pub role: String,
         /// The class, with `*` and `**`.
         pub class: String,

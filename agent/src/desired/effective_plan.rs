@@ -133,7 +133,7 @@ fn conditional_probes(mut wishes: Vec<(&Arc<Context>, TemplateId, (u32, Level))>
 }
 
 /// The order of levels by what they record.
-pub(super) fn rank(level: Level) -> u8 {
+pub(crate) fn rank(level: Level) -> u8 {
     match level {
         Level::Off => 0,
         Level::Watch => 1,

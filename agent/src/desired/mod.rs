@@ -18,7 +18,7 @@ pub(crate) mod withdrawn_probes;
 pub(crate) use claimed_probe::ClaimedProbe;
 pub(crate) use claims::{Claim, ClaimIds, Claims, Kept};
 pub(crate) use delegate_marks::DelegateMarks;
-pub(crate) use effective_plan::{ConditionalProbe, Effective, Wish, effective_plan};
+pub(crate) use effective_plan::{ConditionalProbe, Effective, Wish, effective_plan, rank};
 pub(crate) use expiry::{Expiry, Progress};
 pub(crate) use probe_request::{DIRECTLY, RequestedProbes};
 pub(crate) use wanting_rules::WantingRules;

@@ -129,7 +129,8 @@ fn the_slowest_calls_are_listed_with_where_their_time_went() {
         path,
         ..SlowCall::default()
     };
-    let path = vec![step("com.acme.Cart.total(Order)", 1, 400_000_000), step("com.acme.Dao.find(int)", 12, 398_000_000)];
+    let path =
+        vec![step("com.acme.Cart.total(Order)", 1, 400_000_000), step("com.acme.Dao.find(int)", 12, 398_000_000)];
     let slow_calls = vec![call(412, path), call(300, Vec::new()), call(200, Vec::new()), call(100, Vec::new())];
     let found = Diagnosis { slow_calls, recorded_slow_calls: 25, ..Diagnosis::default() };
     let lines = diagnosis(&found, &DiagnosisOptions { width: 200, ..PLAIN });
