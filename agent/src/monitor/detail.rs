@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(raised, [DetailChange::Raise { probe: 7, level: Level::Full, reason }]);
         assert_eq!((details.slower_than(7), details.slower_than(8)), (Some(5_000_000), None));
         assert_eq!(details.look(&[], now, |_| false, |_| true), [], "its level was set by request");
-        assert_eq!(details.end(), []);
+        assert!(details.end().is_empty());
         details.look(&[seen], now, |_| true, |_| true);
         let lowered = details.look(&[], now, |_| true, |_| false);
         assert!(matches!(&lowered[..], [DetailChange::Lower { probe: 7, reason }] if reason.contains("configuration")));

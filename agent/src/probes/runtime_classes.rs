@@ -100,9 +100,9 @@ impl RuntimeClasses {
         jvm::register_recorder_natives(jni, RecorderClasses { ring, live, watch, sections }, natives)
             .map_err(|error| error.to_string())?;
         let (of_contexts, of_sites) = (Contexts::addresses(), CallSites::addresses());
-        let received: (_, fn(usize, u64, &dyn Fn() -> jvm::ThreadFacts)) =
-            (note_executed as _, call_sites::note_slow_call);
-        jvm::register_table_natives((jvmti, jni), (contexts, of_contexts), (sites, of_sites), received)
+        let slow_call_ends = call_sites::note_slow_call;
+        let (tables_of_contexts, tables_of_sites) = ((contexts, of_contexts), (sites, of_sites));
+        jvm::register_table_natives((jvmti, jni), tables_of_contexts, tables_of_sites, note_executed, slow_call_ends)
             .map_err(|error| error.to_string())?;
         let asked = |stack: OwnStack<'_>, last_step: u8| contexts::of_process().is_called_directly(stack, last_step);
         jvm::register_caller_native(jvmti, jni, contexts, asked).map_err(|error| error.to_string())?;

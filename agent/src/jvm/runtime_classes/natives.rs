@@ -141,7 +141,8 @@ pub(crate) fn register_table_natives(
     (jvmti, jni): (Jvmti, &Jni<'_>),
     (contexts, of_contexts): (GlobalClass, [i64; 4]),
     (sites, of_sites): (GlobalClass, [i64; 5]),
-    (executed, slow_call_ends): (Executed, SlowCallEnds),
+    executed: Executed,
+    slow_call_ends: SlowCallEnds,
 ) -> Result<(), JavaError> {
     EXECUTED.get_or_init(|| executed);
     SLOW_CALL.get_or_init(|| (jvmti, slow_call_ends));

@@ -3,9 +3,10 @@
 use std::time::Instant;
 
 use metrics::Durations;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{LEARNING, Limits, State};
+use crate::desired::Kept;
 use crate::desired::generation::Generation;
 use crate::monitor::{DetailChange, DetailRule, Details, SeenCalls, SlowFrom};
 use crate::session::Session;
@@ -37,15 +38,22 @@ impl Session {
             state.raised.rules.clear();
         }
         let seen = self.seen_calls(state, lately, (&limits, generation), now);
-        let (live, claims) = (&self.instrumentation.live, &self.instrumentation.claims);
-        let probes = self.instrumentation.probes;
+        let (live, probes) = (&self.instrumentation.live, self.instrumentation.probes);
         let has_rule =
             |probe: u32| probes.describe(probe).is_some_and(|of| limits.detail_of(&of, generation).is_some());
+        let due = state.raised.details.look(&seen, now, |probe| live.is_raised(probe), has_rule);
+        if due.is_empty() {
+            return;
+        }
+        // Before levels are locked.
+        let claims = self.instrumentation.claims.all().into_iter();
+        let configured: FxHashSet<u32> =
+            claims.filter(|claim| claim.kept == Kept::InConfiguration).map(|claim| claim.id).collect();
         let mut changes = Vec::new();
-        for change in state.raised.details.look(&seen, now, |probe| live.is_raised(probe), has_rule) {
+        for change in due {
             match change {
                 DetailChange::Raise { probe, level, reason } => {
-                    match live.raise(probe, (level, &reason), &|claim| claims.is_in_configuration(claim)) {
+                    match live.raise(probe, (level, &reason), &|claim| configured.contains(&claim)) {
                         Ok(change) => changes.extend(change),
                         Err(why) => {
                             tracing::debug!("the level of probe {probe} is not raised, although {reason}: {why}");

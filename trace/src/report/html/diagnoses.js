@@ -37,8 +37,8 @@ function slowCallsTable({ slow_calls, recorded_slow_calls }) {
     make("td", { class: "text" }, path.length ? path.map(step).join(" › ") : "its own code"));
   const head = [["Length", null], ["After", null], ["Thread", "text"], ["Where its time went", "text"]];
   return make("div", { class: "scroll" },
-    make("p", { class: "faint" }, `The slowest of ${things(recorded_slow_calls, "slow call", "slow calls")} that were recorded one by one:`),
-    make("table", { class: "slow-calls" }, make("thead", {}, make("tr", {}, ...head.map(([title, look]) => make("th", { scope: "col", class: look }, title)))), make("tbody", {}, ...slow_calls.map(row))));
+    make("p", { class: "faint" }, `${things(recorded_slow_calls, "slow call", "slow calls")} recorded one by one, the slowest that show where their time went:`),
+    make("table", {}, make("thead", {}, make("tr", {}, ...head.map(([title, look]) => make("th", { scope: "col", class: look }, title)))), make("tbody", {}, ...slow_calls.map(row))));
 }
 
 function diagnosisTree(root) {

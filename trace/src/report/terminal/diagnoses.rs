@@ -181,7 +181,7 @@ impl Drawing<'_> {
             return;
         }
         let of = counted(*recorded_slow_calls, "slow call");
-        self.say(Look::Followed, &format!("the slowest of {of} that were recorded one by one:"));
+        self.say(Look::Followed, &format!("{of} recorded one by one, the slowest that show where their time went:"));
         for call in slow_calls.iter().take(shown) {
             self.say(Look::Plain, &slow_call(call));
         }
