@@ -106,7 +106,9 @@ impl Details {
         }
         let none = Suspicion { rule, slower_than, slow: 0, last_slow: now, calls: 0, is_raised: false };
         let of = self.0.entry(probe).or_insert(none);
-        (of.slow, of.last_slow, of.calls, of.rule) = (of.slow + slow, now, 0, rule);
+        let is_apart = now.saturating_duration_since(of.last_slow) >= rule.time;
+        let before = if is_apart { 0 } else { of.slow };
+        (of.slow, of.last_slow, of.calls, of.rule) = (before + slow, now, 0, rule);
     }
 
     /// Those with most slow calls first, as many as there may be.
