@@ -26,6 +26,11 @@ in = "Contexts.deep > Contexts.second"
 [[claim]]
 methods = "Contexts.another"
 in = "Contexts.outer > Contexts.second"
+
+[[claim]]
+methods = "Contexts.called"
+in = "Contexts.outer > Contexts.caller"
+direct = true
 """
 CONFIG = """
 [trace]
@@ -47,6 +52,7 @@ MEANING = {
     "nestedAnchor": "an anchor inside another one",
     "takesPlace": "the outermost anchor",
     "inside": "a conditional probe, inside: the call is recorded",
+    "direct": "the same with `direct`",
 }
 
 

@@ -22,16 +22,16 @@ public final class Contexts {
             byDepth(rounds, Integer.parseInt(arguments[1]), arguments[2].split(","));
             return;
         }
-        String[] names = {"plain", "outside", "idleAnchor", "takesPlace", "besides", "nestedAnchor", "inside"};
+        String[] names = {"plain", "outside", "idleAnchor", "takesPlace", "besides", "nestedAnchor", "inside", "direct"};
         Loop[] loops = {
             Contexts::plain, Contexts::outside, Contexts::idle, Contexts::takes,
-            calls -> outer(1, calls), calls -> outer(2, calls), calls -> outer(3, calls),
+            calls -> outer(1, calls), calls -> outer(2, calls), calls -> outer(3, calls), calls -> outer(4, calls),
         };
         double[][] nanos = new double[loops.length][rounds];
         double[][] together = new double[loops.length][rounds];
         for (int round = -3; round < rounds; round++) {
             for (int at = 0; at < loops.length; at++) {
-                int calls = names[at].equals("inside") ? CALLS / 20 : CALLS;
+                int calls = names[at].equals("inside") ? CALLS / 20 : names[at].equals("direct") ? CALLS / 100 : CALLS;
                 double alone = nanosPerCall(loops[at], calls);
                 double both = bothNanos(loops[at], calls);
                 if (round >= 0) {
@@ -154,8 +154,10 @@ public final class Contexts {
                     sum += second(sum, i);
                 }
                 return sum;
-            default:
+            case 3:
                 return inner(calls);
+            default:
+                return caller(calls);
         }
     }
 
@@ -166,6 +168,19 @@ public final class Contexts {
             sum += probed(sum, i);
         }
         return sum;
+    }
+
+    /** The same, and its calls are recorded only because it makes them itself. */
+    static long caller(int calls) {
+        long sum = 0;
+        for (int i = 0; i < calls; i++) {
+            sum += called(sum, i);
+        }
+        return sum;
+    }
+
+    static long called(long sum, int i) {
+        return sum * 31 + i;
     }
 
     static long step(long sum, int i) {

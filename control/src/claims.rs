@@ -15,6 +15,8 @@ pub struct ProbeRequest {
     pub template: Option<String>,
     /// The methods inside which calls are recorded, as `a.B.c > d.E.f`; everywhere if there are none.
     pub within: Option<String>,
+    /// Whether the last of these methods must be the immediate caller.
+    pub direct: bool,
     /// The condition under which calls are recorded, as `arg.0 = 'card'`.
     pub when: Option<String>,
     /// When the claim ends by itself.
@@ -65,6 +67,9 @@ messages! {
         /// The methods of the context, the outermost first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub within: Vec<ContextMethod>,
+        /// Whether only calls are recorded that the last method of the context makes itself.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub direct: bool,
         /// The condition under which calls are recorded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub condition: Option<String>,
@@ -100,9 +105,9 @@ messages! {
     pub struct ClaimRow {
         /// Its number; none for rules, which the configuration file states.
         pub id: Option<u32>,
-        /// `rules`, `user`, `persisted` (a claim that was pinned before the start) or `governor`.
+        /// `rules`, `user`, `persisted` (a claim that was pinned before the start), `diagnosis`, `governor` or `monitor`.
         pub owner: String,
-        /// `probe`, `level` (of probes that others want), `ceiling` (no higher level) or `suppress` (no probe).
+        /// `probe`, `level` (of probes that others want), `detail` (a higher level, because calls were slow), `ceiling` (no higher level), `suppress` (no probe) and others.
         pub role: String,
         /// The class, with `*` and `**`.
         pub class: String,

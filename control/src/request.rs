@@ -126,6 +126,9 @@ requests! {
         /// Calls are recorded only while these methods are executing on the thread, in this order: `a.B.c > d.E.f`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         within: Option<String>,
+        /// Calls are recorded only if the last method of `within` makes them itself, not by way of other methods.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        direct: bool,
         /// Calls are recorded only if this holds for the call of the outermost method of `within`, or of the method itself: `arg.0 = 'card'`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         when: Option<String>,

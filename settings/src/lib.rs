@@ -32,7 +32,7 @@ pub use tables::allocation::AllocationConfig;
 pub use tables::control_table::ControlConfig;
 pub use tables::governor_table::GovernorConfig;
 pub use tables::metrics_table::{KeyValue, MetricsConfig};
-pub use tables::monitor_tables::{MonitorConfig, SlowCallsConfig};
+pub use tables::monitor_tables::{Detail, MonitorConfig, SlowCallsConfig};
 pub use tables::sampler::{SamplerConfig, SamplerEngine};
 pub use tables::trace_table::{JvmEvents, ProbeClock, TraceConfig, TraceMode, WhenFull};
 pub use tables::watch_table::WatchConfig;

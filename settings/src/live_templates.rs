@@ -14,7 +14,7 @@ use crate::{Config, Diagnostic};
 impl Config {
     /// Whether the configuration asks for probes whose level can be set to any other one at any time.
     pub fn wants_live(&self) -> bool {
-        self.control.live || self.governor.wants_live()
+        self.control.live || self.governor.wants_live() || self.slow_calls.iter().any(|of| of.detail.is_some())
     }
 
     /// Compiles the rules, with the variants of templates that this configuration asks for. `presets` are pairs of name and rule file.

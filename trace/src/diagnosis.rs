@@ -1,5 +1,7 @@
 //! What a diagnosis found: which branch makes slow calls of a method slow.
 
+use crate::SlowCall;
+
 /// Nodes below each other, at most: programs that read JSON do not nest without a limit.
 const DEEPEST: usize = 256;
 
@@ -38,6 +40,10 @@ pub struct Diagnosis {
     pub notices: Vec<String>,
     /// Of one in a recording, the time from the start of the recording to its end.
     pub ended_after_nanos: Option<u64>,
+    /// Of one in a recording, the slowest calls that were recorded one by one, the slowest first.
+    pub slow_calls: Vec<SlowCall>,
+    /// Of one in a recording, how many slow calls were recorded one by one.
+    pub recorded_slow_calls: u64,
 }
 
 /// A node of a diagnosis. Figures that were not measured are `None`.

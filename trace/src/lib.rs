@@ -44,6 +44,7 @@ pub mod recording;
 mod repair;
 pub mod report;
 mod schema;
+mod slow_call;
 mod task_step;
 mod varint;
 mod watched_lengths;
@@ -61,6 +62,7 @@ pub use recording::{
     Retransform, RingOptions, SampleFrame, SampledMethod, SamplerSettings, TraceDump,
 };
 pub use repair::{Repaired, repair};
+pub use slow_call::{SlowCall, SlowCallStep};
 pub use task_step::TaskStep;
 pub use watched_lengths::{TICK_LIMIT, WatchedLengths};
 pub use watched_nesting::{EndedCall, NestingEvidence, Placement};

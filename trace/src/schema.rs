@@ -40,6 +40,7 @@ pub(crate) mod id {
     pub(crate) const RETRANSFORM: u32 = 5034;
     pub(crate) const DIAGNOSIS: u32 = 5035;
     pub(crate) const DIAGNOSIS_NODE: u32 = 5036;
+    pub(crate) const SLOW_CALL: u32 = 5037;
     pub(crate) const LATE_TICK: u32 = 5039;
     pub(crate) const BOOLEAN: u32 = 5040;
     pub(crate) const CHAR: u32 = 5041;
@@ -74,7 +75,7 @@ pub(crate) mod id {
 }
 
 /// Version of the table above and below; a reader that has seen one id may reuse what it has read for it.
-pub(crate) const METADATA_ID: u64 = 12;
+pub(crate) const METADATA_ID: u64 = 13;
 
 /// One type of the file.
 pub(crate) struct TypeDefinition {

@@ -175,6 +175,28 @@ pub(super) fn set_wants_texts(diagnosis: u8, wants: bool) {
     };
 }
 
+/// Returns the diagnosis for which the call of this frame is measured as a whole; `None` if it is for none, or for one that has ended.
+pub(super) fn measured_for(frame: usize) -> Option<u8> {
+    let at = FRAME_TABLE + frame.min(FRAMES - 1) * FRAME_WORDS;
+    let diagnosis = u8::try_from(load(at) & 7).ok().filter(|diagnosis| *diagnosis != 0)?;
+    let round = load(at + 1);
+    let is_present = round >= load(diagnosis_at(diagnosis) + 4) && round != NEVER && load(diagnosis_at(diagnosis)) != 0;
+    is_present.then_some(diagnosis)
+}
+
+/// Returns the cells that the call of this frame has used: number, calls, time. Its thread is the one that asks.
+pub(super) fn used_cells(frame: usize) -> Vec<(u32, u64, u64)> {
+    let at = FRAME_TABLE + frame.min(FRAMES - 1) * FRAME_WORDS;
+    let mut last = (load(at + 2) >> 32) as u32;
+    let mut cells = Vec::new();
+    while (last as usize) < CELLS && cells.len() < CELLS {
+        let of = at + FIRST_CELL + last as usize * CELL_WORDS;
+        cells.push((last, load(of + 2) & u64::from(u32::MAX), load(of + 1)));
+        last = load(of + 3) as u32;
+    }
+    cells
+}
+
 /// A call of a root that has not ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OpenCall {
@@ -329,7 +351,25 @@ mod tests {
         store(table + number("OPEN") / 8, halves(93, 0));
         store(table + number("OWNER") / 8, 91 << 3 | u64::from(diagnosis));
         assert_eq!(open_call(diagnosis, frame), Some(OpenCall { frame, thread: 91, start: 92, cell: 93 }));
+        let cell =
+            |cell: usize, of: &str| table + (number("FIRST_CELL") + (cell << number("CELL_STRIDE")) + number(of)) / 8;
+        store(table + number("OPEN") / 8, halves(0, 7));
+        store(cell(7, "TIME"), 94);
+        store(cell(7, "CALLS"), halves(95, 0));
+        store(cell(7, "BEFORE"), halves(0, 0));
+        store(cell(0, "TIME"), 96);
+        store(cell(0, "CALLS"), halves(1, 0));
+        store(cell(0, "BEFORE"), halves(constant("END") as u32, 0));
+        assert_eq!(number("LAST"), number("OPEN") + 4);
+        assert_eq!(used_cells(frame), [(7, 95, 94), (0, 1, 96)]);
+        set_round(diagnosis, 5);
+        store(table + number("FRAME_ROUND") / 8, 5);
+        assert_eq!(measured_for(frame), Some(diagnosis));
+        store(table + number("FRAME_ROUND") / 8, NEVER);
+        assert_eq!(measured_for(frame), None);
+        store(table + number("FRAME_ROUND") / 8, 0);
+        set_round(diagnosis, 0);
         store(table + number("OWNER") / 8, 0);
-        assert_eq!(open_call(diagnosis, frame), None);
+        assert_eq!((open_call(diagnosis, frame), measured_for(frame)), (None, None));
     }
 }

@@ -4,6 +4,7 @@
 //! `java.instr.Sites` measures in cells (`memory.rs`). A method is inserted inert; a store gives it its place.
 
 mod memory;
+mod slow_calls;
 mod statements;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +23,7 @@ use crate::classes::hierarchy::LoaderId;
 use memory::{CELLS, DIAGNOSES, LENGTHS, METHODS, MOST_PLACES};
 
 pub(crate) use memory::OpenCall;
+pub(crate) use slow_calls::{SlowCall, note_slow_call, slow_calls_left_out, take_slow_calls};
 pub(crate) use statements::ExecutedText;
 use statements::StatementClasses;
 
@@ -185,6 +187,7 @@ impl CallSites {
         memory::set_first_round(number, first_round);
         memory::forget_sums(number, true);
         statements::end(number);
+        slow_calls::begin(number);
         Ok(number)
     }
 

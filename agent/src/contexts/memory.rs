@@ -1,9 +1,9 @@
 //! The memory that anchors and conditional probes share with the agent (`java.instr.Contexts`, `java.instr.PlaceTable`): places of threads, the steps of anchors, and the last
-//! step of each probe's context.
+//! step of each probe's context, with a bit above it if this step must be the immediate caller.
 //!
 //! It is a part of the library, as classes may hold anchors whatever becomes of the session. Its pages take memory when they are touched.
 
-use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicI64, AtomicU16, AtomicU64, Ordering, fence};
 
 use records::probe_registry::HIGHEST_PROBE;
 
@@ -18,8 +18,11 @@ const NOBODY: i64 = -1;
 const ANCHORS: usize = 1 << 16;
 /// Anchor 0 and this step, the first of word 0, are for warming up.
 pub(super) const WARM_UP_STEP: u8 = 3;
-/// Bytes before that of probe 0, for the probes -5 to -1, with which Java code warms up.
+/// Entries before that of probe 0, for the probes -5 to -1, with which Java code warms up. Probe -4 asks who called.
 const IN_FRONT: usize = 5;
+const WARM_UP_DIRECT: usize = 1;
+/// Set in the entry of a probe that records only what the last method of its context calls itself.
+const DIRECT: u16 = 0x100;
 
 #[derive(Debug)]
 #[repr(C, align(64))]
@@ -53,8 +56,8 @@ static PLACE_TABLE: [Place; PLACES] = [const { Place::new() }; PLACES];
 static ANCHOR_TABLE: [Anchor; ANCHORS] =
     [const { Anchor { mask: AtomicU64::new(0), first: AtomicU64::new(0) } }; ANCHORS];
 
-static STEP_TABLE: [AtomicU8; IN_FRONT + HIGHEST_PROBE + 2] =
-    [const { AtomicU8::new(0) }; IN_FRONT + HIGHEST_PROBE + 2];
+static STEP_TABLE: [AtomicU16; IN_FRONT + HIGHEST_PROBE + 2] =
+    [const { AtomicU16::new(0) }; IN_FRONT + HIGHEST_PROBE + 2];
 
 static WITHOUT_PLACE: AtomicI64 = AtomicI64::new(0);
 
@@ -77,10 +80,11 @@ pub(super) fn addresses() -> [i64; 4] {
     }
     let warm_up = 1 << WARM_UP_STEP;
     set_anchor(0, warm_up, warm_up);
-    for byte in STEP_TABLE.iter().take(IN_FRONT) {
-        byte.store(WARM_UP_STEP, Ordering::Relaxed);
+    for (probe, entry) in STEP_TABLE.iter().enumerate().take(IN_FRONT) {
+        let direct = if probe == WARM_UP_DIRECT { DIRECT } else { 0 };
+        entry.store(direct | u16::from(WARM_UP_STEP), Ordering::Relaxed);
     }
-    let steps = STEP_TABLE.get(IN_FRONT).map_or(0, |byte| byte.as_ptr() as i64);
+    let steps = STEP_TABLE.get(IN_FRONT).map_or(0, |entry| entry.as_ptr() as i64);
     [PLACE_TABLE.as_ptr() as i64, ANCHOR_TABLE.as_ptr() as i64, steps, WITHOUT_PLACE.as_ptr() as i64]
 }
 
@@ -111,10 +115,10 @@ pub(super) fn set_anchor(anchor: usize, mask: u64, first: u64) {
     of.mask.store(mask, Ordering::SeqCst);
 }
 
-/// Sets the last step of a probe's context; 0: the probe is inside no context ever.
-pub(super) fn set_last_step(probe: u32, step: u8) {
-    if let Some(byte) = STEP_TABLE.get(IN_FRONT + probe as usize) {
-        byte.store(step, Ordering::SeqCst);
+/// Sets the last step of a probe's context, and whether this method must be the immediate caller. Step 0: the probe is inside no context ever.
+pub(super) fn set_last_step(probe: u32, step: u8, is_direct: bool) {
+    if let Some(entry) = STEP_TABLE.get(IN_FRONT + probe as usize) {
+        entry.store(u16::from(step) | if is_direct { DIRECT } else { 0 }, Ordering::SeqCst);
     }
 }
 
@@ -180,6 +184,8 @@ mod tests {
         }
         assert_eq!(offset_of!(Anchor, mask), 0, "Java code reads the mask at the beginning");
         assert_eq!(constant("WARM_UP_ID"), -(IN_FRONT as i64));
+        assert_eq!(constant("DIRECT_WARM_UP_ID"), WARM_UP_DIRECT as i64 - IN_FRONT as i64);
+        assert_eq!((1 << constant("STEP_STRIDE"), constant("DIRECT")), (size_of::<AtomicU16>(), i64::from(DIRECT)));
         assert_eq!(!(constant("RESTORE") | constant("WORD")).cast_unsigned(), STEP_BITS);
     }
 }

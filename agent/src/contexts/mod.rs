@@ -4,6 +4,7 @@
 //! makes. Anchors are inserted inert; a context is armed by stores into the table of anchors, and disarmed by such stores at once. Its steps
 //! become those of another context only when no thread can have their bits. Or nothing is noted, and stacks are walked (`stack.rs`).
 
+mod immediate_caller;
 mod memory;
 mod stack;
 mod steps;
@@ -13,15 +14,17 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use control::ContextFigures;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use rustc_hash::{FxHashMap, FxHashSet};
 use settings::ContextPlace;
 
 use crate::conditions::{self, StepCondition};
-use crate::jvm::{Jni, Jvmti};
+use crate::jvm::{Jni, Jvmti, OwnStack};
 use memory::{HeldPlace, WORDS};
 use stack::NamedMethod;
 use steps::{FreeSteps, bit_of, word_of};
+
+pub(crate) use immediate_caller::ImmediateCaller;
 
 /// An anchor that never has a step.
 pub(crate) const INERT_ANCHOR: u32 = 4;
@@ -35,6 +38,8 @@ pub(crate) struct Context {
     steps: Vec<u8>,
     /// The conditions of steps; none for the others.
     conditions: Vec<(u8, Arc<StepCondition>)>,
+    /// Set if only calls are meant that the last method makes itself.
+    caller: Option<Arc<ImmediateCaller>>,
 }
 
 impl PartialEq for Context {
@@ -93,7 +98,11 @@ pub(crate) struct MethodAnchors {
 
 /// All contexts of this process.
 #[derive(Debug, Default)]
-pub(crate) struct Contexts(Mutex<State>);
+pub(crate) struct Contexts {
+    state: Mutex<State>,
+    /// By the last step of their context, for probes that ask for it.
+    callers: RwLock<FxHashMap<u8, Arc<ImmediateCaller>>>,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -158,7 +167,7 @@ pub(crate) fn place() -> ContextPlace {
 /// Walks the stack of the present thread; returns the address of a place with the words that it amounts to, 0 if that is not to be had.
 pub(crate) fn walk(jvmti: Jvmti, jni: &Jni<'_>) -> i64 {
     let Some(executing) = stack::executing(jvmti, jni) else { return 0 };
-    let words = of_process().0.lock().words_of(&executing);
+    let words = of_process().state.lock().words_of(&executing);
     memory::walked(words)
 }
 
@@ -170,14 +179,16 @@ impl Contexts {
         [places, anchors, steps, without_place, place() as i64]
     }
 
-    /// Returns the context of this text, for one claim more; it is not armed. Some of its methods have conditions.
+    /// Returns the context of this text, for one claim more; it is not armed. Some of its methods have conditions, and the last one may have to be the
+    /// immediate `caller`.
     pub(crate) fn open(
         &self,
         text: &str,
         methods: usize,
         conditions: Vec<(usize, StepCondition)>,
+        caller: Option<ImmediateCaller>,
     ) -> Result<Arc<Context>, String> {
-        let state = &mut *self.0.lock();
+        let state = &mut *self.state.lock();
         if let Some(open) = state.open.get_mut(text) {
             open.users += 1;
             return Ok(Arc::clone(&open.context));
@@ -191,7 +202,11 @@ impl Contexts {
         }
         let with_step = |(at, condition): (usize, StepCondition)| Some((steps.get(at).copied()?, Arc::new(condition)));
         let conditions = conditions.into_iter().filter_map(with_step).collect();
-        let context = Arc::new(Context { text: text.into(), steps, conditions });
+        let caller = caller.map(Arc::new);
+        if let Some((caller, last)) = caller.as_ref().zip(steps.last()) {
+            self.callers.write().insert(*last, Arc::clone(caller));
+        }
+        let context = Arc::new(Context { text: text.into(), steps, conditions, caller });
         let open = Open { context: Arc::clone(&context), users: 1, probes: Vec::new() };
         state.open.insert(Arc::clone(&context.text), open);
         Ok(context)
@@ -199,24 +214,27 @@ impl Contexts {
 
     /// From now on threads that execute the methods are inside the context.
     pub(crate) fn arm(&self, context: &Context) {
-        self.0.lock().set_armed(context, true);
+        self.state.lock().set_armed(context, true);
     }
 
     /// Takes the context from one claim. Returns whether it was the last one: then no thread is inside the context from now on, and the steps are to be
     /// retired.
     pub(crate) fn close(&self, context: &Context) -> bool {
-        let state = &mut *self.0.lock();
+        let state = &mut *self.state.lock();
         let Some(open) = state.open.get_mut(&context.text) else { return false };
         open.users -= 1;
         if open.users > 0 {
             return false;
         }
-        open.probes.iter().for_each(|probe| memory::set_last_step(*probe, 0));
+        open.probes.iter().for_each(|probe| memory::set_last_step(*probe, 0, false));
         state.open.remove(&context.text);
         state.methods.values_mut().for_each(|steps| steps.retain(|step| !context.steps.contains(step)));
         state.methods.retain(|_, steps| !steps.is_empty());
         state.set_armed(context, false);
         context.conditions.iter().for_each(|(_, condition)| conditions::remove(condition));
+        if context.caller.is_some() {
+            context.steps.last().map(|last| self.callers.write().remove(last));
+        }
         true
     }
 
@@ -231,24 +249,24 @@ impl Contexts {
     /// Closes all contexts: nothing is recorded any more.
     pub(crate) fn close_all(&self) {
         let all: Vec<(Arc<Context>, usize)> =
-            self.0.lock().open.values().map(|open| (Arc::clone(&open.context), open.users)).collect();
+            self.state.lock().open.values().map(|open| (Arc::clone(&open.context), open.users)).collect();
         for (context, users) in all {
             let is_closed = (0..users).any(|_| self.close(&context));
             // Not if the claim ended meanwhile: who ended it retires the steps.
-            self.0.lock().closed.extend(is_closed.then_some(context));
+            self.state.lock().closed.extend(is_closed.then_some(context));
         }
     }
 
     /// Retires the steps of the contexts that were closed together, when the classes have been restored, or not all of them.
     pub(crate) fn retire_closed(&self, is_clean: bool) {
-        let closed = std::mem::take(&mut self.0.lock().closed);
+        let closed = std::mem::take(&mut self.state.lock().closed);
         closed.iter().for_each(|context| self.retire(context, is_clean));
     }
 
     /// Notes that no class has anchors for the steps of a closed context any more, or that some still do (`is_clean` is false): then nobody gets these
     /// steps again.
     pub(crate) fn retire(&self, context: &Context, is_clean: bool) {
-        let state = &mut *self.0.lock();
+        let state = &mut *self.state.lock();
         context.steps.iter().for_each(|step| _ = state.classes.remove(step));
         if is_clean {
             let (steps, held) = (context.steps.clone(), memory::held_places());
@@ -260,7 +278,7 @@ impl Contexts {
 
     /// Returns the names of classes with anchors for the steps of a context that were noted since the last time.
     pub(crate) fn take_classes(&self, context: &Context) -> FxHashSet<Arc<[u8]>> {
-        let state = &mut *self.0.lock();
+        let state = &mut *self.state.lock();
         context.steps.iter().filter_map(|step| state.classes.remove(step)).flatten().collect()
     }
 
@@ -268,7 +286,7 @@ impl Contexts {
     /// that have ended meanwhile are left out.
     pub(crate) fn anchors(&self, method: [&[u8]; 3], steps: &[AnchorStep]) -> MethodAnchors {
         let [class, name, descriptor] = method;
-        let state = &mut *self.0.lock();
+        let state = &mut *self.state.lock();
         let mut of_method = Vec::new();
         let mut masks = [0_u64; WORDS];
         let mut anchors = MethodAnchors::default();
@@ -298,24 +316,30 @@ impl Contexts {
 
     /// Whether a class has anchors for the method of a context at this position.
     pub(crate) fn is_anchored(&self, context: &Context, method: usize) -> bool {
-        let state = self.0.lock();
+        let state = self.state.lock();
         context.steps.get(method).is_some_and(|step| state.classes.contains_key(step))
     }
 
     /// A conditional probe of this number records inside the context.
     pub(crate) fn begin_probe(&self, probe: u32, context: &Context) {
-        let state = &mut *self.0.lock();
+        let state = &mut *self.state.lock();
         // A class that passed the hook with a claim that has ended since.
         let Some(open) = state.open.get_mut(&context.text).filter(|open| *open.context == *context) else { return };
         if !open.probes.contains(&probe) {
             open.probes.push(probe);
         }
-        memory::set_last_step(probe, context.steps.last().copied().unwrap_or(0));
+        memory::set_last_step(probe, context.steps.last().copied().unwrap_or(0), context.caller.is_some());
+    }
+
+    /// Whether the method whose probe asks was called by the last method of the context with this last step.
+    pub(crate) fn is_called_directly(&self, stack: OwnStack<'_>, last_step: u8) -> bool {
+        let caller = self.callers.read().get(&last_step).cloned();
+        caller.is_some_and(|caller| caller.is_caller_on(stack))
     }
 
     /// Returns how much of the tables is in use; `None` if there was no context yet.
     pub(crate) fn figures(&self) -> Option<ContextFigures> {
-        let state = &mut *self.0.lock();
+        let state = &mut *self.state.lock();
         if state.anchors.is_empty() && state.open.is_empty() {
             return None;
         }
@@ -437,9 +461,9 @@ mod tests {
     #[test]
     fn a_context_that_has_ended_gets_no_anchors_and_leaves_its_steps_to_others() {
         let contexts = Contexts::default();
-        let context = contexts.open("a.B.c > d.E.f", 2, Vec::new()).unwrap();
+        let context = contexts.open("a.B.c > d.E.f", 2, Vec::new(), None).unwrap();
         assert!(
-            Arc::ptr_eq(&context, &contexts.open("a.B.c > d.E.f", 2, Vec::new()).unwrap()),
+            Arc::ptr_eq(&context, &contexts.open("a.B.c > d.E.f", 2, Vec::new(), None).unwrap()),
             "the same text is the same context"
         );
         assert_eq!(contexts.anchors([b"a/B", b"c", b"()V"], &steps(&context)).plain.len(), 1, "one word");
@@ -451,31 +475,31 @@ mod tests {
         );
         assert_eq!(contexts.take_classes(&context), FxHashSet::from_iter([Arc::from(&b"a/B"[..])]));
         contexts.retire(&context, true);
-        assert_eq!(contexts.open("x.Y.z > u.V.w", 2, Vec::new()).unwrap().steps(), context.steps());
+        assert_eq!(contexts.open("x.Y.z > u.V.w", 2, Vec::new(), None).unwrap().steps(), context.steps());
     }
 
     #[test]
     fn steps_whose_anchors_stay_in_classes_are_not_given_again() {
         let contexts = Contexts::default();
-        let context = contexts.open("a.B.c", 1, Vec::new()).unwrap();
+        let context = contexts.open("a.B.c", 1, Vec::new(), None).unwrap();
         contexts.anchors([b"a/B", b"c", b"()V"], &steps(&context));
         contexts.close_all();
         assert!(!contexts.close(&context), "it is closed once");
         contexts.retire_closed(false);
-        assert_ne!(contexts.open("d.E.f", 1, Vec::new()).unwrap().steps(), context.steps());
+        assert_ne!(contexts.open("d.E.f", 1, Vec::new(), None).unwrap().steps(), context.steps());
     }
 
     /// By the rule of decision 055: the last bit is set if and only if the methods that are executing contain the sequence.
     #[test]
     fn a_stack_amounts_to_the_bits_that_its_anchors_would_have_set() {
         let contexts = Contexts::default();
-        let context = contexts.open("a.A.m > b.B.m > a.A.m", 3, Vec::new()).unwrap();
+        let context = contexts.open("a.A.m > b.B.m > a.A.m", 3, Vec::new(), None).unwrap();
         let step = |at: usize| AnchorStep { context: Arc::clone(&context), step: context.steps()[at] };
         contexts.anchors([b"a/A", b"m", b"()V"], &[step(0), step(2)]);
         contexts.anchors([b"b/B", b"m", b"()V"], &[step(1)]);
         let is_inside = |stack: &[&str]| {
             let executing = stack.iter().map(|class| Arc::new(NamedMethod::new(class.as_bytes(), b"m", b"()V")));
-            let words = contexts.0.lock().words_of(&executing.collect::<Vec<_>>());
+            let words = contexts.state.lock().words_of(&executing.collect::<Vec<_>>());
             words[word_of(context.steps()[2])] & bit_of(context.steps()[2]) != 0
         };
         assert!(!is_inside(&["a/A", "b/B", "a/A"]), "not armed yet");
@@ -491,16 +515,17 @@ mod tests {
     fn a_request_that_fails_leaves_nothing() {
         let contexts = Contexts::default();
         let free = contexts.figures();
-        let context = contexts.open("a.B.c > d.E.f", 2, Vec::new()).unwrap();
+        let context = contexts.open("a.B.c > d.E.f", 2, Vec::new(), None).unwrap();
         contexts.give_up(&context);
         assert_eq!(contexts.figures(), free);
-        let all: Vec<_> = (0..12).map(|at| contexts.open(&format!("a.B.c{at}"), 16, Vec::new()).unwrap()).collect();
-        let reason = contexts.open("too.Much.here", 16, Vec::new()).unwrap_err();
+        let all: Vec<_> =
+            (0..12).map(|at| contexts.open(&format!("a.B.c{at}"), 16, Vec::new(), None).unwrap()).collect();
+        let reason = contexts.open("too.Much.here", 16, Vec::new(), None).unwrap_err();
         assert!(
             reason.contains("no room for a context of 16 methods") && reason.contains("12 contexts are in use"),
             "{reason}"
         );
-        assert!(contexts.open("short.One.here", 3, Vec::new()).is_ok(), "between the others");
+        assert!(contexts.open("short.One.here", 3, Vec::new(), None).is_ok(), "between the others");
         assert_eq!(all.len(), 12);
     }
 }

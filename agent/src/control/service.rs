@@ -253,6 +253,7 @@ impl Service {
                 level,
                 template,
                 within,
+                direct,
                 when,
                 seconds,
                 calls,
@@ -264,7 +265,7 @@ impl Service {
                 most,
             } => {
                 let limits = ClaimLimits { seconds, calls, cycles, healthy_seconds, while_healthy, while_connected };
-                let request = ProbeRequest { methods, level, template, within, when, limits, pin, most };
+                let request = ProbeRequest { methods, level, template, within, direct, when, limits, pin, most };
                 let stays_connected = answer.id.is_some();
                 let make = || controlled.probe(&request);
                 answer.give(if while_connected { self.clients.make(stays_connected, claims, make) } else { make() });

@@ -133,7 +133,7 @@ fn conditional_probes(mut wishes: Vec<(&Arc<Context>, TemplateId, (u32, Level))>
 }
 
 /// The order of levels by what they record.
-pub(super) fn rank(level: Level) -> u8 {
+pub(crate) fn rank(level: Level) -> u8 {
     match level {
         Level::Off => 0,
         Level::Watch => 1,
@@ -214,7 +214,7 @@ mod tests {
     fn a_probe_inside_a_context_is_another_one_and_anchors_stay_whatever_is_suppressed() {
         let ids = ids();
         let contexts = Contexts::default();
-        let context = |text: &str| contexts.open(text, 1, Vec::new()).unwrap();
+        let context = |text: &str| contexts.open(text, 1, Vec::new(), None).unwrap();
         let conditional =
             |claim, text: &str, level| Wish::Conditional { claim, template: ids[0], level, context: context(text) };
         let wishes = [

@@ -23,6 +23,8 @@ pub(crate) struct RequestedProbes {
     pub(crate) level: Level,
     /// The methods inside which the probes record, the outermost first; none: everywhere.
     pub(crate) within: Arc<[RequestedProbes]>,
+    /// Whether they record only what the last of these methods calls itself.
+    pub(crate) direct: bool,
     /// The condition under which they record, if there is one.
     pub(crate) condition: Option<Arc<RequestedCondition>>,
     glob: NameGlob,
@@ -61,6 +63,8 @@ const REQUEST_BEGINS: &str = "*.servlet.http.HttpServlet.service";
 const MOST_STEPS: usize = 16;
 /// Between the methods of a context.
 const INSIDE: &str = " > ";
+/// After the methods of a context whose last one must be the immediate caller.
+pub(crate) const DIRECTLY: &str = " (direct)";
 
 impl RequestedProbes {
     /// Reads `package.Class.method` with `*` and `**`.
@@ -79,6 +83,7 @@ impl RequestedProbes {
             template: template.to_owned(),
             level,
             within: Arc::default(),
+            direct: false,
             condition: None,
             glob,
             class_glob,
@@ -94,6 +99,16 @@ impl RequestedProbes {
         let within = methods.split('>').map(step).collect::<Result<Arc<[_]>, _>>()?;
         check_length(&within)?;
         Ok(RequestedProbes { within, ..self })
+    }
+
+    /// The same, but recording only calls that the last method of the context makes itself.
+    pub(crate) fn directly(self) -> Result<RequestedProbes, String> {
+        if self.within.is_empty() {
+            return Err(
+                "there is no context whose last method could be the immediate caller: name it (`--in`)".to_owned()
+            );
+        }
+        Ok(RequestedProbes { direct: true, ..self })
     }
 
     /// The same, but recording only if a condition holds: for the call of the outermost method of the context, or of the recorded method. What it
@@ -140,10 +155,16 @@ impl RequestedProbes {
         Ok(RequestedProbes { within: within.into(), condition: Some(Arc::new(condition)), ..self })
     }
 
-    /// Returns the context as text, if there is one: its methods, the outermost first, and its condition.
-    pub(crate) fn context(&self) -> Option<String> {
+    /// Returns the methods of the context as text, if there are any: the outermost first.
+    fn methods_within(&self) -> Option<String> {
         let methods: Vec<String> = self.within.iter().map(RequestedProbes::text).collect();
-        let methods = (!methods.is_empty()).then(|| methods.join(INSIDE))?;
+        (!methods.is_empty()).then(|| methods.join(INSIDE))
+    }
+
+    /// Returns the context as text, if there is one: its methods, whether the last one must be the immediate caller, and its condition.
+    pub(crate) fn context(&self) -> Option<String> {
+        let methods = self.methods_within()?;
+        let methods = if self.direct { format!("{methods}{DIRECTLY}") } else { methods };
         Some(match &self.condition {
             Some(condition) if condition.is_own => format!("{methods} itself when {}", condition.text()),
             Some(condition) => format!("{methods} when {}", condition.text()),
@@ -156,7 +177,12 @@ impl RequestedProbes {
         if let Some(condition) = &self.condition {
             return condition.asked_within.clone();
         }
-        self.context()
+        self.methods_within()
+    }
+
+    /// Returns the method that must be the immediate caller.
+    pub(crate) fn immediate_caller(&self) -> Option<&NameGlob> {
+        self.within.last().filter(|_| self.direct).map(|last| &last.glob)
     }
 
     /// Returns the condition as it was asked for.
@@ -168,7 +194,7 @@ impl RequestedProbes {
     pub(crate) fn wants_the_same(&self, other: &RequestedProbes) -> bool {
         let wanted = |of: &RequestedProbes| {
             let condition = of.asked_condition().map(str::to_owned);
-            (of.text(), of.asked_within(), condition, of.template.clone(), of.level)
+            (of.text(), (of.asked_within(), of.direct), condition, of.template.clone(), of.level)
         };
         wanted(self) == wanted(other)
     }
@@ -259,6 +285,14 @@ mod tests {
         for wrong in ["", "a.B.c >", "a", "> a.B.c"] {
             assert!(within(wrong).is_err(), "{wrong}");
         }
+        let direct = within("a.B.c > d.E.f").unwrap().directly().unwrap();
+        assert_eq!(direct.context().as_deref(), Some("a.B.c > d.E.f (direct)"));
+        assert_eq!(direct.asked_within().as_deref(), Some("a.B.c > d.E.f"));
+        assert!(direct.immediate_caller().is_some_and(|last| last.matches(b"d/E/f") && !last.matches(b"a/B/c")));
+        assert!(!direct.wants_the_same(&within("a.B.c > d.E.f").unwrap()));
+        let conditional = direct.when("arg.0 = 5", false).unwrap();
+        assert_eq!(conditional.context().as_deref(), Some("a.B.c > d.E.f (direct) when arg.0 = 5"));
+        assert!(RequestedProbes::parse("x.Y.z", "timed", Level::Time).unwrap().directly().is_err());
         let methods = |count: usize| vec!["a.B.c"; count].join(" > ");
         assert!(within(&methods(16)).is_ok() && within(&methods(17)).unwrap_err().contains("16 are allowed"));
     }

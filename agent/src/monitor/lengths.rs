@@ -93,6 +93,11 @@ impl Lengths {
         self.by_number.iter().filter(|(_, of)| of.lately().count() > 0).map(|(number, _)| *number)
     }
 
+    /// Returns from which length on calls under a number are slow, as earlier ones say.
+    pub(crate) fn learnt_limit(&self, number: u32) -> Option<u64> {
+        self.by_number.get(&number)?.learnt_limit()
+    }
+
     /// Returns the probes with slow calls in the last minute, those first whose slow calls took most time. `slow_from` says of each number from which length on
     /// its calls are slow; numbers of which it says nothing are left out.
     pub(crate) fn slow_calls(&self, slow_from: impl Fn(u32) -> Option<SlowFrom>) -> Vec<SlowCalls> {
@@ -118,14 +123,16 @@ impl OfNumber {
         lately
     }
 
+    fn learnt_limit(&self) -> Option<u64> {
+        let of = |durations: &Durations| learnt(&durations.by_length().collect::<Vec<_>>());
+        of(&self.before).or_else(|| of(&self.lately()))
+    }
+
     fn slow_calls(&self, number: u32, slow_from: SlowFrom) -> Option<SlowCalls> {
         let lately = self.lately();
         let slower_than = match slow_from {
             SlowFrom::Stated(nanos) => nanos,
-            SlowFrom::Learnt => {
-                let of = |durations: &Durations| learnt(&durations.by_length().collect::<Vec<_>>());
-                of(&self.before).or_else(|| of(&lately))?
-            }
+            SlowFrom::Learnt => self.learnt_limit()?,
         };
         let usual = if self.before.count() > 0 { &self.before } else { &lately };
         let median = (usual.percentile(50.0) * 1e9).round() as u64;

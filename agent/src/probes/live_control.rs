@@ -29,6 +29,7 @@ mod changes;
 mod claimed;
 mod held;
 mod overruled;
+mod raised;
 
 use arming::Unarmed;
 pub(crate) use changes::{Governing, LevelChange, LevelsSet};
@@ -82,6 +83,8 @@ struct State {
     level_claims: BTreeMap<u32, (String, Level)>,
     /// The levels to which the governor has lowered probes, with the reasons.
     ceilings: FxHashMap<u32, (Level, String)>,
+    /// The levels to which the monitor has raised probes, with the reasons.
+    raised: FxHashMap<u32, (Level, String)>,
     decisions: VecDeque<String>,
     last: Option<Last>,
     kept: Kept,
@@ -261,14 +264,15 @@ impl LiveControl {
         self.change(state, probe, (owner, reason.to_owned()), to)
     }
 
-    /// Sets a level; `None` if the probe is at this level already.
+    /// Sets a level; `None` if the probe is at this level already. The monitor has not raised it any more.
     fn change(
         &self,
-        state: &State,
+        state: &mut State,
         probe: u32,
         (owner, reason): (&'static str, String),
         to: Level,
     ) -> Option<LevelChange> {
+        state.raised.remove(&probe);
         let from = self.levels.get(probe);
         self.levels.set(probe, to);
         if from == to {

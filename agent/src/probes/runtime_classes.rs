@@ -8,13 +8,13 @@ use std::ffi::{CStr, CString};
 use classfile::ModifiedUtf8;
 use settings::ContextPlace;
 
-use crate::call_sites::{CallSites, Sum};
+use crate::call_sites::{self, CallSites, Sum};
 use crate::conditions;
 use crate::config::embedded;
 use crate::contexts::{self, Contexts};
 use crate::jvm::{
-    self, ContextClasses, GlobalClass, Jni, Jvmti, LoadedClass, LoadedClasses, NanoClock, ObjectRef, RecorderClasses,
-    RecorderNatives, StaticDoubleField, StaticLongField, counter,
+    self, ContextClasses, GlobalClass, Jni, Jvmti, LoadedClass, LoadedClasses, NanoClock, ObjectRef, OwnStack,
+    RecorderClasses, RecorderNatives, StaticDoubleField, StaticLongField, counter,
 };
 use crate::jvm_figures::{FullCalls, exceptions};
 
@@ -107,10 +107,13 @@ impl RuntimeClasses {
         jvm::register_recorder_natives(jni, RecorderClasses { ring, live, watch, sections }, natives)
             .map_err(|error| error.to_string())?;
         let (of_contexts, of_sites) = (Contexts::addresses(), CallSites::addresses());
+        let slow_call_ends = call_sites::note_slow_call;
         let of_context_classes = (ContextClasses { contexts, places, place_table }, of_contexts);
-        jvm::register_table_natives(jni, of_context_classes, (sites, of_sites), note_executed)
+        jvm::register_table_natives((jvmti, jni), of_context_classes, (sites, of_sites), note_executed, slow_call_ends)
             .map_err(|error| error.to_string())?;
         jvm::register_stack_walk(jvmti, jni, places, contexts::walk).map_err(|error| error.to_string())?;
+        let asked = |stack: OwnStack<'_>, last_step: u8| contexts::of_process().is_called_directly(stack, last_step);
+        jvm::register_caller_native(jvmti, jni, contexts, asked).map_err(|error| error.to_string())?;
         jvm::register_condition_natives(jvmti, jni, conditions, conditions::evaluate)
             .map_err(|error| error.to_string())?;
         jvm::register_full_natives(jvmti, jni, full, exceptions::thrown).map_err(|error| error.to_string())?;

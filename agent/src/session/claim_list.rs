@@ -32,6 +32,7 @@ impl Session {
                 claims.extend(anchors);
             }
             claims.extend(self.instrumentation.live.level_claims());
+            claims.extend(self.instrumentation.live.raised());
             claims.extend(self.instrumentation.live.ceilings());
             claims.extend(self.instrumentation.withdrawn.iter().flat_map(|withdrawn| withdrawn.claim_rows()));
         }

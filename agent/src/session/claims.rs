@@ -15,7 +15,7 @@ use trace::report::counted;
 use super::{Kinds, Session};
 use crate::call_sites;
 use crate::conditions::StepCondition;
-use crate::contexts::{self, Context};
+use crate::contexts::{self, Context, ImmediateCaller};
 use crate::desired::generation::Generation;
 use crate::desired::withdrawn_probes::WithdrawnProbes;
 use crate::desired::{Claim, RequestedProbes};
@@ -50,7 +50,8 @@ pub(super) fn open_context(
     let of_step = |(at, condition, is_own): (usize, &Condition, bool)| {
         (at, StepCondition::new(condition.clone(), is_own, allowed))
     };
-    contexts::of_process().open(&text, probes.within.len(), conditions.map(of_step).collect()).map(Some)
+    let caller = probes.immediate_caller().cloned().map(ImmediateCaller::new);
+    contexts::of_process().open(&text, probes.within.len(), conditions.map(of_step).collect(), caller).map(Some)
 }
 
 impl Session {
@@ -67,6 +68,7 @@ impl Session {
             Some(context) => probes.within(context)?,
             None => probes,
         };
+        let probes = if request.direct { probes.directly()? } else { probes };
         let probes = self.with_condition(probes, request.when.as_deref())?;
         let before = self.instrumentation.generation();
         let mut counted_methods = Vec::new();
@@ -110,7 +112,18 @@ impl Session {
         let classes = outcome.changed.iter().filter(has_probes).count();
         let within = self.context_methods(&claim, counted_methods.into_iter().skip(1));
         let condition = probes.asked_condition().map(str::to_owned);
-        Ok(Probed { claim: id, methods, classes, waiting, refused, overruled, expires, within, condition })
+        Ok(Probed {
+            claim: id,
+            methods,
+            classes,
+            waiting,
+            refused,
+            overruled,
+            expires,
+            within,
+            direct: request.direct,
+            condition,
+        })
     }
 
     /// Returns the methods of a claim's context; one that gets no anchor in any class counts none, whatever its name matches.

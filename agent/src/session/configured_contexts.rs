@@ -96,6 +96,7 @@ fn requested(setup: &Setup, context: &ContextConfig) -> Result<RequestedProbes, 
     let methods = context.methods.as_deref().unwrap_or_default();
     let probes = RequestedProbes::parse(methods, context.template_name(), context.level)?;
     let probes = context.within.as_deref().into_iter().try_fold(probes, RequestedProbes::within)?;
+    let probes = if context.direct { probes.directly()? } else { probes };
     let probes = context.when.as_deref().into_iter().try_fold(probes, |probes, when| probes.when(when, false))?;
     for pattern in probes.patterns() {
         pattern.rules(&setup.templates, &setup.config.exclude)?;

@@ -1,22 +1,27 @@
-//! Which methods have slow calls, and diagnoses of them that nobody has asked for (`[monitor]`, `[[slow-calls]]`, `instr suspects`).
+//! Which methods have slow calls, and diagnoses of them that nobody has asked for (`[monitor]`, `[[slow-calls]]`, `instr suspects`). `details` raises levels.
+
+mod details;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use control::{DiagnoseRequest, Refusal, Suspect, SuspectList};
 use instrument_core::level::Level;
+use metrics::Durations;
 use parking_lot::Mutex;
 use records::probe_registry::{KnownProbe, ProbeDescription};
-use rustc_hash::FxHashSet;
-use settings::{Config, MonitorConfig, SlowCallsConfig};
+use rustc_hash::{FxHashMap, FxHashSet};
+use settings::{Config, Detail, MonitorConfig, SlowCallsConfig};
 
 use super::Session;
 use crate::call_sites::method_text;
+use crate::desired::DIRECTLY;
 use crate::desired::generation::Generation;
 use crate::desired::live_selection::{LiveSelection, category_of};
 use crate::jvm::block_signals;
-use crate::monitor::{Lengths, Restraint, Restraints, SlowCalls, SlowFrom};
+use crate::monitor::{DetailRule, Lengths, Restraint, Restraints, SlowCalls, SlowFrom};
 use crate::recorder::{Looker, RecentCalls};
+use details::RaisedLevels;
 
 const LOOK: Duration = Duration::from_secs(1);
 /// Between two looks for a method to diagnose.
@@ -42,6 +47,7 @@ struct State {
     searched: Option<Instant>,
     asked: Option<Instant>,
     begun: Restraints,
+    raised: RaisedLevels,
     /// The claims of diagnoses that it has begun.
     claims: Vec<u32>,
     /// A thread looks for a method to diagnose, or begins a diagnosis.
@@ -49,7 +55,14 @@ struct State {
 }
 
 /// Which calls of which methods are slow.
-struct Limits(Vec<(Option<LiveSelection>, SlowFrom)>);
+struct Limits(Vec<Limit>);
+
+/// From which length on calls of these methods are slow; of all others if there are none.
+struct Limit {
+    methods: Option<LiveSelection>,
+    from: SlowFrom,
+    detail: Option<DetailRule>,
+}
 
 /// A probe with slow calls.
 struct Found {
@@ -68,23 +81,37 @@ impl Limits {
     fn of(slow_calls: &[SlowCallsConfig], methods: Option<LiveSelection>, slower_than_us: Option<u64>) -> Limits {
         if methods.is_some() || slower_than_us.is_some() || slow_calls.is_empty() {
             let from = slower_than_us.map_or(SlowFrom::Learnt, |micros| SlowFrom::Stated(micros.saturating_mul(1_000)));
-            return Limits(vec![(methods, from)]);
+            return Limits(vec![Limit { methods, from, detail: None }]);
         }
         let limit = |config: &SlowCallsConfig| {
             let stated = config.slower_than.map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
             // The pattern was checked when the configuration was read.
             let methods = config.methods.as_ref().and_then(|methods| LiveSelection::parse(methods.get_ref()).ok());
-            (methods, stated.map_or(SlowFrom::Learnt, SlowFrom::Stated))
+            let from = stated.map_or(SlowFrom::Learnt, SlowFrom::Stated);
+            Limit { methods, from, detail: detail_rule(config) }
         };
         Limits(slow_calls.iter().map(limit).collect())
     }
 
     fn of_probe(&self, probe: &ProbeDescription, generation: &Generation) -> Option<(SlowFrom, Option<String>)> {
-        let takes = |methods: &Option<LiveSelection>| {
-            methods.as_ref().is_none_or(|methods| methods.takes(probe, generation.templates()))
-        };
-        let (methods, from) = self.0.iter().find(|(methods, _)| takes(methods))?;
+        let Limit { methods, from, .. } = self.limit_of(probe, generation)?;
         Some((*from, methods.as_ref().map(LiveSelection::text)))
+    }
+
+    /// When the level of a probe is raised, and from which length on its calls are slow.
+    fn detail_of(&self, probe: &ProbeDescription, generation: &Generation) -> Option<(SlowFrom, DetailRule)> {
+        let Limit { from, detail, .. } = self.limit_of(probe, generation)?;
+        Some((*from, (*detail)?))
+    }
+
+    fn has_details(&self) -> bool {
+        self.0.iter().any(|limit| limit.detail.is_some())
+    }
+
+    fn limit_of(&self, probe: &ProbeDescription, generation: &Generation) -> Option<&Limit> {
+        let takes =
+            |limit: &&Limit| limit.methods.as_ref().is_none_or(|methods| methods.takes(probe, generation.templates()));
+        self.0.iter().find(takes)
     }
 }
 
@@ -103,13 +130,14 @@ impl Session {
             {
                 rates.lock().look_away(Looker::Monitor);
             }
+            self.end_details(&mut state);
             return;
         }
         if state.looked.is_some_and(|looked| now.saturating_duration_since(looked) < LOOK) {
             return;
         }
         state.looked = Some(now);
-        self.look_at_lengths(&mut state, now);
+        self.look_at_lengths(&mut state, &generation, now);
         let is_time = state.searched.is_none_or(|searched| now.saturating_duration_since(searched) >= SEARCH);
         if is_time && !state.is_searching && config.monitor.as_ref().is_some_and(|monitor| monitor.diagnose) {
             state.searched = Some(now);
@@ -118,13 +146,14 @@ impl Session {
         }
     }
 
-    fn look_at_lengths(&self, state: &mut State, now: Instant) {
+    fn look_at_lengths(&self, state: &mut State, generation: &Generation, now: Instant) {
         let Some(rates) = &self.rates else { return };
         let lately = rates.lock().look(Looker::Monitor);
         // Level watch sees calls at ticks, some of which come late.
         let clear =
             |(number, RecentCalls { durations, blurred }): (usize, RecentCalls)| (number, durations.without(&blurred));
-        let lately = lately.into_iter().map(clear).collect();
+        let lately: FxHashMap<usize, Durations> = lately.into_iter().map(clear).collect();
+        self.look_at_details(state, &lately, generation, now);
         state.lengths.get_or_insert_with(|| Lengths::new(now)).add(lately, now);
     }
 
@@ -154,7 +183,7 @@ impl Session {
         let suspects = found.into_iter().map(|found| {
             let diagnosed = self.diagnoses.about(&found.method, found.context.as_deref());
             let why_not = || {
-                let conditional = "its calls are recorded under a condition: diagnose it by `--when`".to_owned();
+                let conditional = "its calls are recorded under a condition, or only those of an immediate caller: diagnose it by `--when` and `--in`".to_owned();
                 let restrained =
                     || state.begun.why_not(&found.method, now, self.under_way(&state), restraint(&monitor));
                 if found.has_condition() { Some(conditional) } else { restrained() }
@@ -292,15 +321,29 @@ impl Session {
 }
 
 impl Found {
-    /// A claim records its calls only if a condition holds: which one, its context says in words only.
+    /// A claim records its calls only if a condition holds, or only those of an immediate caller: which one, its context says in words only.
     fn has_condition(&self) -> bool {
-        self.context.as_ref().is_some_and(|context| context.contains(" when "))
+        self.context.as_ref().is_some_and(|context| context.contains(" when ") || context.ends_with(DIRECTLY))
     }
 }
 
 /// Whether calls are watched without being asked for.
 pub(super) fn is_wanted(config: &Config) -> bool {
     config.monitor.is_some() || !config.slow_calls.is_empty()
+}
+
+fn detail_rule(config: &SlowCallsConfig) -> Option<DetailRule> {
+    let level = match config.detail? {
+        Detail::Time => Level::Time,
+        Detail::Full => Level::Full,
+    };
+    Some(DetailRule {
+        level,
+        after: config.detail_after.into(),
+        calls: config.detail_calls.into(),
+        time: config.detail_for,
+        methods: config.detail_methods as usize,
+    })
 }
 
 fn restraint(config: &MonitorConfig) -> Restraint {

@@ -52,6 +52,7 @@ impl Session {
         let methods = claim.methods.as_deref().unwrap_or_default();
         let probes = RequestedProbes::parse(methods, &claim.template, claim.level)?;
         let probes = claim.within.iter().try_fold(probes, |probes, context| probes.within(context))?;
+        let probes = if claim.direct { probes.directly()? } else { probes };
         let probes = claim.when.iter().try_fold(probes, |probes, when| probes.when(when, false))?;
         let generation = self.instrumentation.generation();
         for pattern in probes.patterns() {
@@ -114,6 +115,7 @@ fn pinned_claim(probes: &RequestedProbes, limits: &ClaimLimits) -> PinnedClaim {
     PinnedClaim {
         methods: Some(probes.text()),
         within: probes.asked_within(),
+        direct: probes.direct,
         when: probes.asked_condition().map(str::to_owned),
         template: probes.template.clone(),
         level: probes.level,

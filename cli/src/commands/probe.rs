@@ -28,6 +28,9 @@ pub(crate) struct ProbeArguments {
     /// Record only while these methods are executing on the thread, in this order, the outermost first: 'a.B.c > d.E.f'.
     #[arg(long = "in", value_name = "METHODS")]
     within: Option<String>,
+    /// Record only calls that the last method of `--in` makes itself, not by way of other methods.
+    #[arg(long, requires = "within")]
+    direct: bool,
     /// Record only if this holds for the call of the outermost method of `--in`, or of the method itself: "arg.0 = 'card' and http.path = '/pay'".
     #[arg(long, value_name = "CONDITION")]
     when: Option<String>,
@@ -110,6 +113,7 @@ fn request(arguments: &ProbeArguments) -> Request {
         level: Some(arguments.level),
         template: Some(arguments.template.clone()),
         within: arguments.within.clone(),
+        direct: arguments.direct,
         when: arguments.when.clone(),
         seconds: arguments.time,
         calls: arguments.calls,
@@ -183,7 +187,8 @@ fn cycles(text: &str) -> Result<u64, String> {
 }
 
 fn probed_text(pid: u32, methods: &str, probed: &Probed) -> String {
-    let Probed { claim, methods: probes, classes, waiting, refused, overruled, expires, within, condition } = probed;
+    let Probed { claim, methods: probes, classes, waiting, refused, overruled, expires, within, direct, condition } =
+        probed;
     let mut lines = vec![match (classes, probes) {
         (0, 0) if !waiting.is_empty() || !refused.is_empty() => {
             format!("claim {claim}: no probe yet; `instr remove {pid} {claim}` ends it")
@@ -207,6 +212,10 @@ fn probed_text(pid: u32, methods: &str, probed: &Probed) -> String {
         ),
     }];
     lines.extend(context_lines(within));
+    let caller = within.last().filter(|_| *direct);
+    lines.extend(
+        caller.map(|of| format!("recorded only if called by {} itself, not by way of other methods", of.method)),
+    );
     lines.extend(condition.iter().map(|condition| format!("recorded only if: {condition}")));
     lines.extend(waiting.iter().map(|reason| format!("waits: {reason}")));
     lines.extend(refused.iter().map(|reason| format!("refused: {reason}")));
@@ -313,6 +322,7 @@ mod tests {
             overruled: None,
             expires: None,
             within: Vec::new(),
+            direct: false,
             condition: None,
         };
         let text = |classes, methods| probed_text(7, "a.B.c", &probed(classes, methods));
@@ -338,5 +348,9 @@ mod tests {
             text(2, 5)
         );
         assert_eq!(probed_text(7, "a.B.c", &within), expected);
+        let direct = Probed { within: vec![of("d.E.f", 1)], direct: true, ..probed(2, 5) };
+        let said =
+            "recorded only inside: d.E.f\nrecorded only if called by d.E.f itself, not by way of other methods\n";
+        assert_eq!(probed_text(7, "a.B.c", &direct), format!("{}{said}", text(2, 5)));
     }
 }

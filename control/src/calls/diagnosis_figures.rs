@@ -22,6 +22,8 @@ impl From<&Diagnosis> for trace::Diagnosis {
             cost: cost(&answer.cost),
             notices: evidence.chain(answer.notices.iter().cloned()).collect(),
             ended_after_nanos: None,
+            slow_calls: Vec::new(),
+            recorded_slow_calls: 0,
         }
     }
 }

@@ -25,6 +25,8 @@ declare_table! {
         methods: Option<String> = key("methods", parsed(methods)),
         /// Calls are recorded only while these methods are executing, in this order: `a.B.c > d.E.f`.
         within: Option<String> = key("in", parsed(context)),
+        /// Calls are recorded only if the last of these methods makes them itself.
+        direct: bool = key("direct", Boolean, false),
         /// Calls are recorded only if this holds: `arg.0 = 'card'`.
         when: Option<String> = key("when", parsed(condition)),
         /// The template.
@@ -52,7 +54,7 @@ impl PinnedClaim {
     pub fn wants_the_same(&self, other: &PinnedClaim) -> bool {
         let wanted = |claim: &'_ PinnedClaim| {
             let within = claim.within.as_deref().map(plain_context);
-            (claim.methods.clone(), within, claim.when.clone(), claim.template.clone(), claim.level)
+            (claim.methods.clone(), (within, claim.direct), claim.when.clone(), claim.template.clone(), claim.level)
         };
         wanted(self) == wanted(other)
     }
@@ -78,12 +80,13 @@ fn read_claims(top: &TableReader<'_, '_>, problems: &mut Problems) -> Vec<Pinned
 pub fn claims_text(claims: &[PinnedClaim]) -> String {
     let mut file = HEAD.to_owned();
     for claim in claims {
-        let PinnedClaim { methods, within, when, template, level, .. } = claim;
+        let PinnedClaim { methods, within, direct, when, template, level, .. } = claim;
         let PinnedClaim { time, calls, cycles, healthy_for, while_healthy, .. } = claim;
         let seconds = |time: &Duration| json!(format!("{} s", time.as_secs()));
         let keys = [
             ("methods", methods.as_ref().map(|methods| json!(methods))),
             ("in", within.as_ref().map(|within| json!(within))),
+            ("direct", direct.then(|| json!(true))),
             ("when", when.as_ref().map(|when| json!(when))),
             ("template", Some(json!(template))),
             ("level", Some(json!(level.name()))),
@@ -121,6 +124,8 @@ mod tests {
             !within("a.B.c").wants_the_same(&within("d.E.f"))
                 && !within("a.B.c").wants_the_same(&PinnedClaim::default())
         );
+        let direct = PinnedClaim { direct: true, ..within("a.B.c") };
+        assert!(!direct.wants_the_same(&within("a.B.c")), "only what its last method calls itself");
         assert!(context(&vec!["a.B.c"; 16].join(">")).is_ok() && context(&vec!["a.B.c"; 17].join(">")).is_err());
     }
 
@@ -129,6 +134,7 @@ mod tests {
         let simple = PinnedClaim { methods: Some("com.acme.Shop.*".to_owned()), ..PinnedClaim::default() };
         let limited = PinnedClaim {
             within: Some("com.acme.Web.handle > com.acme.Cart.pay".to_owned()),
+            direct: true,
             when: Some("arg.0 = 'it''s \"5\"'".to_owned()),
             methods: Some("a.Odd.say \"hello\\\"".to_owned()),
             template: "mine".to_owned(),

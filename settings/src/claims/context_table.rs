@@ -1,6 +1,6 @@
 //! `[[context]]`: probes that record only while certain methods are executing.
 
-use instrument_core::config::{Problems, Table as _, TableReader, located, parsed, read_tables, text, word};
+use instrument_core::config::{Boolean, Problems, Table as _, TableReader, located, parsed, read_tables, text, word};
 use instrument_core::declare_table;
 use instrument_core::level::Level;
 use serde_spanned::Spanned;
@@ -12,6 +12,8 @@ declare_table! {
     pub struct ContextConfig = "context" {
         /// The methods of the context, the outermost first: `"a.B.c > d.E.f"`; 1 to 16, each as `package.Class.method` with `*` and `**`.
         within: Option<String> = key("in", parsed(context)),
+        /// Only calls that the last method of `in` makes itself, not by way of other methods.
+        direct: bool = key("direct", Boolean, false),
         /// Only if this holds for the call of the outermost method, or of the recorded one if there is no `in`: `"arg.0 = 'card'"` (docs/probes.md).
         when: Option<String> = key("when", parsed(condition)),
         /// The methods whose calls are recorded there, as `package.Class.method` with `*` and `**`.
@@ -43,6 +45,11 @@ pub(crate) fn read_contexts(top: &TableReader<'_, '_>, problems: &mut Problems) 
                 problems.error(span.clone(), format!("the context has no `{key}`"), Some(help));
             }
         }
-        ContextConfig { line, ..ContextConfig::read(table, problems) }
+        let context = ContextConfig { line, ..ContextConfig::read(table, problems) };
+        if context.direct && table.value("in").is_none() {
+            let help = "add `in = \"a.B.c\"`: its last method is the one that calls".to_owned();
+            problems.error(table.span("direct"), "`direct` without `in`", Some(help));
+        }
+        context
     })
 }

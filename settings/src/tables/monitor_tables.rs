@@ -2,16 +2,19 @@
 
 use core::time::Duration;
 
-use instrument_core::config::{Boolean, Problems, Table as _, TableReader, located, number, parsed, read_tables, time};
-use instrument_core::declare_table;
+use instrument_core::config::{
+    Boolean, Problems, Table as _, TableReader, located, number, parsed, read_tables, time, word,
+};
 use instrument_core::rules::patterns::pattern_error::PatternError;
 use instrument_core::template::category;
+use instrument_core::{declare_table, declare_words};
 use serde_spanned::Spanned;
 
 use crate::claims::methods;
 
 const SHORTEST: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_secs(86_400);
+const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
 
 declare_table! {
@@ -29,6 +32,16 @@ declare_table! {
     }
 }
 
+declare_words! {
+    /// How much more is recorded of methods with slow calls.
+    pub enum Detail {
+        /// every call, where level watch sees the long ones
+        Time = "time",
+        /// also exceptions, processor time, allocation and concurrency
+        Full = "full",
+    }
+}
+
 declare_table! {
     /// From which length on calls are slow. The first table that has the method counts; there may be any number. Without any, it is learnt for every
     /// method that records its calls.
@@ -37,6 +50,16 @@ declare_table! {
         methods: Option<Spanned<String>> = key("methods", located(parsed(selection))),
         /// Calls that take longer are slow. Default: learnt from earlier calls of the method.
         slower_than: Option<Duration> = key("slower-than", time(SHORTEST..=LONGEST)),
+        /// The level to which a method with slow calls is raised for its next calls, in the context in which they were slow. Default: none. Setting it makes all probes of rules live.
+        detail: Option<Detail> = key("detail", word::<Detail>()),
+        /// Slow calls that raise it, no two of them further apart than `detail-for`.
+        detail_after: u32 = key("detail-after", number(1..=1_000_000), 3),
+        /// It has its former level again after this number of calls without a slow one, ...
+        detail_calls: u32 = key("detail-calls", number(1..=1_000_000_000), 1_000),
+        /// ... or after this time without one.
+        detail_for: Duration = key("detail-for", time(SECOND..=LONGEST), MINUTE * 5),
+        /// Most methods that are raised at the same time.
+        detail_methods: u32 = key("detail-methods", number(1..=1_000), 10),
     }
 }
 
@@ -80,7 +103,11 @@ mod tests {
             read("[[slow-calls]]\nmethods = 'category:database'\nslower-than = '200 ms'\n[[slow-calls]]").unwrap();
         assert_eq!(slow[0].methods.as_ref().map(|methods| methods.get_ref().as_str()), Some("category:database"));
         assert_eq!((slow[0].slower_than, slow[1].slower_than), (Some(Duration::from_millis(200)), None));
+        let (_, slow) = read("[[slow-calls]]\ndetail = 'full'\ndetail-calls = 50").unwrap();
+        assert_eq!((slow[0].detail, slow[0].detail_calls, slow[0].detail_after), (Some(Detail::Full), 50, 3));
         for (wrong, said) in [
+            ("detail = 'watch'", "watch"),
+            ("detail-after = 0", "detail-after"),
             ("methods = 'category:'", "no category"),
             ("methods = 'transfer'", "names no class"),
             ("slower-than = '5'", "not a time"),

@@ -248,7 +248,9 @@ impl Builder {
             Event::Retransform { classes, is_rejected, stopped, reason, .. } => {
                 self.retransforms.add(&reason, (classes, is_rejected), stopped);
             }
-            event @ (Event::Diagnosis { .. } | Event::DiagnosisNode { .. }) => self.diagnoses.see(event),
+            event @ (Event::Diagnosis { .. } | Event::DiagnosisNode { .. } | Event::SlowCall { .. }) => {
+                self.diagnoses.see(event);
+            }
             Event::Configuration { key, value } => {
                 self.samples.setting(&key, &value);
                 self.tick_setting(&key, &value);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::Event;
 use super::plan::Wanted;
-use crate::{Diagnosis, DiagnosisCost, DiagnosisNode};
+use crate::{Diagnosis, DiagnosisCost, DiagnosisNode, SlowCall, SlowCallStep};
 
 type Numbers = [u64; 13];
 type Texts<'t> = [Cow<'t, str>; 7];
@@ -46,6 +46,11 @@ pub(super) const NODE: Wanted = Wanted {
     texts: &["method", "kind", "reason", "lines", "via"],
 };
 
+pub(super) const SLOW_CALL: Wanted = Wanted {
+    numbers: &["startTime", "duration", "claim"],
+    texts: &["method", "context", "condition", "threadName", "path"],
+};
+
 /// Larger fractions are damage.
 const LARGEST_FRACTION: f64 = 1_000.0;
 
@@ -72,10 +77,9 @@ pub(super) fn diagnosis<'c>(at: u64, numbers: &Numbers, texts: &Texts<'_>) -> Ev
         slow: counted(slow),
         explained: fraction(explained),
         sentence: text(sentence),
-        nodes: Vec::new(),
         cost,
         notices: notices.lines().map(str::to_owned).collect(),
-        ended_after_nanos: None,
+        ..Diagnosis::default()
     };
     Event::Diagnosis { at, diagnosis: Box::new(diagnosis), nodes }
 }
@@ -103,6 +107,24 @@ pub(super) fn node<'c>(at: u64, numbers: &Numbers, texts: &Texts<'_>) -> Event<'
         via: via.lines().map(str::to_owned).collect(),
     };
     Event::DiagnosisNode { at, claim, number: own, node: Box::new(node) }
+}
+
+/// Returns `instr.SlowCall` from its fields in the order of [`SLOW_CALL`]; its duration is in nanoseconds.
+pub(super) fn slow_call<'c>(at: u64, duration_nanos: u64, numbers: &Numbers, texts: &Texts<'_>) -> Event<'c> {
+    let [_, _, claim, ..] = *numbers;
+    let [method, context, condition, thread, path, ..] = texts;
+    let call = SlowCall {
+        claim,
+        method: method.to_string(),
+        context: text(context),
+        condition: text(condition),
+        thread_id: 0,
+        thread: thread.to_string(),
+        duration_nanos,
+        began_after_nanos: 0,
+        path: SlowCallStep::path_of(path),
+    };
+    Event::SlowCall { at, call: Box::new(call) }
 }
 
 /// A number that was measured: JFR marks others with the smallest `long`.

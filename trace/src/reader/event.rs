@@ -11,7 +11,7 @@ use super::diagnosis_events;
 use super::metadata::Types;
 use super::plan::{Plan, Values, Wanted};
 use crate::chunk_header::HEADER_LENGTH;
-use crate::{Diagnosis, DiagnosisNode, TaskStep};
+use crate::{Diagnosis, DiagnosisNode, SlowCall, TaskStep};
 
 /// A call: `instr.MethodCall`, and the part that events with details share with it. Keys are resolved by the [`Chunk`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,6 +159,13 @@ pub enum Event<'c> {
         /// The node; its parent is given by the number of that.
         node: Box<DiagnosisNode>,
     },
+    /// `instr.SlowCall`: a slow call of a method that is diagnosed.
+    SlowCall {
+        /// When it began, in nanoseconds since 1970.
+        at: u64,
+        /// The call.
+        call: Box<SlowCall>,
+    },
     /// `instr.Configuration`
     Configuration {
         /// Name of the setting.
@@ -289,6 +296,7 @@ enum Kind {
     Retransform,
     Diagnosis,
     DiagnosisNode,
+    SlowCall,
     LateTick,
     Configuration,
     Note,
@@ -345,6 +353,7 @@ const KINDS: &[(&str, Kind, Wanted)] = &[
     ),
     ("instr.Diagnosis", Kind::Diagnosis, diagnosis_events::DIAGNOSIS),
     ("instr.DiagnosisNode", Kind::DiagnosisNode, diagnosis_events::NODE),
+    ("instr.SlowCall", Kind::SlowCall, diagnosis_events::SLOW_CALL),
     ("instr.LateTick", Kind::LateTick, wanted(&["startTime", "duration"], &[])),
     ("instr.Configuration", Kind::Configuration, wanted(&["startTime"], &["key", "value"])),
     ("instr.Note", Kind::Note, wanted(&["startTime"], &["kind", "message"])),
@@ -457,13 +466,15 @@ impl<'c> Events<'c> {
             let numbers = event.plan.read_numbers(&mut cursor, &self.chunk.types)?;
             return Ok(Event::MethodCall(self.call(&numbers, event.says_exact)));
         }
-        if let Kind::Diagnosis | Kind::DiagnosisNode = event.kind {
+        if let Kind::Diagnosis | Kind::DiagnosisNode | Kind::SlowCall = event.kind {
             let Values { numbers, texts } = event.plan.read(&mut cursor, &self.chunk.types)?;
             let at = self.chunk.epoch_nanos(numbers[0]);
             let texts = texts.map(|text| self.text(text));
-            let is_node = matches!(event.kind, Kind::DiagnosisNode);
-            let read = if is_node { diagnosis_events::node } else { diagnosis_events::diagnosis };
-            return Ok(read(at, &numbers, &texts));
+            return Ok(match event.kind {
+                Kind::SlowCall => diagnosis_events::slow_call(at, self.chunk.nanos(numbers[1]), &numbers, &texts),
+                Kind::DiagnosisNode => diagnosis_events::node(at, &numbers, &texts),
+                _ => diagnosis_events::diagnosis(at, &numbers, &texts),
+            });
         }
         let Values { numbers, texts }: Values<'_> = event.plan.read(&mut cursor, &self.chunk.types)?;
         let [start, second_number, thread, fourth_number, _, _, extra, last] = numbers;
@@ -499,7 +510,7 @@ impl<'c> Events<'c> {
                 reason: first,
             },
             // Read above.
-            Kind::Diagnosis | Kind::DiagnosisNode => Event::Other,
+            Kind::Diagnosis | Kind::DiagnosisNode | Kind::SlowCall => Event::Other,
             Kind::LateTick => Event::LateTick { start: at, duration: call.duration },
             Kind::Configuration => Event::Configuration { key: first, value: second },
             Kind::Note => Event::Note { at, kind: first, message: second },

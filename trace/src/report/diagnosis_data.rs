@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Diagnosis, DiagnosisCost, DiagnosisNode};
+use crate::{Diagnosis, DiagnosisCost, DiagnosisNode, SlowCall, SlowCallStep};
 
 /// Returns a diagnosis as one JSON object.
 #[must_use]
@@ -31,6 +31,27 @@ pub(super) struct DiagnosisData<'a> {
     /// Of one in a recording, the time from the start of the recording to its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_after_ms: Option<f64>,
+    /// Of one in a recording, how many slow calls were recorded one by one, and the slowest of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recorded_slow_calls: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    slow_calls: Vec<SlowCallData<'a>>,
+}
+
+#[derive(Serialize)]
+struct SlowCallData<'a> {
+    /// From the start of the recording to its beginning.
+    began_after_ms: f64,
+    thread: &'a str,
+    ms: f64,
+    path: Vec<StepData<'a>>,
+}
+
+#[derive(Serialize)]
+struct StepData<'a> {
+    method: &'a str,
+    calls: u64,
+    ms: f64,
 }
 
 #[derive(Serialize)]
@@ -81,6 +102,24 @@ impl<'a> DiagnosisData<'a> {
             cost: CostData::of(diagnosis.cost),
             notices: &diagnosis.notices,
             ended_after_ms: diagnosis.ended_after_nanos.map(millis),
+            recorded_slow_calls: Some(diagnosis.recorded_slow_calls).filter(|count| *count > 0),
+            slow_calls: diagnosis.slow_calls.iter().map(SlowCallData::of).collect(),
+        }
+    }
+}
+
+impl<'a> SlowCallData<'a> {
+    fn of(call: &'a SlowCall) -> SlowCallData<'a> {
+        let step = |SlowCallStep { method, calls, nanos }: &'a SlowCallStep| StepData {
+            method,
+            calls: *calls,
+            ms: millis(*nanos),
+        };
+        SlowCallData {
+            began_after_ms: millis(call.began_after_nanos),
+            thread: &call.thread,
+            ms: millis(call.duration_nanos),
+            path: call.path.iter().map(step).collect(),
         }
     }
 }

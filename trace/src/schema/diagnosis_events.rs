@@ -1,4 +1,4 @@
-//! Events of diagnoses: one for the result, one for each node of its tree. What was not measured has the value that JFR prints as `N/A`: the
+//! Events of diagnoses: one for the result, one for each node of its tree, one for each slow call. What was not measured has the value that JFR prints as `N/A`: the
 //! smallest `long`, a `double` that is no number, no text.
 
 use super::*;
@@ -99,6 +99,31 @@ pub(super) const EVENTS: &[TypeDefinition] = &[
             labelled!("reason", STRING, "Reason", "Why the descent ends here"),
             labelled!("lines", STRING, "Lines", "Where slow calls were seen in it, the most frequent line first"),
             labelled!("via", STRING, "Via", "Methods on the way to it that were not measured, one on each line"),
+        ],
+    ),
+    event(
+        id::SLOW_CALL,
+        "instr.SlowCall",
+        &[
+            annotation!(LABEL, "Slow Call"),
+            annotation!(DESCRIPTION, "A slow call of a method that is diagnosed, and where its time went"),
+            IN_INSTR,
+        ],
+        &[
+            START,
+            DURATION,
+            EVENT_THREAD,
+            CLAIM,
+            labelled!("method", STRING, "Method"),
+            labelled!("context", STRING, "Context", "Only calls inside these methods count"),
+            labelled!("condition", STRING, "Condition", "Only calls for which this holds count"),
+            labelled!("threadName", STRING, "Thread Name", "Also of a virtual thread"),
+            labelled!(
+                "path",
+                STRING,
+                "Path",
+                "The calls that took longest, each within the one before: time, number, method"
+            ),
         ],
     ),
 ];

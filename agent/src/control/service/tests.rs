@@ -62,6 +62,7 @@ impl Controlled for MadeUp {
             overruled: None,
             expires: None,
             within: Vec::new(),
+            direct: false,
             condition: None,
         })
     }

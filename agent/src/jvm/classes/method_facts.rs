@@ -16,6 +16,8 @@ pub(crate) struct MethodId(NonNull<c_void>);
 
 // SAFETY: a jmethodID is a number to everybody but the JVM, and valid in every thread.
 unsafe impl Send for MethodId {}
+// SAFETY: as above.
+unsafe impl Sync for MethodId {}
 
 /// The method of an id.
 #[derive(Debug, Clone, PartialEq, Eq)]

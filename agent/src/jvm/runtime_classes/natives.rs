@@ -13,6 +13,7 @@ use crate::jvm::error::JavaError;
 use crate::jvm::events::event_guard::{self, Event};
 use crate::jvm::jni::{Jni, jni_call};
 use crate::jvm::process::operating_system::thread_cpu_nanos;
+use crate::jvm::threads::thread_facts::{ThreadFacts, current_thread_facts};
 
 /// The native side of `java.instr.Ring`.
 pub(crate) trait RecorderNatives: Sync {
@@ -130,6 +131,11 @@ type Executed = fn(diagnosis: u8, cell: u32, text: Option<&[u8]>, executed: (u64
 
 static EXECUTED: OnceLock<Executed> = OnceLock::new();
 
+/// Receives that a slow call of a diagnosis ends: its frame, when, and who asks is told who its thread is.
+type SlowCallEnds = fn(frame: usize, now: u64, thread: &dyn Fn() -> ThreadFacts);
+
+static SLOW_CALL: OnceLock<(Jvmti, SlowCallEnds)> = OnceLock::new();
+
 /// Walks the stack of the present thread; returns the address of a place with what it amounts to, or 0.
 type Walk = fn(Jvmti, &Jni<'_>) -> i64;
 
@@ -170,12 +176,14 @@ pub(crate) struct ContextClasses {
 
 /// Binds the native methods of the classes of contexts and of `java.instr.Sites` that return addresses.
 pub(crate) fn register_table_natives(
-    jni: &Jni<'_>,
+    (jvmti, jni): (Jvmti, &Jni<'_>),
     (classes, of_contexts): (ContextClasses, [i64; 5]),
     (sites, of_sites): (GlobalClass, [i64; 5]),
     executed: Executed,
+    slow_call_ends: SlowCallEnds,
 ) -> Result<(), JavaError> {
     EXECUTED.get_or_init(|| executed);
+    SLOW_CALL.get_or_init(|| (jvmti, slow_call_ends));
     TABLES.iter().zip(of_contexts.into_iter().chain(of_sites)).for_each(|(place, table)| _ = place.set(table));
     let method = |name: &'static std::ffi::CStr, function: *const c_void| jni::JNINativeMethod {
         name: name.as_ptr(),
@@ -202,6 +210,11 @@ pub(crate) fn register_table_natives(
             signature: c"(IILjava/lang/String;IJ)V".as_ptr(),
             fnPtr: (note_executed as *const c_void).cast_mut(),
         },
+        jni::JNINativeMethod {
+            name: c"slowCall".as_ptr(),
+            signature: c"(IJ)V".as_ptr(),
+            fnPtr: (slow_call as *const c_void).cast_mut(),
+        },
     ];
     register(jni, sites, &methods)
 }
@@ -223,6 +236,15 @@ extern "system" fn note_executed(
         let (Ok(diagnosis), Ok(cell)) = (u8::try_from(diagnosis), u32::try_from(cell)) else { return };
         let executed_for = (u64::try_from(calls).unwrap_or(0), u64::try_from(time).unwrap_or(0));
         executed(diagnosis, cell, text.as_deref(), executed_for);
+    });
+}
+
+extern "system" fn slow_call(env: *mut jni::JNIEnv, _class: jni::jclass, frame: jni::jint, now: jni::jlong) {
+    event_guard::run(Event::Native, || {
+        // SAFETY: the JVM hands over the environment of this thread; it does not leave this function.
+        let (Some(jni), Some((jvmti, ends))) = (unsafe { Jni::from_raw(env) }, SLOW_CALL.get()) else { return };
+        let Ok(frame) = usize::try_from(frame) else { return };
+        ends(frame, now as u64, &|| current_thread_facts(*jvmti, &jni));
     });
 }
 

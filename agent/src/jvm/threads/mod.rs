@@ -1,5 +1,6 @@
 //! Threads of the JVM, and samples of them.
 
+pub(super) mod own_stack;
 pub(super) mod sample_buffer;
 pub(super) mod sample_signal;
 pub(super) mod thread_facts;

@@ -91,6 +91,11 @@ pub(crate) fn current_java_thread_id(jvmti: Jvmti, jni: &Jni<'_>) -> Option<u64>
     with_current_thread(jvmti, jni, |thread| java_thread_id(jni, thread))
 }
 
+/// Who the current thread is.
+pub(crate) fn current_thread_facts(jvmti: Jvmti, jni: &Jni<'_>) -> ThreadFacts {
+    with_current_thread(jvmti, jni, |thread| Some(thread_facts(jvmti, jni, thread))).unwrap_or_default()
+}
+
 /// Who this thread is.
 pub(crate) fn thread_facts(jvmti: Jvmti, jni: &Jni<'_>, thread: ObjectRef<'_>) -> ThreadFacts {
     let java_id = java_thread_id(jni, thread).unwrap_or(0);

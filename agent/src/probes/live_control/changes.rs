@@ -7,7 +7,7 @@ use instrument_core::level::Level;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LevelChange {
     pub(crate) probe: u32,
-    /// Who wanted it: `rule`, `user` or `governor`.
+    /// Who wanted it: `rule`, `user`, `governor` or `monitor`.
     pub(crate) owner: &'static str,
     pub(crate) reason: String,
     /// `None` if the method has got the probe only now.

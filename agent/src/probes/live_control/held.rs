@@ -114,6 +114,7 @@ impl LiveControl {
                 state.set_by_person.remove(probe);
                 state.claimed.remove(probe);
                 state.warned.remove(probe);
+                state.raised.remove(probe);
                 state.note_ceiling(*probe, None);
                 if let Some(governor) = &mut state.governor {
                     governor.forget(*probe);

@@ -48,6 +48,8 @@ pub(crate) enum JvmEvent {
     Retransform(trace::Retransform),
     /// A diagnosis has ended.
     Diagnosis(Box<trace::Diagnosis>),
+    /// A slow call of a method that is diagnosed has ended; when it began, by Java's clock.
+    SlowCall { start: u64, call: Box<trace::SlowCall> },
     /// A tick of level watch followed late.
     LateTick {
         /// The tick before it, by Java's clock.

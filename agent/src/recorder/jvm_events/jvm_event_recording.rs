@@ -68,6 +68,13 @@ impl JvmEventRecording {
         }
     }
 
+    /// A slow call of a method that is diagnosed has ended; it began at `start`, by Java's clock.
+    pub(crate) fn slow_call(&self, start: u64, call: trace::SlowCall) {
+        if let Some(queue) = self.queue.get() {
+            queue.add(JvmEvent::SlowCall { start, call: Box::new(call) });
+        }
+    }
+
     /// Loaded classes were retransformed together, up to now.
     pub(crate) fn retransform(&self, done: trace::Retransform) {
         if let Some(queue) = self.queue.get() {

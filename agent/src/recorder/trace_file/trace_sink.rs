@@ -218,6 +218,7 @@ impl TraceSink {
             JvmEvent::BurstWindow { start, nanos } => recording.burst_window(start, nanos),
             JvmEvent::Retransform(done) => recording.retransform(at.saturating_sub(done.duration_nanos), done),
             JvmEvent::Diagnosis(diagnosis) => recording.diagnosis(at, &diagnosis),
+            JvmEvent::SlowCall { start, call } => recording.slow_call(start, &call),
             JvmEvent::LateTick { start, nanos } => recording.late_tick(start, nanos),
             JvmEvent::Note(kind, message) => recording.note(at, kind, &message),
             JvmEvent::Setting(key, value) => recording.configuration(at, key, &value),

@@ -1,11 +1,12 @@
 //! Diagnoses by request: which branch makes slow calls of a method slow. A diagnosis is a claim, and a thread that looks at what was measured.
 //!
 //! `run` is the thread; `slow_calls` takes stacks of calls that are slow right now; `measuring` has methods measured, and finds out what a call may run;
-//! `statements` has statements of databases tell their texts.
+//! `statements` has statements of databases tell their texts; `slow_records` records slow calls one by one.
 
 mod measuring;
 mod run;
 mod slow_calls;
+mod slow_records;
 mod statements;
 
 use std::collections::VecDeque;

@@ -51,7 +51,7 @@ pub(super) struct Run {
     pub(super) session: Arc<Session>,
     claim: u32,
     pub(super) number: DiagnosisNumber,
-    shared: Arc<Mutex<control::Diagnosis>>,
+    pub(super) shared: Arc<Mutex<control::Diagnosis>>,
     /// Which calls of the root are meant, as it was asked for; all if `None`.
     under: Option<String>,
     pub(super) options: Options,
@@ -158,6 +158,7 @@ impl Run {
             Ending::Ended => (DiagnosisState::Ended, Some(self.why_ended())),
             Ending::Failed(reason) => (DiagnosisState::Ended, Some(reason)),
         };
+        self.record_slow_calls();
         self.publish();
         let said = reason.clone().unwrap_or_else(|| "the question is answered".to_owned());
         // Nothing is removed twice: who ended the claim has removed what it had inserted.
@@ -212,6 +213,7 @@ impl Run {
             return Ok(false);
         }
         self.looked = Instant::now();
+        self.record_slow_calls();
         if self.slower_than.is_none() && !self.learn() {
             self.publish();
             return Ok(false);
@@ -483,6 +485,13 @@ impl Run {
             let another_ones = call_sites::of_process().another_ones(self.number);
             shared.notices.clone_from(&self.notices);
             shared.notices.extend(never_inside);
+            let left_out = call_sites::slow_calls_left_out(self.number);
+            if left_out > 0 {
+                shared.notices.push(format!(
+                    "{} counted, but not recorded one by one: there were too many in a second",
+                    trace::report::counted(left_out, "slow call")
+                ));
+            }
             if another_ones > 0 {
                 shared.notices.push(format!(
                     "{another_ones} calls do not count: another diagnosis measures them, or a part of them"

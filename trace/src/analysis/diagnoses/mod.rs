@@ -1,9 +1,12 @@
-//! Diagnoses in a recording (`instr.Diagnosis` and `instr.DiagnosisNode`): their trees are put together again, as far as they are there.
+//! Diagnoses in a recording (`instr.Diagnosis`, `instr.DiagnosisNode` and `instr.SlowCall`): their trees are put together again, as far as they are there.
+
+mod slow_calls;
 
 use std::collections::BTreeMap;
 
 use crate::reader::Event;
 use crate::{Diagnosis, DiagnosisNode};
+use slow_calls::SlowCalls;
 
 /// Diagnoses that are kept, and nodes of all of them together. The last ones are: a recording is read from its end.
 const MOST: usize = 200;
@@ -14,6 +17,7 @@ const MOST_NODES: usize = 100_000;
 pub(super) struct Diagnoses {
     /// By time and claim.
     found: BTreeMap<(u64, u64), Parts>,
+    slow_calls: SlowCalls,
     nodes: usize,
     is_any_left_out: bool,
 }
@@ -42,6 +46,7 @@ impl Diagnoses {
                 }
             }
             Event::DiagnosisNode { .. } => self.is_any_left_out = true,
+            Event::SlowCall { at, call } => self.slow_calls.add(at, *call),
             _ => {}
         }
     }
@@ -60,8 +65,10 @@ impl Diagnoses {
             let ended_after_nanos = Some(at.saturating_sub(start));
             Diagnosis { ended_after_nanos, ..parts.complete(claim) }
         };
-        let found: Vec<Diagnosis> = self.found.into_iter().map(complete).collect();
+        let mut found: Vec<Diagnosis> = self.found.into_iter().map(complete).collect();
         let warning = format!("only the last {} diagnoses are shown, with {} nodes", found.len(), self.nodes);
+        let unfinished = self.slow_calls.give_to(&mut found, start);
+        found.extend(unfinished);
         (found, self.is_any_left_out.then_some(warning))
     }
 }

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::{Analysis, AnalysisOptions, DiagnosisCost, ProcessInfo, Recording, RecordingOptions};
+use crate::{
+    Analysis, AnalysisOptions, DiagnosisCost, ProcessInfo, Recording, RecordingOptions, SlowCall, SlowCallStep,
+};
 
 const START: u64 = 5_000;
 
@@ -48,6 +50,23 @@ fn full() -> Diagnosis {
         cost: DiagnosisCost { classes: 3, retransforms: 5, longest_stop_nanos: 12_000_001, cpu_nanos: 40_000_000 },
         notices: vec!["one".to_owned(), "another one".to_owned()],
         ended_after_nanos: Some(1_000),
+        slow_calls: vec![slow_call(700_000_000), slow_call(500_000_000)],
+        recorded_slow_calls: 2,
+    }
+}
+
+fn slow_call(duration_nanos: u64) -> SlowCall {
+    let step = |method: &str, calls, nanos| SlowCallStep { method: method.to_owned(), calls, nanos };
+    SlowCall {
+        claim: 4,
+        method: "a.A.pay(Order)".to_owned(),
+        context: Some("a.A.pay > b.B.größe".to_owned()),
+        condition: Some("arg(0) > 3".to_owned()),
+        thread_id: 0,
+        thread: "größe-1".to_owned(),
+        duration_nanos,
+        began_after_nanos: 500,
+        path: vec![step("b.B.charge()", 1, 480_000_000), step("c.C.read()", 2, 470_001_000)],
     }
 }
 
@@ -70,6 +89,9 @@ fn written(file: &Path, chunk_bytes: usize, diagnoses: &[Diagnosis]) {
     };
     let mut recording = Recording::create(file, options).unwrap();
     for diagnosis in diagnoses {
+        for call in diagnosis.slow_calls.iter().rev() {
+            recording.slow_call(START + call.began_after_nanos, call);
+        }
         recording.diagnosis(START + diagnosis.ended_after_nanos.unwrap_or(0), diagnosis);
     }
     recording.finish().unwrap();

@@ -1,10 +1,10 @@
-//! Diagnoses that have ended: `instr.Diagnosis`, and `instr.DiagnosisNode` for each node of the tree.
+//! Diagnoses that have ended: `instr.Diagnosis`, and `instr.DiagnosisNode` for each node of the tree; before that `instr.SlowCall` for each slow call.
 
 use super::{LONGEST_TEXT, Recording};
-use crate::recording::payload::{cut_text, push_flag, push_optional_text};
+use crate::recording::payload::{cut_text, push_flag, push_optional_text, push_text};
 use crate::schema::id;
 use crate::varint;
-use crate::{Diagnosis, DiagnosisNode};
+use crate::{Diagnosis, DiagnosisNode, SlowCall, SlowCallStep};
 
 /// Nodes of a tree that are recorded, at most.
 const MOST_NODES: usize = 4_096;
@@ -16,6 +16,23 @@ const MOST_LINES: usize = 32;
 const UNKNOWN: u64 = i64::MIN as u64;
 
 impl Recording {
+    /// Records a slow call of a method that is diagnosed.
+    pub fn slow_call(&mut self, start_nanos: u64, call: &SlowCall) {
+        self.make_room();
+        let (start, duration) = self.ticks(start_nanos, call.duration_nanos);
+        self.event(id::SLOW_CALL, start, |recording, payload| {
+            let thread = recording.threads.use_thread(call.thread_id, recording.constants.chunk());
+            for number in [duration, thread, call.claim] {
+                varint::push(payload, number);
+            }
+            let [context, condition] = [&call.context, &call.condition].map(|text| text.as_deref().unwrap_or_default());
+            for text in [call.method.as_str(), context, condition, &call.thread] {
+                recording.push_text_of_pool(payload, text);
+            }
+            push_text(payload, cut_text(&SlowCallStep::text_of(&call.path), LONGEST_TEXT));
+        });
+    }
+
     /// Records a diagnosis that has ended, with its tree.
     pub fn diagnosis(&mut self, at_nanos: u64, diagnosis: &Diagnosis) {
         self.event_now(id::DIAGNOSIS, at_nanos, |_, payload| push_diagnosis(payload, diagnosis));

@@ -24,8 +24,21 @@ function diagnosisPanel(diagnosis) {
     // A damaged recording may have nothing but parts of the tree.
     state ? make("p", { class: "faint" }, `${things(diagnosis.calls, "call", "calls")},${limit}`.replace(",;", ";")) : null,
     diagnosis.tree ? diagnosisTree(diagnosis.tree) : null,
+    diagnosis.slow_calls?.length ? slowCallsTable(diagnosis) : null,
     ...diagnosis.notices.map((notice) => make("p", { class: "warning" }, notice)),
     state ? make("p", { class: "faint" }, `${state}${after}${reason ? `: ${reason}` : ""} · ${spent.join(", ")}`) : null);
+}
+
+// The slowest of the calls that were recorded one by one.
+function slowCallsTable({ slow_calls, recorded_slow_calls }) {
+  const step = ({ method, calls, ms }) => `${method.split("(")[0].split(".").slice(-2).join(".")} ${millis(ms)}${calls > 1 ? ` in ${count(calls)} calls` : ""}`;
+  const row = ({ began_after_ms, thread, ms, path }) => make("tr", {},
+    make("td", {}, millis(ms)), make("td", {}, millis(began_after_ms)), make("td", { class: "text" }, thread),
+    make("td", { class: "text" }, path.length ? path.map(step).join(" › ") : "its own code"));
+  const head = [["Length", null], ["After", null], ["Thread", "text"], ["Where its time went", "text"]];
+  return make("div", { class: "scroll" },
+    make("p", { class: "faint" }, `${things(recorded_slow_calls, "slow call", "slow calls")} recorded one by one, the slowest that show where their time went:`),
+    make("table", {}, make("thead", {}, make("tr", {}, ...head.map(([title, look]) => make("th", { scope: "col", class: look }, title)))), make("tbody", {}, ...slow_calls.map(row))));
 }
 
 function diagnosisTree(root) {

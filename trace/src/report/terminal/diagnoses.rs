@@ -3,7 +3,7 @@
 use super::table::{Cell, Table};
 use super::text::{cut_end, printable, shorten_name, width, wrapped};
 use crate::report::units::{count, counted, duration};
-use crate::{Diagnosis, DiagnosisNode};
+use crate::{Diagnosis, DiagnosisNode, SlowCall, SlowCallStep};
 
 /// Narrower terminals show short titles and no bars.
 const ROOM_FOR_BARS: usize = 120;
@@ -12,6 +12,8 @@ const ROOM_FOR_STACKS: usize = 64;
 const BAR: usize = 10;
 /// Columns that a name keeps beside the reason why the descent ends there.
 const LEAST_OF_NAME: usize = 14;
+/// Slow calls that are listed.
+const MOST_SLOW_CALLS: usize = 3;
 /// Lines of the source that are named.
 const MOST_LINES: usize = 3;
 /// The separators of a text of the last column: after the guides, and before what must not be shortened.
@@ -42,6 +44,7 @@ pub fn diagnosis(diagnosis: &Diagnosis, options: &DiagnosisOptions) -> Vec<Strin
     }
     drawing.head();
     drawing.tree();
+    drawing.slow_calls();
     drawing.foot();
     if !options.result_first {
         drawing.result();
@@ -178,6 +181,20 @@ impl Drawing<'_> {
         texts.into_iter().map(Cell::new).collect()
     }
 
+    /// The slowest of the calls that were recorded one by one, and where their time went.
+    fn slow_calls(&mut self) {
+        let Diagnosis { slow_calls, recorded_slow_calls, .. } = self.diagnosis;
+        let shown = slow_calls.len().min(MOST_SLOW_CALLS);
+        if shown == 0 {
+            return;
+        }
+        let of = counted(*recorded_slow_calls, "slow call");
+        self.say(Look::Followed, &format!("{of} recorded one by one, the slowest that show where their time went:"));
+        for call in slow_calls.iter().take(shown) {
+            self.say(Look::Plain, &slow_call(call));
+        }
+    }
+
     fn foot(&mut self) {
         let Diagnosis { cost, state, reason, notices, ended_after_nanos, .. } = self.diagnosis;
         if self.diagnosis.has_result() {
@@ -211,6 +228,26 @@ impl Drawing<'_> {
             self.say(Look::Plain, &format!("{part} of the additional time of slow calls is explained"));
         }
     }
+}
+
+/// `412 ms after 12.3 s on http-1: Cart.total 400 ms > Dao.find 398 ms`.
+fn slow_call(call: &SlowCall) -> String {
+    let SlowCall { thread, duration_nanos, began_after_nanos, path, .. } = call;
+    let step = |SlowCallStep { method, calls, nanos }: &SlowCallStep| {
+        let times = if *calls > 1 { format!(" in {} calls", count(*calls)) } else { String::new() };
+        format!("{} {}{times}", without_package(method), duration(*nanos))
+    };
+    let path: Vec<String> = path.iter().map(step).collect();
+    let path = if path.is_empty() { "its own code".to_owned() } else { path.join(" > ") };
+    let on = if thread.is_empty() { String::new() } else { format!(" on {thread}") };
+    format!("{} after {}{on}: {path}", duration(*duration_nanos), duration(*began_after_nanos))
+}
+
+/// `Cart.total` of `com.acme.Cart.total(Order)`.
+fn without_package(method: &str) -> &str {
+    let name = method.split('(').next().unwrap_or(method);
+    let before_method = name.rfind('.').unwrap_or(0);
+    name.get(..before_method).and_then(|class| name.get(class.rfind('.')? + 1..)).unwrap_or(name)
 }
 
 /// A row of the tree: the place of the node, the node, the guides before its name.

@@ -120,6 +120,31 @@ fn of_too_many_rows_those_that_explain_least_are_left_out() {
 }
 
 #[test]
+fn the_slowest_calls_are_listed_with_where_their_time_went() {
+    let step = |method: &str, calls, nanos| SlowCallStep { method: method.to_owned(), calls, nanos };
+    let call = |millis: u64, path| SlowCall {
+        thread: "http-1".to_owned(),
+        duration_nanos: millis * 1_000_000,
+        began_after_nanos: 12_300_000_000,
+        path,
+        ..SlowCall::default()
+    };
+    let path =
+        vec![step("com.acme.Cart.total(Order)", 1, 400_000_000), step("com.acme.Dao.find(int)", 12, 398_000_000)];
+    let slow_calls = vec![call(412, path), call(300, Vec::new()), call(200, Vec::new()), call(100, Vec::new())];
+    let found = Diagnosis { slow_calls, recorded_slow_calls: 25, ..Diagnosis::default() };
+    let lines = diagnosis(&found, &DiagnosisOptions { width: 200, ..PLAIN });
+    let listed: Vec<&str> = lines.iter().skip_while(|line| !line.contains("one by one")).map(String::as_str).collect();
+    let expected = [
+        "25 slow calls recorded one by one, the slowest that show where their time went:",
+        "412 ms after 12.3 s on http-1: Cart.total 400 ms > Dao.find 398 ms in 12 calls",
+        "300 ms after 12.3 s on http-1: its own code",
+        "200 ms after 12.3 s on http-1: its own code",
+    ];
+    assert_eq!(listed, expected);
+}
+
+#[test]
 fn colours_are_only_used_where_they_are_wanted() {
     let last = |colours| diagnosis(&sample(), &DiagnosisOptions { emphasis: true, colours, ..PLAIN }).pop().unwrap();
     assert!(last(true).starts_with("\x1b[1;32m"));

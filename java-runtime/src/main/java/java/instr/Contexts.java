@@ -20,6 +20,10 @@ public final class Contexts {
 
     private static final int FRAMES = 16;
 
+    /** What a probe has: the last step of its context, and above it a bit that is set if this step must be the immediate caller. */
+    private static final int STEP_STRIDE = 1;
+    private static final int DIRECT = 0x100;
+
     /** What an anchor has: the mask of its steps, and those that are the first of their context. */
     private static final int ANCHOR_STRIDE = 4;
     private static final int FIRST = 8;
@@ -39,18 +43,24 @@ public final class Contexts {
 
     /** The first of the probes that represent the levels (see {@link Live}): inside the context of anchor 0. */
     private static final int WARM_UP_ID = -5;
+    /** One that asks who called. */
+    private static final int DIRECT_WARM_UP_ID = -4;
     private static final int WARM_UP_ANCHOR = 0;
     /** An anchor of word 0 that never has a step. */
     private static final int INERT_ANCHOR = 4;
     private static final int WARM_UPS = 10_000;
+    private static final int RARELY = 64;
 
     private Contexts() {}
 
     /** The address of what anchor 0 has. */
     private static native long anchors();
 
-    /** The address of the byte of probe 0: the last step of the probe's context, or 0. */
+    /** The address of what probe 0 has: the last step of the probe's context, or 0. */
     private static native long steps();
+
+    /** Whether the method whose probe asks was called by the last method of the context with this last step; looks at the stack. */
+    private static native boolean isCalledDirectly(int lastStep);
 
     /**
      * Begins a call of a probe that records inside its context only.
@@ -66,11 +76,13 @@ public final class Contexts {
      * Returns whether the thread is inside the context of a probe.
      *
      * @param id the number of the probe
-     * @return whether all methods of the context are executing, in their order
+     * @return whether all methods of the context are executing, in their order, and the last one has called the probed method itself if that is asked for
      */
     public static boolean isIn(int id) {
         long place = Places.seen();
-        return place != 0L && hasBit(place, U.getByte(STEPS + id) & 0xff);
+        if (place == 0L) return false;
+        int step = U.getShort(STEPS + ((long) id << STEP_STRIDE));
+        return hasBit(place, step & DIRECT - 1) && ((step & DIRECT) == 0 || isCalledDirectly(step & DIRECT - 1));
     }
 
     /** Whether the thread is inside the context of which this is the last step. */
@@ -191,6 +203,7 @@ public final class Contexts {
             long inner = anchor(WARM_UP_ANCHOR);
             Live.exit(enter(WARM_UP_ID), WARM_UP_ID);
             leave(inner);
+            if (i % RARELY == 0) isIn(DIRECT_WARM_UP_ID);
             leave(outer);
             Live.exit(enter(WARM_UP_ID), WARM_UP_ID);
         }

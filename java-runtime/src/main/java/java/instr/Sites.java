@@ -104,6 +104,9 @@ public final class Sites {
     /** Reports to the agent a text (null: unknown) that a slow call has executed at a cell: how many times, and how long all of them took. */
     private static native void executed(int diagnosis, int cell, String text, int calls, long time);
 
+    /** Reports to the agent that a slow call ends, whose frame this is; it reads the cells. */
+    private static native void slowCall(int frame, long now);
+
     /**
      * Begins a call of a method with sites.
      *
@@ -346,6 +349,7 @@ public final class Sites {
         boolean counts = round != 0L && round == U.getLong(of + ROUND);
         long time = U.getLong(cellAt(frame, 0) + TIME);
         boolean isSlow = time >= U.getLong(of + SLOWER_THAN);
+        if (isSlow) record(number);
         if (counts) U.getAndAddLong(null, of + LENGTHS + ((long) length(time) << 3), 1L);
         long sums = SUMS + ((long) diagnosis << CELLS + SUM_STRIDE) + (isSlow ? 0 : FAST);
         for (int cell = U.getInt(frame + LAST); cell != END; ) {
@@ -367,6 +371,16 @@ public final class Sites {
         if (number != home) U.getAndAddInt(null, FRAME + home * FRAME_BYTES + DISPLACED, -1);
         U.putLongRelease(null, frame + OWNER, 0L);
         if (statements != null && isSlow && counts) report(diagnosis, statements.first);
+    }
+
+    /** Before the frame is given back, whatever happens here. */
+    @DontInline
+    private static void record(int frame) {
+        try {
+            slowCall(frame, Clock.now());
+        } catch (Throwable noStack) {
+            // There is no record of this call; it counts all the same.
+        }
     }
 
     /** Called last, because it may need more stack than there is: the frame has been given back. */

@@ -12,6 +12,8 @@ public final class Unsafe {
 
     public native byte getByte(long address);
 
+    public native short getShort(long address);
+
     public native int getInt(Object object, long offset);
 
     public native Object getReference(Object object, long offset);

@@ -141,6 +141,58 @@ class ContextsIT {
         assertTrue(recorded.getOrDefault("timed inside " + named("downA > downB"), 0L) > 0, recorded.toString());
     }
 
+    /**
+     * With {@code direct} only what the last method of the context calls itself, in whatever way: also by reflection, a method handle, a lambda, a bridge, in a frame that
+     * is older than the bytecode, and if its body is in a method of another name.
+     */
+    @EachJdk
+    void onlyDirectCallsAreRecorded(Jdk jdk) throws IOException {
+        String direct = "targets.diagnosis.DirectCalls";
+        String wrapper = "[[rule]]\nclass = \"" + direct + "\"\nmethod = \"b\"\nmode = \"wrapper\"\n";
+        String configured = "[[context]]\nin = \"" + direct + ".b\"\nmethods = \"" + direct + ".x\"\ndirect = true\n";
+        for (String rule : List.of(NO_RULE, wrapper)) {
+            Path run = RunDirectories.create();
+            String counted;
+            try (Dialog program = Program.target(jdk, direct).talkWithAgent(AgentConfig.of(rule + configured).ungoverned(), run)) {
+                program.ask("run 1");
+                String made = ControlSocket.ask(program, directly(direct + ".x", direct + ".a > " + direct + ".b"));
+                assertTrue(made.contains("\"direct\":true") && made.contains("\"methods\":1,"), made);
+                ControlSocket.ask(program, request(direct + ".x", direct + ".a > " + direct + ".b", "\"seconds\":600"));
+                ControlSocket.ask(program, directly(direct + "$Named.run", direct + ".named"));
+                String before = program.ask("run 0");
+                program.ask("run 100");
+                program.ask("hold");
+                // The class gets other bodies while the method executes that calls.
+                String changed = ControlSocket.ask(program, "{\"ask\":\"probe\",\"methods\":\"" + direct + ".b\",\"seconds\":600}");
+                assertTrue(changed.contains("\"methods\":1"), changed);
+                counted = program.ask("release");
+                if (jdk.feature() >= 21) {
+                    counted = program.ask("virtual 1000");
+                }
+                program.ask("named 50");
+                String claims = ControlSocket.ask(program, "{\"ask\":\"claims\"}");
+                assertTrue(claims.contains("inside " + direct + ".b (direct)"), claims);
+                counted = before + " " + counted;
+                program.send("quit");
+                program.finish().assertExitCode(0);
+            }
+            String[] words = counted.split(" ");
+            Map<String, Long> expected = new TreeMap<>();
+            String inA = "timed inside " + direct + ".a > " + direct + ".b";
+            expected.put(inA + " (direct)", Long.parseLong(words[6]) - Long.parseLong(words[1]));
+            expected.put("timed inside " + direct + ".b (direct)", Long.parseLong(words[7]));
+            expected.put(inA, Long.parseLong(words[9]) - Long.parseLong(words[4]));
+            expected.put("timed inside " + direct + ".named (direct)", 50L);
+            Map<String, Long> recorded = byTemplate(run);
+            recorded.remove("timed");
+            assertEquals(expected, recorded, rule);
+        }
+    }
+
+    private static String directly(String methods, String context) {
+        return request(methods, context, "\"direct\":true,\"seconds\":600");
+    }
+
     /** Contexts of the configuration file are there from the first call, and a reload replaces them. */
     @EachJdk(oldestAndNewest = true)
     void contextsOfTheConfigurationAreReplacedByAReload(Jdk jdk) throws IOException {
@@ -242,6 +294,10 @@ class ContextsIT {
     }
 
     private Map<String, Long> byTemplate() {
+        return byTemplate(directory);
+    }
+
+    private static Map<String, Long> byTemplate(Path directory) {
         Map<String, Long> calls = new TreeMap<>();
         Finished.in(directory).trace().calls().forEach(call -> calls.merge(call.template(), 1L, Long::sum));
         return calls;

@@ -30,6 +30,9 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import jdk.jfr.consumer.RecordedEvent;
 import org.junit.jupiter.api.Tag;
@@ -284,6 +287,56 @@ class DiagnoseIT {
         }
     }
 
+    /** Fast calls have no record; how many slow ones had none in a second that had too many, the diagnosis says. */
+    @EachJdk(oldestAndNewest = true)
+    void eachSlowCallHasARecordOfItsOwn(Jdk jdk) throws Exception {
+        Diagnosed diagnosed;
+        try (Running running = start(jdk)) {
+            assertEquals("ok", running.program.ask("way park"));
+            diagnosed = Diagnosed.of(running.program, SERVICE + "handle", "--in", PAY, SLOW[0], SLOW[1]);
+            running.assertNothingIsLeft();
+            running.quit();
+        }
+        List<RecordedEvent> slow = Finished.in(directory).trace().events("instr.SlowCall");
+        long leftOut = 0;
+        for (JsonNode notice : diagnosed.json().path("notices")) {
+            Matcher counted = Pattern.compile("([\\d,]+) slow calls? counted, but not recorded").matcher(notice.asText());
+            leftOut += counted.find() ? Long.parseLong(counted.group(1).replace(",", "")) : 0;
+        }
+        long counted = diagnosed.json().path("slow").asLong();
+        assertTrue(!slow.isEmpty() && slow.size() + leftOut >= counted, slow.size() + " records and " + leftOut + " left out of " + counted);
+        for (RecordedEvent call : slow) {
+            assertTrue(call.getString("method").startsWith(SERVICE + "handle(") && call.getString("context").equals(PAY), call::toString);
+            assertTrue(call.getDuration().toMillis() >= 15 && call.getDuration().toSeconds() < 10, call::toString);
+            assertTrue(call.getString("threadName").startsWith("calls-") && call.getThread("eventThread").getJavaName().equals(call.getString("threadName")), call::toString);
+        }
+        // The last ones were measured as far as the descent has come.
+        RecordedEvent last = slow.get(slow.size() - 1);
+        List<String> path = last.getString("path").lines().toList();
+        String steps = path.stream().map(line -> line.replaceAll(".*[.](\\w+)\\(.*", "$1")).collect(Collectors.joining(" "));
+        assertTrue(steps.startsWith("price discounts lookup slow"), last::toString);
+        double before = last.getDuration().toNanos() / 1e6;
+        for (String line : path) {
+            double millis = Double.parseDouble(line.substring(0, line.indexOf(' ')));
+            assertTrue(millis <= before + 0.1 && millis > 10, () -> line + " in " + last);
+            before = millis;
+        }
+        String file = directory.resolve("trace.jfr").toString();
+        JsonNode reported = new ObjectMapper().readTree(Tool.instr(List.of("report", "--json", file)).stdout()).path("diagnoses").get(0);
+        assertEquals(slow.size(), reported.path("recorded_slow_calls").asInt());
+        // Of those that were measured far enough down.
+        List<RecordedEvent> shown = slow.stream().filter(call -> call.getString("path").lines().count() * 2 >= longestPath(slow)).toList();
+        long longest = shown.stream().mapToLong(call -> call.getDuration().toNanos()).max().orElseThrow();
+        assertEquals(longest / 1e6, reported.at("/slow_calls/0/ms").asDouble(), 0.01);
+        assertEquals("calls-", reported.at("/slow_calls/0/thread").asText().substring(0, 6));
+        String report = Tool.instr(List.of("report", file)).assertExitCode(0).stdout().replaceAll("\\s+", " ");
+        assertTrue(report.contains(slow.size() + " slow calls recorded one by one, the slowest that show where their time went:"), report);
+    }
+
+    private static long longestPath(List<RecordedEvent> calls) {
+        return calls.stream().mapToLong(call -> call.getString("path").lines().count()).max().orElseThrow();
+    }
+
     /** Its result is a part of the recording, for every reader of JFR, and reports show it from the file alone; also one that the end of the recording has ended. */
     @EachJdk(having = "jfr", oldestAndNewest = true)
     void theResultIsInTheRecordingAndInItsReports(Jdk jdk) throws Exception {
@@ -327,7 +380,7 @@ class DiagnoseIT {
         List<String> names = Diagnosed.of(reported.get(0).toString(), Duration.ZERO).chain().stream().map(Diagnosed.Step::method).toList();
         assertEquals(diagnosed.chain().stream().map(Diagnosed.Step::method).toList(), names);
         // Fractions have been read as text once more: their last bit may differ.
-        List<String> others = List.of("ended_after_ms", "explained", "tree");
+        List<String> others = List.of("ended_after_ms", "explained", "tree", "recorded_slow_calls", "slow_calls");
         assertEquals(json.<ObjectNode>deepCopy().without(others), reported.get(0).<ObjectNode>deepCopy().without(others), "what the command had printed");
     }
 
