@@ -31,6 +31,8 @@ pub(crate) struct Context {
     steps: Vec<u8>,
     /// The conditions of steps; none for the others.
     conditions: Vec<(u8, Arc<StepCondition>)>,
+    /// Tasks that are handed over inside it are inside it on the thread that runs them.
+    reaches_across_threads: bool,
 }
 
 impl PartialEq for Context {
@@ -95,9 +97,10 @@ pub(crate) struct Contexts(Mutex<State>);
 struct State {
     open: FxHashMap<Arc<str>, Open>,
     free: FreeSteps,
-    /// Steps of contexts that are armed, and first steps of contexts, by word.
+    /// Steps of contexts that are armed, first steps of contexts, and those that tasks take along, by word.
     armed: [u64; WORDS],
     first: [u64; WORDS],
+    carried: [u64; WORDS],
     /// The anchor for each mask of steps of a word. It is the same whenever the steps are the same.
     anchors: FxHashMap<(usize, u64), usize>,
     next_anchor: [usize; WORDS],
@@ -115,7 +118,7 @@ struct Retired {
     steps: Vec<u8>,
     held: Vec<HeldPlace>,
     since: Instant,
-    /// Whether an anchor may have cleared bits that it restores later: then it does not help that a thread has none of them.
+    /// Whether an anchor or a task may have cleared bits that it restores later: then it does not help that a thread has none of them.
     clears: bool,
 }
 
@@ -143,12 +146,29 @@ impl Contexts {
         memory::addresses()
     }
 
-    /// Returns the context of this text, for one claim more; it is not armed. Some of its methods have conditions.
+    /// Returns the address of what tasks take along, for the native method of `java.instr.Handover`.
+    pub(crate) fn carried_address() -> i64 {
+        memory::carried_address()
+    }
+
+    /// Whether tasks take contexts along that begin now.
+    pub(crate) fn reach_across_threads(&self) -> bool {
+        memory::carried_count() > 0
+    }
+
+    /// Whether tasks run with what they have taken along: what ends that is in the methods that run them.
+    pub(crate) fn are_carried(&self) -> bool {
+        memory::running() > 0
+    }
+
+    /// Returns the context of this text, for one claim more; it is not armed. Some of its methods have conditions, and tasks may take it along. The
+    /// text says so.
     pub(crate) fn open(
         &self,
         text: &str,
         methods: usize,
         conditions: Vec<(usize, StepCondition)>,
+        reaches_across_threads: bool,
     ) -> Result<Arc<Context>, String> {
         let state = &mut *self.0.lock();
         if let Some(open) = state.open.get_mut(text) {
@@ -164,7 +184,8 @@ impl Contexts {
         }
         let with_step = |(at, condition): (usize, StepCondition)| Some((steps.get(at).copied()?, Arc::new(condition)));
         let conditions = conditions.into_iter().filter_map(with_step).collect();
-        let context = Arc::new(Context { text: text.into(), steps, conditions });
+        memory::begin_epoch(&steps);
+        let context = Arc::new(Context { text: text.into(), steps, conditions, reaches_across_threads });
         let open = Open { context: Arc::clone(&context), users: 1, probes: Vec::new() };
         state.open.insert(Arc::clone(&context.text), open);
         Ok(context)
@@ -223,7 +244,8 @@ impl Contexts {
         context.steps.iter().for_each(|step| _ = state.classes.remove(step));
         if is_clean {
             let (steps, held) = (context.steps.clone(), memory::held_places());
-            let clears = context.conditions.iter().any(|(_, condition)| condition.is_own);
+            let has_own = || context.conditions.iter().any(|(_, condition)| condition.is_own);
+            let clears = context.reaches_across_threads || has_own();
             state.retired.push(Retired { steps, held, since: Instant::now(), clears });
             state.reuse_retired();
         }
@@ -329,6 +351,11 @@ impl State {
             *armed &= !mask;
             *first &= !mask;
         }
+        if let Some(carried) = self.carried.get_mut(word).filter(|_| context.reaches_across_threads) {
+            *carried = if is_armed { *carried | mask } else { *carried & !mask };
+            memory::set_carried(word, *carried);
+            memory::set_carried_count(self.carried.iter().map(|word| word.count_ones()).sum());
+        }
         for ((of_word, of_mask), anchor) in &self.anchors {
             if *of_word == word && of_mask & mask != 0 {
                 self.store(word, *of_mask, *anchor);
@@ -372,9 +399,9 @@ mod tests {
     #[test]
     fn a_context_that_has_ended_gets_no_anchors_and_leaves_its_steps_to_others() {
         let contexts = Contexts::default();
-        let context = contexts.open("a.B.c > d.E.f", 2, Vec::new()).unwrap();
+        let context = contexts.open("a.B.c > d.E.f", 2, Vec::new(), false).unwrap();
         assert!(
-            Arc::ptr_eq(&context, &contexts.open("a.B.c > d.E.f", 2, Vec::new()).unwrap()),
+            Arc::ptr_eq(&context, &contexts.open("a.B.c > d.E.f", 2, Vec::new(), false).unwrap()),
             "the same text is the same context"
         );
         assert_eq!(contexts.anchors(b"a/B", &steps(&context)).plain.len(), 1, "one word");
@@ -383,34 +410,35 @@ mod tests {
         assert!(contexts.anchors(b"a/B", &steps(&context)) == MethodAnchors::default(), "a class that was on its way");
         assert_eq!(contexts.take_classes(&context), FxHashSet::from_iter([Arc::from(&b"a/B"[..])]));
         contexts.retire(&context, true);
-        assert_eq!(contexts.open("x.Y.z > u.V.w", 2, Vec::new()).unwrap().steps(), context.steps());
+        assert_eq!(contexts.open("x.Y.z > u.V.w", 2, Vec::new(), false).unwrap().steps(), context.steps());
     }
 
     #[test]
     fn steps_whose_anchors_stay_in_classes_are_not_given_again() {
         let contexts = Contexts::default();
-        let context = contexts.open("a.B.c", 1, Vec::new()).unwrap();
+        let context = contexts.open("a.B.c", 1, Vec::new(), false).unwrap();
         contexts.anchors(b"a/B", &steps(&context));
         contexts.close_all();
         assert!(!contexts.close(&context), "it is closed once");
         contexts.retire_closed(false);
-        assert_ne!(contexts.open("d.E.f", 1, Vec::new()).unwrap().steps(), context.steps());
+        assert_ne!(contexts.open("d.E.f", 1, Vec::new(), false).unwrap().steps(), context.steps());
     }
 
     #[test]
     fn a_request_that_fails_leaves_nothing() {
         let contexts = Contexts::default();
         let free = contexts.figures();
-        let context = contexts.open("a.B.c > d.E.f", 2, Vec::new()).unwrap();
+        let context = contexts.open("a.B.c > d.E.f", 2, Vec::new(), false).unwrap();
         contexts.give_up(&context);
         assert_eq!(contexts.figures(), free);
-        let all: Vec<_> = (0..12).map(|at| contexts.open(&format!("a.B.c{at}"), 16, Vec::new()).unwrap()).collect();
-        let reason = contexts.open("too.Much.here", 16, Vec::new()).unwrap_err();
+        let all: Vec<_> =
+            (0..12).map(|at| contexts.open(&format!("a.B.c{at}"), 16, Vec::new(), false).unwrap()).collect();
+        let reason = contexts.open("too.Much.here", 16, Vec::new(), false).unwrap_err();
         assert!(
             reason.contains("no room for a context of 16 methods") && reason.contains("12 contexts are in use"),
             "{reason}"
         );
-        assert!(contexts.open("short.One.here", 3, Vec::new()).is_ok(), "between the others");
+        assert!(contexts.open("short.One.here", 3, Vec::new(), false).is_ok(), "between the others");
         assert_eq!(all.len(), 12);
     }
 }

@@ -254,6 +254,7 @@ impl Service {
                 template,
                 within,
                 when,
+                across_threads,
                 seconds,
                 calls,
                 cycles,
@@ -264,7 +265,8 @@ impl Service {
                 most,
             } => {
                 let limits = ClaimLimits { seconds, calls, cycles, healthy_seconds, while_healthy, while_connected };
-                let request = ProbeRequest { methods, level, template, within, when, limits, pin, most };
+                let request =
+                    ProbeRequest { methods, level, template, within, when, across_threads, limits, pin, most };
                 let stays_connected = answer.id.is_some();
                 let make = || controlled.probe(&request);
                 answer.give(if while_connected { self.clients.make(stays_connected, claims, make) } else { make() });

@@ -25,6 +25,8 @@ pub(crate) struct RequestedProbes {
     pub(crate) within: Arc<[RequestedProbes]>,
     /// The condition under which they record, if there is one.
     pub(crate) condition: Option<Arc<RequestedCondition>>,
+    /// The methods of the JDK and of Tomcat that hand tasks over and run them, if the context reaches across threads.
+    handover: Arc<[RequestedProbes]>,
     glob: NameGlob,
     class_glob: NameGlob,
 }
@@ -61,6 +63,34 @@ const REQUEST_BEGINS: &str = "*.servlet.http.HttpServlet.service";
 const MOST_STEPS: usize = 16;
 /// Between the methods of a context.
 const INSIDE: &str = " > ";
+/// After the methods of a context that tasks take along.
+pub(crate) const ACROSS_THREADS: &str = " across threads";
+/// What hands tasks over and runs them; [`TemplateLibrary::handover`] chooses among methods of one name.
+const HANDOVER: &[(&str, &[&str])] = &[
+    ("java.util.concurrent.ThreadPoolExecutor", &["execute", "reject", "runWorker", "getTask", "beforeExecute"]),
+    (
+        "org.apache.tomcat.util.threads.ThreadPoolExecutor",
+        &["executeInternal", "reject", "runWorker", "getTask", "beforeExecute"],
+    ),
+    ("java.util.concurrent.ScheduledThreadPoolExecutor", &["delayedExecute"]),
+    (
+        "java.util.concurrent.ForkJoinPool",
+        &[
+            "externalSubmit",
+            "poolSubmit",
+            "scheduleDelayedTask",
+            "helpJoin",
+            "helpComplete",
+            "helpStealer",
+            "helpAsyncBlocker",
+            "helpQuiesce",
+            "helpQuiescePool",
+        ],
+    ),
+    ("java.util.concurrent.ForkJoinTask", &["fork", "doExec"]),
+    ("java.lang.Thread", &["start", "runWith"]),
+    ("java.lang.ThreadBuilders", &["newVirtualThread"]),
+];
 
 impl RequestedProbes {
     /// Reads `package.Class.method` with `*` and `**`.
@@ -80,6 +110,7 @@ impl RequestedProbes {
             level,
             within: Arc::default(),
             condition: None,
+            handover: Arc::default(),
             glob,
             class_glob,
         })
@@ -140,10 +171,44 @@ impl RequestedProbes {
         Ok(RequestedProbes { within: within.into(), condition: Some(Arc::new(condition)), ..self })
     }
 
+    /// The same, but tasks and threads that are handed over inside the context are inside it on the threads that run them.
+    pub(crate) fn across_threads(self) -> Result<RequestedProbes, String> {
+        if self.within.is_empty() {
+            return Err(
+                "there is no context that could reach across threads: name its methods (`--in`, `in`)".to_owned()
+            );
+        }
+        self.with_handover()
+    }
+
+    /// The same, with the methods changed that hand tasks over and run them.
+    fn with_handover(self) -> Result<RequestedProbes, String> {
+        let methods = HANDOVER.iter().flat_map(|(class, methods)| methods.iter().map(move |method| (class, method)));
+        let handover = methods
+            .map(|(class, method)| RequestedProbes::parse(&format!("{class}.{method}"), &self.template, self.level));
+        Ok(RequestedProbes { handover: handover.collect::<Result<Arc<[_]>, _>>()?, ..self })
+    }
+
+    /// Whether the context reaches across threads.
+    pub(crate) fn reaches_across_threads(&self) -> bool {
+        !self.handover.is_empty()
+    }
+
+    /// Returns the methods that hand tasks over and run them, if the context reaches across threads.
+    pub(crate) fn handover(&self) -> &[RequestedProbes] {
+        &self.handover
+    }
+
+    /// Returns the internal names of the classes that hand tasks over and run them.
+    pub(crate) fn handover_classes() -> impl Iterator<Item = Arc<[u8]>> {
+        HANDOVER.iter().map(|(class, _)| class.replace('.', "/").into_bytes().into())
+    }
+
     /// Returns the context as text, if there is one: its methods, the outermost first, and its condition.
     pub(crate) fn context(&self) -> Option<String> {
         let methods: Vec<String> = self.within.iter().map(RequestedProbes::text).collect();
         let methods = (!methods.is_empty()).then(|| methods.join(INSIDE))?;
+        let methods = if self.reaches_across_threads() { methods + ACROSS_THREADS } else { methods };
         Some(match &self.condition {
             Some(condition) if condition.is_own => format!("{methods} itself when {}", condition.text()),
             Some(condition) => format!("{methods} when {}", condition.text()),
@@ -156,7 +221,8 @@ impl RequestedProbes {
         if let Some(condition) = &self.condition {
             return condition.asked_within.clone();
         }
-        self.context()
+        let methods: Vec<String> = self.within.iter().map(RequestedProbes::text).collect();
+        (!methods.is_empty()).then(|| methods.join(INSIDE))
     }
 
     /// Returns the condition as it was asked for.
@@ -168,14 +234,19 @@ impl RequestedProbes {
     pub(crate) fn wants_the_same(&self, other: &RequestedProbes) -> bool {
         let wanted = |of: &RequestedProbes| {
             let condition = of.asked_condition().map(str::to_owned);
-            (of.text(), of.asked_within(), condition, of.template.clone(), of.level)
+            (of.text(), of.asked_within(), condition, of.reaches_across_threads(), of.template.clone(), of.level)
         };
         wanted(self) == wanted(other)
     }
 
-    /// Returns the patterns of all methods that are changed: those of the context, too.
-    pub(crate) fn patterns(&self) -> impl Iterator<Item = &RequestedProbes> {
+    /// Returns the patterns of the methods that were asked for: those of the context, too.
+    pub(crate) fn asked_patterns(&self) -> impl Iterator<Item = &RequestedProbes> {
         std::iter::once(self).chain(self.within.iter())
+    }
+
+    /// Returns the patterns of all methods that are changed: those that hand tasks over, too.
+    pub(crate) fn patterns(&self) -> impl Iterator<Item = &RequestedProbes> {
+        self.asked_patterns().chain(self.handover.iter())
     }
 
     /// Whether this method is meant, as `package.Class.method`.

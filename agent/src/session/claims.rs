@@ -47,7 +47,8 @@ pub(super) fn open_context(
     let of_step = |(at, condition, is_own): (usize, &Condition, bool)| {
         (at, StepCondition::new(condition.clone(), is_own, allowed))
     };
-    contexts::of_process().open(&text, probes.within.len(), conditions.map(of_step).collect()).map(Some)
+    let (methods, conditions) = (probes.within.len(), conditions.map(of_step).collect());
+    contexts::of_process().open(&text, methods, conditions, probes.reaches_across_threads()).map(Some)
 }
 
 impl Session {
@@ -65,9 +66,10 @@ impl Session {
             None => probes,
         };
         let probes = self.with_condition(probes, request.when.as_deref())?;
+        let probes = if request.across_threads { probes.across_threads()? } else { probes };
         let before = self.instrumentation.generation();
         let mut counted_methods = Vec::new();
-        for pattern in probes.patterns() {
+        for pattern in probes.asked_patterns() {
             pattern.rules(before.templates(), &before.setup.config.exclude)?;
             counted_methods.push(self.check_number_of_methods(pattern, request.most.unwrap_or(MOST_METHODS))?);
         }
@@ -216,7 +218,9 @@ impl Session {
     pub(super) fn take_away_of(&self, claim: &Claim) -> usize {
         let closed = claim.context.as_ref().filter(|context| contexts::of_process().close(context));
         let measured = claim.diagnosis.map(|number| call_sites::of_process().end(number)).unwrap_or_default();
-        self.take_away(closed, measured)
+        let taken = self.take_away(closed, measured);
+        self.end_handover(claim);
+        taken
     }
 
     /// Retransforms the classes of probes that nobody wants, those with anchors of a context that was closed and those with calls that were measured, and returns how many probes these have
@@ -301,6 +305,7 @@ impl Session {
     pub(super) fn put_in_force(&self, generation: &Generation) {
         let (generation, refused) = generation.with_claims(&self.instrumentation.claims.all());
         self.instrumentation.replace_generation(generation);
+        self.listen_to_threads();
         for (id, reason) in refused {
             self.note_claim(id, &format!("has no effect any more: {reason}"));
         }

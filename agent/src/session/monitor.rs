@@ -12,6 +12,7 @@ use settings::{Config, MonitorConfig, SlowCallsConfig};
 
 use super::Session;
 use crate::call_sites::method_text;
+use crate::desired::ACROSS_THREADS;
 use crate::desired::generation::Generation;
 use crate::desired::live_selection::{LiveSelection, category_of};
 use crate::jvm::block_signals;
@@ -154,7 +155,7 @@ impl Session {
         let suspects = found.into_iter().map(|found| {
             let diagnosed = self.diagnoses.about(&found.method, found.context.as_deref());
             let why_not = || {
-                let conditional = "its calls are recorded under a condition: diagnose it by `--when`".to_owned();
+                let conditional = "its calls are recorded under a condition, or in tasks of a context: diagnose it by its name, with `--when` or `--in`".to_owned();
                 let restrained =
                     || state.begun.why_not(&found.method, now, self.under_way(&state), restraint(&monitor));
                 if found.has_condition() { Some(conditional) } else { restrained() }
@@ -292,9 +293,9 @@ impl Session {
 }
 
 impl Found {
-    /// A claim records its calls only if a condition holds: which one, its context says in words only.
+    /// A claim records its calls only if a condition holds, or also in tasks of the context: its context says that in words only.
     fn has_condition(&self) -> bool {
-        self.context.as_ref().is_some_and(|context| context.contains(" when "))
+        self.context.as_ref().is_some_and(|context| context.contains(" when ") || context.ends_with(ACROSS_THREADS))
     }
 }
 

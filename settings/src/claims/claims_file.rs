@@ -27,6 +27,8 @@ declare_table! {
         within: Option<String> = key("in", parsed(context)),
         /// Calls are recorded only if this holds: `arg.0 = 'card'`.
         when: Option<String> = key("when", parsed(condition)),
+        /// Tasks that are handed over inside the context are inside it on other threads.
+        across_threads: bool = key("across-threads", Boolean, false),
         /// The template.
         template: String = key("template", text(), "timed".to_owned()),
         /// The level.
@@ -52,7 +54,14 @@ impl PinnedClaim {
     pub fn wants_the_same(&self, other: &PinnedClaim) -> bool {
         let wanted = |claim: &'_ PinnedClaim| {
             let within = claim.within.as_deref().map(plain_context);
-            (claim.methods.clone(), within, claim.when.clone(), claim.template.clone(), claim.level)
+            (
+                claim.methods.clone(),
+                within,
+                claim.when.clone(),
+                claim.across_threads,
+                claim.template.clone(),
+                claim.level,
+            )
         };
         wanted(self) == wanted(other)
     }
@@ -78,13 +87,14 @@ fn read_claims(top: &TableReader<'_, '_>, problems: &mut Problems) -> Vec<Pinned
 pub fn claims_text(claims: &[PinnedClaim]) -> String {
     let mut file = HEAD.to_owned();
     for claim in claims {
-        let PinnedClaim { methods, within, when, template, level, .. } = claim;
+        let PinnedClaim { methods, within, when, across_threads, template, level, .. } = claim;
         let PinnedClaim { time, calls, cycles, healthy_for, while_healthy, .. } = claim;
         let seconds = |time: &Duration| json!(format!("{} s", time.as_secs()));
         let keys = [
             ("methods", methods.as_ref().map(|methods| json!(methods))),
             ("in", within.as_ref().map(|within| json!(within))),
             ("when", when.as_ref().map(|when| json!(when))),
+            ("across-threads", across_threads.then(|| json!(true))),
             ("template", Some(json!(template))),
             ("level", Some(json!(level.name()))),
             ("for", time.as_ref().map(seconds)),
@@ -130,6 +140,7 @@ mod tests {
         let limited = PinnedClaim {
             within: Some("com.acme.Web.handle > com.acme.Cart.pay".to_owned()),
             when: Some("arg.0 = 'it''s \"5\"'".to_owned()),
+            across_threads: true,
             methods: Some("a.Odd.say \"hello\\\"".to_owned()),
             template: "mine".to_owned(),
             level: Level::Full,

@@ -1,6 +1,6 @@
 //! `[[context]]`: probes that record only while certain methods are executing.
 
-use instrument_core::config::{Problems, Table as _, TableReader, located, parsed, read_tables, text, word};
+use instrument_core::config::{Boolean, Problems, Table as _, TableReader, located, parsed, read_tables, text, word};
 use instrument_core::declare_table;
 use instrument_core::level::Level;
 use serde_spanned::Spanned;
@@ -14,6 +14,8 @@ declare_table! {
         within: Option<String> = key("in", parsed(context)),
         /// Only if this holds for the call of the outermost method, or of the recorded one if there is no `in`: `"arg.0 = 'card'"` (docs/probes.md).
         when: Option<String> = key("when", parsed(condition)),
+        /// Whether tasks that a thread hands to an executor inside the context, and threads that it starts there, are inside it, too.
+        across_threads: bool = key("across-threads", Boolean, false),
         /// The methods whose calls are recorded there, as `package.Class.method` with `*` and `**`.
         methods: Option<String> = key("methods", parsed(methods)),
         /// The template, which must have a live variant; `timed` unless stated.

@@ -122,23 +122,27 @@ extern "system" fn register_section(
     jni::jint::try_from(number).unwrap_or(0)
 }
 
-/// The addresses that `java.instr.Contexts` and `java.instr.Sites` ask for, in the order of their native methods.
-static TABLES: [OnceLock<i64>; 9] = [const { OnceLock::new() }; 9];
+/// The addresses that `java.instr.Contexts`, `java.instr.Sites` and `java.instr.Handover` ask for, in the order of their native methods.
+static TABLES: [OnceLock<i64>; 10] = [const { OnceLock::new() }; 10];
 
 /// Receives what a slow call of a diagnosis has executed at a cell: the text in modified UTF-8 (`None`: unknown), how often, for how long.
 type Executed = fn(diagnosis: u8, cell: u32, text: Option<&[u8]>, executed: (u64, u64));
 
 static EXECUTED: OnceLock<Executed> = OnceLock::new();
 
-/// Binds the native methods of `java.instr.Contexts` and of `java.instr.Sites`.
+/// Binds the native methods of `java.instr.Contexts`, `java.instr.Sites` and `java.instr.Handover`.
 pub(crate) fn register_table_natives(
     jni: &Jni<'_>,
     (contexts, of_contexts): (GlobalClass, [i64; 4]),
     (sites, of_sites): (GlobalClass, [i64; 5]),
+    (handover, of_handover): (GlobalClass, i64),
     executed: Executed,
 ) -> Result<(), JavaError> {
     EXECUTED.get_or_init(|| executed);
-    TABLES.iter().zip(of_contexts.into_iter().chain(of_sites)).for_each(|(place, table)| _ = place.set(table));
+    TABLES
+        .iter()
+        .zip(of_contexts.into_iter().chain(of_sites).chain([of_handover]))
+        .for_each(|(place, table)| _ = place.set(table));
     let method = |name: &'static std::ffi::CStr, function: *const c_void| jni::JNINativeMethod {
         name: name.as_ptr(),
         signature: c"()J".as_ptr(),
@@ -151,6 +155,7 @@ pub(crate) fn register_table_natives(
         method(c"withoutPlace", shared_table::<3> as *const c_void),
     ];
     register(jni, contexts, &methods)?;
+    register(jni, handover, &[method(c"table", shared_table::<9> as *const c_void)])?;
     let methods = [
         method(c"methods", shared_table::<4> as *const c_void),
         method(c"diagnoses", shared_table::<5> as *const c_void),

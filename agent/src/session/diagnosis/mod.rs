@@ -115,7 +115,7 @@ impl Session {
             return Err(Refusal::new(ErrorCode::Ended, "the recording has ended: nothing would be measured"));
         }
         let before = self.instrumentation.generation();
-        for method in probes.patterns() {
+        for method in probes.asked_patterns() {
             method.rules(before.templates(), &before.setup.config.exclude)?;
             self.check_number_of_methods(method, super::claims::MOST_METHODS)?;
         }

@@ -18,12 +18,14 @@ public final class Contexts {
     /** The words of a place: id of the thread, 0 while the place is free, ... */
     private static final int OWNER = 0;
     /** ... the bits of the steps, ... */
-    private static final int BITS = 8;
-    private static final int WORDS = 4;
+    static final int BITS = 8;
+    static final int WORDS = 4;
     /** ... how many threads whose place this would be have another one, ... */
     private static final int DISPLACED = 40;
-    /** ... and how often the place has been given back. */
+    /** ... how often the place has been given back, ... */
     private static final int GIVEN_BACK = 48;
+    /** ... and whether the thread runs tasks of others in order not to wait. */
+    private static final int HELPS = 56;
 
     /** Log2 of the bytes from place to place. */
     private static final int STRIDE = 6;
@@ -49,7 +51,7 @@ public final class Contexts {
 
     private static final Unsafe U = Unsafe.getUnsafe();
     private static final long PLACES = places();
-    private static final long END = PLACES + (MASK + 1 << STRIDE);
+    static final long END = PLACES + (MASK + 1 << STRIDE);
     private static final long ANCHORS = anchors();
     private static final long STEPS = steps();
     private static final long WITHOUT_PLACE = withoutPlace();
@@ -185,8 +187,46 @@ public final class Contexts {
         }
     }
 
+    /**
+     * The present thread begins to run tasks of others in order not to wait.
+     *
+     * @return whether it did before; false if it is in no context
+     */
+    public static boolean beginsToHelp() {
+        long place = place();
+        return place != 0L && setHelps(place, true);
+    }
+
+    /**
+     * Ends what {@link #beginsToHelp} began.
+     *
+     * @param before what that returned
+     */
+    public static void endsHelping(boolean before) {
+        long place = place();
+        if (place != 0L) setHelps(place, before);
+    }
+
+    /** Whether the present thread is in a context, and runs tasks of others in order not to wait. */
+    static boolean helps() {
+        long place = place();
+        return place != 0L && U.getLong(place + HELPS) != 0L;
+    }
+
+    /** Returns what it was before. */
+    static boolean setHelps(long place, boolean helps) {
+        boolean before = U.getLong(place + HELPS) != 0L;
+        U.putLong(place + HELPS, helps ? 1L : 0L);
+        return before;
+    }
+
+    /** The number of a place. */
+    static int number(long place) {
+        return (int) (place - PLACES >>> STRIDE);
+    }
+
     /** The place of the present thread; 0 if it has none. */
-    private static long place() {
+    static long place() {
         long thread = U.getLong(Thread.currentThread(), Ring.THREAD_ID);
         long home = PLACES + ((thread & MASK) << STRIDE);
         if (U.getLong(home + OWNER) == thread) return home;
@@ -213,6 +253,16 @@ public final class Contexts {
     /** Takes a place for the thread, whose outermost anchor begins. */
     @DontInline
     private static long take(int anchor) {
+        long place = takePlace();
+        if (place == 0L) return 0L;
+        // Read once more: the agent may have seen the place free, and given the step to another context since.
+        long of = ANCHORS + ((long) anchor << ANCHOR_STRIDE);
+        U.putLong(place + BITS + ((long) (anchor & WORDS - 1) << 3), U.getLong(of + FIRST) & U.getLong(of));
+        return TOOK_PLACE;
+    }
+
+    /** Takes a place for the thread, which has none; returns 0 if there is none. There is enough stack for {@link #free}. */
+    static long takePlace() {
         long thread = U.getLong(Thread.currentThread(), Ring.THREAD_ID);
         // A thread that is being attached has no id yet.
         if (thread == 0L) return 0L;
@@ -221,7 +271,8 @@ public final class Contexts {
         for (int other = 0; other < OTHERS; other++) {
             long place = other(home, other);
             if (U.getLong(place + OWNER) == 0L && U.compareAndSetLong(null, place + OWNER, 0L, thread)) {
-                return begin(anchor, place, home);
+                if (place != home) U.getAndAddLong(null, home + DISPLACED, 1L);
+                return place;
             }
         }
         U.getAndAddLong(null, WITHOUT_PLACE, 1L);
@@ -237,16 +288,9 @@ public final class Contexts {
         return frames == 0 ? 0 : 1 + haveRoom(frames - 1);
     }
 
-    private static long begin(int anchor, long place, long home) {
-        if (place != home) U.getAndAddLong(null, home + DISPLACED, 1L);
-        // Read once more: the agent may have seen the place free, and given the step to another context since.
-        long of = ANCHORS + ((long) anchor << ANCHOR_STRIDE);
-        U.putLong(place + BITS + ((long) (anchor & WORDS - 1) << 3), U.getLong(of + FIRST) & U.getLong(of));
-        return TOOK_PLACE;
-    }
-
     /** Gives the place back. */
-    private static void free(long place) {
+    static void free(long place) {
+        U.putLong(place + HELPS, 0L);
         for (int word = 0; word < WORDS; word++) {
             U.putLong(place + BITS + ((long) word << 3), 0L);
         }
