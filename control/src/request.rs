@@ -230,6 +230,9 @@ requests! {
         /// Calls that take longer than this are slow, in microseconds; unless stated, that is learnt from the calls.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         slower_than_us: Option<u64>,
+        /// Whether the descent goes on in tasks that executors run on other threads, where a call waits for one; calls on such threads are inside `within`, too.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        across_threads: bool,
         /// How many levels below the method are looked into; 40 unless stated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         depth: Option<usize>,

@@ -123,13 +123,13 @@ pub(super) fn set_carried(word: usize, mask: u64) {
     }
 }
 
-/// Says how many steps tasks take along.
-pub(super) fn set_carried_count(wanted: u32) {
+/// Says how many steps tasks take along, and how many diagnoses go on in tasks.
+pub(super) fn set_wanted(wanted: u32) {
     CARRIED.wanted.store(wanted.into(), Ordering::SeqCst);
 }
 
-/// Returns how many steps tasks take along.
-pub(super) fn carried_count() -> u64 {
+/// Returns how much tasks take along; 0: nothing.
+pub(super) fn wanted() -> u64 {
     CARRIED.wanted.load(Ordering::Relaxed)
 }
 

@@ -101,6 +101,8 @@ struct State {
     armed: [u64; WORDS],
     first: [u64; WORDS],
     carried: [u64; WORDS],
+    /// How many diagnoses go on in tasks.
+    diagnoses: u32,
     /// The anchor for each mask of steps of a word. It is the same whenever the steps are the same.
     anchors: FxHashMap<(usize, u64), usize>,
     next_anchor: [usize; WORDS],
@@ -151,9 +153,16 @@ impl Contexts {
         memory::carried_address()
     }
 
+    /// A diagnosis begins to go on in tasks, or has ended.
+    pub(crate) fn diagnose_tasks(&self, begins: bool) {
+        let state = &mut *self.0.lock();
+        state.diagnoses = if begins { state.diagnoses + 1 } else { state.diagnoses.saturating_sub(1) };
+        state.publish_wanted();
+    }
+
     /// Whether tasks take contexts along that begin now.
     pub(crate) fn reach_across_threads(&self) -> bool {
-        memory::carried_count() > 0
+        memory::wanted() > 0
     }
 
     /// Whether tasks run with what they have taken along: what ends that is in the methods that run them.
@@ -354,13 +363,19 @@ impl State {
         if let Some(carried) = self.carried.get_mut(word).filter(|_| context.reaches_across_threads) {
             *carried = if is_armed { *carried | mask } else { *carried & !mask };
             memory::set_carried(word, *carried);
-            memory::set_carried_count(self.carried.iter().map(|word| word.count_ones()).sum());
+            self.publish_wanted();
         }
         for ((of_word, of_mask), anchor) in &self.anchors {
             if *of_word == word && of_mask & mask != 0 {
                 self.store(word, *of_mask, *anchor);
             }
         }
+    }
+
+    /// Has tasks take something along, or not.
+    fn publish_wanted(&self) {
+        let steps: u32 = self.carried.iter().map(|word| word.count_ones()).sum();
+        memory::set_wanted(steps + self.diagnoses);
     }
 
     /// Frees steps of which no thread can have bits any more: it has left all anchors since, or has none of the bits.

@@ -61,6 +61,9 @@ pub(crate) fn result_of(tree: &Tree, stacks: &Stacks, nanos: &dyn Fn(u64) -> u64
 /// Whether a method is shown in the place of the call that it runs for.
 fn merged_with(tree: &Tree, at: NodeAt) -> bool {
     let Some(Node { of: NodeOf::Method(key), parent: Some(parent), .. }) = tree.get(at) else { return false };
+    if tree.tasks_at() == Some(*parent) {
+        return false;
+    }
     let is_only = tree.children(*parent).count() == 1;
     let Some(Node { of: NodeOf::Call(found), sums: of_call, .. }) = tree.get(*parent) else { return false };
     // Other implementations run there, too.
@@ -89,7 +92,10 @@ fn shown(
     let sums = node.and_then(|node| node.sums);
     let (kind, reason) = match node.map(|node| (&node.fate, &node.of)) {
         Some((Fate::End(end), _)) => (end.kind, Some(end.reason.clone())),
-        Some((_, NodeOf::Method(_))) => (NodeKind::Method, None),
+        Some((_, NodeOf::Method(_))) => {
+            let is_task = node.and_then(|node| node.parent).is_some_and(|parent| tree.tasks_at() == Some(parent));
+            (NodeKind::Method, is_task.then(|| ON_ANOTHER_THREAD.to_owned()))
+        }
         Some((_, NodeOf::Call(found))) => {
             let refused = found.refused.as_ref().map(|reason| format!("not measured: {reason}"));
             (NodeKind::CallSite, refused)
@@ -127,6 +133,10 @@ fn ends(tree: &Tree) -> Vec<NodeAt> {
     ends
 }
 
+/// The reason of a method that a call waits for.
+const ON_ANOTHER_THREAD: &str = "runs on another thread";
+/// Between a call that waits and the method that another thread runs meanwhile.
+const IN_A_TASK: &str = "(another thread)";
 /// Ends that explain less are not named beside others.
 const LEAST_NAMED: f64 = 0.05;
 /// Most ends that the sentence names.
@@ -174,6 +184,7 @@ fn way(tree: &Tree, end: NodeAt) -> String {
         let is_named = node.parent.is_some()
             && match node.of {
                 NodeOf::Method(_) => true,
+                NodeOf::Call(_) if tree.tasks_at() == Some(at) => true,
                 NodeOf::Call(_) => {
                     !tree.children(at).any(|child| merged_with(tree, child)) && tree.children(at).count() != 1
                 }
@@ -181,6 +192,9 @@ fn way(tree: &Tree, end: NodeAt) -> String {
             };
         if is_named {
             steps.push(short(&node.text));
+        }
+        if node.parent.is_some_and(|parent| tree.tasks_at() == Some(parent)) {
+            steps.push(IN_A_TASK.to_owned());
         }
     }
     if steps.is_empty() {
@@ -249,6 +263,17 @@ mod tests {
         assert_eq!(result.nodes[3].parent, Some(1));
         assert_eq!(result.nodes[2].calls, None, "it was left aside, and not measured with the others");
         assert!((result.explained.unwrap() - 830.0 / 900.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_runs_on_another_thread_is_marked() {
+        let mut tree = slept();
+        tree.go_on_in_tasks(1, End { kind: NodeKind::Waiting, reason: "result of another thread".to_owned() });
+        let result = result_of(&tree, &Stacks::default(), &|time| time, subject());
+        let sentence = result.sentence.unwrap();
+        assert!(sentence.ends_with("is B.b -> (another thread) -> B.b -> Thread.sleep -> sleep"), "{sentence}");
+        let task = result.nodes.iter().find(|node| node.reason.as_deref() == Some(ON_ANOTHER_THREAD)).unwrap();
+        assert_eq!((task.method.as_str(), task.kind), ("a.B.b()", NodeKind::Method));
     }
 
     #[test]

@@ -181,8 +181,8 @@ impl RequestedProbes {
         self.with_handover()
     }
 
-    /// The same, with the methods changed that hand tasks over and run them.
-    fn with_handover(self) -> Result<RequestedProbes, String> {
+    /// The same, with the methods changed that hand tasks over and run them, whether there is a context or not.
+    pub(crate) fn with_handover(self) -> Result<RequestedProbes, String> {
         let methods = HANDOVER.iter().flat_map(|(class, methods)| methods.iter().map(move |method| (class, method)));
         let handover = methods
             .map(|(class, method)| RequestedProbes::parse(&format!("{class}.{method}"), &self.template, self.level));

@@ -218,6 +218,9 @@ impl Session {
     pub(super) fn take_away_of(&self, claim: &Claim) -> usize {
         let closed = claim.context.as_ref().filter(|context| contexts::of_process().close(context));
         let measured = claim.diagnosis.map(|number| call_sites::of_process().end(number)).unwrap_or_default();
+        if claim.diagnosis.is_some() && claim.probes.reaches_across_threads() {
+            contexts::of_process().diagnose_tasks(false);
+        }
         let taken = self.take_away(closed, measured);
         self.end_handover(claim);
         taken

@@ -110,6 +110,7 @@ impl Session {
     pub(super) fn begin_diagnosis(self: &Arc<Self>, request: &DiagnoseRequest) -> Result<Diagnosis, Refusal> {
         let root = self.method_to_diagnose(request)?;
         let probes = self.with_condition(requested(&root, request)?, request.when.as_deref())?;
+        let probes = if request.across_threads { probes.with_handover()? } else { probes };
         let _one_at_a_time = self.reloading.lock();
         if self.instrumentation.is_leaving() {
             return Err(Refusal::new(ErrorCode::Ended, "the recording has ended: nothing would be measured"));
@@ -137,7 +138,12 @@ impl Session {
         let options = Options {
             depth: if request.report_only { 0 } else { request.depth.unwrap_or(DEPTH) },
             slower_than: request.slower_than_us.map(Duration::from_micros),
+            across_threads: request.across_threads,
         };
+        if request.across_threads {
+            call_sites::of_process().want_tasks(number);
+            contexts::of_process().diagnose_tasks(true);
+        }
         let for_clients = (Arc::clone(&shared), under(request));
         let mut run = Run::new(Arc::clone(self), (id, number), for_clients, options, (root.key, root.text));
         let inserted = run.insert_root(&claim);

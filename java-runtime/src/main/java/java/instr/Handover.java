@@ -5,7 +5,7 @@ import jdk.internal.vm.annotation.DontInline;
 
 /**
  * What a task takes along from the thread that hands it over to the thread that runs it: in which contexts the call was that handed it over, as far as these
- * contexts reach across threads. A started thread is a task, too. Tasks stay what they are: what they take along is remembered for them until
+ * contexts reach across threads, and in which call of a diagnosed method. A started thread is a task, too. Tasks stay what they are: what they take along is remembered for them until
  * they begin, and the thread that runs them has its own words back at the end.
  *
  * <p>None of these methods throws anything: without memory or stack a task takes nothing along.
@@ -15,7 +15,7 @@ public final class Handover {
     private static final int MASKS = 0;
     /** ... how often steps have been given to a context; ... */
     private static final int EPOCH = 32;
-    /** ... how many of these steps are armed: if none is, nothing is taken along; ... */
+    /** ... how many of these steps are armed, and how many diagnoses go on in tasks: if there is none, nothing is taken along; ... */
     private static final int WANTED = 40;
     /** ... how many tasks run with what they have taken along; ... */
     private static final int RUNNING = 48;
@@ -26,7 +26,7 @@ public final class Handover {
     private static final long TABLE = table();
 
     private static final Remembered<Luggage> PENDING = new Remembered<>();
-    private static final Luggage NOTHING = new Luggage(new long[Contexts.WORDS], 0L);
+    private static final Luggage NOTHING = new Luggage(new long[Contexts.WORDS], 0L, null);
 
     /** Of each place, what its thread had before the task that it runs, if nothing else ends with that; made for the first one. */
     private static Before[] onThreads;
@@ -214,18 +214,22 @@ public final class Handover {
     private static final class Luggage {
         private final long[] words;
         private final long epoch;
+        /** The measured call in which the task was handed over; null if there was none. */
+        final SharedCall call;
         /** How often the task has been handed over and has not begun. */
         int handedOver = 1;
 
-        Luggage(long[] words, long epoch) {
+        Luggage(long[] words, long epoch, SharedCall call) {
             this.words = words;
             this.epoch = epoch;
+            this.call = call;
         }
 
-        /** Null if the present thread is in no context that reaches across threads. */
+        /** Null if the present thread is in no context that reaches across threads, and in no measured call. */
         static Luggage ofThread() {
+            SharedCall call = Sites.sharedCall();
             long place = Contexts.place();
-            if (place == 0L) return null;
+            if (place == 0L) return call == null ? null : new Luggage(NOTHING.words, 0L, call);
             // First: a step that is given again meanwhile is newer than this.
             long epoch = U.getLong(TABLE + EPOCH);
             U.loadFence();
@@ -235,16 +239,16 @@ public final class Handover {
                 words[word] = U.getLong(place + Contexts.BITS + (word << 3)) & U.getLong(TABLE + MASKS + (word << 3));
                 any |= words[word];
             }
-            return any == 0L ? null : new Luggage(words, epoch);
+            return any == 0L && call == null ? null : new Luggage(words, epoch, call);
         }
 
         /**
          * What a task has that is handed over once more before it has begun. If its luggage differs nobody knows which of them begins first: then it has nothing.
          */
         Luggage and(Luggage other) {
-            boolean isSame = other != null && other.epoch == epoch;
+            boolean isSame = other != null && other.epoch == epoch && other.call == call;
             for (int word = 0; isSame && word < Contexts.WORDS; word++) isSame = other.words[word] == words[word];
-            Luggage both = isSame ? this : new Luggage(NOTHING.words, epoch);
+            Luggage both = isSame ? this : new Luggage(NOTHING.words, epoch, null);
             both.handedOver = handedOver + 1;
             return both;
         }
@@ -279,6 +283,8 @@ public final class Handover {
         long place;
         private boolean tookPlace;
         private boolean helped;
+        /** The number of the frame in which the task is measured, from 1; 0: it is not. */
+        int frame;
         private final long[] words = new long[Contexts.WORDS];
 
         /** Returns false if the thread has no place and there is none for it. */
@@ -294,16 +300,18 @@ public final class Handover {
             return true;
         }
 
-        /** What cannot be taken without memory is not; all else is put back in any case. */
+        /** What cannot be taken without memory or stack is not; all else is put back in any case. */
         void take(Luggage luggage) {
             try {
                 luggage.unpack(place);
+                if (luggage.call != null) frame = Sites.taskBegins(luggage.call) + 1;
             } catch (Throwable noMemoryOrStack) {
                 // See above.
             }
         }
 
         void end() {
+            if (frame != 0) Sites.taskEnds(frame - 1);
             U.getAndAddLong(null, TABLE + RUNNING, -1L);
             if (Contexts.place() != place) return;
             if (tookPlace) {
