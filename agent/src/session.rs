@@ -40,6 +40,7 @@ mod conditions;
 mod configured_contexts;
 mod diagnosis;
 mod ends_of_claims;
+mod handover;
 mod initial_state;
 mod loaded_inventory;
 mod monitor;
@@ -339,6 +340,9 @@ impl JvmEvents for Agent {
     }
 
     fn thread_started(&self, jvmti: Jvmti, jni: &Jni<'_>, thread: ObjectRef<'_>) {
+        if let Some(runtime) = self.runtime.get().filter(|_| contexts::of_process().reach_across_threads()) {
+            runtime.thread_begins(jni);
+        }
         let session = self.session().filter(|session| session.instrumentation.events.has(EventKind::Threads));
         if session.is_none() && !sampler::wants_threads() {
             return;
@@ -351,6 +355,11 @@ impl JvmEvents for Agent {
     }
 
     fn thread_ended(&self, thread: Option<(&Jni<'_>, ObjectRef<'_>)>) {
+        if let (Some(runtime), Some((jni, _)), true) =
+            (self.runtime.get(), thread, contexts::of_process().are_carried())
+        {
+            runtime.thread_ends(jni);
+        }
         sampler::thread_ended();
         if let Some(rings) = self.rings.get() {
             rings.thread_ended();
@@ -430,6 +439,7 @@ impl Watcher for SessionWatcher {
         }
         session.monitor_calls();
         session.end_reached_claims();
+        session.restore_handover_later();
         session.withdraw_probes();
         session.change_marked_classes();
         let generation = session.instrumentation.generation();

@@ -19,6 +19,8 @@ pub struct ProbeRequest {
     pub direct: bool,
     /// The condition under which calls are recorded, as `arg.0 = 'card'`.
     pub when: Option<String>,
+    /// Whether tasks that are handed over inside the context are inside it on other threads.
+    pub across_threads: bool,
     /// When the claim ends by itself.
     pub limits: ClaimLimits,
     /// Whether the claim is kept for the next start.

@@ -132,6 +132,9 @@ requests! {
         /// Calls are recorded only if this holds for the call of the outermost method of `within`, or of the method itself: `arg.0 = 'card'`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         when: Option<String>,
+        /// Tasks that a thread hands to an executor while it executes the methods of `within`, and threads that it starts then, are inside these methods, too.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        across_threads: bool,
         /// The claim ends after this time. Without any limit it ends after 10 minutes or 1,000 calls; of several limits the first one counts.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seconds: Option<u64>,
@@ -230,6 +233,9 @@ requests! {
         /// Calls that take longer than this are slow, in microseconds; unless stated, that is learnt from the calls.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         slower_than_us: Option<u64>,
+        /// Whether the descent goes on in tasks that executors run on other threads, where a call waits for one; calls on such threads are inside `within`, too.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        across_threads: bool,
         /// How many levels below the method are looked into; 40 unless stated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         depth: Option<usize>,

@@ -107,6 +107,16 @@ pub(super) fn set_first_round(diagnosis: u8, round: u64) {
     store(diagnosis_at(diagnosis) + 4, round);
 }
 
+/// Tasks that other threads run are measured below this cell; 0: they are not.
+pub(super) fn set_tasks_at(diagnosis: u8, cell: u32) {
+    store(diagnosis_at(diagnosis) + 5, cell.into());
+}
+
+/// Says whether a diagnosis goes on in tasks: a bit in the place of diagnosis 0, which is none.
+pub(super) fn set_wants_tasks(diagnosis: u8, wants: bool) {
+    set_bit(DIAGNOSIS_TABLE + 1, diagnosis, wants);
+}
+
 /// Calls of the root that take as long as this, as probes read time, are slow.
 pub(super) fn set_slower_than(diagnosis: u8, time: u64) {
     store(diagnosis_at(diagnosis) + 1, time);
@@ -166,7 +176,11 @@ fn set_byte(diagnosis: u8, cell: u32, value: u64) {
 
 /// Says whether a diagnosis wants texts of statements: a bit in the place of diagnosis 0, which is none.
 pub(super) fn set_wants_texts(diagnosis: u8, wants: bool) {
-    let Some(word) = word(DIAGNOSIS_TABLE) else { return };
+    set_bit(DIAGNOSIS_TABLE, diagnosis, wants);
+}
+
+fn set_bit(at: usize, diagnosis: u8, wants: bool) {
+    let Some(word) = word(at) else { return };
     let bit = 1 << u32::from(diagnosis % DIAGNOSES as u8);
     if wants {
         word.fetch_or(bit, Ordering::SeqCst)
@@ -208,6 +222,8 @@ pub(crate) struct OpenCall {
     pub(crate) start: u64,
     /// The cell that is open.
     pub(crate) cell: u32,
+    /// Set if the thread runs a task of a call that waits at this cell.
+    pub(crate) task_at: Option<u32>,
 }
 
 /// Returns the calls of a root that have not ended.
@@ -229,7 +245,8 @@ pub(super) fn open_call(diagnosis: u8, frame: usize) -> Option<OpenCall> {
     }
     let (start, cell) = (load(at + FIRST_CELL), load(at + 2) as u32);
     // A call that has just taken its frame.
-    (start != 0).then_some(OpenCall { frame, thread: owner >> 3, start, cell })
+    let task_at = Some((load(at + 4) >> 32) as u32).filter(|cell| *cell != 0);
+    (start != 0).then_some(OpenCall { frame, thread: owner >> 3, start, cell, task_at })
 }
 
 #[cfg(test)]
@@ -286,7 +303,7 @@ mod tests {
         assert!(places <= METHOD_WORDS * 8 && number("PLACE_CELL") + 4 <= 1 << number("PLACE_STRIDE"));
         assert!(FIRST_LENGTH + LENGTHS <= DIAGNOSIS_WORDS && number("ANOTHER_ONES") + 8 <= number("LENGTHS"));
         assert!(number("FAST") + 16 <= SUM_WORDS * 8);
-        for name in ["OWNER", "FRAME_ROUND", "OPEN", "LAST", "DISPLACED", "FRAME_DIAGNOSIS"] {
+        for name in ["OWNER", "FRAME_ROUND", "OPEN", "LAST", "DISPLACED", "FRAME_DIAGNOSIS", "NUMBER", "TASK_AT"] {
             assert!(number(name) + 8 <= number("FIRST_CELL"), "{name}");
         }
         for name in ["START", "TIME", "CALLS", "AROUND", "BEFORE"] {
@@ -322,6 +339,10 @@ mod tests {
         store(table + (number("LENGTHS") / 8) + LENGTHS - 1, 84);
         assert_eq!((without_frame(NO_DIAGNOSIS), another_ones(NO_DIAGNOSIS)), (82, 83));
         assert_eq!(lengths(NO_DIAGNOSIS).last(), Some(&84));
+        set_tasks_at(NO_DIAGNOSIS, 86);
+        assert_eq!(int(table, number("TASKS_AT")), 86);
+        set_tasks_at(NO_DIAGNOSIS, 0);
+        assert_eq!(number("WANT_TASKS"), number("SLOWER_THAN"), "no call is measured for diagnosis 0");
         forget_sums(NO_DIAGNOSIS, true);
         assert_eq!(diagnosis_at(NO_DIAGNOSIS) + number("ROUND") / 8, table);
 
@@ -350,7 +371,12 @@ mod tests {
         store(table + (number("FIRST_CELL") + number("START")) / 8, 92);
         store(table + number("OPEN") / 8, halves(93, 0));
         store(table + number("OWNER") / 8, 91 << 3 | u64::from(diagnosis));
-        assert_eq!(open_call(diagnosis, frame), Some(OpenCall { frame, thread: 91, start: 92, cell: 93 }));
+        let call = OpenCall { frame, thread: 91, start: 92, cell: 93, task_at: None };
+        assert_eq!(open_call(diagnosis, frame), Some(call));
+        store(table + number("TASK_AT") / 8, halves(0, 94));
+        assert_eq!(number("TASK_AT") % 8, 4);
+        assert_eq!(open_call(diagnosis, frame), Some(OpenCall { task_at: Some(94), ..call }));
+        store(table + number("TASK_AT") / 8, 0);
         let cell =
             |cell: usize, of: &str| table + (number("FIRST_CELL") + (cell << number("CELL_STRIDE")) + number(of)) / 8;
         store(table + number("OPEN") / 8, halves(0, 7));

@@ -186,6 +186,7 @@ impl CallSites {
         memory::set_slower_than(number, u64::MAX >> 1);
         memory::set_first_round(number, first_round);
         memory::forget_sums(number, true);
+        memory::set_tasks_at(number, 0);
         statements::end(number);
         slow_calls::begin(number);
         Ok(number)
@@ -376,6 +377,16 @@ impl CallSites {
         Ok(cell)
     }
 
+    /// From now on tasks take along in which measured call they were handed over.
+    pub(crate) fn want_tasks(&self, diagnosis: DiagnosisNumber) {
+        memory::set_wants_tasks(diagnosis, true);
+    }
+
+    /// From now on tasks that other threads run are measured below this cell, at which the call waits for them.
+    pub(crate) fn measure_tasks_at(&self, diagnosis: DiagnosisNumber, cell: Cell) {
+        memory::set_tasks_at(diagnosis, cell);
+    }
+
     /// Says whether calls at a cell are measured, which the diagnosis need not be if they explain nothing.
     pub(crate) fn watch(&self, diagnosis: DiagnosisNumber, cell: Cell, is_watched: bool) {
         memory::set_watched(diagnosis, cell, is_watched);
@@ -442,6 +453,8 @@ impl CallSites {
     pub(crate) fn end(&self, diagnosis: DiagnosisNumber) -> FxHashSet<Arc<[u8]>> {
         let state = &mut *self.state.lock();
         memory::set_round(diagnosis, 0);
+        memory::set_wants_tasks(diagnosis, false);
+        memory::set_tasks_at(diagnosis, 0);
         statements::end(diagnosis);
         let mut classes = state.statements.end(diagnosis);
         for (number, place) in state.methods.iter_mut().enumerate() {

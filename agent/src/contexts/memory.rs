@@ -31,6 +31,7 @@ struct Place {
     words: [AtomicU64; WORDS],
     displaced: AtomicI64,
     given_back: AtomicI64,
+    helps: AtomicU64,
 }
 
 impl Place {
@@ -40,6 +41,7 @@ impl Place {
             words: [const { AtomicU64::new(0) }; WORDS],
             displaced: AtomicI64::new(0),
             given_back: AtomicI64::new(0),
+            helps: AtomicU64::new(0),
         }
     }
 }
@@ -58,6 +60,30 @@ static ANCHOR_TABLE: [Anchor; ANCHORS] =
 
 static STEP_TABLE: [AtomicU16; IN_FRONT + HIGHEST_PROBE + 2] =
     [const { AtomicU16::new(0) }; IN_FRONT + HIGHEST_PROBE + 2];
+
+/// The number of all steps, with those that are the runtime's.
+const STEPS: usize = WORDS * 64;
+
+/// What tasks take along from one thread to another (`java.instr.Handover`).
+#[derive(Debug)]
+#[repr(C, align(64))]
+struct Carried {
+    masks: [AtomicU64; WORDS],
+    epoch: AtomicU64,
+    wanted: AtomicU64,
+    running: AtomicU64,
+    padding: AtomicU64,
+    since: [AtomicU64; STEPS],
+}
+
+static CARRIED: Carried = Carried {
+    masks: [const { AtomicU64::new(0) }; WORDS],
+    epoch: AtomicU64::new(0),
+    wanted: AtomicU64::new(0),
+    running: AtomicU64::new(0),
+    padding: AtomicU64::new(0),
+    since: [const { AtomicU64::new(0) }; STEPS],
+};
 
 static WITHOUT_PLACE: AtomicI64 = AtomicI64::new(0);
 
@@ -100,6 +126,43 @@ pub(super) fn walked(words: [u64; WORDS]) -> i64 {
 /// Counts a call that cannot be said to be inside its context.
 pub(super) fn count_without_place() {
     WITHOUT_PLACE.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Returns the address of what tasks take along, for the native method of `java.instr.Handover`.
+pub(super) fn carried_address() -> i64 {
+    std::ptr::from_ref(&CARRIED) as i64
+}
+
+/// Notes that steps have been given to a context: what was taken along before does not mean this one.
+pub(super) fn begin_epoch(steps: &[u8]) {
+    let epoch = CARRIED.epoch.fetch_add(1, Ordering::SeqCst) + 1;
+    for step in steps {
+        if let Some(since) = CARRIED.since.get(usize::from(*step)) {
+            since.store(epoch, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Tasks take these steps of a word along from now on, and no others.
+pub(super) fn set_carried(word: usize, mask: u64) {
+    if let Some(of_word) = CARRIED.masks.get(word) {
+        of_word.store(mask, Ordering::SeqCst);
+    }
+}
+
+/// Says how many steps tasks take along, and how many diagnoses go on in tasks.
+pub(super) fn set_wanted(wanted: u32) {
+    CARRIED.wanted.store(wanted.into(), Ordering::SeqCst);
+}
+
+/// Returns how much tasks take along; 0: nothing.
+pub(super) fn wanted() -> u64 {
+    CARRIED.wanted.load(Ordering::Relaxed)
+}
+
+/// Returns how many tasks run with what they have taken along.
+pub(super) fn running() -> u64 {
+    CARRIED.running.load(Ordering::SeqCst)
 }
 
 /// The number of anchors.
@@ -176,11 +239,22 @@ mod tests {
             ("BITS", offset_of!(Place, words)),
             ("DISPLACED", offset_of!(Place, displaced)),
             ("GIVEN_BACK", offset_of!(Place, given_back)),
+            ("HELPS", offset_of!(Place, helps)),
             ("FIRST", offset_of!(Anchor, first)),
             ("WARM_UP_ANCHOR", 0),
             ("INERT_ANCHOR", INERT_ANCHOR as usize),
         ] {
             assert_eq!(constant(name), expected as i64, "{name}");
+        }
+        let java = include_str!("../../../java-runtime/src/main/java/java/instr/Handover.java");
+        for (name, expected) in [
+            ("MASKS", offset_of!(Carried, masks)),
+            ("EPOCH", offset_of!(Carried, epoch)),
+            ("WANTED", offset_of!(Carried, wanted)),
+            ("RUNNING", offset_of!(Carried, running)),
+            ("SINCE", offset_of!(Carried, since)),
+        ] {
+            assert_eq!(java_constants::constant(java, name), expected as i64, "{name}");
         }
         assert_eq!(offset_of!(Anchor, mask), 0, "Java code reads the mask at the beginning");
         assert_eq!(constant("WARM_UP_ID"), -(IN_FRONT as i64));

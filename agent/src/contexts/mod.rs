@@ -40,6 +40,17 @@ pub(crate) struct Context {
     conditions: Vec<(u8, Arc<StepCondition>)>,
     /// Set if only calls are meant that the last method makes itself.
     caller: Option<Arc<ImmediateCaller>>,
+    /// Tasks that are handed over inside it are inside it on the thread that runs them.
+    reaches_across_threads: bool,
+}
+
+/// Which calls a context means, beside those inside its methods on one thread.
+#[derive(Debug, Default)]
+pub(crate) struct Kind {
+    /// Set if only calls are meant that the last method makes itself.
+    pub(crate) caller: Option<ImmediateCaller>,
+    /// Tasks that are handed over inside it are inside it on the thread that runs them.
+    pub(crate) reaches_across_threads: bool,
 }
 
 impl PartialEq for Context {
@@ -108,9 +119,12 @@ pub(crate) struct Contexts {
 struct State {
     open: FxHashMap<Arc<str>, Open>,
     free: FreeSteps,
-    /// Steps of contexts that are armed, and first steps of contexts, by word.
+    /// Steps of contexts that are armed, first steps of contexts, and those that tasks take along, by word.
     armed: [u64; WORDS],
     first: [u64; WORDS],
+    carried: [u64; WORDS],
+    /// How many diagnoses go on in tasks.
+    diagnoses: u32,
     /// The anchor for each mask of steps of a word. It is the same whenever the steps are the same.
     anchors: FxHashMap<(usize, u64), usize>,
     next_anchor: [usize; WORDS],
@@ -130,7 +144,7 @@ struct Retired {
     steps: Vec<u8>,
     held: Vec<HeldPlace>,
     since: Instant,
-    /// Whether an anchor may have cleared bits that it restores later: then it does not help that a thread has none of them.
+    /// Whether an anchor or a task may have cleared bits that it restores later: then it does not help that a thread has none of them.
     clears: bool,
 }
 
@@ -179,14 +193,35 @@ impl Contexts {
         [places, anchors, steps, without_place, place() as i64]
     }
 
-    /// Returns the context of this text, for one claim more; it is not armed. Some of its methods have conditions, and the last one may have to be the
-    /// immediate `caller`.
+    /// Returns the address of what tasks take along, for the native method of `java.instr.Handover`.
+    pub(crate) fn carried_address() -> i64 {
+        memory::carried_address()
+    }
+
+    /// A diagnosis begins to go on in tasks, or has ended.
+    pub(crate) fn diagnose_tasks(&self, begins: bool) {
+        let state = &mut *self.state.lock();
+        state.diagnoses = if begins { state.diagnoses + 1 } else { state.diagnoses.saturating_sub(1) };
+        state.publish_wanted();
+    }
+
+    /// Whether tasks take contexts along that begin now.
+    pub(crate) fn reach_across_threads(&self) -> bool {
+        memory::wanted() > 0
+    }
+
+    /// Whether tasks run with what they have taken along: what ends that is in the methods that run them.
+    pub(crate) fn are_carried(&self) -> bool {
+        memory::running() > 0
+    }
+
+    /// Returns the context of this text, for one claim more; it is not armed. Some of its methods have conditions. The text says of which kind it is.
     pub(crate) fn open(
         &self,
         text: &str,
         methods: usize,
         conditions: Vec<(usize, StepCondition)>,
-        caller: Option<ImmediateCaller>,
+        kind: Kind,
     ) -> Result<Arc<Context>, String> {
         let state = &mut *self.state.lock();
         if let Some(open) = state.open.get_mut(text) {
@@ -202,11 +237,13 @@ impl Contexts {
         }
         let with_step = |(at, condition): (usize, StepCondition)| Some((steps.get(at).copied()?, Arc::new(condition)));
         let conditions = conditions.into_iter().filter_map(with_step).collect();
+        memory::begin_epoch(&steps);
+        let Kind { caller, reaches_across_threads } = kind;
         let caller = caller.map(Arc::new);
         if let Some((caller, last)) = caller.as_ref().zip(steps.last()) {
             self.callers.write().insert(*last, Arc::clone(caller));
         }
-        let context = Arc::new(Context { text: text.into(), steps, conditions, caller });
+        let context = Arc::new(Context { text: text.into(), steps, conditions, caller, reaches_across_threads });
         let open = Open { context: Arc::clone(&context), users: 1, probes: Vec::new() };
         state.open.insert(Arc::clone(&context.text), open);
         Ok(context)
@@ -255,6 +292,10 @@ impl Contexts {
             // Not if the claim ended meanwhile: who ended it retires the steps.
             self.state.lock().closed.extend(is_closed.then_some(context));
         }
+        // A diagnosis that the end of the session has ended says so itself, or never.
+        let state = &mut *self.state.lock();
+        state.diagnoses = 0;
+        state.publish_wanted();
     }
 
     /// Retires the steps of the contexts that were closed together, when the classes have been restored, or not all of them.
@@ -270,7 +311,8 @@ impl Contexts {
         context.steps.iter().for_each(|step| _ = state.classes.remove(step));
         if is_clean {
             let (steps, held) = (context.steps.clone(), memory::held_places());
-            let clears = context.conditions.iter().any(|(_, condition)| condition.is_own);
+            let has_own = || context.conditions.iter().any(|(_, condition)| condition.is_own);
+            let clears = context.reaches_across_threads || has_own();
             state.retired.push(Retired { steps, held, since: Instant::now(), clears });
             state.reuse_retired();
         }
@@ -388,6 +430,11 @@ impl State {
             *armed &= !mask;
             *first &= !mask;
         }
+        if let Some(carried) = self.carried.get_mut(word).filter(|_| context.reaches_across_threads) {
+            *carried = if is_armed { *carried | mask } else { *carried & !mask };
+            memory::set_carried(word, *carried);
+            self.publish_wanted();
+        }
         for ((of_word, of_mask), anchor) in &self.anchors {
             if *of_word == word && of_mask & mask != 0 {
                 self.store(word, *of_mask, *anchor);
@@ -410,6 +457,12 @@ impl State {
             }
         }
         words
+    }
+
+    /// Has tasks take something along, or not.
+    fn publish_wanted(&self) {
+        let steps: u32 = self.carried.iter().map(|word| word.count_ones()).sum();
+        memory::set_wanted(steps + self.diagnoses);
     }
 
     /// Frees steps of which no thread can have bits any more: it has left all anchors since, or has none of the bits.
@@ -461,9 +514,9 @@ mod tests {
     #[test]
     fn a_context_that_has_ended_gets_no_anchors_and_leaves_its_steps_to_others() {
         let contexts = Contexts::default();
-        let context = contexts.open("a.B.c > d.E.f", 2, Vec::new(), None).unwrap();
+        let context = contexts.open("a.B.c > d.E.f", 2, Vec::new(), Kind::default()).unwrap();
         assert!(
-            Arc::ptr_eq(&context, &contexts.open("a.B.c > d.E.f", 2, Vec::new(), None).unwrap()),
+            Arc::ptr_eq(&context, &contexts.open("a.B.c > d.E.f", 2, Vec::new(), Kind::default()).unwrap()),
             "the same text is the same context"
         );
         assert_eq!(contexts.anchors([b"a/B", b"c", b"()V"], &steps(&context)).plain.len(), 1, "one word");
@@ -475,25 +528,25 @@ mod tests {
         );
         assert_eq!(contexts.take_classes(&context), FxHashSet::from_iter([Arc::from(&b"a/B"[..])]));
         contexts.retire(&context, true);
-        assert_eq!(contexts.open("x.Y.z > u.V.w", 2, Vec::new(), None).unwrap().steps(), context.steps());
+        assert_eq!(contexts.open("x.Y.z > u.V.w", 2, Vec::new(), Kind::default()).unwrap().steps(), context.steps());
     }
 
     #[test]
     fn steps_whose_anchors_stay_in_classes_are_not_given_again() {
         let contexts = Contexts::default();
-        let context = contexts.open("a.B.c", 1, Vec::new(), None).unwrap();
+        let context = contexts.open("a.B.c", 1, Vec::new(), Kind::default()).unwrap();
         contexts.anchors([b"a/B", b"c", b"()V"], &steps(&context));
         contexts.close_all();
         assert!(!contexts.close(&context), "it is closed once");
         contexts.retire_closed(false);
-        assert_ne!(contexts.open("d.E.f", 1, Vec::new(), None).unwrap().steps(), context.steps());
+        assert_ne!(contexts.open("d.E.f", 1, Vec::new(), Kind::default()).unwrap().steps(), context.steps());
     }
 
     /// By the rule of decision 055: the last bit is set if and only if the methods that are executing contain the sequence.
     #[test]
     fn a_stack_amounts_to_the_bits_that_its_anchors_would_have_set() {
         let contexts = Contexts::default();
-        let context = contexts.open("a.A.m > b.B.m > a.A.m", 3, Vec::new(), None).unwrap();
+        let context = contexts.open("a.A.m > b.B.m > a.A.m", 3, Vec::new(), Kind::default()).unwrap();
         let step = |at: usize| AnchorStep { context: Arc::clone(&context), step: context.steps()[at] };
         contexts.anchors([b"a/A", b"m", b"()V"], &[step(0), step(2)]);
         contexts.anchors([b"b/B", b"m", b"()V"], &[step(1)]);
@@ -515,17 +568,17 @@ mod tests {
     fn a_request_that_fails_leaves_nothing() {
         let contexts = Contexts::default();
         let free = contexts.figures();
-        let context = contexts.open("a.B.c > d.E.f", 2, Vec::new(), None).unwrap();
+        let context = contexts.open("a.B.c > d.E.f", 2, Vec::new(), Kind::default()).unwrap();
         contexts.give_up(&context);
         assert_eq!(contexts.figures(), free);
         let all: Vec<_> =
-            (0..12).map(|at| contexts.open(&format!("a.B.c{at}"), 16, Vec::new(), None).unwrap()).collect();
-        let reason = contexts.open("too.Much.here", 16, Vec::new(), None).unwrap_err();
+            (0..12).map(|at| contexts.open(&format!("a.B.c{at}"), 16, Vec::new(), Kind::default()).unwrap()).collect();
+        let reason = contexts.open("too.Much.here", 16, Vec::new(), Kind::default()).unwrap_err();
         assert!(
             reason.contains("no room for a context of 16 methods") && reason.contains("12 contexts are in use"),
             "{reason}"
         );
-        assert!(contexts.open("short.One.here", 3, Vec::new(), None).is_ok(), "between the others");
+        assert!(contexts.open("short.One.here", 3, Vec::new(), Kind::default()).is_ok(), "between the others");
         assert_eq!(all.len(), 12);
     }
 }

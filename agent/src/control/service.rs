@@ -255,6 +255,7 @@ impl Service {
                 within,
                 direct,
                 when,
+                across_threads,
                 seconds,
                 calls,
                 cycles,
@@ -265,7 +266,8 @@ impl Service {
                 most,
             } => {
                 let limits = ClaimLimits { seconds, calls, cycles, healthy_seconds, while_healthy, while_connected };
-                let request = ProbeRequest { methods, level, template, within, direct, when, limits, pin, most };
+                let request =
+                    ProbeRequest { methods, level, template, within, direct, when, across_threads, limits, pin, most };
                 let stays_connected = answer.id.is_some();
                 let make = || controlled.probe(&request);
                 answer.give(if while_connected { self.clients.make(stays_connected, claims, make) } else { make() });
@@ -288,6 +290,7 @@ impl Service {
                 within,
                 when,
                 slower_than_us,
+                across_threads,
                 depth,
                 report_only,
                 seconds,
@@ -299,6 +302,7 @@ impl Service {
                     within,
                     when,
                     slower_than_us,
+                    across_threads,
                     depth,
                     report_only,
                     seconds,

@@ -19,7 +19,7 @@ pub(crate) struct FrameMethod {
     pub(crate) is_native: bool,
     /// It enters a monitor before its code begins.
     pub(crate) is_synchronized: bool,
-    /// Its class is hidden, or one that is never changed.
+    /// Its class is hidden, or it is a bridge, which only calls the method that is meant.
     pub(crate) is_fixed: bool,
 }
 
@@ -45,6 +45,8 @@ pub(crate) struct SlowStack {
     pub(crate) is_runnable: bool,
     /// Whether it waited to enter a monitor.
     pub(crate) is_blocked: bool,
+    /// Whether it is the thread that runs a task for which the call waits.
+    pub(crate) is_of_task: bool,
 }
 
 /// The stacks of a diagnosis.
@@ -149,7 +151,10 @@ impl Stacks {
     pub(crate) fn goes_on(&self, tree: &Tree, at: NodeAt) -> GoesOn {
         let above: Vec<&MethodKey> = tree.above(at).filter_map(|above| tree.get(above)?.of.method()).collect();
         let is_new = |frame: &Frame| is_measurable(frame) && !above.contains(&&frame.method.key);
-        let of_node: Vec<&SlowStack> = self.at(tree.get(at).and_then(|node| node.cell)).collect();
+        // Of a call that waits for tasks the threads count that run these.
+        let waits_for_tasks = tree.tasks_at() == Some(at);
+        let all = self.at(tree.get(at).and_then(|node| node.cell));
+        let of_node: Vec<&SlowStack> = all.filter(|stack| !waits_for_tasks || stack.is_of_task).collect();
         // Of the callee itself nothing is known if the stack was seen before it began, or after it had ended.
         let inside: Vec<&SlowStack> = of_node.into_iter().filter(|stack| !stack.below.is_empty()).collect();
         if inside.is_empty() {
@@ -304,7 +309,7 @@ mod tests {
 
     fn stack(cell: Cell, below: &[(&str, u32)]) -> SlowStack {
         let below = below.iter().map(|(text, offset)| frame(text, *offset)).collect();
-        SlowStack { cell, line: Some(9), below, is_runnable: true, is_blocked: false }
+        SlowStack { cell, line: Some(9), below, is_runnable: true, is_blocked: false, is_of_task: false }
     }
 
     fn tree() -> Tree {
@@ -393,6 +398,22 @@ mod tests {
             end(vec![stack(1, &[("java/util/HashMap.get", 0)])]),
             (NodeKind::CallSite, "code of the JDK".to_owned())
         );
+    }
+
+    #[test]
+    fn of_a_call_that_waits_for_a_task_the_thread_counts_that_runs_it() {
+        let (mut stacks, mut tree) = (Stacks::default(), tree());
+        let get =
+            stack(1, &[("java/util/concurrent/FutureTask.get", 1), ("java/util/concurrent/FutureTask.awaitDone", 2)]);
+        (0..9).for_each(|_| stacks.add(get.clone()));
+        let GoesOn::Ends(wait) = stacks.goes_on(&tree, 1) else { panic!("it waits") };
+        assert_eq!(wait.reason, "result of another thread");
+        tree.go_on_in_tasks(1, wait);
+        assert_eq!(stacks.goes_on(&tree, 1), GoesOn::Unknown, "no thread was seen that runs a task");
+        let task = stack(1, &[("java/util/concurrent/FutureTask.run", 1), ("a/Task.call", 2)]);
+        stacks.add(SlowStack { is_of_task: true, ..task });
+        let GoesOn::Through(ways) = stacks.goes_on(&tree, 1) else { panic!("it goes on") };
+        assert_eq!(ways[0][0].method.text, "a/Task.call");
     }
 
     #[test]

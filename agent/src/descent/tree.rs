@@ -86,12 +86,29 @@ impl Node {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tree {
     nodes: Vec<Node>,
+    /// The call below which tasks are measured that other threads run, and what it waits for.
+    tasks: Option<(NodeAt, End)>,
 }
 
 impl Tree {
     /// The nodes, each after its parent.
     pub(crate) fn nodes(&self) -> &[Node] {
         &self.nodes
+    }
+
+    /// From now on what is measured below this call are tasks that other threads run, for which it waits.
+    pub(crate) fn go_on_in_tasks(&mut self, call: NodeAt, wait: End) {
+        self.tasks = Some((call, wait));
+    }
+
+    /// Returns the call below which tasks are measured, if there is one.
+    pub(crate) fn tasks_at(&self) -> Option<NodeAt> {
+        self.tasks.as_ref().map(|(call, _)| *call)
+    }
+
+    /// Returns what a call waits for below which tasks are measured.
+    pub(crate) fn wait_for_tasks(&self, call: NodeAt) -> Option<&End> {
+        self.tasks.as_ref().filter(|(at, _)| *at == call).map(|(_, wait)| wait)
     }
 
     /// A node.

@@ -66,6 +66,9 @@ pub(crate) fn result_of(tree: &Tree, stacks: &Stacks, nanos: &dyn Fn(u64) -> u64
 /// Whether a method is shown in the place of the call that it runs for.
 fn merged_with(tree: &Tree, at: NodeAt) -> bool {
     let Some(Node { of: NodeOf::Method(key), parent: Some(parent), .. }) = tree.get(at) else { return false };
+    if tree.tasks_at() == Some(*parent) {
+        return false;
+    }
     let is_only = there(tree, *parent) == 1;
     let Some(Node { of: NodeOf::Call(found), sums: of_call, .. }) = tree.get(*parent) else { return false };
     // Other implementations run there, too.
@@ -99,7 +102,10 @@ fn shown(
     let sums = node.and_then(|node| node.sums);
     let (kind, reason) = match node.map(|node| (&node.fate, &node.of)) {
         Some((Fate::End(end), _)) => (end.kind, Some(end.reason.clone())),
-        Some((_, NodeOf::Method(_))) => (NodeKind::Method, None),
+        Some((_, NodeOf::Method(_))) => {
+            let is_task = node.and_then(|node| node.parent).is_some_and(|parent| tree.tasks_at() == Some(parent));
+            (NodeKind::Method, is_task.then(|| ON_ANOTHER_THREAD.to_owned()))
+        }
         Some((_, NodeOf::Call(found))) => {
             let refused = found.refused.as_ref().map(|reason| format!("not measured: {reason}"));
             (NodeKind::CallSite, refused)
@@ -138,6 +144,10 @@ fn ends(tree: &Tree) -> Vec<NodeAt> {
     ends
 }
 
+/// The reason of a method that a call waits for.
+const ON_ANOTHER_THREAD: &str = "runs on another thread";
+/// Between a call that waits and the method that another thread runs meanwhile.
+const IN_A_TASK: &str = "(another thread)";
 /// Ends that explain less are not named beside others.
 const LEAST_NAMED: f64 = 0.05;
 /// Most ends that the sentence names.
@@ -187,6 +197,7 @@ fn way((tree, stacks): (&Tree, &Stacks), end: NodeAt) -> String {
         let is_named = node.parent.is_some()
             && match node.of {
                 NodeOf::Method(_) => true,
+                NodeOf::Call(_) if tree.tasks_at() == Some(at) => true,
                 NodeOf::Call(_) => !tree.children(at).any(|child| merged_with(tree, child)) && there(tree, at) != 1,
                 NodeOf::OwnCode => false,
             };
@@ -195,6 +206,9 @@ fn way((tree, stacks): (&Tree, &Stacks), end: NodeAt) -> String {
         }
         if !node.via.is_empty() {
             steps.push("...".to_owned());
+        }
+        if node.parent.is_some_and(|parent| tree.tasks_at() == Some(parent)) {
+            steps.push(IN_A_TASK.to_owned());
         }
     }
     if steps.is_empty() {
@@ -268,6 +282,17 @@ mod tests {
     }
 
     #[test]
+    fn what_runs_on_another_thread_is_marked() {
+        let mut tree = slept();
+        tree.go_on_in_tasks(1, End { kind: NodeKind::Waiting, reason: "result of another thread".to_owned() });
+        let result = result_of(&tree, &Stacks::default(), &|time| time, subject());
+        let sentence = result.sentence.unwrap();
+        assert!(sentence.ends_with("is B.b -> (another thread) -> B.b -> Thread.sleep -> sleep"), "{sentence}");
+        let task = result.nodes.iter().find(|node| node.reason.as_deref() == Some(ON_ANOTHER_THREAD)).unwrap();
+        assert_eq!((task.method.as_str(), task.kind), ("a.B.b()", NodeKind::Method));
+    }
+
+    #[test]
     fn the_sentence_ends_with_the_statement_which_may_be_long() {
         let sentence = |reason: &str| {
             let mut tree = slept();
@@ -294,7 +319,8 @@ mod tests {
         let mut stacks = Stacks::default();
         let cell = tree.get(below).and_then(|node| node.cell).unwrap();
         for line in [41, 44, 41] {
-            let stack = SlowStack { cell, line: Some(line), below: Vec::new(), is_runnable: true, is_blocked: false };
+            let (below, line) = (Vec::new(), Some(line));
+            let stack = SlowStack { cell, line, below, is_runnable: true, is_blocked: false, is_of_task: false };
             stacks.add(stack);
         }
         assert_eq!(way((&tree, &stacks), own), "... -> B.b -> own code (lines 41, 44)");

@@ -33,6 +33,7 @@ impl ClaimedProbe {
                 | Wish::Anchor(_)
                 | Wish::CallSites(_)
                 | Wish::StatementText(_)
+                | Wish::Handover(_)
                 | Wish::Suppress => {}
             }
         }

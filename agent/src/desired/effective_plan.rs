@@ -24,6 +24,8 @@ pub(crate) enum Wish {
     CallSites(u32),
     /// A diagnosis: it wants the text that the method, one of JDBC, executes or prepares. This template records nothing.
     StatementText(TemplateId),
+    /// A context that reaches across threads, or a diagnosis: the method hands tasks over or runs them. This template records nothing.
+    Handover(TemplateId),
     /// The governor: no probe of the rules, because it costs too much.
     Suppress,
 }
@@ -62,6 +64,8 @@ pub(crate) struct Effective {
     pub(crate) measured: Option<u32>,
     /// What asks for the text of a statement, within the templates.
     pub(crate) statement_text: Option<TemplateId>,
+    /// What has tasks take contexts along, within the templates.
+    pub(crate) handover: Option<TemplateId>,
 }
 
 /// Returns what the method carries; `None` if nothing is left.
@@ -73,7 +77,8 @@ pub(crate) fn effective_plan(wishes: &[Wish]) -> Option<Effective> {
     let is_suppressed = wishes.contains(&Wish::Suppress);
     let mut by_rules = None;
     let mut by_persons = Vec::new();
-    let (mut conditional, mut steps, mut measured, mut statement_text) = (Vec::new(), BTreeMap::new(), None, None);
+    let (mut conditional, mut steps, mut measured) = (Vec::new(), BTreeMap::new(), None);
+    let (mut statement_text, mut handover) = (None, None);
     for wish in wishes {
         match wish {
             Wish::Rules { templates, level, mode, capture } if !is_suppressed => {
@@ -86,6 +91,7 @@ pub(crate) fn effective_plan(wishes: &[Wish]) -> Option<Effective> {
             Wish::Anchor(step) => _ = steps.insert(step.step, step),
             Wish::CallSites(number) => measured = measured.max(Some(*number)),
             Wish::StatementText(template) => statement_text = Some(*template),
+            Wish::Handover(template) => handover = Some(*template),
             Wish::Rules { .. } | Wish::Suppress => {}
         }
     }
@@ -103,7 +109,7 @@ pub(crate) fn effective_plan(wishes: &[Wish]) -> Option<Effective> {
     let (mode, capture) = by_rules.map_or((Mode::Inline, None), |(.., mode, capture)| (mode, capture));
     let conditional = conditional_probes(conditional);
     let is_for_nothing_else = conditional.is_empty() && steps.is_empty() && measured.is_none();
-    if level.is_none() && is_for_nothing_else && statement_text.is_none() {
+    if level.is_none() && is_for_nothing_else && statement_text.is_none() && handover.is_none() {
         return None;
     }
     Some(Effective {
@@ -116,6 +122,7 @@ pub(crate) fn effective_plan(wishes: &[Wish]) -> Option<Effective> {
         steps: steps.into_values().cloned().collect(),
         measured,
         statement_text,
+        handover,
     })
 }
 
@@ -146,7 +153,7 @@ pub(crate) fn rank(level: Level) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contexts::Contexts;
+    use crate::contexts::{Contexts, Kind};
 
     fn ids() -> Vec<TemplateId> {
         let setup = crate::config::setup::from_text("[[rule]]\nclass = 'a.B'\n", "c.toml").unwrap();
@@ -214,7 +221,7 @@ mod tests {
     fn a_probe_inside_a_context_is_another_one_and_anchors_stay_whatever_is_suppressed() {
         let ids = ids();
         let contexts = Contexts::default();
-        let context = |text: &str| contexts.open(text, 1, Vec::new(), None).unwrap();
+        let context = |text: &str| contexts.open(text, 1, Vec::new(), Kind::default()).unwrap();
         let conditional =
             |claim, text: &str, level| Wish::Conditional { claim, template: ids[0], level, context: context(text) };
         let wishes = [

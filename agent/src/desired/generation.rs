@@ -35,6 +35,8 @@ pub(crate) enum ClaimedRole {
     Conditional(Arc<Context>),
     /// Anchors, as this step of the claim's context.
     Anchor(AnchorStep),
+    /// What has tasks take the claim's context along.
+    Handover,
 }
 
 /// What claims want of classes, as far as the name of a class says, to be compared with those of another generation.
@@ -115,6 +117,9 @@ impl Generation {
             (Some(context), None) => vec![of_claim(ClaimedRole::Conditional(Arc::clone(context)), rules(probes)?)],
             (None, None) => vec![of_claim(ClaimedRole::Probe, rules(probes)?)],
         };
+        for method in probes.handover() {
+            compiled.push(of_claim(ClaimedRole::Handover, rules(method)?));
+        }
         let Some(context) = context else { return Ok(compiled) };
         for (method, step) in probes.within.iter().zip(context.steps()) {
             compiled.push(of_claim(

@@ -27,6 +27,8 @@ pub(crate) struct RequestedProbes {
     pub(crate) direct: bool,
     /// The condition under which they record, if there is one.
     pub(crate) condition: Option<Arc<RequestedCondition>>,
+    /// The methods of the JDK and of Tomcat that hand tasks over and run them, if the context reaches across threads.
+    handover: Arc<[RequestedProbes]>,
     glob: NameGlob,
     class_glob: NameGlob,
 }
@@ -65,6 +67,34 @@ const MOST_STEPS: usize = 16;
 const INSIDE: &str = " > ";
 /// After the methods of a context whose last one must be the immediate caller.
 pub(crate) const DIRECTLY: &str = " (direct)";
+/// After the methods of a context that tasks take along.
+pub(crate) const ACROSS_THREADS: &str = " across threads";
+/// What hands tasks over and runs them; [`TemplateLibrary::handover`] chooses among methods of one name.
+const HANDOVER: &[(&str, &[&str])] = &[
+    ("java.util.concurrent.ThreadPoolExecutor", &["execute", "reject", "runWorker", "getTask", "beforeExecute"]),
+    (
+        "org.apache.tomcat.util.threads.ThreadPoolExecutor",
+        &["executeInternal", "reject", "runWorker", "getTask", "beforeExecute"],
+    ),
+    ("java.util.concurrent.ScheduledThreadPoolExecutor", &["delayedExecute"]),
+    (
+        "java.util.concurrent.ForkJoinPool",
+        &[
+            "externalSubmit",
+            "poolSubmit",
+            "scheduleDelayedTask",
+            "helpJoin",
+            "helpComplete",
+            "helpStealer",
+            "helpAsyncBlocker",
+            "helpQuiesce",
+            "helpQuiescePool",
+        ],
+    ),
+    ("java.util.concurrent.ForkJoinTask", &["fork", "doExec"]),
+    ("java.lang.Thread", &["start", "runWith"]),
+    ("java.lang.ThreadBuilders", &["newVirtualThread"]),
+];
 
 impl RequestedProbes {
     /// Reads `package.Class.method` with `*` and `**`.
@@ -85,6 +115,7 @@ impl RequestedProbes {
             within: Arc::default(),
             direct: false,
             condition: None,
+            handover: Arc::default(),
             glob,
             class_glob,
         })
@@ -155,6 +186,39 @@ impl RequestedProbes {
         Ok(RequestedProbes { within: within.into(), condition: Some(Arc::new(condition)), ..self })
     }
 
+    /// The same, but tasks and threads that are handed over inside the context are inside it on the threads that run them.
+    pub(crate) fn across_threads(self) -> Result<RequestedProbes, String> {
+        if self.within.is_empty() {
+            return Err(
+                "there is no context that could reach across threads: name its methods (`--in`, `in`)".to_owned()
+            );
+        }
+        self.with_handover()
+    }
+
+    /// The same, with the methods changed that hand tasks over and run them, whether there is a context or not.
+    pub(crate) fn with_handover(self) -> Result<RequestedProbes, String> {
+        let methods = HANDOVER.iter().flat_map(|(class, methods)| methods.iter().map(move |method| (class, method)));
+        let handover = methods
+            .map(|(class, method)| RequestedProbes::parse(&format!("{class}.{method}"), &self.template, self.level));
+        Ok(RequestedProbes { handover: handover.collect::<Result<Arc<[_]>, _>>()?, ..self })
+    }
+
+    /// Whether the context reaches across threads.
+    pub(crate) fn reaches_across_threads(&self) -> bool {
+        !self.handover.is_empty()
+    }
+
+    /// Returns the methods that hand tasks over and run them, if the context reaches across threads.
+    pub(crate) fn handover(&self) -> &[RequestedProbes] {
+        &self.handover
+    }
+
+    /// Returns the internal names of the classes that hand tasks over and run them.
+    pub(crate) fn handover_classes() -> impl Iterator<Item = Arc<[u8]>> {
+        HANDOVER.iter().map(|(class, _)| class.replace('.', "/").into_bytes().into())
+    }
+
     /// Returns the methods of the context as text, if there are any: the outermost first.
     fn methods_within(&self) -> Option<String> {
         let methods: Vec<String> = self.within.iter().map(RequestedProbes::text).collect();
@@ -164,7 +228,8 @@ impl RequestedProbes {
     /// Returns the context as text, if there is one: its methods, whether the last one must be the immediate caller, and its condition.
     pub(crate) fn context(&self) -> Option<String> {
         let methods = self.methods_within()?;
-        let methods = if self.direct { format!("{methods}{DIRECTLY}") } else { methods };
+        let methods = if self.direct { methods + DIRECTLY } else { methods };
+        let methods = if self.reaches_across_threads() { methods + ACROSS_THREADS } else { methods };
         Some(match &self.condition {
             Some(condition) if condition.is_own => format!("{methods} itself when {}", condition.text()),
             Some(condition) => format!("{methods} when {}", condition.text()),
@@ -194,14 +259,20 @@ impl RequestedProbes {
     pub(crate) fn wants_the_same(&self, other: &RequestedProbes) -> bool {
         let wanted = |of: &RequestedProbes| {
             let condition = of.asked_condition().map(str::to_owned);
-            (of.text(), (of.asked_within(), of.direct), condition, of.template.clone(), of.level)
+            let kind = (of.direct, of.reaches_across_threads());
+            (of.text(), of.asked_within(), kind, condition, of.template.clone(), of.level)
         };
         wanted(self) == wanted(other)
     }
 
-    /// Returns the patterns of all methods that are changed: those of the context, too.
-    pub(crate) fn patterns(&self) -> impl Iterator<Item = &RequestedProbes> {
+    /// Returns the patterns of the methods that were asked for: those of the context, too.
+    pub(crate) fn asked_patterns(&self) -> impl Iterator<Item = &RequestedProbes> {
         std::iter::once(self).chain(self.within.iter())
+    }
+
+    /// Returns the patterns of all methods that are changed: those that hand tasks over, too.
+    pub(crate) fn patterns(&self) -> impl Iterator<Item = &RequestedProbes> {
+        self.asked_patterns().chain(self.handover.iter())
     }
 
     /// Whether this method is meant, as `package.Class.method`.

@@ -39,6 +39,7 @@ pub(crate) struct RuntimeClasses {
     contexts: GlobalClass,
     sites: GlobalClass,
     statement_texts: GlobalClass,
+    handover: GlobalClass,
     full: GlobalClass,
     /// `java.instr.Watch.tick`.
     pub(crate) tick: StaticDoubleField,
@@ -56,7 +57,7 @@ impl RuntimeClasses {
         let (mut recorder, mut ring, mut live, mut sections, mut full, mut watch, mut clock) =
             (None, None, None, None, None, None, None);
         let (mut contexts, mut sites, mut statement_texts, mut conditions) = (None, None, None, None);
-        let (mut places, mut place_table) = (None, None);
+        let (mut places, mut place_table, mut handover) = (None, None, None);
         let mut exported = false;
         let mut defined = Vec::with_capacity(embedded::RUNTIME_CLASSES.len());
         refuse_other_runtime(jvmti, jni)?;
@@ -78,6 +79,7 @@ impl RuntimeClasses {
                 "java/instr/PlaceTable" => place_table = Some(class),
                 "java/instr/Sites" => sites = Some(class),
                 "java/instr/StatementTexts" => statement_texts = Some(class),
+                "java/instr/Handover" => handover = Some(class),
                 "java/instr/Conditions" => conditions = Some(class),
                 "java/instr/Full" => full = Some(class),
                 "java/instr/Watch" => watch = Some(class),
@@ -96,8 +98,8 @@ impl RuntimeClasses {
         let (Some(full), Some(watch), Some(clock)) = (full, watch, clock) else {
             return Err(NO_RUNTIME.to_owned());
         };
-        let (Some(contexts), Some(sites), Some(statement_texts), Some(conditions)) =
-            (contexts, sites, statement_texts, conditions)
+        let (Some(contexts), Some(sites), Some(statement_texts), Some(conditions), Some(handover)) =
+            (contexts, sites, statement_texts, conditions, handover)
         else {
             return Err(NO_RUNTIME.to_owned());
         };
@@ -107,9 +109,10 @@ impl RuntimeClasses {
         jvm::register_recorder_natives(jni, RecorderClasses { ring, live, watch, sections }, natives)
             .map_err(|error| error.to_string())?;
         let (of_contexts, of_sites) = (Contexts::addresses(), CallSites::addresses());
-        let slow_call_ends = call_sites::note_slow_call;
+        let (slow_call_ends, handover_table) = (call_sites::note_slow_call, (handover, Contexts::carried_address()));
         let of_context_classes = (ContextClasses { contexts, places, place_table }, of_contexts);
-        jvm::register_table_natives((jvmti, jni), of_context_classes, (sites, of_sites), note_executed, slow_call_ends)
+        let tables = (of_context_classes, (sites, of_sites), handover_table);
+        jvm::register_table_natives((jvmti, jni), tables, note_executed, slow_call_ends)
             .map_err(|error| error.to_string())?;
         jvm::register_stack_walk(jvmti, jni, places, contexts::walk).map_err(|error| error.to_string())?;
         let asked = |stack: OwnStack<'_>, last_step: u8| contexts::of_process().is_called_directly(stack, last_step);
@@ -123,7 +126,7 @@ impl RuntimeClasses {
         for class in defined {
             jvm::call_static_void_with_class(jni, recorder, c"initialise", class).map_err(|error| error.to_string())?;
         }
-        Ok(RuntimeClasses { recorder, clock, contexts, sites, statement_texts, full, tick })
+        Ok(RuntimeClasses { recorder, clock, contexts, sites, statement_texts, handover, full, tick })
     }
 
     /// Chooses the clock of the probes and gets it ready; before anybody asks what time it is. The classes are those of the first
@@ -161,6 +164,20 @@ impl RuntimeClasses {
     pub(crate) fn forget_statement_texts(&self, jni: &Jni<'_>) {
         if let Err(error) = jvm::call_static_void(jni, self.statement_texts, c"forget") {
             tracing::debug!(%error, "texts of statements stay in memory");
+        }
+    }
+
+    /// The present thread, which is none of the virtual ones, begins: it may have taken contexts along.
+    pub(crate) fn thread_begins(&self, jni: &Jni<'_>) {
+        if let Err(error) = jvm::call_static_void(jni, self.handover, c"threadBegins") {
+            tracing::debug!(%error, "a thread takes no context along");
+        }
+    }
+
+    /// The present thread ends.
+    pub(crate) fn thread_ends(&self, jni: &Jni<'_>) {
+        if let Err(error) = jvm::call_static_void(jni, self.handover, c"threadEnds") {
+            tracing::debug!(%error, "a thread keeps the contexts that it has taken along");
         }
     }
 

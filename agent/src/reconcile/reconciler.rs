@@ -290,7 +290,8 @@ impl Shared {
             }
             Change::Claim { claim, probes, with_removed } => {
                 let all = loaded_before::claimed_names(jvmti, loaded, probes);
-                let names = match *with_removed || probes.context().is_some() {
+                let is_otherwise = probes.context().is_some() || probes.reaches_across_threads();
+                let names = match *with_removed || is_otherwise {
                     true => all.clone(),
                     false => claim_present((jvmti, jni, instrumentation), loaded, all.clone(), (*claim, probes)),
                 };

@@ -15,7 +15,7 @@ use trace::report::counted;
 use super::{Kinds, Session};
 use crate::call_sites;
 use crate::conditions::StepCondition;
-use crate::contexts::{self, Context, ImmediateCaller};
+use crate::contexts::{self, Context, ImmediateCaller, Kind};
 use crate::desired::generation::Generation;
 use crate::desired::withdrawn_probes::WithdrawnProbes;
 use crate::desired::{Claim, RequestedProbes};
@@ -46,12 +46,22 @@ pub(super) fn open_context(
     if probes.condition.is_some() && contexts::place() == ContextPlace::Stack {
         return Err("the stack of a thread does not say for which calls a condition held: conditions need `place = \"off-heap\"` in [contexts] of the configuration file, and a restart".to_owned());
     }
+    check_for_tasks(probes.reaches_across_threads())?;
     let conditions = probes.condition.iter().flat_map(|condition| condition.steps());
     let of_step = |(at, condition, is_own): (usize, &Condition, bool)| {
         (at, StepCondition::new(condition.clone(), is_own, allowed))
     };
     let caller = probes.immediate_caller().cloned().map(ImmediateCaller::new);
-    contexts::of_process().open(&text, probes.within.len(), conditions.map(of_step).collect(), caller).map(Some)
+    let kind = Kind { caller, reaches_across_threads: probes.reaches_across_threads() };
+    contexts::of_process().open(&text, probes.within.len(), conditions.map(of_step).collect(), kind).map(Some)
+}
+
+/// Refuses what goes on in tasks of other threads if nothing is kept that they could take along.
+pub(super) fn check_for_tasks(across_threads: bool) -> Result<(), String> {
+    if across_threads && contexts::place() == ContextPlace::Stack {
+        return Err("the stack of a thread does not say who has handed over its task: --across-threads needs `place = \"off-heap\"` in [contexts] of the configuration file, and a restart".to_owned());
+    }
+    Ok(())
 }
 
 impl Session {
@@ -70,9 +80,10 @@ impl Session {
         };
         let probes = if request.direct { probes.directly()? } else { probes };
         let probes = self.with_condition(probes, request.when.as_deref())?;
+        let probes = if request.across_threads { probes.across_threads()? } else { probes };
         let before = self.instrumentation.generation();
         let mut counted_methods = Vec::new();
-        for pattern in probes.patterns() {
+        for pattern in probes.asked_patterns() {
             pattern.rules(before.templates(), &before.setup.config.exclude)?;
             counted_methods.push(self.check_number_of_methods(pattern, request.most.unwrap_or(MOST_METHODS))?);
         }
@@ -232,7 +243,12 @@ impl Session {
     pub(super) fn take_away_of(&self, claim: &Claim) -> usize {
         let closed = claim.context.as_ref().filter(|context| contexts::of_process().close(context));
         let measured = claim.diagnosis.map(|number| call_sites::of_process().end(number)).unwrap_or_default();
-        self.take_away(closed, measured)
+        if claim.diagnosis.is_some() && claim.probes.reaches_across_threads() {
+            contexts::of_process().diagnose_tasks(false);
+        }
+        let taken = self.take_away(closed, measured);
+        self.end_handover(claim);
+        taken
     }
 
     /// Retransforms the classes of probes that nobody wants, those with anchors of a context that was closed and those with calls that were measured, and returns how many probes these have
@@ -317,6 +333,7 @@ impl Session {
     pub(super) fn put_in_force(&self, generation: &Generation) {
         let (generation, refused) = generation.with_claims(&self.instrumentation.claims.all());
         self.instrumentation.replace_generation(generation);
+        self.listen_to_threads();
         for (id, reason) in refused {
             self.note_claim(id, &format!("has no effect any more: {reason}"));
         }

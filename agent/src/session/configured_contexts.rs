@@ -98,7 +98,8 @@ fn requested(setup: &Setup, context: &ContextConfig) -> Result<RequestedProbes, 
     let probes = context.within.as_deref().into_iter().try_fold(probes, RequestedProbes::within)?;
     let probes = if context.direct { probes.directly()? } else { probes };
     let probes = context.when.as_deref().into_iter().try_fold(probes, |probes, when| probes.when(when, false))?;
-    for pattern in probes.patterns() {
+    let probes = if context.across_threads { probes.across_threads()? } else { probes };
+    for pattern in probes.asked_patterns() {
         pattern.rules(&setup.templates, &setup.config.exclude)?;
     }
     Ok(probes)

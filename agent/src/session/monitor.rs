@@ -15,9 +15,9 @@ use settings::{Config, Detail, MonitorConfig, SlowCallsConfig};
 
 use super::Session;
 use crate::call_sites::method_text;
-use crate::desired::DIRECTLY;
 use crate::desired::generation::Generation;
 use crate::desired::live_selection::{LiveSelection, category_of};
+use crate::desired::{ACROSS_THREADS, DIRECTLY};
 use crate::jvm::block_signals;
 use crate::monitor::{DetailRule, Lengths, Restraint, Restraints, SlowCalls, SlowFrom};
 use crate::recorder::{Looker, RecentCalls};
@@ -183,7 +183,7 @@ impl Session {
         let suspects = found.into_iter().map(|found| {
             let diagnosed = self.diagnoses.about(&found.method, found.context.as_deref());
             let why_not = || {
-                let conditional = "its calls are recorded under a condition, or only those of an immediate caller: diagnose it by `--when` and `--in`".to_owned();
+                let conditional = "its calls are recorded under a condition, only those of an immediate caller, or in tasks of a context: diagnose it by its name, with `--when` or `--in`".to_owned();
                 let restrained =
                     || state.begun.why_not(&found.method, now, self.under_way(&state), restraint(&monitor));
                 if found.has_condition() { Some(conditional) } else { restrained() }
@@ -321,9 +321,12 @@ impl Session {
 }
 
 impl Found {
-    /// A claim records its calls only if a condition holds, or only those of an immediate caller: which one, its context says in words only.
+    /// A claim records its calls only if a condition holds, only those of an immediate caller, or also in tasks of the context: its context says that in words only.
     fn has_condition(&self) -> bool {
-        self.context.as_ref().is_some_and(|context| context.contains(" when ") || context.ends_with(DIRECTLY))
+        let is_special = |context: &String| {
+            context.contains(" when ") || context.contains(DIRECTLY) || context.ends_with(ACROSS_THREADS)
+        };
+        self.context.as_ref().is_some_and(is_special)
     }
 }
 

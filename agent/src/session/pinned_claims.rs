@@ -54,8 +54,9 @@ impl Session {
         let probes = claim.within.iter().try_fold(probes, |probes, context| probes.within(context))?;
         let probes = if claim.direct { probes.directly()? } else { probes };
         let probes = claim.when.iter().try_fold(probes, |probes, when| probes.when(when, false))?;
+        let probes = if claim.across_threads { probes.across_threads()? } else { probes };
         let generation = self.instrumentation.generation();
-        for pattern in probes.patterns() {
+        for pattern in probes.asked_patterns() {
             pattern.rules(generation.templates(), &generation.setup.config.exclude)?;
         }
         let limits = limits_of(claim);
@@ -117,6 +118,7 @@ fn pinned_claim(probes: &RequestedProbes, limits: &ClaimLimits) -> PinnedClaim {
         within: probes.asked_within(),
         direct: probes.direct,
         when: probes.asked_condition().map(str::to_owned),
+        across_threads: probes.reaches_across_threads(),
         template: probes.template.clone(),
         level: probes.level,
         time: limits.seconds.map(Duration::from_secs),

@@ -54,6 +54,8 @@ pub(super) struct Running {
     pub(super) stopper: Option<JoinHandle<()>>,
     /// The thread that ends claims.
     pub(super) claims: Option<JoinHandle<()>>,
+    /// Methods that hand tasks over are to be restored when the tasks have ended that run.
+    pub(super) restores_handover: bool,
     /// The thread that takes probes away.
     pub(super) governor: Option<JoinHandle<()>>,
     /// The thread that inserts probes into delegates in loaded classes.

@@ -54,8 +54,8 @@ pub(super) fn of<'d>(
                 places.fixed.push((slot.offset, measured.unwrap_or(0)));
                 continue;
             }
-            // It asks for no number.
-            Purpose::StatementTexts => continue,
+            // They ask for no number.
+            Purpose::StatementTexts | Purpose::Handover => continue,
             Purpose::Anchor | Purpose::ConditionalAnchor | Purpose::OwnAnchor | Purpose::Conditional => {}
         }
         let of_method = || decided.in_contexts(slot.method_index).map(of_method).unwrap_or_default();
@@ -66,7 +66,11 @@ pub(super) fn of<'d>(
                 places.fixed.push((slot.offset, anchors.conditional.pop().unwrap_or(INERT_ANCHOR)));
             }
             Purpose::OwnAnchor => places.fixed.push((slot.offset, anchors.own.pop().unwrap_or(INERT_ANCHOR))),
-            Purpose::Rules | Purpose::CallSites | Purpose::StatementTexts | Purpose::Conditional => {
+            Purpose::Rules
+            | Purpose::CallSites
+            | Purpose::StatementTexts
+            | Purpose::Handover
+            | Purpose::Conditional => {
                 let of_template = probes.iter().position(|probe| probe.template == slot.template);
                 let conditional = of_template.map(|at| probes.swap_remove(at));
                 places.probes.push(NumberedPlace { slot: *slot, conditional });

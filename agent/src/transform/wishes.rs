@@ -47,6 +47,8 @@ pub(super) struct InContexts {
     pub(super) measured: Option<u32>,
     /// What asks for the text of a statement.
     pub(super) statement_text: Option<TemplateId>,
+    /// What has tasks take contexts along.
+    pub(super) handover: Option<TemplateId>,
 }
 
 impl Decided {
@@ -88,7 +90,8 @@ impl Decided {
     ) -> Vec<String> {
         let of_rules = chosen.iter().filter_map(|id| library.get(*id)).filter(|of| of.purpose == Purpose::Rules);
         let mut names: Vec<String> = of_rules.map(|template| template.name.clone()).collect();
-        let Some(InContexts { probes, steps, measured, statement_text }) = self.in_contexts(method_index) else {
+        let Some(InContexts { probes, steps, measured, statement_text, handover }) = self.in_contexts(method_index)
+        else {
             return names;
         };
         for ConditionalProbe { template, context, .. } in probes {
@@ -100,6 +103,7 @@ impl Decided {
         names.extend(anchors);
         names.extend(measured.map(|_| "call sites".to_owned()));
         names.extend(statement_text.map(|_| "statement text".to_owned()));
+        names.extend(handover.map(|_| "hand-over of contexts".to_owned()));
         names
     }
 
@@ -107,7 +111,11 @@ impl Decided {
     pub(super) fn templates_if_refused(&self, method_index: usize) -> Option<Arc<[TemplateId]>> {
         let wishes = self.claimed.get(&method_index)?.iter();
         let is_left = |wish: &&Wish| match wish {
-            Wish::Conditional { .. } | Wish::Anchor(_) | Wish::CallSites(_) | Wish::StatementText(_) => false,
+            Wish::Conditional { .. }
+            | Wish::Anchor(_)
+            | Wish::CallSites(_)
+            | Wish::StatementText(_)
+            | Wish::Handover(_) => false,
             Wish::Rules { .. } => self.in_contexts.contains_key(&method_index),
             Wish::Person { .. } | Wish::Suppress => true,
         };
@@ -210,13 +218,15 @@ pub(super) fn decide(
 impl InContexts {
     /// Returns what contexts put into a method.
     fn of(effective: &Effective) -> Option<InContexts> {
-        let Effective { conditional, steps, measured, statement_text, .. } = effective;
-        let is_any = !conditional.is_empty() || !steps.is_empty() || measured.is_some() || statement_text.is_some();
+        let Effective { conditional, steps, measured, statement_text, handover, .. } = effective;
+        let is_any = !conditional.is_empty() || !steps.is_empty() || measured.is_some();
+        let is_any = is_any || statement_text.is_some() || handover.is_some();
         is_any.then(|| InContexts {
             probes: conditional.clone(),
             steps: steps.clone(),
             measured: *measured,
             statement_text: *statement_text,
+            handover: *handover,
         })
     }
 }
@@ -227,7 +237,7 @@ fn is_method(measured: &MeasuredMethod, method: &Member<'_>) -> bool {
 
 /// Returns the templates of a method, outermost first: its anchors are innermost but for what measures its calls.
 fn all_templates(library: &TemplateLibrary, effective: &Effective, contexts: Option<&InContexts>) -> Arc<[TemplateId]> {
-    let Some(InContexts { probes, steps, measured, statement_text }) = contexts else {
+    let Some(InContexts { probes, steps, measured, statement_text, handover }) = contexts else {
         return Arc::clone(&effective.templates);
     };
     let anchors = (0..AnchorStep::words(steps)).filter_map(|_| library.anchor());
@@ -242,6 +252,7 @@ fn all_templates(library: &TemplateLibrary, effective: &Effective, contexts: Opt
         .chain(own)
         .chain(of_probes)
         .chain(*statement_text)
+        .chain(*handover)
         .chain(anchors)
         .chain(conditional)
         .chain(call_sites)
@@ -262,6 +273,7 @@ fn leave_out_late_wrapper(wishes: &mut Vec<Wish>, method: &Member<'_>, coming: &
                 | Wish::Anchor(_)
                 | Wish::CallSites(_)
                 | Wish::StatementText(_)
+                | Wish::Handover(_)
         )
     };
     if is_late && wishes.iter().any(is_by_person) {
@@ -315,6 +327,10 @@ fn wishes(
                 }));
             }
             ClaimedRole::Anchor(step) => wishes.push(Wish::Anchor(step.clone())),
+            ClaimedRole::Handover => {
+                let template = library.handover(method.name.as_bytes(), method.descriptor.as_bytes());
+                wishes.extend(template.map(Wish::Handover));
+            }
         }
     }
     let is_suppressed = |(name, descriptor): &Signature| {

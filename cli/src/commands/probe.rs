@@ -34,6 +34,9 @@ pub(crate) struct ProbeArguments {
     /// Record only if this holds for the call of the outermost method of `--in`, or of the method itself: "arg.0 = 'card' and http.path = '/pay'".
     #[arg(long, value_name = "CONDITION")]
     when: Option<String>,
+    /// Also in tasks that are handed to executors while the methods of `--in` are executing, and in threads that are started then.
+    #[arg(long)]
+    across_threads: bool,
     /// How long the probes stay: `30s`, `10m`, `2h`.
     #[arg(long = "for", value_name = "TIME", value_parser = seconds)]
     time: Option<u64>,
@@ -115,6 +118,7 @@ fn request(arguments: &ProbeArguments) -> Request {
         within: arguments.within.clone(),
         direct: arguments.direct,
         when: arguments.when.clone(),
+        across_threads: arguments.across_threads,
         seconds: arguments.time,
         calls: arguments.calls,
         cycles: arguments.cycles,

@@ -22,6 +22,8 @@ pub struct DiagnoseRequest {
     pub depth: Option<usize>,
     /// Only what the method may call and its own calls are measured: nothing is inserted below it.
     pub report_only: bool,
+    /// The descent goes on in tasks that are handed to executors, and the context reaches across threads.
+    pub across_threads: bool,
     /// It ends after this time.
     pub seconds: Option<u64>,
     /// It ends with the connection of the request.

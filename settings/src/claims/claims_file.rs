@@ -29,6 +29,8 @@ declare_table! {
         direct: bool = key("direct", Boolean, false),
         /// Calls are recorded only if this holds: `arg.0 = 'card'`.
         when: Option<String> = key("when", parsed(condition)),
+        /// Tasks that are handed over inside the context are inside it on other threads.
+        across_threads: bool = key("across-threads", Boolean, false),
         /// The template.
         template: String = key("template", text(), "timed".to_owned()),
         /// The level.
@@ -54,7 +56,8 @@ impl PinnedClaim {
     pub fn wants_the_same(&self, other: &PinnedClaim) -> bool {
         let wanted = |claim: &'_ PinnedClaim| {
             let within = claim.within.as_deref().map(plain_context);
-            (claim.methods.clone(), (within, claim.direct), claim.when.clone(), claim.template.clone(), claim.level)
+            let kind = (claim.direct, claim.across_threads);
+            (claim.methods.clone(), within, kind, claim.when.clone(), claim.template.clone(), claim.level)
         };
         wanted(self) == wanted(other)
     }
@@ -80,7 +83,7 @@ fn read_claims(top: &TableReader<'_, '_>, problems: &mut Problems) -> Vec<Pinned
 pub fn claims_text(claims: &[PinnedClaim]) -> String {
     let mut file = HEAD.to_owned();
     for claim in claims {
-        let PinnedClaim { methods, within, direct, when, template, level, .. } = claim;
+        let PinnedClaim { methods, within, direct, when, across_threads, template, level, .. } = claim;
         let PinnedClaim { time, calls, cycles, healthy_for, while_healthy, .. } = claim;
         let seconds = |time: &Duration| json!(format!("{} s", time.as_secs()));
         let keys = [
@@ -88,6 +91,7 @@ pub fn claims_text(claims: &[PinnedClaim]) -> String {
             ("in", within.as_ref().map(|within| json!(within))),
             ("direct", direct.then(|| json!(true))),
             ("when", when.as_ref().map(|when| json!(when))),
+            ("across-threads", across_threads.then(|| json!(true))),
             ("template", Some(json!(template))),
             ("level", Some(json!(level.name()))),
             ("for", time.as_ref().map(seconds)),
@@ -136,6 +140,7 @@ mod tests {
             within: Some("com.acme.Web.handle > com.acme.Cart.pay".to_owned()),
             direct: true,
             when: Some("arg.0 = 'it''s \"5\"'".to_owned()),
+            across_threads: true,
             methods: Some("a.Odd.say \"hello\\\"".to_owned()),
             template: "mine".to_owned(),
             level: Level::Full,

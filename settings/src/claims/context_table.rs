@@ -16,6 +16,8 @@ declare_table! {
         direct: bool = key("direct", Boolean, false),
         /// Only if this holds for the call of the outermost method, or of the recorded one if there is no `in`: `"arg.0 = 'card'"` (docs/probes.md).
         when: Option<String> = key("when", parsed(condition)),
+        /// Whether tasks that a thread hands to an executor inside the context, and threads that it starts there, are inside it, too.
+        across_threads: bool = key("across-threads", Boolean, false),
         /// The methods whose calls are recorded there, as `package.Class.method` with `*` and `**`.
         methods: Option<String> = key("methods", parsed(methods)),
         /// The template, which must have a live variant; `timed` unless stated.

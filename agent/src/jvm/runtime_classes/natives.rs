@@ -123,8 +123,8 @@ extern "system" fn register_section(
     jni::jint::try_from(number).unwrap_or(0)
 }
 
-/// The addresses that `java.instr.Contexts`, `Places`, `PlaceTable` and `Sites` ask for.
-static TABLES: [OnceLock<i64>; 10] = [const { OnceLock::new() }; 10];
+/// The addresses that `java.instr.Contexts`, `Places`, `PlaceTable`, `Sites` and `Handover` ask for, in the order of their native methods.
+static TABLES: [OnceLock<i64>; 11] = [const { OnceLock::new() }; 11];
 
 /// Receives what a slow call of a diagnosis has executed at a cell: the text in modified UTF-8 (`None`: unknown), how often, for how long.
 type Executed = fn(diagnosis: u8, cell: u32, text: Option<&[u8]>, executed: (u64, u64));
@@ -174,17 +174,20 @@ pub(crate) struct ContextClasses {
     pub(crate) place_table: GlobalClass,
 }
 
-/// Binds the native methods of the classes of contexts and of `java.instr.Sites` that return addresses.
+/// Classes with the addresses that their native methods return: those of contexts, `java.instr.Sites` and `java.instr.Handover`.
+type Tables = ((ContextClasses, [i64; 5]), (GlobalClass, [i64; 5]), (GlobalClass, i64));
+
+/// Binds the native methods of these classes.
 pub(crate) fn register_table_natives(
     (jvmti, jni): (Jvmti, &Jni<'_>),
-    (classes, of_contexts): (ContextClasses, [i64; 5]),
-    (sites, of_sites): (GlobalClass, [i64; 5]),
+    ((classes, of_contexts), (sites, of_sites), (handover, of_handover)): Tables,
     executed: Executed,
     slow_call_ends: SlowCallEnds,
 ) -> Result<(), JavaError> {
     EXECUTED.get_or_init(|| executed);
     SLOW_CALL.get_or_init(|| (jvmti, slow_call_ends));
-    TABLES.iter().zip(of_contexts.into_iter().chain(of_sites)).for_each(|(place, table)| _ = place.set(table));
+    let tables = of_contexts.into_iter().chain(of_sites).chain([of_handover]);
+    TABLES.iter().zip(tables).for_each(|(place, table)| _ = place.set(table));
     let method = |name: &'static std::ffi::CStr, function: *const c_void| jni::JNINativeMethod {
         name: name.as_ptr(),
         signature: c"()J".as_ptr(),
@@ -199,6 +202,7 @@ pub(crate) fn register_table_natives(
         [method(c"anchors", shared_table::<1> as *const c_void), method(c"steps", shared_table::<2> as *const c_void)];
     register(jni, classes.contexts, &methods)?;
     register(jni, classes.places, &[method(c"chosen", shared_table::<4> as *const c_void)])?;
+    register(jni, handover, &[method(c"table", shared_table::<10> as *const c_void)])?;
     let methods = [
         method(c"methods", shared_table::<5> as *const c_void),
         method(c"diagnoses", shared_table::<6> as *const c_void),

@@ -98,7 +98,7 @@ impl JvmEventRecording {
 
     /// Switches on or off the events that only some sessions need: to be recorded, and for the sampler.
     pub(crate) fn listen(&self, jvmti: Jvmti, enabled: bool) {
-        let threads = self.has_sampler || self.has(JvmEvents::Threads);
+        let threads = self.needs_threads();
         let pauses = self.has(JvmEvents::Gc);
         let code = self.has(JvmEvents::Jit);
         let events = [
@@ -113,6 +113,19 @@ impl JvmEventRecording {
             if let Err(error) = jvmti.set_event(event, enabled) {
                 tracing::warn!(%error, ?event, "cannot be switched");
             }
+        }
+    }
+
+    fn needs_threads(&self) -> bool {
+        self.has_sampler || self.has(JvmEvents::Threads)
+    }
+
+    /// Has the JVM report threads that begin for others than the recording, or only for the recording.
+    pub(crate) fn listen_to_threads(&self, jvmti: Jvmti, for_others: bool) {
+        if !self.needs_threads()
+            && let Err(error) = jvmti.set_event(Event::ThreadStart, for_others)
+        {
+            tracing::warn!(%error, "threads that begin are not reported");
         }
     }
 

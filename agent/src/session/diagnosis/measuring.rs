@@ -18,6 +18,9 @@ use crate::reconcile::{Change, Outcome};
 /// Why the descent ends at a statement of JDBC, as long as its text is unknown.
 pub(super) const STATEMENT: &str = "statement";
 
+/// What a call waits for if it may wait for a task that another thread runs.
+const FOR_TASKS: [&str; 5] = ["result of another thread", "latch", "barrier", "queue", "end of a thread"];
+
 /// Of methods that run at a call, where each leads to.
 type Way = Vec<Step>;
 
@@ -49,9 +52,10 @@ impl Run {
         let session = Arc::clone(&self.session);
         session.put_claims_in_force();
         let class: FxHashSet<Arc<[u8]>> = std::iter::once(Arc::clone(&key.class)).collect();
-        let change = match &claim.context {
-            Some(_) => Change::Claim { claim: claim.id, probes: claim.probes.clone(), with_removed: false },
-            None => Change::Insert(class),
+        let is_claim = claim.context.is_some() || claim.probes.reaches_across_threads();
+        let change = match is_claim {
+            true => Change::Claim { claim: claim.id, probes: claim.probes.clone(), with_removed: false },
+            false => Change::Insert(class),
         };
         let outcome =
             self.carry_out(change).ok_or("loaded classes cannot be changed: the JVM attaches no more threads")?;
@@ -79,7 +83,8 @@ impl Run {
     pub(super) fn go_on(&mut self, calls: Vec<NodeAt>) -> Vec<ToMeasure> {
         let mut to_measure = Vec::new();
         for call in calls {
-            match self.next(call) {
+            let next = self.next(call);
+            match self.go_on_in_tasks(call, next) {
                 Next::ByBytecode(found) if self.awaits_stacks(call, found.is_ok()) => continue,
                 Next::Ways(ways) | Next::ByBytecode(Ok(ways)) => to_measure.push(self.thinned(call, ways)),
                 Next::ByBytecode(Err(end)) | Next::End(end) => self.end_at(call, end),
@@ -95,7 +100,7 @@ impl Run {
         let (is_expected, patience) = if goes_on {
             (self.slower_than.is_some_and(|time| time >= LONG_ENOUGH), BRIEF_PATIENCE)
         } else {
-            (self.stacks.seen() > 0, PATIENCE)
+            (self.stacks.seen() > 0 || self.tree.tasks_at() == Some(call), PATIENCE)
         };
         is_expected && Instant::now() < *self.awaited.entry(call).or_insert_with(|| Instant::now() + patience)
     }
@@ -112,7 +117,11 @@ impl Run {
         let mut to_measure = Vec::new();
         for call in calls {
             let is_first = self.looked_again.insert(call);
-            let unseen = || end(NodeKind::CallSite, "what runs there was not seen");
+            let wait = self.tree.wait_for_tasks(call).cloned();
+            let unseen = || match &wait {
+                Some(wait) => not_begun(wait),
+                None => end(NodeKind::CallSite, "what runs there was not seen"),
+            };
             let ways = match if is_first { self.next(call) } else { Next::End(unseen()) } {
                 Next::Ways(ways) | Next::ByBytecode(Ok(ways)) => Ok(self.thinned(call, ways).ways),
                 Next::ByBytecode(Err(end)) | Next::End(end) => Err(end),
@@ -163,6 +172,20 @@ impl Run {
         self.tree.get(at)?.of.method().cloned()
     }
 
+    /// If a call waits for another thread, the descent goes on in the tasks that other threads run for it: of one call of the tree, as a task is measured for one.
+    fn go_on_in_tasks(&mut self, at: NodeAt, next: Next) -> Next {
+        let wait = match next {
+            Next::End(end) | Next::ByBytecode(Err(end)) if end.kind == NodeKind::Waiting => end,
+            other => return other,
+        };
+        let may_hand_over = self.options.across_threads && FOR_TASKS.contains(&wait.reason.as_str());
+        let cell = self.tree.get(at).and_then(|node| node.cell);
+        let (Some(cell), true, None) = (cell, may_hand_over, self.tree.tasks_at()) else { return Next::End(wait) };
+        self.tree.go_on_in_tasks(at, wait.clone());
+        call_sites::of_process().measure_tasks_at(self.number, cell);
+        Next::ByBytecode(Err(wait))
+    }
+
     fn next(&self, at: NodeAt) -> Next {
         let Some(node) = self.tree.get(at) else { return Next::End(end(NodeKind::CallSite, "unknown")) };
         let NodeOf::Call(found) = &node.of else { return Next::End(end(NodeKind::Method, "unknown")) };
@@ -185,6 +208,9 @@ impl Run {
             ));
         }
         let is_new = |way: &Way| way.first().is_some_and(|step| !self.is_above(at, &step.method.key));
+        if let (Some(wait), GoesOn::Unknown) = (self.tree.wait_for_tasks(at), &seen) {
+            return Next::ByBytecode(Err(wait.clone()));
+        }
         let (ways, is_seen) = match seen {
             GoesOn::Through(ways) => (Ok(ways), true),
             GoesOn::Unknown | GoesOn::Ends(_) => (self.ways_by_bytecode(&caller, found), false),
@@ -374,6 +400,11 @@ impl Run {
         let name = to_source(&key.class);
         is_refused.then(|| reasons.get(&name).cloned().unwrap_or_else(|| format!("{name} cannot be changed")))
     }
+}
+
+/// Tasks explain less than half of the wait for them.
+fn not_begun(wait: &End) -> End {
+    End { reason: format!("{}: most of the time no task ran that was followed", wait.reason), kind: wait.kind }
 }
 
 fn recursion() -> End {

@@ -19,7 +19,7 @@ use instrument_core::level::Level;
 use parking_lot::Mutex;
 
 use super::callees::MeantMethod;
-use super::claims::open_context;
+use super::claims::{check_for_tasks, open_context};
 use super::{Kinds, Session};
 use crate::call_sites;
 use crate::contexts;
@@ -114,6 +114,8 @@ impl Session {
     pub(super) fn begin_diagnosis(self: &Arc<Self>, request: &DiagnoseRequest) -> Result<Diagnosis, Refusal> {
         let root = self.method_to_diagnose(request)?;
         let probes = self.with_condition(requested(&root, request)?, request.when.as_deref())?;
+        check_for_tasks(request.across_threads)?;
+        let probes = if request.across_threads { probes.with_handover()? } else { probes };
         let _one_at_a_time = self.reloading.lock();
         if self.instrumentation.is_leaving() {
             return Err(Refusal::new(ErrorCode::Ended, "the recording has ended: nothing would be measured"));
@@ -122,7 +124,7 @@ impl Session {
             return Err(Refusal::new(ErrorCode::Refused, reason));
         }
         let before = self.instrumentation.generation();
-        for method in probes.patterns() {
+        for method in probes.asked_patterns() {
             method.rules(before.templates(), &before.setup.config.exclude)?;
             self.check_number_of_methods(method, super::claims::MOST_METHODS)?;
         }
@@ -144,7 +146,12 @@ impl Session {
         let options = Options {
             depth: if request.report_only { 0 } else { request.depth.unwrap_or(DEPTH) },
             slower_than: request.slower_than_us.map(Duration::from_micros),
+            across_threads: request.across_threads,
         };
+        if request.across_threads {
+            call_sites::of_process().want_tasks(number);
+            contexts::of_process().diagnose_tasks(true);
+        }
         let for_clients = (Arc::clone(&shared), under(request));
         let mut run = Run::new(Arc::clone(self), (id, number), for_clients, options, (root.key, root.text));
         let inserted = run.insert_root(&claim);

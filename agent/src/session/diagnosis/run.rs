@@ -44,6 +44,8 @@ pub(super) struct Options {
     pub(super) depth: usize,
     /// `None`: learnt.
     pub(super) slower_than: Option<Duration>,
+    /// Whether it goes on in tasks that other threads run.
+    pub(super) across_threads: bool,
 }
 
 /// A diagnosis under way.

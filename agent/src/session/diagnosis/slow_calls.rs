@@ -105,25 +105,27 @@ impl SlowCalls {
             stack.into_iter().rev().filter_map(|(method, at)| Some((self.known(jvmti, jni, method?)?, at))).collect();
         // From the outermost inwards: the frames of the measured methods above the cell.
         let mut place = None;
-        for key in measured_above(tree, call.cell) {
+        for key in measured_above(tree, call.cell, call.task_at) {
             let from = place.map_or(0, |place| place + 1);
             place = Some(from + frames.get(from..)?.iter().position(|(known, _)| known.method.key == *key)?);
         }
-        let place = place?;
+        // Above all that is measured in a task are the methods of the executor.
+        let place = if call.task_at.is_some() { place } else { Some(place?) };
         let frame = |(known, offset): &(Known, Option<u32>)| Frame {
             method: Arc::clone(&known.method),
             offset: *offset,
             line: offset.and_then(|offset| line_at(&known.lines, offset)),
         };
-        let measured = frames.get(place).map(frame)?;
+        let measured = place.and_then(|place| frames.get(place)).map(frame);
         let is_call =
             tree.of_cell(call.cell).and_then(|at| tree.get(at)).is_some_and(|of| matches!(of.of, NodeOf::Call(_)));
-        let mut below: Vec<Frame> = frames.get(place + 1..)?.iter().map(frame).collect();
+        let mut below: Vec<Frame> = frames.get(place.map_or(0, |place| place + 1)..)?.iter().map(frame).collect();
         // The clock and the tables of the probes are read in the method's own code.
         below.retain(|frame| !frame.method.key.class.starts_with(b"java/instr/"));
         let below = if is_call { below } else { Vec::new() };
         let (is_runnable, is_blocked) = (state == ThreadState::Runnable, state == ThreadState::Blocked);
-        Some(SlowStack { cell: call.cell, line: measured.line, below, is_runnable, is_blocked })
+        let (line, is_of_task) = (measured.and_then(|measured| measured.line), call.task_at.is_some());
+        Some(SlowStack { cell: call.cell, line, below, is_runnable, is_blocked, is_of_task })
     }
 
     fn known(&mut self, jvmti: Jvmti, jni: &Jni<'_>, method: MethodId) -> Option<Known> {
@@ -144,15 +146,20 @@ fn known(jvmti: Jvmti, jni: &Jni<'_>, method: MethodId) -> Option<Known> {
     };
     let (text, has) = (key.text(), |flag| facts.access_flags & flag != 0);
     let (is_native, is_synchronized) = (has(access::NATIVE), has(access::SYNCHRONIZED));
+    let is_fixed = is_fixed || has(access::BRIDGE);
     let method = FrameMethod { key, text, is_native, is_synchronized, is_fixed };
     Some(Known { method: Arc::new(method), lines: facts.lines.into() })
 }
 
-/// The measured methods from the root to a cell, which may be the last of them.
-fn measured_above(tree: &Tree, cell: call_sites::Cell) -> Vec<&MethodKey> {
+/// The measured methods from the root to a cell, which may be the last of them; in a task those below the call that waits for it.
+fn measured_above(tree: &Tree, cell: call_sites::Cell, task_at: Option<call_sites::Cell>) -> Vec<&MethodKey> {
     let Some(at) = tree.of_cell(cell) else { return Vec::new() };
+    let waits = task_at.and_then(|cell| tree.of_cell(cell));
     let method = |at: usize| tree.get(at)?.of.method();
-    let mut methods: Vec<&MethodKey> = std::iter::once(at).chain(tree.above(at)).filter_map(method).collect();
+    let mut methods: Vec<&MethodKey> = {
+        let from_inside = std::iter::once(at).chain(tree.above(at));
+        from_inside.take_while(|above| Some(*above) != waits).filter_map(method).collect()
+    };
     methods.reverse();
     methods
 }

@@ -34,6 +34,9 @@ pub(crate) struct Arguments {
     /// Calls that take longer are slow: `500ms`, `0.5s`, `800us`. Default: learnt from the calls.
     #[arg(long, value_name = "TIME", value_parser = microseconds)]
     slower_than: Option<u64>,
+    /// Go on in tasks that are handed to executors, where a call waits for one: they are measured on the threads that run them.
+    #[arg(long)]
+    across_threads: bool,
     /// How many levels below the method are looked into. Default: 40: frameworks have many.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=64))]
     depth: Option<u64>,
@@ -51,7 +54,7 @@ pub(crate) struct Arguments {
     time: Option<u64>,
     /// Show once how far a diagnosis has come that was started with `--keep`, by the number of its claim.
     #[arg(long, value_name = "CLAIM", conflicts_with_all = [
-        "method", "within", "when", "slower_than", "depth", "loader", "report_only", "keep", "time"
+        "method", "within", "when", "slower_than", "across_threads", "depth", "loader", "report_only", "keep", "time"
     ])]
     show: Option<u32>,
     /// Print one JSON object at the end.
@@ -103,6 +106,7 @@ fn request(arguments: &Arguments, meant: Meant) -> Request {
         within: meant.within,
         when: arguments.when.clone(),
         slower_than_us: meant.slower_than_us,
+        across_threads: arguments.across_threads,
         depth: arguments.depth.and_then(|depth| usize::try_from(depth).ok()),
         report_only: arguments.report_only,
         seconds: arguments.time,

@@ -126,6 +126,33 @@ impl TemplateLibrary {
         self.for_purpose(Purpose::StatementTexts).find(|(_, template)| template.name == name).map(|(id, _)| id)
     }
 
+    /// Returns the template around a method of the JDK's executors and threads that hands tasks over or runs them, by its name and types; `None` for any other method,
+    /// whatever its class.
+    pub fn handover(&self, method: &[u8], descriptor: &[u8]) -> Option<TemplateId> {
+        let takes_task = |prefix: &[u8]| descriptor.starts_with(prefix);
+        let name = match method {
+            b"execute" | b"executeInternal" if takes_task(b"(Ljava/lang/Runnable;)") => "carry-argument",
+            b"delayedExecute" => "carry-argument",
+            b"reject" if takes_task(b"(Ljava/lang/Runnable;)") => "carry-rejected",
+            b"runWorker" if takes_task(b"(Ljava/util/concurrent/ThreadPoolExecutor$Worker;") => "carry-worker",
+            b"runWorker" if takes_task(b"(Lorg/apache/") => "carry-worker",
+            b"getTask" => "carry-fetch",
+            b"beforeExecute" if takes_task(b"(Ljava/lang/Thread;Ljava/lang/Runnable;)") => "carry-before",
+            b"externalSubmit" if takes_task(b"(Ljava/util/concurrent/ForkJoinTask;)") => "carry-forked",
+            b"scheduleDelayedTask" => "carry-forked",
+            b"poolSubmit" if takes_task(b"(ZLjava/util/concurrent/ForkJoinTask;)") => "carry-forked-second",
+            b"fork" => "carry-self",
+            b"doExec" => "carry-run-forked",
+            b"helpJoin" | b"helpComplete" | b"helpStealer" | b"helpAsyncBlocker" | b"helpQuiesce"
+            | b"helpQuiescePool" => "carry-helping",
+            b"start" => "carry-start",
+            b"newVirtualThread" => "carry-made",
+            b"runWith" => "carry-run-thread",
+            _ => return None,
+        };
+        self.for_purpose(Purpose::Handover).find(|(_, template)| template.name == name).map(|(id, _)| id)
+    }
+
     /// Returns whether the code of some template, or of the values that it captures, calls this method.
     pub fn calls(&self, owner: &[u8], name: &[u8], descriptor: &[u8]) -> bool {
         let is_it = |symbol: &Symbol| {

@@ -90,6 +90,8 @@ pub enum Purpose {
     CallSites,
     /// Diagnoses, around statements of JDBC whose texts they want: it records nothing.
     StatementTexts,
+    /// Contexts that reach across threads, around what hands tasks over and what runs them: it records nothing.
+    Handover,
 }
 
 /// The origin of instr's own templates.
@@ -102,6 +104,7 @@ impl Purpose {
             "context" => Some(Purpose::Anchor),
             "context-condition" => Some(Purpose::ConditionalAnchor),
             "own-condition" => Some(Purpose::OwnAnchor),
+            "handover" => Some(Purpose::Handover),
             _ => None,
         }
     }

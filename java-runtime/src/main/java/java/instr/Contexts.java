@@ -174,16 +174,41 @@ public final class Contexts {
         }
     }
 
+    /**
+     * The present thread begins to run tasks of others in order not to wait.
+     *
+     * @return whether it did before; false if it is in no context
+     */
+    public static boolean beginsToHelp() {
+        long place = Places.held();
+        return place != 0L && PlaceTable.setHelps(place, true);
+    }
+
+    /**
+     * Ends what {@link #beginsToHelp} began.
+     *
+     * @param before what that returned
+     */
+    public static void endsHelping(boolean before) {
+        long place = Places.held();
+        if (place != 0L) PlaceTable.setHelps(place, before);
+    }
+
     /** Takes a place for the thread, whose outermost anchor begins. */
     @DontInline
     private static long take(int anchor) {
-        haveRoom(FRAMES);
-        long place = Places.take();
+        long place = takePlace();
         if (place == 0L) return 0L;
         // Read once more: the agent may have seen the place free, and given the step to another context since.
         long of = ANCHORS + ((long) anchor << ANCHOR_STRIDE);
         U.putLong(place + BITS + ((long) (anchor & WORDS - 1) << 3), U.getLong(of + FIRST) & U.getLong(of));
         return TOOK_PLACE;
+    }
+
+    /** Takes a place for the thread, which has none; returns 0 if there is none. There is enough stack for {@link Places#giveBack}. */
+    static long takePlace() {
+        haveRoom(FRAMES);
+        return Places.take();
     }
 
     /**

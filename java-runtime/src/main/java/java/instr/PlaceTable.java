@@ -12,8 +12,10 @@ final class PlaceTable {
     static final int WORDS = 4;
     /** ... how many threads whose place this would be have another one, ... */
     private static final int DISPLACED = 40;
-    /** ... and how often the place has been given back. */
+    /** ... how often the place has been given back, ... */
     private static final int GIVEN_BACK = 48;
+    /** ... and whether the thread runs tasks of others in order not to wait. */
+    private static final int HELPS = 56;
 
     /** Log2 of the bytes from place to place. */
     private static final int STRIDE = 6;
@@ -24,7 +26,7 @@ final class PlaceTable {
 
     private static final Unsafe U = Unsafe.getUnsafe();
     private static final long PLACES = places();
-    private static final long END = PLACES + (MASK + 1 << STRIDE);
+    static final long END = PLACES + (MASK + 1 << STRIDE);
     private static final long WITHOUT_PLACE = withoutPlace();
 
     private PlaceTable() {}
@@ -60,6 +62,23 @@ final class PlaceTable {
         return place < END ? place : place - END + PLACES;
     }
 
+    /** The number of a place. */
+    static int number(long place) {
+        return (int) (place - PLACES >>> STRIDE);
+    }
+
+    /** Whether a place is that of a thread that runs tasks of others in order not to wait. */
+    static boolean helps(long place) {
+        return place != 0L && U.getLong(place + HELPS) != 0L;
+    }
+
+    /** Returns what it was before. */
+    static boolean setHelps(long place, boolean helps) {
+        boolean before = helps(place);
+        U.putLong(place + HELPS, helps ? 1L : 0L);
+        return before;
+    }
+
     /** Takes a place for the present thread, which has none; returns 0 if there is no room. */
     static long take() {
         long thread = U.getLong(Thread.currentThread(), Ring.THREAD_ID);
@@ -83,6 +102,7 @@ final class PlaceTable {
 
     /** Frees a place, and sets its words to 0 for the next thread. */
     static void giveBack(long place) {
+        U.putLong(place + HELPS, 0L);
         for (int word = 0; word < WORDS; word++) {
             U.putLong(place + BITS + ((long) word << 3), 0L);
         }

@@ -12,6 +12,9 @@ import jdk.internal.vm.annotation.DontInline;
  * is entered, and from tables that the agent writes; so a method that is called from elsewhere is not measured. Cells hold the time of this
  * call of the root alone. When it ends, they are added to what slow calls took, or to what fast ones did.
  *
+ * <p>Where the descent goes on in tasks that other threads run, such a thread has a frame of its own while it runs the task. There the cell at which the call of the root
+ * waits is open from the beginning, and time is that of the call's clock ({@link SharedCall}). What was measured is handed to the call whenever that cell is the open one again.
+ *
  * <p>An exception may leave a site open. The next {@code begin} of the same scope, {@code caught}, {@link #exit} or the end of any call around it
  * closes it: handlers that cover themselves, such as that of a {@code synchronized} block, have no {@code caught}. None of these methods throws
  * anything but errors of the stack, where the call that is measured would have done so.
@@ -38,6 +41,10 @@ public final class Sites {
     private static final int SLOWER_THAN = 8;
     private static final int WITHOUT_FRAME = 16;
     private static final int ANOTHER_ONES = 24;
+    /** ... at which cell tasks of other threads are measured (0: they are not), ... */
+    private static final int TASKS_AT = 40;
+    /** ... and, in the place of the diagnosis that there is not, a bit for each diagnosis that goes on in tasks. */
+    private static final int WANT_TASKS = 8;
     /** ... and how many calls of the root took how long: eight counters for each power of two. */
     private static final int LENGTHS = 4096;
 
@@ -56,6 +63,9 @@ public final class Sites {
     /** ... and how many threads whose frame this would be have another one. */
     private static final int DISPLACED = 24;
     private static final int FRAME_DIAGNOSIS = 28;
+    /** The number of the frame, and the cell at which the call of another thread waits whose task this is; 0: it is a call itself. */
+    private static final int NUMBER = 32;
+    private static final int TASK_AT = 36;
     private static final int FIRST_CELL = 64;
     private static final int CELL_STRIDE = 5;
     private static final long FRAME_BYTES = FIRST_CELL + (1L << CELLS + CELL_STRIDE);
@@ -87,6 +97,8 @@ public final class Sites {
     private static final Thread[] threads = new Thread[FRAMES];
     /** What statements within the calls of the frames have executed, where texts are wanted. */
     private static final StatementTexts.InCall[] STATEMENTS = new StatementTexts.InCall[FRAMES];
+    /** The calls of frames from which tasks are handed over, and of those that measure such tasks. */
+    private static final SharedCall[] SHARED = new SharedCall[FRAMES];
 
     private Sites() {}
 
@@ -175,6 +187,19 @@ public final class Sites {
     }
 
     private static long root(int diagnosis, long owner) {
+        int frame = takeFrame(owner);
+        if (frame == END) {
+            U.getAndAddLong(null, DIAGNOSES + ((long) diagnosis << DIAGNOSIS_STRIDE) + WITHOUT_FRAME, 1L);
+            return NONE;
+        }
+        long at = FRAME + frame * FRAME_BYTES;
+        begun(at, frame, diagnosis, U.getLong(DIAGNOSES + ((long) diagnosis << DIAGNOSIS_STRIDE) + ROUND));
+        open(at, 0, 0);
+        return scope(frame, 0);
+    }
+
+    /** Takes a frame for a thread and a diagnosis; END if there is none. */
+    private static int takeFrame(long owner) {
         haveRoom(STACK_FRAMES);
         int home = home(owner);
         for (int other = 0; other < OTHERS; other++) {
@@ -182,21 +207,21 @@ public final class Sites {
             long at = FRAME + frame * FRAME_BYTES;
             if (U.getLong(at + OWNER) == 0L && U.compareAndSetLong(null, at + OWNER, 0L, owner)) {
                 if (frame != home) U.getAndAddInt(null, FRAME + home * FRAME_BYTES + DISPLACED, 1);
-                return begun(frame, at, diagnosis);
+                return frame;
             }
         }
-        U.getAndAddLong(null, DIAGNOSES + ((long) diagnosis << DIAGNOSIS_STRIDE) + WITHOUT_FRAME, 1L);
-        return NONE;
+        return END;
     }
 
-    private static long begun(int frame, long at, int diagnosis) {
-        U.putLong(at + FRAME_ROUND, U.getLong(DIAGNOSES + ((long) diagnosis << DIAGNOSIS_STRIDE) + ROUND));
+    private static void begun(long at, int frame, int diagnosis, long round) {
+        U.putLong(at + FRAME_ROUND, round);
         U.putInt(at + FRAME_DIAGNOSIS, diagnosis);
         U.putInt(at + LAST, END);
+        U.putInt(at + NUMBER, frame);
+        U.putInt(at + TASK_AT, 0);
         threads[frame] = Thread.currentThread();
         STATEMENTS[frame] = null;
-        open(at, 0, 0);
-        return scope(frame, 0);
+        SHARED[frame] = null;
     }
 
     /** Overflows the stack now, if there is not enough of it for what follows and for the end of the call: a frame that is taken must be given back. */
@@ -288,12 +313,16 @@ public final class Sites {
         long frame = frameAt(scope);
         int cell = (int) scope & 0xffff;
         ended(frame, cell);
-        if (cell == 0) finish((int) (scope >>> 16) - 1, frame);
+        if (cell == 0) {
+            finish((int) (scope >>> 16) - 1, frame);
+        } else if (U.getInt(frame + TASK_AT) != 0) {
+            handBack(frame);
+        }
     }
 
     private static void open(long frame, int cell, int around) {
         // First, because it may find the stack too small.
-        long now = Clock.now();
+        long now = now(frame);
         long at = cellAt(frame, cell);
         if (U.getInt(at + CALLS) == 0) {
             U.putInt(at + BEFORE, U.getInt(frame + LAST));
@@ -303,6 +332,7 @@ public final class Sites {
         U.putInt(at + AROUND, around);
         U.putInt(frame + OPEN, cell);
         U.putLong(at + START, now);
+        noteWait(frame, now);
     }
 
     /** Closes a cell that is open, and all that exceptions have left open within it. */
@@ -312,7 +342,7 @@ public final class Sites {
         if (cell >= 1 << CELLS) return;
         long at = cellAt(frame, cell);
         if (U.getLong(at + START) == 0L) return;
-        long now = Clock.now();
+        long now = now(frame);
         if (U.getInt(frame + OPEN) != cell) closeWithin(frame, cell);
         close(frame, cell, now);
     }
@@ -321,7 +351,7 @@ public final class Sites {
     @DontInline
     private static boolean closeWithin(long frame, int cell) {
         if (U.getLong(cellAt(frame, cell) + START) == 0L) return false;
-        long now = Clock.now();
+        long now = now(frame);
         for (int open = U.getInt(frame + OPEN); open != cell && open != 0; open = U.getInt(frame + OPEN)) {
             close(frame, open, now);
         }
@@ -333,6 +363,7 @@ public final class Sites {
         U.putLong(at + TIME, U.getLong(at + TIME) + now - U.getLong(at + START));
         U.putLong(at + START, 0L);
         U.putInt(frame + OPEN, U.getInt(at + AROUND));
+        noteWait(frame, now);
     }
 
     private static int length(long time) {
@@ -350,27 +381,132 @@ public final class Sites {
         long time = U.getLong(cellAt(frame, 0) + TIME);
         boolean isSlow = time >= U.getLong(of + SLOWER_THAN);
         if (isSlow) record(number);
+        SharedCall shared = SHARED[number];
+        SHARED[number] = null;
         if (counts) U.getAndAddLong(null, of + LENGTHS + ((long) length(time) << 3), 1L);
         long sums = SUMS + ((long) diagnosis << CELLS + SUM_STRIDE) + (isSlow ? 0 : FAST);
+        for (int task = shared == null ? 0 : shared.end(); task > 0; task--) {
+            if (counts) add(sums, shared.cell(task - 1), shared.calls(task - 1), shared.time(task - 1));
+        }
         for (int cell = U.getInt(frame + LAST); cell != END; ) {
             long at = cellAt(frame, cell);
-            if (counts) {
-                long sum = sums + ((long) cell << SUM_STRIDE);
-                U.getAndAddLong(null, sum, U.getInt(at + CALLS));
-                U.getAndAddLong(null, sum + 8, U.getLong(at + TIME));
-            }
+            if (counts) add(sums, cell, U.getInt(at + CALLS), U.getLong(at + TIME));
             U.putLong(at + TIME, 0L);
             U.putLong(at + START, 0L);
             U.putInt(at + CALLS, 0);
             cell = U.getInt(at + BEFORE);
         }
-        threads[number] = null;
         StatementTexts.InCall statements = STATEMENTS[number];
+        giveBack(number, frame);
+        if (statements != null && isSlow && counts) report(diagnosis, statements.first);
+    }
+
+    private static void add(long sums, int cell, int calls, long time) {
+        long sum = sums + ((long) cell << SUM_STRIDE);
+        U.getAndAddLong(null, sum, calls);
+        U.getAndAddLong(null, sum + 8, time);
+    }
+
+    private static void giveBack(int number, long frame) {
+        threads[number] = null;
         STATEMENTS[number] = null;
+        SHARED[number] = null;
         int home = home(U.getLong(frame + OWNER));
         if (number != home) U.getAndAddInt(null, FRAME + home * FRAME_BYTES + DISPLACED, -1);
         U.putLongRelease(null, frame + OWNER, 0L);
-        if (statements != null && isSlow && counts) report(diagnosis, statements.first);
+    }
+
+    /** The time by which a frame measures: that of probes, or that of the call whose task it has. */
+    private static long now(long frame) {
+        long now = Clock.now();
+        if (U.getInt(frame + TASK_AT) == 0) return now;
+        // 0 says that a cell is not open.
+        return SHARED[U.getInt(frame + NUMBER)].at(now) + 1L;
+    }
+
+    /** Another cell is open: a call whose tasks are measured waits in one of them. */
+    private static void noteWait(long frame, long now) {
+        SharedCall shared = SHARED[U.getInt(frame + NUMBER)];
+        if (shared != null && U.getInt(frame + TASK_AT) == 0) shared.waits(isWaiting(frame, shared.diagnosis), now);
+    }
+
+    private static boolean isWaiting(long frame, int diagnosis) {
+        int waits = U.getInt(DIAGNOSES + ((long) diagnosis << DIAGNOSIS_STRIDE) + TASKS_AT);
+        return waits != 0 && U.getInt(frame + OPEN) == waits;
+    }
+
+    /** Returns the measured call in which the present thread hands a task over, if a diagnosis goes on in tasks; null if there is none. */
+    static SharedCall sharedCall() {
+        long thread = U.getLong(Thread.currentThread(), Ring.THREAD_ID);
+        if (thread == 0L) return null;
+        for (long left = U.getLong(DIAGNOSES + WANT_TASKS); left != 0L; left &= left - 1L) {
+            int diagnosis = Long.numberOfTrailingZeros(left);
+            int frame = frameOf(thread << 3 | diagnosis);
+            if (frame == END) continue;
+            SharedCall shared = SHARED[frame];
+            if (shared != null) return shared;
+            long at = FRAME + frame * FRAME_BYTES;
+            shared = new SharedCall(frame, diagnosis, U.getLong(at + FRAME_ROUND), U.getLong(cellAt(at, 0) + START));
+            SHARED[frame] = shared;
+            noteWait(at, Clock.now());
+            return shared;
+        }
+        return null;
+    }
+
+    /**
+     * The present thread begins a task that was handed over in a measured call.
+     *
+     * @return the number of its frame; END if the task is not measured
+     */
+    static int taskBegins(SharedCall shared) {
+        int waits = U.getInt(DIAGNOSES + ((long) shared.diagnosis << DIAGNOSIS_STRIDE) + TASKS_AT);
+        long thread = U.getLong(Thread.currentThread(), Ring.THREAD_ID);
+        long owner = thread << 3 | shared.diagnosis;
+        if (waits == 0 || thread == 0L || frameOf(owner) != END) return END;
+        int frame = takeFrame(owner);
+        if (frame == END) return END;
+        long at = FRAME + frame * FRAME_BYTES;
+        begun(at, frame, shared.diagnosis, shared.round);
+        U.putInt(at + OPEN, waits);
+        U.putInt(at + TASK_AT, waits);
+        SHARED[frame] = shared;
+        // The agent sees how long the call takes that waits.
+        U.putLong(cellAt(at, 0) + START, shared.start);
+        if (!shared.taskBegins(Clock.now())) {
+            endTask(frame, at);
+            return END;
+        }
+        return frame;
+    }
+
+    /** Ends a task that {@link #taskBegins} began. */
+    static void taskEnds(int frame) {
+        long at = FRAME + frame * FRAME_BYTES;
+        SHARED[frame].taskEnds(Clock.now());
+        handBack(at);
+        endTask(frame, at);
+    }
+
+    private static void endTask(int frame, long at) {
+        U.putLong(cellAt(at, 0) + START, 0L);
+        giveBack(frame, at);
+    }
+
+    /** Hands what was measured in a task to the call, unless more of it is open. */
+    private static void handBack(long frame) {
+        int waits = U.getInt(frame + TASK_AT);
+        if (U.getInt(frame + OPEN) != waits) return;
+        SharedCall shared = SHARED[U.getInt(frame + NUMBER)];
+        for (int cell = U.getInt(frame + LAST); cell != END; ) {
+            long at = cellAt(frame, cell);
+            shared.add(cell, U.getInt(at + CALLS), U.getLong(at + TIME));
+            U.putLong(at + TIME, 0L);
+            U.putLong(at + START, 0L);
+            U.putInt(at + CALLS, 0);
+            cell = U.getInt(at + BEFORE);
+        }
+        U.putInt(frame + LAST, END);
     }
 
     /** Before the frame is given back, whatever happens here. */

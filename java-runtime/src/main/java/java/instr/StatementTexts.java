@@ -7,7 +7,7 @@ import jdk.internal.vm.annotation.DontInline;
  * that took. Records nothing. None of these methods throws anything.
  */
 public final class StatementTexts {
-    private static final Statements.Prepared TEXTS = new Statements.Prepared();
+    private static final Remembered<String> TEXTS = new Remembered<>();
 
     private StatementTexts() {}
 
@@ -61,7 +61,7 @@ public final class StatementTexts {
     }
 
     private static String prepared(Object statement) {
-        String text = TEXTS.of(statement);
+        String text = TEXTS.get(statement);
         return text == null ? Statements.prepared(statement) : text;
     }
 
@@ -74,7 +74,7 @@ public final class StatementTexts {
     public static void remember(Object statement, Object text) {
         if (Sites.wantTexts() == 0L) return;
         try {
-            TEXTS.remember(statement, text);
+            Statements.remember(TEXTS, statement, text);
         } catch (Throwable noMemoryOrStack) {
             // The statement has no text then.
         }

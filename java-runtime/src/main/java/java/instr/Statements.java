@@ -1,12 +1,8 @@
 package java.instr;
 
-import java.lang.ref.ReferenceQueue;
-import java.lang.ref.WeakReference;
-import java.util.concurrent.ConcurrentHashMap;
-
 /** Database calls with the text of their statement. */
 public final class Statements {
-    private static final Prepared TEXTS = new Prepared();
+    private static final Remembered<String> TEXTS = new Remembered<>();
 
     private Statements() {}
 
@@ -17,7 +13,12 @@ public final class Statements {
      * @param text the SQL text; anything but a String is unknown
      */
     public static void remember(Object statement, Object text) {
-        TEXTS.remember(statement, text);
+        remember(TEXTS, statement, text);
+    }
+
+    /** Remembers the text of a statement, which may be null; a text that is anything but a String is unknown. */
+    static void remember(Remembered<String> texts, Object statement, Object text) {
+        if (statement != null && text instanceof String) texts.put(statement, (String) text);
     }
 
     /**
@@ -98,58 +99,10 @@ public final class Statements {
 
     /** Returns the text of a prepared statement; null if it is unknown. */
     static String prepared(Object statement) {
-        return TEXTS.of(statement);
+        return TEXTS.get(statement);
     }
 
     private static char kind(Nesting nesting, int found) {
         return nesting.isInner(found) ? 'j' : 'J';
-    }
-
-    /** The texts of prepared statements, each as long as the application keeps the statement. */
-    static final class Prepared {
-        private static final int MAX_REMEMBERED = 100_000;
-
-        private final ReferenceQueue<Object> gone = new ReferenceQueue<>();
-        private final ConcurrentHashMap<Key, String> texts = new ConcurrentHashMap<>();
-
-        /** Remembers what a statement will execute; a text that is anything but a String is unknown. */
-        void remember(Object statement, Object text) {
-            for (Object key = gone.poll(); key != null; key = gone.poll()) texts.remove(key);
-            if (statement != null && text instanceof String && texts.size() < MAX_REMEMBERED) {
-                texts.put(new Key(statement, gone), (String) text);
-            }
-        }
-
-        /** Returns the text of a statement; null if it is unknown. */
-        String of(Object statement) {
-            return texts.get(new Key(statement, null));
-        }
-
-        /** Forgets all texts. */
-        void clear() {
-            texts.clear();
-        }
-
-        /** Compares by identity: the equals of a statement is the driver's code. */
-        private static final class Key extends WeakReference<Object> {
-            private final int hash;
-
-            Key(Object statement, ReferenceQueue<Object> queue) {
-                super(statement, queue);
-                hash = System.identityHashCode(statement);
-            }
-
-            @Override
-            public int hashCode() {
-                return hash;
-            }
-
-            @Override
-            public boolean equals(Object other) {
-                if (this == other) return true;
-                Object statement = get();
-                return statement != null && other instanceof Key && ((Key) other).get() == statement;
-            }
-        }
     }
 }

@@ -35,7 +35,19 @@ public final class Tasks {
      * @param task the task
      */
     public static void handedOver(Object pool, Object task) {
-        if (pool != virtualThreadScheduler || pool == null) handedOver(task);
+        if (!runsVirtualThreads(pool)) handedOver(task);
+    }
+
+    /** Whether the pool runs virtual threads, as far as a carrier has been seen. */
+    static boolean runsVirtualThreads(Object pool) {
+        return pool == virtualThreadScheduler && pool != null;
+    }
+
+    /** Whether the present thread carries virtual threads, and runs none of them now. */
+    static boolean isCarrier() {
+        if (CARRIER_THREAD == null || Thread.currentThread().getClass() != CARRIER_THREAD) return false;
+        virtualThreadScheduler = ((ForkJoinWorkerThread) Thread.currentThread()).getPool();
+        return true;
     }
 
     /**
@@ -57,10 +69,7 @@ public final class Tasks {
      * @return whether the caller has to report its end with {@link #ends}
      */
     public static boolean forkedBegins(Object task) {
-        if (CARRIER_THREAD != null && Thread.currentThread().getClass() == CARRIER_THREAD) {
-            virtualThreadScheduler = ((ForkJoinWorkerThread) Thread.currentThread()).getPool();
-            return false;
-        }
+        if (isCarrier()) return false;
         return begins(task);
     }
 
@@ -72,12 +81,16 @@ public final class Tasks {
      */
     public static void workerBegins(Object worker) {
         threadStarts(Thread.currentThread());
-        if (!Timer.on || worker == null) return;
+        if (Timer.on) begins(firstTask(worker));
+    }
+
+    /** The first task of a worker that is about to begin; null if it has none, or if nobody knows. */
+    static Object firstTask(Object worker) {
         try {
             // Not remembered: the class may belong to an application.
-            begins(ObjectField.get(worker, U.objectFieldOffset(worker.getClass(), FIRST_TASK)));
+            return worker == null ? null : ObjectField.get(worker, U.objectFieldOffset(worker.getClass(), FIRST_TASK));
         } catch (Throwable noSuchField) {
-            // The first task of this worker stays without a link.
+            return null;
         }
     }
 
