@@ -44,6 +44,8 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
+/// Methods of the context that is proposed for a callee.
+const NEAREST: usize = 3;
 const OPCODES: [&str; 5] = ["virtual", "special", "static", "interface", "dynamic"];
 
 fn opcode(word: String) -> CallKind {
@@ -134,6 +136,22 @@ impl<'a> Tree<'a> {
 
     fn name(&self, at: usize) -> String {
         self.callees.methods.get(at).map(|of| format!("{}.{}", of.class, of.signature)).unwrap_or_default()
+    }
+
+    /// The context in which a probe in a callee records what this caller leads to: the nearest methods on the way that can have an anchor, the outermost first.
+    /// So each level more adds its caller.
+    fn within(&self, caller: usize) -> Option<String> {
+        let mut nearest = Vec::new();
+        let mut at = Some(caller);
+        while let Some(method) = at.and_then(|at| self.callees.methods.get(at)).filter(|_| nearest.len() < NEAREST) {
+            if method.code.is_none() {
+                nearest.push(format!("{}.{}", method.class, method.method));
+            }
+            // First occurrences lead to what was asked for, level by level.
+            at = at.and_then(|at| self.first.get(&at)).map(|(caller, _)| *caller);
+        }
+        nearest.reverse();
+        (!nearest.is_empty()).then(|| nearest.join(" > "))
     }
 
     fn text(&self, depth: usize) -> String {
@@ -243,6 +261,7 @@ impl<'a> Tree<'a> {
             }
         };
         add("opcode", branch.call.opcode.name().into());
+        add("within", self.within(branch.occurrence.0).into());
         add("callees", callees.into());
         add("shown_elsewhere", (!is_first).into());
         let origins = self.origins.get(&branch.at).into_iter().flatten().map(|caller| self.name(*caller));
@@ -358,7 +377,28 @@ mod tests {
         assert_eq!((&c["reason"], &c["origins"]), (&json!("it is abstract"), &json!(["a.B.a() void", "a.B.b() void"])));
         assert_eq!((&c["shown_elsewhere"], &b["callees"][0]["shown_elsewhere"]), (&json!(false), &json!(true)));
         assert_eq!(c["implementers"][0]["callees"][0]["method"], "a");
+        assert_eq!((&b["within"], &b["callees"][1]["within"]), (&json!("a.B.a"), &json!("a.B.a > a.B.b")));
         assert_eq!(b["callees"][0]["implementers"][0]["callees"], json!([]), "they are where it occurs first");
+    }
+
+    /// One level more adds its caller, and leaves out the outermost of more than three; what can have no anchor is no step.
+    #[test]
+    fn the_context_of_a_callee_are_the_nearest_methods_on_the_way() {
+        let mut methods = ["a", "b", "c", "d", "e"].map(|name| method(name, &[]));
+        for (at, of) in methods.iter_mut().enumerate().take(4) {
+            *of = method(of["method"].as_str().unwrap(), &[(at + 1, &[])]);
+        }
+        methods[1]["code"] = json!("native");
+        let callees = json!({"asked": 1, "methods": methods, "left_out": 0, "decoded": 4, "known": 0});
+        let callees: Callees = serde_json::from_value(callees).unwrap();
+        let tree = Tree::of(&callees).json("a.B.a");
+        let mut node = &tree["callees"][0];
+        let mut within = Vec::new();
+        while let Some(context) = node["within"].as_str() {
+            within.push(context);
+            node = &node["callees"][0];
+        }
+        assert_eq!(within, ["a.B.a", "a.B.a", "a.B.a > a.B.c", "a.B.a > a.B.c > a.B.d"]);
     }
 
     #[test]
