@@ -185,6 +185,7 @@ impl Agent {
         }
         contexts::of_process().close_all();
         call_sites::of_process().end_all();
+        session.await_carried_tasks();
         let restored = self.reconciler.carry_out(instrumentation, Change::Restore);
         let is_clean = matches!(restored, Some(Outcome { kept: 0, .. }));
         contexts::of_process().retire_closed(is_clean);

@@ -231,6 +231,11 @@ pub(super) fn open_calls(diagnosis: u8) -> Vec<OpenCall> {
     (0..FRAMES).filter_map(|frame| open_call(diagnosis, frame)).collect()
 }
 
+/// Returns when the call began that a frame has.
+fn start_in_frame(frame: usize) -> u64 {
+    if frame < FRAMES { load(FRAME_TABLE + frame * FRAME_WORDS + FIRST_CELL) } else { 0 }
+}
+
 /// Returns the call of this frame, if it is one of this diagnosis.
 pub(super) fn open_call(diagnosis: u8, frame: usize) -> Option<OpenCall> {
     let at = FRAME_TABLE + frame * FRAME_WORDS;
@@ -244,8 +249,12 @@ pub(super) fn open_call(diagnosis: u8, frame: usize) -> Option<OpenCall> {
         return None;
     }
     let (start, cell) = (load(at + FIRST_CELL), load(at + 2) as u32);
-    // A call that has just taken its frame.
     let task_at = Some((load(at + 4) >> 32) as u32).filter(|cell| *cell != 0);
+    if task_at.is_some() && start_in_frame(load(at + 5) as u32 as usize) != start {
+        // A task that has outlived its call.
+        return None;
+    }
+    // A call that has just taken its frame.
     (start != 0).then_some(OpenCall { frame, thread: owner >> 3, start, cell, task_at })
 }
 
@@ -374,7 +383,10 @@ mod tests {
         let call = OpenCall { frame, thread: 91, start: 92, cell: 93, task_at: None };
         assert_eq!(open_call(diagnosis, frame), Some(call));
         store(table + number("TASK_AT") / 8, halves(0, 94));
-        assert_eq!(number("TASK_AT") % 8, 4);
+        assert_eq!((number("TASK_AT") % 8, number("CALL_FRAME") % 8), (4, 0));
+        store(table + number("CALL_FRAME") / 8, halves(frame as u32 - 1, 0));
+        assert_eq!(open_call(diagnosis, frame), None, "the call of which it is a task has ended");
+        store(table + number("CALL_FRAME") / 8, halves(frame as u32, 0));
         assert_eq!(open_call(diagnosis, frame), Some(OpenCall { task_at: Some(94), ..call }));
         store(table + number("TASK_AT") / 8, 0);
         let cell =

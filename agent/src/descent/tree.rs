@@ -183,7 +183,7 @@ impl Tree {
 
     /// Notes what was decided.
     pub(crate) fn decide(&mut self, at: NodeAt, fate: Fate) {
-        if let Some(node) = self.nodes.get_mut(at) {
+        if let Some(node) = self.nodes.get_mut(at).filter(|node| node.fate != Fate::Replaced) {
             node.fate = fate;
         }
     }
@@ -197,6 +197,10 @@ impl Tree {
 
     /// Takes what is below a call out of the answer: other methods are measured there.
     pub(crate) fn replace_below(&mut self, call: NodeAt) {
+        let has_tasks_below = self.tasks_at().is_some_and(|at| self.above(at).any(|of| of == call));
+        if has_tasks_below {
+            self.tasks = None;
+        }
         let below: Vec<NodeAt> =
             (call + 1..self.nodes.len()).filter(|at| self.above(*at).any(|of| of == call)).collect();
         for at in below {

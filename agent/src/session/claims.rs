@@ -44,7 +44,7 @@ pub(super) fn open_context(
         }
     }
     if probes.condition.is_some() && contexts::place() == ContextPlace::Stack {
-        return Err("the stack of a thread does not say for which calls a condition held: conditions need `place = \"off-heap\"` in [contexts] of the configuration file, and a restart".to_owned());
+        return Err("the stack of a thread does not say for which calls a condition held: conditions need `place = \"off-heap\"` or `\"thread-local\"` in [contexts] of the configuration file, and a restart".to_owned());
     }
     check_for_tasks(probes.reaches_across_threads())?;
     let conditions = probes.condition.iter().flat_map(|condition| condition.steps());
@@ -58,8 +58,8 @@ pub(super) fn open_context(
 
 /// Refuses what goes on in tasks of other threads if nothing is kept that they could take along.
 pub(super) fn check_for_tasks(across_threads: bool) -> Result<(), String> {
-    if across_threads && contexts::place() == ContextPlace::Stack {
-        return Err("the stack of a thread does not say who has handed over its task: --across-threads needs `place = \"off-heap\"` in [contexts] of the configuration file, and a restart".to_owned());
+    if across_threads && contexts::place() != ContextPlace::OffHeap {
+        return Err("tasks take along only what is kept off heap: --across-threads needs `place = \"off-heap\"` in [contexts] of the configuration file, and a restart".to_owned());
     }
     Ok(())
 }

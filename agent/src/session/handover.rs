@@ -33,14 +33,19 @@ impl Session {
         if !ended.probes.reaches_across_threads() || self.wants_handover() {
             return;
         }
-        let began = Instant::now();
-        while contexts::of_process().are_carried() && began.elapsed() < PATIENCE {
-            std::thread::sleep(LOOK);
-        }
+        self.await_carried_tasks();
         if contexts::of_process().are_carried() {
             self.running.lock().restores_handover = true;
         } else {
             self.restore_handover();
+        }
+    }
+
+    /// Waits a moment for the end of tasks that run with what they have taken along.
+    pub(super) fn await_carried_tasks(&self) {
+        let began = Instant::now();
+        while contexts::of_process().are_carried() && began.elapsed() < PATIENCE {
+            std::thread::sleep(LOOK);
         }
     }
 

@@ -274,6 +274,9 @@ impl Session {
     fn diagnose_a_suspect(self: &Arc<Self>) {
         let generation = self.instrumentation.generation();
         let Some(config) = &generation.setup.config.monitor else { return };
+        if self.why_paused().is_some() {
+            return;
+        }
         let (restraint, now) = (restraint(config), Instant::now());
         let Some(found) = self.due_suspect(&generation, restraint, now) else { return };
         let evidence = evidence(&found);

@@ -35,7 +35,7 @@ pub(crate) struct ProbeArguments {
     #[arg(long, value_name = "CONDITION")]
     when: Option<String>,
     /// Also in tasks that are handed to executors while the methods of `--in` are executing, and in threads that are started then.
-    #[arg(long)]
+    #[arg(long, requires = "within")]
     across_threads: bool,
     /// How long the probes stay: `30s`, `10m`, `2h`.
     #[arg(long = "for", value_name = "TIME", value_parser = seconds)]

@@ -52,6 +52,10 @@ pub(crate) fn read_contexts(top: &TableReader<'_, '_>, problems: &mut Problems) 
             let help = "add `in = \"a.B.c\"`: its last method is the one that calls".to_owned();
             problems.error(table.span("direct"), "`direct` without `in`", Some(help));
         }
+        if context.across_threads && table.value("in").is_none() {
+            let help = "add `in = \"a.B.c\"`: tasks are inside it that are handed over there".to_owned();
+            problems.error(table.span("across-threads"), "`across-threads` without `in`", Some(help));
+        }
         context
     })
 }

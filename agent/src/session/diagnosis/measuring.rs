@@ -142,7 +142,11 @@ impl Run {
         let mut to_measure = Vec::new();
         for call in calls {
             if let (true, Next::Ways(ways)) = (self.looked_again.insert(call), self.next(call)) {
+                let had_tasks = self.tree.tasks_at().is_some();
                 self.tree.replace_below(call);
+                if had_tasks && self.tree.tasks_at().is_none() {
+                    call_sites::of_process().measure_tasks_at(self.number, 0);
+                }
                 let ways = ways.into_iter().map(|way| level_by_level(self.as_far_as_statements(way))).collect();
                 to_measure.push(ToMeasure { call, ways });
             }
@@ -404,7 +408,13 @@ impl Run {
 
 /// Tasks explain less than half of the wait for them.
 fn not_begun(wait: &End) -> End {
-    End { reason: format!("{}: most of the time no task ran that was followed", wait.reason), kind: wait.kind }
+    End {
+        reason: format!(
+            "{}: most of the time no task ran that was followed, or none had ended before the call did",
+            wait.reason
+        ),
+        kind: wait.kind,
+    }
 }
 
 fn recursion() -> End {

@@ -84,9 +84,11 @@ impl Diagnoses {
         let all = self.0.lock();
         all.iter().rev().find_map(|shared| {
             let diagnosis = shared.lock();
-            let is_of_it = diagnosis.method == method && diagnosis.context.as_deref() == context;
+            let is_plain = diagnosis.context.as_deref() == context && diagnosis.condition.is_none();
+            let is_of_it = diagnosis.method == method && is_plain;
             let passes = || {
-                let mut followed = diagnosis.nodes.iter().filter(|node| node.followed);
+                // Not the method itself, of which other calls may have been diagnosed.
+                let mut followed = diagnosis.nodes.iter().skip(1).filter(|node| node.followed);
                 followed.any(|node| node.method == method || node.via.iter().any(|passed| passed == method))
             };
             let Diagnosis { claim, method, sentence, state, .. } = &*diagnosis;

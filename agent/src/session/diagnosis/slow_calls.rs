@@ -25,6 +25,8 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 /// A look takes at most this part of the time.
 const LEAST_PAUSE_FACTOR: u32 = 20;
+/// The first looks take longest, as methods are looked up that are known later: they must not leave the descent without stacks.
+const LONGEST_AFTER_LOOK: Duration = Duration::from_millis(200);
 
 /// A method with its lines.
 #[derive(Debug, Clone)]
@@ -87,7 +89,8 @@ impl SlowCalls {
             }
         }
         let pause = (pause / PART).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
-        self.next = Some(Instant::now() + pause.max(began.elapsed() * LEAST_PAUSE_FACTOR));
+        let after_look = (began.elapsed() * LEAST_PAUSE_FACTOR).min(LONGEST_AFTER_LOOK);
+        self.next = Some(Instant::now() + pause.max(after_look));
         slow
     }
 

@@ -97,7 +97,7 @@ impl Run {
     pub(super) fn note_silent_statements(&mut self) {
         let is_silent = |call: &&NodeAt| {
             let cell = self.tree.get(**call).and_then(|node| node.cell);
-            cell.is_none_or(|cell| call_sites::of_process().longest_text(self.number, cell).is_none())
+            cell.is_some_and(|cell| call_sites::of_process().longest_text(self.number, cell).is_none())
         };
         let silent = self.statements.calls.iter().find(is_silent).and_then(|call| self.tree.get(*call));
         if let Some(silent) = silent {

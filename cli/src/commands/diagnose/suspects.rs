@@ -67,7 +67,7 @@ pub(crate) fn first(pid: u32, slower_than_us: Option<u64>, time: Duration) -> Re
         let found: SuspectList = ask(pid, &request)?;
         // What has been seen in the first seconds may be the end of a long wait.
         let is_watched = found.watched_seconds >= SECONDS as f64;
-        let mut plain = found.suspects.into_iter().filter(|suspect| !suspect.conditional);
+        let mut plain = found.suspects.into_iter().filter(|suspect| !is_conditional(suspect));
         if let Some(first) = plain.next().filter(|_| is_watched) {
             return Ok(Some(first));
         }
@@ -131,6 +131,11 @@ fn origin(suspect: &Suspect) -> String {
 
 fn millis(millis: f64) -> String {
     duration((millis * 1e6) as u64)
+}
+
+/// Older agents say it in the context only.
+fn is_conditional(suspect: &Suspect) -> bool {
+    suspect.conditional || suspect.context.as_ref().is_some_and(|context| context.contains(" when "))
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ function slowCallsTable({ slow_calls, recorded_slow_calls }) {
   const step = ({ method, calls, ms }) => `${method.split("(")[0].split(".").slice(-2).join(".")} ${millis(ms)}${calls > 1 ? ` in ${count(calls)} calls` : ""}`;
   const row = ({ began_after_ms, thread, ms, path }) => make("tr", {},
     make("td", {}, millis(ms)), make("td", {}, millis(began_after_ms)), make("td", { class: "text" }, thread),
-    make("td", { class: "text" }, path.length ? path.map(step).join(" › ") : "its own code"));
+    make("td", { class: "text" }, path.length ? path.map(step).join(" › ") : "no call took a tenth of it"));
   const head = [["Length", null], ["After", null], ["Thread", "text"], ["Where its time went", "text"]];
   return make("div", { class: "scroll" },
     make("p", { class: "faint" }, `${things(recorded_slow_calls, "slow call", "slow calls")} recorded one by one, the slowest that show where their time went:`),

@@ -238,7 +238,7 @@ fn slow_call(call: &SlowCall) -> String {
         format!("{} {}{times}", without_package(method), duration(*nanos))
     };
     let path: Vec<String> = path.iter().map(step).collect();
-    let path = if path.is_empty() { "its own code".to_owned() } else { path.join(" > ") };
+    let path = if path.is_empty() { "no call took a tenth of it".to_owned() } else { path.join(" > ") };
     let on = if thread.is_empty() { String::new() } else { format!(" on {thread}") };
     format!("{} after {}{on}: {path}", duration(*duration_nanos), duration(*began_after_nanos))
 }

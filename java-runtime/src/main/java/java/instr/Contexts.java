@@ -18,7 +18,7 @@ public final class Contexts {
     private static final int BITS = PlaceTable.BITS;
     private static final int WORDS = PlaceTable.WORDS;
 
-    private static final int FRAMES = 16;
+    static final int FRAMES = 16;
 
     /** What a probe has: the last step of its context, and above it a bit that is set if this step must be the immediate caller. */
     private static final int STEP_STRIDE = 1;
@@ -216,7 +216,7 @@ public final class Contexts {
      * taken must be given back.
      */
     @DontInline
-    private static int haveRoom(int frames) {
+    static int haveRoom(int frames) {
         return frames == 0 ? 0 : 1 + haveRoom(frames - 1);
     }
 

@@ -1,5 +1,6 @@
 package java.instr;
 
+import java.util.concurrent.ForkJoinWorkerThread;
 import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.DontInline;
 
@@ -56,12 +57,14 @@ public final class Handover {
     }
 
     /**
-     * Does the same for a thread that the present one starts. Threads of the JDK's own classes work for everybody.
+     * Does the same for a thread that the present one starts. Threads of the JDK's own classes work for everybody, and so do workers of fork-join pools, whatever
+     * their class.
      *
      * @param thread the thread
      */
     public static void started(Object thread) {
-        if (U.getLong(TABLE + WANTED) != 0L && !isOfJdk(thread)) handOver(thread);
+        if (U.getLong(TABLE + WANTED) == 0L || thread instanceof ForkJoinWorkerThread) return;
+        if (!isOfJdk(thread)) handOver(thread);
     }
 
     private static boolean isOfJdk(Object thread) {
@@ -115,13 +118,9 @@ public final class Handover {
         return luggage == null && PlaceTable.helps(Places.held()) ? begin(NOTHING) : begin(luggage);
     }
 
-    /**
-     * Begins what the present thread, a virtual one, was made for.
-     *
-     * @return what {@link #ends} needs
-     */
-    public static Object threadRuns() {
-        return U.getLong(TABLE + WANTED) == 0L ? null : begin(take(Thread.currentThread()));
+    /** Begins what the present thread, a virtual one, was made for, until it ends or turns out to be the worker of a pool. */
+    public static void threadRuns() {
+        threadBegins();
     }
 
     /**
@@ -133,7 +132,7 @@ public final class Handover {
         if (before != null) ((Before) before).end();
     }
 
-    /** The present thread, which is none of the virtual ones, has been started. Called by the agent. */
+    /** The present thread has been started. Called by the agent, but of virtual threads. */
     static void threadBegins() {
         if (U.getLong(TABLE + WANTED) != 0L) beginOnThread(take(Thread.currentThread()));
     }
@@ -162,6 +161,15 @@ public final class Handover {
         if (U.getLong(TABLE + WANTED) != 0L) beginOnThread(take(task));
     }
 
+    /**
+     * Does the same if the present thread has begun nothing since it has fetched a task: it may have fetched this one before its methods were changed.
+     *
+     * @param task the task
+     */
+    public static void isAboutToRun(Object task) {
+        if (U.getLong(TABLE + WANTED) != 0L && beforeOf(Places.held()) == null) beginOnThread(take(task));
+    }
+
     /** What the present thread began by {@link #begins} is over, if it began anything. */
     public static void fetches() {
         if (U.getLong(TABLE + RUNNING) != 0L) endOnThread();
@@ -173,7 +181,11 @@ public final class Handover {
         try {
             Before[] all = onThreads();
             Before before = begin(luggage);
-            if (before != null) all[PlaceTable.number(before.place)] = before;
+            if (before == null) return;
+            int number = PlaceTable.number(before.place);
+            // Of a thread that gave the place back before the end of its task.
+            if (all[number] != null) U.getAndAddLong(null, TABLE + RUNNING, -1L);
+            all[number] = before;
         } catch (Throwable noMemoryOrStack) {
             // See above. There is room for the last step if there was for those before.
         }
@@ -182,12 +194,17 @@ public final class Handover {
     @DontInline
     private static void endOnThread() {
         long place = Places.held();
-        if (place == 0L || onThreads == null) return;
-        int number = PlaceTable.number(place);
-        Before before = onThreads[number];
+        Before before = beforeOf(place);
         if (before == null) return;
-        onThreads[number] = null;
+        onThreads[PlaceTable.number(place)] = null;
         before.end();
+    }
+
+    /** What the present thread began that is not over, in its place. */
+    private static Before beforeOf(long place) {
+        if (place == 0L || onThreads == null) return null;
+        Before before = onThreads[PlaceTable.number(place)];
+        return before != null && before.thread == Thread.currentThread() ? before : null;
     }
 
     private static synchronized Before[] onThreads() {
@@ -200,6 +217,8 @@ public final class Handover {
     private static Before begin(Luggage luggage) {
         if (luggage == null) return null;
         try {
+            // Nothing between here and the return is to overflow the stack.
+            Contexts.haveRoom(Contexts.FRAMES);
             Before before = new Before();
             if (!before.takePlace()) return null;
             U.getAndAddLong(null, TABLE + RUNNING, 1L);
@@ -280,6 +299,7 @@ public final class Handover {
 
     /** What a thread had before it began a task. */
     private static final class Before {
+        final Thread thread = Thread.currentThread();
         long place;
         private boolean tookPlace;
         private boolean helped;
@@ -311,7 +331,11 @@ public final class Handover {
         }
 
         void end() {
-            if (frame != 0) Sites.taskEnds(frame - 1);
+            try {
+                if (frame != 0) Sites.taskEnds(frame - 1);
+            } catch (Throwable noMemoryOrStack) {
+                // What was measured in the task does not count.
+            }
             U.getAndAddLong(null, TABLE + RUNNING, -1L);
             if (Places.held() != place) return;
             if (tookPlace) {

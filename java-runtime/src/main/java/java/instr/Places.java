@@ -80,7 +80,8 @@ final class Places {
         }
 
         static void forget() {
-            OF_THREAD.get().place = 0L;
+            Variable known = OF_THREAD.get();
+            if (known != null) known.place = 0L;
         }
     }
 }

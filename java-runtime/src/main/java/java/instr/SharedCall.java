@@ -7,6 +7,8 @@ package java.instr;
  * So the times of all tasks together are never longer than the call has waited.
  */
 final class SharedCall {
+    private static final int MOST_TEXTS = 64;
+
     final int frame;
     final int diagnosis;
     final long round;
@@ -19,7 +21,14 @@ final class SharedCall {
     private int used;
 
     private boolean hasEnded;
-    private volatile Clocked clock = new Clocked(0L, 0L, false, 0);
+    /** The clock: how far it has gone up to a moment, since when it goes on if the call waits, and for how many tasks. Changed without memory, at the ends of tasks, too. */
+    private long before;
+    private long since;
+    private boolean waits;
+    private int running;
+    /** What statements within tasks that have ended have executed. */
+    private StatementTexts.Executed texts;
+    private int numberOfTexts;
 
     SharedCall(int frame, int diagnosis, long round, long start) {
         this.frame = frame;
@@ -29,26 +38,34 @@ final class SharedCall {
     }
 
     /** The time of the call's clock, at a time of the clock of probes. */
-    long at(long now) {
-        return clock.at(now);
+    synchronized long at(long now) {
+        return waits && running > 0 && now > since ? before + (now - since) / running : before;
+    }
+
+    private void goTo(long now) {
+        before = at(now);
+        since = now;
     }
 
     /** The call begins or ends to wait where its tasks are measured. */
     synchronized void waits(boolean waits, long now) {
-        Clocked before = clock;
-        if (before.waits != waits && !hasEnded) clock = new Clocked(before.at(now), now, waits, before.running);
+        if (this.waits == waits || hasEnded) return;
+        goTo(now);
+        this.waits = waits;
     }
 
     /** A task begins; returns false if the call has ended. */
     synchronized boolean taskBegins(long now) {
-        Clocked before = clock;
-        if (!hasEnded) clock = new Clocked(before.at(now), now, before.waits, before.running + 1);
-        return !hasEnded;
+        if (hasEnded) return false;
+        goTo(now);
+        running++;
+        return true;
     }
 
     synchronized void taskEnds(long now) {
-        Clocked before = clock;
-        if (!hasEnded) clock = new Clocked(before.at(now), now, before.waits, before.running - 1);
+        if (hasEnded) return;
+        goTo(now);
+        running--;
     }
 
     /** Adds what a task has measured at a cell. What outlives the call does not count. */
@@ -72,8 +89,23 @@ final class SharedCall {
     /** The call ends: nothing is added any more. Returns how many cells its tasks have used. */
     synchronized int end() {
         hasEnded = true;
-        clock = new Clocked(clock.before, 0L, false, 0);
+        waits = false;
         return used;
+    }
+
+    /** Adds what a task has executed, up to a limit. */
+    synchronized void add(StatementTexts.Executed first) {
+        StatementTexts.Executed next;
+        for (StatementTexts.Executed of = first; of != null && !hasEnded && numberOfTexts < MOST_TEXTS; of = next) {
+            next = of.next;
+            of.next = texts;
+            texts = of;
+            numberOfTexts++;
+        }
+    }
+
+    StatementTexts.Executed texts() {
+        return texts;
     }
 
     int cell(int at) {
@@ -86,24 +118,5 @@ final class SharedCall {
 
     long time(int at) {
         return times[at];
-    }
-
-    /** How the clock goes since a moment. */
-    private static final class Clocked {
-        final long before;
-        final long since;
-        final boolean waits;
-        final int running;
-
-        Clocked(long before, long since, boolean waits, int running) {
-            this.before = before;
-            this.since = since;
-            this.waits = waits;
-            this.running = running;
-        }
-
-        long at(long now) {
-            return waits && running > 0 && now > since ? before + (now - since) / running : before;
-        }
     }
 }

@@ -66,6 +66,8 @@ public final class Sites {
     /** The number of the frame, and the cell at which the call of another thread waits whose task this is; 0: it is a call itself. */
     private static final int NUMBER = 32;
     private static final int TASK_AT = 36;
+    /** Of a task, the number of the frame of that call. */
+    private static final int CALL_FRAME = 40;
     private static final int FIRST_CELL = 64;
     private static final int CELL_STRIDE = 5;
     private static final long FRAME_BYTES = FIRST_CELL + (1L << CELLS + CELL_STRIDE);
@@ -398,7 +400,9 @@ public final class Sites {
         }
         StatementTexts.InCall statements = STATEMENTS[number];
         giveBack(number, frame);
-        if (statements != null && isSlow && counts) report(diagnosis, statements.first);
+        if (!isSlow || !counts) return;
+        if (statements != null) report(diagnosis, statements.first);
+        if (shared != null && shared.texts() != null) report(diagnosis, shared.texts());
     }
 
     private static void add(long sums, int cell, int calls, long time) {
@@ -465,9 +469,13 @@ public final class Sites {
         long owner = thread << 3 | shared.diagnosis;
         if (waits == 0 || thread == 0L || frameOf(owner) != END) return END;
         int frame = takeFrame(owner);
-        if (frame == END) return END;
+        if (frame == END) {
+            U.getAndAddLong(null, DIAGNOSES + ((long) shared.diagnosis << DIAGNOSIS_STRIDE) + WITHOUT_FRAME, 1L);
+            return END;
+        }
         long at = FRAME + frame * FRAME_BYTES;
         begun(at, frame, shared.diagnosis, shared.round);
+        U.putInt(at + CALL_FRAME, shared.frame);
         U.putInt(at + OPEN, waits);
         U.putInt(at + TASK_AT, waits);
         SHARED[frame] = shared;
@@ -483,9 +491,25 @@ public final class Sites {
     /** Ends a task that {@link #taskBegins} began. */
     static void taskEnds(int frame) {
         long at = FRAME + frame * FRAME_BYTES;
-        SHARED[frame].taskEnds(Clock.now());
-        handBack(at);
-        endTask(frame, at);
+        try {
+            SharedCall shared = SHARED[frame];
+            StatementTexts.InCall statements = STATEMENTS[frame];
+            closeTask(at);
+            shared.taskEnds(Clock.now());
+            handBack(at);
+            if (statements != null) shared.add(statements.first);
+        } finally {
+            endTask(frame, at);
+        }
+    }
+
+    /** Closes what errors of the stack have left open. */
+    private static void closeTask(long frame) {
+        int waits = U.getInt(frame + TASK_AT);
+        for (int open = U.getInt(frame + OPEN); open != waits && open != 0; open = U.getInt(frame + OPEN)) {
+            close(frame, open, now(frame));
+        }
+        U.putInt(frame + OPEN, waits);
     }
 
     private static void endTask(int frame, long at) {
@@ -500,7 +524,11 @@ public final class Sites {
         SharedCall shared = SHARED[U.getInt(frame + NUMBER)];
         for (int cell = U.getInt(frame + LAST); cell != END; ) {
             long at = cellAt(frame, cell);
-            shared.add(cell, U.getInt(at + CALLS), U.getLong(at + TIME));
+            try {
+                shared.add(cell, U.getInt(at + CALLS), U.getLong(at + TIME));
+            } catch (Throwable noMemoryOrStack) {
+                // This part of the task does not count.
+            }
             U.putLong(at + TIME, 0L);
             U.putLong(at + START, 0L);
             U.putInt(at + CALLS, 0);

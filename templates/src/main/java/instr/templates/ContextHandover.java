@@ -44,7 +44,7 @@ final class ContextHandover {
     /** Methods that a worker calls before it runs its task, the second argument: it may have fetched it before there was this template. */
     @Template(name = "carry-before", category = "handover")
     static void before() throws Throwable {
-        Handover.begins(Target.arg(1));
+        Handover.isAboutToRun(Target.arg(1));
         Target.proceed();
     }
 
@@ -112,11 +112,11 @@ final class ContextHandover {
     /** The method of the JDK by which a virtual thread runs what it was made for. */
     @Template(name = "carry-run-thread", category = "handover")
     static void runThread() throws Throwable {
-        Object before = Handover.threadRuns();
+        Handover.threadRuns();
         try {
             Target.proceed();
         } finally {
-            Handover.ends(before);
+            Handover.fetches();
         }
     }
 }
