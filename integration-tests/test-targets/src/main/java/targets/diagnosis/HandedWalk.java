@@ -8,9 +8,10 @@ import java.util.Random;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.Executors;
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.ForkJoinWorkerThread;
 import java.util.concurrent.RecursiveAction;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadFactory;
@@ -65,6 +66,11 @@ public final class HandedWalk {
                 case "help":
                     reset();
                     help();
+                    System.out.println(counts());
+                    break;
+                case "workers":
+                    reset();
+                    workers();
                     System.out.println(counts());
                     break;
                 case "run":
@@ -174,6 +180,29 @@ public final class HandedWalk {
             done.countDown();
         });
         await(done);
+    }
+
+    /** Workers that are made for a task inside run what others hand over later, outside; and one task object is handed over twice. */
+    private static void workers() throws Exception {
+        ForkJoinPool ownWorkers = new ForkJoinPool(1, OwnWorker::new, null, false);
+        ExecutorService twice = Executors.newSingleThreadExecutor(quiet());
+        List<String> inside = List.of("a");
+        Runnable task = () -> x(inside, 0);
+        new Piece(new ArrayList<>(), 0, new String[0]).a(() -> {
+            ownWorkers.execute(task);
+            twice.execute(task);
+            twice.execute(task);
+        });
+        Runnable outside = () -> x(List.of(), 0);
+        ownWorkers.submit(outside).get();
+        twice.submit(outside).get();
+    }
+
+    /** As servers have them. */
+    private static final class OwnWorker extends ForkJoinWorkerThread {
+        OwnWorker(ForkJoinPool pool) {
+            super(pool);
+        }
     }
 
     /** Hands a task over that runs until it is released, and returns when it does. */

@@ -131,6 +131,19 @@ class ContextsAcrossThreadsIT {
         assertEquals(Map.of("timed inside " + named("a") + " across threads", 1L), byTemplate());
     }
 
+    /** A worker that was started for a task inside works for everybody afterwards. */
+    @EachJdk(oldestAndNewest = true)
+    void workersAreInsideOnlyWithTheirTasks(Jdk jdk) throws IOException {
+        try (Dialog program = start(jdk, "")) {
+            probe(program, "a", true);
+            assertEquals("inside 0 0 3 task 0 0 3", program.ask("workers"));
+            assertNobodyIsInside(program);
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+        assertEquals(Map.of("timed inside " + named("a") + " across threads", 3L), byTemplate());
+    }
+
     /** The claim ends while a task of its context runs: the methods that run it are restored after it has ended. */
     @EachJdk(oldestAndNewest = true)
     void whatRunsTasksIsRestoredWhenTheyHaveEnded(Jdk jdk) throws IOException {
