@@ -138,8 +138,14 @@ impl SlowCalls {
 
 fn known(jvmti: Jvmti, jni: &Jni<'_>, method: MethodId) -> Option<Known> {
     let facts = method.facts(jvmti, jni)?;
-    let id = method.with_class(jvmti, jni, |class| class_id(jvmti, jni, class));
-    // A class without an identity of its own is hidden.
+    // Classes of lambdas have none: hidden ones, and the anonymous ones of JDK 11, which JVMTI does not change either.
+    let id = method.with_class(
+        jvmti,
+        jni,
+        |class| {
+            if class.is_modifiable(jvmti) { class_id(jvmti, jni, class) } else { None }
+        },
+    );
     let (is_fixed, loader) = id.as_ref().map_or((true, 0), |(_, loader)| (false, *loader));
     let key = MethodKey {
         class: facts.class.as_slice().into(),
