@@ -99,10 +99,6 @@ fn refuse_fixed_tables(before: &Setup, now: &Setup) -> Result<(), String> {
     }
     let list = tables.iter().map(|table| format!("[{table}]")).collect::<Vec<_>>().join(" and ");
     // Where contexts are kept is chosen once for a JVM.
-    let how = if tables.iter().any(|table| *table == "contexts") {
-        "restart the JVM"
-    } else {
-        "detach it and attach it again"
-    };
+    let how = if tables.contains(&"contexts") { "restart the JVM" } else { "detach it and attach it again" };
     Err(format!("{}: {list} cannot change while the agent runs: {how}, or take that change back", now.file.display()))
 }
