@@ -267,10 +267,10 @@ fn end_of(stacks: &[&SlowStack]) -> End {
     {
         return End { kind: NodeKind::Waiting, reason: (*wait).to_owned() };
     }
-    let natives = stacks.iter().filter(|stack| stack.below.last().is_some_and(|frame| frame.method.is_native)).count();
-    if natives * 2 > stacks.len() {
-        let innermost = stacks.iter().rev().find_map(|stack| stack.below.last()).map(|frame| frame.method.text.clone());
-        return End { kind: NodeKind::Native, reason: format!("native: {}", innermost.unwrap_or_default()) };
+    let innermost = stacks.iter().filter_map(|stack| stack.below.last());
+    let natives: Vec<&Frame> = innermost.filter(|frame| frame.method.is_native).collect();
+    if let Some(latest) = natives.last().filter(|_| natives.len() * 2 > stacks.len()) {
+        return End { kind: NodeKind::Native, reason: format!("native: {}", latest.method.text) };
     }
     if stacks.iter().filter(|stack| stack.below.iter().any(is_measurable)).count() * 2 > stacks.len() {
         return End { kind: NodeKind::Method, reason: "recursion: what runs there is measured above".to_owned() };
@@ -394,6 +394,13 @@ mod tests {
             "it could be measured, but has not begun"
         );
         assert_eq!(end(vec![stack(1, &[("a/Code.run0", 0)])]), (NodeKind::Native, "native: a/Code.run0".to_owned()));
+        let native = stack(1, &[("java/util/zip/D.run", 1), ("java/util/zip/D.run0", 0)]);
+        let about_to = stack(1, &[("java/util/zip/D.run", 1)]);
+        assert_eq!(
+            end(vec![native.clone(), native, about_to]),
+            (NodeKind::Native, "native: java/util/zip/D.run0".to_owned()),
+            "the latest stack was not inside"
+        );
         assert_eq!(
             end(vec![stack(1, &[("java/util/HashMap.get", 0)])]),
             (NodeKind::CallSite, "code of the JDK".to_owned())
