@@ -130,7 +130,7 @@ struct State {
     next_anchor: [usize; WORDS],
     /// The names of the classes with anchors for each step.
     classes: FxHashMap<u8, FxHashSet<Arc<[u8]>>>,
-    /// The steps for which each method stands, for stacks that are walked.
+    /// The steps of each method, for the stack walk.
     methods: FxHashMap<Arc<NamedMethod>, Vec<u8>>,
     /// Contexts that were closed together, whose anchors are still in classes.
     closed: Vec<Arc<Context>>,

@@ -257,7 +257,7 @@ impl Tree {
         (0..self.nodes.len()).filter(is_missed).collect()
     }
 
-    /// Returns the calls on whose way methods were passed over, and of which what is measured behind these explains too little: one of them does something else, too.
+    /// Returns the calls that reach a measured method through methods that were passed over, if the measured one explains too little: the time is spent in between.
     pub(crate) fn passed_too_much(&self) -> Vec<NodeAt> {
         let is_unexplained = |at: &NodeAt| self.explained_below(*at, true).is_some_and(|part| part < EXPLAINED);
         (0..self.nodes.len()).filter(is_unexplained).collect()

@@ -70,6 +70,7 @@ fn stand_in_facts(why: &str) -> MethodFacts {
         name: why.as_bytes().to_vec(),
         descriptor: b"()V".to_vec(),
         access_flags: 0,
+        is_modifiable: false,
         lines: Vec::new(),
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct MethodFacts {
     pub(crate) descriptor: Vec<u8>,
     /// Its access flags.
     pub(crate) access_flags: u16,
+    /// Whether the JVM lets its class be changed: not that of a lambda, which is hidden, or anonymous on JDK 11.
+    pub(crate) is_modifiable: bool,
     /// Where lines begin in the bytecode: (offset, line).
     pub(crate) lines: Vec<(u32, u32)>,
 }
@@ -106,11 +108,12 @@ impl MethodId {
         // of ids is kept, or ids are numbers.
         unsafe { jvmti_call!(jvmti, GetMethodDeclaringClass, id, &mut class) }.ok()?;
         // SAFETY: JVMTI gave a new local reference, which keeps the class until the end of this function.
-        let class = unsafe { jni.own(class) }?;
-        // SAFETY: the reference lives as long as `class`.
-        let class_name = unsafe { LoadedClass::from_raw(class.raw()) }?.any_internal_name(jvmti)?;
+        let owned = unsafe { jni.own(class) }?;
+        // SAFETY: the reference lives as long as `owned`.
+        let class = unsafe { LoadedClass::from_raw(owned.raw()) }?;
+        let (class, is_modifiable) = (class.any_internal_name(jvmti)?, class.is_modifiable(jvmti));
         let MethodNames { name, descriptor, access_flags } = self.names(jvmti)?;
-        Some(MethodFacts { class: class_name, name, descriptor, access_flags, lines: Vec::new() })
+        Some(MethodFacts { class, name, descriptor, access_flags, is_modifiable, lines: Vec::new() })
     }
 
     /// The names, as long as the caller keeps the class.

@@ -131,7 +131,7 @@ type Executed = fn(diagnosis: u8, cell: u32, text: Option<&[u8]>, executed: (u64
 
 static EXECUTED: OnceLock<Executed> = OnceLock::new();
 
-/// Receives that a slow call of a diagnosis ends: its frame, when, and who asks is told who its thread is.
+/// Called when a slow call of a diagnosis ends, with its frame, the time, and a function that looks up its thread.
 type SlowCallEnds = fn(frame: usize, now: u64, thread: &dyn Fn() -> ThreadFacts);
 
 static SLOW_CALL: OnceLock<(Jvmti, SlowCallEnds)> = OnceLock::new();

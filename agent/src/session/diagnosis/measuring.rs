@@ -137,7 +137,7 @@ impl Run {
         to_measure
     }
 
-    /// The same for calls on whose way methods were passed over, which explain too much for that: all of them are measured, level by level.
+    /// The same for calls whose passed-over methods explain too much: these are measured level by level.
     pub(super) fn go_on_level_by_level(&mut self, calls: Vec<NodeAt>) -> Vec<ToMeasure> {
         let mut to_measure = Vec::new();
         for call in calls {
@@ -282,8 +282,7 @@ impl Run {
         self.tree.above(at).any(|above| self.tree.get(above).and_then(|node| node.of.method()) == Some(key))
     }
 
-    /// Has the methods of these calls measured, and texts told if statements need them, all classes in one change. Returns whether anything is measured that was
-    /// not before.
+    /// Measures the methods of these calls, and instruments JDBC classes if SQL texts are needed, all in one change. Returns whether anything new is measured.
     pub(super) fn measure(&mut self, all: &[ToMeasure]) -> bool {
         let mut classes = FxHashSet::default();
         for step in all.iter().flat_map(|to| &to.ways).flatten() {
@@ -293,12 +292,12 @@ impl Run {
                 Err(reason) => _ = self.not_added.insert(step.method.key.clone(), reason),
             }
         }
-        let of_texts = self.classes_that_tell_texts();
+        let of_texts = self.classes_for_texts();
         classes.extend(of_texts.iter().cloned());
         let outcome =
             if classes.is_empty() { Some(Outcome::default()) } else { self.carry_out(Change::Insert(classes)) };
         let Some(outcome) = outcome else { return false };
-        let mut is_any = self.tells_texts(&of_texts, &outcome);
+        let mut is_any = self.note_text_classes(&of_texts, &outcome);
         for ToMeasure { call, ways } in all {
             let mut reasons = Vec::new();
             for way in ways {

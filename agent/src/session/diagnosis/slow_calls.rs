@@ -138,15 +138,8 @@ impl SlowCalls {
 
 fn known(jvmti: Jvmti, jni: &Jni<'_>, method: MethodId) -> Option<Known> {
     let facts = method.facts(jvmti, jni)?;
-    // Classes of lambdas have none: hidden ones, and the anonymous ones of JDK 11, which JVMTI does not change either.
-    let id = method.with_class(
-        jvmti,
-        jni,
-        |class| {
-            if class.is_modifiable(jvmti) { class_id(jvmti, jni, class) } else { None }
-        },
-    );
-    let (is_fixed, loader) = id.as_ref().map_or((true, 0), |(_, loader)| (false, *loader));
+    let id = method.with_class(jvmti, jni, |class| class_id(jvmti, jni, class));
+    let loader = id.map_or(0, |(_, loader)| loader);
     let key = MethodKey {
         class: facts.class.as_slice().into(),
         loader,
@@ -155,7 +148,7 @@ fn known(jvmti: Jvmti, jni: &Jni<'_>, method: MethodId) -> Option<Known> {
     };
     let (text, has) = (key.text(), |flag| facts.access_flags & flag != 0);
     let (is_native, is_synchronized) = (has(access::NATIVE), has(access::SYNCHRONIZED));
-    let is_fixed = is_fixed || has(access::BRIDGE);
+    let is_fixed = !facts.is_modifiable || has(access::BRIDGE);
     let method = FrameMethod { key, text, is_native, is_synchronized, is_fixed };
     Some(Known { method: Arc::new(method), lines: facts.lines.into() })
 }

@@ -34,7 +34,7 @@ impl Run {
         }
     }
 
-    /// Has texts of statements told from the next change of classes on: stacks have shown that one is executed.
+    /// Requests SQL texts with the next change of classes: a stack has shown that a statement is executed.
     pub(super) fn expect_statement(&mut self) {
         if self.options.depth > 0 && !self.statements.is_inserted && self.statements.to_insert.is_none() {
             self.statements.to_insert = Some(self.session.jdbc_classes());
@@ -42,7 +42,7 @@ impl Run {
     }
 
     /// Returns the classes of JDBC that are to be changed so that they report texts, if a statement needs that and they have not been yet.
-    pub(super) fn classes_that_tell_texts(&mut self) -> FxHashSet<Arc<[u8]>> {
+    pub(super) fn classes_for_texts(&mut self) -> FxHashSet<Arc<[u8]>> {
         let mut names = FxHashSet::default();
         let Some(mut classes) = self.statements.to_insert.take() else { return names };
         self.statements.is_inserted = true;
@@ -65,8 +65,8 @@ impl Run {
         names
     }
 
-    /// Returns whether any of these classes tells texts from now on, and says which do not.
-    pub(super) fn tells_texts(&mut self, classes: &FxHashSet<Arc<[u8]>>, outcome: &Outcome) -> bool {
+    /// Returns whether any of these classes reports SQL texts now, and adds a notice for each that cannot.
+    pub(super) fn note_text_classes(&mut self, classes: &FxHashSet<Arc<[u8]>>, outcome: &Outcome) -> bool {
         for name in outcome.refused.iter().filter(|name| classes.contains(*name)).take(MOST_REFUSED) {
             self.notices
                 .push(format!("{} cannot be changed: the texts of its statements are not known", to_source(name)));
