@@ -76,14 +76,13 @@ pub(super) fn is_of_jdk(class: &[u8]) -> bool {
 /// Frames of the JDK through which a wait is looked for.
 const DEEPEST: usize = 12;
 
-/// Returns what a thread with this stack waits for, by class and method, the innermost frame first. `None` if its innermost frames say nothing. Parking says
-/// less than what parks.
+/// Returns what a thread with this stack waits for, by class and method, the innermost frame first. `None` if its innermost frames say nothing. How it
+/// waits says less than what waits: `Thread.join` waits for the notification of a monitor.
 pub(super) fn wait_of<'s>(stack: impl Iterator<Item = (&'s [u8], &'s [u8])>) -> Option<&'static str> {
     let mut found = None;
     for (at, (class, method)) in stack.take(DEEPEST).enumerate() {
         match wait_in(class, method) {
-            Some("park") => found = Some("park"),
-            Some("condition") => found = Some("condition"),
+            Some(how @ ("park" | "condition" | "notification of a monitor")) => found = Some(how),
             Some(wait) => return Some(wait),
             // A call of the JDK waits in its innermost frame, or says why it parks.
             None if found.is_none() && at > 2 => break,
@@ -129,6 +128,12 @@ mod tests {
             Some("result of another thread")
         );
         assert_eq!(wait(&[("java/lang/Thread", "sleep0"), ("java/lang/Thread", "sleep")]), Some("sleep"));
+        let monitor = [("java/lang/Object", "wait0"), ("java/lang/Object", "wait")];
+        assert_eq!(
+            wait(&[&monitor[..], &[("java/lang/Thread", "join"), ("a/B", "c")]].concat()),
+            Some("end of a thread")
+        );
+        assert_eq!(wait(&[&monitor[..], &[("a/B", "c")]].concat()), Some("notification of a monitor"));
         assert_eq!(wait(&[("java/util/HashMap", "get"), ("a/B", "c")]), None);
         assert_eq!(
             wait(&[("a/B", "c"), ("java/util/concurrent/FutureTask", "run")]),

@@ -102,7 +102,8 @@ impl JvmEventRecording {
         let pauses = self.has(JvmEvents::Gc);
         let code = self.has(JvmEvents::Jit);
         let events = [
-            (Event::ThreadStart, threads),
+            // Also asked for by `listen_to_threads`.
+            (Event::ThreadStart, threads || !enabled),
             (Event::GcStart, pauses),
             (Event::GcFinish, pauses),
             (Event::CompiledMethodLoad, code && (!enabled || jvm::ask_for(jvmti, Wish::CompiledMethods))),

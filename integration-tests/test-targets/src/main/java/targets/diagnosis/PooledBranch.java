@@ -26,9 +26,10 @@ public final class PooledBranch {
         thread.setDaemon(true);
         return thread;
     });
-    /** How long the latest lookups took, of each of the two methods that are diagnosed. */
+    /** How long the latest lookups took, of each of the methods that are diagnosed. */
     private static final Deque<Long> LOOKUPS = new ArrayDeque<>();
     private static final Deque<Long> OF_STAGES = new ArrayDeque<>();
+    private static final Deque<Long> OF_THREADS = new ArrayDeque<>();
 
     private PooledBranch() {}
 
@@ -36,6 +37,7 @@ public final class PooledBranch {
         // Tests look at all classes.
         serve(true);
         serveStages(true);
+        serveThread(true);
         for (int caller = 0; caller < CALLERS; caller++) {
             Thread thread = new Thread(new Caller(caller), "caller " + caller);
             thread.setDaemon(true);
@@ -44,7 +46,7 @@ public final class PooledBranch {
         System.out.println("ready");
         BufferedReader commands = new BufferedReader(new InputStreamReader(System.in));
         for (String line = commands.readLine(); line != null && !line.equals("quit"); line = commands.readLine()) {
-            Deque<Long> lookups = line.equals("stages") ? OF_STAGES : LOOKUPS;
+            Deque<Long> lookups = line.equals("stages") ? OF_STAGES : line.equals("threads") ? OF_THREADS : LOOKUPS;
             synchronized (lookups) {
                 System.out.println(lookups.toString().replaceAll("[^0-9 ]", ""));
             }
@@ -63,6 +65,13 @@ public final class PooledBranch {
     static long serveStages(boolean isSlow) {
         CompletableFuture<Long> price = CompletableFuture.supplyAsync(() -> Price.of(isSlow, OF_STAGES), POOL);
         return price.join();
+    }
+
+    /** The same by a thread of its own. */
+    static void serveThread(boolean isSlow) throws InterruptedException {
+        Thread thread = new Thread(() -> Price.of(isSlow, OF_THREADS));
+        thread.start();
+        thread.join();
     }
 
     private static long collect(List<Future<Long>> results) throws ExecutionException, InterruptedException {
@@ -126,6 +135,7 @@ public final class PooledBranch {
                 try {
                     serve(i % 4 == 0);
                     serveStages(i % 4 == 1);
+                    serveThread(i % 4 == 2);
                 } catch (ExecutionException | InterruptedException e) {
                     throw new IllegalStateException(e);
                 }

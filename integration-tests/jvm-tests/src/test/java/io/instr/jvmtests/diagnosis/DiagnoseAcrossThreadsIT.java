@@ -72,6 +72,18 @@ class DiagnoseAcrossThreadsIT {
         }
     }
 
+    @EachJdk(oldestAndNewest = true)
+    void aThreadThatTheCallStartsIsFollowed(Jdk jdk) throws Exception {
+        try (Dialog program = start(jdk)) {
+            Diagnosed diagnosed = Diagnosed.of(program, TARGET + ".serveThread", "--slower-than", "20ms", "--across-threads").assertQuickAndConclusive();
+            List<Diagnosed.Step> steps = diagnosed.assertLeadsThrough(List.of("join", "of", "lookup", "park"), LEAST_SHARE);
+            assertMeasured(program.ask("threads"), diagnosed, steps.get(2));
+            assertNothingIsLeft(program);
+            program.send("quit");
+            program.finish().assertExitCode(0);
+        }
+    }
+
     /** Without the option it ends where the call waits, and no class of the JDK is changed. */
     @EachJdk(oldestAndNewest = true)
     void withoutTheOptionItEndsWhereTheCallWaits(Jdk jdk) throws Exception {
