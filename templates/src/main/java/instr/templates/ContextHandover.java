@@ -7,7 +7,7 @@ import java.instr.Template;
 
 /**
  * For what hands tasks from one thread to another, and for what runs them there, where contexts reach across threads. They record nothing, and rules
- * cannot use them: {@code Handover} has the templates for transactions.
+ * cannot use them: {@code TaskHandover} has the templates for transactions.
  */
 final class ContextHandover {
     private ContextHandover() {}

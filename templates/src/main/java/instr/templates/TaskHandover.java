@@ -8,8 +8,8 @@ import java.instr.Template;
  * For what hands tasks from one thread to another, and for what runs them there: so a call and what it has others do are one
  * transaction. None of them records a call.
  */
-final class Handover {
-    private Handover() {}
+final class TaskHandover {
+    private TaskHandover() {}
 
     /** Methods that take a task as their first argument and have another thread run it. */
     @Template(name = "task-argument", category = "transaction")
