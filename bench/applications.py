@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Real programs with everything instrumented, the JDK and their libraries too: the same result as without the agent?
 
+With --diagnose, methods with calls above a millisecond are diagnosed all the time, so their call sites and what these call are measured while the program runs.
+
 Each program is a directory with a run.sh that takes a JAVA_HOME and options of the JVM, checks itself and prints RESULT lines.
 Exits with 1 if a result differs, a run fails or a JVM says something that it does not say without the agent.
 """
 import argparse
+import glob
 import json
 import os
 import re
@@ -39,12 +42,24 @@ bridges = true
 """
 
 
+DIAGNOSE = """\
+[monitor]
+diagnose = true
+diagnoses-per-hour = 1000
+at-once = 4
+again-after = "1 min"
+[[slow-calls]]
+slower-than = "1 ms"
+"""
+
+
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", required=True, help="directory with NAME/run.sh")
     parser.add_argument("--only", default=",".join(PROGRAMS), help="NAME,NAME")
     parser.add_argument("--levels", default="watch,time")
     parser.add_argument("--classes", default='"**"', help="value of `class` in the rule")
+    parser.add_argument("--diagnose", action="store_true", help="diagnose slow methods all the time, four at once")
     parser.add_argument("--java", action="append", required=True, help="JAVA_HOME; may be given several times")
     parser.add_argument("--agent", default=AGENT)
     parser.add_argument("--limit", type=int, default=1200, help="seconds for one run")
@@ -90,6 +105,20 @@ def figures(directory):
     return total
 
 
+def diagnoses(given, directory):
+    """How many the recordings hold, and how many methods they measured."""
+    cli = os.path.join(os.path.dirname(os.path.abspath(given.agent)), "instr")
+    found = []
+    for recording in glob.glob(directory + "/*.jfr"):
+        done = subprocess.run([cli, "report", recording, "--json"], capture_output=True, text=True, check=True)
+        found += json.loads(done.stdout).get("diagnoses", [])
+    return len(found), sum(size(one["tree"]) for one in found if one.get("tree"))
+
+
+def size(node):
+    return 1 + sum(size(child) for child in node["children"])
+
+
 def version(java):
     with open(os.path.join(java, "release"), encoding="utf-8") as file:
         return re.search(r'JAVA_VERSION="(\d+)', file.read()).group(1)
@@ -102,9 +131,10 @@ def instrumented(given, program, java, level, plain):
     try:
         path = os.path.join(directory, "instr.toml")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(CONFIG.format(directory=directory, classes="[" + given.classes + "]", level=level, megabytes=given.trace_mb))
+            file.write(CONFIG.format(directory=directory, classes="[" + given.classes + "]", level=level, megabytes=given.trace_mb) + (DIAGNOSE if given.diagnose else ""))
         text, code, took = run(given, program, java, ["-agentpath:" + os.path.abspath(given.agent) + "=" + path])
         numbers = figures(directory)
+        diagnosed = diagnoses(given, directory) if given.diagnose else None
     finally:
         shutil.rmtree(directory)
     same = code == 0 and results(text) == results(output) != []
@@ -113,6 +143,8 @@ def instrumented(given, program, java, level, plain):
     word = "equal" if same else f"DIFFERENT (exit {code})"
     print(f"{program:11} {version(java):>3} {level:6} {word:9} {seconds:7.1f} {took:7.1f} {took / seconds:6.2f} "
           f"{numbers['methods_instrumented']:8,} {numbers['records']:14,} {numbers['lost']:14,}  {refused}", flush=True)
+    if diagnosed:
+        print(f"    {diagnosed[0]} diagnoses, {diagnosed[1]} methods and calls in their trees")
     for line in new[:10]:
         print("    new: " + line[:200])
     if not same:

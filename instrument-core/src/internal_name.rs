@@ -28,6 +28,12 @@ pub fn to_source(internal: &[u8]) -> String {
     ModifiedUtf8(internal).to_string().replace('/', ".")
 }
 
+/// The package of a class of this internal name, without a slash at its end; empty for the unnamed one.
+pub fn package_of(internal: &[u8]) -> &[u8] {
+    let slash = internal.iter().rposition(|byte| *byte == b'/');
+    slash.and_then(|end| internal.get(..end)).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,8 @@
 //! stop the application as often, to show one figure again and again. Measured are the methods of the application's own packages, those where stacks part, and the
 //! last one; the others are only named.
 
+use instrument_core::internal_name::package_of;
+
 use super::stacks::Step;
 
 /// Ways that are not longer are measured at every level.
@@ -41,7 +43,7 @@ pub(crate) fn level_by_level(mut way: Vec<Step>) -> Vec<Step> {
 }
 
 fn common_package(class: &[u8]) -> &[u8] {
-    let package = class.iter().rposition(|byte| *byte == b'/').and_then(|end| class.get(..end)).unwrap_or_default();
+    let package = package_of(class);
     let ends = package.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
     let end = ends.chain([package.len()]).nth(COMMON_PARTS - 1).unwrap_or(package.len());
     package.get(..end).unwrap_or(package)

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use classfile::access;
 use control::{Callees, CalleesRequest, ErrorCode, LeftAlone, Refusal};
 use instrument_core::facts::call_sites::{Call, CallKind, Target};
-use instrument_core::internal_name::to_source;
+use instrument_core::internal_name::{package_of, to_source};
 use instrument_core::rules::nearest_name::nearest_name;
 use instrument_core::rules::patterns::NameGlob;
 use instrument_core::rules::patterns::method_pattern::MethodPattern;
@@ -43,6 +43,8 @@ const MOST_ASKED: usize = 100;
 const MOST_NAMES: usize = 20;
 /// Most classes in one.
 const MOST_NAMED: usize = 5;
+const STATEMENT: &[u8] = b"java/sql/Statement";
+const CONNECTION: &[u8] = b"java/sql/Connection";
 
 /// The methods that a request means.
 struct Asked {
@@ -152,7 +154,6 @@ impl Session {
 
     /// Whether a class is one of JDBC's statements, as far as its loaded super types say.
     pub(super) fn is_statement(&self, class: &[u8], loader: LoaderId) -> bool {
-        const STATEMENT: &[u8] = b"java/sql/Statement";
         let found = self.with_program(CLASS_KB, |types, _, _| {
             let found = types.all().find(|(_, id)| &*id.0 == class && (id.1 == loader || class.starts_with(b"java/")));
             let mut pending: Vec<ClassAt> = found.map(|(at, _)| at).into_iter().collect();
@@ -172,14 +173,25 @@ impl Session {
         found.unwrap_or(false)
     }
 
-    /// Returns the loaded classes that are statements or connections of JDBC, but for those of the JDK and those that are never changed.
-    pub(super) fn jdbc_classes(&self) -> Vec<ClassId> {
-        const OF_JDBC: [&[u8]; 2] = [b"java/sql/Statement", b"java/sql/Connection"];
+    /// Returns the loaded classes that may know the texts of statements, but for those of the JDK and those that are never changed: the class of the statements
+    /// that are executed, if it is known, and the connections of its package, which prepare them; otherwise all statements and connections of JDBC. Each class
+    /// less is code of every other request less that the JVM has to compile again.
+    pub(super) fn jdbc_classes(&self, executed: Option<&ClassId>) -> Vec<ClassId> {
         let found = self.with_program(CLASS_KB, |types, _, _| {
-            let tops = types.all().filter(|(_, (name, _))| OF_JDBC.contains(&&**name)).map(|(at, _)| at);
-            let all: Vec<ClassAt> = tops.flat_map(|top| types.subtypes(top)).collect();
-            let mut ids: Vec<ClassId> =
-                all.into_iter().filter_map(|at| Some(types.class(at)?.1.clone())).filter(may_be_changed).collect();
+            let below = |top: &[u8]| -> Vec<ClassId> {
+                let tops = types.all().filter(|(_, (name, _))| &**name == top).map(|(at, _)| at);
+                let all: Vec<ClassAt> = tops.flat_map(|top| types.subtypes(top)).collect();
+                all.into_iter().filter_map(|at| Some(types.class(at)?.1.clone())).filter(may_be_changed).collect()
+            };
+            let (statements, connections) = (below(STATEMENT), below(CONNECTION));
+            let mut ids = match executed.filter(|executed| statements.contains(executed)) {
+                None => [statements, connections].concat(),
+                Some(executed) => {
+                    let is_near = |(name, _): &&ClassId| package_of(name) == package_of(&executed.0);
+                    let near: Vec<ClassId> = connections.iter().filter(is_near).cloned().collect();
+                    [vec![executed.clone()], if near.is_empty() { connections } else { near }].concat()
+                }
+            };
             ids.sort();
             ids.dedup();
             Ok(ids)

@@ -6,6 +6,7 @@ use records::LoaderId;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use crate::jvm::{self, Jni, Jvmti, ObjectRef, UrlParts};
+use instrument_core::internal_name::package_of;
 
 /// A class that the JVM presents or has loaded.
 #[derive(Debug)]
@@ -40,8 +41,7 @@ impl ClassOrigin for JvmOrigin<'_> {
     fn module(&self) -> OriginAnswer<String> {
         self.check()?;
         let name = self.name.ok_or("the class has no name yet")?;
-        let package = name.iter().rposition(|byte| *byte == b'/').and_then(|slash| name.get(..slash));
-        let module = jvm::module_name(self.jvmti, self.jni, self.loader, package.unwrap_or_default());
+        let module = jvm::module_name(self.jvmti, self.jni, self.loader, package_of(name));
         module.ok_or("it is in no named module")
     }
 

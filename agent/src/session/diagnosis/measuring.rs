@@ -161,13 +161,13 @@ impl Run {
 
     /// How a driver executes a statement is not followed.
     fn as_far_as_statements(&mut self, mut way: Way) -> Way {
-        let is_statement = |step: &Step| {
-            let callee = step.callee.as_ref().map(|callee| &callee.key);
-            callee.is_some_and(|key| self.executes_statement(&key.class, &key.name, key.loader))
-        };
-        if let Some(at) = way.iter().position(is_statement) {
+        let statement = way.iter().enumerate().find_map(|(at, step)| {
+            let key = &step.callee.as_ref()?.key;
+            self.executes_statement(&key.class, &key.name, key.loader).then(|| (at, key.clone()))
+        });
+        if let Some((at, executed)) = statement {
             way.truncate(at + 1);
-            self.expect_statement();
+            self.expect_statement(Some(&executed));
         }
         way
     }

@@ -94,8 +94,9 @@ pub(super) struct Run {
 pub(super) struct Statements {
     pub(super) calls: Vec<NodeAt>,
     /// The classes that are to tell texts, until they have been changed.
-    pub(super) to_insert: Option<Vec<ClassId>>,
-    pub(super) is_inserted: bool,
+    pub(super) to_insert: FxHashSet<ClassId>,
+    /// Those that have been.
+    pub(super) inserted: FxHashSet<ClassId>,
 }
 
 /// How a diagnosis ends.

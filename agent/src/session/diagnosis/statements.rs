@@ -8,9 +8,10 @@ use instrument_core::level::Level;
 use rustc_hash::FxHashSet;
 
 use super::measuring::STATEMENT;
-use super::run::Run;
-use crate::call_sites;
-use crate::descent::{End, Fate, NodeAt, short};
+use super::run::{Run, Statements};
+use crate::call_sites::{self, MethodKey};
+use crate::classes::hierarchy::ClassId;
+use crate::descent::{End, Fate, GoesOn, NodeAt, short};
 use crate::desired::RequestedProbes;
 use crate::jvm::Jni;
 use crate::reconcile::Outcome;
@@ -28,24 +29,38 @@ impl Run {
             return;
         }
         self.statements.calls.push(call);
-        self.expect_statement();
+        let executed = match self.stacks.goes_on(&self.tree, call) {
+            GoesOn::Through(ways) => ways.first().and_then(|way| Some(way.first()?.method.key.clone())),
+            GoesOn::Unknown | GoesOn::Ends(_) => None,
+        };
+        self.expect_statement(executed.as_ref());
         if let Some(cell) = self.tree.get(call).and_then(|node| node.cell) {
             call_sites::of_process().want_texts(self.number, cell);
         }
     }
 
-    /// Requests SQL texts with the next change of classes: a stack has shown that a statement is executed.
-    pub(super) fn expect_statement(&mut self) {
-        if self.options.depth > 0 && !self.statements.is_inserted && self.statements.to_insert.is_none() {
-            self.statements.to_insert = Some(self.session.jdbc_classes());
+    /// Requests SQL texts with the next change of classes: a statement is executed, by this method if a stack has shown it. Where none has, whichever
+    /// statements are known to be executed are enough.
+    pub(super) fn expect_statement(&mut self, executed: Option<&MethodKey>) {
+        let Statements { to_insert, inserted, .. } = &self.statements;
+        if self.options.depth == 0 || (executed.is_none() && !(to_insert.is_empty() && inserted.is_empty())) {
+            return;
         }
+        let executed = executed.map(|method| (method.class.to_vec().into_boxed_slice(), method.loader));
+        if executed.as_ref().is_some_and(|class| to_insert.contains(class) || inserted.contains(class)) {
+            return;
+        }
+        let classes = self.session.jdbc_classes(executed.as_ref());
+        let Statements { to_insert, inserted, .. } = &mut self.statements;
+        to_insert.extend(classes.into_iter().filter(|class| !inserted.contains(class)));
     }
 
     /// Returns the classes of JDBC that are to be changed so that they report texts, if a statement needs that and they have not been yet.
     pub(super) fn classes_for_texts(&mut self) -> FxHashSet<Arc<[u8]>> {
         let mut names = FxHashSet::default();
-        let Some(mut classes) = self.statements.to_insert.take() else { return names };
-        self.statements.is_inserted = true;
+        let mut classes: Vec<ClassId> = self.statements.to_insert.drain().collect();
+        classes.sort();
+        self.statements.inserted.extend(classes.iter().cloned());
         if classes.len() > MOST_CLASSES {
             classes.truncate(MOST_CLASSES);
             self.notices.push(format!(
@@ -112,7 +127,7 @@ impl Run {
     /// Has Java forget what it has remembered of statements.
     pub(super) fn forget_texts(&self, jni: &Jni<'_>) {
         let runtime = self.session.running.lock().runtime;
-        if let Some(runtime) = runtime.filter(|_| self.statements.is_inserted) {
+        if let Some(runtime) = runtime.filter(|_| !self.statements.inserted.is_empty()) {
             call_sites::of_process().end_texts(self.number);
             runtime.forget_statement_texts(jni);
         }
