@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use instrument_core::level::Level;
 use instrument_core::rules::patterns::NameGlob;
-use instrument_core::rules::predicates::{self, Condition, Path};
+use instrument_core::rules::predicates::{self, Condition, Path, Root};
 use instrument_core::selection::RuleSet;
 use instrument_core::template::TemplateLibrary;
 use settings::{Diagnostic, ExcludeConfig};
@@ -29,6 +29,8 @@ pub(crate) struct RequestedProbes {
     pub(crate) condition: Option<Arc<RequestedCondition>>,
     /// The methods of the JDK and of Tomcat that hand tasks over and run them, if the context reaches across threads.
     handover: Arc<[RequestedProbes]>,
+    /// The methods that prepare statements whose texts the condition looks at.
+    preparing: Arc<[RequestedProbes]>,
     glob: NameGlob,
     class_glob: NameGlob,
 }
@@ -69,6 +71,8 @@ const INSIDE: &str = " > ";
 pub(crate) const DIRECTLY: &str = " (direct)";
 /// After the methods of a context that tasks take along.
 pub(crate) const ACROSS_THREADS: &str = " across threads";
+/// The methods of a connection of JDBC that prepare statements; [`TemplateLibrary::statement_text`] chooses among them.
+const PREPARING: &str = "prepare*";
 /// What hands tasks over and runs them; [`TemplateLibrary::handover`] chooses among methods of one name.
 const HANDOVER: &[(&str, &[&str])] = &[
     ("java.util.concurrent.ThreadPoolExecutor", &["execute", "reject", "runWorker", "getTask", "beforeExecute"]),
@@ -116,6 +120,7 @@ impl RequestedProbes {
             direct: false,
             condition: None,
             handover: Arc::default(),
+            preparing: Arc::default(),
             glob,
             class_glob,
         })
@@ -146,11 +151,6 @@ impl RequestedProbes {
     /// asks of an HTTP request is evaluated there if this method `takes_request`, and where the request begins if not.
     pub(crate) fn when(self, text: &str, takes_request: bool) -> Result<RequestedProbes, String> {
         let whole = Condition::parse(text).map_err(|error| predicates::explained(text, &error))?;
-        if let Some((path, _)) = whole.paths().iter().find(|(path, _)| path.root == predicates::Root::Sql) {
-            let help =
-                "`sql` cannot be read yet; name the method that gets the text, for instance of the driver, and `arg.0`";
-            return Err(whole.problem(path, help));
-        }
         let asked_within = self.asked_within();
         let mut within = self.within.to_vec();
         let is_own = within.is_empty();
@@ -214,6 +214,35 @@ impl RequestedProbes {
         &self.handover
     }
 
+    /// Whether the condition looks at the text of statements.
+    pub(crate) fn looks_at_statements(&self) -> bool {
+        let is_text = |condition: &Condition| condition.paths().iter().any(|(path, _)| path.root == Root::Sql);
+        self.condition.as_ref().is_some_and(|condition| is_text(&condition.whole))
+    }
+
+    /// The same, with the methods of connections changed that prepare statements; each connection by its internal name.
+    pub(crate) fn with_preparing<'c>(
+        self,
+        connections: impl Iterator<Item = &'c [u8]>,
+    ) -> Result<RequestedProbes, String> {
+        let of_class = |class: &[u8]| {
+            let class = String::from_utf8_lossy(class).replace('/', ".");
+            RequestedProbes::parse(&format!("{class}.{PREPARING}"), &self.template, self.level)
+        };
+        let preparing = connections.map(of_class).collect::<Result<Arc<[_]>, _>>()?;
+        Ok(RequestedProbes { preparing, ..self })
+    }
+
+    /// Returns the methods that prepare statements whose texts the condition looks at.
+    pub(crate) fn preparing(&self) -> &[RequestedProbes] {
+        &self.preparing
+    }
+
+    /// Returns the internal names of the classes that prepare statements.
+    pub(crate) fn preparing_classes(&self) -> impl Iterator<Item = Arc<[u8]>> + '_ {
+        self.preparing.iter().map(|of| of.class.replace('.', "/").into_bytes().into())
+    }
+
     /// Returns the internal names of the classes that hand tasks over and run them.
     pub(crate) fn handover_classes() -> impl Iterator<Item = Arc<[u8]>> {
         HANDOVER.iter().map(|(class, _)| class.replace('.', "/").into_bytes().into())
@@ -270,9 +299,9 @@ impl RequestedProbes {
         std::iter::once(self).chain(self.within.iter())
     }
 
-    /// Returns the patterns of all methods that are changed: those that hand tasks over, too.
+    /// Returns the patterns of all methods that are changed: those that hand tasks over and those that prepare statements, too.
     pub(crate) fn patterns(&self) -> impl Iterator<Item = &RequestedProbes> {
-        self.asked_patterns().chain(self.handover.iter())
+        self.asked_patterns().chain(self.handover.iter()).chain(self.preparing.iter())
     }
 
     /// Whether this method is meant, as `package.Class.method`.
@@ -397,11 +426,23 @@ mod tests {
     }
 
     #[test]
+    fn statements_are_prepared_by_connections() {
+        let probes =
+            |text: &str| RequestedProbes::parse("x.Y.z", "timed", Level::Time).unwrap().when(text, false).unwrap();
+        assert!(!probes("arg.0 = 5").looks_at_statements());
+        let sql = probes("http.path = '/pay' and (sql like '*orders*' or sql = null)");
+        assert!(sql.looks_at_statements() && sql.preparing_classes().next().is_none());
+        let prepared = sql.clone().with_preparing([b"a/Connection".as_slice()].into_iter()).unwrap();
+        assert!(prepared.patterns().any(|of| of.takes("a.Connection.prepareStatement")));
+        assert!(!prepared.asked_patterns().any(|of| of.may_be_in("a/Connection")) && prepared.wants_the_same(&sql));
+        assert_eq!(prepared.preparing_classes().collect::<Vec<_>>(), [Arc::from(b"a/Connection".as_slice())]);
+    }
+
+    #[test]
     fn a_condition_that_cannot_be_evaluated_is_refused() {
         let refused =
             |text: &str| RequestedProbes::parse("x.Y.z", "timed", Level::Time).unwrap().when(text, false).unwrap_err();
         assert!(refused("http.path = '/pay' or arg.0 = 'card'").starts_with("column 23 of the condition"));
-        assert!(refused("sql like 'select*'").contains("cannot be read yet"));
         assert!(refused("arg.0 = 'card").contains("column 9"));
     }
 

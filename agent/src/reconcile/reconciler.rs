@@ -48,7 +48,7 @@ pub(crate) enum Change {
     Claim {
         /// The number of the claim.
         claim: u32,
-        probes: RequestedProbes,
+        probes: Box<RequestedProbes>,
         /// The governor has removed probes of these methods, which are inserted again.
         with_removed: bool,
     },

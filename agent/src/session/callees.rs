@@ -174,9 +174,17 @@ impl Session {
 
     /// Returns the loaded classes that are statements or connections of JDBC, but for those of the JDK and those that are never changed.
     pub(super) fn jdbc_classes(&self) -> Vec<ClassId> {
-        const OF_JDBC: [&[u8]; 2] = [b"java/sql/Statement", b"java/sql/Connection"];
+        self.changeable_subtypes(&[b"java/sql/Statement", b"java/sql/Connection"])
+    }
+
+    /// Returns the loaded classes that are connections of JDBC, with the same exceptions.
+    pub(super) fn connections(&self) -> Vec<ClassId> {
+        self.changeable_subtypes(&[b"java/sql/Connection"])
+    }
+
+    fn changeable_subtypes(&self, of: &[&[u8]]) -> Vec<ClassId> {
         let found = self.with_program(CLASS_KB, |types, _, _| {
-            let tops = types.all().filter(|(_, (name, _))| OF_JDBC.contains(&&**name)).map(|(at, _)| at);
+            let tops = types.all().filter(|(_, (name, _))| of.contains(&&**name)).map(|(at, _)| at);
             let all: Vec<ClassAt> = tops.flat_map(|top| types.subtypes(top)).collect();
             let mut ids: Vec<ClassId> =
                 all.into_iter().filter_map(|at| Some(types.class(at)?.1.clone())).filter(may_be_changed).collect();

@@ -7,7 +7,7 @@ use rustc_hash::FxBuildHasher;
 use super::problem::TemplateProblem;
 use super::runtime_members::RuntimeClasses;
 use super::symbol::Symbol;
-use super::{BUILT_IN, DIAGNOSIS_CATEGORY, Purpose, Template, TemplateId, category, read};
+use super::{BUILT_IN, DIAGNOSIS_CATEGORY, Purpose, Template, TemplateId, Use, category, read};
 use crate::level::Level;
 
 /// All templates, built-in and the user's own. Immutable once built, shared by all threads.
@@ -91,13 +91,19 @@ impl TemplateLibrary {
     }
 
     /// Returns the template that marks calls of these methods for which a condition holds.
-    pub fn conditional_anchor(&self) -> Option<TemplateId> {
-        self.for_purpose(Purpose::ConditionalAnchor).next().map(|(id, _)| id)
+    pub fn conditional_anchor(&self, is_constructor: bool) -> Option<TemplateId> {
+        self.of_body(Purpose::ConditionalAnchor, is_constructor)
     }
 
     /// Returns the template that marks calls for which a condition holds around the probe in the same method.
-    pub fn own_anchor(&self) -> Option<TemplateId> {
-        self.for_purpose(Purpose::OwnAnchor).next().map(|(id, _)| id)
+    pub fn own_anchor(&self, is_constructor: bool) -> Option<TemplateId> {
+        self.of_body(Purpose::OwnAnchor, is_constructor)
+    }
+
+    /// Returns the template that does not look at the receiver, which a constructor does not have at its beginning, or the one that does.
+    fn of_body(&self, purpose: Purpose, is_constructor: bool) -> Option<TemplateId> {
+        let is_it = |template: &Template| (template.needs.receiver == Use::Nowhere) == is_constructor;
+        self.for_purpose(purpose).find(|(_, template)| is_it(template)).map(|(id, _)| id)
     }
 
     /// Returns the template around the bodies of which calls are measured.
