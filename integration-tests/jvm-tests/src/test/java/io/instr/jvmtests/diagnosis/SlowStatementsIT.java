@@ -54,7 +54,8 @@ class SlowStatementsIT {
             Diagnosed kept = diagnose(program);
             assertEquals("statement", kept.last().reason(), kept::toString);
             assertTrue(kept.json().path("notices").toString().contains("prepared before the diagnosis"), kept::toString);
-            assertAreChosenByTheirText(program);
+            assertAreChosenByTheirText(program, "plain", "JdbcStatement.executeQuery", "sql like 'SELECT NAME*PAUSE(*'");
+            assertAreChosenByTheirText(program, "prepared", "JdbcPreparedStatement.executeQuery()", "sql like '*PAUSE(*'");
             quit(program);
         }
         Set<String> recorded = Finished.in(directory).trace().counts().keySet();
@@ -62,10 +63,9 @@ class SlowStatementsIT {
     }
 
     /** The root of a diagnosis is the driver's own method, in the calls with this text. */
-    private static void assertAreChosenByTheirText(Dialog program) throws IOException {
-        assertEquals("ok", program.ask("way plain"));
-        String condition = "sql like 'SELECT NAME*PAUSE(*'";
-        Diagnosed diagnosed = Diagnosed.of(program, "org.h2.jdbc.JdbcStatement.executeQuery", "--when", condition, "--slower-than", "15ms");
+    private static void assertAreChosenByTheirText(Dialog program, String way, String method, String condition) throws IOException {
+        assertEquals("ok", program.ask("way " + way));
+        Diagnosed diagnosed = Diagnosed.of(program, "org.h2.jdbc." + method, "--when", condition, "--slower-than", "15ms");
         assertEquals(condition, diagnosed.json().path("condition").asText(), diagnosed::toString);
         assertTrue(diagnosed.json().path("tree").path("slow_calls").asLong() > 0, diagnosed::toString);
     }
