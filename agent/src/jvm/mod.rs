@@ -41,6 +41,7 @@ pub(crate) use jni::{Jni, Local, ObjectRef};
 pub(crate) use objects::bounded_table::BoundedTable;
 pub(crate) use objects::logging_context::{LOGGING_CONTEXT, has_logging_context, logging_context};
 pub(crate) use objects::members::{FieldId, FieldNames, Member, ObjectClass, fields_with_ids, with_class_of};
+pub(crate) use objects::native_baggage::register_baggage_native;
 pub(crate) use objects::native_evaluation::{AnchoredCall, register_condition_natives};
 pub(crate) use objects::plain_values::{PlainValue, ReadValue, class_name, plain_value};
 pub(crate) use objects::request_getters::{RequestGetter, request_text};

@@ -15,7 +15,7 @@ use trace::report::counted;
 use super::{Kinds, Session};
 use crate::call_sites;
 use crate::conditions::StepCondition;
-use crate::contexts::{self, Context, ImmediateCaller, Kind};
+use crate::contexts::{self, BaggageEntry, Context, ImmediateCaller, Kind};
 use crate::desired::generation::Generation;
 use crate::desired::withdrawn_probes::WithdrawnProbes;
 use crate::desired::{Claim, RequestedProbes};
@@ -47,12 +47,16 @@ pub(super) fn open_context(
         return Err("the stack of a thread does not say for which calls a condition held: conditions need `place = \"off-heap\"` or `\"thread-local\"` in [contexts] of the configuration file, and a restart".to_owned());
     }
     check_for_tasks(probes.reaches_across_threads())?;
+    if probes.name_for_hosts().is_some() && allowed.baggage_to.is_empty() {
+        return Err("no host may be sent baggage; name those that may: `baggage-to` in [conditions] of the configuration file, and restart".to_owned());
+    }
     let conditions = probes.condition.iter().flat_map(|condition| condition.steps());
     let of_step = |(at, condition, is_own): (usize, &Condition, bool)| {
         (at, StepCondition::new(condition.clone(), is_own, allowed))
     };
     let caller = probes.immediate_caller().cloned().map(ImmediateCaller::new);
-    let kind = Kind { caller, reaches_across_threads: probes.reaches_across_threads() };
+    let baggage = probes.name_for_hosts().map(|name| BaggageEntry::new(name, allowed));
+    let kind = Kind { caller, reaches_across_threads: probes.reaches_across_threads(), baggage };
     contexts::of_process().open(&text, probes.within.len(), conditions.map(of_step).collect(), kind).map(Some)
 }
 
@@ -81,6 +85,7 @@ impl Session {
         let probes = if request.direct { probes.directly()? } else { probes };
         let probes = self.with_condition(probes, request.when.as_deref())?;
         let probes = if request.across_threads { probes.across_threads()? } else { probes };
+        let probes = request.across_hosts.iter().try_fold(probes, |probes, name| probes.across_hosts(name))?;
         let before = self.instrumentation.generation();
         let mut counted_methods = Vec::new();
         for pattern in probes.asked_patterns() {
@@ -175,7 +180,7 @@ impl Session {
             withdrawn.give_back(&meant, true)
         });
         let with_removed = restored.as_ref().is_some_and(|restored| !restored.of_probes.is_empty());
-        let change = Change::Claim { claim, probes: probes.clone(), with_removed };
+        let change = Change::Claim { claim, probes: Box::new(probes.clone()), with_removed };
         let outcome = self.reconciler.carry_out(&self.instrumentation, change)?;
         if let Some((withdrawn, restored)) = withdrawn.zip(restored) {
             self.report_changes(&withdrawn.settle(restored, &outcome.refused));

@@ -3,6 +3,7 @@
 pub(super) mod bounded_table;
 pub(super) mod logging_context;
 pub(super) mod members;
+pub(super) mod native_baggage;
 pub(super) mod native_evaluation;
 pub(super) mod plain_values;
 pub(super) mod request_getters;

@@ -90,7 +90,7 @@ pub enum Purpose {
     CallSites,
     /// Diagnoses, around statements of JDBC whose texts they want: it records nothing.
     StatementTexts,
-    /// Contexts that reach across threads, around what hands tasks over and what runs them: it records nothing.
+    /// Contexts that reach across threads or hosts, around what hands tasks over, what runs them, and what sends requests: it records nothing.
     Handover,
 }
 
