@@ -57,6 +57,9 @@ struct StepData<'a> {
 #[derive(Serialize)]
 struct NodeData<'a> {
     method: &'a str,
+    /// Of a node in another JVM than that of the diagnosed method, its process id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jvm: Option<u32>,
     level: usize,
     calls: Option<u64>,
     slow_calls: Option<u64>,
@@ -130,6 +133,7 @@ impl<'a> NodeData<'a> {
         let below = below.filter_map(|child| Some((*child, diagnosis.nodes.get(*child)?)));
         NodeData {
             method: &node.method,
+            jvm: node.jvm,
             level: node.level,
             calls: node.calls,
             slow_calls: node.slow_calls,
