@@ -20,6 +20,9 @@ const SERVICES: [&str; 2] = [
     "javax.servlet.http.HttpServlet.service(javax.servlet.ServletRequest, javax.servlet.ServletResponse)",
 ];
 
+/// The context ends after this time at the latest, in seconds, as diagnoses do.
+const LONGEST: u64 = 600;
+
 /// A call that waits for the answer of a request.
 #[derive(Debug, Clone)]
 pub(super) struct HttpCall {
@@ -87,9 +90,6 @@ impl HttpCall {
         SERVICES.iter().map(request).collect()
     }
 }
-
-/// The context ends after this time at the latest, in seconds, as diagnoses do.
-const LONGEST: u64 = 600;
 
 fn waits_for_answer(node: &DiagnosisNode) -> bool {
     let is_end = node.followed && node.kind == NodeKind::Waiting;

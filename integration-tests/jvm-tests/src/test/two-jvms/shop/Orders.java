@@ -10,11 +10,18 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.util.Objects;
 import java.util.Scanner;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 
 /** Sends requests to {@link Stock}, with both clients of the JDK. */
 public class Orders {
     private static final String OWN = "tenant=7;x=1,user=a%20b";
     private static final HttpClient CLIENT = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    private static final ExecutorService POOL = Executors.newSingleThreadExecutor(task -> {
+        Thread thread = new Thread(task);
+        thread.setDaemon(true);
+        return thread;
+    });
     /** Of slow and of fast orders, by client. */
     private static final Stock.Lengths[] LENGTHS = {
         new Stock.Lengths(), new Stock.Lengths(), new Stock.Lengths(), new Stock.Lengths()
@@ -33,6 +40,7 @@ public class Orders {
         for (String line = lines.nextLine(); !line.equals("quit"); line = lines.nextLine()) {
             String[] words = line.split(" ");
             if (words[0].equals("walk")) System.out.println(walk(Integer.parseInt(words[1]), words[2]));
+            if (words[0].equals("pooled")) System.out.println("found " + pooled(3) + " " + pooled(0));
             if (words[0].equals("moved")) System.out.println("found " + order(0, "http://127.0.0.1:" + port + "/moved", null));
             if (words[0].equals("served")) System.out.println(LENGTHS[0] + " " + LENGTHS[1] + " " + LENGTHS[2] + " " + LENGTHS[3]);
             if (words[0].equals("serve")) {
@@ -70,6 +78,11 @@ public class Orders {
 
     public static String order(int way, String address, String own) throws Exception {
         return request(way, address, own);
+    }
+
+    /** A thread of a pool sends the request. */
+    public static String pooled(int way) throws Exception {
+        return POOL.submit(() -> request(way, "http://127.0.0.1:" + port + "/baggage", null)).get();
     }
 
     public static String request(int way, String address, String own) throws Exception {

@@ -127,23 +127,46 @@ final class ContextHandover {
         }
     }
 
-    /** The method by which {@code HttpURLConnection} writes a request, each time that it does so: also one that it sends again or elsewhere. */
+    /**
+     * The method by which {@code HttpURLConnection} writes a request, each time that it does so. It may use the same headers for the next one, which a
+     * redirect leads to another host.
+     */
     @Template(
             name = "carry-baggage-url",
             category = "handover",
             requires = {"sun.net.www.MessageHeader", "sun.net.www.http.HttpClient"})
     static void url() throws Throwable {
+        MessageHeader extended = null;
+        String own = null;
         try {
             MessageHeader head = (MessageHeader) Target.arg(0);
             // What asks a proxy for a tunnel is no request of the application.
             if (!head.getKey(0).startsWith("CONNECT ")) {
-                String header = Baggage.extended(head.findValue("baggage"), ((HttpClient) Target.self()).url.getHost());
-                if (header != null) head.set("baggage", header);
+                own = head.findValue("baggage");
+                String header = Baggage.extended(own, ((HttpClient) Target.self()).url.getHost());
+                if (header != null) {
+                    head.set("baggage", header);
+                    extended = head;
+                }
             }
         } catch (Throwable unknown) {
             // The request is sent as the application made it.
         }
-        Target.proceed();
+        try {
+            Target.proceed();
+        } finally {
+            if (extended != null) {
+                try {
+                    if (own == null) {
+                        extended.remove("baggage");
+                    } else {
+                        extended.set("baggage", own);
+                    }
+                } catch (Throwable noStack) {
+                    // See above.
+                }
+            }
+        }
     }
 
     /** The constructor that gets the application's request and the copy of it that {@code java.net.http.HttpClient} sends. */

@@ -11,4 +11,6 @@ public class MessageHeader {
     }
 
     public void set(String key, String value) {}
+
+    public void remove(String key) {}
 }

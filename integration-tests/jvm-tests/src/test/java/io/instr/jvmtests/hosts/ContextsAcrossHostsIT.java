@@ -78,6 +78,20 @@ class ContextsAcrossHostsIT {
         assertEquals(172L + 13 - 2, TwoJvms.recorded(both.ofStock()).values().iterator().next());
     }
 
+    /** A task takes its context along, and its requests carry it. */
+    @EachJdk(oldestAndNewest = true)
+    void requestsOfTasksCarryTheContextIfItReachesAcrossThreads(Jdk jdk) throws Exception {
+        String pooled = SENDING.replace("Orders.order", "Orders.pooled");
+        try (TwoJvms both = TwoJvms.start(jdk, TwoJvms.TO_STOCK, TwoJvms.FROM_ORDERS)) {
+            String made = ControlSocket.ask(both.orders(), pooled);
+            assertEquals("found  ", both.orders().ask("pooled"), "without the option the task is outside");
+            remove(both.orders(), (long) ControlSocket.number(made, "claim"));
+            ControlSocket.ask(both.orders(), pooled.replace("\"seconds\"", "\"across_threads\":true,\"seconds\""));
+            assertEquals("found instr=" + NAME + " instr=" + NAME, both.orders().ask("pooled"));
+            both.quit();
+        }
+    }
+
     @EachJdk(oldestAndNewest = true)
     void bothJvmsMustAllowIt(Jdk jdk) throws Exception {
         TwoJvms both = TwoJvms.start(jdk, "", "");
